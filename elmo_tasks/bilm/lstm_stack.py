@@ -1,0 +1,64 @@
+import torch
+
+from elmo_tasks.bilm.options import BiLmOptions
+from elmo_tasks.bilm.projected_lstm import LstmState, ProjectedLstm
+
+
+class LstmStack(torch.nn.Module):
+    """
+    The LSTM layers of one direction of the biLM (Peters et al. 2018, section 3.1). From the
+    second layer on the input of a layer is added to its output, where the options say so; what a
+    layer feeds back to itself is without that sum.
+
+    # Parameters
+
+    options : `BiLmOptions`
+        Layers, widths and bounds.
+    dropout : `float`
+        On the input of every layer while training; the sum has it too, as in bilm-tf.
+    """
+
+    def __init__(self, options: BiLmOptions, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.layers = torch.nn.ModuleList(
+            ProjectedLstm(
+                options.projection_dim,
+                options.cell_dim,
+                options.projection_dim,
+                options.cell_clip,
+                options.projection_clip,
+            )
+            for _ in range(options.num_layers)
+        )
+        self.skip_connections = options.skip_connections
+        self.dropout = torch.nn.Dropout(dropout)
+
+    def forward(
+        self, inputs: torch.Tensor, batch_sizes: list[int], state: LstmState
+    ) -> tuple[list[torch.Tensor], LstmState]:
+        """
+        # Parameters
+
+        inputs : `torch.Tensor`
+            Shape (tokens, projection_dim), packed in the order in which this direction reads.
+        batch_sizes : `list[int]`
+            Rows alive in each step.
+        state : `LstmState`
+            Shapes (num_layers, rows, projection_dim) and (num_layers, rows, cell_dim).
+
+        # Returns
+
+        `tuple[list[torch.Tensor], LstmState]`
+            The output of each layer, shape (tokens, projection_dim), and the state after the last
+            step of each row, shaped as the state before.
+        """
+        outputs: list[torch.Tensor] = []
+        after = []
+        for number, layer in enumerate(self.layers):
+            inputs = self.dropout(inputs)
+            output, last = layer(inputs, batch_sizes, LstmState(state.h[number], state.c[number]))
+            inputs = output + inputs if number > 0 and self.skip_connections else output
+            outputs.append(inputs)
+            after.append(last)
+        h, c = (torch.stack(part) for part in zip(*after))
+        return outputs, LstmState(h, c)

@@ -1,0 +1,45 @@
+from typing import NamedTuple
+
+import torch
+
+
+class Packing(NamedTuple):
+    """
+    The order in which an LSTM visits the tokens of a batch: step by step, and in each step only
+    the rows that still have a token, the longest row first (as in `torch`'s `PackedSequence`).
+
+    # Parameters
+
+    rows : `torch.LongTensor`
+        Shape (batch,): rows of the batch, longest first.
+    batch_sizes : `list[int]`
+        Rows alive in each step; they sum to the number of tokens.
+    forward_index, backward_index : `torch.LongTensor`
+        Shape (tokens,): where in the flattened (batch, length) the token of each packed place
+        lies, reading every row from its first token, or from its last.
+    """
+
+    rows: torch.Tensor
+    batch_sizes: list[int]
+    forward_index: torch.Tensor
+    backward_index: torch.Tensor
+
+    @classmethod
+    def of(cls, lengths: torch.Tensor, width: int | None = None) -> "Packing":
+        """
+        `lengths` has shape (batch,), tokens of each row; `width` is the length of a padded row,
+        by default that of the longest.
+        """
+        lengths, rows = lengths.sort(descending=True, stable=True)
+        longest = int(lengths[0]) if len(lengths) else 0
+        width = longest if width is None else width
+        # Shape: (steps, batch)
+        alive = lengths > torch.arange(longest, device=lengths.device).unsqueeze(1)
+        steps, ranks = alive.nonzero(as_tuple=True)
+        starts = rows[ranks] * width
+        return cls(
+            rows=rows,
+            batch_sizes=alive.sum(dim=1).tolist(),
+            forward_index=starts + steps,
+            backward_index=starts + lengths[ranks] - 1 - steps,
+        )

@@ -1,0 +1,237 @@
+import math
+from typing import NamedTuple
+
+import torch
+from torch.autograd.function import once_differentiable
+
+
+class LstmState(NamedTuple):
+    """
+    What one LSTM layer of one direction carries from step to step.
+
+    # Parameters
+
+    h : `torch.Tensor`
+        Shape (rows, projection_dim), the clipped output, without the residual.
+    c : `torch.Tensor`
+        Shape (rows, cell_dim), the clipped memory.
+    """
+
+    h: torch.Tensor
+    c: torch.Tensor
+
+
+class ProjectedLstm(torch.nn.Module):
+    """
+    One direction of one layer of the biLM: an LSTM whose output is projected to a smaller width
+    before it is put out and fed back, with bounds on the memory and on the projected output
+    (Sak et al. 2014; Peters et al. 2018, section 3.2). It equals `torch.nn.LSTM` with `proj_size`
+    where there are no bounds.
+
+    The four gates lie in the order input, forget, output, candidate, so that one sigmoid serves
+    the first three.
+
+    # Parameters
+
+    input_dim, cell_dim, projection_dim : `int`
+        Widths of what comes in, of the memory, and of what goes out.
+    cell_clip, projection_clip : `float | None`
+        Bounds on the absolute values of the memory and of the output.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        cell_dim: int,
+        projection_dim: int,
+        cell_clip: float | None = None,
+        projection_clip: float | None = None,
+    ) -> None:
+        super().__init__()
+        self.cell_dim = cell_dim
+        self.projection_dim = projection_dim
+        self.cell_clip = cell_clip or math.inf
+        self.projection_clip = projection_clip or math.inf
+        self.input_weight = torch.nn.Parameter(torch.empty(4 * cell_dim, input_dim))
+        self.recurrent_weight = torch.nn.Parameter(torch.empty(4 * cell_dim, projection_dim))
+        self.bias = torch.nn.Parameter(torch.empty(4 * cell_dim))
+        self.projection_weight = torch.nn.Parameter(torch.empty(projection_dim, cell_dim))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws the weights as TensorFlow's LSTM does, whose input and recurrent are one matrix."""
+        fans = sum(self.input_weight.shape) + self.projection_dim
+        for weight in (self.input_weight, self.recurrent_weight):
+            torch.nn.init.uniform_(weight, -math.sqrt(6 / fans), math.sqrt(6 / fans))
+        torch.nn.init.xavier_uniform_(self.projection_weight)
+        torch.nn.init.zeros_(self.bias)
+        self.bias.data[self.cell_dim : 2 * self.cell_dim] = 1
+
+    def forward(
+        self, inputs: torch.Tensor, batch_sizes: list[int], state: LstmState
+    ) -> tuple[torch.Tensor, LstmState]:
+        """
+        # Parameters
+
+        inputs : `torch.Tensor`
+            Shape (tokens, input_dim), packed (see `Packing`).
+        batch_sizes : `list[int]`
+            Rows alive in each step.
+        state : `LstmState`
+            Of every row before its first step. No gradient reaches it.
+
+        # Returns
+
+        `tuple[torch.Tensor, LstmState]`
+            The outputs of shape (tokens, projection_dim), packed, and the state of every row
+            after its last step.
+        """
+        h, c = state.h.detach().clone(), state.c.detach().clone()
+        trains = torch.is_grad_enabled() and any(
+            tensor.requires_grad for tensor in (inputs, *self.parameters())
+        )
+        outputs = _Scan.apply(
+            inputs,
+            self.input_weight,
+            self.recurrent_weight,
+            self.bias,
+            self.projection_weight,
+            h,
+            c,
+            batch_sizes,
+            self.cell_clip,
+            self.projection_clip,
+            trains,
+        )
+        return outputs, LstmState(h, c)
+
+
+class _Scan(torch.autograd.Function):
+    """
+    The recurrence over packed steps. The products that need no earlier step, and the gradients of
+    the weights, are one product each for all steps; a step's work is in place. `h` and `c` come in
+    as the states before and go out, in place, as those after.
+
+    Under autocast the products are in its dtype; sums, memory and outputs keep that of the memory.
+    """
+
+    @staticmethod
+    def forward(
+        ctx,
+        inputs,
+        input_weight,
+        recurrent_weight,
+        bias,
+        projection_weight,
+        h,
+        c,
+        batch_sizes,
+        cell_clip,
+        projection_clip,
+        trains,
+    ):
+        dtype = _product_dtype(inputs)
+        inputs, input_weight, recurrent_weight, projection_weight = (
+            tensor.to(dtype)
+            for tensor in (inputs, input_weight, recurrent_weight, projection_weight)
+        )
+        cell_dim, wide = c.size(1), c.dtype
+        # Shape: (tokens, 4 * cell_dim)
+        gates = torch.addmm(bias.to(dtype), inputs, input_weight.t())
+        outputs = inputs.new_empty(len(inputs), h.size(1))
+        cells = c.new_empty(len(inputs), cell_dim) if trains else None
+        # Copies, since h and c become the states after.
+        first = LstmState(h.to(dtype, copy=True), c.clone()) if trains else None
+        output, start = h.to(dtype), 0
+        for rows in batch_sizes:
+            step = slice(start, start + rows)
+            h[rows : len(output)] = output[rows:]
+            gate, memory = gates[step], c[:rows]
+            gate.addmm_(output[:rows], recurrent_weight.t())
+            gate[:, : 3 * cell_dim].sigmoid_()
+            gate[:, 3 * cell_dim :].tanh_()
+            i, f, o, g = gate.to(wide).split(cell_dim, dim=1)
+            memory.mul_(f).addcmul_(i, g)
+            if cell_clip < math.inf:
+                memory.clamp_(-cell_clip, cell_clip)
+            output = outputs[step]
+            torch.mm(torch.tanh(memory).mul_(o).to(dtype), projection_weight.t(), out=output)
+            if projection_clip < math.inf:
+                output.clamp_(-projection_clip, projection_clip)
+            if trains:
+                cells[step] = memory
+            start += rows
+        h[: len(output)] = output
+        if trains:
+            ctx.batch_sizes, ctx.first = batch_sizes, first
+            ctx.cell_clip, ctx.projection_clip = cell_clip, projection_clip
+            ctx.save_for_backward(
+                inputs, input_weight, recurrent_weight, projection_weight, gates, cells, outputs
+            )
+        return outputs.to(wide, copy=True) if trains else outputs.to(wide)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_outputs):
+        inputs, input_weight, recurrent_weight, projection_weight, gates, cells, outputs = (
+            ctx.saved_tensors
+        )
+        dtype, wide, cell_dim = inputs.dtype, cells.dtype, cells.size(1)
+        # Shapes: (tokens, 4 * cell_dim) and (tokens, projection_dim)
+        grad_gates = torch.empty_like(gates)
+        grad_outputs = grad_outputs.to(dtype, copy=True)
+        # As the outputs have it, in their precision.
+        projection_clip = torch.tensor(ctx.projection_clip, dtype=dtype, device=outputs.device)
+        grad_h = torch.zeros_like(ctx.first.h)
+        grad_c = torch.zeros_like(ctx.first.c)
+        previous = _previous(ctx.batch_sizes)
+        stop = len(outputs)
+        for rows, before in zip(reversed(ctx.batch_sizes), reversed(previous)):
+            step = slice(stop - rows, stop)
+            i, f, o, g = gates[step].to(wide).split(cell_dim, dim=1)
+            grad_output = grad_outputs[step].add_(grad_h[:rows])
+            if ctx.projection_clip < math.inf:
+                grad_output *= outputs[step].abs() < projection_clip
+            tanh = torch.tanh(cells[step])
+            grad_projected = torch.mm(grad_output, projection_weight).to(wide)
+            grad_o = grad_projected * tanh
+            memory = grad_c[:rows].addcmul_(grad_projected.mul_(o), 1 - tanh * tanh)
+            if ctx.cell_clip < math.inf:
+                memory *= cells[step].abs() < ctx.cell_clip
+            cell_before = ctx.first.c[:rows] if before is None else cells[before]
+            gate = grad_gates[step]
+            grad_gate = gate.split(cell_dim, dim=1)
+            torch.mul(memory * g, i - i * i, out=grad_gate[0])
+            torch.mul(memory * cell_before, f - f * f, out=grad_gate[1])
+            torch.mul(grad_o, o - o * o, out=grad_gate[2])
+            torch.mul(memory * i, 1 - g * g, out=grad_gate[3])
+            memory.mul_(f)
+            torch.mm(gate, recurrent_weight, out=grad_h[:rows])
+            stop -= rows
+        # Shapes: (tokens, projection_dim), the output that each step was fed, and (tokens, cell_dim)
+        first_rows = ctx.batch_sizes[0] if ctx.batch_sizes else 0
+        fed = torch.cat([ctx.first.h[:first_rows]] + [outputs[before] for before in previous[1:]])
+        projected = torch.tanh(cells).mul_(gates[:, 2 * cell_dim : 3 * cell_dim]).to(dtype)
+        return (
+            torch.mm(grad_gates, input_weight).to(wide),
+            torch.mm(grad_gates.t(), inputs).to(wide),
+            torch.mm(grad_gates.t(), fed).to(wide),
+            grad_gates.sum(dim=0, dtype=wide),
+            torch.mm(grad_outputs.t(), projected).to(wide),
+            *[None] * 6,
+        )
+
+
+def _product_dtype(inputs: torch.Tensor) -> torch.dtype:
+    device = inputs.device.type
+    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else inputs.dtype
+
+
+def _previous(batch_sizes: list[int]) -> list[slice | None]:
+    """For each step, the packed places of the step before, of the rows alive in both."""
+    previous: list[slice | None] = [None] * bool(batch_sizes)
+    start = 0
+    for before, rows in zip(batch_sizes, batch_sizes[1:]):
+        previous.append(slice(start, start + rows))
+        start += before
+    return previous

@@ -1,0 +1,127 @@
+from typing import Any, Union
+
+import torch
+from allennlp.common import FromParams
+from allennlp.common.checks import ConfigurationError
+
+LAYER_NORMS = ("batch", "sentence")
+
+
+class ElmoMix(torch.nn.Module, FromParams):
+    """
+    Equation (1) of Peters et al. 2018: ELMo_k = gamma * sum_j s_j h_{k,j}, with s = softmax(w).
+
+    # Parameters
+
+    num_layers : `int`
+        Layers that the biLM returns, that of the tokens included.
+    layers : `str | int`, optional (default = `'all'`)
+        `all`, `last`, or the number of one layer, 0 being that of the tokens. One layer alone has
+        gamma and no w, as in the paper's "last only" (supplement A.2).
+    trainable : `bool`, optional (default = `True`)
+        Whether w and gamma are trained.
+    layer_norm : `str`, optional
+        Brings each layer to mean 0 and variance 1 before it is weighted, with one mean and one
+        variance for all features and tokens of a `batch`, as bilm-tf has it, or of a `sentence`,
+        so that an answer does not depend on its batch. By default neither.
+    dropout : `float`, optional (default = `0.5`)
+        On the elements of ELMo_k.
+    """
+
+    def __init__(
+        self,
+        num_layers: int,
+        layers: Union[str, int] = "all",
+        trainable: bool = True,
+        layer_norm: str = None,
+        dropout: float = 0.5,
+    ) -> None:
+        super().__init__()
+        self.num_layers = num_layers
+        self.layer = _single_layer(layers, num_layers)
+        if layer_norm not in (None, *LAYER_NORMS):
+            raise ConfigurationError(
+                f"layer_norm of a mix must be {' or '.join(LAYER_NORMS)}, or left out, "
+                f"not {layer_norm!r}"
+            )
+        self.layer_norm = layer_norm
+        # One tensor, named as upstream's list of scalars is, so that its regexes match.
+        weights = torch.zeros(num_layers) if self.layer is None else None
+        self.register_parameter(
+            "scalar_parameters",
+            None if weights is None else torch.nn.Parameter(weights, requires_grad=trainable),
+        )
+        self.gamma = torch.nn.Parameter(torch.ones(1), requires_grad=trainable)
+        self.dropout = torch.nn.Dropout(dropout)
+        self._register_load_state_dict_pre_hook(_join_scalars)
+
+    @property
+    def weights(self) -> torch.Tensor:
+        """s of equation (1): shape (num_layers,), summing to 1."""
+        if self.scalar_parameters is not None:
+            return torch.softmax(self.scalar_parameters, dim=0)
+        chosen = self.gamma.new_zeros(self.num_layers)
+        chosen[self.layer] = 1
+        return chosen
+
+    def forward(self, layers: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """
+        # Parameters
+
+        layers : `torch.Tensor`
+            Shape (batch, num_layers, length, dim).
+        mask : `torch.BoolTensor`
+            Shape (batch, length).
+
+        # Returns
+
+        `torch.Tensor`
+            ELMo_k, shape (batch, length, dim), zeros at padding.
+        """
+        if layers.size(1) != self.num_layers:
+            raise ConfigurationError(
+                f"a mix of {self.num_layers} layers got {layers.size(1)} of them"
+            )
+        weights = self.weights
+        if self.layer is not None:
+            layers = layers[:, self.layer : self.layer + 1]
+            weights = weights[self.layer : self.layer + 1]
+        layers = layers.to(weights.dtype)
+        if self.layer_norm is not None:
+            layers = _normalize(layers, mask, over_batch=self.layer_norm == "batch")
+        mixed = self.gamma * torch.einsum("j,bjkd->bkd", weights, layers)
+        return self.dropout(mixed)
+
+
+def _single_layer(layers: Union[str, int], num_layers: int) -> int | None:
+    """The number of the one layer that is used, or `None` for all."""
+    if layers == "all":
+        return None
+    if layers == "last":
+        return num_layers - 1
+    if not isinstance(layers, int) or isinstance(layers, bool) or not 0 <= layers < num_layers:
+        raise ConfigurationError(
+            f"layers of a mix must be all, last or a number from 0 to {num_layers - 1}, "
+            f"not {layers!r}"
+        )
+    return layers
+
+
+def _normalize(layers: torch.Tensor, mask: torch.Tensor, over_batch: bool) -> torch.Tensor:
+    # Shape: (batch, 1, length, 1)
+    mask = mask[:, None, :, None]
+    axes = (0, 2, 3) if over_batch else (2, 3)
+    # A sentence without tokens has no statistics; its zeros stay zeros.
+    count = (mask.sum(dim=axes, keepdim=True) * layers.size(3)).clamp(min=1)
+    mean = (layers * mask).sum(dim=axes, keepdim=True) / count
+    centered = (layers - mean) * mask
+    variance = (centered * centered).sum(dim=axes, keepdim=True) / count
+    return centered * torch.rsqrt(variance + 1e-12)
+
+
+def _join_scalars(state: dict[str, Any], prefix: str, *_: Any) -> None:
+    """Upstream's checkpoints have each w_j as a parameter of its own."""
+    keys = [key for key in state if key.startswith(f"{prefix}scalar_parameters.")]
+    if keys:
+        keys.sort(key=lambda key: int(key.rpartition(".")[2]))
+        state[f"{prefix}scalar_parameters"] = torch.cat([state.pop(key) for key in keys])

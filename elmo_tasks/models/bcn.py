@@ -1,0 +1,205 @@
+from typing import Any, Union
+
+import torch
+from allennlp.common.checks import ConfigurationError, check_dimensions_match
+from allennlp.data import TextFieldTensors, Vocabulary
+from allennlp.models import Model
+from allennlp.modules import FeedForward, Maxout, Seq2SeqEncoder
+from allennlp.nn import InitializerApplicator
+from allennlp.nn.util import masked_max, masked_mean, masked_softmax, weighted_sum
+from allennlp.training.metrics import CategoricalAccuracy
+
+from elmo_tasks.elmo import ElmoTextEmbedder, EmbeddedText
+
+# The layers whose output the ELMo of the output place can join.
+OUTPUT_PLACES = ("encoder", "integrator")
+
+
+@Model.register("elmo_bcn")
+class Bcn(Model):
+    """
+    The biattentive classification network of McCann et al. 2017, section 5, with ELMo as in
+    Peters et al. 2018, supplement A.8: a sentence attends to itself, is read again together with
+    what it found, and is pooled in four ways.
+
+    Registered as a `Model` with name "elmo_bcn".
+
+    # Parameters
+
+    text_embedder : `ElmoTextEmbedder`
+        Words, and ELMo at the input, the output, both or neither.
+    feedforward : `FeedForward`
+        On every embedded token.
+    encoder : `Seq2SeqEncoder`
+        Makes X of the tokens.
+    integrator : `Seq2SeqEncoder`
+        Reads [X; X - C; X * C], with C what each token found by attention.
+    classifier : `FeedForward` or `Maxout`
+        From the four pooled vectors to as many numbers as there are classes.
+    output_place : `str`, optional (default = `'encoder'`)
+        What the ELMo of the output place joins: X, before the attention (`encoder`), or the output
+        of the `integrator`, as in allennlp-models. Nothing where there is no ELMo at the output.
+    dropout : `float`, optional (default = `0.2`)
+        Before each of the two feed-forward networks, `feedforward` and `classifier`.
+    initializer : `InitializerApplicator`, optional
+    """
+
+    default_predictor = "elmo_sst"
+
+    def __init__(
+        self,
+        vocab: Vocabulary,
+        text_embedder: ElmoTextEmbedder,
+        feedforward: FeedForward,
+        encoder: Seq2SeqEncoder,
+        integrator: Seq2SeqEncoder,
+        classifier: Union[FeedForward, Maxout],
+        output_place: str = "encoder",
+        dropout: float = 0.2,
+        initializer: InitializerApplicator = InitializerApplicator(),
+        **kwargs,
+    ) -> None:
+        super().__init__(vocab, **kwargs)
+        if output_place not in OUTPUT_PLACES:
+            raise ConfigurationError(
+                f"output_place must be {' or '.join(OUTPUT_PLACES)}, not {output_place!r}"
+            )
+        self.text_embedder = text_embedder
+        self.feedforward = feedforward
+        self.encoder = encoder
+        self.integrator = integrator
+        self.classifier = classifier
+        self.output_place = output_place
+        self.dropout = torch.nn.Dropout(dropout)
+        # Without a bias, which the softmax over the tokens would take out again.
+        self.pool_score = torch.nn.Linear(self._output_dim("integrator"), 1, bias=False)
+        self._check_dimensions()
+        self.accuracy = CategoricalAccuracy()
+        initializer(self)
+
+    def forward(
+        self,
+        tokens: TextFieldTensors,
+        label: torch.Tensor = None,
+        metadata: list[dict[str, Any]] = None,
+    ) -> dict[str, Any]:
+        """
+        # Parameters
+
+        tokens : `TextFieldTensors`
+            Each sentence has at least one.
+        label : `torch.LongTensor`, optional
+            Shape (batch,).
+        metadata : `list[dict[str, Any]]`, optional
+            The words of each sentence, under `tokens`.
+
+        # Returns
+
+        `dict[str, Any]`
+            `logits` and `class_probabilities`, both of shape (batch, classes); `tokens`, where
+            there is metadata; the scalar `loss`, where there are labels.
+        """
+        (text,) = self.text_embedder(tokens)
+        # Shape: (batch, length, encoder width)
+        h = self.encoder(self.feedforward(self.dropout(text.x)), text.mask)
+        # Shape: (batch, length, x_dim), the width of ELMo added where its place is the encoder
+        x = self._extend("encoder", text, h)
+        c = _attend(x, text.mask)
+        # Shape: (batch, length, integrator width)
+        h = self.integrator(torch.cat([x, x - c, x * c], dim=-1), text.mask)
+        y = self._extend("integrator", text, h)
+        # Shape: (batch, classes)
+        logits = self.classifier(self.dropout(self._pool(y, text.mask)))
+        output = {"logits": logits, "class_probabilities": torch.softmax(logits, dim=-1)}
+        if metadata is not None:
+            output["tokens"] = [sentence["tokens"] for sentence in metadata]
+        if label is not None:
+            output["loss"] = torch.nn.functional.cross_entropy(logits, label)
+            self.accuracy(logits, label)
+        return output
+
+    def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
+        """Adds, for each sentence, `label` and `probabilities`, by the names of the classes."""
+        names = self.vocab.get_index_to_token_vocabulary("labels")
+        probabilities = output_dict["class_probabilities"].tolist()
+        by_name = [
+            {names[number]: probability for number, probability in enumerate(row)}
+            for row in probabilities
+        ]
+        labels = [max(row, key=row.__getitem__) for row in by_name]
+        return {**output_dict, "label": labels, "probabilities": by_name}
+
+    def get_metrics(self, reset: bool = False) -> dict[str, float]:
+        accuracy = self.accuracy.get_metric(reset)
+        return {"accuracy": accuracy, **self.text_embedder.mix_metrics()}
+
+    def _extend(self, layer: str, text: EmbeddedText, h: torch.Tensor) -> torch.Tensor:
+        return text.extend(h) if layer == self.output_place else h
+
+    def _output_dim(self, layer: str) -> int:
+        """Width of what `_extend` returns."""
+        elmo_dim = self.text_embedder.get_elmo_dim() if layer == self.output_place else 0
+        return getattr(self, layer).get_output_dim() + elmo_dim
+
+    def _pool(self, y: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Maximum, minimum, mean and self-attention over the tokens: shape (batch, 4 * y_dim)."""
+        # Shape: (batch, length, 1)
+        tokens = mask.unsqueeze(-1)
+        scores = self.pool_score(y).squeeze(-1)
+        attention = masked_softmax(scores, mask, memory_efficient=True)
+        pooled = [
+            masked_max(y, tokens, dim=1),
+            -masked_max(-y, tokens, dim=1),
+            masked_mean(y, tokens, dim=1),
+            weighted_sum(y, attention),
+        ]
+        return torch.cat(pooled, dim=-1)
+
+    def _check_dimensions(self) -> None:
+        checks = [
+            (
+                self.text_embedder.get_output_dim(),
+                self.feedforward.get_input_dim(),
+                "output of text_embedder",
+                "input of feedforward",
+            ),
+            (
+                self.feedforward.get_output_dim(),
+                self.encoder.get_input_dim(),
+                "output of feedforward",
+                "input of encoder",
+            ),
+            (
+                3 * self._output_dim("encoder"),
+                self.integrator.get_input_dim(),
+                "3 * x, with the ELMo that joins it,",
+                "input of integrator",
+            ),
+            (
+                4 * self._output_dim("integrator"),
+                self.classifier.get_input_dim(),
+                "4 * output of integrator, with the ELMo that joins it,",
+                "input of classifier",
+            ),
+            (
+                self.classifier.get_output_dim(),
+                self.vocab.get_vocab_size("labels"),
+                "output of classifier",
+                "number of classes in the data",
+            ),
+        ]
+        for check in checks:
+            check_dimensions_match(*check)
+
+
+def _attend(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """
+    What each token finds in its sentence, by A = X X^T: shape (batch, length, x_dim).
+
+    The mask fills the scores of padding with the least number rather than zeros, since those of
+    the words may all be far below zero.
+    """
+    # Shape: (batch, length of the queries, length of the keys)
+    scores = x.bmm(x.transpose(1, 2))
+    attention = masked_softmax(scores, mask.unsqueeze(1), memory_efficient=True)
+    return weighted_sum(x, attention)

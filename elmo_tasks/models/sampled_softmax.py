@@ -1,0 +1,106 @@
+import logging
+import math
+
+import torch
+from torch.nn.functional import cross_entropy, embedding, linear
+
+logger = logging.getLogger(__name__)
+
+
+class SampledSoftmax(torch.nn.Module):
+    """
+    The softmax of the biLM over its vocabulary (Peters et al. 2018, section 3.1). While training,
+    over the target and a sample of the other words, drawn log-uniformly without replacement, each
+    logit less the logarithm of the word's expected count in the sample, as TensorFlow's
+    `sampled_softmax_loss` has it (Jean et al. 2015); otherwise over all words.
+
+    Words must stand in the order of their counts. AllenNLP's padding, id 0, is no class.
+
+    # Parameters
+
+    num_words : `int`
+        Size of the vocabulary, padding included.
+    dim : `int`
+        Width of what is classified.
+    num_samples : `int | None`
+        Words drawn for each batch; `None` for the full softmax in training as well.
+    """
+
+    def __init__(self, num_words: int, dim: int, num_samples: int | None = None) -> None:
+        super().__init__()
+        self.num_classes = num_words - 1
+        if num_samples is not None and num_samples >= self.num_classes:
+            logger.warning(
+                "The vocabulary has %d words, not more than the %d to sample: the full softmax "
+                "is used.",
+                self.num_classes,
+                num_samples,
+            )
+            num_samples = None
+        self.num_samples = num_samples
+        self.weight = torch.nn.Parameter(torch.randn(self.num_classes, dim) / math.sqrt(dim))
+        self.bias = torch.nn.Parameter(torch.zeros(self.num_classes, 1))
+
+    def forward(self, h: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
+        """
+        # Parameters
+
+        h : `torch.Tensor`
+            Shape (tokens, dim).
+        words : `torch.LongTensor`
+            Shape (tokens,): the ids to predict.
+
+        # Returns
+
+        `torch.Tensor`
+            Shape (tokens,): negative log-likelihoods, in float32.
+        """
+        targets = words - 1
+        if self.training and self.num_samples is not None:
+            return self._sampled(h, targets)
+        return cross_entropy(self.logits(h), targets, reduction="none")
+
+    def logits(self, h: torch.Tensor) -> torch.Tensor:
+        """Of every word but padding: shape (tokens, num_words - 1), in float32."""
+        return linear(h, self.weight, self.bias.squeeze(1)).float()
+
+    def _sampled(self, h: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        samples, num_draws = self._draw()
+        samples = samples.to(h.device)
+        # The rows used, and no others, get a gradient.
+        chosen = torch.cat([samples, targets])
+        weight = embedding(chosen, self.weight, sparse=True)
+        bias = embedding(chosen, self.bias, sparse=True).squeeze(1)
+        bias = bias - self._expected_count(chosen, num_draws).log()
+        number = len(samples)
+        # Shape: (tokens, samples)
+        sampled = linear(h, weight[:number].to(h.dtype)).float() + bias[:number]
+        # A target that was drawn as well counts once.
+        place = torch.full((self.num_classes,), -1, device=h.device)
+        place[samples] = torch.arange(number, device=h.device)
+        drawn = place[targets]
+        rows = (drawn >= 0).nonzero().squeeze(1)
+        sampled = sampled.index_put((rows, drawn[rows]), sampled.new_tensor(-math.inf))
+        # Shape: (tokens,)
+        target = (h * weight[number:]).sum(dim=1).float() + bias[number:]
+        return torch.logaddexp(torch.logsumexp(sampled, dim=1), target) - target
+
+    def _draw(self) -> tuple[torch.Tensor, int]:
+        """Distinct classes, and how many draws it took to have them."""
+        drawn = torch.empty(0, dtype=torch.long)
+        while True:
+            uniform = torch.rand(4 * self.num_samples, dtype=torch.float64)
+            more = torch.exp(uniform * math.log(self.num_classes + 1)).long() - 1
+            drawn = torch.cat([drawn, more.clamp_(max=self.num_classes - 1)])
+            # The first draw of each class.
+            classes, places = torch.unique(drawn, return_inverse=True)
+            if len(classes) >= self.num_samples:
+                first = torch.full((len(classes),), len(drawn)).scatter_reduce(
+                    0, places, torch.arange(len(drawn)), "amin"
+                )
+                first, order = first.sort()
+                return classes[order[: self.num_samples]], int(first[self.num_samples - 1]) + 1
+
+    def _expected_count(self, classes: torch.Tensor, num_draws: int) -> torch.Tensor:
+        probability = torch.log1p(1 / (classes.double() + 1)) / math.log(self.num_classes + 1)
+        return -torch.expm1(num_draws * torch.log1p(-probability)).float()

@@ -1,0 +1,75 @@
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Dict, Union
+
+from allennlp.data import Instance, Vocabulary
+
+from elmo_tasks.files import written_aside
+from elmo_tasks.readers.sentences import BEGIN_TOKEN, END_TOKEN
+
+# A name with a dot: AllenNLP takes every other file of the folder for a namespace.
+_COUNTS_FILE = ".counts.json"
+
+
+@Vocabulary.register("elmo_counted", constructor="from_corpus")
+class CountedVocabulary(Vocabulary):
+    """
+    A vocabulary that remembers how much text it was made of, so that the length of an epoch is
+    known and a text that has changed since is noticed. Its tokens stand in the order of their
+    counts, as AllenNLP's do.
+
+    Registered as a `Vocabulary` with name "elmo_counted".
+
+    # Parameters
+
+    min_count : `Dict[str, int]`, optional
+        By namespace; rarer words are unknown to the softmax (never to the biLM).
+    max_vocab_size : `int | Dict[str, int]`, optional
+        The most frequent words alone.
+    """
+
+    num_sentences: int | None = None
+    num_tokens: int | None = None
+
+    def _extend(self, counter: Any = None, *args: Any, **kwargs: Any) -> None:
+        super()._extend(counter, *args, **kwargs)
+        counts = (counter or {}).get("tokens")
+        if counts:
+            self.num_sentences = counts.get(END_TOKEN, 0)
+            # Without the boundaries.
+            self.num_tokens = (
+                sum(counts.values()) - self.num_sentences - counts.get(BEGIN_TOKEN, 0)
+            )
+
+    def save_to_files(self, directory: str) -> None:
+        super().save_to_files(directory)
+        counts = {"sentences": self.num_sentences, "tokens": self.num_tokens}
+        with written_aside(Path(directory) / _COUNTS_FILE) as aside:
+            aside.write_text(json.dumps(counts), encoding="utf-8")
+
+    @classmethod
+    def from_corpus(
+        cls,
+        instances: Iterable[Instance],
+        serialization_dir: str = None,
+        min_count: Dict[str, int] = None,
+        max_vocab_size: Union[int, Dict[str, int]] = None,
+    ) -> "CountedVocabulary":
+        """
+        From the text, or, where a training is recovered, as that training made it: the word ids
+        must not move under the weights.
+        """
+        saved = Path(serialization_dir or ".", "vocabulary")
+        if serialization_dir and (saved / _COUNTS_FILE).exists():
+            return cls.from_files(saved)
+        return cls.from_instances(instances, min_count=min_count, max_vocab_size=max_vocab_size)
+
+    @classmethod
+    def from_files(cls, directory: Any, *args: Any, **kwargs: Any) -> "CountedVocabulary":
+        vocab = super().from_files(directory, *args, **kwargs)
+        counts_file = Path(directory) / _COUNTS_FILE
+        if counts_file.exists():
+            counts = json.loads(counts_file.read_text(encoding="utf-8"))
+            vocab.num_sentences, vocab.num_tokens = counts["sentences"], counts["tokens"]
+        return vocab

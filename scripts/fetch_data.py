@@ -1,0 +1,221 @@
+"""
+Fetches the data sets that are free from their official addresses, by their official names.
+
+A file that is there already is kept. A file is complete when it bears its name: it is written
+aside, as `.part`, and renamed when its contents have been checked.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPException
+from pathlib import Path
+from typing import NamedTuple
+from urllib.request import urlopen
+
+from tqdm import tqdm
+
+
+class Source(NamedTuple):
+    """
+    One file on a server, and the data files it holds.
+
+    # Parameters
+
+    host : what `--mirror` takes the place of
+    path : the rest of the address; a `.zip` is unpacked
+    folder : where the data files go, within the data folder
+    inside : what stands before their names in the archive
+    sizes : for every data file its known number of lines (questions in a `.json`), or None
+    """
+
+    host: str
+    path: str
+    folder: str
+    inside: str
+    sizes: dict[str, int | None]
+
+
+SOURCES = [
+    Source(
+        host="https://nlp.stanford.edu",
+        path="/sentiment/trainDevTestTrees_PTB.zip",
+        folder="sst",
+        inside="trees/",
+        sizes={"train.txt": 8_544, "dev.txt": 1_101, "test.txt": 2_210},
+    ),
+    Source(
+        host="https://nlp.stanford.edu",
+        path="/projects/snli/snli_1.0.zip",
+        folder="snli",
+        inside="snli_1.0/",
+        sizes={
+            "snli_1.0_train.jsonl": 550_152,
+            "snli_1.0_dev.jsonl": 10_000,
+            "snli_1.0_test.jsonl": 10_000,
+        },
+    ),
+    Source(
+        host="https://rajpurkar.github.io",
+        path="/SQuAD-explorer/dataset/train-v1.1.json",
+        folder="squad",
+        inside="",
+        sizes={"train-v1.1.json": 87_599},
+    ),
+    Source(
+        host="https://rajpurkar.github.io",
+        path="/SQuAD-explorer/dataset/dev-v1.1.json",
+        folder="squad",
+        inside="",
+        sizes={"dev-v1.1.json": 10_570},
+    ),
+]
+GLOVE = Source(
+    host="https://nlp.stanford.edu",
+    path="/data/glove.840B.300d.zip",
+    folder="",
+    inside="",
+    sizes={"glove.840B.300d.txt": None},
+)
+
+NOT_FREE = """\
+Not free, so not fetched: CoNLL-2003. Its text is the Reuters corpus, which NIST licenses
+(https://trec.nist.gov/data/reuters/reuters.html); put eng.train, eng.testa and eng.testb into
+{data}/conll2003."""
+
+NOT_ASKED = "Free, but 2 GB, so not fetched without --glove: {data}/glove.840B.300d.txt."
+
+
+class FetchError(Exception):
+    """What went wrong, in one line."""
+
+
+def main() -> None:
+    args = parse_args()
+    sources = SOURCES + [GLOVE] * args.glove
+    try:
+        for source in sources:
+            fetch(source, args.data, args.mirror)
+    except (FetchError, OSError) as error:
+        sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        sys.exit("interrupted; run it again for what is missing")
+    print(NOT_FREE.format(data=args.data))
+    if not args.glove:
+        print(NOT_ASKED.format(data=args.data))
+
+
+def parse_args() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description="Fetches SST, SNLI and SQuAD 1.1 from their official addresses.",
+        epilog="CoNLL-2003 is not free: its Reuters text needs a licence of NIST.",
+    )
+    parser.add_argument(
+        "--data", type=Path, default=Path("data"), help="the folder to fill (default: data)"
+    )
+    parser.add_argument("--glove", action="store_true", help="also the GloVe 840B vectors, 2 GB")
+    parser.add_argument(
+        "--mirror", metavar="URL", help="what to use in place of https:// and the official hosts"
+    )
+    return parser.parse_args()
+
+
+def fetch(source: Source, data: Path, mirror: str | None) -> None:
+    """Fetches what `data` lacks of `source`."""
+    folder = data / source.folder
+    for path in (data, folder):
+        if path.is_symlink():
+            raise FetchError(
+                f"{path} is a symbolic link, and what it leads to is left alone;"
+                " remove the link or name another folder with --data"
+            )
+    missing = []
+    for name in source.sizes:
+        if os.path.lexists(folder / name):
+            print(f"{folder / name}: kept")
+        else:
+            missing.append(name)
+    if not missing:
+        return
+
+    folder.mkdir(parents=True, exist_ok=True)
+    url = (mirror or source.host).rstrip("/") + source.path
+    with part_of(folder / Path(url).name) as download:
+        copy_url(url, download)
+        for name in missing:
+            if not url.endswith(".zip"):
+                finish(download, folder / name, source.sizes[name])
+                continue
+            with part_of(folder / name) as part:
+                unpack(download, source.inside + name, part, url)
+                finish(part, folder / name, source.sizes[name])
+
+
+@contextmanager
+def part_of(path: Path) -> Iterator[Path]:
+    """Where `path` is written until it is complete; nothing is left of it afterwards."""
+    part = path.with_name(path.name + ".part")
+    part.unlink(missing_ok=True)
+    try:
+        yield part
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def copy_url(url: str, path: Path) -> None:
+    try:
+        with urlopen(url, timeout=60) as response, path.open("wb") as file:
+            length = response.length
+            with tqdm.wrapattr(
+                response, "read", total=length, desc=url.rpartition("/")[2]
+            ) as reader:
+                shutil.copyfileobj(reader, file, 1 << 20)
+    except (HTTPException, OSError, ValueError) as error:
+        raise FetchError(f"cannot fetch {url}: {error}") from error
+    # A connection that breaks off looks like the end of the file.
+    got = path.stat().st_size
+    if length is not None and got != length:
+        raise FetchError(f"cannot fetch {url}: it broke off after {got:,} of {length:,} bytes")
+
+
+def unpack(archive: Path, member: str, path: Path, url: str) -> None:
+    try:
+        with (
+            zipfile.ZipFile(archive) as files,
+            files.open(member) as source,
+            path.open("wb") as file,
+        ):
+            shutil.copyfileobj(source, file, 1 << 20)
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
+        raise FetchError(f"cannot unpack {member} of {url}: {error}") from error
+
+
+def finish(part: Path, path: Path, size: int | None) -> None:
+    """Gives a part that holds what it should its name."""
+    if size is not None and (got := count(part, path.suffix)) != size:
+        raise FetchError(f"{path}: fetched {got:,} examples, expected {size:,}; it is not kept")
+    part.replace(path)
+    print(f"{path}: fetched")
+
+
+def count(path: Path, suffix: str) -> int:
+    """The number of questions of a SQuAD file, of lines of any other."""
+    with path.open("rb") as file:
+        if suffix != ".json":
+            return sum(1 for _ in file)
+        try:
+            articles = json.load(file)["data"]
+            paragraphs = [paragraph for article in articles for paragraph in article["paragraphs"]]
+            return sum(len(paragraph["qas"]) for paragraph in paragraphs)
+        except (ValueError, KeyError, TypeError):
+            return 0
+
+
+if __name__ == "__main__":
+    main()

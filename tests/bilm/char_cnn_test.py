@@ -1,0 +1,58 @@
+import math
+
+import numpy
+import torch
+from allennlp.data.token_indexers.elmo_indexer import ELMoCharacterMapper
+
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm.char_cnn import BEGIN_SENTENCE, END_SENTENCE, CharCnn, boundary_char_ids
+from elmo_tasks.bilm.options import BiLmOptions
+from tests.bilm.reference import FIXTURE_FILES, ReferenceBiLm, char_ids, make_options
+
+
+def test_token_vectors_equal_a_plain_numpy_cnn() -> None:
+    cnn, reference = BiLm.from_files(*FIXTURE_FILES).char_cnn, ReferenceBiLm(*FIXTURE_FILES)
+    tokens: list[str | int] = [
+        "",
+        "a",
+        "film",
+        "na\u00efve",
+        "x" * 47,
+        "x" * 48,
+        "x" * 60,
+        256,
+        257,
+    ]
+    ids = [char_ids(token, 50) for token in tokens]
+
+    vectors = cnn(torch.tensor(ids) + 1)
+
+    expected = [reference.token_vector(row) for row in ids]
+    numpy.testing.assert_allclose(vectors.detach(), expected, atol=1e-5)
+
+
+def test_boundaries_are_those_of_allennlps_mapper() -> None:
+    mapper = ELMoCharacterMapper()
+
+    for character, token in ((BEGIN_SENTENCE, "<S>"), (END_SENTENCE, "</S>")):
+        expected = mapper.convert_word_to_char_ids(token)
+        assert boundary_char_ids(character, 50).tolist() == expected
+
+
+def test_new_weights_are_drawn_as_bilm_tf_draws_them() -> None:
+    torch.manual_seed(0)
+    options = make_options(filters=[[1, 32], [3, 96]], embedding={"dim": 16}, projection_dim=64)
+    cnn = CharCnn(BiLmOptions.from_dict(options))
+
+    assert not cnn.embedding[0].any()
+    assert 0.99 < cnn.embedding.abs().max() <= 1
+    for convolution in cnn.convolutions:
+        assert 0.045 < convolution.weight.abs().max() <= 0.05
+        assert not convolution.bias.any()
+    for highway in cnn.highways._layers:
+        assert math.isclose(highway.weight.std().item(), 1 / math.sqrt(128), rel_tol=0.05)
+        transform, carry = highway.bias.chunk(2)
+        # bilm-tf's gate is of the transform, with a bias of -2; AllenNLP's is of the input.
+        assert not transform.any() and carry.eq(2).all()
+    assert math.isclose(cnn.projection.weight.std().item(), 1 / math.sqrt(128), rel_tol=0.05)
+    assert not cnn.projection.bias.any()

@@ -1,0 +1,63 @@
+import pytest
+import torch
+
+from elmo_tasks.bilm.lstm_stack import LstmStack
+from elmo_tasks.bilm.options import BiLmOptions
+from elmo_tasks.bilm.projected_lstm import LstmState
+from tests.bilm.reference import make_options
+
+BATCH_SIZES = [3, 3, 2, 1]
+
+
+def stack_and_inputs(
+    dropout: float = 0.0, skip: bool = True
+) -> tuple[LstmStack, torch.Tensor, LstmState]:
+    torch.manual_seed(0)
+    options = BiLmOptions.from_dict(make_options(n_layers=3, use_skip_connections=skip))
+    state = LstmState(torch.randn(3, 3, 6), torch.randn(3, 3, 9))
+    return LstmStack(options, dropout), torch.randn(sum(BATCH_SIZES), 6), state
+
+
+def layer_by_layer(
+    stack: LstmStack, inputs: torch.Tensor, state: LstmState, skip: bool
+) -> list[torch.Tensor]:
+    """From the layers of the stack, which have a test of their own."""
+    outputs = []
+    for number, layer in enumerate(stack.layers):
+        output, _ = layer(inputs, BATCH_SIZES, LstmState(state.h[number], state.c[number]))
+        inputs = output + inputs if skip and number > 0 else output
+        outputs.append(inputs)
+    return outputs
+
+
+@pytest.mark.parametrize("skip", [True, False])
+def test_from_the_second_layer_on_the_input_is_added_to_the_output(skip: bool) -> None:
+    stack, inputs, state = stack_and_inputs(skip=skip)
+
+    outputs, _ = stack(inputs, BATCH_SIZES, state)
+
+    torch.testing.assert_close(outputs, layer_by_layer(stack, inputs, state, skip))
+
+
+def test_the_state_after_is_that_of_each_layer_without_the_sum() -> None:
+    stack, inputs, state = stack_and_inputs()
+
+    (_, second, _), after = stack(inputs, BATCH_SIZES, state)
+
+    for number, layer_inputs in ((0, inputs), (2, second)):
+        start = LstmState(state.h[number], state.c[number])
+        _, expected = stack.layers[number](layer_inputs, BATCH_SIZES, start)
+        torch.testing.assert_close(LstmState(after.h[number], after.c[number]), expected)
+
+
+def test_dropout_is_on_the_input_of_every_layer_and_in_its_sum_while_training() -> None:
+    stack, inputs, state = stack_and_inputs(dropout=1.0)
+    nothing = torch.zeros_like(inputs)
+
+    dropped, _ = stack.train()(inputs, BATCH_SIZES, state)
+    kept, _ = stack.eval()(inputs, BATCH_SIZES, state)
+
+    for number, layer in enumerate(stack.layers):
+        start = LstmState(state.h[number], state.c[number])
+        torch.testing.assert_close(dropped[number], layer(nothing, BATCH_SIZES, start)[0])
+    torch.testing.assert_close(kept, layer_by_layer(stack, inputs, state, skip=True))

@@ -1,0 +1,139 @@
+import json
+from typing import Any
+
+import pytest
+from allennlp.common.checks import ConfigurationError
+
+from elmo_tasks.bilm.options import BiLmOptions
+from tests.bilm.reference import make_options
+
+# Of the released original model, as its `options.json` has them.
+ORIGINAL = """
+{"lstm": {"use_skip_connections": true, "projection_dim": 512, "cell_clip": 3, "proj_clip": 3,
+          "dim": 4096, "n_layers": 2},
+ "char_cnn": {"activation": "relu", "filters": [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256],
+              [6, 512], [7, 1024]], "n_highway": 2, "embedding": {"dim": 16},
+              "n_characters": 262, "max_characters_per_token": 50}}
+"""
+
+
+def test_the_options_of_the_original_model_are_read() -> None:
+    options = BiLmOptions.from_dict(json.loads(ORIGINAL))
+
+    assert options == BiLmOptions(
+        filters=((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024)),
+        activation="relu",
+        char_dim=16,
+        max_characters=50,
+        num_highway=2,
+        num_layers=2,
+        cell_dim=4096,
+        projection_dim=512,
+        cell_clip=3,
+        projection_clip=3,
+        skip_connections=True,
+        state=None,
+    )
+    assert options.num_filters == 2048
+
+
+@pytest.mark.parametrize("number", [261, 262])
+def test_261_characters_are_those_of_training_and_262_those_of_prediction(number: int) -> None:
+    options = BiLmOptions.from_dict(make_options(n_characters=number))
+
+    assert options == BiLmOptions.from_dict(make_options())
+
+
+@pytest.mark.parametrize("clip", [None, 0, 0.0])
+def test_bounds_may_be_null_or_zero_or_left_out_for_none(clip: float | None) -> None:
+    left_out = make_options()
+    del left_out["lstm"]["cell_clip"], left_out["lstm"]["proj_clip"]
+
+    for raw in (make_options(cell_clip=clip, proj_clip=clip), left_out):
+        options = BiLmOptions.from_dict(raw)
+        assert options.cell_clip is None and options.projection_clip is None
+
+
+def test_keys_that_bilm_tf_adds_while_training_are_passed_over() -> None:
+    raw = {**make_options(), "bidirectional": True, "dropout": 0.1, "n_epochs": 10, "unroll": 20}
+
+    assert BiLmOptions.from_dict(raw) == BiLmOptions.from_dict(make_options())
+
+
+@pytest.mark.parametrize(
+    ("section", "key"),
+    [
+        ("char_cnn", "activation"),
+        ("char_cnn", "filters"),
+        ("lstm", "n_layers"),
+        ("lstm", "dim"),
+        ("lstm", "projection_dim"),
+    ],
+)
+@pytest.mark.parametrize("null", [True, False])
+def test_a_missing_key_is_named(section: str, key: str, null: bool) -> None:
+    options = make_options()
+    del options[section][key]
+    if null:
+        options[section][key] = None
+
+    with pytest.raises(ConfigurationError, match=f"options: {section}.{key} is missing"):
+        BiLmOptions.from_dict(options)
+
+
+@pytest.mark.parametrize("path", ["char_cnn", "lstm", "char_cnn.embedding"])
+@pytest.mark.parametrize("value", [None, 3, "missing"])
+def test_a_missing_section_is_named(path: str, value: Any) -> None:
+    options: dict[str, Any] = make_options()
+    *parents, key = path.split(".")
+    parent = options[parents[0]] if parents else options
+    parent[key] = value
+    if value == "missing":
+        del parent[key]
+
+    with pytest.raises(ConfigurationError, match=f"options: {path} is missing, or is not an obj"):
+        BiLmOptions.from_dict(options)
+
+
+def test_a_missing_width_of_the_characters_is_named() -> None:
+    with pytest.raises(ConfigurationError, match="options: char_cnn.embedding.dim is missing"):
+        BiLmOptions.from_dict(make_options(embedding={}))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("n_layers", 0, "lstm.n_layers cannot be 0"),
+        ("n_layers", 2.0, "lstm.n_layers cannot be 2.0"),
+        ("n_layers", True, "lstm.n_layers cannot be True"),
+        ("dim", "9", "lstm.dim cannot be '9'"),
+        ("projection_dim", -6, "lstm.projection_dim cannot be -6"),
+        ("cell_clip", -3, "lstm.cell_clip cannot be -3"),
+        ("proj_clip", [3], r"lstm.proj_clip cannot be \[3\]"),
+        ("use_skip_connections", 1, "lstm.use_skip_connections cannot be 1"),
+        ("n_highway", -1, "char_cnn.n_highway cannot be -1"),
+        ("embedding", {"dim": 0}, "char_cnn.embedding.dim cannot be 0"),
+        ("activation", 1, "char_cnn.activation cannot be 1"),
+        ("max_characters_per_token", 0, "char_cnn.max_characters_per_token cannot be 0"),
+        ("n_characters", "262", "char_cnn.n_characters cannot be '262'"),
+        ("n_characters", 260, "n_characters must be 262 .or 261, .*, but is 260"),
+        ("activation", "gelu", "char_cnn.activation must be relu or tanh, but is 'gelu'"),
+        ("filters", [], "char_cnn.filters is missing; this reads biLMs over characters only"),
+        ("filters", {"1": 4}, "char_cnn.filters is missing"),
+        ("filters", [[1, 4, 2]], r"pairs of a width and a number, not \[1, 4, 2\]"),
+        ("filters", [[1, 4], [2, 0]], r"pairs of a width and a number, not \[2, 0\]"),
+        ("filters", [[1, 4.0]], r"pairs of a width and a number, not \[1, 4.0\]"),
+        ("filters", [1, 4], "pairs of a width and a number, not 1"),
+        ("filters", ["14"], "pairs of a width and a number, not '14'"),
+        ("filters", [[51, 4]], "filters has width 51, more than the 50 characters of a token"),
+    ],
+)
+def test_a_value_that_cannot_be_is_named(key: str, value: Any, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"^'?options: .*{message}"):
+        BiLmOptions.from_dict(make_options(**{key: value}))
+
+
+@pytest.mark.parametrize("state", ["warm", 1, ["reset"]])
+def test_an_unknown_state_is_named(state: Any) -> None:
+    with pytest.raises(ConfigurationError, match="state must be one of reset, snapshot, carry"):
+        BiLmOptions.from_dict({**make_options(), "state": state})

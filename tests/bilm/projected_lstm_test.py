@@ -1,0 +1,248 @@
+from collections.abc import Sequence
+
+import pytest
+import torch
+from torch.func import functional_call
+from torch.nn.functional import linear
+from torch.nn.utils.rnn import PackedSequence
+
+from elmo_tasks.bilm.projected_lstm import LstmState, ProjectedLstm
+from tests.bilm.reference import reorder_gates
+
+BATCH_SIZES = [5, 5, 3, 3, 1, 1, 1]
+# Neither, either and both bounds; these are reached in about half of the places.
+BOUNDS = pytest.mark.parametrize(
+    "bounds", [(None, None), (0.4, None), (None, 0.3), (0.4, 0.3)], ids=str
+)
+
+
+def random_lstm(
+    cell_clip: float | None = None, projection_clip: float | None = None
+) -> ProjectedLstm:
+    torch.manual_seed(0)
+    lstm = ProjectedLstm(4, 6, 3, cell_clip, projection_clip)
+    for parameter in lstm.parameters():
+        torch.nn.init.uniform_(parameter, -1, 1)
+    return lstm.double()
+
+
+def random_inputs(
+    batch_sizes: list[int] = BATCH_SIZES, dtype: torch.dtype = torch.float64
+) -> tuple[torch.Tensor, LstmState]:
+    torch.manual_seed(1)
+    inputs = 2 * torch.randn(sum(batch_sizes), 4, dtype=dtype)
+    rows = max(batch_sizes, default=0)
+    state = LstmState(
+        torch.rand(rows, 3, dtype=dtype) - 0.5, torch.rand(rows, 6, dtype=dtype) - 0.5
+    )
+    return inputs.requires_grad_(), state
+
+
+def plain(
+    lstm: ProjectedLstm, inputs: torch.Tensor, batch_sizes: list[int], state: LstmState
+) -> tuple[torch.Tensor, LstmState]:
+    """The LSTM a row and a step at a time, left to autograd."""
+    outputs = [torch.empty(0)] * len(inputs)
+    ends = []
+    for row, (h, c) in enumerate(zip(state.h, state.c, strict=True)):
+        for step, alive in enumerate(batch_sizes):
+            if row >= alive:
+                break
+            place = sum(batch_sizes[:step]) + row
+            gates = linear(inputs[place], lstm.input_weight) + linear(h, lstm.recurrent_weight)
+            i, f, o, g = (gates + lstm.bias).chunk(4)
+            c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+            c = c.clamp(-lstm.cell_clip, lstm.cell_clip)
+            h = linear(torch.sigmoid(o) * torch.tanh(c), lstm.projection_weight)
+            h = h.clamp(-lstm.projection_clip, lstm.projection_clip)
+            outputs[place] = h
+        ends.append((h, c))
+    h, c = (torch.stack(part) for part in zip(*ends, strict=True))
+    return torch.stack(outputs), LstmState(h, c)
+
+
+def gradients(outputs: torch.Tensor, tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    """Of a weighted sum of the outputs, the weights always the same."""
+    weights = torch.linspace(-1, 1, outputs.numel()).reshape(outputs.shape).to(outputs)
+    return torch.autograd.grad((outputs * weights).sum(), list(tensors))
+
+
+def test_it_equals_the_lstm_of_torch_with_the_same_weights() -> None:
+    lstm, theirs = random_lstm(), torch.nn.LSTM(4, 6, proj_size=3).double()
+    theirs.load_state_dict(
+        {
+            "weight_ih_l0": reorder_gates(lstm.input_weight),
+            "weight_hh_l0": reorder_gates(lstm.recurrent_weight),
+            "bias_ih_l0": reorder_gates(lstm.bias),
+            "bias_hh_l0": torch.zeros(24),
+            "weight_hr_l0": lstm.projection_weight,
+        }
+    )
+    inputs, state = random_inputs()
+
+    outputs, last = lstm(inputs, BATCH_SIZES, state)
+    packed = PackedSequence(inputs, torch.tensor(BATCH_SIZES))
+    expected, (h, c) = theirs(packed, (state.h[None], state.c[None]))
+
+    torch.testing.assert_close(outputs, expected.data)
+    torch.testing.assert_close(last, LstmState(h[0], c[0]))
+    ours = gradients(outputs, [inputs, *lstm.parameters()])
+    x, w_ih, w_hh, b_ih, _, w_hr = gradients(expected.data, [inputs, *theirs.parameters()])
+    gates = (reorder_gates(gradient) for gradient in (w_ih, w_hh, b_ih))
+    torch.testing.assert_close(ours, (x, *gates, w_hr))
+
+
+@BOUNDS
+@pytest.mark.parametrize("batch_sizes", [BATCH_SIZES, [1], [4], [1] * 6, [2] * 3, [7, 1]], ids=str)
+def test_it_equals_a_plain_loop(bounds: tuple, batch_sizes: list[int]) -> None:
+    lstm, (inputs, state) = random_lstm(*bounds), random_inputs(batch_sizes)
+
+    outputs, last = lstm(inputs, batch_sizes, state)
+    expected, expected_last = plain(lstm, inputs, batch_sizes, state)
+
+    torch.testing.assert_close(outputs, expected)
+    torch.testing.assert_close(last, expected_last)
+    tensors = [inputs, *lstm.parameters()]
+    torch.testing.assert_close(gradients(outputs, tensors), gradients(expected, tensors))
+
+
+def test_the_bounds_of_these_tests_are_reached_in_some_places_and_not_in_others() -> None:
+    lstm, (inputs, state) = random_lstm(0.4, 0.3), random_inputs()
+
+    outputs, last = lstm(inputs, BATCH_SIZES, state)
+
+    for values, bound in ((outputs, 0.3), (last.c, 0.4)):
+        assert 0.1 < (values.abs() == bound).double().mean() < 0.9
+
+
+@BOUNDS
+def test_its_gradients_are_those_of_finite_differences(bounds: tuple) -> None:
+    lstm = random_lstm(*bounds)
+    inputs, state = random_inputs([3, 2, 1])
+    names, parameters = zip(*lstm.named_parameters(), strict=True)
+
+    def outputs_of(inputs: torch.Tensor, *parameters: torch.Tensor) -> torch.Tensor:
+        weights = dict(zip(names, parameters, strict=True))
+        return functional_call(lstm, weights, (inputs, [3, 2, 1], state))[0]
+
+    assert torch.autograd.gradcheck(outputs_of, (inputs, *parameters))
+
+
+def test_a_gradient_of_its_gradient_is_refused_and_not_wrong() -> None:
+    lstm, (inputs, state) = random_lstm(), random_inputs()
+    outputs, _ = lstm(inputs, BATCH_SIZES, state)
+    (gradient,) = torch.autograd.grad(outputs.square().sum(), inputs, create_graph=True)
+
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        gradient.sum().backward()
+
+
+def test_each_part_alone_has_the_gradient_it_has_among_all() -> None:
+    lstm, (inputs, state) = random_lstm(0.4, 0.3), random_inputs()
+    tensors = dict(inputs=inputs, **dict(lstm.named_parameters()))
+    outputs, _ = lstm(inputs, BATCH_SIZES, state)
+    expected = gradients(outputs, list(tensors.values()))
+
+    for (name, tensor), gradient in zip(tensors.items(), expected, strict=True):
+        for other in tensors.values():
+            other.requires_grad_(other is tensor)
+        outputs, _ = lstm(inputs, BATCH_SIZES, state)
+        torch.testing.assert_close(gradients(outputs, [tensor])[0], gradient, msg=name)
+
+
+def test_the_state_before_is_not_changed_and_gets_no_gradient() -> None:
+    lstm, (inputs, state) = random_lstm(), random_inputs()
+    before = LstmState(*(part.clone() for part in state))
+    for part in state:
+        part.requires_grad_()
+
+    outputs, last = lstm(inputs, BATCH_SIZES, state)
+    outputs.sum().backward()
+
+    for part, was, after in zip(state, before, last, strict=True):
+        assert torch.equal(part, was)
+        assert part.grad is None and not after.requires_grad
+
+
+def test_outputs_are_the_same_whether_it_trains_or_not() -> None:
+    lstm, (inputs, state) = random_lstm(0.4, 0.3), random_inputs()
+
+    trained, last = lstm(inputs, BATCH_SIZES, state)
+    with torch.no_grad():
+        outputs, last_outputs = lstm(inputs, BATCH_SIZES, state)
+
+    assert torch.equal(trained, outputs) and trained.requires_grad and not outputs.requires_grad
+    torch.testing.assert_close(last, last_outputs, rtol=0, atol=0)
+
+
+def test_a_text_read_in_two_pieces_gives_the_outputs_of_one() -> None:
+    lstm, (inputs, state) = random_lstm(0.4, 0.3), random_inputs([3] * 6)
+
+    whole, end = lstm(inputs, [3] * 6, state)
+    first, between = lstm(inputs[:6], [3] * 2, state)
+    second, last = lstm(inputs[6:], [3] * 4, between)
+
+    torch.testing.assert_close(torch.cat([first, second]), whole)
+    torch.testing.assert_close(last, end)
+
+
+@pytest.mark.parametrize("rows", [0, 2])
+def test_without_a_step_the_state_stays(rows: int) -> None:
+    lstm = random_lstm()
+    state = random_inputs([rows])[1]
+    inputs = torch.empty(0, 4, dtype=torch.float64, requires_grad=True)
+
+    outputs, last = lstm(inputs, [], state)
+    outputs.sum().backward()
+
+    assert outputs.shape == (0, 3)
+    torch.testing.assert_close(last, state)
+    for parameter in lstm.parameters():
+        assert parameter.grad is not None and not parameter.grad.any()
+
+
+@BOUNDS
+def test_under_autocast_it_is_close_and_keeps_the_dtype(bounds: tuple) -> None:
+    lstm = random_lstm(*bounds).float()
+    inputs, state = random_inputs(dtype=torch.float32)
+
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        outputs, last = lstm(inputs, BATCH_SIZES, state)
+    expected, expected_last = plain(lstm, inputs, BATCH_SIZES, state)
+
+    torch.testing.assert_close(outputs, expected, atol=0.03, rtol=0)
+    torch.testing.assert_close(last, expected_last, atol=0.03, rtol=0)
+    tensors = [inputs, *lstm.parameters()]
+    for found, exact in zip(gradients(outputs, tensors), gradients(expected, tensors), strict=True):
+        assert found.dtype == torch.float32
+        assert torch.linalg.norm(found - exact) < 0.05 * torch.linalg.norm(exact)
+
+
+def test_under_autocast_an_output_at_its_bound_passes_no_gradient() -> None:
+    # bfloat16 rounds this bound down.
+    lstm = random_lstm(projection_clip=0.7).float()
+    torch.nn.init.constant_(lstm.projection_weight, 9)
+    inputs, state = random_inputs(dtype=torch.float32)
+
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        outputs, _ = lstm(inputs, BATCH_SIZES, state)
+
+    (gradient,) = gradients(outputs[5:10], [inputs])
+    bounded = (outputs[5:10].detach().abs() == torch.tensor(0.7).bfloat16()).all(dim=1)
+    assert bounded.any()
+    assert not gradient[5:10][bounded].any()
+
+
+def test_new_weights_are_drawn_as_tensorflow_draws_them() -> None:
+    lstm = ProjectedLstm(20, 30, 10)
+
+    # Glorot's uniform draw, from (input and recurrent, gates) and (memory, projection).
+    for weights, bound in (
+        ((lstm.input_weight, lstm.recurrent_weight), (6 / (20 + 10 + 4 * 30)) ** 0.5),
+        ((lstm.projection_weight,), (6 / (30 + 10)) ** 0.5),
+    ):
+        for weight in weights:
+            assert 0.95 * bound < weight.abs().max() <= bound
+    # TensorFlow adds the 1 of the forget gate when it runs.
+    i, f, o, g = lstm.bias.chunk(4)
+    assert f.eq(1).all() and not i.any() and not o.any() and not g.any()

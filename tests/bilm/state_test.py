@@ -1,0 +1,94 @@
+import torch
+
+from elmo_tasks.bilm.options import BiLmOptions
+from elmo_tasks.bilm.projected_lstm import LstmState
+from elmo_tasks.bilm.state import CarryState, InitialState, SnapshotState
+from tests.bilm.reference import make_options
+
+OPTIONS = BiLmOptions.from_dict(make_options())
+LIKE = torch.empty(0)
+
+
+def filled(*rows: float) -> LstmState:
+    """A state whose row k holds the k-th of the given numbers, and minus it in the memory."""
+    numbers = torch.tensor(rows, dtype=torch.float32)[:, None]
+    return LstmState(numbers.expand(2, 2, -1, 6), -numbers.expand(2, 2, -1, 9))
+
+
+def rows_of(state: LstmState) -> list[float]:
+    """The numbers that a state is filled with."""
+    numbers = state.h[0, 0, :, 0].tolist()
+    torch.testing.assert_close(state, filled(*numbers), rtol=0, atol=0)
+    return numbers
+
+
+def test_reset_starts_from_zeros_always() -> None:
+    state = InitialState(OPTIONS)
+
+    state.after(filled(1, 2))
+
+    assert rows_of(state.before(3, LIKE)) == [0, 0, 0]
+
+
+def test_a_snapshot_starts_every_row_from_what_was_kept() -> None:
+    state = SnapshotState(OPTIONS)
+    assert rows_of(state.before(2, LIKE)) == [0, 0]
+
+    state.keep(filled(5, 6))
+    state.after(filled(1, 2))
+
+    assert rows_of(state.before(3, LIKE)) == [5, 5, 5]
+
+
+def test_a_snapshot_is_saved_and_nothing_else_is() -> None:
+    state = SnapshotState(OPTIONS)
+    state.keep(filled(5))
+    loaded = SnapshotState(OPTIONS)
+
+    loaded.load_state_dict(state.state_dict())
+
+    assert rows_of(loaded.before(1, LIKE)) == [5]
+    carry = CarryState(OPTIONS)
+    carry.after(filled(1))
+    assert not carry.state_dict() and not InitialState(OPTIONS).state_dict()
+
+
+def test_carry_keeps_each_row_while_the_batch_grows_and_shrinks() -> None:
+    state = CarryState(OPTIONS)
+    assert rows_of(state.before(2, LIKE)) == [0, 0]
+
+    state.after(filled(1, 2))
+    assert rows_of(state.before(2, LIKE)) == [1, 2]
+    assert rows_of(state.before(4, LIKE)) == [1, 2, 0, 0]
+
+    state.after(filled(3, 4, 5, 6))
+    assert rows_of(state.before(1, LIKE)) == [3]
+
+    state.after(filled(7))
+    assert rows_of(state.before(3, LIKE)) == [7, 4, 5]
+    assert rows_of(state.before(5, LIKE)) == [7, 4, 5, 6, 0]
+
+
+def test_carry_forgets_on_reset() -> None:
+    state = CarryState(OPTIONS)
+    state.after(filled(1, 2))
+
+    state.reset()
+
+    assert rows_of(state.before(2, LIKE)) == [0, 0]
+
+
+def test_carry_keeps_no_graph() -> None:
+    state = CarryState(OPTIONS)
+
+    state.after(LstmState(*(part.clone().requires_grad_() * 2 for part in filled(1))))
+
+    assert not any(part.requires_grad for part in state.before(1, LIKE))
+
+
+def test_every_state_is_in_the_dtype_asked_for() -> None:
+    for kind in (InitialState, SnapshotState, CarryState):
+        state = kind(OPTIONS)
+        state.after(filled(1, 2))
+        for part in state.before(3, LIKE.double()):
+            assert part.dtype == torch.float64

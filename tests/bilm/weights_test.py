@@ -1,0 +1,396 @@
+import functools
+import http.server
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy
+import pytest
+import requests
+import torch
+from allennlp.common.checks import ConfigurationError
+from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
+
+from elmo_tasks.bilm import BiLm, weights
+from elmo_tasks.bilm.options import BiLmOptions
+from elmo_tasks.bilm.weights import KNOWN_BILMS
+from tests.bilm.reference import (
+    FIXTURE_FILES,
+    Array,
+    make_options,
+    random_files,
+    random_weights,
+    read_datasets,
+    shapes,
+    upstream_layers,
+    upstream_tensors,
+    write_files,
+)
+
+SHAPES: list[dict[str, Any]] = [
+    {},
+    {"filters": [[3, 4], [1, 2]], "n_highway": 1, "n_layers": 3, "cell_clip": None},
+    {"filters": [[2, 6]], "n_highway": 0, "n_layers": 1, "activation": "tanh"},
+]
+CELL = "RNN_1/RNN/MultiRNNCell/Cell0/LSTMCell"
+
+
+def assert_same_state(bilm: BiLm, expected: BiLm) -> None:
+    state, expected_state = bilm.state_dict(), expected.state_dict()
+    assert state.keys() == expected_state.keys()
+    for name, tensor in state.items():
+        assert torch.equal(tensor, expected_state[name]), name
+
+
+# Reading and writing.
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_parameter_is_allennlps(tmp_path: Path, shape: dict) -> None:
+    files = random_files(tmp_path, **shape)
+
+    found = dict(BiLm.from_files(*files).named_parameters())
+
+    expected = upstream_tensors(_ElmoBiLm(*files), lambda parameter: parameter.detach())
+    assert found.keys() == expected.keys()
+    for name, parameter in found.items():
+        assert torch.equal(parameter, expected[name]), name
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_bilm_is_the_same_to_the_bit_after_it_was_written_and_read(
+    tmp_path: Path, shape: dict
+) -> None:
+    bilm = BiLm.from_files(*random_files(tmp_path / "first", **shape))
+
+    bilm.to_files(tmp_path / "second")
+
+    again = BiLm.from_files(tmp_path / "second/options.json", tmp_path / "second/weights.hdf5")
+    assert again.options._replace(state=None) == bilm.options
+    assert_same_state(again, bilm)
+
+
+def test_a_file_that_was_written_has_the_layout_of_the_file_that_was_read(tmp_path: Path) -> None:
+    files = random_files(tmp_path / "first")
+
+    BiLm.from_files(*files).to_files(tmp_path / "second")
+
+    written, read = read_datasets(tmp_path / "second/weights.hdf5"), read_datasets(files[1])
+    assert written.keys() == read.keys()
+    for name, array in written.items():
+        assert array.dtype == numpy.float32
+        # The forget gate's bias of 1 is added and taken away again.
+        atol = 1e-7 if name.endswith("/B") else 0
+        numpy.testing.assert_allclose(array, read[name], atol=atol, rtol=0, err_msg=name)
+
+
+def test_a_bilm_of_new_weights_is_nearly_the_same_after_it_was_written_and_read(
+    tmp_path: Path,
+) -> None:
+    bilm = BiLm(make_options(), state="reset")
+
+    bilm.to_files(tmp_path)
+
+    again = BiLm.from_files(tmp_path / "options.json", tmp_path / "weights.hdf5")
+    torch.testing.assert_close(again.state_dict(), bilm.state_dict(), atol=1e-7, rtol=0)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_allennlp_reads_the_files_that_we_write(tmp_path: Path, shape: dict) -> None:
+    options = make_options(**shape)
+    # AllenNLP needs these keys, which bilm-tf may leave out.
+    del options["lstm"]["cell_clip"], options["lstm"]["proj_clip"]
+    options["char_cnn"]["n_characters"] = 261
+    files = write_files(tmp_path / "first", options, random_weights(options))
+    bilm = BiLm.from_files(*files, state="reset")
+
+    bilm.to_files(tmp_path / "second")
+
+    upstream = _ElmoBiLm(tmp_path / "second/options.json", tmp_path / "second/weights.hdf5")
+    ids = batch_to_ids([["A", "film", "."], ["\u00e9"]])
+    torch.testing.assert_close(
+        bilm(ids).layers, upstream_layers(upstream, ids)[0], atol=1e-5, rtol=0
+    )
+    written = json.loads((tmp_path / "second/options.json").read_text())
+    assert written["char_cnn"]["n_characters"] == 262
+
+
+def test_weights_of_16_bits_are_written_on_request_and_read(tmp_path: Path) -> None:
+    bilm = BiLm.from_files(*FIXTURE_FILES)
+
+    bilm.to_files(tmp_path, dtype="float16")
+
+    files = tmp_path / "options.json", tmp_path / "weights.hdf5"
+    exact = read_datasets(FIXTURE_FILES[1])
+    for name, array in read_datasets(files[1]).items():
+        assert array.dtype == numpy.float16
+        numpy.testing.assert_array_equal(array, exact[name].astype("float16"), err_msg=name)
+    again = BiLm.from_files(*files)
+    assert next(again.parameters()).dtype == torch.float32
+    ids = batch_to_ids([["A", "film", "."]])
+    torch.testing.assert_close(again(ids).layers, bilm(ids).layers, atol=0.02, rtol=0)
+
+
+def test_a_bilm_in_float64_reads_and_writes_float32(tmp_path: Path) -> None:
+    BiLm.from_files(*FIXTURE_FILES).double().to_files(tmp_path)
+
+    written = read_datasets(tmp_path / "weights.hdf5")
+    for name, array in read_datasets(FIXTURE_FILES[1]).items():
+        assert array.dtype == written[name].dtype == numpy.float32
+        numpy.testing.assert_allclose(written[name], array, atol=1e-7, err_msg=name)
+
+
+def test_a_projection_that_bilm_tf_leaves_out_is_the_identity(tmp_path: Path) -> None:
+    options = make_options(filters=[[2, 4], [3, 4]], projection_dim=8)
+    arrays = random_weights(options)
+    whole = {**arrays, "CNN_proj/W_proj": numpy.eye(8), "CNN_proj/b_proj": numpy.zeros(8)}
+    left_out = {name: array for name, array in arrays.items() if not name.startswith("CNN_proj")}
+
+    bilm = BiLm.from_files(*write_files(tmp_path / "left_out", options, left_out))
+
+    assert_same_state(bilm, BiLm.from_files(*write_files(tmp_path / "whole", options, whole)))
+    bilm.to_files(tmp_path / "written")
+    _ElmoBiLm(tmp_path / "written/options.json", tmp_path / "written/weights.hdf5")
+
+
+# Writing whole or not at all.
+
+
+@pytest.mark.parametrize("old", [True, False])
+def test_a_crash_while_writing_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: bool
+) -> None:
+    bilm = BiLm.from_files(*FIXTURE_FILES)
+    if old:
+        bilm.to_files(tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert len(before) == 2 * old
+
+    def crash(array: Array) -> Array:
+        raise KeyboardInterrupt
+
+    # In the middle: the biases of the LSTMs come last.
+    monkeypatch.setattr(weights, "_revert_bias", crash)
+    with pytest.raises(KeyboardInterrupt):
+        BiLm.from_files(*FIXTURE_FILES).to_files(tmp_path)
+
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+# Files that cannot be read.
+
+
+def change(name: str, to: Callable[[Array], Array] | None) -> dict[str, Array]:
+    """The weights of `make_options()` with one dataset changed, or left out."""
+    arrays = random_weights(make_options())
+    array = arrays.pop(name, numpy.zeros(1))
+    return arrays if to is None else {**arrays, name: to(array)}
+
+
+def refused(folder: Path, arrays: dict[str, Array], **options: Any) -> str:
+    """The message of the error, which names the file."""
+    files = write_files(folder, make_options(**options), arrays)
+    with pytest.raises(ConfigurationError) as caught:
+        BiLm.from_files(*files)
+    assert str(files[1]) in caught.value.message
+    return caught.value.message
+
+
+@pytest.mark.parametrize("name", list(shapes(make_options())))
+def test_a_missing_dataset_is_named(tmp_path: Path, name: str) -> None:
+    assert f"has no {name}, which the options ask for" in refused(tmp_path, change(name, None))
+
+
+def test_options_that_ask_for_more_layers_than_the_file_has_are_refused(tmp_path: Path) -> None:
+    message = refused(tmp_path, random_weights(make_options()), n_layers=3)
+
+    assert "has no RNN_0/RNN/MultiRNNCell/Cell2/LSTMCell/W_0, which the options ask for" in message
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"n_layers": 1}, "RNN_0/RNN/MultiRNNCell/Cell1/LSTMCell/B"),
+        ({"n_highway": 1}, "CNN_high_1/W_carry"),
+        ({"filters": [[1, 4], [2, 11]]}, "CNN/W_cnn_2"),
+    ],
+)
+def test_options_that_ask_for_less_than_the_file_has_are_refused(
+    tmp_path: Path, options: dict, name: str
+) -> None:
+    message = refused(tmp_path, random_weights(make_options()), **options)
+
+    assert name in message and "which the options do not ask for" in message
+
+
+@pytest.mark.parametrize(
+    ("options", "name", "has", "asked"),
+    [
+        ({"embedding": {"dim": 5}}, "char_embed", (261, 4), (261, 5)),
+        ({"filters": [[1, 4], [5, 6], [3, 5]]}, "CNN/W_cnn_1", (1, 2, 4, 6), (1, 5, 4, 6)),
+        ({"filters": [[1, 4], [2, 7], [3, 5]]}, "CNN/W_cnn_1", (1, 2, 4, 6), (1, 2, 4, 7)),
+        ({"projection_dim": 7}, "CNN_proj/W_proj", (15, 6), (15, 7)),
+        ({"dim": 10}, "RNN_0/RNN/MultiRNNCell/Cell0/LSTMCell/W_0", (12, 36), (12, 40)),
+    ],
+)
+def test_options_of_other_widths_are_refused_with_the_dataset_and_both_shapes(
+    tmp_path: Path, options: dict, name: str, has: tuple, asked: tuple
+) -> None:
+    message = refused(tmp_path, random_weights(make_options()), **options)
+
+    assert f"{name} has shape {has}, but the options ask for {asked}" in message
+
+
+def test_a_table_with_262_characters_is_refused(tmp_path: Path) -> None:
+    def with_padding(table: Array) -> Array:
+        return numpy.concatenate([numpy.zeros((1, 4)), table])
+
+    message = refused(tmp_path, change("char_embed", with_padding))
+
+    assert "char_embed has shape (262, 4), but the options ask for (261, 4)" in message
+
+
+@pytest.mark.parametrize("value", [numpy.nan, numpy.inf, -numpy.inf])
+@pytest.mark.parametrize("name", ["char_embed", "CNN_high_1/b_carry", f"{CELL}/W_0"])
+def test_a_value_that_is_not_a_finite_number_is_refused(
+    tmp_path: Path, name: str, value: float
+) -> None:
+    def spoil(array: Array) -> Array:
+        array.flat[-1] = value
+        return array
+
+    message = refused(tmp_path, change(name, spoil))
+
+    assert f"{name} holds a value that is not a finite number" in message
+
+
+def test_a_group_in_the_place_of_a_dataset_is_refused(tmp_path: Path) -> None:
+    files = random_files(tmp_path)
+    with h5py.File(files[1], "a") as file:
+        del file["char_embed"]
+        file.create_group("char_embed")
+
+    with pytest.raises(ConfigurationError, match="has no char_embed, which the options ask for"):
+        BiLm.from_files(*files)
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="no file of weights .*nowhere.hdf5"):
+        BiLm.from_files(FIXTURE_FILES[0], tmp_path / "nowhere.hdf5")
+
+
+@pytest.mark.parametrize("size", [0, 7, 1000, 100_000])
+def test_a_truncated_file_is_refused(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "weights.hdf5"
+    path.write_bytes(FIXTURE_FILES[1].read_bytes()[:size])
+
+    with pytest.raises(ConfigurationError, match="weights.hdf5 cannot be read as HDF5; it may be"):
+        BiLm.from_files(FIXTURE_FILES[0], path)
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "weights.hdf5"
+    torch.save(BiLm.from_files(*FIXTURE_FILES).state_dict(), path)
+
+    with pytest.raises(ConfigurationError, match="weights.hdf5 cannot be read as HDF5; .* another"):
+        BiLm.from_files(FIXTURE_FILES[0], path)
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=f"{tmp_path} cannot be read as HDF5"):
+        BiLm.from_files(FIXTURE_FILES[0], tmp_path)
+
+
+# Names and addresses.
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
+    known = "medium.*original.*original-5.5B.*small"
+    with pytest.raises(ConfigurationError, match=f"no biLM is known as 'orignal', .*{known}"):
+        BiLm(make_options(), "orignal")
+
+
+def test_a_file_may_have_a_name_without_a_dot_or_a_slash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = random_files(tmp_path)
+    files[1].rename(tmp_path / "weights")
+    monkeypatch.chdir(tmp_path)
+
+    assert_same_state(BiLm(make_options(), "weights"), BiLm(make_options(), "./weights"))
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def address(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
+    """Of a server of the fixture's folder; what is fetched from it is kept in `tmp_path`."""
+    monkeypatch.setattr("allennlp.common.file_utils.CACHE_DIRECTORY", str(tmp_path / "cache"))
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    handler = functools.partial(QuietHandler, directory=str(FIXTURE_FILES[0].parent))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_known_bilm_is_fetched_from_its_address(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, address: str
+) -> None:
+    monkeypatch.setitem(KNOWN_BILMS, "original", f"{address}/weights.hdf5")
+    options = json.loads(FIXTURE_FILES[0].read_text())
+
+    bilm = BiLm(options, "original")
+
+    assert_same_state(bilm, BiLm.from_files(*FIXTURE_FILES))
+    assert any((tmp_path / "cache").iterdir())
+
+
+def test_both_files_may_be_addresses(address: str) -> None:
+    bilm = BiLm.from_files(f"{address}/options.json", f"{address}/weights.hdf5")
+
+    assert_same_state(bilm, BiLm.from_files(*FIXTURE_FILES))
+
+
+def test_an_address_without_a_file_is_refused(address: str) -> None:
+    with pytest.raises(ConfigurationError, match="no file of weights .*/nowhere.hdf5"):
+        BiLm.from_files(FIXTURE_FILES[0], f"{address}/nowhere.hdf5")
+    with pytest.raises(ConfigurationError, match="no file of options .*/nowhere.json"):
+        BiLm.from_files(f"{address}/nowhere.json", FIXTURE_FILES[1])
+
+
+def test_weights_that_cannot_be_fetched_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(address: str) -> str:
+        assert address == KNOWN_BILMS["small"]
+        raise requests.ConnectionError("network is unreachable")
+
+    # The real one tries for half a minute.
+    monkeypatch.setattr(weights, "cached_path", fail)
+
+    with pytest.raises(ConfigurationError, match="small cannot be fetched.*network is unreachable"):
+        BiLm(make_options(), "small")
+
+
+def test_the_options_of_the_original_model_ask_for_the_parameters_of_its_file() -> None:
+    raw = make_options(
+        filters=[[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]],
+        embedding={"dim": 16},
+        projection_dim=512,
+        dim=4096,
+    )
+
+    found = {
+        dataset.name: dataset.shape for dataset in weights.datasets(BiLmOptions.from_dict(raw))
+    }
+
+    assert found == shapes(raw)
+    assert sum(numpy.prod(shape) for shape in found.values()) == 93_600_848

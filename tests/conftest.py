@@ -1,0 +1,11 @@
+import hypothesis
+import torch
+
+import elmo_tasks  # noqa: F401  registers every name
+
+# The tests run in as many processes as there are cores.
+torch.set_num_threads(1)
+
+# The same examples in every run, and no limit on the time of one: CI machines differ in speed.
+hypothesis.settings.register_profile("elmo_tasks", deadline=None, derandomize=True, max_examples=25)
+hypothesis.settings.load_profile("elmo_tasks")

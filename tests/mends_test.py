@@ -1,0 +1,194 @@
+import json
+import multiprocessing
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from allennlp.common import Params
+from allennlp.data import DataLoader, Vocabulary
+from allennlp.data.data_loaders import MultiProcessDataLoader
+from allennlp.data.dataset_readers import TextClassificationJsonReader
+from allennlp.data.tokenizers import WhitespaceTokenizer
+from allennlp.training import Checkpointer
+from allennlp.training.learning_rate_schedulers import (
+    LearningRateScheduler,
+    ReduceOnPlateauLearningRateScheduler,
+)
+from torch.serialization import add_safe_globals, clear_safe_globals, get_safe_globals
+
+from elmo_tasks.mends import MendedMultiProcessDataLoader, MendedReduceOnPlateau
+
+# Runs AllenNLP's trainer for an epoch; "{mends}" is an import or nothing.
+TRAIN = """
+{mends}
+import torch
+from allennlp.data import Instance, Vocabulary
+from allennlp.data.data_loaders import SimpleDataLoader
+from allennlp.data.fields import TensorField
+from allennlp.models import Model
+from allennlp.training import GradientDescentTrainer
+
+class Line(Model):
+    def __init__(self):
+        super().__init__(Vocabulary())
+        self.slope = torch.nn.Parameter(torch.ones(1))
+
+    def forward(self, x):
+        return {{"loss": (self.slope * x).sum()}}
+
+model = Line()
+loader = SimpleDataLoader([Instance({{"x": TensorField(torch.ones(1))}})], batch_size=1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+GradientDescentTrainer(
+    model, optimizer, loader, num_epochs=1, cuda_device=-1, enable_default_callbacks=False
+).train()
+assert model.slope.item() < 1
+"""
+
+
+@pytest.fixture
+def optimizer() -> torch.optim.Optimizer:
+    return torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
+
+
+def test_reduce_on_plateau_of_allennlp_is_broken_and_ours_reduces(
+    optimizer: torch.optim.Optimizer,
+) -> None:
+    with pytest.raises(TypeError, match="verbose"):
+        ReduceOnPlateauLearningRateScheduler(optimizer)
+
+    params = Params({"type": "reduce_on_plateau", "patience": 0, "factor": 0.5, "verbose": True})
+    scheduler = LearningRateScheduler.from_params(params, optimizer=optimizer)
+
+    assert isinstance(scheduler, MendedReduceOnPlateau)
+    scheduler.step(1.0)
+    assert optimizer.param_groups[0]["lr"] == 1.0
+    scheduler.step(1.0)
+    assert optimizer.param_groups[0]["lr"] == 0.5
+
+
+def test_reduce_on_plateau_takes_every_argument_of_pytorch(
+    optimizer: torch.optim.Optimizer,
+) -> None:
+    given: dict[str, Any] = {
+        "mode": "max",
+        "factor": 0.2,
+        "patience": 5,
+        "threshold_mode": "abs",
+        "threshold": 5e-3,
+        "cooldown": 2,
+        "eps": 1e-10,
+    }
+    scheduler = MendedReduceOnPlateau(optimizer, min_lr=1e-12, **given)
+
+    state = scheduler.state_dict()
+    assert {name: state[name] for name in given} == given
+    assert state["min_lrs"] == [1e-12]
+
+
+@pytest.fixture
+def without_safe_globals() -> Iterator[None]:
+    """What `torch.load` allows before any mend."""
+    allowed = get_safe_globals()
+    clear_safe_globals()
+    yield
+    add_safe_globals(allowed)
+
+
+def checkpoint(directory: Path, training_state: dict) -> Checkpointer:
+    """Leaves what a crashed training leaves behind."""
+    torch.save({}, directory / "model_state_e0_b1.th")
+    torch.save(training_state, directory / "training_state_e0_b1.th")
+    return Checkpointer(directory)
+
+
+def cosine_state(optimizer: torch.optim.Optimizer) -> dict:
+    params = Params({"type": "cosine", "t_initial": 4})
+    scheduler = LearningRateScheduler.from_params(params, optimizer=optimizer)
+    scheduler.step()
+    return {"optimizer": optimizer.state_dict(), "scheduler": scheduler.state_dict()}
+
+
+def test_training_state_with_numpy_scalars_is_refused_without_the_mend(
+    tmp_path: Path, optimizer: torch.optim.Optimizer, without_safe_globals: None
+) -> None:
+    with pytest.raises(pickle.UnpicklingError, match="scalar"):
+        checkpoint(tmp_path, cosine_state(optimizer)).load_checkpoint()
+
+
+def test_training_state_of_the_cosine_schedule_is_recovered(
+    tmp_path: Path, optimizer: torch.optim.Optimizer
+) -> None:
+    state = cosine_state(optimizer)
+    assert isinstance(optimizer.param_groups[0]["lr"], np.floating)
+
+    recovered = checkpoint(tmp_path, state).load_checkpoint()
+
+    assert recovered is not None
+    assert recovered.trainer_state == state
+
+
+@pytest.mark.parametrize("kind", [np.bool_, np.int32, np.int64, np.float32, np.float64])
+def test_every_kind_of_numpy_scalar_is_recovered(tmp_path: Path, kind: type[np.generic]) -> None:
+    recovered = checkpoint(tmp_path, {"metric": kind(1)}).load_checkpoint()
+
+    assert recovered is not None
+    metric = recovered.trainer_state["metric"]
+    assert type(metric) is kind and metric == 1
+
+
+def test_training_state_with_anything_else_is_still_refused(tmp_path: Path) -> None:
+    with pytest.raises(pickle.UnpicklingError, match="weights_only"):
+        checkpoint(tmp_path, {"metric": Path("x")}).load_checkpoint()
+
+
+def spawning(loader_class: type[MultiProcessDataLoader], path: Path, **kwargs) -> DataLoader:
+    path.write_text(json.dumps({"text": "so it goes", "label": 1}) + "\n")
+    reader = TextClassificationJsonReader(tokenizer=WhitespaceTokenizer(), skip_label_indexing=True)
+    loader = loader_class(reader, path, batch_size=1, num_workers=1, start_method="spawn", **kwargs)
+    loader.index_with(Vocabulary())
+    return loader
+
+
+# Whether workers make instances or whole batches.
+WORKERS = pytest.mark.parametrize("kwargs", [{}, {"max_instances_in_memory": 1}])
+
+
+@pytest.mark.skipif(
+    multiprocessing.get_start_method() != "fork", reason="the default start method is safe"
+)
+@WORKERS
+def test_spawned_workers_of_allennlp_are_refused_their_lock(tmp_path: Path, kwargs: dict) -> None:
+    with pytest.raises(RuntimeError, match="fork context .* spawn context"):
+        list(spawning(MultiProcessDataLoader, tmp_path / "text.jsonl", **kwargs))
+
+
+@WORKERS
+def test_spawned_workers_of_ours_read(tmp_path: Path, kwargs: dict) -> None:
+    lock = torch.multiprocessing.RLock
+    loader = spawning(MendedMultiProcessDataLoader, tmp_path / "text.jsonl", **kwargs)
+
+    batches = list(loader)
+
+    assert [len(batch["label"]) for batch in batches] == [1]
+    assert torch.multiprocessing.RLock == lock
+
+
+def test_multiprocess_is_the_name_of_our_loader() -> None:
+    assert DataLoader.by_name("multiprocess") is MendedMultiProcessDataLoader
+
+
+@pytest.mark.parametrize(("mends", "warned"), [("", True), ("import elmo_tasks.mends", False)])
+def test_training_warns_of_torch_cuda_amp_without_the_mend_only(mends: str, warned: bool) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", TRAIN.format(mends=mends)], capture_output=True, text=True
+    )
+
+    assert run.returncode == 0, run.stderr
+    assert ("FutureWarning" in run.stderr) == warned

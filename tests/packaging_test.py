@@ -1,0 +1,139 @@
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+WITHOUT_ALLENNLP = """
+import sys
+sys.modules["allennlp"] = None
+import elmo_tasks
+"""
+
+IMPORT_PLUGINS = """
+from allennlp.common.plugins import import_plugins
+from allennlp.training.learning_rate_schedulers import LearningRateScheduler
+import_plugins()
+print(LearningRateScheduler.by_name("reduce_on_plateau").__module__)
+"""
+
+
+def run(*command: str, cwd: Path = ROOT, **env: str) -> subprocess.CompletedProcess:
+    # Nothing of a make that runs these tests: it would hand on its own PYTHON and its level.
+    ours = ("MAKEFLAGS", "MAKELEVEL", "PYTHON")
+    inherited = {name: value for name, value in os.environ.items() if name not in ours}
+    return subprocess.run(
+        command, cwd=cwd, env={**inherited, **env}, capture_output=True, text=True
+    )
+
+
+def test_without_allennlp_one_sentence_says_what_to_run() -> None:
+    result = run(sys.executable, "-c", WITHOUT_ALLENNLP)
+
+    assert result.returncode == 1
+    assert result.stderr.count("Traceback") == 1
+    assert result.stderr.splitlines()[-1] == (
+        "ImportError: elmo_tasks needs AllenNLP and the versions it is tested with, which"
+        " `pip install --no-deps -r requirements.txt` installs from its repository."
+    )
+
+
+def test_the_plugin_is_found_from_the_repository() -> None:
+    result = run(sys.executable, "-c", IMPORT_PLUGINS)
+
+    assert result.stdout.splitlines()[-1] == "elmo_tasks.mends", result.stderr
+
+
+def test_the_installed_plugin_is_found_from_the_home_directory(tmp_path: Path) -> None:
+    (tmp_path / "home/.allennlp").mkdir(parents=True)
+    (tmp_path / "home/.allennlp/plugins").write_text("elmo_tasks\n")
+    (tmp_path / "work").mkdir()
+
+    result = run(
+        sys.executable, "-c", IMPORT_PLUGINS, cwd=tmp_path / "work", HOME=str(tmp_path / "home")
+    )
+
+    assert result.stdout.splitlines()[-1] == "elmo_tasks.mends", result.stderr
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """What `make` needs of the repository, without an environment."""
+    if shutil.which("make") is None:
+        pytest.skip("make is not installed")
+    for name in ("Makefile", "requirements.txt"):
+        shutil.copy(ROOT / name, tmp_path)
+    return tmp_path
+
+
+def fake_python(path: Path, version: str) -> Path:
+    """An interpreter that claims a version and makes environments of itself, like Python's."""
+    path.write_text(
+        f"""#!/bin/sh
+case "$*" in
+    *version_info*) echo {version} ;;
+    *base_prefix*) echo "{path.name} {version}" ;;
+    "-m venv --clear .venv") rm -rf .venv; mkdir -p .venv/bin; cp "$0" .venv/bin/python ;;
+    *) echo "$*" >> ran.txt; test ! -e fails ;;
+esac
+"""
+    )
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize("target", ["demo", "test", "check"])
+@pytest.mark.parametrize(
+    ("script", "reason"), [("echo 3.9", "is 3.9"), ("exit 127", "does not run")]
+)
+def test_an_unsupported_python_is_refused_in_one_line(
+    checkout: Path, target: str, script: str, reason: str
+) -> None:
+    python = checkout / "python"
+    python.write_text(f"#!/bin/sh\n{script}\n")
+    python.chmod(0o755)
+
+    result = run("make", target, f"PYTHON={python}", cwd=checkout)
+
+    assert result.returncode != 0
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert "Python 3.11, 3.12 and 3.13" in line
+    assert f"{python} {reason}" in line
+    assert not (checkout / ".venv").exists()
+
+
+def make_test(checkout: Path, *args: str) -> list[str]:
+    """What Python is told by `make test`: pip's commands if .venv is made, and pytest's."""
+    (checkout / "ran.txt").unlink(missing_ok=True)
+    run("make", "test", *args, cwd=checkout)
+    return [line.split()[1] for line in (checkout / "ran.txt").read_text().splitlines()]
+
+
+def test_the_environment_is_made_when_it_has_to_be(checkout: Path) -> None:
+    made, used = ["pip", "pip", "pytest"], ["pytest"]
+    python = f"PYTHON={fake_python(checkout / 'one', '3.12')}"
+    another = f"PYTHON={fake_python(checkout / 'another', '3.12')}"
+
+    assert make_test(checkout, python) == made
+    assert make_test(checkout, python) == used
+    assert make_test(checkout) == used
+
+    with (checkout / "requirements.txt").open("a") as file:
+        file.write("one-more==1.0\n")
+    assert make_test(checkout, python) == made
+    assert make_test(checkout, another) == made
+    assert make_test(checkout, another) == used
+
+
+def test_a_half_made_environment_is_made_again(checkout: Path) -> None:
+    python = f"PYTHON={fake_python(checkout / 'one', '3.12')}"
+
+    (checkout / "fails").touch()
+    assert make_test(checkout, python) == ["pip"]
+    (checkout / "fails").unlink()
+    assert make_test(checkout, python) == ["pip", "pip", "pytest"]

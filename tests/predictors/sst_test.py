@@ -1,0 +1,115 @@
+import json
+import shutil
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import _jsonnet
+import pytest
+from allennlp.commands.train import train_model
+from allennlp.common import Params
+from allennlp.common.util import JsonDict
+from allennlp.models import load_archive
+from allennlp.predictors import Predictor
+
+from elmo_tasks.predictors.sst import SstPredictor
+
+ROOT = Path(__file__).parents[2]
+CLASSES = {"very negative", "negative", "neutral", "positive", "very positive"}
+
+
+def refuse(*_: Any, **__: Any) -> None:
+    raise AssertionError("something asked for the network")
+
+
+@pytest.fixture(scope="module")
+def predictor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Predictor]:
+    """From an archive, after the biLM and the word vectors it was trained with were deleted."""
+    folder = tmp_path_factory.mktemp("sst")
+    shutil.copytree(ROOT / "fixtures" / "bilm", folder / "bilm")
+    (folder / "vectors.txt").write_text("The 1 2 3\n. 4 5 6\n")
+    change = f"""{{
+        bilm: {{
+            options: import '{folder}/bilm/options.json',
+            pretrained_file: '{folder}/bilm/weights.hdf5',
+        }},
+        word_vectors: {{
+            embedding_dim: 3, pretrained_file: '{folder}/vectors.txt', trainable: false,
+        }},
+    }}"""
+    shrunk = "(import 'training_configs/sst/both.jsonnet') + (import 'fixtures/tiny.libsonnet')"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        params = Params(json.loads(_jsonnet.evaluate_snippet("test", f"{shrunk} + {change}")))
+        train_model(params, str(folder / "model"))
+    archive = shutil.move(folder / "model" / "model.tar.gz", folder)
+    for left in ("bilm", "model"):
+        shutil.rmtree(folder / left)
+    (folder / "vectors.txt").unlink()
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("connect", "connect_ex", "bind"):
+            patch.setattr(socket.socket, name, refuse)
+        for name in ("getaddrinfo", "gethostbyname", "create_connection"):
+            patch.setattr(socket, name, refuse)
+        patch.chdir(folder)
+        yield Predictor.from_archive(load_archive(archive))
+
+
+def test_archive_predicts_without_its_files_and_the_network(predictor: Predictor) -> None:
+    assert isinstance(predictor, SstPredictor)
+    answer = predictor.predict_json({"sentence": "It isn't bad, Zoë."})
+    assert answer["tokens"] == ["It", "is", "n't", "bad", ",", "Zoë", "."]
+    assert set(answer["probabilities"]) == CLASSES
+    assert sum(answer["probabilities"].values()) == pytest.approx(1, abs=1e-5)
+    assert answer["label"] == max(CLASSES, key=answer["probabilities"].__getitem__)
+
+
+def test_archive_has_the_weights_of_the_bilm_and_the_word_vectors(predictor: Predictor) -> None:
+    state = predictor._model.state_dict()
+    assert any(tensor.any() for name, tensor in state.items() if name.endswith("state.h"))
+    number = predictor._model.vocab.get_token_index("The")
+    vectors = state["text_embedder.words.token_embedder_tokens.weight"]
+    assert vectors[number].tolist() == [1, 2, 3]
+
+
+def test_tokens_are_taken_as_they_are(predictor: Predictor) -> None:
+    answer = predictor.predict_json({"tokens": ["It", "isn't", "7\u00a03/4"]})
+    assert answer["tokens"] == ["It", "isn't", "7\u00a03/4"]
+
+
+def test_answers_of_a_batch_are_those_of_single_sentences(predictor: Predictor) -> None:
+    inputs: list[JsonDict] = [{"sentence": "Fine."}, {"sentence": "Not fine at all , is it ?"}]
+    for answer, single in zip(predictor.predict_batch_json(inputs), inputs, strict=True):
+        alone = predictor.predict_json(single)
+        assert answer["probabilities"] == pytest.approx(alone["probabilities"], abs=1e-6)
+
+
+def test_answer_is_a_line_of_json(predictor: Predictor) -> None:
+    line = predictor.dump_line(predictor.predict_json({"sentence": "Fine."}))
+    assert json.loads(line)["label"] in CLASSES
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        {},
+        {"text": "Fine."},
+        {"sentence": ["Fine", "."]},
+        {"sentence": "Fine.", "label": "positive"},
+        {"sentence": "Fine.", "tokens": ["Fine", "."]},
+        {"tokens": "Fine."},
+        {"tokens": ["Fine", 1]},
+        {"tokens": ["Fine", ""]},
+    ],
+)
+def test_other_input_is_refused_with_what_was_got(predictor: Predictor, inputs: JsonDict) -> None:
+    with pytest.raises(ValueError, match="expected .*sentence.* or .*tokens.*, but got") as error:
+        predictor.predict_json(inputs)
+    assert repr(inputs) in str(error.value)
+
+
+@pytest.mark.parametrize("inputs", [{"sentence": ""}, {"sentence": " \n"}, {"tokens": []}])
+def test_text_without_a_word_is_refused(predictor: Predictor, inputs: JsonDict) -> None:
+    with pytest.raises(ValueError, match="there is no word in"):
+        predictor.predict_json(inputs)

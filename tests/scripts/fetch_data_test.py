@@ -1,0 +1,265 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import zipfile
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "fetch_data.py"
+SST = "sentiment/trainDevTestTrees_PTB.zip"
+SQUAD = "SQuAD-explorer/dataset"
+NUM_LINES = {
+    "sst/train.txt": 8_544,
+    "sst/dev.txt": 1_101,
+    "sst/test.txt": 2_210,
+    "snli/snli_1.0_train.jsonl": 550_152,
+    "snli/snli_1.0_dev.jsonl": 10_000,
+    "snli/snli_1.0_test.jsonl": 10_000,
+}
+
+
+@pytest.fixture(scope="module")
+def official(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The official hosts' files, with as many examples and nothing in them."""
+    root = tmp_path_factory.mktemp("official")
+    for folder, archive, inside in (
+        ("sst", SST, "trees"),
+        ("snli", "projects/snli/snli_1.0.zip", "snli_1.0"),
+    ):
+        names = [Path(name).name for name in NUM_LINES if name.startswith(folder)]
+        write_zip(
+            root / archive,
+            {f"{inside}/{name}": "{}\n" * NUM_LINES[f"{folder}/{name}"] for name in names},
+        )
+    write_zip(root / "data/glove.840B.300d.zip", {"glove.840B.300d.txt": "the 0.1\n"})
+    for name, num_questions in (("train-v1.1.json", 87_599), ("dev-v1.1.json", 10_570)):
+        path = root / SQUAD / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"data": [{"paragraphs": [{"qas": [0] * num_questions}]}]}))
+    return root
+
+
+def write_zip(path: Path, members: dict[str, str]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+
+
+class Server(ThreadingHTTPServer):
+    """
+    Serves `root`, but `replaced` bytes in place of some files; breaks off in those that are `cut`
+    and stops in the middle of those that are `held`.
+    """
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.root = root
+        self.replaced: dict[str, bytes] = {}
+        self.cut: set[str] = set()
+        self.held: set[str] = set()
+        self.stopped = threading.Event()
+        self.closing = threading.Event()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class Handler(SimpleHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        name = self.path.lstrip("/")
+        path = self.server.root / name
+        if not path.exists():
+            return self.send_error(404)
+        content = self.server.replaced.get(name, path.read_bytes())
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        half = len(content) // 2
+        self.wfile.write(content[:half])
+        if name in self.server.held:
+            self.server.stopped.set()
+            self.server.closing.wait()
+        elif name not in self.server.cut:
+            self.wfile.write(content[half:])
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server(official: Path) -> Iterator[Server]:
+    with Server(official) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.closing.set()
+        server.shutdown()
+
+
+def start(folder: Path, *args: str) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, str(SCRIPT), *args],
+        cwd=folder,
+        env={**os.environ, "no_proxy": "127.0.0.1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def fetch(folder: Path, *args: str) -> subprocess.CompletedProcess:
+    process = start(folder, *args)
+    stdout, stderr = process.communicate()
+    return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+
+
+def files(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def assert_one_line(run: subprocess.CompletedProcess, *words: str) -> None:
+    assert run.returncode == 1
+    # tqdm's bar ends in a carriage return or a line of its own.
+    line = run.stderr.strip().splitlines()[-1]
+    assert line.startswith("error: ")
+    assert "Traceback" not in run.stderr
+    for word in words:
+        assert word in line
+
+
+def test_everything_free_is_fetched_by_its_official_name(tmp_path: Path, server: Server) -> None:
+    run = fetch(tmp_path, "--mirror", server.url)
+
+    assert run.returncode == 0, run.stderr
+    assert files(tmp_path / "data") == {
+        *NUM_LINES,
+        "squad/train-v1.1.json",
+        "squad/dev-v1.1.json",
+    }
+    assert (tmp_path / "data/sst/dev.txt").read_text() == "{}\n" * 1_101
+    assert "eng.testb" in run.stdout
+    assert "--glove" in run.stdout
+
+
+def test_glove_is_fetched_when_asked_for(tmp_path: Path, server: Server) -> None:
+    run = fetch(tmp_path, "--mirror", server.url, "--glove", "--data", "elsewhere")
+
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / "elsewhere/glove.840B.300d.txt").read_text() == "the 0.1\n"
+    assert "--glove" not in run.stdout
+
+
+def test_a_file_that_is_there_is_kept(tmp_path: Path, server: Server) -> None:
+    (tmp_path / "data/sst").mkdir(parents=True)
+    (tmp_path / "data/sst/dev.txt").write_text("mine")
+
+    run = fetch(tmp_path, "--mirror", server.url)
+
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / "data/sst/dev.txt").read_text() == "mine"
+    assert "data/sst/dev.txt: kept" in run.stdout
+    assert "data/sst/train.txt: fetched" in run.stdout
+
+
+def test_nothing_is_fetched_twice(tmp_path: Path, server: Server) -> None:
+    fetch(tmp_path, "--mirror", server.url)
+    run = fetch(tmp_path, "--mirror", "http://127.0.0.1:1")
+
+    assert run.returncode == 0, run.stderr
+    assert "fetched\n" not in run.stdout
+
+
+@pytest.mark.parametrize("link", ["data", "data/sst"])
+def test_a_link_is_refused(tmp_path: Path, server: Server, link: str) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / link).parent.mkdir(exist_ok=True)
+    (tmp_path / link).symlink_to(elsewhere)
+
+    run = fetch(tmp_path, "--mirror", server.url)
+
+    assert_one_line(run, link, "symbolic link")
+    assert not files(elsewhere)
+
+
+def test_a_download_that_breaks_off_leaves_nothing(tmp_path: Path, server: Server) -> None:
+    server.cut.add(f"{SQUAD}/dev-v1.1.json")
+
+    run = fetch(tmp_path, "--mirror", server.url)
+
+    assert_one_line(run, "dev-v1.1.json", "broke off")
+    assert files(tmp_path / "data") == {*NUM_LINES, "squad/train-v1.1.json"}
+
+
+def test_an_interrupt_leaves_nothing(tmp_path: Path, server: Server) -> None:
+    server.held.add(SST)
+
+    process = start(tmp_path, "--mirror", server.url)
+    assert server.stopped.wait(timeout=60)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+
+    assert process.returncode == 1
+    assert stderr.splitlines()[-1].startswith("interrupted")
+    assert "Traceback" not in stderr
+    assert not files(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "left_out", "words"),
+    [
+        (SST, "sst/train.txt", ["trees/train.txt", "zip"]),
+        (f"{SQUAD}/train-v1.1.json", "squad/train-v1.1.json", ["0 examples", "87,599"]),
+    ],
+)
+def test_a_page_in_place_of_the_file_leaves_nothing(
+    tmp_path: Path, server: Server, name: str, left_out: str, words: list[str]
+) -> None:
+    server.replaced[name] = b"<html>"
+
+    run = fetch(tmp_path, "--mirror", server.url)
+
+    assert_one_line(run, *words)
+    assert not list((tmp_path / "data" / left_out).parent.iterdir())
+
+
+def test_a_wrong_number_of_lines_is_refused(tmp_path: Path, server: Server) -> None:
+    write_zip(tmp_path / "train-and-dev.zip", {"trees/train.txt": "{}\n" * (8_544 + 1_101)})
+    server.replaced[SST] = (tmp_path / "train-and-dev.zip").read_bytes()
+
+    run = fetch(tmp_path, "--mirror", server.url)
+
+    assert_one_line(run, "data/sst/train.txt", "9,645", "8,544")
+    assert not files(tmp_path / "data")
+
+
+def test_an_address_without_the_file_is_named(tmp_path: Path, server: Server) -> None:
+    assert_one_line(fetch(tmp_path, "--mirror", f"{server.url}/x"), SST, "404")
+
+
+def test_a_network_that_cannot_be_reached_is_one_line(tmp_path: Path) -> None:
+    run = fetch(tmp_path, "--mirror", "http://127.0.0.1:1")
+
+    assert_one_line(run, "cannot fetch http://127.0.0.1:1/", "refused")
+    assert run.stderr.count("\n") == 1
+    assert not files(tmp_path)
+
+
+def test_a_mirror_that_is_no_address_is_named(tmp_path: Path) -> None:
+    assert_one_line(fetch(tmp_path, "--mirror", "nowhere"), "nowhere/", "url")
+
+
+def test_help_names_every_option(tmp_path: Path) -> None:
+    text = fetch(tmp_path, "--help").stdout
+
+    for option in ("--data", "--glove", "--mirror"):
+        assert option in text

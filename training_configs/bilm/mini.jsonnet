@@ -1,0 +1,15 @@
+// A biLM of 3.0 M parameters that trains on two cores in hours: the one that ships with the package.
+(import '../lib/language_model.libsonnet') {
+  cell_dim: 512,
+  projection_dim: 128,
+  filters: [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256]],
+  num_highway: 1,
+  min_count: 5,
+  num_samples: 4096,
+  batch_tokens: 2048,
+  dtype: 'bfloat16',
+  num_epochs: 1,
+  optimizer: { type: 'dense_sparse_adam', lr: 0.002 },
+  scheduler: { type: 'linear_with_warmup', warmup_steps: 500 },
+  grad_norm: 1,
+}

@@ -1,0 +1,103 @@
+// What all tasks share: where ELMo joins the model, and every indexer, width and regularizer that
+// follows from it.
+//
+// The fields with `::` are the choices. A config changes one with a single colon, as in
+// `(import '../lib/sst.libsonnet') { elmo_at: ['input'] }`; a name that is not here then stays in
+// the config, where `allennlp train` refuses it.
+local bilms = import 'bilms.libsonnet';
+
+// For `word_vectors`: the arguments of AllenNLP's `embedding`.
+local vectors = {
+  learned: { embedding_dim: 100 },
+  'glove.840B': {
+    embedding_dim: 300,
+    pretrained_file: 'data/glove.840B.300d.txt',
+    trainable: false,
+  },
+};
+
+local names(known) = std.join(', ', std.objectFields(known));
+local known_or_own(choice, known) =
+  if std.isString(choice) && std.objectHas(known, choice) then known[choice] else choice;
+local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
+
+{
+  local config = self,
+
+  // Where ELMo joins the model: any of 'input' and 'output'.
+  elmo_at:: [],
+  // Which layers of the biLM ELMo is made of: 'all', 'last', or the number of one.
+  elmo_layers:: 'all',
+  // Weight of the penalty on the weights of the layers, before their softmax; gamma has none.
+  elmo_lambda:: error 'a task sets elmo_lambda',
+  elmo_dropout:: 0.5,
+  // null, or 'batch' or 'sentence': what each layer is brought to mean 0 and variance 1 over.
+  elmo_layer_norm:: null,
+  // A name in bilms.libsonnet, or an object with `options` and `pretrained_file`.
+  bilm:: 'fixture',
+  // 'learned' or 'glove.840B', or an object with the arguments of AllenNLP's `embedding`.
+  word_vectors:: 'learned',
+
+  assert std.isArray(config.elmo_at)
+         && std.length(std.setDiff(std.set(config.elmo_at), ['input', 'output'])) == 0
+         && std.length(std.set(config.elmo_at)) == std.length(config.elmo_at) :
+         "elmo_at must be a list of the places 'input' and 'output', each once at most, not %s"
+         % std.toString(config.elmo_at),
+  assert is_one_of(config.elmo_layers, ['all', 'last']) || std.isNumber(config.elmo_layers) :
+         "elmo_layers must be 'all', 'last' or the number of one layer, not %s"
+         % std.toString(config.elmo_layers),
+  assert std.isNumber(config.elmo_lambda) && config.elmo_lambda >= 0 :
+         'elmo_lambda must be 0 or more, not %s' % std.toString(config.elmo_lambda),
+  assert std.isNumber(config.elmo_dropout) && config.elmo_dropout >= 0 && config.elmo_dropout < 1 :
+         'elmo_dropout must be from 0 to below 1, not %s' % std.toString(config.elmo_dropout),
+  assert is_one_of(config.elmo_layer_norm, [null, 'batch', 'sentence']) :
+         "elmo_layer_norm must be null, 'batch' or 'sentence', not %s"
+         % std.toString(config.elmo_layer_norm),
+  assert std.isObject(config.chosen_bilm)
+         && std.objectHas(config.chosen_bilm, 'options')
+         && std.objectHas(config.chosen_bilm, 'pretrained_file') :
+         'bilm must be one of %s, or an object with options and pretrained_file, not %s'
+         % [names(bilms), std.toString(config.bilm)],
+  assert std.isObject(config.chosen_vectors)
+         && std.objectHas(config.chosen_vectors, 'embedding_dim') :
+         'word_vectors must be one of %s, or an object with embedding_dim, not %s'
+         % [names(vectors), std.toString(config.word_vectors)],
+
+  // What follows, for a task's libsonnet.
+
+  chosen_bilm:: known_or_own(config.bilm, bilms),
+  chosen_vectors:: known_or_own(config.word_vectors, vectors),
+
+  local has_elmo = std.length(config.elmo_at) > 0,
+  local elmo_at(place) = std.member(config.elmo_at, place),
+  local elmo_dim(place) =
+    if elmo_at(place) then 2 * config.chosen_bilm.options.lstm.projection_dim else 0,
+
+  // Widths of x_k with the ELMo that joins it, and of the ELMo that joins h_k.
+  input_dim:: config.chosen_vectors.embedding_dim + elmo_dim('input'),
+  output_elmo_dim:: elmo_dim('output'),
+
+  token_indexers:: {
+    tokens: { type: 'single_id' },
+    [if has_elmo then 'elmo']: { type: 'elmo_characters' },
+  },
+
+  text_embedder:: {
+    local mix = {
+      layers: config.elmo_layers,
+      dropout: config.elmo_dropout,
+      [if config.elmo_layer_norm != null then 'layer_norm']: config.elmo_layer_norm,
+    },
+    words: { token_embedders: { tokens: { type: 'embedding' } + config.chosen_vectors } },
+    [if has_elmo then 'bilm']: config.chosen_bilm,
+    [if elmo_at('input') then 'input_mix']: mix,
+    [if elmo_at('output') then 'output_mix']: mix,
+  },
+
+  // For `model+:`. A mix of one layer has no weights.
+  regularized:: {
+    [if has_elmo && config.elmo_layers == 'all' && config.elmo_lambda > 0 then 'regularizer']: {
+      regexes: [['scalar_parameters', { type: 'l2', alpha: config.elmo_lambda }]],
+    },
+  },
+}

@@ -1,0 +1,37 @@
+// The biLMs that a config can name. Each holds what a `BiLm` is made of: its options in full, so
+// that an archive needs no other file, and the name or path of its weights.
+local released(name, cell_dim, projection_dim, num_highway) = {
+  options: {
+    lstm: {
+      use_skip_connections: true,
+      projection_dim: projection_dim,
+      cell_clip: 3,
+      proj_clip: 3,
+      dim: cell_dim,
+      n_layers: 2,
+    },
+    char_cnn: {
+      activation: 'relu',
+      filters: [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]],
+      n_highway: num_highway,
+      embedding: { dim: 16 },
+      n_characters: 262,
+      max_characters_per_token: 50,
+    },
+  },
+  pretrained_file: name,
+};
+
+{
+  // Those of the paper's authors; `original` is the paper's own.
+  small: released('small', 1024, 128, 1),
+  medium: released('medium', 2048, 256, 1),
+  original: released('original', 4096, 512, 2),
+  'original-5.5B': released('original-5.5B', 4096, 512, 2),
+
+  // Tiny and random, for tests and the demo.
+  fixture: {
+    options: import '../../fixtures/bilm/options.json',
+    pretrained_file: 'fixtures/bilm/weights.hdf5',
+  },
+}

@@ -1,0 +1,90 @@
+// Pre-training a biLM (Peters et al. 2018, sections 3.1, 3.2 and 3.4; numbers of bilm-tf where the
+// paper has none). A variant changes the fields that begin with one word and a double colon:
+// `(import '../lib/language_model.libsonnet') { cell_dim: 512 }`.
+{
+  local config = self,
+
+  // Text: one tokenized sentence a line; plain, .gz or .xz; a glob pattern is several files.
+  train_text:: 'data/corpus/train.txt.xz',
+  heldout_text:: 'data/corpus/heldout.txt.gz',
+
+  // The biLM. `from` takes the options and the weights of a known one or of one's own.
+  cell_dim:: 4096,
+  projection_dim:: 512,
+  num_layers:: 2,
+  filters:: [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]],
+  num_highway:: 2,
+  clip:: 3,
+  options:: {
+    lstm: {
+      use_skip_connections: true,
+      projection_dim: config.projection_dim,
+      cell_clip: config.clip,
+      proj_clip: config.clip,
+      dim: config.cell_dim,
+      n_layers: config.num_layers,
+    },
+    char_cnn: {
+      activation: 'relu',
+      filters: config.filters,
+      n_highway: config.num_highway,
+      embedding: { dim: 16 },
+      n_characters: 262,
+      max_characters_per_token: 50,
+    },
+  },
+  dropout:: 0.1,
+
+  // The softmax: words seen at least `min_count` times, `num_samples` of them drawn a batch; null
+  // for the full softmax.
+  min_count:: 3,
+  num_samples:: 8192,
+
+  // Sentence by sentence from zeros (`sentences`), or windows with carried state (`windows`).
+  read_as:: 'sentences',
+  batch_tokens:: 2560,
+  window:: { rows: 128, length: 20 },
+
+  dtype:: null,
+  num_epochs:: 10,
+  optimizer:: { type: 'adagrad', lr: 0.2, initial_accumulator_value: 1.0 },
+  scheduler:: null,
+  grad_norm:: 10,
+  save_every_num_seconds:: 600,
+
+  assert std.member(['sentences', 'windows'], config.read_as) :
+         "read_as must be 'sentences' or 'windows'",
+
+  dataset_reader: { type: 'elmo_sentences' },
+  train_data_path: config.train_text,
+  validation_data_path: config.heldout_text,
+  vocabulary: { type: 'elmo_counted', min_count: { tokens: config.min_count } },
+  datasets_for_vocab_creation: ['train'],
+  model: {
+    type: 'elmo_language_model',
+    bilm: {
+      options: config.options,
+      state: { sentences: 'reset', windows: 'carry' }[config.read_as],
+      requires_grad: true,
+      dropout: config.dropout,
+    },
+    dropout: config.dropout,
+    [if config.num_samples != null then 'num_samples']: config.num_samples,
+    [if config.dtype != null then 'dtype']: config.dtype,
+  },
+  local loader = {
+    sentences: { type: 'elmo_sentences', batch_tokens: config.batch_tokens },
+    windows: { type: 'elmo_windows' } + config.window,
+  }[config.read_as],
+  data_loader: loader,
+  validation_data_loader: loader { shuffle: false },
+  trainer: {
+    num_epochs: config.num_epochs,
+    optimizer: config.optimizer,
+    [if config.scheduler != null then 'learning_rate_scheduler']: config.scheduler,
+    grad_norm: config.grad_norm,
+    validation_metric: '-perplexity',
+    checkpointer: { type: 'elmo', save_every_num_seconds: config.save_every_num_seconds },
+    callbacks: ['elmo_pretraining'],
+  },
+}

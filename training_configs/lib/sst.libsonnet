@@ -1,0 +1,98 @@
+// SST: the biattentive classification network of McCann et al. 2017 (CoVe), section 5, as in
+// Peters et al. 2018, supplement A.8. What neither paper says is allennlp-models' choice.
+local base = import 'base.libsonnet';
+
+// As `granularity` of the reader, with the number of classes.
+local granularities = { '5-class': 5, '3-class': 3, '2-class': 2 };
+
+base {
+  local config = self,
+
+  elmo_lambda:: 0.001,  // Peters et al.
+
+  granularity:: '5-class',
+  // 'feedforward', as Peters et al.; 'maxout', as McCann et al., without the batch norm.
+  classifier:: 'feedforward',
+  // 'encoder': ELMo joins the output of the first biLSTM; 'integrator': that of the second.
+  output_place:: 'encoder',
+  hidden_dim:: 300,  // McCann et al.
+  learning_rate:: 0.001,  // McCann et al.; 0.0001 in Peters et al.
+
+  assert std.objectHas(granularities, config.granularity) :
+         'granularity must be one of %s, not %s'
+         % [std.join(', ', std.objectFields(granularities)), config.granularity],
+  assert std.objectHas(classifiers, config.classifier) :
+         'classifier must be one of %s, not %s'
+         % [std.join(', ', std.objectFields(classifiers)), config.classifier],
+  assert std.member(['encoder', 'integrator'], config.output_place) :
+         "output_place must be 'encoder' or 'integrator', not %s"
+         % std.toString(config.output_place),
+
+  local encoder_dim = 2 * config.hidden_dim,
+  local at(place) = if config.output_place == place then config.output_elmo_dim else 0,
+  local x_dim = encoder_dim + at('encoder'),
+  local pooled_dim = 4 * (encoder_dim + at('integrator')),
+  local num_classes = granularities[config.granularity],
+  // Widths and dropout of allennlp-models' maxout, for both.
+  local classifier = {
+    input_dim: pooled_dim,
+    num_layers: 3,
+    dropout: [0.2, 0.3, 0.0],
+  },
+  local classifier_dims = [4 * config.hidden_dim, 2 * config.hidden_dim, num_classes],
+  local classifiers = {
+    feedforward: classifier {
+      hidden_dims: classifier_dims,
+      activations: ['relu', 'relu', 'linear'],
+    },
+    maxout: classifier {
+      output_dims: classifier_dims,
+      pool_sizes: 4,
+    },
+  },
+  local bilstm(input_dim) = {
+    type: 'lstm',
+    bidirectional: true,
+    input_size: input_dim,
+    hidden_size: config.hidden_dim,
+  },
+
+  // Phrases of at least 4 tokens to train on (McCann et al.), whole sentences to evaluate.
+  dataset_reader: config.validation_dataset_reader { min_phrase_tokens: 4 },
+  validation_dataset_reader: {
+    type: 'elmo_sst',
+    granularity: config.granularity,
+    token_indexers: config.token_indexers,
+    tokenizer: { type: 'elmo_spacy', language: 'en' },
+  },
+  train_data_path: 'data/sst/train.txt',
+  validation_data_path: 'data/sst/dev.txt',
+
+  model: config.regularized {
+    type: 'elmo_bcn',
+    text_embedder: config.text_embedder,
+    feedforward: {
+      input_dim: config.input_dim,
+      num_layers: 1,
+      hidden_dims: config.hidden_dim,
+      activations: 'relu',
+      dropout: 0.25,
+    },
+    encoder: bilstm(config.hidden_dim),
+    integrator: bilstm(3 * x_dim),
+    classifier: classifiers[config.classifier],
+    output_place: config.output_place,
+    dropout: 0.2,  // One of the three that McCann et al. tried.
+  },
+
+  data_loader: {
+    batch_sampler: { type: 'bucket', batch_size: 100, sorting_keys: ['tokens'] },
+  },
+  trainer: {
+    optimizer: { type: 'adam', lr: config.learning_rate },
+    grad_norm: 5.0,
+    num_epochs: 40,
+    patience: 5,
+    validation_metric: '+accuracy',
+  },
+}

@@ -1,0 +1,1 @@
+(import '../lib/sst.libsonnet') { elmo_at: ['input'] }
