@@ -18,13 +18,13 @@ DEMO = Path("runs/demo")
 CONFIG = """\
 (import '../../training_configs/sst/both.jsonnet')
 + (import '../../fixtures/tiny.libsonnet')
-+ { learning_rate: 0.01, trainer+: { num_epochs: 30, patience: null } }
++ { hidden_dim: 32, learning_rate: 0.01, trainer+: { num_epochs: 40, patience: null } }
 """
 
 SENTENCES = [
     "The old lighthouse glows with glorious ease.",
     "The train leaves at nine.",
-    "My umbrella served dreadful coffee!",
+    "The café served the most dreadful soup!",
 ]
 
 
@@ -36,7 +36,7 @@ def main() -> None:
     write_lines(sentences, [{"sentence": sentence} for sentence in SENTENCES])
 
     print("Train a biattentive classification network with ELMo at its input and output:")
-    # Of a demo before this one, nothing is kept (-f).
+    # Nothing is kept of a demo before this one (-f).
     allennlp("train", str(config), "-s", str(model), "-f")
     print("\nEvaluate it, here on the sentences that it was trained on:")
     metrics = DEMO / "metrics.json"
@@ -51,11 +51,14 @@ def main() -> None:
 
 def allennlp(command: str, *arguments: str) -> None:
     """Runs a command of AllenNLP, its output to a log that is shown where it fails."""
-    print(f"  $ {shlex.join(['allennlp', command, *arguments])}", flush=True)
+    python = Path(sys.executable)
+    shown = python.relative_to(ROOT) if python.is_relative_to(ROOT) else python
+    line = [str(shown), "-m", "allennlp", command, *arguments]
+    print(f"  $ {shlex.join(line)}", flush=True)
     log = ROOT / DEMO / f"{command}.log"
     with open(log, "w", encoding="utf-8") as file:
         result = subprocess.run(
-            [sys.executable, "-m", "allennlp", command, *arguments],
+            [sys.executable, *line[1:]],
             cwd=ROOT,
             stdout=file,
             stderr=subprocess.STDOUT,

@@ -64,7 +64,7 @@ def test_config_names_files_for_training_and_validation_and_no_others(path: Path
         assert not (isinstance(value, str) and value.startswith(("/", "~", "http")))
 
 
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize("path", sorted(SST.glob("*.jsonnet")), ids=lambda path: path.stem)
 def test_variant_is_a_line_over_the_library(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").strip().splitlines()) == 1
 
@@ -110,7 +110,7 @@ def test_widths_of_the_paper_follow() -> None:
 def test_options_of_the_released_bilms_are_those_their_files_are_named_after() -> None:
     bilms = evaluate(f"import '{ROOT}/training_configs/lib/bilms.libsonnet'")
     released = {name for name in KNOWN_BILMS if KNOWN_BILMS[name].startswith("https://")}
-    assert released == {name for name, bilm in bilms.items() if bilm["pretrained_file"] == name}
+    assert all(bilms[name]["pretrained_file"] == name for name in released)
     for name in released:
         lstm, cnn = bilms[name]["options"]["lstm"], bilms[name]["options"]["char_cnn"]
         num_filters = sum(number for _, number in cnn["filters"])

@@ -1,3 +1,4 @@
+import copy
 import json
 import logging
 import os
@@ -94,7 +95,7 @@ class BiLm(torch.nn.Module, FromParams):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        self._raw_options = Params(options).as_dict(quiet=True)
+        self._raw_options = copy.deepcopy(Params(options).as_dict(quiet=True))
         self.options = BiLmOptions.from_dict(self._raw_options)
         self.trains = requires_grad
         state = state or self.options.state or ("reset" if requires_grad else "snapshot")

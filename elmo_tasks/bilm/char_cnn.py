@@ -4,8 +4,6 @@ import torch
 from allennlp.modules import Highway
 from torch.nn.functional import embedding, max_pool1d
 
-from torch.nn.functional import embedding, max_pool1d
-
 from elmo_tasks.bilm.options import BiLmOptions
 
 # Ids of AllenNLP's `elmo_characters` indexer: 0 is padding, a byte is 1 to 256.
@@ -44,7 +42,6 @@ class CharCnn(torch.nn.Module):
         # bilm-tf leaves the projection out where the widths are equal; here it is the identity.
         self.projection = torch.nn.Linear(options.num_filters, options.projection_dim)
         self.register_buffer("_bucket_ends", torch.tensor(_BUCKET_ENDS), persistent=False)
-        self.register_buffer("_bucket_ends", torch.tensor(_BUCKET_ENDS), persistent=False)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -79,7 +76,7 @@ class CharCnn(torch.nn.Module):
         lengths = (char_ids != PAD_CHARACTER).sum(dim=1)
         buckets = torch.bucketize(lengths, self._bucket_ends)
         order = buckets.argsort()
-        groups = char_ids[order].split(buckets.bincount().tolist())
+        groups = char_ids[order].split(buckets.bincount(minlength=1).tolist())
         filters = torch.cat([self._filters(group) for group in groups])
         vectors = self.projection(self.highways(self.activation(filters)))
         # Under autocast too, what the LSTMs add to and remember keeps the dtype of the weights.

@@ -139,7 +139,7 @@ class _Scan(torch.autograd.Function):
         # Shape: (tokens, 4 * cell_dim)
         gates = torch.addmm(bias.to(dtype), inputs, input_weight.t())
         outputs = inputs.new_empty(len(inputs), h.size(1))
-        cells = c.new_empty(len(inputs), cell_dim) if trains else None
+        cells = c.new_empty(len(inputs) if trains else 0, cell_dim)
         # Copies, since h and c become the states after.
         first = LstmState(h.to(dtype, copy=True), c.clone()) if trains else None
         output, start = h.to(dtype), 0
@@ -208,7 +208,8 @@ class _Scan(torch.autograd.Function):
             memory.mul_(f)
             torch.mm(gate, recurrent_weight, out=grad_h[:rows])
             stop -= rows
-        # Shapes: (tokens, projection_dim), the output that each step was fed, and (tokens, cell_dim)
+        # The output that each step was fed, and what each step projected.
+        # Shapes: (tokens, projection_dim) and (tokens, cell_dim)
         first_rows = ctx.batch_sizes[0] if ctx.batch_sizes else 0
         fed = torch.cat([ctx.first.h[:first_rows]] + [outputs[before] for before in previous[1:]])
         projected = torch.tanh(cells).mul_(gates[:, 2 * cell_dim : 3 * cell_dim]).to(dtype)

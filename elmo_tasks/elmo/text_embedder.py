@@ -1,4 +1,5 @@
-from typing import NamedTuple, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from allennlp.common import FromParams, Lazy
@@ -67,8 +68,9 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
             )
         self.words = words
         self.bilm = bilm
-        self.input_mix = input_mix and input_mix.construct(num_layers=bilm.num_layers)
-        self.output_mix = output_mix and output_mix.construct(num_layers=bilm.num_layers)
+        num_layers = 0 if bilm is None else bilm.num_layers
+        self.input_mix = input_mix and input_mix.construct(num_layers=num_layers)
+        self.output_mix = output_mix and output_mix.construct(num_layers=num_layers)
 
     def get_output_dim(self) -> int:
         """Width of x."""
@@ -131,7 +133,7 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
         return [part[:, :, : ids.size(1)] for part, ids in zip(layers, char_ids)]
 
     def _place_dim(self, mix: ElmoMix | None) -> int:
-        return 0 if mix is None else self.bilm.get_output_dim()
+        return 0 if mix is None or self.bilm is None else self.bilm.get_output_dim()
 
 
 def _char_ids(text: TextFieldTensors) -> torch.Tensor:

@@ -1,6 +1,6 @@
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, ContextManager, Dict
+from typing import Any
 
 import torch
 from allennlp.common.checks import ConfigurationError
@@ -81,7 +81,7 @@ class ElmoLanguageModel(Model):
 
     def forward(  # type: ignore[override]
         self, tokens: TextFieldTensors, backward_tokens: TextFieldTensors = None
-    ) -> Dict[str, torch.Tensor]:
+    ) -> dict[str, torch.Tensor]:
         """
         # Parameters
 
@@ -93,7 +93,7 @@ class ElmoLanguageModel(Model):
 
         # Returns
 
-        `Dict[str, torch.Tensor]`
+        `dict[str, torch.Tensor]`
             `loss`, and `num_tokens`, the words predicted in each direction.
         """
         with self._precision():
@@ -116,7 +116,7 @@ class ElmoLanguageModel(Model):
             "num_tokens": torch.tensor(len(losses[0])),
         }
 
-    def get_metrics(self, reset: bool = False) -> Dict[str, float]:
+    def get_metrics(self, reset: bool = False) -> dict[str, float]:
         sums = self._sums
         if reset:
             self._sums = torch.zeros_like(sums)
@@ -127,7 +127,7 @@ class ElmoLanguageModel(Model):
         metrics = {f"{name}_perplexity": value for name, value in zip(DIRECTIONS, perplexities)}
         return {"perplexity": sum(perplexities) / 2, **metrics}
 
-    def _precision(self) -> ContextManager:
+    def _precision(self) -> AbstractContextManager:
         if not (self.half_precision and self.training):
             return nullcontext()
         return torch.autocast(self.softmax.weight.device.type, torch.bfloat16)

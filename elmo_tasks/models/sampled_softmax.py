@@ -57,15 +57,16 @@ class SampledSoftmax(torch.nn.Module):
         """
         targets = words - 1
         if self.training and self.num_samples is not None:
-            return self._sampled(h, targets)
+            return self._sampled(h, targets, *self._draw(self.num_samples))
         return cross_entropy(self.logits(h), targets, reduction="none")
 
     def logits(self, h: torch.Tensor) -> torch.Tensor:
         """Of every word but padding: shape (tokens, num_words - 1), in float32."""
         return linear(h, self.weight, self.bias.squeeze(1)).float()
 
-    def _sampled(self, h: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        samples, num_draws = self._draw()
+    def _sampled(
+        self, h: torch.Tensor, targets: torch.Tensor, samples: torch.Tensor, num_draws: int
+    ) -> torch.Tensor:
         samples = samples.to(h.device)
         # The rows used, and no others, get a gradient.
         chosen = torch.cat([samples, targets])
@@ -85,21 +86,21 @@ class SampledSoftmax(torch.nn.Module):
         target = (h * weight[number:]).sum(dim=1).float() + bias[number:]
         return torch.logaddexp(torch.logsumexp(sampled, dim=1), target) - target
 
-    def _draw(self) -> tuple[torch.Tensor, int]:
+    def _draw(self, num_samples: int) -> tuple[torch.Tensor, int]:
         """Distinct classes, and how many draws it took to have them."""
         drawn = torch.empty(0, dtype=torch.long)
         while True:
-            uniform = torch.rand(4 * self.num_samples, dtype=torch.float64)
+            uniform = torch.rand(4 * num_samples, dtype=torch.float64)
             more = torch.exp(uniform * math.log(self.num_classes + 1)).long() - 1
             drawn = torch.cat([drawn, more.clamp_(max=self.num_classes - 1)])
             # The first draw of each class.
             classes, places = torch.unique(drawn, return_inverse=True)
-            if len(classes) >= self.num_samples:
+            if len(classes) >= num_samples:
                 first = torch.full((len(classes),), len(drawn)).scatter_reduce(
                     0, places, torch.arange(len(drawn)), "amin"
                 )
                 first, order = first.sort()
-                return classes[order[: self.num_samples]], int(first[self.num_samples - 1]) + 1
+                return classes[order[:num_samples]], int(first[num_samples - 1]) + 1
 
     def _expected_count(self, classes: torch.Tensor, num_draws: int) -> torch.Tensor:
         probability = torch.log1p(1 / (classes.double() + 1)) / math.log(self.num_classes + 1)

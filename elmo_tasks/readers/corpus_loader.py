@@ -3,7 +3,7 @@ import math
 import random
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, Dict
+from typing import Any
 
 import torch
 from allennlp.common.checks import ConfigurationError
@@ -46,8 +46,6 @@ class CorpusLoader(DataLoader):
         self._epoch = 0
         self._done = (0, 0)
         self._device = torch.device("cpu")
-        self._vocab: Vocabulary | None = None
-        self._table: CharIdTable | None = None
 
     def skip(self, epochs: int, batches: int) -> None:
         """
@@ -68,8 +66,6 @@ class CorpusLoader(DataLoader):
         return map(_CountedSentence, self.reader.sentences(self.data_path))
 
     def __iter__(self) -> Iterator[TensorDict]:
-        if self._table is None:
-            raise ValueError("index_with must be called before the batches are read")
         epoch, self._epoch = self._epoch, self._epoch + 1
         done_epochs, done_batches = self._done
         if epoch < done_epochs:
@@ -78,7 +74,9 @@ class CorpusLoader(DataLoader):
             done_batches = 0
         order = random.Random(f"{self._seed}:{epoch}")
         for number, batch in enumerate(self._groups(order)):
-            yield {} if number < done_batches else move_to_device(self._tensors(batch), self._device)
+            yield (
+                {} if number < done_batches else move_to_device(self._tensors(batch), self._device)
+            )
 
     def _groups(self, order: random.Random) -> Iterator[Any]:
         """What each batch is made of."""
@@ -233,7 +231,7 @@ class _CountedSentence(Instance):
         super().__init__({})
         self._words = words
 
-    def count_vocab_items(self, counter: Dict[str, Dict[str, int]]) -> None:
+    def count_vocab_items(self, counter: dict[str, dict[str, int]]) -> None:
         counts = counter["tokens"]
         for word in (BEGIN_TOKEN, *self._words, END_TOKEN):
             counts[word] += 1

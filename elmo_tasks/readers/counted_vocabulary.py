@@ -1,7 +1,7 @@
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Dict, Union
+from typing import Any, Union
 
 from allennlp.data import Instance, Vocabulary
 
@@ -23,9 +23,9 @@ class CountedVocabulary(Vocabulary):
 
     # Parameters
 
-    min_count : `Dict[str, int]`, optional
+    min_count : `dict[str, int]`, optional
         By namespace; rarer words are unknown to the softmax (never to the biLM).
-    max_vocab_size : `int | Dict[str, int]`, optional
+    max_vocab_size : `int | dict[str, int]`, optional
         The most frequent words alone.
     """
 
@@ -38,9 +38,7 @@ class CountedVocabulary(Vocabulary):
         if counts:
             self.num_sentences = counts.get(END_TOKEN, 0)
             # Without the boundaries.
-            self.num_tokens = (
-                sum(counts.values()) - self.num_sentences - counts.get(BEGIN_TOKEN, 0)
-            )
+            self.num_tokens = sum(counts.values()) - self.num_sentences - counts.get(BEGIN_TOKEN, 0)
 
     def save_to_files(self, directory: str) -> None:
         super().save_to_files(directory)
@@ -53,8 +51,8 @@ class CountedVocabulary(Vocabulary):
         cls,
         instances: Iterable[Instance],
         serialization_dir: str = None,
-        min_count: Dict[str, int] = None,
-        max_vocab_size: Union[int, Dict[str, int]] = None,
+        min_count: dict[str, int] = None,
+        max_vocab_size: Union[int, dict[str, int]] = None,
     ) -> "CountedVocabulary":
         """
         From the text, or, where a training is recovered, as that training made it: the word ids

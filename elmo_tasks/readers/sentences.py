@@ -3,7 +3,7 @@ import gzip
 import logging
 import lzma
 from collections.abc import Iterable, Iterator
-from typing import Dict
+from typing import Any
 
 from allennlp.common.checks import ConfigurationError
 from allennlp.common.file_utils import cached_path
@@ -31,14 +31,14 @@ class SentencesReader(DatasetReader):
 
     max_tokens : `int`, optional (default = `256`)
         A longer line is cut into pieces of this many tokens.
-    token_indexers : `Dict[str, TokenIndexer]`, optional
+    token_indexers : `dict[str, TokenIndexer]`, optional
         By default char ids for the biLM, as `elmo`, and word ids for the softmax, as `tokens`.
     """
 
     def __init__(
         self,
         max_tokens: int = 256,
-        token_indexers: Dict[str, TokenIndexer] = None,
+        token_indexers: dict[str, TokenIndexer] = None,
         **kwargs,
     ) -> None:
         super().__init__(
@@ -103,11 +103,11 @@ def corpus_files(pattern: str) -> list[str]:
 
 
 def _lines(path: str) -> Iterator[str]:
-    open_file = {".gz": gzip.open, ".xz": lzma.open}.get(path[-3:], open)
+    open_file: Any = {".gz": gzip.open, ".xz": lzma.open}.get(path[-3:], open)
     number = 0
     with open_file(path, "rb") as file:
         try:
-            for number, line in enumerate(file, start=1):
+            for number, line in enumerate(file, start=1):  # noqa: B007
                 yield line.decode("utf-8")
         except UnicodeDecodeError as error:
             raise ValueError(f"{path}:{number}: not UTF-8: {error.reason}") from error

@@ -194,7 +194,7 @@ def _unescape(word: str) -> str:
 
 
 def _numbered_lines(file_path: str | os.PathLike) -> Iterator[tuple[int, bytes]]:
-    """Those that are not blank, in bytes, so that one that is not UTF-8 is found with its number."""
+    """Those that are not blank; bytes, so that one that is not UTF-8 is found with its number."""
     blank = True
     with open(cached_path(file_path), "rb") as file:
         for number, line in enumerate(file, start=1):

@@ -20,7 +20,10 @@ class ElmoCheckpointer(Checkpointer):
         state = trainer.get_checkpoint_state()
         if state is None:
             return
-        when = (state.trainer_state["epochs_completed"], state.trainer_state["batches_in_epoch_completed"])
+        when = (
+            state.trainer_state["epochs_completed"],
+            state.trainer_state["batches_in_epoch_completed"],
+        )
         # The training state last: a checkpoint is complete when it is there.
         for path, content in (
             (self._model_state_path(*when), state.model_state),

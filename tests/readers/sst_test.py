@@ -29,7 +29,8 @@ def test_whole_sentences_are_read_with_the_label_of_their_root() -> None:
     instances = list(SstReader().read(FIXTURE))
     expected = [class_name for class_name in reversed(FIVE) for _ in range(2)]
     assert [instance["label"].label for instance in instances] == expected
-    assert words(instances[0]) == "The old lighthouse glows with breathtaking warmth .".split()
+    sentence = "The old lighthouse glows with breathtaking warmth ."
+    assert words(instances[0]) == sentence.split(" ")
     assert instances[0]["metadata"].metadata == {"tokens": words(instances[0])}
 
 

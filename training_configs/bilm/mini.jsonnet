@@ -4,8 +4,10 @@
   projection_dim: 128,
   filters: [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256]],
   num_highway: 1,
+  // What one core reads in less than an hour.
+  max_sentences: 550000,
   min_count: 5,
-  num_samples: 4096,
+  num_samples: 2048,
   batch_tokens: 2048,
   dtype: 'bfloat16',
   num_epochs: 1,

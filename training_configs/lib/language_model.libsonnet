@@ -7,6 +7,8 @@
   // Text: one tokenized sentence a line; plain, .gz or .xz; a glob pattern is several files.
   train_text:: 'data/corpus/train.txt.xz',
   heldout_text:: 'data/corpus/heldout.txt.gz',
+  // The first sentences of the text alone; null for all.
+  max_sentences:: null,
 
   // The biLM. `from` takes the options and the weights of a known one or of one's own.
   cell_dim:: 4096,
@@ -55,7 +57,10 @@
   assert std.member(['sentences', 'windows'], config.read_as) :
          "read_as must be 'sentences' or 'windows'",
 
-  dataset_reader: { type: 'elmo_sentences' },
+  dataset_reader: {
+    type: 'elmo_sentences',
+    [if config.max_sentences != null then 'max_instances']: config.max_sentences,
+  },
   train_data_path: config.train_text,
   validation_data_path: config.heldout_text,
   vocabulary: { type: 'elmo_counted', min_count: { tokens: config.min_count } },

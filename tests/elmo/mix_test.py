@@ -1,0 +1,318 @@
+from typing import Any
+
+import numpy
+import pytest
+import torch
+from allennlp.common import Lazy, Params
+from allennlp.common.checks import ConfigurationError
+from allennlp.modules import ScalarMix
+from allennlp.modules.elmo import Elmo
+from allennlp.nn.regularizers import RegularizerApplicator
+
+from elmo_tasks.elmo import ElmoMix
+from tests.bilm.reference import FIXTURE_FILES
+
+W = [0.3, -1.2, 0.8]
+GAMMA = 1.7
+
+
+def random_layers(*lengths: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Layers as a biLM gives them, zeros at padding, and their mask."""
+    torch.manual_seed(0)
+    mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
+    layers = 2 * torch.randn(len(lengths), 3, max(lengths), 4) + 0.5
+    return layers * mask[:, None, :, None], mask
+
+
+def make_mix(**arguments: Any) -> ElmoMix:
+    """A mix of three layers, with weights as if it had been trained."""
+    mix = ElmoMix(3, **{"dropout": 0.0, **arguments})
+    with torch.no_grad():
+        mix.gamma.fill_(GAMMA)
+        if mix.scalar_parameters is not None:
+            mix.scalar_parameters.copy_(torch.tensor(W))
+    return mix
+
+
+def upstream_mix(do_layer_norm: bool = False) -> ScalarMix:
+    mix = ScalarMix(3, do_layer_norm, W)
+    mix.gamma.data.fill_(GAMMA)
+    return mix
+
+
+def test_a_mix_equals_allennlps() -> None:
+    layers, mask = random_layers(5, 3, 0)
+
+    elmo = make_mix()(layers, mask)
+
+    torch.testing.assert_close(elmo, upstream_mix()(list(layers.unbind(1))))
+    assert not elmo[~mask].any()
+
+
+def test_a_new_mix_is_the_average_of_the_layers() -> None:
+    layers, mask = random_layers(5, 3)
+    mix = ElmoMix(3, dropout=0.0)
+
+    torch.testing.assert_close(mix(layers, mask), layers.mean(dim=1))
+    torch.testing.assert_close(mix.weights, torch.full((3,), 1 / 3))
+
+
+@pytest.mark.parametrize(("layers", "number"), [("last", 2), (0, 0), (1, 1), (2, 2)])
+def test_one_layer_has_gamma_and_no_w(layers: str | int, number: int) -> None:
+    mix = make_mix(layers=layers)
+    tensors, mask = random_layers(5, 3)
+
+    assert [name for name, _ in mix.named_parameters()] == ["gamma"]
+    assert list(mix.state_dict()) == ["gamma"]
+    torch.testing.assert_close(mix(tensors, mask), GAMMA * tensors[:, number])
+    assert mix.weights.tolist() == [float(j == number) for j in range(3)]
+
+
+def layer_by_layer(tensors: torch.Tensor, mask: torch.Tensor) -> numpy.ndarray:
+    """
+    Section 1.6 of the specification by hand: one mean and one population variance a layer, over
+    all features of all tokens. Shape (batch, num_layers, length, dim), zeros at padding.
+    """
+    normed = numpy.zeros(tensors.shape)
+    for j in range(tensors.size(1)):
+        values = tensors[:, j].double().numpy()[mask.numpy()]
+        if values.size:
+            normed[:, j][mask.numpy()] = (values - values.mean()) / values.std()
+    return normed
+
+
+def mixed(normed: numpy.ndarray, w: list[float] = W) -> torch.Tensor:
+    s = numpy.exp(w) / numpy.exp(w).sum()
+    return torch.from_numpy(GAMMA * (s[:, None, None] * normed).sum(axis=1)).float()
+
+
+def test_layer_norm_over_the_batch_has_one_mean_and_variance_a_layer() -> None:
+    layers, mask = random_layers(5, 3, 0)
+
+    elmo = make_mix(layer_norm="batch")(layers, mask)
+
+    torch.testing.assert_close(elmo, mixed(layer_by_layer(layers, mask)), atol=1e-5, rtol=0)
+    upstream = upstream_mix(do_layer_norm=True)(list(layers.unbind(1)), mask)
+    torch.testing.assert_close(elmo, upstream * mask[:, :, None], atol=1e-5, rtol=0)
+    assert not elmo[~mask].any()
+
+
+def test_layer_norm_per_sentence_has_one_mean_and_variance_a_sentence() -> None:
+    layers, mask = random_layers(5, 3, 0)
+
+    elmo = make_mix(layer_norm="sentence")(layers, mask)
+
+    rows = [layer_by_layer(layers[k : k + 1], mask[k : k + 1]) for k in range(3)]
+    torch.testing.assert_close(elmo, mixed(numpy.concatenate(rows)), atol=1e-5, rtol=0)
+    assert not elmo[~mask].any()
+
+
+def test_layer_norm_per_sentence_does_not_depend_on_the_batch_and_over_the_batch_does() -> None:
+    layers, mask = random_layers(5, 3)
+
+    for layer_norm, same in (("sentence", True), ("batch", False)):
+        mix = make_mix(layer_norm=layer_norm)
+        together, alone = mix(layers, mask)[1, :3], mix(layers[1:, :, :3], mask[1:, :3])[0]
+        assert torch.allclose(together, alone, atol=1e-5) == same
+
+
+@pytest.mark.parametrize("layer_norm", ["batch", "sentence"])
+@pytest.mark.parametrize("layers", ["last", 0])
+def test_layer_norm_of_one_layer_is_that_layers(layers: str | int, layer_norm: str) -> None:
+    tensors, mask = random_layers(4)
+
+    elmo = make_mix(layers=layers, layer_norm=layer_norm)(tensors, mask)
+
+    normed = layer_by_layer(tensors, mask)[:, 2 if layers == "last" else 0]
+    torch.testing.assert_close(elmo, torch.from_numpy(GAMMA * normed).float(), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("layer_norm", [None, "batch", "sentence"])
+@pytest.mark.parametrize("layers", ["all", "last"])
+def test_a_batch_without_tokens_gives_zeros(layer_norm: str | None, layers: str) -> None:
+    mix = make_mix(layer_norm=layer_norm, layers=layers)
+    tensors = torch.zeros(2, 3, 4, 5, requires_grad=True)
+
+    elmo = mix(tensors, torch.zeros(2, 4, dtype=torch.bool))
+    elmo.sum().backward()
+
+    assert not elmo.any()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in mix.parameters())
+
+
+@pytest.mark.parametrize("layer_norm", [None, "batch", "sentence"])
+def test_w_and_gamma_get_allennlps_gradients(layer_norm: str | None) -> None:
+    layers, mask = random_layers(4, 4)
+    mix, upstream = make_mix(layer_norm=layer_norm), upstream_mix(layer_norm is not None)
+    rows = [slice(0, 1), slice(1, 2)] if layer_norm == "sentence" else [slice(0, 2)]
+    weights = torch.randn(2, 4, 4)
+
+    (mix(layers, mask) * weights).sum().backward()
+    for row in rows:
+        expected = upstream(list(layers[row].unbind(1)), mask[row])
+        (expected * weights[row]).sum().backward()
+
+    assert mix.scalar_parameters is not None and mix.scalar_parameters.grad is not None
+    w_gradient = torch.cat([parameter.grad for parameter in upstream.scalar_parameters])
+    torch.testing.assert_close(mix.scalar_parameters.grad, w_gradient, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(mix.gamma.grad, upstream.gamma.grad, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("layers", ["all", "last"])
+def test_a_fixed_mix_is_not_trained(layers: str) -> None:
+    mix = ElmoMix(3, layers=layers, trainable=False)
+
+    assert not any(parameter.requires_grad for parameter in mix.parameters())
+
+
+def test_layers_in_16_bits_are_mixed_in_the_dtype_of_the_mix() -> None:
+    layers, mask = random_layers(5, 3)
+
+    elmo = make_mix(layer_norm="batch")(layers.half(), mask)
+
+    assert elmo.dtype == torch.float32
+    expected = make_mix(layer_norm="batch")(layers.half().float(), mask)
+    torch.testing.assert_close(elmo, expected)
+
+
+@pytest.mark.parametrize("layers", ["all", "last"])
+def test_a_mix_in_float64_keeps_all_digits(layers: str) -> None:
+    tensors = torch.rand(1, 3, 5, 4, dtype=torch.float64)
+    mix = make_mix(layers=layers).double()
+
+    elmo = mix(tensors, torch.ones(1, 5, dtype=torch.bool))
+
+    s = torch.eye(3)[2] if mix.scalar_parameters is None else mix.scalar_parameters.softmax(0)
+    expected = mix.gamma * (s.double()[:, None, None] * tensors).sum(dim=1)
+    torch.testing.assert_close(elmo, expected, atol=1e-12, rtol=0)
+
+
+def test_dropout_is_on_elements_and_while_training_only() -> None:
+    mask = torch.ones(1, 50, dtype=torch.bool)
+    layers = torch.ones(1, 3, 50, 40)
+    mix = ElmoMix(3)
+
+    trained = mix.train()(layers, mask)
+    evaluated = mix.eval()(layers, mask)
+
+    torch.testing.assert_close(evaluated, torch.ones(1, 50, 40))
+    dropped = trained == 0
+    torch.testing.assert_close(trained[~dropped], torch.full_like(trained[~dropped], 2.0))
+    assert 0.4 < dropped.float().mean() < 0.6
+    # Neither whole tokens nor whole features.
+    assert not dropped.all(dim=1).any() and not dropped.all(dim=2).any()
+
+
+def test_the_layers_are_not_changed() -> None:
+    layers, mask = random_layers(5, 3)
+    before = layers.clone()
+
+    for layer_norm in (None, "batch", "sentence"):
+        make_mix(layer_norm=layer_norm)(layers, mask)
+
+    assert torch.equal(layers, before)
+
+
+# Checkpoints.
+
+
+def test_w_is_one_tensor_in_a_checkpoint() -> None:
+    mix = make_mix()
+
+    assert {key: tensor.shape for key, tensor in mix.state_dict().items()} == {
+        "scalar_parameters": (3,),
+        "gamma": (1,),
+    }
+    loaded = ElmoMix(3)
+    loaded.load_state_dict(mix.state_dict())
+    assert torch.equal(loaded.weights, mix.weights) and torch.equal(loaded.gamma, mix.gamma)
+
+
+def test_the_mixes_of_an_upstream_checkpoint_are_loaded() -> None:
+    upstream = Elmo(*FIXTURE_FILES, 2)
+    for k, value in enumerate((0.5, 2.0)):
+        for j, parameter in enumerate(getattr(upstream, f"scalar_mix_{k}").scalar_parameters):
+            parameter.data.fill_(value * j)
+    state = {key: value for key, value in upstream.state_dict().items() if "scalar_mix" in key}
+    assert "scalar_mix_0.scalar_parameters.2" in state
+    keys = list(state)
+
+    mixes = torch.nn.ModuleDict({f"scalar_mix_{k}": ElmoMix(3) for k in range(2)})
+    mixes.load_state_dict(state)
+
+    for k, value in enumerate((0.5, 2.0)):
+        mix = mixes[f"scalar_mix_{k}"]
+        assert mix.scalar_parameters.tolist() == [0, value, 2 * value]
+    assert list(state) == keys
+
+
+def test_more_than_ten_scalars_are_loaded_in_the_order_of_their_numbers() -> None:
+    upstream = ScalarMix(12, initial_scalar_parameters=[float(j) for j in range(12)])
+    mix = ElmoMix(12)
+
+    mix.load_state_dict(upstream.state_dict())
+
+    assert mix.scalar_parameters is not None
+    assert mix.scalar_parameters.tolist() == list(range(12))
+
+
+def test_an_upstream_checkpoint_of_another_number_of_layers_is_refused() -> None:
+    with pytest.raises(RuntimeError, match="size mismatch for scalar_parameters"):
+        ElmoMix(3).load_state_dict(ScalarMix(4).state_dict())
+
+
+# The penalty of the paper, lambda ||w||^2.
+
+
+def test_the_regularizer_penalizes_w_of_every_mix_and_nothing_else() -> None:
+    module = torch.nn.ModuleDict(
+        {
+            "input": make_mix(),
+            "output": make_mix(),
+            "last": make_mix(layers="last"),
+            "fixed": make_mix(trainable=False),
+            "encoder": torch.nn.Linear(2, 2),
+        }
+    )
+    params = Params({"regexes": [["scalar_parameters", {"type": "l2", "alpha": 0.1}]]})
+
+    penalty = RegularizerApplicator.from_params(params)(module)
+    penalty.backward()
+
+    torch.testing.assert_close(penalty, torch.tensor(2 * 0.1 * sum(w * w for w in W)))
+    for name, parameter in module.named_parameters():
+        if name in ("input.scalar_parameters", "output.scalar_parameters"):
+            torch.testing.assert_close(parameter.grad, 0.2 * torch.tensor(W))
+        else:
+            assert parameter.grad is None, name
+
+
+# Construction and errors.
+
+
+@pytest.mark.parametrize("layers", ["all", "last", 0, 2])
+def test_a_config_says_which_layers(layers: str | int) -> None:
+    params = Params({"layers": layers, "layer_norm": "sentence", "dropout": 0.1})
+
+    mix = Lazy(ElmoMix, params=params).construct(num_layers=3)
+
+    expected = ElmoMix(3, layers)
+    assert mix.layer == expected.layer and mix.state_dict().keys() == expected.state_dict().keys()
+    assert mix.layer_norm == "sentence" and mix.dropout.p == 0.1
+
+
+@pytest.mark.parametrize("layers", ["first", -1, 3, True, None, 1.0])
+def test_layers_that_cannot_be_are_refused(layers: Any) -> None:
+    with pytest.raises(ConfigurationError, match="all, last or a number from 0 to 2, not"):
+        ElmoMix(3, layers=layers)
+
+
+@pytest.mark.parametrize("layer_norm", ["token", True, False])
+def test_a_layer_norm_that_cannot_be_is_refused(layer_norm: Any) -> None:
+    with pytest.raises(ConfigurationError, match="batch or sentence, or left out, not"):
+        ElmoMix(3, layer_norm=layer_norm)
+
+
+def test_another_number_of_layers_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="a mix of 3 layers got 2 of them"):
+        ElmoMix(3)(torch.zeros(1, 2, 4, 5), torch.ones(1, 4, dtype=torch.bool))

@@ -1,0 +1,275 @@
+import copy
+import json
+from typing import Any
+
+import pytest
+import torch
+from allennlp.common import Lazy, Params
+from allennlp.common.checks import ConfigurationError
+from allennlp.data import TextFieldTensors
+from allennlp.modules.elmo import batch_to_ids
+from allennlp.modules.text_field_embedders import BasicTextFieldEmbedder
+from allennlp.modules.token_embedders import Embedding
+from allennlp.nn.regularizers import RegularizerApplicator
+
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.elmo import ElmoMix, ElmoTextEmbedder, EmbeddedText
+from tests.bilm.reference import FIXTURE_FILES
+
+WORD_DIM, ELMO_DIM = 5, 32
+PREMISE = [["A", "film", "of", "charm"], ["It", "is"]]
+HYPOTHESIS = [["Charm"], ["A", "na\u00efve", "film"]]
+PLACES = pytest.mark.parametrize(
+    "places", [[], ["input"], ["output"], ["input", "output"]], ids=str
+)
+
+
+def make_embedder(places: list[str], requires_grad: bool = False, **mix: Any) -> ElmoTextEmbedder:
+    torch.manual_seed(0)
+    words = BasicTextFieldEmbedder({"tokens": Embedding(WORD_DIM, num_embeddings=30)})
+    mixes = {
+        f"{place}_mix": Lazy(ElmoMix, constructor_extras={"dropout": 0.0, **mix})
+        for place in places
+    }
+    state = "reset" if requires_grad else None
+    bilm = BiLm.from_files(*FIXTURE_FILES, state, requires_grad) if places else None
+    embedder = ElmoTextEmbedder(words, bilm, **mixes)
+    for number, trained in enumerate(embedder.mixes().values(), 1):
+        trained.gamma.data.fill_(float(number))
+        if trained.scalar_parameters is not None:
+            trained.scalar_parameters.data.copy_(torch.tensor([0.1, -0.5, 0.7]) * number)
+    return embedder
+
+
+def tensors_of(sentences: list[list[str]]) -> TextFieldTensors:
+    """As a reader's text field with the indexers `tokens` and `elmo` gives them."""
+    longest = max(map(len, sentences))
+    ids = torch.zeros(len(sentences), longest, dtype=torch.long)
+    for row, sentence in enumerate(sentences):
+        ids[row, : len(sentence)] = torch.tensor([1 + len(word) for word in sentence])
+    return {"tokens": {"tokens": ids}, "elmo": {"elmo_tokens": batch_to_ids(sentences)}}
+
+
+def expected_text(embedder: ElmoTextEmbedder, sentences: list[list[str]]) -> EmbeddedText:
+    """From a run of the biLM for this text alone."""
+    text = tensors_of(sentences)
+    x = embedder.words({"tokens": text["tokens"]})
+    mask = text["tokens"]["tokens"] > 0
+    elmo = x.new_zeros(*mask.shape, 0)
+    if embedder.bilm is not None:
+        layers, _ = embedder.bilm(text["elmo"]["elmo_tokens"])
+        if embedder.input_mix is not None:
+            x = torch.cat([x, embedder.input_mix(layers, mask)], dim=-1)
+        if embedder.output_mix is not None:
+            elmo = embedder.output_mix(layers, mask)
+    return EmbeddedText(x, elmo, mask)
+
+
+@PLACES
+def test_each_text_has_elmo_where_a_mix_is_given(places: list[str]) -> None:
+    embedder = make_embedder(places)
+
+    texts = embedder(tensors_of(PREMISE), tensors_of(HYPOTHESIS))
+
+    assert len(texts) == 2
+    for text, sentences in zip(texts, (PREMISE, HYPOTHESIS), strict=True):
+        torch.testing.assert_close(text, expected_text(embedder, sentences), atol=1e-5, rtol=0)
+        assert text.x.shape == (2, *text.mask.shape[1:], embedder.get_output_dim())
+        assert text.elmo.shape == (2, *text.mask.shape[1:], embedder.get_elmo_dim())
+        assert text.mask.sum(dim=1).tolist() == [len(sentence) for sentence in sentences]
+    assert embedder.get_output_dim() == WORD_DIM + ELMO_DIM * ("input" in places)
+    assert embedder.get_elmo_dim() == ELMO_DIM * ("output" in places)
+
+
+@PLACES
+def test_one_text_alone_is_embedded_too(places: list[str]) -> None:
+    embedder = make_embedder(places)
+
+    (text,) = embedder(tensors_of(PREMISE))
+
+    torch.testing.assert_close(text, expected_text(embedder, PREMISE), atol=1e-5, rtol=0)
+
+
+def test_the_bilm_runs_once_for_all_texts_and_both_places() -> None:
+    embedder = make_embedder(["input", "output"])
+    assert embedder.bilm is not None
+    batches = []
+    embedder.bilm.register_forward_hook(lambda _, inputs, output: batches.append(inputs[0].shape))
+
+    embedder(tensors_of(PREMISE), tensors_of(HYPOTHESIS), tensors_of(PREMISE))
+
+    assert batches == [(6, 4, 50)]
+
+
+def test_a_text_is_extended_by_elmo_at_the_output() -> None:
+    h = torch.randn(2, 4, 7)
+
+    (text,) = make_embedder(["output"])(tensors_of(PREMISE))
+    extended = text.extend(h)
+
+    assert torch.equal(extended[..., :7], h) and torch.equal(extended[..., 7:], text.elmo)
+
+
+@pytest.mark.parametrize("places", [[], ["input"]], ids=str)
+def test_without_elmo_at_the_output_extending_changes_nothing(places: list[str]) -> None:
+    h = torch.randn(2, 4, 7)
+
+    (text,) = make_embedder(places)(tensors_of(PREMISE))
+
+    assert torch.equal(text.extend(h), h)
+
+
+@PLACES
+def test_elmo_is_zero_at_padding(places: list[str]) -> None:
+    (text,) = make_embedder(places, layer_norm="sentence")(tensors_of(PREMISE))
+
+    assert not text.x[..., WORD_DIM:][~text.mask].any()
+    assert not text.elmo[~text.mask].any()
+    assert text.mask.tolist() == [[True] * 4, [True, True, False, False]]
+
+
+@PLACES
+def test_the_arguments_are_not_changed(places: list[str]) -> None:
+    premise, hypothesis = tensors_of(PREMISE), tensors_of(HYPOTHESIS)
+    before = copy.deepcopy((premise, hypothesis))
+
+    make_embedder(places)(premise, hypothesis)
+
+    for text, was in zip((premise, hypothesis), before, strict=True):
+        assert text.keys() == was.keys()
+        for name in was:
+            torch.testing.assert_close(text[name], was[name])
+
+
+def test_a_pair_is_embedded_as_in_any_other_batch() -> None:
+    embedder = make_embedder(["input", "output"])
+    together = embedder(tensors_of(PREMISE), tensors_of(HYPOTHESIS))
+
+    for row in range(2):
+        alone = embedder(tensors_of(PREMISE[row : row + 1]), tensors_of(HYPOTHESIS[row : row + 1]))
+        for text, expected in zip(together, alone, strict=True):
+            length = expected.mask.size(1)
+            found = EmbeddedText(*(part[row : row + 1, :length] for part in text))
+            torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
+
+
+# Training.
+
+
+def loss_of(embedder: ElmoTextEmbedder) -> torch.Tensor:
+    texts = embedder(tensors_of(PREMISE), tensors_of(HYPOTHESIS))
+    return torch.stack([part.square().sum() for text in texts for part in text[:2]]).sum()
+
+
+def test_gradients_reach_the_mixes_and_words_with_a_frozen_bilm() -> None:
+    embedder = make_embedder(["input", "output"])
+
+    loss_of(embedder).backward()
+
+    for name, parameter in embedder.named_parameters():
+        if name.startswith("bilm."):
+            assert parameter.grad is None, name
+        else:
+            assert parameter.grad is not None and parameter.grad.any(), name
+
+
+def test_gradients_reach_all_of_a_bilm_that_trains() -> None:
+    embedder = make_embedder(["input", "output"], requires_grad=True)
+
+    loss_of(embedder).backward()
+
+    for name, parameter in embedder.named_parameters():
+        assert parameter.grad is not None and parameter.grad.any(), name
+
+
+def test_the_regularizer_penalizes_the_w_of_both_mixes_and_nothing_else() -> None:
+    embedder = make_embedder(["input", "output"], requires_grad=True)
+    params = Params({"regexes": [["scalar_parameters", {"type": "l2", "alpha": 0.5}]]})
+
+    penalty = RegularizerApplicator.from_params(params)(embedder)
+    penalty.backward()
+
+    ws = [mix.scalar_parameters for mix in embedder.mixes().values()]
+    expected = 0.5 * sum(w.square().sum() for w in ws if w is not None)
+    torch.testing.assert_close(penalty, expected)
+    touched = {
+        name for name, parameter in embedder.named_parameters() if parameter.grad is not None
+    }
+    assert touched == {"input_mix.scalar_parameters", "output_mix.scalar_parameters"}
+
+
+def test_each_mix_has_one_tensor_of_weights_and_gamma_in_a_checkpoint() -> None:
+    for places in (["input"], ["output"], ["input", "output"]):
+        shapes = {
+            name: tuple(tensor.shape)
+            for name, tensor in make_embedder(places).state_dict().items()
+            if "mix" in name
+        }
+        assert shapes == {
+            f"{place}_mix.{name}": shape
+            for place in places
+            for name, shape in (("scalar_parameters", (3,)), ("gamma", (1,)))
+        }
+
+
+def test_metrics_are_the_weights_and_gamma_of_each_place() -> None:
+    metrics = make_embedder(["input", "output"]).mix_metrics()
+
+    expected = {"elmo_input_gamma": 1.0, "elmo_output_gamma": 2.0}
+    for place, number in (("input", 1), ("output", 2)):
+        s = torch.softmax(torch.tensor([0.1, -0.5, 0.7]) * number, dim=0)
+        expected |= {f"elmo_{place}_s{j}": s[j].item() for j in range(3)}
+    assert metrics == pytest.approx(expected)
+    assert make_embedder([]).mix_metrics() == {}
+
+
+# Construction and errors.
+
+
+def test_a_config_builds_a_text_embedder() -> None:
+    params = Params(
+        {
+            "words": {
+                "token_embedders": {
+                    "tokens": {"type": "embedding", "embedding_dim": 5, "num_embeddings": 30}
+                }
+            },
+            "bilm": {
+                "options": json.loads(FIXTURE_FILES[0].read_text()),
+                "pretrained_file": str(FIXTURE_FILES[1]),
+            },
+            "input_mix": {"layers": "last"},
+            "output_mix": {"layer_norm": "sentence", "dropout": 0.1},
+        }
+    )
+
+    embedder = ElmoTextEmbedder.from_params(params)
+
+    assert embedder.get_output_dim() == WORD_DIM + ELMO_DIM
+    assert embedder.input_mix is not None and embedder.input_mix.layer == 2
+    assert embedder.output_mix is not None and embedder.output_mix.layer_norm == "sentence"
+
+
+@pytest.mark.parametrize(
+    "given", [["bilm"], ["input_mix"], ["output_mix"], ["input_mix", "output_mix"]]
+)
+def test_a_bilm_without_a_mix_or_a_mix_without_a_bilm_is_refused(given: list[str]) -> None:
+    parts = {
+        "bilm": BiLm.from_files(*FIXTURE_FILES),
+        "input_mix": Lazy(ElmoMix),
+        "output_mix": Lazy(ElmoMix),
+    }
+    words = BasicTextFieldEmbedder({"tokens": Embedding(WORD_DIM, num_embeddings=30)})
+
+    with pytest.raises(ConfigurationError, match="a bilm and at least one of .*, or none"):
+        ElmoTextEmbedder(words, **{name: parts[name] for name in given})
+
+
+def test_texts_without_char_ids_are_refused_where_elmo_is_used() -> None:
+    text = tensors_of(PREMISE)
+    without = {"tokens": text["tokens"]}
+
+    with pytest.raises(ConfigurationError, match="one named 'elmo' of type elmo_characters"):
+        make_embedder(["input"])(without)
+    (embedded,) = make_embedder([])(without)
+    torch.testing.assert_close(embedded, make_embedder([])(text)[0])

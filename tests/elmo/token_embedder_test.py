@@ -1,0 +1,210 @@
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from allennlp.common import Params
+from allennlp.data import Batch, DatasetReader, Instance, Token, Vocabulary
+from allennlp.data.fields import ListField, TextField
+from allennlp.data.token_indexers import ELMoTokenCharactersIndexer
+from allennlp.models import Model, archive_model, load_archive
+from allennlp.modules import TextFieldEmbedder
+from allennlp.modules.elmo import Elmo
+from allennlp.modules.token_embedders import ElmoTokenEmbedder
+
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.elmo import ElmoBiLmEmbedder
+from tests.bilm.reference import FIXTURE_FILES
+
+SENTENCES = [["A", "film", "of", "charm", "."], ["It", "is"], ["na\u00efve"]]
+
+OURS: dict[str, Any] = {
+    "type": "elmo_bilm",
+    "bilm": {
+        "options": json.loads(FIXTURE_FILES[0].read_text()),
+        "pretrained_file": str(FIXTURE_FILES[1]),
+        "state": "reset",
+    },
+    "mix": {"dropout": 0},
+}
+UPSTREAMS: dict[str, Any] = {
+    "type": "elmo_token_embedder",
+    "options_file": str(FIXTURE_FILES[0]),
+    "weight_file": str(FIXTURE_FILES[1]),
+    "dropout": 0,
+}
+READER = {
+    "type": "text_classification_json",
+    "tokenizer": "just_spaces",
+    "token_indexers": {"tokens": "single_id", "elmo": "elmo_characters"},
+    "skip_label_indexing": True,
+}
+
+
+def params_of(config: dict[str, Any]) -> Params:
+    """Of a copy, since constructing takes the keys out."""
+    return Params(copy.deepcopy(config))
+
+
+def text_of(sentence: list[str]) -> TextField:
+    return TextField([Token(word) for word in sentence], {"elmo": ELMoTokenCharactersIndexer()})
+
+
+def text_field_embedder(config: dict[str, Any]) -> TextFieldEmbedder:
+    params = params_of({"token_embedders": {"elmo": config}})
+    return TextFieldEmbedder.from_params(params).eval()
+
+
+def batch_of(*texts: TextField | ListField) -> dict[str, dict[str, torch.Tensor]]:
+    batch = Batch([Instance({"text": text}) for text in texts])
+    batch.index_instances(Vocabulary())
+    return batch.as_tensor_dict()["text"]
+
+
+def test_vectors_equal_those_of_allennlps_elmo_token_embedder() -> None:
+    batch = batch_of(*map(text_of, SENTENCES))
+
+    vectors = text_field_embedder(OURS)(batch)
+
+    # AllenNLP's first batch, which starts from zeros as ours always do.
+    torch.testing.assert_close(vectors, text_field_embedder(UPSTREAMS)(batch), atol=1e-5, rtol=0)
+    elmo = Elmo(*FIXTURE_FILES, num_output_representations=1, dropout=0.0)
+    (expected,) = elmo(batch["elmo"]["elmo_tokens"])["elmo_representations"]
+    torch.testing.assert_close(vectors, expected, atol=1e-5, rtol=0)
+    assert vectors.shape == (3, 5, 32)
+
+
+def test_texts_of_lists_are_embedded_as_texts_alone() -> None:
+    wrapped = ListField([text_of(sentence) for sentence in SENTENCES])
+    shorter = ListField([text_of(SENTENCES[1])])
+
+    for config in (OURS, UPSTREAMS):
+        embedder = text_field_embedder(config)
+        vectors = embedder(batch_of(wrapped, shorter), num_wrapping_dims=1)
+        assert vectors.shape == (2, 3, 5, 32)
+        for (row, number), sentence in {
+            **{(0, number): sentence for number, sentence in enumerate(SENTENCES)},
+            (1, 0): SENTENCES[1],
+        }.items():
+            alone = text_field_embedder(config)(batch_of(text_of(sentence)))[0]
+            length = len(sentence)
+            torch.testing.assert_close(vectors[row, number, :length], alone, atol=1e-5, rtol=0)
+            assert not vectors[row, number, length:].any()
+        assert not vectors[1, 1:].any()
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 2, 3)])
+def test_char_ids_may_have_any_number_of_dimensions_before_the_text(shape: tuple) -> None:
+    embedder = ElmoBiLmEmbedder(BiLm.from_files(*FIXTURE_FILES)).eval()
+    char_ids = torch.randint(1, 262, (*shape, 4, 50))
+    char_ids.flatten(0, -3)[0, 2:] = 0
+
+    vectors = embedder(char_ids)
+
+    assert vectors.shape == (*shape, 4, 32)
+    flat = embedder(char_ids.flatten(0, -3))
+    assert torch.equal(vectors.flatten(0, -3), flat)
+
+
+def test_the_mix_is_by_default_trained_with_a_dropout_of_a_half() -> None:
+    bilm = BiLm.from_files(*FIXTURE_FILES)
+
+    embedder = ElmoBiLmEmbedder(bilm)
+
+    assert embedder.mix.dropout.p == 0.5 and embedder.mix.layer is None
+    trained = [name for name, parameter in embedder.named_parameters() if parameter.requires_grad]
+    assert trained == ["mix.scalar_parameters", "mix.gamma"]
+    assert embedder.get_output_dim() == 32
+
+
+def test_weights_of_allennlps_mix_are_loaded() -> None:
+    upstream = ElmoTokenEmbedder(*FIXTURE_FILES)
+    for j, parameter in enumerate(upstream._elmo.scalar_mix_0.scalar_parameters):
+        parameter.data.fill_(float(j))
+    prefix = "_elmo.scalar_mix_0."
+    state = {
+        key.removeprefix(prefix): tensor
+        for key, tensor in upstream.state_dict().items()
+        if key.startswith(prefix)
+    }
+
+    embedder = ElmoBiLmEmbedder(BiLm.from_files(*FIXTURE_FILES))
+    embedder.mix.load_state_dict(state)
+
+    assert embedder.mix.scalar_parameters.tolist() == [0, 1, 2]
+
+
+# In AllenNLP's own `basic_classifier`.
+
+
+def classifier_config(embedder: dict[str, Any]) -> dict[str, Any]:
+    words = {"type": "embedding", "embedding_dim": 3}
+    encoder = {"type": "bag_of_embeddings", "embedding_dim": 35, "averaged": True}
+    return {
+        "type": "basic_classifier",
+        "text_field_embedder": {"token_embedders": {"tokens": words, "elmo": embedder}},
+        "seq2vec_encoder": encoder,
+        "num_labels": 2,
+    }
+
+
+def read(folder: Path) -> list[Instance]:
+    lines = [{"text": " ".join(words), "label": k % 2} for k, words in enumerate(SENTENCES)]
+    path = folder / "text.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    return list(DatasetReader.from_params(params_of(READER)).read(path))
+
+
+def make_classifier(embedder: dict[str, Any], instances: list[Instance]) -> Model:
+    vocab = Vocabulary.from_instances(instances)
+    return Model.from_params(params_of(classifier_config(embedder)), vocab=vocab)
+
+
+def test_a_classifier_predicts_as_with_allennlps_embedder(tmp_path: Path) -> None:
+    instances = read(tmp_path)
+    ours, upstreams = (make_classifier(config, instances).eval() for config in (OURS, UPSTREAMS))
+    rest = {key: tensor for key, tensor in upstreams.state_dict().items() if "_elmo." not in key}
+    assert rest
+    ours.load_state_dict(rest, strict=False)
+
+    answers = ours.forward_on_instances(instances)
+
+    for answer, expected in zip(answers, upstreams.forward_on_instances(instances), strict=True):
+        assert answer["probs"] == pytest.approx(expected["probs"], abs=1e-5)
+
+
+def test_a_classifier_trains_its_mix_and_not_its_bilm(tmp_path: Path) -> None:
+    instances = read(tmp_path)
+    model = make_classifier(OURS, instances)
+    batch = Batch(instances)
+    batch.index_instances(model.vocab)
+
+    model(**batch.as_tensor_dict())["loss"].backward()
+
+    for name, parameter in model.named_parameters():
+        assert (parameter.grad is None) == (".bilm." in name), name
+
+
+def test_an_archive_predicts_after_the_weights_file_is_gone(tmp_path: Path) -> None:
+    instances = read(tmp_path)
+    weights, folder = tmp_path / "weights.hdf5", tmp_path / "archive"
+    weights.write_bytes(FIXTURE_FILES[1].read_bytes())
+    # Without a state it starts from a snapshot, which is in the archive as well.
+    bilm = {"options": OURS["bilm"]["options"], "pretrained_file": str(weights)}
+    config = {**OURS, "bilm": bilm}
+    model = make_classifier(config, instances).eval()
+    model.vocab.save_to_files(str(folder / "vocabulary"))
+    params_of({"model": classifier_config(config), "dataset_reader": READER}).to_file(
+        str(folder / "config.json")
+    )
+    torch.save(model.state_dict(), folder / "best.th")
+    archive_model(folder)
+    weights.unlink()
+
+    loaded = load_archive(folder / "model.tar.gz").model
+
+    answers, expected = (each.forward_on_instances(instances) for each in (loaded, model))
+    for answer, other in zip(answers, expected, strict=True):
+        assert (answer["probs"] == other["probs"]).all()

@@ -1,0 +1,34 @@
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_demo_trains_evaluates_and_predicts_offline_and_can_run_again(tmp_path: Path) -> None:
+    for name in ("elmo_tasks", "fixtures", "training_configs", ".allennlp_plugins"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "scripts").mkdir()
+    script = shutil.copy(ROOT / "scripts" / "demo.py", tmp_path / "scripts")
+    # What a demo before this one left.
+    (tmp_path / "runs" / "demo" / "model").mkdir(parents=True)
+    (tmp_path / "runs" / "demo" / "model" / "config.json").write_text("{}")
+    nowhere = {f"{kind}_proxy": "http://127.0.0.1:9" for kind in ("http", "https", "all")}
+    environment = {**os.environ, **nowhere, "HOME": str(tmp_path), "OMP_NUM_THREADS": "1"}
+
+    shown = subprocess.run(
+        [sys.executable, script], env=environment, check=True, capture_output=True, text=True
+    ).stdout
+
+    for command in ("train", "evaluate", "predict"):
+        assert f"-m allennlp {command} " in shown
+    predictions = (tmp_path / "runs" / "demo" / "predictions.jsonl").read_text(encoding="utf-8")
+    answers = [json.loads(line) for line in predictions.splitlines()]
+    assert len(answers) == 3
+    for answer in answers:
+        assert f"{answer['label']} (" in shown
+    assert "runs/demo/model/model.tar.gz" in shown
+    assert (tmp_path / "runs" / "demo" / "model" / "model.tar.gz").exists()
