@@ -14,12 +14,15 @@ except ModuleNotFoundError:
     ) from None
 
 from elmo_tasks import mends  # noqa: F401
+from elmo_tasks.commands import elmo_ablation, elmo_check, elmo_export  # noqa: F401
 from elmo_tasks.elmo import token_embedder  # noqa: F401
 from elmo_tasks.models import bcn, language_model  # noqa: F401
+from elmo_tasks.predictors import language_model as _language_model_predictor  # noqa: F401
 from elmo_tasks.predictors import sst as _sst_predictor  # noqa: F401
 from elmo_tasks.readers import (  # noqa: F401
     corpus_loader,
     counted_vocabulary,
+    fraction,
     sentences,
     spacy_tokenizer,
     sst,

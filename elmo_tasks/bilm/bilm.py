@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import torch
 from allennlp.common import FromParams, Params
 from allennlp.common.checks import ConfigurationError
-from allennlp.common.file_utils import cached_path
 from allennlp.modules.elmo import batch_to_ids
 
 from elmo_tasks.bilm.char_cnn import (
@@ -19,11 +18,14 @@ from elmo_tasks.bilm.char_cnn import (
     boundary_char_ids,
 )
 from elmo_tasks.bilm.distinct import DistinctTokens, distinct_rows
+from elmo_tasks.bilm.fingerprint import Fingerprint
 from elmo_tasks.bilm.lstm_stack import LstmStack
-from elmo_tasks.bilm.options import STATES, BiLmOptions
+from elmo_tasks.bilm.options import STATES, BiLmOptions, read_options
 from elmo_tasks.bilm.packing import Packing
 from elmo_tasks.bilm.projected_lstm import LstmState
+from elmo_tasks.bilm.stand_in import take_stand_in
 from elmo_tasks.bilm.state import INITIAL_STATES, SnapshotState
+from elmo_tasks.bilm.store import LayerStore
 from elmo_tasks.bilm.weights import read_weights, write_weights
 from elmo_tasks.files import written_aside
 
@@ -84,6 +86,10 @@ class BiLm(torch.nn.Module, FromParams):
         Whether the biLM trains too.
     dropout : `float`, optional (default = `0.0`)
         On the input of every LSTM layer while the biLM trains.
+    store : `LayerStore`, optional
+        Remembers the layers of every sentence, for a biLM that does not train.
+    serialization_dir : `str`, optional
+        AllenNLP gives it: an archive is loaded without the store that it was trained with.
     """
 
     def __init__(
@@ -93,6 +99,8 @@ class BiLm(torch.nn.Module, FromParams):
         state: str = None,
         requires_grad: bool = False,
         dropout: float = 0.0,
+        store: LayerStore = None,
+        serialization_dir: str = None,
     ) -> None:
         super().__init__()
         self._raw_options = copy.deepcopy(Params(options).as_dict(quiet=True))
@@ -106,6 +114,11 @@ class BiLm(torch.nn.Module, FromParams):
                 "a biLM that trains (requires_grad) cannot start from a snapshot, which its next "
                 "step would make untrue: state must be reset or carry"
             )
+        if store is not None and (requires_grad or dropout > 0 or state == "carry"):
+            raise ConfigurationError(
+                "a store needs a biLM that gives a sentence the same layers every time: without "
+                "requires_grad, without dropout, and with the state reset or snapshot"
+            )
         self.state_name = state
         self.char_cnn = CharCnn(self.options)
         self.forward_stack = LstmStack(self.options, dropout)
@@ -117,8 +130,13 @@ class BiLm(torch.nn.Module, FromParams):
         ]
         self.register_buffer("_boundaries", torch.stack(boundaries), persistent=False)
         self._has_weights = requires_grad
+        self.register_load_state_dict_pre_hook(take_stand_in)
         self.register_load_state_dict_post_hook(_note_weights)
         self.requires_grad_(requires_grad)
+        self._fingerprint = Fingerprint()
+        # Only an archive has no file of weights to read.
+        closed = store is not None and pretrained_file is None and serialization_dir is not None
+        self.store = None if closed and store.is_closed_by(serialization_dir) else store
         if pretrained_file is not None:
             self._read(pretrained_file)
 
@@ -131,34 +149,32 @@ class BiLm(torch.nn.Module, FromParams):
         requires_grad: bool = False,
     ) -> "BiLm":
         """A `BiLm` from the two files of bilm-tf's layout, by path or address."""
-        try:
-            with open(cached_path(options_file), encoding="utf-8") as file:
-                options = json.load(file)
-        except FileNotFoundError as error:
-            raise ConfigurationError(f"there is no file of options {options_file}") from error
-        except ValueError as error:
-            raise ConfigurationError(f"{options_file} is not JSON: {error}") from error
-        if not isinstance(options, dict):
-            raise ConfigurationError(f"{options_file} is not a JSON object, but {options!r:.40}")
+        options = read_options(options_file)
         return cls(options, str(weight_file), state, requires_grad)
 
     def to_files(self, folder: str | os.PathLike, dtype: str = "float32") -> None:
         """
-        Writes `options.json` and `weights.hdf5`, which upstream's loaders read as well, each whole
-        or not at all. The options say which state the biLM starts from.
+        Writes `options.json` and `weights.hdf5`, which upstream's loaders read as well, whole or
+        not at all. The options say which state the biLM starts from.
         """
         # Upstream reads these keys without a default.
         lstm = {"cell_clip": None, "proj_clip": None, **self._raw_options["lstm"]}
-        char_cnn = {**self._raw_options["char_cnn"], "n_characters": 262}
+        char_cnn = {
+            **self._raw_options["char_cnn"],
+            "n_highway": self.options.num_highway,
+            "n_characters": 262,
+            "max_characters_per_token": self.options.max_characters,
+        }
         options = {
             **self._raw_options,
             "lstm": lstm,
             "char_cnn": char_cnn,
             "state": self.state_name,
         }
-        write_weights(Path(folder) / "weights.hdf5", self.options, self.state_dict(), dtype)
         with written_aside(Path(folder) / "options.json") as aside:
             aside.write_text(json.dumps(options, indent=2) + "\n", encoding="utf-8")
+            # Within, so that neither file appears where one of them cannot be written.
+            write_weights(Path(folder) / "weights.hdf5", self.options, self.state_dict(), dtype)
 
     @property
     def num_layers(self) -> int:
@@ -187,12 +203,25 @@ class BiLm(torch.nn.Module, FromParams):
         if not self._has_weights:
             logger.warning("This biLM has random weights: give it a pretrained_file.")
             self._has_weights = True
+        if self.store is not None:
+            layers = self.store.layers(self, char_ids, self._layers)
+            return BiLmOutput(layers, (char_ids > 0).any(dim=-1))
         with torch.set_grad_enabled(self.trains and torch.is_grad_enabled()):
             output, last = self._run(
                 char_ids, self.state.before(len(char_ids), self.char_cnn.embedding)
             )
         self.state.after(last)
         return output
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        """All that is saved of the biLM but the state it starts from, by name."""
+        tensors = self.state_dict()
+        return {name: tensors[name] for name in tensors if not name.startswith("state.")}
+
+    def fingerprint(self) -> bytes:
+        """What tells its layers from those of other weights, but for the state it starts from."""
+        settings = f"{self.options._replace(state=None)} {self.state_name}"
+        return self._fingerprint.of(self.weights(), settings)
 
     def take_snapshot(self) -> None:
         """Sets the state that a `snapshot` biLM starts from, anew from its present weights."""
@@ -245,6 +274,12 @@ class BiLm(torch.nn.Module, FromParams):
             back = self._read_direction(1, tokens, index, packing, start, last)[-1]
         self.state.after(last)
         return [Prediction(ahead, forward + 1), Prediction(back, following)]
+
+    def _layers(self, char_ids: torch.Tensor) -> torch.Tensor:
+        """For the store: of a biLM that does not train, from the state it always starts from."""
+        with torch.no_grad():
+            start = self.state.before(len(char_ids), self.char_cnn.embedding)
+            return self._run(char_ids, start)[0].layers
 
     def _run(self, char_ids: torch.Tensor, start: LstmState) -> tuple[BiLmOutput, LstmState]:
         """The layers from a given state (see `InitialState.zeros`), and the state at the end."""

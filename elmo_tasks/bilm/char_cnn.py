@@ -2,19 +2,18 @@ import math
 
 import torch
 from allennlp.modules import Highway
-from torch.nn.functional import embedding, max_pool1d
+from torch.nn.functional import embedding
 
 from elmo_tasks.bilm.options import BiLmOptions
+from elmo_tasks.bilm.products import Product
 
 # Ids of AllenNLP's `elmo_characters` indexer: 0 is padding, a byte is 1 to 256.
 NUM_CHARACTERS = 262
 BEGIN_SENTENCE, END_SENTENCE, BEGIN_WORD, END_WORD, PAD_CHARACTER = 257, 258, 259, 260, 261
 
-# Tokens of like length are convolved together: bytes and the two boundaries of the word.
-_BUCKET_ENDS = (6, 9, 13, 20)
-
-# Tokens of like length are convolved together; lengths are in bytes and the word's boundaries.
-_BUCKET_ENDS = (6, 9, 13, 20)
+# Tokens go through the network in groups that bound its memory, and through the convolutions in
+# smaller ones, of like length.
+_GROUP_TOKENS, _WINDOW_TOKENS = 2048, 128
 
 
 class CharCnn(torch.nn.Module):
@@ -41,7 +40,7 @@ class CharCnn(torch.nn.Module):
         self.highways = Highway(options.num_filters, options.num_highway, torch.relu)
         # bilm-tf leaves the projection out where the widths are equal; here it is the identity.
         self.projection = torch.nn.Linear(options.num_filters, options.projection_dim)
-        self.register_buffer("_bucket_ends", torch.tensor(_BUCKET_ENDS), persistent=False)
+        self._products = [Product() for _ in range(len(options.filters) + options.num_highway + 1)]
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -73,28 +72,36 @@ class CharCnn(torch.nn.Module):
         `torch.Tensor`
             Shape (tokens, projection_dim).
         """
-        lengths = (char_ids != PAD_CHARACTER).sum(dim=1)
-        buckets = torch.bucketize(lengths, self._bucket_ends)
-        order = buckets.argsort()
-        groups = char_ids[order].split(buckets.bincount(minlength=1).tolist())
-        filters = torch.cat([self._filters(group) for group in groups])
-        vectors = self.projection(self.highways(self.activation(filters)))
+        order = (char_ids != PAD_CHARACTER).sum(dim=1).argsort()
+        vectors = [self._vectors(group) for group in char_ids[order].split(_GROUP_TOKENS)]
         # Under autocast too, what the LSTMs add to and remember keeps the dtype of the weights.
-        return vectors[order.argsort()].to(self.embedding.dtype)
+        return torch.cat(vectors)[order.argsort()].to(self.embedding.dtype)
+
+    def _vectors(self, char_ids: torch.Tensor) -> torch.Tensor:
+        filters = torch.cat([self._filters(group) for group in char_ids.split(_WINDOW_TOKENS)])
+        x = self.activation(filters)
+        *products, project = self._products[len(self.convolutions) :]
+        for layer, product in zip(self.highways._layers, products):
+            transform, carry = product(x, layer.weight, layer.bias).chunk(2, dim=1)
+            x = torch.lerp(torch.relu(transform), x.to(transform.dtype), torch.sigmoid(carry))
+        return project(x, self.projection.weight, self.projection.bias)
 
     def _filters(self, char_ids: torch.Tensor) -> torch.Tensor:
-        """The maximum of each filter over all windows: shape (tokens, num_filters)."""
-        if len(char_ids) == 0:
-            return self.embedding.new_empty(0, self.projection.in_features)
-        longest = int((char_ids != PAD_CHARACTER).sum(dim=1).max())
+        """The maximum of each filter over all windows, of tokens of which the last is longest."""
+        longest = int((char_ids[-1:] != PAD_CHARACTER).sum())
         pooled = []
-        for convolution in self.convolutions:
+        for convolution, product in zip(self.convolutions, self._products):
+            (width,) = convolution.kernel_size
             # Of the windows that begin after the longest token, all alike, one is enough.
-            width = min(longest + convolution.kernel_size[0], char_ids.size(1))
-            # Shape: (tokens, char_dim, characters)
-            characters = embedding(char_ids[:, :width], self.embedding).transpose(1, 2)
-            windows = convolution(characters)
-            pooled.append(max_pool1d(windows, windows.size(2)).squeeze(2))
+            slots = min(longest + width, char_ids.size(1))
+            # Shape: (tokens, windows, char_dim * width)
+            windows = embedding(char_ids[:, :slots], self.embedding).unfold(1, width, 1).flatten(2)
+            responses = product(windows.flatten(0, 1), convolution.weight.flatten(1))
+            # Shape: (tokens, windows, filters)
+            responses = responses.unflatten(0, windows.shape[:2])
+            # `amax` is the faster of the two, and its gradient the slower.
+            largest = responses.max(1)[0] if responses.requires_grad else responses.amax(1)
+            pooled.append(largest + convolution.bias)
         return torch.cat(pooled, dim=1)
 
 

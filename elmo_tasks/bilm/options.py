@@ -1,6 +1,9 @@
+import json
+import os
 from typing import Any, NamedTuple
 
 from allennlp.common.checks import ConfigurationError
+from allennlp.common.file_utils import cached_path
 
 STATES = ("reset", "snapshot", "carry")
 
@@ -53,75 +56,126 @@ class BiLmOptions(NamedTuple):
 
     @classmethod
     def from_dict(cls, options: dict[str, Any]) -> "BiLmOptions":
-        """Raises `ConfigurationError` with the key that is missing or cannot be."""
-        cnn, lstm = _section(options, "char_cnn"), _section(options, "lstm")
-        # bilm-tf trains with 261 characters and predicts with 262, the 262nd being our padding;
-        # the same weights fit both.
-        if _value(cnn, "char_cnn", "n_characters", int, 262) not in (261, 262):
-            raise ConfigurationError(
-                "options: char_cnn.n_characters must be 262 (or 261, as while training with "
-                f"bilm-tf), but is {cnn['n_characters']}"
-            )
-        parsed = cls(
-            filters=_filters(cnn),
-            activation=_value(cnn, "char_cnn", "activation", str),
-            char_dim=_value(_section(cnn, "embedding", "char_cnn."), "char_cnn.embedding", "dim"),
-            max_characters=_value(cnn, "char_cnn", "max_characters_per_token", int, 50),
-            num_highway=_value(cnn, "char_cnn", "n_highway", int, 0, least=0),
-            num_layers=_value(lstm, "lstm", "n_layers"),
-            cell_dim=_value(lstm, "lstm", "dim"),
-            projection_dim=_value(lstm, "lstm", "projection_dim"),
-            cell_clip=_value(lstm, "lstm", "cell_clip", (int, float), 0, least=0) or None,
-            projection_clip=_value(lstm, "lstm", "proj_clip", (int, float), 0, least=0) or None,
-            skip_connections=_value(lstm, "lstm", "use_skip_connections", bool, False),
-            state=options.get("state"),
-        )
-        if parsed.activation not in ("relu", "tanh"):
-            raise ConfigurationError(
-                f"options: char_cnn.activation must be relu or tanh, but is {parsed.activation!r}"
-            )
-        widest = max(width for width, _ in parsed.filters)
-        if widest > parsed.max_characters:
-            raise ConfigurationError(
-                f"options: char_cnn.filters has width {widest}, more than the "
-                f"{parsed.max_characters} characters of a token"
-            )
-        if parsed.state not in (None, *STATES):
-            raise ConfigurationError(
-                f"options: state must be one of {', '.join(STATES)}, but is {parsed.state!r}"
-            )
+        """Raises `ConfigurationError` with every key that is missing or cannot be."""
+        parsed, problems = cls.parse(options)
+        if problems:
+            raise ConfigurationError(f"options: {'; '.join(problems)}")
         return parsed
 
-
-def _section(options: dict[str, Any], key: str, parent: str = "") -> dict[str, Any]:
-    section = options.get(key)
-    if not isinstance(section, dict):
-        raise ConfigurationError(f"options: {parent}{key} is missing, or is not an object")
-    return section
-
-
-def _value(section, name: str, key: str, kind=int, default=None, least: float = 1):
-    value = section.get(key)
-    if value is None:
-        value = default
-    if value is None:
-        raise ConfigurationError(f"options: {name}.{key} is missing")
-    wrong_kind = not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)
-    if wrong_kind or (not isinstance(value, (str, bool)) and value < least):
-        raise ConfigurationError(f"options: {name}.{key} cannot be {value!r}")
-    return value
-
-
-def _filters(cnn: dict[str, Any]) -> tuple[tuple[int, int], ...]:
-    filters = cnn.get("filters")
-    if not isinstance(filters, list) or not filters:
-        raise ConfigurationError(
-            "options: char_cnn.filters is missing; this reads biLMs over characters only"
+    @classmethod
+    def parse(cls, options: dict[str, Any]) -> tuple["BiLmOptions", list[str]]:
+        """The options, and all that is wrong with them; where anything is, they are not whole."""
+        values = _Values(options)
+        parsed = cls(
+            filters=values.filters("char_cnn.filters"),
+            activation=values.get("char_cnn.activation", str),
+            char_dim=values.get("char_cnn.embedding.dim"),
+            max_characters=values.get("char_cnn.max_characters_per_token", int, 50),
+            num_highway=values.get("char_cnn.n_highway", int, 0, least=0),
+            num_layers=values.get("lstm.n_layers"),
+            cell_dim=values.get("lstm.dim"),
+            projection_dim=values.get("lstm.projection_dim"),
+            cell_clip=values.get("lstm.cell_clip", (int, float), 0, least=0) or None,
+            projection_clip=values.get("lstm.proj_clip", (int, float), 0, least=0) or None,
+            skip_connections=values.get("lstm.use_skip_connections", bool, False),
+            state=options.get("state"),
         )
-    for pair in filters:
-        right = isinstance(pair, (list, tuple)) and len(pair) == 2
-        if not right or not all(isinstance(number, int) and number > 0 for number in pair):
-            raise ConfigurationError(
-                f"options: char_cnn.filters must be pairs of a width and a number, not {pair!r}"
-            )
-    return tuple((width, number) for width, number in filters)
+        # bilm-tf trains with 261 characters and predicts with 262, the 262nd being our padding;
+        # the same weights fit both.
+        num_characters = values.get("char_cnn.n_characters", int, 262)
+        values.expect(
+            num_characters in (261, 262, None),
+            "char_cnn.n_characters must be 262 (or 261, as while training with bilm-tf), but is "
+            f"{num_characters}",
+        )
+        values.expect(
+            parsed.activation in ("relu", "tanh", None),
+            f"char_cnn.activation must be relu or tanh, but is {parsed.activation!r}",
+        )
+        widest = max((width for width, _ in parsed.filters), default=0)
+        values.expect(
+            parsed.max_characters is None or widest <= parsed.max_characters,
+            f"char_cnn.filters has width {widest}, more than the {parsed.max_characters} "
+            "characters of a token",
+        )
+        values.expect(
+            parsed.state in (None, *STATES),
+            f"state must be one of {', '.join(STATES)}, but is {parsed.state!r}",
+        )
+        return parsed, values.problems
+
+
+def read_options(options_file: str | os.PathLike) -> dict[str, Any]:
+    """The content of an `options.json`, by path or address."""
+    try:
+        with open(cached_path(options_file), encoding="utf-8") as file:
+            options = json.load(file)
+    except FileNotFoundError as error:
+        raise ConfigurationError(f"there is no file of options {options_file}") from error
+    except OSError as error:
+        raise ConfigurationError(f"{options_file} cannot be read: {error}") from error
+    except ValueError as error:
+        raise ConfigurationError(f"{options_file} is not JSON: {error}") from error
+    if not isinstance(options, dict):
+        raise ConfigurationError(f"{options_file} is not a JSON object, but {options!r:.40}")
+    return options
+
+
+class _Values:
+    """
+    Takes values out of nested options by their dotted paths, and gathers in `problems` what is
+    wrong with them; a wrong value comes out as `None`.
+    """
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self._options = options
+        self.problems: list[str] = []
+
+    def expect(self, holds: bool, problem: str) -> None:
+        # Several values may miss the same section.
+        if not holds and problem not in self.problems:
+            self.problems.append(problem)
+
+    def get(self, path: str, kind: Any = int, default: Any = None, least: float = 1) -> Any:
+        section, key = self._section(path)
+        if section is None:
+            return None
+        value = section.get(key)
+        value = default if value is None else value
+        if value is None:
+            self.expect(False, f"{path} is missing")
+            return None
+        wrong_kind = not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)
+        if wrong_kind or (not isinstance(value, (str, bool)) and not value >= least):
+            self.expect(False, f"{path} cannot be {value!r}")
+            return None
+        return value
+
+    def filters(self, path: str) -> tuple[tuple[int, int], ...]:
+        section, key = self._section(path)
+        filters = (section or {}).get(key)
+        if not isinstance(filters, list) or not filters:
+            missing = f"{path} is missing; this reads biLMs over characters only"
+            self.expect(section is None, missing)
+            return ()
+        for pair in filters:
+            if not _is_pair(pair):
+                self.expect(False, f"{path} must be pairs of a width and a number, not {pair!r}")
+                return ()
+        return tuple((width, number) for width, number in filters)
+
+    def _section(self, path: str) -> tuple[dict[str, Any] | None, str]:
+        *parents, key = path.split(".")
+        section: Any = self._options
+        for number, parent in enumerate(parents, start=1):
+            section = section.get(parent)
+            if not isinstance(section, dict):
+                where = ".".join(parents[:number])
+                self.expect(False, f"{where} is missing, or is not an object")
+                return None, key
+        return section, key
+
+
+def _is_pair(value: Any) -> bool:
+    is_pair = isinstance(value, (list, tuple)) and len(value) == 2
+    return is_pair and all(type(number) is int and number > 0 for number in value)

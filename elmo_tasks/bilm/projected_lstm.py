@@ -1,8 +1,15 @@
 import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
 from torch.autograd.function import once_differentiable
+
+from elmo_tasks.bilm.products import Derived, FrozenProduct
+
+# Tokens whose inputs are multiplied at once where there is no gradient: at the original size their
+# gates are 64 MB.
+_BLOCK_TOKENS = 1024
 
 
 class LstmState(NamedTuple):
@@ -56,6 +63,7 @@ class ProjectedLstm(torch.nn.Module):
         self.recurrent_weight = torch.nn.Parameter(torch.empty(4 * cell_dim, projection_dim))
         self.bias = torch.nn.Parameter(torch.empty(4 * cell_dim))
         self.projection_weight = torch.nn.Parameter(torch.empty(projection_dim, cell_dim))
+        self._products = Derived(_products)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -87,23 +95,51 @@ class ProjectedLstm(torch.nn.Module):
             after its last step.
         """
         h, c = state.h.detach().clone(), state.c.detach().clone()
-        trains = torch.is_grad_enabled() and any(
-            tensor.requires_grad for tensor in (inputs, *self.parameters())
-        )
-        outputs = _Scan.apply(
-            inputs,
-            self.input_weight,
-            self.recurrent_weight,
-            self.bias,
-            self.projection_weight,
-            h,
-            c,
-            batch_sizes,
-            self.cell_clip,
-            self.projection_clip,
-            trains,
-        )
+        weights = (self.input_weight, self.recurrent_weight, self.bias, self.projection_weight)
+        trains = any(tensor.requires_grad for tensor in (inputs, *weights))
+        if trains and torch.is_grad_enabled():
+            clips = (self.cell_clip, self.projection_clip)
+            outputs = _Scan.apply(inputs, *weights, h, c, batch_sizes, *clips)
+        else:
+            outputs = self._read(inputs, batch_sizes, h, c)
         return outputs, LstmState(h, c)
+
+    def _read(
+        self, inputs: torch.Tensor, batch_sizes: list[int], h: torch.Tensor, c: torch.Tensor
+    ) -> torch.Tensor:
+        """The outputs, without what a gradient needs; `h` and `c` become the states after."""
+        products = self._products.of(
+            self.input_weight, self.recurrent_weight, self.bias, self.projection_weight
+        )
+        gates_of = 3 * self.cell_dim
+        outputs = inputs.new_empty(len(inputs), self.projection_dim)
+        output, start = h, 0
+        for block in _blocks(batch_sizes):
+            # Shape: (tokens of the block, 4 * cell_dim)
+            projected = products.input(inputs[start : start + sum(block)])
+            for rows in block:
+                h[rows : len(output)] = output[rows:]
+                gate = products.recurrent(output[:rows], projected[:rows])
+                projected, memory = projected[rows:], c[:rows]
+                gate[:, :gates_of].sigmoid_()
+                gate[:, gates_of:].tanh_()
+                i, f, o, g = gate.split(self.cell_dim, dim=1)
+                memory.mul_(f).addcmul_(i, g)
+                if self.cell_clip < math.inf:
+                    memory.clamp_(-self.cell_clip, self.cell_clip)
+                output = products.projection(torch.tanh(memory).mul_(o))
+                if self.projection_clip < math.inf:
+                    output.clamp_(-self.projection_clip, self.projection_clip)
+                outputs[start : start + rows] = output
+                start += rows
+        h[: len(output)] = output
+        return outputs
+
+
+class _Products(NamedTuple):
+    input: FrozenProduct
+    recurrent: FrozenProduct
+    projection: FrozenProduct
 
 
 class _Scan(torch.autograd.Function):
@@ -128,7 +164,6 @@ class _Scan(torch.autograd.Function):
         batch_sizes,
         cell_clip,
         projection_clip,
-        trains,
     ):
         dtype = _product_dtype(inputs)
         inputs, input_weight, recurrent_weight, projection_weight = (
@@ -139,9 +174,9 @@ class _Scan(torch.autograd.Function):
         # Shape: (tokens, 4 * cell_dim)
         gates = torch.addmm(bias.to(dtype), inputs, input_weight.t())
         outputs = inputs.new_empty(len(inputs), h.size(1))
-        cells = c.new_empty(len(inputs) if trains else 0, cell_dim)
+        cells = c.new_empty(len(inputs), cell_dim)
         # Copies, since h and c become the states after.
-        first = LstmState(h.to(dtype, copy=True), c.clone()) if trains else None
+        first = LstmState(h.to(dtype, copy=True), c.clone())
         output, start = h.to(dtype), 0
         for rows in batch_sizes:
             step = slice(start, start + rows)
@@ -158,17 +193,15 @@ class _Scan(torch.autograd.Function):
             torch.mm(torch.tanh(memory).mul_(o).to(dtype), projection_weight.t(), out=output)
             if projection_clip < math.inf:
                 output.clamp_(-projection_clip, projection_clip)
-            if trains:
-                cells[step] = memory
+            cells[step] = memory
             start += rows
         h[: len(output)] = output
-        if trains:
-            ctx.batch_sizes, ctx.first = batch_sizes, first
-            ctx.cell_clip, ctx.projection_clip = cell_clip, projection_clip
-            ctx.save_for_backward(
-                inputs, input_weight, recurrent_weight, projection_weight, gates, cells, outputs
-            )
-        return outputs.to(wide, copy=True) if trains else outputs.to(wide)
+        ctx.batch_sizes, ctx.first = batch_sizes, first
+        ctx.cell_clip, ctx.projection_clip = cell_clip, projection_clip
+        ctx.save_for_backward(
+            inputs, input_weight, recurrent_weight, projection_weight, gates, cells, outputs
+        )
+        return outputs.to(wide, copy=True)
 
     @staticmethod
     @once_differentiable
@@ -219,8 +252,33 @@ class _Scan(torch.autograd.Function):
             torch.mm(grad_gates.t(), fed).to(wide),
             grad_gates.sum(dim=0, dtype=wide),
             torch.mm(grad_outputs.t(), projected).to(wide),
-            *[None] * 6,
+            *[None] * 5,
         )
+
+
+def _products(
+    input_weight: torch.Tensor,
+    recurrent_weight: torch.Tensor,
+    bias: torch.Tensor,
+    projection_weight: torch.Tensor,
+) -> _Products:
+    return _Products(
+        FrozenProduct(input_weight, bias),
+        FrozenProduct(recurrent_weight),
+        FrozenProduct(projection_weight),
+    )
+
+
+def _blocks(batch_sizes: list[int]) -> Iterator[list[int]]:
+    """Steps in groups of a bounded number of tokens: their inputs are one product."""
+    block: list[int] = []
+    for rows in batch_sizes:
+        if block and sum(block) + rows > _BLOCK_TOKENS:
+            yield block
+            block = []
+        block.append(rows)
+    if block:
+        yield block
 
 
 def _product_dtype(inputs: torch.Tensor) -> torch.dtype:

@@ -1,5 +1,8 @@
+import io
+import math
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +31,10 @@ KNOWN_BILMS = {
     "original-5.5B": _RELEASED.format("2x4096_512_2048cnn_2xhighway_5.5B"),
     **{path.parent.name: str(path) for path in _PRETRAINED.glob("*/weights.hdf5")},
 }
+
+
+# What h5py raises where a file is damaged, by where it is.
+HDF5_ERRORS = (OSError, RuntimeError, KeyError, ValueError, MemoryError)
 
 
 class Dataset(NamedTuple):
@@ -170,6 +177,12 @@ def _lstm_datasets(options: BiLmOptions, d: int, layer: int, key: str) -> Iterat
     )
 
 
+def num_parameters(options: BiLmOptions) -> int:
+    """Numbers in a file of these options."""
+    shapes = {dataset.name: dataset.shape for dataset in datasets(options)}
+    return sum(map(math.prod, shapes.values()))
+
+
 def read_weights(
     weight_file: str | os.PathLike, options: BiLmOptions, template: StateDict
 ) -> StateDict:
@@ -178,17 +191,74 @@ def read_weights(
     its shapes. Raises `ConfigurationError` where the file is missing, is not HDF5, does not fit
     the options (with the dataset and both shapes) or holds a value that is not a finite number.
     """
+    with open_weights(weight_file) as file:
+        _refuse(layout_problems(file, options))
+        state: StateDict = {}
+        problems = []
+        for dataset in datasets(options):
+            array = _array(file, dataset)
+            problems += value_problems(dataset.name, array)
+            tensor = state.setdefault(dataset.key, torch.zeros_like(template[dataset.key]))
+            converted = numpy.ascontiguousarray(dataset.convert(array[dataset.rows]))
+            tensor[dataset.tensor_rows] = torch.from_numpy(converted).to(tensor)
+        _refuse(problems)
+        return state
+
+
+@contextmanager
+def open_weights(weight_file: str | os.PathLike) -> Iterator[h5py.File]:
+    """
+    The file of a name in `KNOWN_BILMS`, a path or an address. What is wrong with it, found here or
+    in the block, becomes a `ConfigurationError` that names it.
+    """
     path = _local_path(str(weight_file))
     try:
         with h5py.File(path, "r") as file:
-            return _read(file, options, template)
-    except OSError as error:
+            yield file
+    except HDF5_ERRORS as error:
         raise ConfigurationError(
             f"{weight_file} cannot be read as HDF5; it may be truncated or another kind of file "
             f"({error})"
         ) from error
     except ConfigurationError as error:
         raise ConfigurationError(f"{weight_file}: {error.message}") from error
+
+
+def dataset_names(file: h5py.File) -> list[str]:
+    """Of every dataset in a file, sorted."""
+    names: list[str] = []
+    file.visititems(lambda name, item: names.append(name) if _is_dataset(item) else None)
+    return sorted(names)
+
+
+def layout_problems(file: h5py.File, options: BiLmOptions) -> list[str]:
+    """Every dataset that the options do not ask for, that is missing, or has another shape."""
+    asked = {dataset.name: dataset.shape for dataset in datasets(options)}
+    unasked = [name for name in dataset_names(file) if name not in asked]
+    problems = [f"has {name}, which the options do not ask for" for name in unasked]
+    for name, shape in asked.items():
+        item = file.get(name)
+        if not _is_dataset(item):
+            if not _is_left_out(name, options):
+                problems.append(f"has no {name}, which the options ask for")
+        elif item.dtype.kind not in "fiu":
+            problems.append(f"{name} holds {item.dtype}, which are not numbers")
+        elif item.shape != shape:
+            problems.append(f"{name} has shape {item.shape}, but the options ask for {shape}")
+    return problems
+
+
+def value_problems(name: str, array: Array) -> list[str]:
+    num_wrong = array.size - int(numpy.isfinite(array).sum())
+    if num_wrong == 0:
+        return []
+    return [f"{name} holds a value that is not a finite number ({num_wrong} of {array.size} are)"]
+
+
+def read_array(file: h5py.File, name: str) -> Array:
+    # A number too large for float32 becomes infinite, which `value_problems` says.
+    with numpy.errstate(over="ignore"):
+        return file[name][...].astype(numpy.float32)
 
 
 def write_weights(
@@ -198,11 +268,18 @@ def write_weights(
     dtype: str = "float32",
 ) -> None:
     """Writes the weights of a `BiLm` in bilm-tf's layout; the file appears whole or not at all."""
-    with written_aside(weight_file) as aside, h5py.File(aside, "w") as file:
+    # In memory first: where a disk is full, HDF5 brings the process down.
+    content = io.BytesIO()
+    with h5py.File(content, "w") as file:
         for dataset in datasets(options):
             tensor = state[dataset.key].detach().cpu().float().numpy()
+            with numpy.errstate(over="ignore"):
+                array = dataset.revert(tensor[dataset.tensor_rows]).astype(dtype)
+            _refuse([f"{problem} as {dtype}" for problem in value_problems(dataset.name, array)])
             written = file.require_dataset(dataset.name, dataset.shape, dtype)
-            written[dataset.rows] = dataset.revert(tensor[dataset.tensor_rows])
+            written[dataset.rows] = array
+    with written_aside(weight_file) as aside:
+        aside.write_bytes(content.getbuffer())
 
 
 def _local_path(name: str) -> str:
@@ -222,37 +299,26 @@ def _local_path(name: str) -> str:
         ) from error
 
 
-def _read(file: h5py.File, options: BiLmOptions, template: StateDict) -> StateDict:
-    names: set[str] = set()
-    file.visititems(lambda name, item: names.add(name) if isinstance(item, h5py.Dataset) else None)
-    unnamed = sorted(names - {dataset.name for dataset in datasets(options)})
-    if unnamed:
-        raise ConfigurationError(
-            f"has {', '.join(unnamed[:3])}, which the options do not ask for: they say "
-            f"{options.num_layers} LSTM layers, {options.num_highway} highway layers and "
-            f"{len(options.filters)} widths of filters"
-        )
-    state: StateDict = {}
-    for dataset in datasets(options):
-        array = _array(file, dataset, options)[dataset.rows]
-        tensor = state.setdefault(dataset.key, torch.zeros_like(template[dataset.key]))
-        converted = numpy.ascontiguousarray(dataset.convert(array))
-        tensor[dataset.tensor_rows] = torch.from_numpy(converted).to(tensor)
-    return state
+def _refuse(problems: list[str]) -> None:
+    # A matrix in two parts has its problem twice.
+    problems = list(dict.fromkeys(problems))
+    if problems:
+        more = f"; and {len(problems) - 3} more, which `allennlp elmo-check` lists"
+        raise ConfigurationError("; ".join(problems[:3]) + (more if len(problems) > 3 else ""))
 
 
-def _array(file: h5py.File, dataset: Dataset, options: BiLmOptions) -> Array:
-    if not isinstance(file.get(dataset.name), h5py.Dataset):
-        if dataset.name.startswith("CNN_proj/") and options.num_filters == options.projection_dim:
-            return (
-                numpy.eye(*dataset.shape) if len(dataset.shape) == 2 else numpy.zeros(dataset.shape)
-            )
-        raise ConfigurationError(f"has no {dataset.name}, which the options ask for")
-    array = file[dataset.name][...].astype(numpy.float32)
-    if array.shape != dataset.shape:
-        raise ConfigurationError(
-            f"{dataset.name} has shape {array.shape}, but the options ask for {dataset.shape}"
-        )
-    if not numpy.isfinite(array).all():
-        raise ConfigurationError(f"{dataset.name} holds a value that is not a finite number")
-    return array
+def _is_dataset(item: object) -> bool:
+    return isinstance(item, h5py.Dataset)
+
+
+def _is_left_out(name: str, options: BiLmOptions) -> bool:
+    """bilm-tf has no projection of the filters where it would not change their number."""
+    return name.startswith("CNN_proj/") and options.num_filters == options.projection_dim
+
+
+def _array(file: h5py.File, dataset: Dataset) -> Array:
+    if _is_dataset(file.get(dataset.name)):
+        return read_array(file, dataset.name)
+    # The projection that is left out is the identity.
+    shape = dataset.shape
+    return numpy.eye(*shape) if len(shape) == 2 else numpy.zeros(shape)

@@ -1,3 +1,4 @@
+import logging
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -5,14 +6,16 @@ from typing import Any
 import torch
 from allennlp.common.checks import ConfigurationError
 from allennlp.common.file_utils import cached_path
-from allennlp.common.util import is_distributed
 from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
 from allennlp.models.archival import extracted_archive, get_weights_path
-from allennlp.nn.util import read_state_dict
+from allennlp.nn.util import dist_reduce_sum, read_state_dict
 
 from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm.state import CarryState
 from elmo_tasks.models.sampled_softmax import SampledSoftmax
+
+logger = logging.getLogger(__name__)
 
 DIRECTIONS = ("forward", "backward")
 
@@ -120,12 +123,42 @@ class ElmoLanguageModel(Model):
         sums = self._sums
         if reset:
             self._sums = torch.zeros_like(sums)
-            if is_distributed():
-                sums = sums.clone()
-                torch.distributed.all_reduce(sums)
+            sums = dist_reduce_sum(sums).cpu()
         perplexities = torch.exp(sums[:, 0] / sums[:, 1].clamp(min=1)).tolist()
         metrics = {f"{name}_perplexity": value for name, value in zip(DIRECTIONS, perplexities)}
         return {"perplexity": sum(perplexities) / 2, **metrics}
+
+    def contexts(self, tokens: TextFieldTensors) -> list[torch.Tensor]:
+        """
+        What each direction knows of every word of a sentence from those on its one side: what
+        `softmax` predicts it from. A sentence is read from zeros, whatever was read before.
+
+        # Parameters
+
+        tokens : `TextFieldTensors`
+            Sentences with both boundaries.
+
+        # Returns
+
+        `list[torch.Tensor]`
+            Of each direction, shape (batch, length, projection_dim); zeros at padding and at the
+            boundary where the direction begins.
+        """
+        if isinstance(self.bilm.state, CarryState):
+            self.bilm.state.reset()
+        char_ids = tokens["elmo"]["elmo_tokens"]
+        contexts = []
+        for output, following in self.bilm.predict(char_ids):
+            flat = output.new_zeros(char_ids[..., 0].numel(), output.size(1))
+            flat[following] = output
+            contexts.append(flat.view(*char_ids.shape[:2], -1))
+        return contexts
+
+    def train(self, mode: bool = True) -> "ElmoLanguageModel":
+        # Training and evaluation have a text each, and so has every epoch: nothing is carried over.
+        if isinstance(self.bilm.state, CarryState):
+            self.bilm.state.reset()
+        return super().train(mode)
 
     def _precision(self) -> AbstractContextManager:
         if not (self.half_precision and self.training):
@@ -133,7 +166,17 @@ class ElmoLanguageModel(Model):
         return torch.autocast(self.softmax.weight.device.type, torch.bfloat16)
 
     def _softmax_alone(self) -> bool:
-        return self.training and int(self.num_batches) < self.num_softmax_batches
+        if not self.training or self.num_softmax_batches == 0:
+            return False
+        number = int(self.num_batches)
+        if number == 0:
+            logger.info(
+                "The softmax is new: for %d batches it is trained alone, the biLM being frozen.",
+                self.num_softmax_batches,
+            )
+        if number == self.num_softmax_batches:
+            logger.info("After %d batches of the softmax alone, the biLM trains too.", number)
+        return number < self.num_softmax_batches
 
     def _read(self, archive: str) -> None:
         """Takes over the biLM and the softmax of another training, whose vocabulary is ours."""
@@ -144,7 +187,7 @@ class ElmoLanguageModel(Model):
         if vocab.get_index_to_token_vocabulary("tokens") != words:
             raise ConfigurationError(
                 f"{archive} has another vocabulary; give this training the same with "
-                f'vocabulary: {{"type": "from_files", "directory": "{archive}"}}'
+                f'vocabulary: {{"type": "elmo_counted", "directory": "{archive}"}}'
             )
         state = {key: value for key, value in state.items() if not key.endswith("num_batches")}
         wrong = [

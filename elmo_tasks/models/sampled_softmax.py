@@ -2,6 +2,7 @@ import logging
 import math
 
 import torch
+from allennlp.common.util import is_distributed
 from torch.nn.functional import cross_entropy, embedding, linear
 
 logger = logging.getLogger(__name__)
@@ -68,10 +69,10 @@ class SampledSoftmax(torch.nn.Module):
         self, h: torch.Tensor, targets: torch.Tensor, samples: torch.Tensor, num_draws: int
     ) -> torch.Tensor:
         samples = samples.to(h.device)
-        # The rows used, and no others, get a gradient.
-        chosen = torch.cat([samples, targets])
-        weight = embedding(chosen, self.weight, sparse=True)
-        bias = embedding(chosen, self.bias, sparse=True).squeeze(1)
+        # The rows used, and no others, get a gradient; torch cannot sum such ones over processes.
+        chosen, sparse = torch.cat([samples, targets]), not is_distributed()
+        weight = embedding(chosen, self.weight, sparse=sparse)
+        bias = embedding(chosen, self.bias, sparse=sparse).squeeze(1)
         bias = bias - self._expected_count(chosen, num_draws).log()
         number = len(samples)
         # Shape: (tokens, samples)

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from allennlp.common.checks import ConfigurationError
+from allennlp.common.util import is_distributed
 from allennlp.data import DataLoader, Instance, Vocabulary
 from allennlp.data.data_loaders import TensorDict
 from allennlp.nn.util import move_to_device
@@ -73,10 +74,12 @@ class CorpusLoader(DataLoader):
         if epoch > done_epochs:
             done_batches = 0
         order = random.Random(f"{self._seed}:{epoch}")
-        for number, batch in enumerate(self._groups(order)):
-            yield (
-                {} if number < done_batches else move_to_device(self._tensors(batch), self._device)
-            )
+        number = 0
+        for number, group in enumerate(self._groups(order), start=1):
+            done = number <= done_batches
+            yield {} if done else move_to_device(self._tensors(group), self._device)
+        if number == 0:
+            raise ValueError(f"{self.data_path} has too little text for one batch")
 
     def _groups(self, order: random.Random) -> Iterator[Any]:
         """What each batch is made of."""
@@ -100,6 +103,16 @@ class CorpusLoader(DataLoader):
                 yield [BEGIN_TOKEN, *words, END_TOKEN]
         if num_read == 0:
             raise ValueError(f"{self.data_path} holds no sentence")
+        num_counted = getattr(self._vocab, "num_sentences", None)
+        # Only the whole text to train on is what the vocabulary was made of.
+        if self.shuffle and num_counted not in (None, num_read) and not is_distributed():
+            logger.warning(
+                "%s has changed: it had %d sentences when the vocabulary was made of it, and has %d"
+                " now. Words that are new are unknown to the softmax.",
+                self.data_path,
+                num_counted,
+                num_read,
+            )
 
 
 @DataLoader.register("elmo_sentences")
@@ -133,7 +146,10 @@ class SentenceLoader(CorpusLoader):
         num_sentences = getattr(self._vocab, "num_sentences", None)
         if num_sentences is None or not self.shuffle:
             raise TypeError("the vocabulary does not say how much text there is")
-        return math.ceil((self._vocab.num_tokens + num_sentences) / self.batch_tokens)
+        num_tokens = self._vocab.num_tokens + num_sentences
+        # A batch ends where the next sentence does not fit: half of one before it is full.
+        mean = num_tokens / num_sentences
+        return math.ceil(num_tokens / max(mean, self.batch_tokens - mean / 2))
 
     def _groups(self, order: random.Random) -> Iterator[list[list[str]]]:
         sentences = self._sentences(order)
@@ -175,6 +191,8 @@ class WindowLoader(CorpusLoader):
         shuffle: bool = True,
     ) -> None:
         super().__init__(reader, data_path, shuffle)
+        if rows < 1 or length < 1:
+            raise ConfigurationError(f"rows and length must be at least 1, not {rows} and {length}")
         self.rows, self.length = rows, length
 
     def __len__(self) -> int:

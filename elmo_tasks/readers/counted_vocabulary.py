@@ -1,8 +1,10 @@
 import json
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Union
 
+from allennlp.common.checks import ConfigurationError
 from allennlp.data import Instance, Vocabulary
 
 from elmo_tasks.files import written_aside
@@ -27,6 +29,9 @@ class CountedVocabulary(Vocabulary):
         By namespace; rarer words are unknown to the softmax (never to the biLM).
     max_vocab_size : `int | dict[str, int]`, optional
         The most frequent words alone.
+    directory : `str`, optional
+        A folder or an archive whose words are taken as they are, to go on with its softmax; the
+        text is then counted only.
     """
 
     num_sentences: int | None = None
@@ -34,7 +39,10 @@ class CountedVocabulary(Vocabulary):
 
     def _extend(self, counter: Any = None, *args: Any, **kwargs: Any) -> None:
         super()._extend(counter, *args, **kwargs)
-        counts = (counter or {}).get("tokens")
+        self._count(counter or {})
+
+    def _count(self, counter: Mapping[str, Mapping[str, int]]) -> None:
+        counts = counter.get("tokens")
         if counts:
             self.num_sentences = counts.get(END_TOKEN, 0)
             # Without the boundaries.
@@ -53,6 +61,7 @@ class CountedVocabulary(Vocabulary):
         serialization_dir: str = None,
         min_count: dict[str, int] = None,
         max_vocab_size: Union[int, dict[str, int]] = None,
+        directory: str = None,
     ) -> "CountedVocabulary":
         """
         From the text, or, where a training is recovered, as that training made it: the word ids
@@ -61,7 +70,19 @@ class CountedVocabulary(Vocabulary):
         saved = Path(serialization_dir or ".", "vocabulary")
         if serialization_dir and (saved / _COUNTS_FILE).exists():
             return cls.from_files(saved)
-        return cls.from_instances(instances, min_count=min_count, max_vocab_size=max_vocab_size)
+        if directory is None:
+            return cls.from_instances(instances, min_count=min_count, max_vocab_size=max_vocab_size)
+        if min_count is not None or max_vocab_size is not None:
+            raise ConfigurationError(
+                "the words of a vocabulary come from a directory or, by min_count and "
+                "max_vocab_size, from the text, not from both"
+            )
+        vocab = cls.from_files(directory)
+        counter: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        for instance in instances:
+            instance.count_vocab_items(counter)
+        vocab._count(counter)
+        return vocab
 
     @classmethod
     def from_files(cls, directory: Any, *args: Any, **kwargs: Any) -> "CountedVocabulary":

@@ -2,7 +2,10 @@ import glob
 import gzip
 import logging
 import lzma
+import os
+import zlib
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from allennlp.common.checks import ConfigurationError
@@ -16,12 +19,17 @@ logger = logging.getLogger(__name__)
 # The boundaries as AllenNLP's character mapper knows them, and as bilm-tf's vocabularies do.
 BEGIN_TOKEN, END_TOKEN = "<S>", "</S>"
 
+# By the first two bytes of a file, neither of which text in UTF-8 begins with: an address that was
+# fetched lies in the cache under a name without a suffix.
+_PACKED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"\xfd7": lzma.open}
+
 
 @DatasetReader.register("elmo_sentences")
 class SentencesReader(DatasetReader):
     """
     Text for a language model: one sentence a line, tokens between blanks, in plain files, `.gz` or
-    `.xz`; a path may be a glob pattern. Nothing is held in memory.
+    `.xz`; a path may be a glob pattern. Nothing is held in memory. With `max_instances`, the first
+    lines alone are read, of all workers and ranks together.
 
     An instance has the field `tokens`, with the boundaries `<S>` and `</S>` around the sentence.
 
@@ -55,22 +63,19 @@ class SentencesReader(DatasetReader):
     def sentences(self, file_path: str, files_order: Iterable[int] = ()) -> Iterator[list[str]]:
         """
         The sentences of this worker's and rank's share, without boundaries. Says at the end how
-        many lines were empty and how many were cut. `files_order` permutes the files of a glob.
+        many lines were empty and how many were cut. `files_order` permutes the files of a glob,
+        unless only the first lines are read.
         """
         paths = corpus_files(file_path)
-        order = list(files_order) or range(len(paths))
-        lines = (line for number in order for line in _lines(paths[number]))
+        order = list(files_order) if self.max_instances is None else []
+        lines = (line for number in order or range(len(paths)) for line in _lines(paths[number]))
         num_empty = num_cut = 0
-        for line in self.shard_iterable(lines):
+        for line in self.shard_iterable(islice(lines, self.max_instances)):
             words = line.split()
-            if not words:
-                num_empty += 1
-            elif len(words) <= self.max_tokens:
-                yield words
-            else:
-                num_cut += 1
-                for start in range(0, len(words), self.max_tokens):
-                    yield words[start : start + self.max_tokens]
+            num_empty += not words
+            num_cut += len(words) > self.max_tokens
+            for start in range(0, len(words), self.max_tokens):
+                yield words[start : start + self.max_tokens]
         if num_empty or num_cut:
             logger.warning(
                 "%s: %d empty lines left out, %d lines of more than %d tokens cut into pieces",
@@ -92,18 +97,16 @@ class SentencesReader(DatasetReader):
         instance.fields["tokens"].token_indexers = self.token_indexers  # type: ignore
 
 
-def corpus_files(pattern: str) -> list[str]:
+def corpus_files(pattern: str | os.PathLike) -> list[str]:
     """The files that a path, an address or a glob pattern names, sorted; at least one."""
-    if not glob.has_magic(str(pattern)):
-        return [str(cached_path(pattern))]
-    paths = sorted(glob.glob(str(pattern), recursive=True))
-    if not paths:
-        raise ConfigurationError(f"no file matches {pattern}")
-    return paths
+    matches = glob.glob(str(pattern), recursive=True) if glob.has_magic(str(pattern)) else []
+    # An address may have a question mark in it.
+    return sorted(filter(os.path.isfile, matches)) or [str(cached_path(pattern))]
 
 
 def _lines(path: str) -> Iterator[str]:
-    open_file: Any = {".gz": gzip.open, ".xz": lzma.open}.get(path[-3:], open)
+    with open(path, "rb") as file:
+        open_file = _PACKED.get(file.read(2), open)
     number = 0
     with open_file(path, "rb") as file:
         try:
@@ -111,5 +114,5 @@ def _lines(path: str) -> Iterator[str]:
                 yield line.decode("utf-8")
         except UnicodeDecodeError as error:
             raise ValueError(f"{path}:{number}: not UTF-8: {error.reason}") from error
-        except (EOFError, lzma.LZMAError, gzip.BadGzipFile) as error:
+        except (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(f"{path}: cannot be unpacked after line {number}: {error}") from error

@@ -1,8 +1,10 @@
 import os
+from pathlib import Path
 from typing import Any
 
 import torch
 from allennlp.training import Checkpointer, Trainer
+from allennlp.training.trainer import TrainerCheckpoint
 
 from elmo_tasks.files import written_aside
 
@@ -11,7 +13,8 @@ from elmo_tasks.files import written_aside
 class ElmoCheckpointer(Checkpointer):
     """
     AllenNLP's checkpointer, for trainings that may be killed at any moment: each of the two files
-    of a checkpoint appears whole or not at all, and one without the other is passed over.
+    of a checkpoint appears whole or not at all, and one without the other is passed over, and
+    removed when the training is recovered.
 
     Registered as a `Checkpointer` with name "elmo"; its parameters are AllenNLP's.
     """
@@ -32,6 +35,18 @@ class ElmoCheckpointer(Checkpointer):
             _save(content, path)
         # Both files are there, so that AllenNLP only removes those that are not kept.
         super().save_checkpoint(trainer)
+
+    def load_checkpoint(self) -> TrainerCheckpoint | None:
+        if self._is_primary:
+            self._remove_remains()
+        return super().load_checkpoint()
+
+    def _remove_remains(self) -> None:
+        """Of a training that was killed while it saved."""
+        for when in super()._find_all_checkpoints() - self._find_all_checkpoints():
+            self._remove_checkpoint(*when)
+        for aside in Path(self._serialization_dir).glob(".*_state_e*_b*.th.*"):
+            aside.unlink()
 
     def _find_all_checkpoints(self) -> set[tuple[int, int]]:
         return {

@@ -171,8 +171,10 @@ def test_outputs_are_the_same_whether_it_trains_or_not() -> None:
     with torch.no_grad():
         outputs, last_outputs = lstm(inputs, BATCH_SIZES, state)
 
-    assert torch.equal(trained, outputs) and trained.requires_grad and not outputs.requires_grad
-    torch.testing.assert_close(last, last_outputs, rtol=0, atol=0)
+    assert trained.requires_grad and not outputs.requires_grad
+    # Another library call makes the products: equal but for rounding.
+    torch.testing.assert_close(trained.detach(), outputs, rtol=0, atol=1e-6)
+    torch.testing.assert_close(last, last_outputs, rtol=0, atol=1e-6)
 
 
 def test_a_text_read_in_two_pieces_gives_the_outputs_of_one() -> None:

@@ -15,6 +15,8 @@ import torch
 from allennlp.modules.elmo import _ElmoBiLm
 from allennlp.nn.util import remove_sentence_boundaries
 
+from elmo_tasks.bilm import BiLm
+
 Array = numpy.ndarray
 # Of one sentence: [direction][layer] -> (h, c).
 State = list[list[tuple[Array, Array]]]
@@ -219,6 +221,16 @@ def upstream_layers(upstream: _ElmoBiLm, ids: torch.Tensor) -> tuple[torch.Tenso
     output = upstream(ids)
     parts = [remove_sentence_boundaries(layer, output["mask"]) for layer in output["activations"]]
     return torch.stack([layer for layer, _ in parts], dim=1), parts[0][1]
+
+
+def assert_equals_upstream(bilm: BiLm, upstream: _ElmoBiLm, ids: torch.Tensor) -> torch.Tensor:
+    """Layers and mask; gives the layers of ours."""
+    layers, mask = bilm(ids)
+    expected_layers, expected_mask = upstream_layers(upstream, ids)
+
+    torch.testing.assert_close(layers, expected_layers, atol=1e-5, rtol=0)
+    assert torch.equal(mask, expected_mask)
+    return layers
 
 
 def upstream_tensors(

@@ -1,0 +1,278 @@
+import logging
+import os
+import subprocess
+import sys
+import threading
+import weakref
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import lmdb
+import numpy
+from allennlp.common.checks import ConfigurationError
+
+logger = logging.getLogger(__name__)
+
+# Address space for the file, doubled whenever it is full; it takes no room on disk.
+_MAP_SIZE = 2**30
+
+# A value follows the checksum of its key and itself.
+_CHECKSUM_BYTES = 4
+
+# Says that a file of LMDB is ours.
+_MARK = b"elmo_tasks layers 1"
+
+
+class Value(NamedTuple):
+    """
+    # Parameters
+
+    key : `bytes`
+    num_bytes : `int`
+        Of the value; it has not been read.
+    """
+
+    key: bytes
+    num_bytes: int
+
+
+class LayerDatabase:
+    """
+    Values by key in an LMDB file that the processes of one machine share: any number of them read
+    while one writes. A value is there when its transaction ended, whatever becomes of the writer,
+    and carries a checksum: one that does not fit counts as missing. It raises nothing that the
+    file or its disk cause; it then has or takes no more values, and says so once.
+
+    # Parameters
+
+    path : `str`
+        A folder, on a disk of this machine (LMDB's locks do not reach over a network). It is
+        made, and opened, at the first use.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        self._environment: lmdb.Environment | None = None
+        self._identity: tuple[Any, ...] = ()
+        self._takes_values = True
+
+    @classmethod
+    def at(cls, path: str) -> "LayerDatabase":
+        """The one of this process, since LMDB opens a file once in a process."""
+        path = os.path.realpath(path)
+        database = _DATABASES.get(path)
+        if database is None:
+            database = _DATABASES[path] = cls(path)
+        return database
+
+    def get(self, sizes: Mapping[bytes, int | None]) -> dict[bytes, numpy.ndarray]:
+        """
+        The values of the keys that have one, as arrays of bytes; `sizes` says how many bytes a
+        value must have, where that is known.
+        """
+        with self._lock:
+            environment = self._opened()
+            if environment is None or not sizes:
+                return {}
+            try:
+                with _transaction(environment, buffers=True) as transaction:
+                    read = {
+                        key: _checked(key, transaction.get(key), size)
+                        for key, size in sizes.items()
+                    }
+            except lmdb.Error as error:
+                self._give_up("cannot be read", error)
+                return {}
+        return {key: value for key, value in read.items() if value is not None}
+
+    def put(self, values: Mapping[bytes, bytes]) -> None:
+        """Adds values in one transaction. Those that are there and sound stay as they are."""
+        with self._lock:
+            environment = self._opened()
+            if environment is None or not self._takes_values or not values:
+                return
+            try:
+                _write(environment, values)
+            except (lmdb.Error, MemoryError) as error:
+                self._takes_values = False
+                logger.warning(
+                    "The store %s takes no more layers (%s); those that it lacks are computed "
+                    "whenever they are needed.",
+                    self.path,
+                    error,
+                )
+
+    def values(self) -> Iterator[Value]:
+        """All there are, in the order of their keys."""
+        with self._lock:
+            environment = self._opened()
+            if environment is None:
+                return
+            with _transaction(environment, buffers=True) as transaction:
+                for key, value in transaction.cursor():
+                    if key != _MARK:
+                        yield Value(bytes(key), len(value) - _CHECKSUM_BYTES)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._environment is not None:
+                self._environment.close()
+            self._environment, self._identity = None, ()
+
+    def _opened(self) -> lmdb.Environment | None:
+        """The environment, opened by this process, of the file that is now at the path."""
+        if (os.getpid(), *_file_identity(self.path)) != self._identity:
+            self.close()
+            self._takes_values = True
+            self._environment = self._open()
+            self._identity = (os.getpid(), *_file_identity(self.path))
+        environment = self._environment
+        if environment is not None and _is_cut_short(environment, self.path):
+            self._give_up("cannot be read", "its file was cut short")
+        return self._environment
+
+    def _open(self) -> lmdb.Environment | None:
+        problem = _problem(self.path)
+        if problem is not None:
+            self._give_up("is damaged; delete it to have it made anew", problem)
+            return None
+        try:
+            environment = _open_environment(self.path)
+        except (lmdb.Error, OSError) as error:
+            self._give_up("cannot be opened", error)
+            return None
+        self._takes_values = not environment.flags()["readonly"]
+        if not self._takes_values:
+            logger.warning("The store %s can be read, but takes no more layers.", self.path)
+        with _transaction(environment) as transaction:
+            foreign = transaction.stat()["entries"] > 0 and transaction.get(_MARK) is None
+        if foreign:
+            environment.close()
+            raise ConfigurationError(
+                f"{self.path} is an LMDB file of another program: the path of a store is a folder "
+                "of its own"
+            )
+        return environment
+
+    def _give_up(self, what: str, why: Any) -> None:
+        logger.warning(
+            "The store %s %s (%s); layers are computed, and kept in memory only.",
+            self.path,
+            what,
+            why,
+        )
+        if self._environment is not None:
+            self._environment.close()
+        self._environment = None
+
+
+_DATABASES: "weakref.WeakValueDictionary[str, LayerDatabase]" = weakref.WeakValueDictionary()
+
+
+def _open_environment(path: str) -> lmdb.Environment:
+    """To read and write; where that cannot be, to read; or even where no lock can be had."""
+    ways: list[dict[str, Any]] = [{}, {"readonly": True}, {"readonly": True, "lock": False}]
+    if not os.path.exists(path):
+        os.makedirs(path)
+    errors = []
+    for way in ways:
+        try:
+            # Without `metasync` the last transaction may be lost if the machine fails, and no more.
+            environment = lmdb.open(
+                path, map_size=_MAP_SIZE, metasync=False, max_readers=512, **way
+            )
+        except lmdb.Error as error:
+            errors.append(error)
+        else:
+            # Frees the places of readers that were killed.
+            environment.reader_check()
+            return environment
+    raise errors[0]
+
+
+def _transaction(environment: lmdb.Environment, **how: Any) -> lmdb.Transaction:
+    try:
+        return environment.begin(**how)
+    except lmdb.MapResizedError:
+        # Another process has made the file larger than our map.
+        environment.set_mapsize(0)
+        return environment.begin(**how)
+
+
+def _write(environment: lmdb.Environment, values: Mapping[bytes, bytes]) -> None:
+    while True:
+        try:
+            with _transaction(environment, write=True) as transaction:
+                transaction.put(_MARK, b"", overwrite=False)
+                for key, value in values.items():
+                    checked = _with_checksum(key, value)
+                    there = transaction.get(key)
+                    if there is None or _checked(key, there, len(value)) is None:
+                        transaction.put(key, checked)
+            return
+        except lmdb.MapFullError:
+            environment.set_mapsize(2 * environment.info()["map_size"])
+
+
+def _with_checksum(key: bytes, value: bytes) -> bytes:
+    return zlib.crc32(value, zlib.crc32(key)).to_bytes(_CHECKSUM_BYTES, "little") + value
+
+
+def _checked(key: bytes, entry: Any, size: int | None) -> numpy.ndarray | None:
+    """A copy of the value in an entry, if there is one and it is sound."""
+    if entry is None or (size is not None and len(entry) != size + _CHECKSUM_BYTES):
+        return None
+    entry = numpy.frombuffer(entry, numpy.uint8)
+    # What is checked is the copy: the file may change under us where no lock could be had.
+    value = entry[_CHECKSUM_BYTES:].copy()
+    checksum = int.from_bytes(entry[:_CHECKSUM_BYTES].tobytes(), "little")
+    return value if zlib.crc32(value, zlib.crc32(key)) == checksum else None
+
+
+def _file_identity(path: str) -> tuple[int, ...]:
+    """Which file is at the path, if any."""
+    try:
+        status = os.stat(os.path.join(path, "data.mdb"))
+    except OSError:
+        return ()
+    return status.st_dev, status.st_ino
+
+
+def _is_cut_short(environment: lmdb.Environment, path: str) -> bool:
+    """Whether to read would end the process: LMDB's map goes beyond the end of the file."""
+    end = (environment.info()["last_pgno"] + 1) * environment.stat()["psize"]
+    try:
+        return os.path.getsize(os.path.join(path, "data.mdb")) < end
+    except OSError:
+        return False
+
+
+# LMDB trusts its file, and one that was damaged can end the process that reads it: the first to
+# walk through its pages is a process of its own.
+_CHECK = """
+import os, sys, lmdb
+try:
+    environment = lmdb.open(sys.argv[1], readonly=True, max_readers=512)
+except lmdb.LockError:
+    environment = lmdb.open(sys.argv[1], readonly=True, lock=False)
+end = (environment.info()["last_pgno"] + 1) * environment.stat()["psize"]
+if os.path.getsize(os.path.join(sys.argv[1], "data.mdb")) < end:
+    sys.exit("its file was cut short")
+with environment.begin(buffers=True) as transaction:
+    for _ in transaction.cursor().iternext(keys=True, values=True):
+        pass
+"""
+
+
+def _problem(path: str) -> str | None:
+    """What is wrong with the file at the path, if anything."""
+    data = os.path.join(path, "data.mdb")
+    # An empty one is being made by another process.
+    if not os.path.exists(data) or os.path.getsize(data) == 0:
+        return None
+    check = subprocess.run([sys.executable, "-c", _CHECK, path], capture_output=True, text=True)
+    if check.returncode == 0:
+        return None
+    return check.stderr.strip().rsplit("\n", 1)[-1] or f"reading it ends in {check.returncode}"

@@ -1,0 +1,303 @@
+import hashlib
+import json
+import logging
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy
+import torch
+from allennlp.common import FromParams
+from allennlp.common.checks import ConfigurationError
+
+from elmo_tasks.bilm.layer_database import LayerDatabase
+
+if TYPE_CHECKING:
+    from elmo_tasks.bilm.bilm import BiLm
+
+logger = logging.getLogger(__name__)
+
+DTYPES = ("float16", "float32")
+
+# Bytes of each half of a key: whose layers, and of which sentence.
+_KEY_BYTES = 16
+
+# Two states that differ by no more than this give the same layers to 1e-5.
+_SAME_STATE = 5e-6
+
+Array = numpy.ndarray
+
+
+class LayerStore(FromParams):
+    """
+    Remembers the layers that a frozen biLM computed for a sentence (Peters et al. 2018, section
+    3.2, where they are computed once and fixed): in memory, and in a folder that the processes of
+    a machine and all trainings after them share. It fills itself as sentences come.
+
+    An entry is found by the sentence's char ids, the biLM's weights and options, the state it
+    starts from and the `dtype`, so that several biLMs may share a folder. What is not there, or
+    not sound, is computed. Layer 0, which a biLM puts out twice, is kept once.
+
+    # Parameters
+
+    path : `str`, optional
+        A folder on a disk of this machine, made where it is missing; by default memory alone. The
+        archive of a training leaves this path closed (see `is_closed_by`).
+    dtype : `str`, optional (default = `'float16'`)
+        Of the numbers kept: `float16` or `float32`. Layers that were just computed are rounded to
+        it as well, so that a sentence has the same layers in every epoch.
+    memory : `float`, optional (default = `1000`)
+        Megabytes (of 10^6 bytes) of layers to keep in memory, those used last; in each process.
+    """
+
+    def __init__(self, path: str = None, dtype: str = "float16", memory: float = 1000) -> None:
+        if dtype not in DTYPES:
+            raise ConfigurationError(
+                f"the dtype of a store must be {' or '.join(DTYPES)}, not {dtype!r}"
+            )
+        if not memory >= 0:
+            raise ConfigurationError(
+                f"the memory of a store must be 0 or more megabytes, not {memory!r}"
+            )
+        if path is not None and os.path.exists(path) and not os.path.isdir(path):
+            raise ConfigurationError(f"the path of a store must be a folder, but {path} is a file")
+        self.path = path
+        self.dtype = dtype
+        self.memory = memory
+        self._recent = _Recent(int(memory * 1e6))
+        self._owners: dict[bytes, bytes] = {}
+        self._database = None if path is None else LayerDatabase.at(path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copy of a biLM, and one in another process, opens the folder anew.
+        return LayerStore, (self.path, self.dtype, self.memory)
+
+    def is_closed_by(self, serialization_dir: str) -> bool:
+        """
+        Whether an archive, unpacked in this folder, was trained with the store of this path: then
+        it is not opened. Another path can only have been asked for by `--overrides`.
+        """
+        config = Path(serialization_dir) / "config.json"
+        if self.path is None or not config.exists():
+            return False
+        closed = self.path in _store_paths(json.loads(config.read_text(encoding="utf-8")))
+        if closed:
+            logger.info("The model was trained with the store %s, which stays closed.", self.path)
+        return closed
+
+    def layers(
+        self,
+        bilm: "BiLm",
+        char_ids: torch.Tensor,
+        compute: Callable[[torch.Tensor], torch.Tensor],
+    ) -> torch.Tensor:
+        """
+        # Parameters
+
+        bilm : `BiLm`
+            Whose layers.
+        char_ids : `torch.LongTensor`
+            Shape (batch, length, 50).
+        compute : `Callable`
+            From char ids to layers, for the sentences that are not in the store.
+
+        # Returns
+
+        `torch.Tensor`
+            Shape (batch, num_layers, length, 2 * projection_dim), on the device of `char_ids`.
+        """
+        sentences = _sentences(char_ids)
+        keys = self._keys(bilm, sentences)
+        lengths = dict(zip(keys, map(len, sentences)))
+        found = self._find({key: self._num_bytes(bilm, n) for key, n in lengths.items() if n})
+        # Of each sentence that is missing, where it stands first.
+        missing = {
+            key: row
+            for row, key in reversed(list(enumerate(keys)))
+            if key not in found and lengths[key]
+        }
+        if missing:
+            found.update(self._compute(list(missing), char_ids[list(missing.values())], compute))
+        shape = (len(keys), bilm.num_layers, char_ids.size(1), bilm.get_output_dim())
+        layers = torch.zeros(shape, dtype=getattr(torch, self.dtype))
+        for row, key in zip(layers.numpy(), keys):
+            if lengths[key]:
+                _unpack(found[key], row[:, : lengths[key]])
+        like = bilm.char_cnn.embedding
+        return layers.to(like.device).to(like.dtype)
+
+    def lacks(self, bilm: "BiLm", sentences: list[Array]) -> list[bool]:
+        """Whether each sentence, as char ids of shape (length, 50), is missing on disk."""
+        if self._database is None:
+            return [True] * len(sentences)
+        keys = self._keys(bilm, sentences)
+        sizes = {key: self._num_bytes(bilm, len(ids)) for key, ids in zip(keys, sentences)}
+        there = self._database.get(sizes)
+        return [key not in there for key in keys]
+
+    def _keys(self, bilm: "BiLm", sentences: Iterable[Array]) -> list[bytes]:
+        owner = self._owner(bilm)
+        return [owner + _hash(ids.tobytes()) for ids in sentences]
+
+    def _owner(self, bilm: "BiLm") -> bytes:
+        """
+        The first half of a key: whose layers, in which dtype. The state that a biLM starts from
+        follows from its weights, but not to the last bit on every machine: a folder holds that of
+        the first which came, and one that differs from it by rounding alone shares its entries.
+        """
+        start = _start(bilm)
+        weights = _hash(bilm.fingerprint() + self.dtype.encode())
+        known = weights + start.tobytes()
+        if known not in self._owners:
+            record = _Record(_about(bilm, self.dtype), start)
+            kept = self._kept(weights, record)
+            if not numpy.allclose(kept.start, start, rtol=0, atol=_SAME_STATE):
+                weights = _hash(known)
+                kept = self._kept(weights, record)
+            self._owners[known] = kept.owner(weights)
+        return self._owners[known]
+
+    def _kept(self, weights: bytes, record: "_Record") -> "_Record":
+        """The record of these weights in the folder; the given one where there is none yet."""
+        if self._database is None:
+            return record
+        self._database.put({weights: record.to_bytes()})
+        value = self._database.get({weights: None}).get(weights)
+        return record if value is None else _Record.from_bytes(value.tobytes())
+
+    def _num_bytes(self, bilm: "BiLm", length: int) -> int:
+        """Of an entry: x^LM, and the other layers in both directions."""
+        width = bilm.get_output_dim() * (2 * bilm.num_layers - 1) // 2
+        return length * width * numpy.dtype(self.dtype).itemsize
+
+    def _find(self, sizes: Mapping[bytes, int]) -> dict[bytes, Array]:
+        found = {key: entry for key in sizes if (entry := self._recent.get(key)) is not None}
+        if self._database is not None:
+            read = self._database.get({k: size for k, size in sizes.items() if k not in found})
+            for key, value in read.items():
+                found[key] = value.view(self.dtype)
+                self._recent.put(key, found[key])
+        return found
+
+    def _compute(
+        self,
+        keys: list[bytes],
+        char_ids: torch.Tensor,
+        compute: Callable[[torch.Tensor], torch.Tensor],
+    ) -> dict[bytes, Array]:
+        lengths = [len(ids) for ids in _sentences(char_ids)]
+        # One store serves trainings with and without mixed precision.
+        with torch.autocast(char_ids.device.type, enabled=False):
+            layers = compute(char_ids[:, : max(lengths)])
+        rounded = layers.to("cpu", getattr(torch, self.dtype))
+        if not rounded.isfinite().all():
+            raise ConfigurationError(
+                f"a layer of the biLM has a value beyond {self.dtype}, the dtype of its store"
+            )
+        entries = {
+            key: _pack(row[:, :length])
+            for key, row, length in zip(keys, rounded.numpy(), lengths)
+        }
+        for key, entry in entries.items():
+            self._recent.put(key, entry)
+        if self._database is not None:
+            self._database.put({key: entry.tobytes() for key, entry in entries.items()})
+        return entries
+
+
+class _Record(NamedTuple):
+    """
+    Whose layers a folder holds.
+
+    # Parameters
+
+    about : `dict[str, str]`
+        To be read by people.
+    start : `numpy.ndarray`
+        The state that every sentence starts from: no numbers where that is zeros.
+    """
+
+    about: dict[str, str]
+    start: Array
+
+    def owner(self, weights: bytes) -> bytes:
+        """What the keys of its entries begin with."""
+        return _hash(weights + self.start.tobytes())
+
+    def to_bytes(self) -> bytes:
+        return json.dumps(self.about).encode() + b"\n" + self.start.tobytes()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> "_Record":
+        about, _, start = content.partition(b"\n")
+        return cls(json.loads(about), numpy.frombuffer(start, numpy.float32))
+
+
+class _Recent:
+    """The entries used last, up to a number of bytes."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._num_bytes = 0
+        self._entries: OrderedDict[bytes, Array] = OrderedDict()
+
+    def get(self, key: bytes) -> Array | None:
+        if key in self._entries:
+            self._entries.move_to_end(key)
+        return self._entries.get(key)
+
+    def put(self, key: bytes, entry: Array) -> None:
+        if key in self._entries or entry.nbytes > self._max_bytes:
+            return
+        self._entries[key] = entry
+        self._num_bytes += entry.nbytes
+        while self._num_bytes > self._max_bytes:
+            self._num_bytes -= self._entries.popitem(last=False)[1].nbytes
+
+
+def _sentences(char_ids: torch.Tensor) -> list[Array]:
+    """The char ids of each sentence without its padding."""
+    ids = char_ids.to("cpu", torch.int16).numpy()
+    return [row[:length] for row, length in zip(ids, (ids > 0).any(axis=2).sum(axis=1))]
+
+
+def _hash(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=_KEY_BYTES).digest()
+
+
+def _pack(layers: Array) -> Array:
+    """An entry from layers of shape (num_layers, length, dim); the halves of layer 0 are alike."""
+    half = layers.shape[2] // 2
+    return numpy.concatenate([layers[0, :, :half].ravel(), layers[1:].ravel()])
+
+
+def _unpack(entry: Array, layers: Array) -> None:
+    """Writes an entry to layers of shape (num_layers, length, dim)."""
+    _, length, dim = layers.shape
+    x = entry[: length * dim // 2].reshape(length, dim // 2)
+    layers[0, :, : dim // 2] = x
+    layers[0, :, dim // 2 :] = x
+    layers[1:] = entry[length * dim // 2 :].reshape(-1, length, dim)
+
+
+def _start(bilm: "BiLm") -> Array:
+    """The state that every sentence starts from (see `_Record`)."""
+    parts = [part.detach().float().cpu().flatten() for part in bilm.state.state_dict().values()]
+    return torch.cat([torch.zeros(0), *parts]).numpy()
+
+
+def _about(bilm: "BiLm", dtype: str) -> dict[str, str]:
+    options = bilm.options
+    size = f"{options.num_layers} x {options.cell_dim}, {options.projection_dim}"
+    return {"bilm": size, "state": bilm.state_name, "dtype": dtype}
+
+
+def _store_paths(config: Any) -> Iterator[str]:
+    """The path of every store in a config."""
+    if isinstance(config, dict):
+        for key, value in config.items():
+            if key == "store" and isinstance(value, dict) and "path" in value:
+                yield value["path"]
+            yield from _store_paths(value)

@@ -1,0 +1,33 @@
+import os
+import platform
+import re
+import shlex
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+
+
+def describe_environment() -> dict[str, Any]:
+    """What a reader of the numbers has to know of where they come from."""
+    return {
+        "command": shlex.join(["allennlp", *sys.argv[1:]]),
+        "date": datetime.now().astimezone().isoformat(sep=" ", timespec="minutes"),
+        "machine": {
+            "cpu": _cpu(),
+            "cores": f"{os.cpu_count()} cores",
+            "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        },
+        "torch": torch.__version__,
+    }
+
+
+def _cpu() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        text = ""
+    match = re.search(r"^model name\s*: (.+)$", text, re.MULTILINE)
+    return match[1] if match else platform.processor() or platform.machine()

@@ -1,0 +1,127 @@
+import gzip
+import json
+import re
+import zipfile
+import zlib
+from enum import Enum
+from pathlib import Path
+from typing import Any, NamedTuple
+
+
+class Progress(Enum):
+    """How far a training came."""
+
+    NOTHING = "nothing to go on from"
+    INTERRUPTED = "a checkpoint"
+    TRAINED = "trained, without a whole archive"
+    COMPLETE = "complete"
+
+
+class Run(NamedTuple):
+    """
+    One training of an ablation. Its folder is AllenNLP's own; its config and its log lie beside.
+
+    # Parameters
+
+    root : `Path`
+        The folder of the ablation.
+    variant : `str`
+        The name of a config of the task.
+    seed : `int`
+    fraction : `float`, optional (default = `1.0`)
+        Of the training data.
+    """
+
+    root: Path
+    variant: str
+    seed: int
+    fraction: float = 1.0
+
+    def __str__(self) -> str:
+        part = "" if self.fraction == 1 else f", {percent(self.fraction)} of the training data"
+        return f"{self.variant}{part}, seed {self.seed}"
+
+    @property
+    def folder(self) -> Path:
+        parent = self.root / self.variant
+        if self.fraction != 1:
+            parent /= f"fraction_{self.fraction}"
+        return parent / f"seed{self.seed}"
+
+    @property
+    def config_file(self) -> Path:
+        return self.folder.with_suffix(".jsonnet")
+
+    @property
+    def log(self) -> Path:
+        return self.folder.with_suffix(".log")
+
+    def progress(self) -> Progress:
+        """
+        A run is trained when there are its metrics, which AllenNLP writes after the best weights,
+        and complete when there is its archive, written last, to the end.
+        """
+        if _is_json(self.folder / "metrics.json") and _is_zip(self.folder / "best.th"):
+            archived = _is_gzip(self.folder / "model.tar.gz")
+            return Progress.COMPLETE if archived else Progress.TRAINED
+        if _is_json(self.folder / "config.json") and any(self._checkpoints().values()):
+            return Progress.INTERRUPTED
+        return Progress.NOTHING
+
+    def trained_config(self) -> dict[str, Any] | None:
+        """What was trained, where anything was."""
+        path = self.folder / "config.json"
+        return json.loads(path.read_text(encoding="utf-8")) if _is_json(path) else None
+
+    def remove_broken_checkpoints(self) -> None:
+        """Of a training that was killed while it saved, so that it goes on from those before."""
+        for files, is_whole in self._checkpoints().items():
+            if not is_whole:
+                for file in files:
+                    file.unlink()
+
+    def is_in_the_way(self) -> bool:
+        """Whether the folder is of something else than a training."""
+        folder = self.folder
+        return folder.exists() and any(folder.iterdir()) and not (folder / "config.json").exists()
+
+    def _checkpoints(self) -> dict[tuple[Path, ...], bool]:
+        """The files of each checkpoint, and whether all of them are there, to the end."""
+        found: dict[str, list[Path]] = {}
+        for file in self.folder.glob("*_state_e*_b*.th"):
+            if match := re.fullmatch(
+                r"(?:model|training)_state_(e\d+_b\d+)(?:_w\d+)?\.th", file.name
+            ):
+                found.setdefault(match[1], []).append(file)
+        return {
+            tuple(files): all(map(_is_zip, files))
+            and {file.name.split("_")[0] for file in files} == {"model", "training"}
+            for files in found.values()
+        }
+
+
+def percent(fraction: float) -> str:
+    return f"{100 * fraction:g} %"
+
+
+def _is_json(path: Path) -> bool:
+    try:
+        json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return False
+    return True
+
+
+def _is_zip(path: Path) -> bool:
+    """The directory of a zip, which `torch.save` writes, is at its end."""
+    return path.exists() and zipfile.is_zipfile(path)
+
+
+def _is_gzip(path: Path) -> bool:
+    try:
+        with gzip.open(path) as file:
+            while file.read(1 << 20):
+                pass
+    except (FileNotFoundError, EOFError, gzip.BadGzipFile, zlib.error):
+        return False
+    return True

@@ -1,0 +1,149 @@
+import json
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import _jsonnet
+from allennlp.common import Params
+from allennlp.common.checks import ConfigurationError
+
+from elmo_tasks.commands.ablation.run import Run
+
+SEEDS = ("random_seed", "numpy_seed", "pytorch_seed")
+
+
+class Settings(NamedTuple):
+    """
+    What the runs of an ablation are trained with.
+
+    # Parameters
+
+    configs : `Path`
+        The folder of the variants, a `.jsonnet` each.
+    changes : `dict[str, Any]`
+        Fields of the task's library with their new values.
+    overrides : `str`, optional
+        AllenNLP's own, merged into the config that jsonnet makes.
+    """
+
+    configs: Path
+    changes: dict[str, Any]
+    overrides: str = ""
+
+    def variants(self) -> list[str]:
+        return sorted(path.stem for path in self.configs.glob("*.jsonnet"))
+
+    def variant_file(self, variant: str) -> Path:
+        return self.configs / f"{variant}.jsonnet"
+
+    def child(self, run: Run, folder: Path) -> str:
+        """The config of a run, for a file in a folder. One colon refuses a misspelt field."""
+        # Real paths, since the `..` of a link's folder is not the folder that has the link.
+        target, start = (
+            os.path.realpath(path) for path in (self.variant_file(run.variant), folder)
+        )
+        seeds = dict.fromkeys(SEEDS, run.seed)
+        fields = ", ".join(
+            f"{field}: {json.dumps(value)}" for field, value in {**self.changes, **seeds}.items()
+        )
+        config = f"(import {json.dumps(os.path.relpath(target, start))}) {{ {fields} }}"
+        if run.fraction == 1:
+            return f"{config}\n"
+        return _FRACTION % {"config": config, "fraction": run.fraction, "seed": run.seed}
+
+    def evaluate(self, run: Run) -> dict[str, Any]:
+        """
+        The config of a run, as AllenNLP reads it. Raises `ConfigurationError` where jsonnet or a
+        changed field does not stand.
+        """
+        config = self._evaluate(run)
+        if self.changes:
+            unchanged = self._replace(changes={})._evaluate(run)
+            for field in self.changes:
+                if field in config and field not in unchanged:
+                    raise ConfigurationError(
+                        f"--set {field}: {self.variant_file(run.variant)} has no field {field!r}; "
+                        f"it has {', '.join(self._known_fields(run.variant))}"
+                    )
+        return config
+
+    def _evaluate(self, run: Run) -> dict[str, Any]:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"{run.variant}.jsonnet"
+            path.write_text(self.child(run, Path(folder)), encoding="utf-8")
+            try:
+                return Params.from_file(path, self.overrides).as_dict(quiet=True)
+            except (RuntimeError, ValueError) as error:
+                file = self.variant_file(run.variant)
+                raise ConfigurationError(f"{file} cannot be read: {_first_line(error)}") from error
+
+    def _known_fields(self, variant: str) -> list[str]:
+        path = json.dumps(os.path.realpath(self.variant_file(variant)))
+        return json.loads(
+            _jsonnet.evaluate_snippet("fields", f"std.objectFieldsAll(import {path})")
+        )
+
+
+# Made plain, so that a reader which the config derives from another one is not changed as well.
+_FRACTION = """\
+local config = std.parseJson(std.manifestJsonMinified(
+  %(config)s
+));
+config {
+  dataset_reader: {
+    type: 'elmo_fraction',
+    fraction: %(fraction)r,
+    seed: %(seed)d,
+    reader: config.dataset_reader,
+  },
+  validation_dataset_reader: std.get(config, 'validation_dataset_reader', config.dataset_reader),
+}
+"""
+
+
+def parse_change(text: str) -> tuple[str, Any]:
+    """A field and its value, from `FIELD=VALUE`, VALUE in jsonnet. Raises `ValueError`."""
+    field, separator, value = text.partition("=")
+    if not separator or not re.fullmatch(r"[A-Za-z_]\w*", field):
+        raise ValueError(f"expected FIELD=VALUE, such as hidden_dim=150, but got {text!r}")
+    if field in SEEDS:
+        raise ValueError(f"{field} follows from --seeds")
+    try:
+        # What it imports is looked for in the working directory.
+        return field, json.loads(_jsonnet.evaluate_snippet(os.path.join(os.getcwd(), field), value))
+    except RuntimeError as error:
+        reason = _first_line(error).rpartition(": ")[2]
+        raise ValueError(
+            f"the value of {text!r} is no jsonnet ({reason}); a string has quotes: "
+            f"--set '{field}=\"text\"'"
+        ) from error
+
+
+def refuse_other_settings(configs: Mapping[Run, dict[str, Any]]) -> None:
+    """Raises `ConfigurationError` where a run is there already and differs, or no run is."""
+    for run, config in configs.items():
+        if run.is_in_the_way():
+            raise ConfigurationError(
+                f"{run.folder} is in the way: it has files, but no config.json of a training"
+            )
+        trained = run.trained_config()
+        if trained is None or trained == config:
+            continue
+        now, then = Params(config).as_flat_dict(), Params(trained).as_flat_dict()
+        changed = [
+            f"{key} was {json.dumps(then.get(key))}, not {json.dumps(now.get(key))}"
+            for key in sorted(now.keys() | then.keys())
+            if now.get(key) != then.get(key)
+        ]
+        more = f"; and {len(changed) - 3} more" if len(changed) > 3 else ""
+        raise ConfigurationError(
+            f"{run.folder} was trained with other settings: {'; '.join(changed[:3])}{more}. "
+            "Choose another folder with -s, or remove this one."
+        )
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n")[0].removeprefix("RUNTIME ERROR: ")

@@ -1,0 +1,172 @@
+from typing import Any, NamedTuple
+
+import torch
+from allennlp.common.util import JsonDict
+from allennlp.data import Batch, Instance
+from allennlp.nn.util import move_to_device
+from allennlp.predictors import Predictor
+
+from elmo_tasks.models.language_model import ElmoLanguageModel
+
+# Places whose softmax is in memory at a time.
+_PLACES = 64
+
+
+class _Request(NamedTuple):
+    """
+    # Parameters
+
+    words : `list[str]`
+        At least one.
+    place : `int | None`
+        Of the word to give others for; `None` for none.
+    top_k : `int`
+        How many others.
+    """
+
+    words: list[str]
+    place: int | None = None
+    top_k: int = 0
+
+
+@Predictor.register("elmo_language_model")
+class LanguageModelPredictor(Predictor):
+    """
+    How likely the words of a sentence are, from `{"sentence": "one word after another"}`, which is
+    cut at its blanks as the training text is, or from `{"tokens": ["...", ...]}`.
+
+    An answer has `tokens`; `unknown`, whether the vocabulary lacks the token, whose probability is
+    then that of any such; `forward_log_probs`, of each token after those before it, and
+    `backward_log_probs`, of each before those after it; `end_log_prob`, that the sentence ends
+    where it does, and `begin_log_prob`; `forward_perplexity` and `backward_perplexity`, with those.
+
+    With `{"place": 3, "top_k": 5}` beside the sentence it has also `best`, the most probable words
+    for that place, the first being 0, whatever stands there: those of `forward`, of `backward`,
+    and of `both`, the product of the two, normalised. `top_k` is 10 by default.
+
+    Registered as a `Predictor` with name "elmo_language_model".
+    """
+
+    _model: ElmoLanguageModel
+
+    def predict_json(self, inputs: JsonDict) -> JsonDict:
+        return self.predict_batch_json([inputs])[0]
+
+    def predict_batch_json(self, inputs: list[JsonDict]) -> list[JsonDict]:
+        requests = [_read_request(each, self._model.softmax.num_classes) for each in inputs]
+        instances = [self._dataset_reader.text_to_instance(each.words) for each in requests]
+        return self._answers(instances, requests)
+
+    def predict_instance(self, instance: Instance) -> JsonDict:
+        return self.predict_batch_instance([instance])[0]
+
+    def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
+        # Without the boundaries.
+        words = [[token.text for token in instance["tokens"]][1:-1] for instance in instances]
+        return self._answers(instances, [_Request(each) for each in words])
+
+    def _json_to_instance(self, json_dict: JsonDict) -> Instance:
+        request = _read_request(json_dict, self._model.softmax.num_classes)
+        return self._dataset_reader.text_to_instance(request.words)
+
+    @torch.no_grad()
+    def _answers(self, instances: list[Instance], requests: list[_Request]) -> list[JsonDict]:
+        batch = Batch(instances)
+        batch.index_instances(self._model.vocab)
+        tensors = move_to_device(batch.as_tensor_dict(), self._model.softmax.weight.device)
+        forward, backward = self._model.contexts(tensors["tokens"])
+        word_ids = tensors["tokens"]["tokens"]["tokens"]
+        rows = zip(requests, word_ids, forward, backward)
+        return [self._answer(*row) for row in rows]
+
+    def _answer(
+        self,
+        request: _Request,
+        word_ids: torch.Tensor,
+        forward: torch.Tensor,
+        backward: torch.Tensor,
+    ) -> JsonDict:
+        """Of the rows of a batch that are one sentence's, padding included."""
+        end = len(request.words) + 1
+        *ahead, end_log_prob = self._log_probs(forward[1 : end + 1], word_ids[1 : end + 1])
+        begin_log_prob, *back = self._log_probs(backward[:end], word_ids[:end])
+        unknown = self._model.vocab.get_token_index(self._model.vocab._oov_token)
+        answer: dict[str, Any] = {
+            "tokens": request.words,
+            "unknown": (word_ids[1:end] == unknown).tolist(),
+            "forward_log_probs": ahead,
+            "end_log_prob": end_log_prob,
+            "forward_perplexity": _perplexity([*ahead, end_log_prob]),
+            "backward_log_probs": back,
+            "begin_log_prob": begin_log_prob,
+            "backward_perplexity": _perplexity([begin_log_prob, *back]),
+        }
+        if request.place is not None:
+            place = request.place + 1
+            answer["best"] = self._best(forward[place], backward[place], request.top_k)
+        return answer
+
+    def _log_probs(self, contexts: torch.Tensor, word_ids: torch.Tensor) -> list[float]:
+        parts = zip(contexts.split(_PLACES), word_ids.split(_PLACES))
+        return torch.cat([-self._model.softmax(h, words) for h, words in parts]).tolist()
+
+    def _best(self, forward: torch.Tensor, backward: torch.Tensor, top_k: int) -> JsonDict:
+        """The best words for one place, by direction; the contexts have shape (dim,)."""
+        # Shape: (2, words)
+        scores = self._model.softmax.logits(torch.stack([forward, backward])).log_softmax(dim=1)
+        both = scores.sum(dim=0).log_softmax(dim=0)
+        directions = zip(("forward", "backward", "both"), (*scores, both))
+        return {name: self._words(log_probs, top_k) for name, log_probs in directions}
+
+    def _words(self, log_probs: torch.Tensor, top_k: int) -> list[JsonDict]:
+        best, classes = log_probs.topk(top_k)
+        # The softmax has no class for padding, which is word 0.
+        words = [self._model.vocab.get_token_from_index(number + 1) for number in classes.tolist()]
+        return [
+            {"word": word, "probability": probability}
+            for word, probability in zip(words, best.exp().tolist())
+        ]
+
+
+def _read_request(inputs: JsonDict, num_words: int) -> _Request:
+    match inputs:
+        case {"sentence": str(text), **others} if _asks_for_place_or_nothing(others):
+            words = text.split()
+        case {"tokens": [*words], **others} if _asks_for_place_or_nothing(others) and all(
+            map(_is_word, words)
+        ):
+            pass
+        case _:
+            raise ValueError(
+                'expected {"sentence": "one word after another"} or {"tokens": ["one", "word", '
+                '"each"]}, with "place", or "place" and "top_k", beside it where words for a place '
+                f"are wanted, but got {inputs!r}"
+            )
+    if not words:
+        raise ValueError(f"there is no word in {inputs!r}")
+    if "place" not in others:
+        return _Request(words)
+    place, top_k = others["place"], others.get("top_k", min(10, num_words))
+    if type(place) is not int or not 0 <= place < len(words):
+        raise ValueError(
+            f"place must be the number of a word, from 0 to {len(words) - 1}, but is {place!r} in "
+            f"{inputs!r}"
+        )
+    if type(top_k) is not int or not 1 <= top_k <= num_words:
+        raise ValueError(
+            f"top_k must be from 1 to {num_words}, the size of the vocabulary, but is {top_k!r} in "
+            f"{inputs!r}"
+        )
+    return _Request(words, place, top_k)
+
+
+def _asks_for_place_or_nothing(others: JsonDict) -> bool:
+    return set(others) in (set(), {"place"}, {"place", "top_k"})
+
+
+def _is_word(value: object) -> bool:
+    return isinstance(value, str) and value.strip() != ""
+
+
+def _perplexity(log_probs: list[float]) -> float:
+    return torch.tensor(log_probs, dtype=torch.float64).mean().neg().exp().item()

@@ -1,0 +1,78 @@
+import os
+import random
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, TypeVar
+
+from allennlp.common.checks import ConfigurationError
+from allennlp.data import DatasetReader, Instance
+
+T = TypeVar("T")
+
+
+@DatasetReader.register("elmo_fraction")
+class FractionReader(DatasetReader):
+    """
+    Reads a random part of what another reader reads, in the same order; for the curve of Peters et
+    al. 2018, Figure 1. The same seed gives the same part, and a smaller part lies in a larger one.
+
+    A part of what: of what the reader deals out to workers by `shard_iterable`, such as the trees
+    of SST, each with all its phrases, or the lines of a file, so that nothing is read that is not
+    chosen; of the instances, where a reader does not deal out anything.
+
+    Registered as a `DatasetReader` with name "elmo_fraction".
+
+    # Parameters
+
+    reader : `DatasetReader`
+        The other reader. Its `max_instances` applies before the choice, one of our own after it.
+    fraction : `float`
+        Above 0, and 1 at most; rounded to a whole number of what is dealt out, and at least 1.
+    seed : `int`, optional (default = `0`)
+    """
+
+    def __init__(self, reader: DatasetReader, fraction: float, seed: int = 0, **kwargs) -> None:
+        super().__init__(**kwargs)
+        if not 0 < fraction <= 1:
+            raise ConfigurationError(f"fraction must be above 0 and at most 1, not {fraction}")
+        self.reader = reader
+        self.fraction = fraction
+        self.seed = seed
+        self._deals_out = reader.manual_distributed_sharding and reader.manual_multiprocess_sharding
+        # Every process chooses from everything; we deal out what was chosen.
+        reader._set_distributed_info(None)
+        if self._deals_out:
+            setattr(reader, "shard_iterable", self._choose)  # noqa: B010  mypy refuses a method
+
+    def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
+        if not self._deals_out:
+            yield from self._choose(self.reader.read(file_path))
+            return
+        self._has_chosen = False
+        yield from self.reader.read(file_path)
+        if not self._has_chosen:
+            raise ConfigurationError(
+                f"{type(self.reader).__name__} deals out its data without shard_iterable, so that "
+                "no fraction of them can be read"
+            )
+
+    def _choose(self, everything: Iterable[T]) -> Iterator[T]:
+        self._has_chosen = True
+        items = list(islice(everything, self.reader.max_instances))
+        order = list(range(len(items)))
+        random.Random(self.seed).shuffle(order)
+        number = max(1, round(self.fraction * len(items)))
+        return (items[place] for place in sorted(order[:number]))
+
+    def text_to_instance(self, *args: Any, **kwargs: Any) -> Instance:
+        return self.reader.text_to_instance(*args, **kwargs)
+
+    def apply_token_indexers(self, instance: Instance) -> None:
+        self.reader.apply_token_indexers(instance)
+
+    def __getattr__(self, name: str) -> Any:
+        """What a predictor asks of the other reader, such as its `tokenizer`."""
+        # There is no reader yet while an object is copied or unpickled.
+        if name == "reader" or name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.reader, name)

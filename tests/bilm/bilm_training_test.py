@@ -1,0 +1,150 @@
+"""Gradients and dropout of a biLM that trains, and its number formats."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from allennlp.modules.elmo import _ElmoBiLm
+
+from elmo_tasks.bilm import BiLm
+from tests.bilm.examples import SENTENCE, SHAPES, ids_of, sentences
+from tests.bilm.reference import (
+    FIXTURE_FILES,
+    random_files,
+    upstream_layers,
+    upstream_tensors,
+)
+
+
+def test_every_parameter_has_allennlps_gradient(tmp_path: Path) -> None:
+    for number, shape in enumerate(SHAPES.values()):
+        files = random_files(tmp_path / str(number), **shape)
+        bilm = BiLm.from_files(*files, state="carry", requires_grad=True)
+        upstream = _ElmoBiLm(*files, requires_grad=True)
+        for lengths in [(9, 4, 0, 12), (3, 8)]:
+            ids = ids_of(sentences(*lengths))
+            layers, expected = bilm(ids).layers, upstream_layers(upstream, ids)[0]
+            weights = torch.randn_like(expected)
+            (layers * weights).sum().backward()
+            (expected * weights).sum().backward()
+
+        gradients = {name: parameter.grad for name, parameter in bilm.named_parameters()}
+        expected_gradients = upstream_tensors(upstream, lambda parameter: parameter.grad)
+        assert gradients.keys() == expected_gradients.keys()
+        for name, gradient in gradients.items():
+            assert gradient is not None and gradient.any(), name
+            torch.testing.assert_close(gradient, expected_gradients[name], atol=1e-4, rtol=1e-4)
+
+
+def test_a_frozen_bilm_has_no_gradient() -> None:
+    bilm = BiLm.from_files(*FIXTURE_FILES)
+
+    assert not any(parameter.requires_grad for parameter in bilm.parameters())
+    assert not bilm(ids_of([SENTENCE])).layers.requires_grad
+
+
+def test_a_bilm_that_trains_keeps_no_graph_without_gradients() -> None:
+    bilm = BiLm.from_files(*FIXTURE_FILES, state="reset", requires_grad=True)
+
+    assert bilm(ids_of([SENTENCE])).layers.requires_grad
+    with torch.no_grad():
+        assert not bilm(ids_of([SENTENCE])).layers.requires_grad
+
+
+def test_the_gradient_ends_where_a_carried_state_begins() -> None:
+    bilm = BiLm.from_files(*FIXTURE_FILES, state="carry", requires_grad=True)
+    bilm(ids_of([SENTENCE])).layers.sum().backward()
+
+    # The graph of the call before is freed, so that going back into it would be an error.
+    bilm(ids_of([SENTENCE])).layers.sum().backward()
+
+
+def step(bilm: BiLm) -> None:
+    optimizer = torch.optim.SGD(bilm.parameters(), lr=0.01)
+    bilm(ids_of([SENTENCE])).layers.sum().backward()
+    optimizer.step()
+
+
+def write_through_data(bilm: BiLm) -> None:
+    for parameter in bilm.parameters():
+        parameter.data.mul_(0.9)
+
+
+def load_others(bilm: BiLm) -> None:
+    state = {key: 0.9 * tensor for key, tensor in bilm.state_dict().items()}
+    bilm.load_state_dict(state)
+
+
+@pytest.mark.parametrize("change", [step, write_through_data, load_others])
+def test_after_its_weights_changed_a_bilm_gives_the_layers_of_the_new_ones(
+    change: Callable[[BiLm], None],
+) -> None:
+    bilm = BiLm.from_files(*FIXTURE_FILES, state="reset", requires_grad=True)
+    ids = ids_of([SENTENCE])
+    with torch.no_grad():
+        before = bilm(ids).layers
+
+    change(bilm)
+
+    fresh = BiLm(json.loads(FIXTURE_FILES[0].read_text()), state="reset")
+    fresh.load_state_dict(bilm.state_dict())
+    with torch.no_grad():
+        after = bilm(ids).layers
+    torch.testing.assert_close(after, fresh(ids).layers, atol=1e-5, rtol=0)
+    assert (after - before).abs().amax(dim=(0, 2, 3)).min() > 1e-3
+
+
+def test_dropout_is_on_while_training_only() -> None:
+    options = json.loads(FIXTURE_FILES[0].read_text())
+    bilm = BiLm(options, str(FIXTURE_FILES[1]), "reset", requires_grad=True, dropout=0.5)
+    ids = ids_of([SENTENCE])
+
+    trained = bilm.train()(ids).layers
+    evaluated = bilm.eval()(ids).layers
+
+    expected = BiLm.from_files(*FIXTURE_FILES, state="reset")(ids).layers
+    torch.testing.assert_close(evaluated, expected, atol=1e-5, rtol=0)
+    torch.testing.assert_close(trained[:, 0], expected[:, 0], atol=1e-5, rtol=0)
+    assert not torch.allclose(trained[:, 1:], expected[:, 1:], atol=1e-3)
+
+
+# Number formats.
+
+
+def test_layers_in_float64_equal_those_in_float32() -> None:
+    bilm = BiLm.from_files(*FIXTURE_FILES)
+    layers = bilm(ids_of([SENTENCE])).layers
+
+    wide = bilm.double()(ids_of([SENTENCE])).layers
+
+    assert wide.dtype == torch.float64
+    torch.testing.assert_close(layers.double(), wide, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("state", ["reset", "snapshot", "carry"])
+def test_layers_under_autocast_are_float32_and_close(state: str) -> None:
+    bilm = BiLm.from_files(*FIXTURE_FILES, state=state)
+    expected = BiLm.from_files(*FIXTURE_FILES, state=state)
+    ids = ids_of([SENTENCE, *sentences(3)])
+
+    for _ in range(2):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            layers = bilm(ids).layers
+        assert layers.dtype == torch.float32
+        torch.testing.assert_close(layers, expected(ids).layers, atol=0.1, rtol=0)
+
+
+def test_a_bilm_trains_under_autocast() -> None:
+    bilm = BiLm.from_files(*FIXTURE_FILES, state="reset", requires_grad=True)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        layers = bilm(ids_of([SENTENCE])).layers
+    layers.square().sum().backward()
+
+    exact = BiLm.from_files(*FIXTURE_FILES, state="reset", requires_grad=True)
+    exact(ids_of([SENTENCE])).layers.square().sum().backward()
+    for ours, expected in zip(bilm.parameters(), exact.parameters(), strict=True):
+        assert ours.grad is not None and expected.grad is not None
+        assert ours.grad.dtype == torch.float32
+        assert torch.cosine_similarity(ours.grad.flatten(), expected.grad.flatten(), dim=0) > 0.98

@@ -1,0 +1,89 @@
+"""Archives of small models with and without a biLM, untrained."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import _jsonnet
+import torch
+from allennlp.common import Params
+from allennlp.data import DatasetReader, Vocabulary
+from allennlp.models import Model, archive_model
+
+from tests.bilm.reference import FIXTURE_FILES, make_options
+
+ROOT = Path(__file__).parents[2]
+FIXTURE = {
+    "options": json.loads(FIXTURE_FILES[0].read_text()),
+    "pretrained_file": str(FIXTURE_FILES[1]),
+}
+SENTENCES = [
+    "the dog saw a cat in the old house .",
+    "a cat saw the dog .",
+    "the old dog and the cat sleep in a house",
+    "in the house a dog barks , and the cat is gone .",
+]
+
+
+def make_archive(folder: Path, config: dict[str, Any]) -> Path:
+    """The `model.tar.gz` of an untrained model; the folder is then that of its training."""
+    params = Params(copy.deepcopy(config))
+    reader = DatasetReader.from_params(params.pop("dataset_reader"))
+    instances = list(reader.read(params.pop("train_data_path")))
+    vocab = Vocabulary.from_instances(instances, min_count={"tokens": 2})
+    torch.manual_seed(0)
+    model = Model.from_params(params.pop("model"), vocab=vocab)
+    vocab.save_to_files(str(folder / "vocabulary"))
+    Params(copy.deepcopy(config)).to_file(str(folder / "config.json"))
+    torch.save(model.state_dict(), folder / "best.th")
+    return Path(archive_model(folder))
+
+
+def language_model(folder: Path, state: str = "reset") -> Path:
+    text = folder / "text.txt"
+    text.write_text("\n".join(SENTENCES) + "\n")
+    bilm = {"options": make_options(), "requires_grad": True, "state": state}
+    config = {
+        "dataset_reader": {"type": "elmo_sentences"},
+        "train_data_path": str(text),
+        "model": {"type": "elmo_language_model", "bilm": bilm, "num_samples": 3},
+    }
+    return make_archive(folder, config)
+
+
+def classifier(folder: Path, **embedders: dict[str, Any]) -> Path:
+    """Of AllenNLP's own `basic_classifier`, with the token embedders by their names."""
+    text = folder / "text.jsonl"
+    lines = [{"text": line, "label": ("even", "odd")[k % 2]} for k, line in enumerate(SENTENCES)]
+    text.write_text("\n".join(map(json.dumps, lines)))
+    words = {"type": "embedding", "embedding_dim": 3}
+    indexers = {name: {"type": "elmo_characters"} for name in embedders}
+    config = {
+        "dataset_reader": {
+            "type": "text_classification_json",
+            "tokenizer": "just_spaces",
+            "token_indexers": {"tokens": {"type": "single_id"}, **indexers},
+        },
+        "train_data_path": str(text),
+        "model": {
+            "type": "basic_classifier",
+            "text_field_embedder": {"token_embedders": {"tokens": words, **embedders}},
+            "seq2vec_encoder": {
+                "type": "bag_of_embeddings",
+                "embedding_dim": 3 + 32 * len(embedders),
+            },
+        },
+    }
+    return make_archive(folder, config)
+
+
+def sst(folder: Path, variant: str) -> Path:
+    """Of a config in training_configs/sst, shrunk."""
+    snippet = f"(import '{ROOT}/training_configs/sst/{variant}.jsonnet')"
+    shrunk = f"{snippet} + (import '{ROOT}/fixtures/tiny.libsonnet')"
+    config = json.loads(_jsonnet.evaluate_snippet("test", shrunk))
+    config["train_data_path"] = str(ROOT / config["train_data_path"])
+    if "bilm" in config["model"]["text_embedder"]:
+        config["model"]["text_embedder"]["bilm"] = FIXTURE
+    return make_archive(folder, config)

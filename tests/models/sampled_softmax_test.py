@@ -1,0 +1,192 @@
+import math
+
+import numpy
+import pytest
+import torch
+from allennlp.modules.sampled_softmax_loss import SampledSoftmaxLoss
+
+from elmo_tasks.models import sampled_softmax
+from elmo_tasks.models.sampled_softmax import SampledSoftmax
+
+NUM_CLASSES, DIM = 50, 8
+
+
+def make_softmax(num_samples: int | None = 20) -> SampledSoftmax:
+    torch.manual_seed(0)
+    softmax = SampledSoftmax(NUM_CLASSES + 1, DIM, num_samples)
+    torch.nn.init.normal_(softmax.bias)
+    return softmax
+
+
+def make_batch(number: int = 30) -> tuple[torch.Tensor, torch.Tensor]:
+    """What is classified, and the word ids to predict, frequent ones more often."""
+    torch.manual_seed(1)
+    words = (NUM_CLASSES * torch.rand(number) ** 2).long() + 1
+    return torch.randn(number, DIM), words
+
+
+def upstream(softmax: SampledSoftmax, num_samples: int = 20) -> SampledSoftmaxLoss:
+    theirs = SampledSoftmaxLoss(NUM_CLASSES, DIM, num_samples)
+    theirs.softmax_w.data = softmax.weight.data.clone()
+    theirs.softmax_b.data = softmax.bias.data.squeeze(1).clone()
+    return theirs
+
+
+def probabilities() -> numpy.ndarray:
+    """Of a log-uniform draw of each class."""
+    classes = numpy.arange(NUM_CLASSES)
+    return numpy.log((classes + 2) / (classes + 1)) / math.log(NUM_CLASSES + 1)
+
+
+def gradients(softmax: SampledSoftmax, loss: torch.Tensor) -> list[torch.Tensor]:
+    softmax.zero_grad()
+    loss.backward()
+    parts = [parameter.grad for parameter in softmax.parameters() if parameter.grad is not None]
+    return [part.to_dense() if part.is_sparse else part for part in parts]
+
+
+def test_the_full_softmax_equals_allennlps_at_evaluation() -> None:
+    softmax, (h, words) = make_softmax().eval(), make_batch()
+
+    losses = softmax(h, words)
+
+    assert losses.shape == words.shape
+    torch.testing.assert_close(losses.sum(), upstream(softmax).eval()(h, words - 1))
+
+
+def test_without_samples_training_is_with_the_full_softmax() -> None:
+    softmax, (h, words) = make_softmax(None).train(), make_batch()
+
+    torch.testing.assert_close(softmax(h, words).sum(), upstream(softmax).eval()(h, words - 1))
+
+
+def test_the_sampled_softmax_equals_allennlps_over_the_same_sample() -> None:
+    softmax, (h, words) = make_softmax().train(), make_batch()
+    theirs = upstream(softmax).train()
+    samples, num_draws = softmax._draw(20)
+    # Words that were drawn are among those to predict.
+    assert set((words - 1).tolist()) & set(samples.tolist())
+    theirs.choice_func = lambda *_: (samples.numpy(), num_draws)
+
+    losses = softmax._sampled(h, words - 1, samples, num_draws)
+    expected = theirs(h, words - 1)
+    ours = gradients(softmax, losses.sum())
+    expected.backward()
+
+    torch.testing.assert_close(losses.sum(), expected)
+    torch.testing.assert_close(ours[0], theirs.softmax_w.grad)
+    torch.testing.assert_close(ours[1].squeeze(1), theirs.softmax_b.grad)
+
+
+def test_a_word_that_was_drawn_counts_once() -> None:
+    softmax = make_softmax().train()
+    h, words = torch.randn(1, DIM), torch.tensor([4])
+    samples, num_draws = torch.tensor([0, 3, 7]), 4
+
+    loss = softmax._sampled(h, words - 1, samples, num_draws)
+
+    counts = torch.tensor(1 - (1 - probabilities()) ** num_draws)
+    adjusted = (softmax.logits(h)[0] - counts.log().float())[samples]
+    torch.testing.assert_close(loss[0], adjusted.logsumexp(dim=0) - adjusted[1])
+
+
+def test_a_sample_is_the_first_distinct_draws() -> None:
+    softmax = make_softmax()
+    torch.manual_seed(3)
+    samples, num_draws = softmax._draw(20)
+
+    torch.manual_seed(3)
+    uniform = torch.rand(4 * 20, dtype=torch.float64).tolist()
+    drawn = [int(math.exp(number * math.log(NUM_CLASSES + 1))) - 1 for number in uniform]
+    distinct = list(dict.fromkeys(drawn[:num_draws]))
+    assert len(distinct) == 20 and len(set(drawn[: num_draws - 1])) == 19
+    assert samples.tolist() == distinct
+
+
+@pytest.mark.parametrize("num_samples", [1, 10, NUM_CLASSES - 1])
+def test_classes_are_drawn_as_often_as_is_expected(num_samples: int) -> None:
+    softmax = make_softmax()
+    torch.manual_seed(0)
+    times = 3000 if num_samples < 20 else 300
+    drawn, expected = torch.zeros(NUM_CLASSES), torch.zeros(NUM_CLASSES)
+    for _ in range(times):
+        samples, num_draws = softmax._draw(num_samples)
+        assert len(samples) == len(samples.unique()) == num_samples
+        drawn[samples] += 1
+        expected += softmax._expected_count(torch.arange(NUM_CLASSES), num_draws)
+    drawn, expected = drawn / times, expected / times
+
+    if num_samples == 1:
+        torch.testing.assert_close(expected, torch.tensor(probabilities()).float())
+    # Four standard errors, and what the formula leaves out: the number of draws is itself random.
+    error = 4 * (expected * (1 - expected) / times).clamp(min=0).sqrt() + 0.02
+    assert ((drawn - expected).abs() < error).all()
+
+
+def test_the_gradient_is_on_average_nearly_that_of_the_full_softmax() -> None:
+    softmax, (h, words) = make_softmax(num_samples=35), make_batch(100)
+    full = gradients(softmax, softmax.eval()(h, words).mean())
+    torch.manual_seed(0)
+    softmax.train()
+    samples = [gradients(softmax, softmax(h, words).mean()) for _ in range(500)]
+
+    for number, expected in enumerate(full):
+        mean = torch.stack([sample[number] for sample in samples]).mean(dim=0)
+        assert torch.cosine_similarity(mean.flatten(), expected.flatten(), dim=0) > 0.99
+        assert mean.norm().item() == pytest.approx(expected.norm().item(), rel=0.1)
+
+
+def test_rows_that_are_not_used_get_no_gradient_and_the_norm_is_that_of_the_rest() -> None:
+    softmax, (h, words) = make_softmax().train(), make_batch(60)
+    samples, num_draws = softmax._draw(20)
+    softmax._sampled(h, words - 1, samples, num_draws).mean().backward()
+
+    used = sorted({*samples.tolist(), *(words - 1).tolist()})
+    dense = []
+    for parameter in softmax.parameters():
+        assert parameter.grad is not None and parameter.grad.is_sparse
+        assert parameter.grad.coalesce().indices()[0].tolist() == used
+        dense.append(parameter.grad.to_dense())
+    norm = torch.nn.utils.clip_grad_norm_(softmax.parameters(), 0.1)
+    assert norm.item() == pytest.approx(math.sqrt(sum((part**2).sum() for part in dense)))
+    assert softmax.weight.grad is not None
+    torch.testing.assert_close(softmax.weight.grad.to_dense(), dense[0] * 0.1 / norm)
+
+
+def test_gradients_that_several_processes_sum_are_dense(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampled_softmax, "is_distributed", lambda: True)
+    softmax, (h, words) = make_softmax().train(), make_batch()
+
+    softmax(h, words).mean().backward()
+
+    assert all(part.grad is not None and not part.grad.is_sparse for part in softmax.parameters())
+
+
+@pytest.mark.parametrize("num_samples", [NUM_CLASSES, 8192])
+def test_more_samples_than_words_mean_the_full_softmax_which_is_said(
+    num_samples: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    softmax, (h, words) = make_softmax(num_samples), make_batch()
+
+    assert f"has {NUM_CLASSES} words, not more than the {num_samples} to sample" in caplog.text
+    torch.testing.assert_close(softmax.train()(h, words), softmax.eval()(h, words))
+
+
+def test_padding_is_no_class() -> None:
+    softmax = make_softmax()
+    h, _ = make_batch(3)
+    words = torch.tensor([1, 2, NUM_CLASSES])
+
+    logits = softmax.logits(h)
+
+    assert logits.shape == (3, NUM_CLASSES)
+    expected = torch.log_softmax(logits, dim=1)[[0, 1, 2], [0, 1, NUM_CLASSES - 1]]
+    torch.testing.assert_close(softmax.eval()(h, words), -expected)
+
+
+def test_a_new_softmax_is_drawn_as_bilm_tfs() -> None:
+    torch.manual_seed(0)
+    softmax = SampledSoftmax(5001, 64)
+
+    assert softmax.weight.std().item() == pytest.approx(1 / 8, rel=0.01)
+    assert not softmax.bias.any()

@@ -1,0 +1,152 @@
+import pickle
+import random
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from allennlp.common.checks import ConfigurationError
+from allennlp.data import DatasetReader, Instance, Token
+from allennlp.data.data_loaders import MultiProcessDataLoader
+from allennlp.data.fields import MetadataField
+
+from elmo_tasks.readers.fraction import FractionReader
+from elmo_tasks.readers.sst import SstReader
+
+SST = str(Path(__file__).parents[2] / "fixtures" / "sst.txt")
+
+
+class Numbers(DatasetReader):
+    """Twenty instances, which are not dealt out."""
+
+    def _read(self, file_path: str) -> Iterable[Instance]:
+        for number in range(20):
+            yield Instance({"number": MetadataField(number)})
+
+
+class Undealt(Numbers):
+    """Says that it deals out, and does so in a way of its own."""
+
+    def __init__(self) -> None:
+        super().__init__(manual_distributed_sharding=True, manual_multiprocess_sharding=True)
+
+
+def words(instances: Iterable[Instance]) -> list[list[str]]:
+    return [instance["metadata"]["tokens"] for instance in instances]
+
+
+def read(fraction: float, seed: int = 0, **kwargs) -> list[list[str]]:
+    return words(FractionReader(SstReader(**kwargs), fraction, seed).read(SST))
+
+
+def numbers(fraction: float, seed: int = 0, reader: DatasetReader | None = None) -> list[int]:
+    instances = FractionReader(reader or Numbers(), fraction, seed).read("")
+    return [instance["number"].metadata for instance in instances]
+
+
+def test_a_fraction_of_sst_is_one_of_trees_with_all_their_phrases() -> None:
+    everything = words(SstReader().read(SST))
+    chosen = read(0.3)
+    assert len(everything) == 10
+    assert chosen == [tree for tree in everything if tree in chosen]
+    assert len(chosen) == 3
+    # Each phrase of the file is of one tree alone: its first words tell which.
+    phrases = [
+        phrase
+        for tree in chosen
+        for phrase in words(SstReader(min_phrase_tokens=4).read(SST))
+        if " ".join(phrase) in " ".join(tree)
+    ]
+    assert len(phrases) > len(chosen)
+    assert read(0.3, min_phrase_tokens=4) == phrases
+
+
+def test_a_seed_gives_the_same_part_and_another_seed_another() -> None:
+    assert read(0.5, seed=1) == read(0.5, seed=1)
+    assert read(0.5, seed=1) != read(0.5, seed=2)
+
+
+def test_a_smaller_part_lies_in_a_larger_one_and_all_of_it_is_the_reader_itself() -> None:
+    parts = [numbers(fraction, seed=3) for fraction in (0.1, 0.35, 0.8, 1)]
+    assert [len(part) for part in parts] == [2, 7, 16, 20]
+    for smaller, larger in zip(parts, parts[1:]):
+        assert set(smaller) < set(larger)
+        assert larger == sorted(larger)
+    assert parts[-1] == list(range(20))
+
+
+def test_there_is_always_something_to_train_on() -> None:
+    assert len(numbers(0.001)) == 1
+    assert len(read(0.001)) == 1
+
+
+def test_the_limit_of_the_other_reader_comes_first_and_our_own_after() -> None:
+    assert set(numbers(0.5, reader=Numbers(max_instances=10))) < set(range(10))
+    assert len(numbers(0.5, reader=Numbers(max_instances=10))) == 5
+    limited = FractionReader(Numbers(), 0.5, max_instances=3)
+    assert [instance["number"].metadata for instance in limited.read("")] == numbers(0.5)[:3]
+
+
+def test_the_randomness_of_the_training_is_left_alone() -> None:
+    state = random.getstate()
+    read(0.5)
+    assert random.getstate() == state
+
+
+def test_workers_read_the_same_part_together() -> None:
+    for reader in (SstReader(min_phrase_tokens=4), Numbers()):
+        alone = FractionReader(reader, 0.5, seed=4)
+        loader = MultiProcessDataLoader(
+            FractionReader(type(reader)(**_arguments(reader)), 0.5, seed=4),
+            SST,
+            batch_size=1,
+            num_workers=2,
+        )
+        with pytest.warns(UserWarning, match="manual_multiprocess_sharding"):
+            together = list(loader.iter_instances())
+        assert sorted(map(_content, together)) == sorted(map(_content, alone.read(SST)))
+
+
+def _arguments(reader: DatasetReader) -> dict[str, int]:
+    return {"min_phrase_tokens": 4} if isinstance(reader, SstReader) else {}
+
+
+def _content(instance: Instance) -> str:
+    return str(next(field.metadata for field in instance.values() if hasattr(field, "metadata")))
+
+
+def test_a_reader_that_deals_out_in_a_way_of_its_own_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="Undealt deals out its data without shard_iter"):
+        numbers(0.5, reader=Undealt())
+
+
+@pytest.mark.parametrize("fraction", [0, -0.5, 1.01])
+def test_a_fraction_that_cannot_be_is_refused(fraction: float) -> None:
+    with pytest.raises(ConfigurationError, match="above 0 and at most 1, not"):
+        FractionReader(Numbers(), fraction)
+
+
+def test_everything_else_is_that_of_the_other_reader() -> None:
+    sst = SstReader()
+    for reader in (FractionReader(sst, 0.5), pickle.loads(pickle.dumps(FractionReader(sst, 0.5)))):
+        assert [token.text for token in reader.tokenizer.tokenize("Well done.")] == [
+            "Well",
+            "done",
+            ".",
+        ]
+        instance = reader.text_to_instance([Token("Good")], "positive")
+        reader.apply_token_indexers(instance)
+        assert instance["label"].label == "positive"
+        assert list(instance["tokens"].token_indexers) == ["tokens"]
+        with pytest.raises(AttributeError, match="no_such_thing"):
+            _ = reader.no_such_thing
+        assert words(reader.read(SST)) == read(0.5)
+
+
+def test_it_is_made_from_a_config() -> None:
+    from allennlp.common import Params
+
+    params = Params(
+        {"type": "elmo_fraction", "fraction": 0.3, "seed": 7, "reader": {"type": "elmo_sst"}}
+    )
+    reader = DatasetReader.from_params(params, serialization_dir="somewhere")
+    assert words(reader.read(SST)) == read(0.3, seed=7)

@@ -1,0 +1,193 @@
+import gzip
+import lzma
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from allennlp.common import Params
+from allennlp.common.checks import ConfigurationError
+from allennlp.data import Batch, DatasetReader, Vocabulary
+from allennlp.data.dataset_readers.dataset_reader import DistributedInfo, WorkerInfo
+
+from elmo_tasks.readers import sentences as sentences_module
+from elmo_tasks.readers.char_id_table import CharIdTable
+from elmo_tasks.readers.sentences import SentencesReader
+
+FIXTURE = Path(__file__).parents[2] / "fixtures" / "corpus" / "train.txt"
+LINES = [line.split() for line in FIXTURE.read_text(encoding="utf-8").splitlines()]
+
+
+def written(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def read(path: Path | str, **arguments: Any) -> list[list[str]]:
+    return list(SentencesReader(**arguments).sentences(str(path)))
+
+
+def test_a_sentence_is_a_line() -> None:
+    assert len(LINES) > 80
+    assert read(FIXTURE) == LINES
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
+@pytest.mark.parametrize("name", ["text.gz", "text.xz", "a-name-in-a-cache"])
+def test_packed_text_is_the_same_text_whatever_its_name(
+    pack: Any, name: str, tmp_path: Path
+) -> None:
+    assert read(written(tmp_path / name, pack(FIXTURE.read_bytes()))) == LINES
+
+
+def test_a_pattern_is_its_files_one_after_the_other(tmp_path: Path) -> None:
+    plain = FIXTURE.read_bytes()
+    written(tmp_path / "b.txt.gz", gzip.compress(plain))
+    written(tmp_path / "a.txt", plain)
+    written(tmp_path / "c.txt.xz", lzma.compress(plain))
+    (tmp_path / "d.txt").mkdir()
+
+    assert read(tmp_path / "*.txt*") == 3 * LINES
+    assert read(tmp_path / "**") == 3 * LINES
+    reader = SentencesReader()
+    assert list(reader.sentences(str(tmp_path / "[ab].*"), [1, 0])) == 2 * LINES
+
+
+def test_files_are_read_in_the_order_that_is_asked_for(tmp_path: Path) -> None:
+    written(tmp_path / "1.txt", "one\n")
+    written(tmp_path / "2.txt", "two\n")
+    pattern = str(tmp_path / "*.txt")
+
+    assert list(SentencesReader().sentences(pattern, [1, 0])) == [["two"], ["one"]]
+    # The first lines are the same ones in every epoch, and those that the vocabulary counted.
+    assert list(SentencesReader(max_instances=1).sentences(pattern, [1, 0])) == [["one"]]
+
+
+def test_a_path_that_names_no_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="none"):
+        read(tmp_path / "none.txt")
+    with pytest.raises(FileNotFoundError, match=r"none\.\*"):
+        read(tmp_path / "none.*")
+
+
+def test_an_address_with_a_question_mark_is_not_a_pattern(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetched = written(tmp_path / "0a1b", "a b\n")
+    monkeypatch.setattr(sentences_module, "cached_path", {"https://host/?x=1": fetched}.get)
+
+    assert read("https://host/?x=1") == [["a", "b"]]
+
+
+def test_empty_lines_are_left_out_and_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = written(tmp_path / "text", "a b\n\n  \t\nc\n\n")
+
+    assert read(path) == [["a", "b"], ["c"]]
+    assert f"{path}: 3 empty lines left out, 0 lines of more than 256" in caplog.text
+
+
+def test_nothing_is_said_of_a_text_without_fault(caplog: pytest.LogCaptureFixture) -> None:
+    read(FIXTURE)
+
+    assert not caplog.records
+
+
+def test_of_a_line_of_10_000_tokens_nothing_is_lost(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    words = [f"w{number}" for number in range(10_000)]
+    path = written(tmp_path / "text", f"a b\n{' '.join(words)}\nc\n")
+
+    first, *pieces, last = read(path, max_tokens=300)
+
+    assert (first, last) == (["a", "b"], ["c"])
+    assert [len(piece) for piece in pieces] == 33 * [300] + [100]
+    assert [word for piece in pieces for word in piece] == words
+    assert "0 empty lines left out, 1 lines of more than 300 tokens cut" in caplog.text
+
+
+def test_bytes_that_are_not_utf8_are_refused_with_file_and_line(tmp_path: Path) -> None:
+    path = written(tmp_path / "text", "né\n".encode() + b"\n" + "né\n".encode("latin-1"))
+
+    with pytest.raises(ValueError, match=r"text:3: not UTF-8: invalid continuation byte"):
+        read(path)
+
+
+@pytest.mark.parametrize("name", ["text.gz", "text.xz"])
+@pytest.mark.parametrize("fault", ["truncated", "changed"])
+def test_a_damaged_packed_file_is_refused(name: str, fault: str, tmp_path: Path) -> None:
+    text = "".join(f"{n} {n * n} {n**3}\n" for n in range(20_000))
+    packed = (gzip if name == "text.gz" else lzma).compress(text.encode())
+    half = len(packed) // 2
+    damaged = packed[:half] if fault == "truncated" else packed[:half] + b"no" + packed[half + 2 :]
+
+    with pytest.raises(ValueError, match=rf"{name}: cannot be unpacked after line \d+: "):
+        read(written(tmp_path / name, damaged))
+
+
+def test_a_text_of_one_sentence_or_none_is_read(tmp_path: Path) -> None:
+    assert read(written(tmp_path / "none", "")) == []
+    assert read(written(tmp_path / "one", "Yes .")) == [["Yes", "."]]
+
+
+@pytest.mark.parametrize("max_instances", [None, 50])
+def test_shards_of_ranks_and_workers_are_a_partition(
+    max_instances: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shards = []
+    for rank in range(3):
+        monkeypatch.setattr("allennlp.common.util.is_distributed", lambda: True)
+        monkeypatch.setattr("torch.distributed.get_rank", lambda rank=rank: rank)
+        monkeypatch.setattr("torch.distributed.get_world_size", lambda: 3)
+        for worker in range(2):
+            reader = SentencesReader(max_instances=max_instances)
+            reader._set_worker_info(WorkerInfo(2, worker))
+            shards += list(reader.sentences(str(FIXTURE)))
+
+    assert sorted(shards) == sorted(LINES[:max_instances])
+
+
+def test_instances_of_all_ranks_are_the_first_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = []
+    for rank in range(3):
+        monkeypatch.setattr("allennlp.common.util.is_distributed", lambda: True)
+        monkeypatch.setattr("torch.distributed.get_rank", lambda rank=rank: rank)
+        monkeypatch.setattr("torch.distributed.get_world_size", lambda: 3)
+        reader = SentencesReader(max_instances=50)
+        reader._set_distributed_info(DistributedInfo(3, rank))
+        for instance in reader.read(str(FIXTURE)):
+            texts.append([token.text for token in instance["tokens"].tokens[1:-1]])
+
+    assert sorted(texts) == sorted(LINES[:50])
+
+
+def test_instances_indexed_by_allennlp_equal_the_table() -> None:
+    reader = DatasetReader.from_params(Params({"type": "elmo_sentences"}))
+    instances = list(reader.read(str(FIXTURE)))
+    vocab = Vocabulary.from_instances(instances, min_count={"tokens": 2})
+    batch = Batch(instances)
+    batch.index_instances(vocab)
+    expected = batch.as_tensor_dict()["tokens"]
+
+    table = CharIdTable(vocab).tensors([["<S>", *words, "</S>"] for words in LINES])
+
+    torch.testing.assert_close(table, expected, rtol=0, atol=0)
+
+
+def test_an_instance_has_the_boundaries_of_allennlps_character_mapper() -> None:
+    reader = SentencesReader()
+    instance = reader.text_to_instance(["a"])
+    reader.apply_token_indexers(instance)
+    instance.index_fields(Vocabulary())
+
+    begin, word, end = instance.as_tensor_dict()["tokens"]["elmo"]["elmo_tokens"].tolist()
+
+    assert begin[:4] == [259, 257, 260, 261] and end[:4] == [259, 258, 260, 261]
+    assert word[:4] == [259, ord("a") + 1, 260, 261]
+
+
+def test_pieces_have_a_token_at_least() -> None:
+    with pytest.raises(ConfigurationError, match="max_tokens must be at least 1, not 0"):
+        SentencesReader(max_tokens=0)
