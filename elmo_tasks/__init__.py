@@ -14,7 +14,7 @@ except ModuleNotFoundError:
     ) from None
 
 from elmo_tasks import mends  # noqa: F401
-from elmo_tasks.commands import elmo_ablation, elmo_check, elmo_export  # noqa: F401
+from elmo_tasks.commands import elmo_ablation, elmo_check, elmo_export, elmo_store  # noqa: F401
 from elmo_tasks.elmo import token_embedder  # noqa: F401
 from elmo_tasks.models import bcn, language_model  # noqa: F401
 from elmo_tasks.predictors import language_model as _language_model_predictor  # noqa: F401
@@ -27,4 +27,4 @@ from elmo_tasks.readers import (  # noqa: F401
     spacy_tokenizer,
     sst,
 )
-from elmo_tasks.training import checkpointer, pretraining  # noqa: F401
+from elmo_tasks.training import checkpointer, pretraining, trainer  # noqa: F401

@@ -1,8 +1,9 @@
 """
 Trains a small model with ELMo on ten sentences, evaluates it and predicts the sentiment of three.
 
-It runs AllenNLP's own commands, and prints each before it does. The biLM is tiny and random and
-the sentences are few, so the figures mean nothing; training_configs/sst has the real models.
+It runs AllenNLP's own commands, and prints each before it does. The biLM is the one that comes with
+the package. The sentences are few, so the figures mean little; training_configs/sst has the real
+models.
 """
 
 import json
@@ -18,7 +19,7 @@ DEMO = Path("runs/demo")
 CONFIG = """\
 (import '../../training_configs/sst/both.jsonnet')
 + (import '../../fixtures/tiny.libsonnet')
-+ { hidden_dim: 32, learning_rate: 0.01, trainer+: { num_epochs: 40, patience: null } }
++ { bilm: 'mini', hidden_dim: 32, learning_rate: 0.01, trainer+: { num_epochs: 40, patience: null } }
 """
 
 SENTENCES = [

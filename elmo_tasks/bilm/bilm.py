@@ -18,10 +18,11 @@ from elmo_tasks.bilm.char_cnn import (
     boundary_char_ids,
 )
 from elmo_tasks.bilm.distinct import DistinctTokens, distinct_rows
-from elmo_tasks.bilm.fingerprint import Fingerprint
+from elmo_tasks.bilm.fingerprint import hash_bytes, hash_tensors
 from elmo_tasks.bilm.lstm_stack import LstmStack
 from elmo_tasks.bilm.options import STATES, BiLmOptions, read_options
 from elmo_tasks.bilm.packing import Packing
+from elmo_tasks.bilm.products import Derived
 from elmo_tasks.bilm.projected_lstm import LstmState
 from elmo_tasks.bilm.stand_in import take_stand_in
 from elmo_tasks.bilm.state import INITIAL_STATES, SnapshotState
@@ -133,7 +134,7 @@ class BiLm(torch.nn.Module, FromParams):
         self.register_load_state_dict_pre_hook(take_stand_in)
         self.register_load_state_dict_post_hook(_note_weights)
         self.requires_grad_(requires_grad)
-        self._fingerprint = Fingerprint()
+        self._weights_hash = Derived(hash_tensors)
         # Only an archive has no file of weights to read.
         closed = store is not None and pretrained_file is None and serialization_dir is not None
         self.store = None if closed and store.is_closed_by(serialization_dir) else store
@@ -221,7 +222,7 @@ class BiLm(torch.nn.Module, FromParams):
     def fingerprint(self) -> bytes:
         """What tells its layers from those of other weights, but for the state it starts from."""
         settings = f"{self.options._replace(state=None)} {self.state_name}"
-        return self._fingerprint.of(self.weights(), settings)
+        return hash_bytes(settings.encode() + self._weights_hash.of(*self.weights().values()))
 
     def take_snapshot(self) -> None:
         """Sets the state that a `snapshot` biLM starts from, anew from its present weights."""

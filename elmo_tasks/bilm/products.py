@@ -123,7 +123,7 @@ class Product:
 
 @functools.cache
 def packs(dtype: torch.dtype) -> bool:
-    """Whether oneDNN's products of laid out weights are there and right; says where they are not."""
+    """Whether oneDNN's products of laid out weights are there and right, and says if not."""
     if dtype not in (torch.float32, torch.bfloat16) or not torch.backends.mkldnn.is_available():
         return False
     x, added, weight = (torch.randn(shape, dtype=dtype) for shape in ((4, 32), (4, 64), (64, 32)))

@@ -1,3 +1,4 @@
+import copy
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -13,10 +14,12 @@ STAND_IN = "fingerprint"
 
 def without_weights(bilm: "BiLm", prefix: str, state: StateDict) -> StateDict:
     """The state dict with the fingerprint of the biLM at `prefix` in place of its weights."""
-    names = {prefix + name for name in bilm.weights()}
-    fingerprint = torch.tensor(list(bilm.fingerprint()), dtype=torch.uint8)
-    kept = {name: tensor for name, tensor in state.items() if name not in names}
-    return {**kept, prefix + STAND_IN: fingerprint}
+    # A copy keeps what PyTorch notes beside the tensors.
+    kept = copy.copy(state)
+    for name in bilm.weights():
+        del kept[prefix + name]
+    kept[prefix + STAND_IN] = torch.tensor(list(bilm.fingerprint()), dtype=torch.uint8)
+    return kept
 
 
 def with_weights(bilm: "BiLm", prefix: str, state: StateDict) -> StateDict:
@@ -33,8 +36,10 @@ def with_weights(bilm: "BiLm", prefix: str, state: StateDict) -> StateDict:
             "do, and this biLM has other weights: the archive of the training, or its best.th when "
             "it has ended, are whole"
         )
-    kept = {name: tensor for name, tensor in state.items() if name != prefix + STAND_IN}
-    return {**kept, **{prefix + name: tensor for name, tensor in bilm.weights().items()}}
+    whole = copy.copy(state)
+    del whole[prefix + STAND_IN]
+    whole.update({prefix + name: tensor for name, tensor in bilm.weights().items()})
+    return whole
 
 
 def take_stand_in(

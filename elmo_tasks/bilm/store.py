@@ -1,18 +1,19 @@
-import hashlib
 import json
 import logging
 import os
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy
 import torch
 from allennlp.common import FromParams
 from allennlp.common.checks import ConfigurationError
 
+from elmo_tasks.bilm.fingerprint import hash_bytes
 from elmo_tasks.bilm.layer_database import LayerDatabase
+from elmo_tasks.bilm.recent_entries import RecentEntries
+from elmo_tasks.bilm.store_owner import StoreOwner
 
 if TYPE_CHECKING:
     from elmo_tasks.bilm.bilm import BiLm
@@ -20,12 +21,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DTYPES = ("float16", "float32")
-
-# Bytes of each half of a key: whose layers, and of which sentence.
-_KEY_BYTES = 16
-
-# Two states that differ by no more than this give the same layers to 1e-5.
-_SAME_STATE = 5e-6
 
 Array = numpy.ndarray
 
@@ -66,7 +61,7 @@ class LayerStore(FromParams):
         self.path = path
         self.dtype = dtype
         self.memory = memory
-        self._recent = _Recent(int(memory * 1e6))
+        self._recent = RecentEntries(int(memory * 1e6))
         self._owners: dict[bytes, bytes] = {}
         self._database = None if path is None else LayerDatabase.at(path)
 
@@ -76,15 +71,15 @@ class LayerStore(FromParams):
 
     def is_closed_by(self, serialization_dir: str) -> bool:
         """
-        Whether an archive, unpacked in this folder, was trained with the store of this path: then
-        it is not opened. Another path can only have been asked for by `--overrides`.
+        Whether the archive unpacked in this folder was trained with the store of this path: then
+        it is not opened. Another path can only have been asked for, by `--overrides`.
         """
         config = Path(serialization_dir) / "config.json"
-        if self.path is None or not config.exists():
+        if not config.exists():
             return False
         closed = self.path in _store_paths(json.loads(config.read_text(encoding="utf-8")))
         if closed:
-            logger.info("The model was trained with the store %s, which stays closed.", self.path)
+            logger.info("The store %s, of the model's training, stays closed.", self.path or "")
         return closed
 
     def layers(
@@ -138,34 +133,12 @@ class LayerStore(FromParams):
         return [key not in there for key in keys]
 
     def _keys(self, bilm: "BiLm", sentences: Iterable[Array]) -> list[bytes]:
-        owner = self._owner(bilm)
-        return [owner + _hash(ids.tobytes()) for ids in sentences]
-
-    def _owner(self, bilm: "BiLm") -> bytes:
-        """
-        The first half of a key: whose layers, in which dtype. The state that a biLM starts from
-        follows from its weights, but not to the last bit on every machine: a folder holds that of
-        the first which came, and one that differs from it by rounding alone shares its entries.
-        """
-        start = _start(bilm)
-        weights = _hash(bilm.fingerprint() + self.dtype.encode())
-        known = weights + start.tobytes()
+        owner = StoreOwner.of(bilm, self.dtype)
+        known = owner.key()
         if known not in self._owners:
-            record = _Record(_about(bilm, self.dtype), start)
-            kept = self._kept(weights, record)
-            if not numpy.allclose(kept.start, start, rtol=0, atol=_SAME_STATE):
-                weights = _hash(known)
-                kept = self._kept(weights, record)
-            self._owners[known] = kept.owner(weights)
-        return self._owners[known]
-
-    def _kept(self, weights: bytes, record: "_Record") -> "_Record":
-        """The record of these weights in the folder; the given one where there is none yet."""
-        if self._database is None:
-            return record
-        self._database.put({weights: record.to_bytes()})
-        value = self._database.get({weights: None}).get(weights)
-        return record if value is None else _Record.from_bytes(value.tobytes())
+            shared = owner if self._database is None else owner.shared_in(self._database)
+            self._owners[known] = shared.key()
+        return [self._owners[known] + hash_bytes(ids.tobytes()) for ids in sentences]
 
     def _num_bytes(self, bilm: "BiLm", length: int) -> int:
         """Of an entry: x^LM, and the other layers in both directions."""
@@ -197,8 +170,7 @@ class LayerStore(FromParams):
                 f"a layer of the biLM has a value beyond {self.dtype}, the dtype of its store"
             )
         entries = {
-            key: _pack(row[:, :length])
-            for key, row, length in zip(keys, rounded.numpy(), lengths)
+            key: _pack(row[:, :length]) for key, row, length in zip(keys, rounded.numpy(), lengths)
         }
         for key, entry in entries.items():
             self._recent.put(key, entry)
@@ -207,64 +179,10 @@ class LayerStore(FromParams):
         return entries
 
 
-class _Record(NamedTuple):
-    """
-    Whose layers a folder holds.
-
-    # Parameters
-
-    about : `dict[str, str]`
-        To be read by people.
-    start : `numpy.ndarray`
-        The state that every sentence starts from: no numbers where that is zeros.
-    """
-
-    about: dict[str, str]
-    start: Array
-
-    def owner(self, weights: bytes) -> bytes:
-        """What the keys of its entries begin with."""
-        return _hash(weights + self.start.tobytes())
-
-    def to_bytes(self) -> bytes:
-        return json.dumps(self.about).encode() + b"\n" + self.start.tobytes()
-
-    @classmethod
-    def from_bytes(cls, content: bytes) -> "_Record":
-        about, _, start = content.partition(b"\n")
-        return cls(json.loads(about), numpy.frombuffer(start, numpy.float32))
-
-
-class _Recent:
-    """The entries used last, up to a number of bytes."""
-
-    def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
-        self._num_bytes = 0
-        self._entries: OrderedDict[bytes, Array] = OrderedDict()
-
-    def get(self, key: bytes) -> Array | None:
-        if key in self._entries:
-            self._entries.move_to_end(key)
-        return self._entries.get(key)
-
-    def put(self, key: bytes, entry: Array) -> None:
-        if key in self._entries or entry.nbytes > self._max_bytes:
-            return
-        self._entries[key] = entry
-        self._num_bytes += entry.nbytes
-        while self._num_bytes > self._max_bytes:
-            self._num_bytes -= self._entries.popitem(last=False)[1].nbytes
-
-
 def _sentences(char_ids: torch.Tensor) -> list[Array]:
     """The char ids of each sentence without its padding."""
     ids = char_ids.to("cpu", torch.int16).numpy()
     return [row[:length] for row, length in zip(ids, (ids > 0).any(axis=2).sum(axis=1))]
-
-
-def _hash(content: bytes) -> bytes:
-    return hashlib.blake2b(content, digest_size=_KEY_BYTES).digest()
 
 
 def _pack(layers: Array) -> Array:
@@ -282,22 +200,10 @@ def _unpack(entry: Array, layers: Array) -> None:
     layers[1:] = entry[length * dim // 2 :].reshape(-1, length, dim)
 
 
-def _start(bilm: "BiLm") -> Array:
-    """The state that every sentence starts from (see `_Record`)."""
-    parts = [part.detach().float().cpu().flatten() for part in bilm.state.state_dict().values()]
-    return torch.cat([torch.zeros(0), *parts]).numpy()
-
-
-def _about(bilm: "BiLm", dtype: str) -> dict[str, str]:
-    options = bilm.options
-    size = f"{options.num_layers} x {options.cell_dim}, {options.projection_dim}"
-    return {"bilm": size, "state": bilm.state_name, "dtype": dtype}
-
-
-def _store_paths(config: Any) -> Iterator[str]:
+def _store_paths(config: Any) -> Iterator[str | None]:
     """The path of every store in a config."""
     if isinstance(config, dict):
         for key, value in config.items():
-            if key == "store" and isinstance(value, dict) and "path" in value:
-                yield value["path"]
+            if key == "store" and isinstance(value, dict):
+                yield value.get("path")
             yield from _store_paths(value)

@@ -168,8 +168,9 @@ def _check_weights(
             problems = [] if options is None else layout_problems(file, options)
             for name in names:
                 problems += _dataset_problems(file, name)
+            facts = [fact] if problems else [fact, *_biases(file, names)]
             problems = [f"{weight_file}: {problem}" for problem in problems]
-            return file.filename, Report([fact], problems)
+            return file.filename, Report(facts, problems)
     except ConfigurationError as error:
         return None, Report([("weights", str(weight_file))], [error.message])
 
@@ -186,10 +187,19 @@ def _dataset_problems(file: h5py.File, name: str) -> list[str]:
         return problems
     if name == "char_embed" and len(array) == NUM_CHARACTERS and not array[0].any():
         return ["char_embed begins with a row of zeros for padding, which does not belong there"]
-    # A vector of biases is all alike before training, and may be after it.
+    # A vector of biases is all alike before training.
     if array.ndim > 1 and array.size > 1 and (array == array.flat[0]).all():
         return [f"{name} holds no number but {array.flat[0]:g}"]
     return []
+
+
+def _biases(file: h5py.File, names: list[str]) -> list[tuple[str, str]]:
+    """What suggests that a biLM was never trained, which does not make it unsound."""
+    biases = [file[name][...] for name in names if file[name].ndim == 1]
+    num_alike = sum(bias.size > 1 and bool((bias == bias[0]).all()) for bias in biases)
+    if num_alike == 0:
+        return []
+    return [("biases", f"{num_alike} of {len(biases)} hold one number alone, as before training")]
 
 
 def _check_layers(bilm: BiLm) -> Report:

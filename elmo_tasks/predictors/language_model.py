@@ -53,9 +53,8 @@ class LanguageModelPredictor(Predictor):
         return self.predict_batch_json([inputs])[0]
 
     def predict_batch_json(self, inputs: list[JsonDict]) -> list[JsonDict]:
-        requests = [_read_request(each, self._model.softmax.num_classes) for each in inputs]
-        instances = [self._dataset_reader.text_to_instance(each.words) for each in requests]
-        return self._answers(instances, requests)
+        requests = [self._request(each) for each in inputs]
+        return self._answers(self._batch_json_to_instances(inputs), requests)
 
     def predict_instance(self, instance: Instance) -> JsonDict:
         return self.predict_batch_instance([instance])[0]
@@ -66,11 +65,15 @@ class LanguageModelPredictor(Predictor):
         return self._answers(instances, [_Request(each) for each in words])
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
-        request = _read_request(json_dict, self._model.softmax.num_classes)
-        return self._dataset_reader.text_to_instance(request.words)
+        return self._dataset_reader.text_to_instance(self._request(json_dict).words)
+
+    def _request(self, inputs: JsonDict) -> _Request:
+        return _read_request(inputs, self._model.softmax.num_classes)
 
     @torch.no_grad()
     def _answers(self, instances: list[Instance], requests: list[_Request]) -> list[JsonDict]:
+        for instance in instances:
+            self._dataset_reader.apply_token_indexers(instance)
         batch = Batch(instances)
         batch.index_instances(self._model.vocab)
         tensors = move_to_device(batch.as_tensor_dict(), self._model.softmax.weight.device)

@@ -25,7 +25,8 @@ class FractionReader(DatasetReader):
     # Parameters
 
     reader : `DatasetReader`
-        The other reader. Its `max_instances` applies before the choice, one of our own after it.
+        The other reader. Its `max_instances` applies before the choice, to what it deals out; one
+        of our own applies after the choice, to the instances.
     fraction : `float`
         Above 0, and 1 at most; rounded to a whole number of what is dealt out, and at least 1.
     seed : `int`, optional (default = `0`)
@@ -39,17 +40,20 @@ class FractionReader(DatasetReader):
         self.fraction = fraction
         self.seed = seed
         self._deals_out = reader.manual_distributed_sharding and reader.manual_multiprocess_sharding
-        # Every process chooses from everything; we deal out what was chosen.
-        reader._set_distributed_info(None)
-        if self._deals_out:
-            setattr(reader, "shard_iterable", self._choose)  # noqa: B010  mypy refuses a method
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
-        if not self._deals_out:
-            yield from self._choose(self.reader.read(file_path))
-            return
+        if self._deals_out:
+            return self._read_chosen(file_path)
+        return self._choose(self.reader._read(file_path))
+
+    def _read_chosen(self, file_path: str | os.PathLike) -> Iterator[Instance]:
         self._has_chosen = False
-        yield from self.reader.read(file_path)
+        # Every process chooses from everything, and we deal out the instances.
+        setattr(self.reader, "shard_iterable", self._choose)  # noqa: B010  mypy refuses a method
+        try:
+            yield from self.reader._read(file_path)
+        finally:
+            del self.reader.shard_iterable
         if not self._has_chosen:
             raise ConfigurationError(
                 f"{type(self.reader).__name__} deals out its data without shard_iterable, so that "

@@ -1,9 +1,10 @@
 import pickle
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
+from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError
 from allennlp.data import DatasetReader, Instance, Token
 from allennlp.data.data_loaders import MultiProcessDataLoader
@@ -92,26 +93,13 @@ def test_the_randomness_of_the_training_is_left_alone() -> None:
     assert random.getstate() == state
 
 
-def test_workers_read_the_same_part_together() -> None:
-    for reader in (SstReader(min_phrase_tokens=4), Numbers()):
-        alone = FractionReader(reader, 0.5, seed=4)
-        loader = MultiProcessDataLoader(
-            FractionReader(type(reader)(**_arguments(reader)), 0.5, seed=4),
-            SST,
-            batch_size=1,
-            num_workers=2,
-        )
-        with pytest.warns(UserWarning, match="manual_multiprocess_sharding"):
-            together = list(loader.iter_instances())
-        assert sorted(map(_content, together)) == sorted(map(_content, alone.read(SST)))
-
-
-def _arguments(reader: DatasetReader) -> dict[str, int]:
-    return {"min_phrase_tokens": 4} if isinstance(reader, SstReader) else {}
-
-
-def _content(instance: Instance) -> str:
-    return str(next(field.metadata for field in instance.values() if hasattr(field, "metadata")))
+@pytest.mark.parametrize("make", [lambda: SstReader(min_phrase_tokens=4), Numbers])
+def test_workers_read_the_same_part_together(make: Callable[[], DatasetReader]) -> None:
+    alone = FractionReader(make(), 0.5, seed=4).read(SST)
+    together = MultiProcessDataLoader(
+        FractionReader(make(), 0.5, seed=4), SST, batch_size=1, num_workers=2
+    ).iter_instances()
+    assert sorted(map(str, together)) == sorted(map(str, alone))
 
 
 def test_a_reader_that_deals_out_in_a_way_of_its_own_is_refused() -> None:
@@ -143,8 +131,6 @@ def test_everything_else_is_that_of_the_other_reader() -> None:
 
 
 def test_it_is_made_from_a_config() -> None:
-    from allennlp.common import Params
-
     params = Params(
         {"type": "elmo_fraction", "fraction": 0.3, "seed": 7, "reader": {"type": "elmo_sst"}}
     )

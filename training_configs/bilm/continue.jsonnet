@@ -3,7 +3,7 @@
 // With the archive of its training at hand, its softmax goes on too:
 // `from_bilm: null, from_archive: 'runs/mini/model.tar.gz', options: import 'options.json'`.
 (import '../lib/language_model.libsonnet') {
-  from_bilm: 'fixture',
+  from_bilm: 'mini',
   num_softmax_batches: 500,
   train_text: 'data/text/train.txt',
   heldout_text: 'data/text/heldout.txt',

@@ -34,7 +34,10 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
   // null, or 'batch' or 'sentence': what each layer is brought to mean 0 and variance 1 over.
   elmo_layer_norm:: null,
   // A name in bilms.libsonnet, or an object with `options` and `pretrained_file`.
-  bilm:: 'fixture',
+  bilm:: 'mini',
+  // Where the biLM's layers are kept, so that a sentence is read once: null for nowhere, a folder,
+  // or an object with the arguments of `LayerStore` (elmo_tasks/bilm/store.py).
+  store:: null,
   // 'learned' or 'glove.840B', or an object with the arguments of AllenNLP's `embedding`.
   word_vectors:: 'learned',
 
@@ -58,6 +61,9 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
          && std.objectHas(config.chosen_bilm, 'pretrained_file') :
          'bilm must be one of %s, or an object with options and pretrained_file, not %s'
          % [names(bilms), std.toString(config.bilm)],
+  assert std.member(['null', 'string', 'object'], std.type(config.store)) :
+         'store must be null, a folder, or an object with path, dtype or memory, not %s'
+         % std.toString(config.store),
   assert std.isObject(config.chosen_vectors)
          && std.objectHas(config.chosen_vectors, 'embedding_dim') :
          'word_vectors must be one of %s, or an object with embedding_dim, not %s'
@@ -69,6 +75,7 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
   chosen_vectors:: known_or_own(config.word_vectors, vectors),
 
   local has_elmo = std.length(config.elmo_at) > 0,
+  local store = if std.isString(config.store) then { path: config.store } else config.store,
   local elmo_at(place) = std.member(config.elmo_at, place),
   local elmo_dim(place) =
     if elmo_at(place) then 2 * config.chosen_bilm.options.lstm.projection_dim else 0,
@@ -89,10 +96,15 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
       [if config.elmo_layer_norm != null then 'layer_norm']: config.elmo_layer_norm,
     },
     words: { token_embedders: { tokens: { type: 'embedding' } + config.chosen_vectors } },
-    [if has_elmo then 'bilm']: config.chosen_bilm,
+    [if has_elmo then 'bilm']: config.chosen_bilm {
+      [if store != null then 'store']: store,
+    },
     [if elmo_at('input') then 'input_mix']: mix,
     [if elmo_at('output') then 'output_mix']: mix,
   },
+
+  // A task adds to it. Checkpoints are whole or not there, and leave out a frozen biLM.
+  trainer: { type: 'elmo', checkpointer: 'elmo' },
 
   // For `model+:`. A mix of one layer has no weights.
   regularized:: {

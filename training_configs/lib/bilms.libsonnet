@@ -23,13 +23,19 @@ local released(name, cell_dim, projection_dim, num_highway) = {
 };
 
 {
+  // Ours, which comes with the package: elmo_tasks/pretrained/mini/MODEL_CARD.md.
+  mini: {
+    options: import '../../elmo_tasks/pretrained/mini/options.json',
+    pretrained_file: 'mini',
+  },
+
   // Those of the paper's authors; `original` is the paper's own.
   small: released('small', 1024, 128, 1),
   medium: released('medium', 2048, 256, 1),
   original: released('original', 4096, 512, 2),
   'original-5.5B': released('original-5.5B', 4096, 512, 2),
 
-  // Tiny and random, for tests and the demo.
+  // Tiny and random, for tests.
   fixture: {
     options: import '../../fixtures/bilm/options.json',
     pretrained_file: 'fixtures/bilm/weights.hdf5',

@@ -88,7 +88,7 @@ base {
   data_loader: {
     batch_sampler: { type: 'bucket', batch_size: 100, sorting_keys: ['tokens'] },
   },
-  trainer: {
+  trainer+: {
     optimizer: { type: 'adam', lr: config.learning_rate },
     grad_norm: 5.0,
     num_epochs: 40,

@@ -56,35 +56,29 @@ class Settings(NamedTuple):
 
     def evaluate(self, run: Run) -> dict[str, Any]:
         """
-        The config of a run, as AllenNLP reads it. Raises `ConfigurationError` where jsonnet or a
-        changed field does not stand.
+        The config of a run, as AllenNLP reads it. Raises `ConfigurationError` where there is no
+        field of a name that is changed, and where jsonnet refuses a value.
         """
-        config = self._evaluate(run)
-        if self.changes:
-            unchanged = self._replace(changes={})._evaluate(run)
-            for field in self.changes:
-                if field in config and field not in unchanged:
-                    raise ConfigurationError(
-                        f"--set {field}: {self.variant_file(run.variant)} has no field {field!r}; "
-                        f"it has {', '.join(self._known_fields(run.variant))}"
-                    )
-        return config
-
-    def _evaluate(self, run: Run) -> dict[str, Any]:
+        file = self.variant_file(run.variant)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"{run.variant}.jsonnet"
             path.write_text(self.child(run, Path(folder)), encoding="utf-8")
             try:
-                return Params.from_file(path, self.overrides).as_dict(quiet=True)
+                fields = _all_fields(file)
+                config = Params.from_file(path, self.overrides).as_dict(quiet=True)
             except (RuntimeError, ValueError) as error:
-                file = self.variant_file(run.variant)
                 raise ConfigurationError(f"{file} cannot be read: {_first_line(error)}") from error
+        if unknown := [field for field in self.changes if field not in fields]:
+            raise ConfigurationError(
+                f"--set {unknown[0]}: {file} has no such field; it has {', '.join(fields)}"
+            )
+        return config
 
-    def _known_fields(self, variant: str) -> list[str]:
-        path = json.dumps(os.path.realpath(self.variant_file(variant)))
-        return json.loads(
-            _jsonnet.evaluate_snippet("fields", f"std.objectFieldsAll(import {path})")
-        )
+
+def _all_fields(file: Path) -> list[str]:
+    """Those of a library, which do not appear in the config, as well."""
+    snippet = f"std.objectFieldsAll(import {json.dumps(os.path.realpath(file))})"
+    return json.loads(_jsonnet.evaluate_snippet("fields", snippet))
 
 
 # Made plain, so that a reader which the config derives from another one is not changed as well.
@@ -115,7 +109,8 @@ def parse_change(text: str) -> tuple[str, Any]:
         # What it imports is looked for in the working directory.
         return field, json.loads(_jsonnet.evaluate_snippet(os.path.join(os.getcwd(), field), value))
     except RuntimeError as error:
-        reason = _first_line(error).rpartition(": ")[2]
+        # Without the place, which is of a file that there is not.
+        reason = re.split(r":[\d():-]+: ", _first_line(error), maxsplit=1)[-1]
         raise ValueError(
             f"the value of {text!r} is no jsonnet ({reason}); a string has quotes: "
             f"--set '{field}=\"text\"'"

@@ -1,0 +1,32 @@
+from collections import OrderedDict
+
+import numpy
+
+
+class RecentEntries:
+    """
+    The arrays used last, by key, as many as a number of bytes holds.
+
+    # Parameters
+
+    max_bytes : `int`
+        Never exceeded.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._num_bytes = 0
+        self._entries: OrderedDict[bytes, numpy.ndarray] = OrderedDict()
+
+    def get(self, key: bytes) -> numpy.ndarray | None:
+        if key in self._entries:
+            self._entries.move_to_end(key)
+        return self._entries.get(key)
+
+    def put(self, key: bytes, entry: numpy.ndarray) -> None:
+        if key in self._entries or entry.nbytes > self._max_bytes:
+            return
+        self._num_bytes += entry.nbytes
+        while self._num_bytes > self._max_bytes:
+            self._num_bytes -= self._entries.popitem(last=False)[1].nbytes
+        self._entries[key] = entry

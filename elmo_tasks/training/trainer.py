@@ -1,0 +1,66 @@
+import os
+from collections.abc import Callable
+
+import torch
+from allennlp.nn.util import read_state_dict
+from allennlp.training import GradientDescentTrainer, Trainer
+from allennlp.training.trainer import TrainerCheckpoint
+
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm.stand_in import StateDict, with_weights, without_weights
+from elmo_tasks.files import written_aside
+
+
+@Trainer.register("elmo", constructor="from_partial_objects")
+class ElmoTrainer(GradientDescentTrainer):
+    """
+    AllenNLP's trainer, for a model with a frozen biLM: its checkpoints hold the fingerprint of the
+    biLM in place of the weights, which never change and may be 375 MB. The best weights become
+    whole before they are archived. A training that was killed between a checkpoint and the note
+    that it is the best knows so when it is recovered.
+
+    Registered as a `Trainer` with name "elmo"; its parameters are AllenNLP's.
+    """
+
+    def get_checkpoint_state(self) -> TrainerCheckpoint | None:
+        checkpoint = super().get_checkpoint_state()
+        if checkpoint is None or self._is_sharded():
+            return checkpoint
+        state = self._for_each_frozen_bilm(without_weights, checkpoint.model_state)
+        return TrainerCheckpoint(state, checkpoint.trainer_state)
+
+    def _maybe_restore_checkpoint(self) -> None:
+        super()._maybe_restore_checkpoint()
+        at_end = self._start_after_epochs_completed and not (
+            self._start_after_batches_in_epoch_completed
+        )
+        if at_end and self._metric_tracker.is_best_so_far() and self._moving_average is None:
+            self._best_model_filename = self._best_path()
+            if self._primary and not self._is_sharded():
+                self._save_best(self.model.state_dict())
+
+    def _finalize_best_model_state(self) -> None:
+        super()._finalize_best_model_state()
+        if self._serialization_dir and os.path.exists(self._best_path()):
+            state = read_state_dict(self._best_path(), cuda_device=-1)
+            whole = self._for_each_frozen_bilm(with_weights, state)
+            if whole is not state:
+                self._save_best(whole)
+
+    def _for_each_frozen_bilm(
+        self, change: Callable[[BiLm, str, StateDict], StateDict], state: StateDict
+    ) -> StateDict:
+        for name, module in self.model.named_modules(remove_duplicate=False):
+            if isinstance(module, BiLm) and not module.trains:
+                state = change(module, f"{name}.", state)
+        return state
+
+    def _is_sharded(self) -> bool:
+        return self._ddp_wrapped_model is not None and self._ddp_wrapped_model.is_sharded
+
+    def _best_path(self) -> str:
+        return os.path.join(self._serialization_dir, "best.th")
+
+    def _save_best(self, state: StateDict) -> None:
+        with written_aside(self._best_path()) as aside:
+            torch.save(state, aside)

@@ -1,0 +1,539 @@
+import copy
+import json
+import logging
+import math
+import shutil
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import torch
+from allennlp.commands.train import train_model
+from allennlp.common import Params
+from allennlp.common.checks import ConfigurationError
+from allennlp.common.testing import ModelTestCase
+from allennlp.data import Vocabulary
+from allennlp.models import Model, load_archive
+from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
+from allennlp.training.optimizers import DenseSparseAdam
+from allennlp.training.util import evaluate
+
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.models.language_model import ElmoLanguageModel
+from elmo_tasks.readers.char_id_table import CharIdTable
+from elmo_tasks.readers.corpus_loader import CorpusLoader, SentenceLoader, WindowLoader
+from elmo_tasks.readers.counted_vocabulary import CountedVocabulary
+from elmo_tasks.readers.sentences import SentencesReader
+from tests.bilm.reference import ReferenceBiLm, char_ids, make_options, random_files
+from tests.language_models import CONFIGS, CORPUS, ROOT, shrunk
+from tests.models import grammar
+
+LINES = [line.split() for line in CORPUS.read_text(encoding="utf-8").splitlines()]
+# Of several lengths, one a single word.
+SENTENCES = [LINES[number] for number in (0, 3, 12, 88)]
+
+
+@pytest.fixture(autouse=True)
+def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def make_vocab() -> Vocabulary:
+    words = {word for words in LINES for word in words}
+    return Vocabulary(tokens_to_add={"tokens": ["</S>", "<S>", *sorted(words)[::2]]})
+
+
+def make_model(folder: Path, state: str = "reset", **arguments: Any) -> ElmoLanguageModel:
+    """With the random weights of the two files that it writes to `folder`."""
+    files = random_files(folder)
+    bilm = BiLm.from_files(*files, state=state, requires_grad=True)
+    torch.manual_seed(0)
+    model = ElmoLanguageModel(make_vocab(), bilm, **{"dropout": 0.0, **arguments})
+    torch.nn.init.normal_(model.softmax.weight)
+    torch.nn.init.normal_(model.softmax.bias)
+    return model
+
+
+def tensors(vocab: Vocabulary, sentences: Iterable[list[str]]) -> dict[str, Any]:
+    bounded = [["<S>", *words, "</S>"] for words in sentences]
+    return {"tokens": CharIdTable(vocab).tensors(bounded)}
+
+
+def losses_of(model: ElmoLanguageModel, top: numpy.ndarray, words: list[str]) -> list[float]:
+    """Of the words that the rows of `top` predict: the softmax of the paper, by hand."""
+    weight, bias = (part.detach().double().numpy() for part in model.softmax.parameters())
+    losses = []
+    for h, word in zip(top, words, strict=True):
+        logits = weight @ h + bias[:, 0]
+        # Without padding, which is id 0.
+        number = model.vocab.get_token_index(word) - 1
+        losses.append(numpy.log(numpy.exp(logits).sum()) - logits[number])
+    return losses
+
+
+def test_configs_were_found() -> None:
+    assert {path.stem for path in CONFIGS} >= {"mini", "small", "original", "continue"}
+
+
+class TestConfigs(ModelTestCase):
+    @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+    def test_trains_saves_and_loads(self, path: Path) -> None:
+        config_file = self.TEST_DIR / "config.json"
+        config_file.write_text(json.dumps(shrunk(path.stem)))
+        model, loaded = self.ensure_model_can_train_save_and_load(config_file)
+        assert isinstance(model, ElmoLanguageModel)
+        assert loaded.vocab.num_sentences == len(LINES)
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_losses_are_those_of_allennlps_bilm_and_a_softmax_by_hand(
+    direction: str, tmp_path: Path
+) -> None:
+    model = make_model(tmp_path).eval()
+    output = _ElmoBiLm(tmp_path / "options.json", tmp_path / "weights.hdf5")(
+        batch_to_ids(SENTENCES)
+    )
+    top = output["activations"][-1].detach().double().numpy()
+    dim = model.bilm.options.projection_dim
+    losses = []
+    for row, words in enumerate(SENTENCES):
+        bounded = ["<S>", *words, "</S>"]
+        if direction == "forward":
+            losses += losses_of(model, top[row, : len(bounded) - 1, :dim], bounded[1:])
+        else:
+            losses += losses_of(model, top[row, 1 : len(bounded), dim:], bounded[:-1])
+
+    loss = model(**tensors(model.vocab, SENTENCES))["loss"]
+    metrics = model.get_metrics(reset=True)
+
+    both = [metrics["forward_perplexity"], metrics["backward_perplexity"]]
+    assert metrics[f"{direction}_perplexity"] == pytest.approx(math.exp(numpy.mean(losses)), 1e-5)
+    assert metrics["perplexity"] == pytest.approx(sum(both) / 2)
+    assert loss.item() == pytest.approx(sum(map(math.log, both)) / 2, rel=1e-5)
+
+
+def test_a_batch_gives_the_losses_of_its_sentences(tmp_path: Path) -> None:
+    model = make_model(tmp_path).eval()
+    output = model(**tensors(model.vocab, SENTENCES))
+    together = model.get_metrics(reset=True)
+    for words in SENTENCES:
+        model(**tensors(model.vocab, [words]))
+
+    assert model.get_metrics(reset=True) == pytest.approx(together)
+    assert output["num_tokens"] == sum(len(words) + 1 for words in SENTENCES)
+    # Nothing is left of what was reset.
+    assert model.get_metrics() == {
+        "perplexity": 1, "forward_perplexity": 1, "backward_perplexity": 1,
+    }  # fmt: skip
+
+
+def window_loader(vocab: Vocabulary) -> WindowLoader:
+    loader = WindowLoader(SentencesReader(), str(CORPUS), rows=3, length=7, shuffle=False)
+    loader.index_with(vocab)
+    return loader
+
+
+def vectors(reference: ReferenceBiLm, words: Iterable[str]) -> numpy.ndarray:
+    """x^LM of words among which the boundaries are."""
+    special: dict[str, str | int] = {"<S>": 256, "</S>": 257}
+    ids = [char_ids(special.get(word, word), 50) for word in words]
+    return numpy.stack([reference.token_vector(characters) for characters in ids])
+
+
+@pytest.mark.parametrize("direction", [0, 1])
+def test_windows_that_carry_their_state_are_one_long_sequence(
+    direction: int, tmp_path: Path
+) -> None:
+    model = make_model(tmp_path, state="carry").eval()
+    loader = window_loader(model.vocab)
+    for batch in islice(loader, 4):
+        model(**batch)
+    perplexity = list(model.get_metrics().values())[1 + direction]
+
+    # What the rows of these four batches read, and the token after it.
+    reading = -1 if direction else 1
+    texts = (["<S>", *words, "</S>"][::reading] for words in LINES)
+    rows = [
+        [*(word for window in windows for word in window[:-1]), windows[-1][-1]]
+        for windows in zip(*islice(loader._windows(texts), 4))
+    ]
+    reference = ReferenceBiLm(tmp_path / "options.json", tmp_path / "weights.hdf5")
+    losses = []
+    for words in rows:
+        x = vectors(reference, words[:-1])
+        layers, _ = reference._stack(direction, x, reference.zeros()[direction])
+        losses += losses_of(model, layers[-1], words[1:])
+    assert len(losses) == 3 * 4 * 7
+    assert perplexity == pytest.approx(math.exp(numpy.mean(losses)), rel=1e-5)
+
+
+def test_neither_training_nor_evaluation_begins_where_the_other_ended(tmp_path: Path) -> None:
+    model = make_model(tmp_path, state="carry")
+    first, second = islice(window_loader(model.vocab), 2)
+    losses = []
+    for mode in (model.train, model.eval, model.train):
+        mode()
+        losses.append((model(**first)["loss"].item(), model(**second)["loss"].item()))
+
+    assert losses[0] == pytest.approx(losses[1]) and losses[0] == pytest.approx(losses[2])
+    # Within one of them the state is carried on.
+    assert model(**first)["loss"].item() != pytest.approx(losses[0][0], rel=1e-4)
+
+
+class Scaled(torch.nn.Module):
+    """A dropout whose mask is known: one for all tokens."""
+
+    def __init__(self, mask: numpy.ndarray) -> None:
+        super().__init__()
+        self.mask = torch.tensor(mask).float()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.mask
+
+
+def test_dropout_is_on_the_inputs_of_the_lstms_and_on_the_output_of_the_last(
+    tmp_path: Path,
+) -> None:
+    model = make_model(tmp_path)
+    inner, outer = numpy.array([[2, 0, 1.5, 2, 0, 1], [1, 2, 0, 2, 1.5, 0]])
+    model.dropout = Scaled(outer)
+    model.bilm.forward_stack.dropout = model.bilm.backward_stack.dropout = Scaled(inner)
+    model(**tensors(model.vocab, SENTENCES[:1]))
+
+    reference = ReferenceBiLm(tmp_path / "options.json", tmp_path / "weights.hdf5")
+    for d, name in enumerate(["forward", "backward"]):
+        words = ["<S>", *SENTENCES[0], "</S>"][:: -1 if d else 1]
+        first, second = (f"RNN_{d}/RNN/MultiRNNCell/Cell{layer}/LSTMCell" for layer in (0, 1))
+        zeros = reference.zeros()[d][0]
+        h, _ = reference._lstm(first, vectors(reference, words[:-1]) * inner, zeros)
+        # The skip path of the second layer sees the dropped input.
+        h = reference._lstm(second, h * inner, zeros)[0] + h * inner
+        losses = losses_of(model, h * outer, words[1:])
+        perplexity = model.get_metrics()[f"{name}_perplexity"]
+        assert perplexity == pytest.approx(math.exp(numpy.mean(losses)), rel=1e-5)
+
+
+def test_dropout_is_as_the_config_says_and_while_training_only() -> None:
+    params = Params(shrunk("small", "{ dropout: 0.25, num_samples: null }"))
+    torch.manual_seed(0)
+    model = Model.from_params(params["model"], vocab=make_vocab())
+    dropouts = {
+        name: module.p
+        for name, module in model.named_modules()
+        if isinstance(module, torch.nn.Dropout)
+    }
+    assert dropouts == {
+        "dropout": 0.25, "bilm.forward_stack.dropout": 0.25, "bilm.backward_stack.dropout": 0.25,
+    }  # fmt: skip
+    losses = {}
+    for mode in (model.train, model.eval):
+        mode()
+        losses[mode] = {model(**tensors(model.vocab, SENTENCES))["loss"].item() for _ in range(3)}
+    assert len(losses[model.train]) == 3 and len(losses[model.eval]) == 1
+
+
+@pytest.mark.parametrize("num_samples", [None, 20])
+def test_every_parameter_gets_a_gradient(num_samples: int | None, tmp_path: Path) -> None:
+    model = make_model(tmp_path, num_samples=num_samples).train()
+
+    model(**tensors(model.vocab, SENTENCES))["loss"].backward()
+
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None and parameter.grad.to_dense().any(), name
+    sparse = {
+        name for name, p in model.named_parameters() if p.grad is not None and p.grad.is_sparse
+    }
+    assert sparse == ({"softmax.weight", "softmax.bias"} if num_samples else set())
+
+
+@pytest.mark.parametrize("num_samples", [None, 20])
+def test_bfloat16_is_close_to_float32_in_training_and_not_used_at_evaluation(
+    num_samples: int | None, tmp_path: Path
+) -> None:
+    losses, gradients, evaluated = [], [], []
+    for dtype in ("float32", "bfloat16"):
+        model = make_model(tmp_path, num_samples=num_samples, dtype=dtype).train()
+        torch.manual_seed(0)
+        loss = model(**tensors(model.vocab, SENTENCES))["loss"]
+        loss.backward()
+        losses.append(loss.item())
+        gradients.append({n: p.grad.to_dense() for n, p in model.named_parameters()})
+        assert all(gradient.dtype == torch.float32 for gradient in gradients[-1].values())
+        evaluated.append(model.eval()(**tensors(model.vocab, SENTENCES))["loss"].item())
+
+    assert losses[0] == pytest.approx(losses[1], rel=0.01)
+    assert losses[0] != losses[1]
+    for name, wide in gradients[0].items():
+        narrow = gradients[1][name]
+        assert torch.cosine_similarity(wide.flatten(), narrow.flatten(), dim=0) > 0.99, name
+    assert evaluated[0] == evaluated[1]
+
+
+def test_the_biLM_is_left_alone_for_exactly_so_many_batches(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    model = make_model(tmp_path, num_samples=20, num_softmax_batches=3).train()
+    optimizer = DenseSparseAdam(list(model.named_parameters()), lr=0.01)
+    changed = []
+    for number in range(5):
+        before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+        if number == 2:
+            # A training that is recovered goes on counting, and evaluation does not count.
+            other = make_model(tmp_path, num_softmax_batches=3)
+            other.load_state_dict(model.state_dict())
+            assert other.train()._softmax_alone()
+            model.eval()(**tensors(model.vocab, SENTENCES))
+            model.train()
+        optimizer.zero_grad()
+        model(**tensors(model.vocab, SENTENCES))["loss"].backward()
+        optimizer.step()
+        after = model.state_dict()
+        changed.append(
+            {name.split(".")[0] for name in before if (before[name] != after[name]).any()}
+        )
+
+    softmax = {"softmax", "num_batches"}
+    assert changed == [softmax, softmax, softmax, {*softmax, "bilm"}, {*softmax, "bilm"}]
+    assert caplog.text.count("for 3 batches it is trained alone, the biLM being frozen") == 1
+    assert caplog.text.count("After 3 batches of the softmax alone, the biLM trains too") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ({"dtype": "float16"}, "dtype must be float32 or bfloat16, not 'float16'"),
+        ({"bilm": BiLm(make_options())}, "needs requires_grad: true"),
+    ],
+)
+def test_what_cannot_be_is_refused(arguments: dict[str, Any], complaint: str) -> None:
+    bilm = arguments.pop("bilm", None) or BiLm(make_options(), requires_grad=True)
+
+    with pytest.raises(ConfigurationError, match=complaint):
+        ElmoLanguageModel(make_vocab(), bilm, **arguments)
+
+
+def train(config: dict[str, Any], folder: Path) -> Path:
+    train_model(Params(config), str(folder))
+    return folder / "model.tar.gz"
+
+
+def heldout_perplexity(archive_file: Path, path: Path) -> float:
+    archive = load_archive(archive_file)
+    loader = SentenceLoader(SentencesReader(), str(path), shuffle=False)
+    loader.index_with(archive.model.vocab)
+    return evaluate(archive.model, loader)["perplexity"]
+
+
+@pytest.fixture(scope="module")
+def first_training(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a training to go on from."""
+    change = """{
+      num_samples: null, min_count: 1, num_epochs: 8, dropout: 0,
+      optimizer: { type: 'adam', lr: 0.01 }, scheduler: null, trainer+: { num_epochs: 8 },
+    }"""
+    folder = tmp_path_factory.mktemp("first") / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        train(shrunk("small", change), folder)
+    return folder
+
+
+def from_archive(folder: Path, change: str = "{}") -> dict[str, Any]:
+    return shrunk(
+        "continue",
+        f"""{{
+          from_bilm: null,
+          from_archive: '{folder}/model.tar.gz',
+          options: import '{folder}/options.json',
+          num_samples: null,
+        }} + {change}""",
+    )
+
+
+def test_a_training_goes_on_from_an_archive_and_needs_it_no_more(
+    first_training: Path, tmp_path: Path
+) -> None:
+    first = tmp_path / "first"
+    shutil.copytree(first_training, first)
+    other = tmp_path / "other.txt"
+    other.write_text("Goats read poems in the harbour .\nThe kite sings to the moon .\n" * 10)
+    before = heldout_perplexity(first / "model.tar.gz", other)
+    old = load_archive(first / "model.tar.gz").model
+    paths = f"train_data_path: '{other}', validation_data_path: '{other}'"
+    config = from_archive(first, f"{{ {paths}, dropout: 0, optimizer+: {{ lr: 0.02 }} }}")
+
+    begun = Model.from_params(Params(copy.deepcopy(config["model"])), vocab=old.vocab).state_dict()
+    archive_file = train(config, tmp_path / "second")
+    shutil.rmtree(first)
+
+    assert begun.pop("num_batches") == 0
+    for name, tensor in begun.items():
+        torch.testing.assert_close(tensor, old.state_dict()[name], rtol=0, atol=0)
+    assert heldout_perplexity(archive_file, other) < 0.9 * before
+    vocab = load_archive(archive_file).model.vocab
+    words = old.vocab.get_index_to_token_vocabulary("tokens")
+    assert vocab.get_index_to_token_vocabulary("tokens") == words
+    # The counts are those of the text that was read.
+    assert vocab.num_sentences == 20
+
+
+def test_an_archive_of_other_words_is_refused(first_training: Path, tmp_path: Path) -> None:
+    config = from_archive(first_training)
+    config["vocabulary"] = {"type": "elmo_counted", "min_count": {"tokens": 2}}
+
+    with pytest.raises(ConfigurationError, match='another vocabulary; .* "directory": '):
+        train(config, tmp_path / "second")
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ("{ options+: { lstm+: { dim: 9 } } }", r"another shape: bilm.*\(32, 4\) for \(36, 4\)"),
+        ("{ options+: { lstm+: { n_layers: 3 } } }", "another shape: bilm.backward_stack.layers.2"),
+    ],
+)
+def test_an_archive_of_another_shape_is_refused(
+    change: str, complaint: str, first_training: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigurationError, match=complaint):
+        train(from_archive(first_training, change), tmp_path / "second")
+
+
+def test_from_a_pair_of_files_the_softmax_is_learnt_before_the_bilm_moves(tmp_path: Path) -> None:
+    change = """{
+      num_softmax_batches: 1000, dropout: 0, optimizer+: { lr: 0.02 }, trainer+: { num_epochs: 3 },
+    }"""
+    archive_file = train(shrunk("continue", change), tmp_path / "run")
+
+    given = BiLm.from_files("fixtures/bilm/options.json", "fixtures/bilm/weights.hdf5")
+    after = load_archive(archive_file).model.bilm.state_dict()
+    for name, tensor in given.state_dict().items():
+        if not name.startswith("state."):
+            torch.testing.assert_close(after[name], tensor, rtol=0, atol=0)
+    first, last = (
+        json.loads((tmp_path / "run" / f"metrics_epoch_{epoch}.json").read_text())
+        for epoch in (0, 2)
+    )
+    assert last["validation_perplexity"] < 0.9 * first["validation_perplexity"]
+    log = (tmp_path / "run" / "out.log").read_text(encoding="utf-8")
+    assert "for 1000 batches it is trained alone" in log
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ("{ from_archive: 'model.tar.gz' }", "give from_archive or from_bilm, not both"),
+        ("{ from_bilm: 'smal' }", "from_bilm must be one of fixture, medium, .*, not smal"),
+        ("{ from_bilm: { options: {} } }", "or an object with options and pretrained_file, not"),
+        ("{ read_as: 'lines' }", "read_as must be 'sentences' or 'windows', not lines"),
+    ],
+)
+def test_value_that_cannot_be_is_refused_by_jsonnet(change: str, complaint: str) -> None:
+    with pytest.raises(RuntimeError, match=complaint):
+        shrunk("continue", change)
+
+
+@pytest.mark.parametrize("change", ["{ from_archiv: 'x' }", "{ batch_token: 7 }"])
+def test_misspelt_field_is_refused_by_training(change: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="Extra parameters .*(from_archiv|batch_token)"):
+        train_model(Params(shrunk("mini", change)), str(tmp_path / "model"))
+
+
+def test_own_pair_is_taken_and_several_processes_do_not_look_at_the_clock() -> None:
+    options = f"import '{ROOT}/fixtures/bilm/options.json'"
+    config = shrunk(
+        "continue",
+        f"""{{
+          from_bilm: {{ options: {options}, pretrained_file: 'w.hdf5' }},
+          distributed: {{ cuda_devices: [0, 1] }},
+        }}""",
+    )
+    assert config["model"]["bilm"]["pretrained_file"] == "w.hdf5"
+    assert config["trainer"]["checkpointer"] == {"type": "elmo"}
+
+
+class OnGrammar:
+    """A small language model and sentences of the grammar, to train on and held out."""
+
+    def __init__(self, folder: Path, num_samples: int | None) -> None:
+        self.train_loader = self._loader(folder / "train", 1, 3000, batch_tokens=256)
+        self.heldout = self._loader(folder / "heldout", 2, 2000, shuffle=False)
+        vocab = CountedVocabulary.from_corpus(self.train_loader.iter_instances())
+        for loader in (self.train_loader, self.heldout):
+            loader.index_with(vocab)
+        torch.manual_seed(0)
+        shape = {"projection_dim": 16, "dim": 32, "filters": [[1, 8], [2, 16]], "n_layers": 1}
+        bilm = BiLm(make_options(**shape), requires_grad=True)
+        self.model = ElmoLanguageModel(vocab, bilm, num_samples, dropout=0.0)
+
+    @staticmethod
+    def _loader(path: Path, seed: int, number: int, **arguments: Any) -> CorpusLoader:
+        sentences = islice(grammar.sentences(seed), number)
+        path.write_text("".join(f"{' '.join(words)}\n" for words in sentences))
+        return SentenceLoader(SentencesReader(), str(path), **arguments)
+
+    def train(self, num_epochs: int = 6, rate: float = 0.02) -> None:
+        optimizer = DenseSparseAdam(list(self.model.named_parameters()), lr=rate)
+        num_batches = num_epochs * len(self.train_loader)
+        for number, batch in enumerate(self._batches(num_epochs)):
+            for group in optimizer.param_groups:
+                group["lr"] = rate * max(0.01, 1 - number / num_batches)
+            optimizer.zero_grad()
+            self.model.train()(**batch)["loss"].backward()
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+            optimizer.step()
+        self.model.get_metrics(reset=True)
+
+    def _batches(self, num_epochs: int) -> Iterator[dict[str, Any]]:
+        for _ in range(num_epochs):
+            yield from self.train_loader
+
+    def evaluate(self) -> dict[str, float]:
+        return evaluate(self.model, self.heldout)
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, float], dict[str, float]]:
+    """Metrics on held-out sentences before and after training with the full softmax."""
+    on_grammar = OnGrammar(tmp_path_factory.mktemp("grammar"), None)
+    before = on_grammar.evaluate()
+    on_grammar.train()
+    return before, on_grammar.evaluate()
+
+
+def test_entropy_of_the_grammar_is_that_of_its_sentences() -> None:
+    """The mean of what the grammar itself gives the sentences, counted anew from samples."""
+    total = tokens = 0.0
+    for words in islice(grammar.sentences(3), 20_000):
+        state = "start"
+        for word in [*words, None]:
+            (step,) = (step for step in grammar.GRAMMAR[state] if step.word == word)
+            total -= math.log(step.probability)
+            state = step.state
+        tokens += len(words) + 1
+    assert math.exp(total / tokens) == pytest.approx(grammar.perplexity(), rel=0.01)
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_perplexity_comes_near_that_of_a_known_grammar(
+    direction: str, full: tuple[dict[str, float], dict[str, float]]
+) -> None:
+    untrained, trained = (metrics[f"{direction}_perplexity"] for metrics in full)
+    # The sentences' words, the two boundaries and the unknown word.
+    assert untrained == pytest.approx(len(grammar.words()) + 3, rel=0.1)
+    assert trained == pytest.approx(grammar.perplexity(), rel=0.05)
+
+
+def test_a_sampled_softmax_ends_where_the_full_one_does(
+    full: tuple[dict[str, float], dict[str, float]], tmp_path: Path
+) -> None:
+    on_grammar = OnGrammar(tmp_path, num_samples=30)
+    on_grammar.train()
+
+    metrics = on_grammar.evaluate()
+    for name in ("perplexity", "forward_perplexity", "backward_perplexity"):
+        assert metrics[name] == pytest.approx(full[1][name], rel=0.03)

@@ -1,0 +1,237 @@
+import copy
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from allennlp.commands.train import train_model
+from allennlp.common import Params
+from allennlp.models import load_archive
+from allennlp.training.trainer import TrainerCheckpoint
+
+from elmo_tasks.readers.sentences import SentencesReader
+from elmo_tasks.training.checkpointer import ElmoCheckpointer
+from tests.language_models import ROOT, shrunk
+from tests.training.stopping import KILL, STOP_AT, Stopped
+
+# Three epochs of nine or ten batches, a checkpoint every four, and a rate that changes every batch.
+CHANGE = """{
+  num_samples: null, dropout: 0, save_every_num_seconds: null,
+  optimizer: { type: 'dense_sparse_adam', lr: 0.01 },
+  scheduler: { type: 'linear_with_warmup', warmup_steps: 5 },
+  trainer+: {
+    num_epochs: 3,
+    callbacks+: ['stop'],
+    checkpointer+: { save_every_num_batches: 4, keep_most_recent_by_count: null },
+  },
+}"""
+NOISE = "{ num_samples: 20, dropout: 0.1 }"
+ACCUMULATE = "{ trainer+: { num_gradient_accumulation_steps: 2 } }"
+
+
+@pytest.fixture(autouse=True)
+def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def train(config: dict[str, Any], folder: Path, recover: bool = False) -> None:
+    train_model(Params(copy.deepcopy(config)), str(folder), recover=recover)
+
+
+def state(folder: Path, name: str) -> dict[str, Any]:
+    return torch.load(folder / f"{name}_state_e3_b0.th")
+
+
+def assert_ended_alike(folder: Path, other: Path) -> None:
+    one, two = state(folder, "model"), state(other, "model")
+    torch.testing.assert_close(one, two, rtol=0, atol=1e-5)
+    one, two = state(folder, "training"), state(other, "training")
+    torch.testing.assert_close(one["optimizer"], two["optimizer"], rtol=0, atol=1e-5)
+    assert one["learning_rate_scheduler"] == two["learning_rate_scheduler"]
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("uninterrupted") / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        train(shrunk("small", CHANGE), folder)
+    return folder
+
+
+def test_a_killed_training_ends_as_one_that_was_not(
+    uninterrupted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, folder = shrunk("small", CHANGE), tmp_path / "run"
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    command = [sys.executable, "-m", "allennlp", "train", str(tmp_path / "config.json")]
+    command += ["-s", str(folder), "--include-package", "tests.training.stopping"]
+    environment = {**os.environ, STOP_AT: "1:7", KILL: "1"}
+    killed = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
+    assert killed.returncode == -9, killed.stderr
+    saved = {path.name for path in folder.glob("*_state_*.th")}
+    assert "training_state_e1_b4.th" in saved and "training_state_e1_b8.th" not in saved
+
+    reads, sentences = [], SentencesReader.sentences
+
+    def count_reads(reader: SentencesReader, path: str, *args: Any) -> Any:
+        reads.append(Path(path).name)
+        return sentences(reader, path, *args)
+
+    monkeypatch.setattr(SentencesReader, "sentences", count_reads)
+    train(config, folder, recover=True)
+
+    assert_ended_alike(folder, uninterrupted)
+    # Two epochs; neither the one that was finished nor, for the vocabulary, the text once more.
+    assert reads == ["train.txt", "heldout.txt"] * 2
+    for name in ("best_epoch", "best_validation_perplexity", "validation_backward_perplexity"):
+        metrics = [
+            json.loads((run / "metrics.json").read_text()) for run in (folder, uninterrupted)
+        ]
+        assert metrics[0][name] == pytest.approx(metrics[1][name], rel=1e-5)
+    load_archive(folder / "model.tar.gz")
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "stop_at"),
+    [
+        ("small", [], "0:2"),
+        ("small", [], "2:8"),
+        ("small", [ACCUMULATE], "1:3"),
+        # What is carried is lost, but for at the start of an epoch.
+        ("original", ["{ window: { rows: 8, length: 8 } }"], "1:2"),
+    ],
+)
+def test_a_stopped_training_ends_as_one_that_was_not(
+    name: str,
+    changes: list[str],
+    stop_at: str,
+    uninterrupted: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    config = shrunk(name, CHANGE, *changes)
+    if changes:
+        uninterrupted = tmp_path / "uninterrupted"
+        train(config, uninterrupted)
+    monkeypatch.setenv(STOP_AT, stop_at)
+    with pytest.raises(Stopped):
+        train(config, tmp_path / "run")
+    monkeypatch.delenv(STOP_AT)
+
+    train(config, tmp_path / "run", recover=True)
+
+    assert_ended_alike(tmp_path / "run", uninterrupted)
+
+
+def test_with_noise_a_stopped_training_takes_as_many_steps(
+    uninterrupted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = shrunk("small", CHANGE, NOISE)
+    monkeypatch.setenv(STOP_AT, "1:7")
+    with pytest.raises(Stopped):
+        train(config, tmp_path / "run")
+    monkeypatch.delenv(STOP_AT)
+    train(config, tmp_path / "run", recover=True)
+
+    ended, expected = (state(run, "model") for run in (tmp_path / "run", uninterrupted))
+    assert ended["num_batches"] == expected["num_batches"] > 20
+    ended, expected = (state(run, "training") for run in (tmp_path / "run", uninterrupted))
+    assert ended["learning_rate_scheduler"] == expected["learning_rate_scheduler"]
+
+
+def make_checkpointer(folder: Path, **arguments: Any) -> ElmoCheckpointer:
+    return ElmoCheckpointer(folder, **arguments)
+
+
+def trainer_at(epochs: int, batches: int) -> Any:
+    """A trainer whose weights say when they were saved."""
+    when = {"epochs_completed": epochs, "batches_in_epoch_completed": batches}
+    checkpoint = TrainerCheckpoint({"weight": torch.tensor([epochs, batches])}, when)
+    return SimpleNamespace(get_checkpoint_state=lambda: checkpoint)
+
+
+def saved(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def loaded(folder: Path) -> tuple[list[int], dict[str, Any]] | None:
+    checkpoint = make_checkpointer(folder).load_checkpoint()
+    return checkpoint and (checkpoint[0]["weight"].tolist(), checkpoint[1])
+
+
+def test_the_last_checkpoint_is_loaded_and_two_are_kept(tmp_path: Path) -> None:
+    checkpointer = make_checkpointer(tmp_path)
+    assert loaded(tmp_path) is None
+    for when in [(0, 3), (0, 12), (1, 0), (1, 3)]:
+        checkpointer.save_checkpoint(trainer_at(*when))
+
+    assert saved(tmp_path) == [
+        f"{name}_state_{when}.th" for name in ("model", "training") for when in ("e1_b0", "e1_b3")
+    ]
+    assert loaded(tmp_path) == ([1, 3], {"epochs_completed": 1, "batches_in_epoch_completed": 3})
+
+
+def test_half_a_checkpoint_is_passed_over_and_removed(tmp_path: Path) -> None:
+    checkpointer = make_checkpointer(tmp_path)
+    for when in [(0, 3), (1, 0)]:
+        checkpointer.save_checkpoint(trainer_at(*when))
+    # Of a process that was killed between the two files, and of one killed while it wrote one.
+    (tmp_path / "training_state_e1_b0.th").unlink()
+    (tmp_path / ".model_state_e1_b3.th.x1y2").write_bytes(b"half")
+    complete = ["model_state_e0_b3.th", "training_state_e0_b3.th"]
+
+    assert checkpointer.find_latest_checkpoint() == tuple(str(tmp_path / name) for name in complete)
+    assert loaded(tmp_path) == ([0, 3], {"epochs_completed": 0, "batches_in_epoch_completed": 3})
+    assert saved(tmp_path) == complete
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_full_disk_leaves_the_checkpoint_before(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpointer = make_checkpointer(tmp_path)
+    checkpointer.save_checkpoint(trainer_at(0, 3))
+    before = saved(tmp_path)
+    calls, save = [], torch.save
+
+    def full_disk(content: Any, path: Path) -> None:
+        calls.append(path)
+        if len(calls) == number:
+            path.write_bytes(b"half")
+            raise OSError(errno.ENOSPC, "No space left on device")
+        save(content, path)
+
+    monkeypatch.setattr(torch, "save", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        checkpointer.save_checkpoint(trainer_at(1, 0))
+
+    assert set(saved(tmp_path)) - set(before) <= {"model_state_e1_b0.th"}
+    assert loaded(tmp_path) == ([0, 3], {"epochs_completed": 0, "batches_in_epoch_completed": 3})
+    assert saved(tmp_path) == before
+
+
+def test_a_process_that_has_nothing_to_save_saves_nothing(tmp_path: Path) -> None:
+    trainer: Any = SimpleNamespace(get_checkpoint_state=lambda: None)
+
+    make_checkpointer(tmp_path).save_checkpoint(trainer)
+
+    assert saved(tmp_path) == []
+
+
+def test_the_clock_says_when_to_save(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpointer = make_checkpointer(tmp_path, save_every_num_seconds=60)
+    start = checkpointer._last_save_time
+    seen = []
+    for batches, seconds in [(1, 59), (2, 61), (3, 70), (4, 122)]:
+        monkeypatch.setattr("time.time", lambda seconds=seconds: start + seconds)
+        if checkpointer.maybe_save_checkpoint(trainer_at(0, batches), 0, batches):
+            seen.append(batches)
+
+    assert seen == [2, 4]

@@ -1,0 +1,240 @@
+import copy
+import errno
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import h5py
+import pytest
+import torch
+from allennlp.commands.evaluate import evaluate_from_archive
+from allennlp.commands.train import train_model
+from allennlp.common import Params
+from allennlp.common.checks import ConfigurationError
+from allennlp.models import load_archive
+from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
+
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.training import pretraining
+from elmo_tasks.training.pretraining import PretrainingCallback
+from tests.bilm.reference import assert_equals_upstream
+from tests.language_models import CORPUS, HELDOUT, ROOT, shrunk
+from tests.training.stopping import STOP_AT, Stopped
+
+CHANGE = """{
+  num_samples: null, dropout: 0,
+  optimizer: { type: 'adam', lr: 0.01 },
+  trainer+: {
+    num_epochs: 3,
+    callbacks+: ['stop'],
+    checkpointer: { type: 'elmo', keep_most_recent_by_count: null },
+  },
+}"""
+# The epoch of the greatest perplexity, which is the first, counts as the best.
+FIRST_IS_BEST = "{ trainer+: { validation_metric: '+perplexity' } }"
+PAIR = ["options.json", "weights.hdf5"]
+
+
+@pytest.fixture(autouse=True)
+def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def train(config: dict[str, Any], folder: Path, recover: bool = False) -> None:
+    train_model(Params(copy.deepcopy(config)), str(folder), recover=recover)
+
+
+def exported(folder: Path) -> BiLm:
+    return BiLm.from_files(*(folder / name for name in PAIR))
+
+
+def assert_holds(folder: Path, weights: Path) -> None:
+    """The pair in `folder` is that of the biLM in `weights`, and AllenNLP's biLM loads it."""
+    state = torch.load(weights)
+    bilm = exported(folder)
+    for name, tensor in bilm.state_dict().items():
+        torch.testing.assert_close(tensor, state[f"bilm.{name}"])
+    upstream = _ElmoBiLm(*(folder / name for name in PAIR))
+    texts = [line.split() for line in CORPUS.read_text(encoding="utf-8").splitlines()[:5]]
+    assert_equals_upstream(bilm, upstream, batch_to_ids(texts))
+
+
+def test_the_pair_lies_there_after_every_epoch_and_in_the_end_it_is_the_best(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, on_epoch = tmp_path / "run", PretrainingCallback.on_epoch
+
+    def copy_after(self: PretrainingCallback, *args: Any, epoch: int, **kwargs: Any) -> None:
+        on_epoch(self, *args, epoch=epoch, **kwargs)
+        (tmp_path / str(epoch)).mkdir()
+        for name in PAIR:
+            shutil.copy(folder / name, tmp_path / str(epoch))
+
+    monkeypatch.setattr(PretrainingCallback, "on_epoch", copy_after)
+    train(shrunk("small", CHANGE, FIRST_IS_BEST), folder)
+
+    for epoch in range(3):
+        assert_holds(tmp_path / str(epoch), folder / f"model_state_e{epoch + 1}_b0.th")
+    assert json.loads((folder / "metrics.json").read_text())["best_epoch"] == 0
+    assert_holds(folder, folder / "model_state_e1_b0.th")
+    assert json.loads((folder / "options.json").read_text())["state"] == "reset"
+
+
+@pytest.mark.parametrize("best_is_there", [True, False])
+def test_a_recovered_training_knows_which_epoch_was_the_best(
+    best_is_there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, folder = shrunk("small", CHANGE, FIRST_IS_BEST), tmp_path / "run"
+    monkeypatch.setenv(STOP_AT, "1:2")
+    with pytest.raises(Stopped):
+        train(config, folder)
+    monkeypatch.delenv(STOP_AT)
+    if not best_is_there:
+        # As if the process had been killed between the checkpoint and this file.
+        (folder / "best.th").unlink()
+
+    train(config, folder, recover=True)
+
+    assert (folder / "model_state_e3_b0.th").exists()
+    assert_holds(folder, folder / "model_state_e1_b0.th")
+    weights = load_archive(folder / "model.tar.gz").model.state_dict()
+    expected = torch.load(folder / "model_state_e1_b0.th")
+    torch.testing.assert_close(dict(weights), dict(expected), rtol=0, atol=0)
+
+
+def test_a_training_that_fails_leaves_the_pair_of_its_last_epoch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(STOP_AT, "1:3")
+    with pytest.raises(Stopped):
+        train(shrunk("small", CHANGE), tmp_path / "run")
+
+    assert_holds(tmp_path / "run", tmp_path / "run" / "model_state_e1_b0.th")
+
+
+def test_a_full_disk_while_exporting_leaves_the_pair_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, on_epoch = tmp_path / "run", PretrainingCallback.on_epoch
+
+    def full_disk(*args: Any, **kwargs: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def then_full(self: PretrainingCallback, *args: Any, epoch: int, **kwargs: Any) -> None:
+        if epoch == 1:
+            monkeypatch.setattr(h5py.File, "require_dataset", full_disk)
+        on_epoch(self, *args, epoch=epoch, **kwargs)
+
+    monkeypatch.setattr(PretrainingCallback, "on_epoch", then_full)
+    with pytest.raises(OSError, match="No space left"):
+        train(shrunk("small", CHANGE), folder)
+
+    assert_holds(folder, folder / "model_state_e1_b0.th")
+    assert not list(folder.glob(".*.hdf5*")) and not list(folder.glob(".options*"))
+
+
+def test_evaluate_gives_the_perplexity_of_the_training(tmp_path: Path) -> None:
+    train(shrunk("small", CHANGE), tmp_path / "run")
+    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
+
+    evaluated = evaluate_from_archive(str(tmp_path / "run" / "model.tar.gz"), str(HELDOUT))
+
+    for name in ("perplexity", "forward_perplexity", "backward_perplexity"):
+        assert evaluated[name] == pytest.approx(metrics[f"best_validation_{name}"], rel=1e-5)
+
+
+class Loader:
+    def __init__(self, number: int | None) -> None:
+        self.number = number
+
+    def __len__(self) -> int:
+        if self.number is None:
+            raise TypeError
+        return self.number
+
+
+def progress(
+    monkeypatch: pytest.MonkeyPatch, length: int | None, steps: int, accumulate: int = 1
+) -> dict[str, float]:
+    """What is shown after `steps` batches of 100 tokens, each of which took two seconds."""
+    seconds = iter(range(1000, 2000, 2))
+    monkeypatch.setattr(pretraining.time, "monotonic", lambda: next(seconds))
+    callback = PretrainingCallback("folder")
+    trainer: Any = SimpleNamespace(
+        data_loader=Loader(length),
+        _num_epochs=3,
+        _num_gradient_accumulation_steps=accumulate,
+        _start_after_epochs_completed=0,
+        _start_after_batches_in_epoch_completed=0,
+        _total_batches_completed=0,
+    )
+    callback.on_start(trainer)
+    metrics: dict[str, float] = {}
+    outputs = accumulate * [{"num_tokens": torch.tensor(100 // accumulate)}]
+    for step in range(steps):
+        trainer._total_batches_completed = step + 1
+        callback.on_batch(trainer, [], outputs, metrics, 0, step + 1, is_training=True)
+    callback.on_batch(trainer, [], outputs, {}, 0, 1, is_training=False)
+    return metrics
+
+
+def test_progress_says_tokens_per_second_and_the_hours_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Of three epochs of 100 batches 290 are left.
+    expected = {"tokens_per_second": 50, "hours_left": 290 * 2 / 3600}
+    assert progress(monkeypatch, 100, 10) == pytest.approx(expected)
+    assert progress(monkeypatch, 200, 10, accumulate=2) == pytest.approx(expected)
+
+
+def test_where_the_length_is_not_known_no_hours_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert progress(monkeypatch, None, 10) == pytest.approx({"tokens_per_second": 50})
+
+
+def test_more_batches_than_were_expected_leave_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert progress(monkeypatch, 1, 10)["hours_left"] == 0
+
+
+DISTRIBUTED = """{
+  distributed: { cuda_devices: [-1, -1] },
+  trainer: std.mergePatch(super.trainer, { cuda_device: null }),
+}"""
+
+
+def test_two_processes_train_one_bilm_and_without_the_length_of_an_epoch(tmp_path: Path) -> None:
+    config = shrunk("small", "{ max_sentences: 60 }", DISTRIBUTED)
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    command = [sys.executable, "-m", "allennlp", "train", str(tmp_path / "config.json")]
+    result = subprocess.run(
+        [*command, "-s", str(tmp_path / "run")],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stderr[-3000:]
+
+    assert_holds(tmp_path / "run", tmp_path / "run" / "best.th")
+    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    assert metrics["validation_perplexity"] > 1
+    # The vocabulary knows the text, of which each process reads a half.
+    vocab = load_archive(tmp_path / "run" / "model.tar.gz").model.vocab
+    assert vocab.num_sentences == 60
+
+
+def test_a_schedule_that_needs_the_length_says_so_where_several_processes_train(
+    tmp_path: Path,
+) -> None:
+    config = shrunk("mini")
+    config["vocabulary"] = {"type": "from_files", "directory": str(tmp_path / "words")}
+    train(shrunk("small"), tmp_path / "run")
+    shutil.copytree(tmp_path / "run" / "vocabulary", tmp_path / "words")
+
+    # As a process has it whose vocabulary another made.
+    with pytest.raises(ConfigurationError, match="'num_steps_per_epoch' is required"):
+        train(config, tmp_path / "second")
