@@ -19,7 +19,8 @@ DEMO = Path("runs/demo")
 CONFIG = """\
 (import '../../training_configs/sst/both.jsonnet')
 + (import '../../fixtures/tiny.libsonnet')
-+ { bilm: 'mini', hidden_dim: 32, learning_rate: 0.01, trainer+: { num_epochs: 40, patience: null } }
++ { bilm: 'mini', hidden_dim: 32, learning_rate: 0.01 }
++ { trainer+: { num_epochs: 40, patience: null } }
 """
 
 SENTENCES = [

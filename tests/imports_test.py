@@ -18,8 +18,9 @@ ORDER = {
 
 def imports(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("elmo_tasks."):
-            yield node.module.split(".")[1]
+        module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+        if module.startswith("elmo_tasks."):
+            yield module.split(".")[1]
 
 
 def test_imports_point_backwards_along_the_way_of_the_data() -> None:

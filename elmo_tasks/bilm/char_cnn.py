@@ -25,10 +25,13 @@ class CharCnn(torch.nn.Module):
 
     options : `BiLmOptions`
         Widths, filters and activation.
+    dtype : `torch.dtype`, optional
+        Of the products while no gradient is wanted; by default that of the weights.
     """
 
-    def __init__(self, options: BiLmOptions) -> None:
+    def __init__(self, options: BiLmOptions, dtype: torch.dtype | None = None) -> None:
         super().__init__()
+        self.dtype = dtype
         self.max_characters = options.max_characters
         self.embedding = torch.nn.Parameter(torch.empty(NUM_CHARACTERS, options.char_dim))
         self.convolutions = torch.nn.ModuleList(
@@ -82,9 +85,9 @@ class CharCnn(torch.nn.Module):
         x = self.activation(filters)
         *products, project = self._products[len(self.convolutions) :]
         for layer, product in zip(self.highways._layers, products):
-            transform, carry = product(x, layer.weight, layer.bias).chunk(2, dim=1)
+            transform, carry = product(x, layer.weight, layer.bias, self.dtype).chunk(2, dim=1)
             x = torch.lerp(torch.relu(transform), x.to(transform.dtype), torch.sigmoid(carry))
-        return project(x, self.projection.weight, self.projection.bias)
+        return project(x, self.projection.weight, self.projection.bias, self.dtype)
 
     def _filters(self, char_ids: torch.Tensor) -> torch.Tensor:
         """The maximum of each filter over all windows, of tokens of which the last is longest."""
@@ -96,7 +99,9 @@ class CharCnn(torch.nn.Module):
             slots = min(longest + width, char_ids.size(1))
             # Shape: (tokens, windows, char_dim * width)
             windows = embedding(char_ids[:, :slots], self.embedding).unfold(1, width, 1).flatten(2)
-            responses = product(windows.flatten(0, 1), convolution.weight.flatten(1))
+            responses = product(
+                windows.flatten(0, 1), convolution.weight.flatten(1), dtype=self.dtype
+            )
             # Shape: (tokens, windows, filters)
             responses = responses.unflatten(0, windows.shape[:2])
             # `amax` is the faster of the two, and its gradient the slower.

@@ -16,9 +16,13 @@ class LstmStack(torch.nn.Module):
         Layers, widths and bounds.
     dropout : `float`
         On the input of every layer while training; the sum has it too, as in bilm-tf.
+    dtype : `torch.dtype`, optional
+        Of the products while no gradient is wanted; by default that of the weights.
     """
 
-    def __init__(self, options: BiLmOptions, dropout: float = 0.0) -> None:
+    def __init__(
+        self, options: BiLmOptions, dropout: float = 0.0, dtype: torch.dtype | None = None
+    ) -> None:
         super().__init__()
         self.layers = torch.nn.ModuleList(
             ProjectedLstm(
@@ -27,6 +31,7 @@ class LstmStack(torch.nn.Module):
                 options.projection_dim,
                 options.cell_clip,
                 options.projection_clip,
+                dtype,
             )
             for _ in range(options.num_layers)
         )

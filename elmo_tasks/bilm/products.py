@@ -87,16 +87,18 @@ class Derived(Generic[T]):
 
     def __init__(self, make: Callable[..., T]) -> None:
         self._make = make
-        self._seen: list[tuple[Any, ...]] = []
+        self._seen: list[Any] = []
         self._samples: list[torch.Tensor] = []
         self._value: T | None = None
 
-    def of(self, *weights: torch.Tensor) -> T:
-        seen = [(weight.data_ptr(), weight._version, weight.device) for weight in weights]
+    def of(self, *weights: torch.Tensor, **settings: Any) -> T:
+        """Made of these weights and settings, now or before."""
+        seen: list[Any] = [(part.data_ptr(), part._version, part.device) for part in weights]
+        seen.append(settings)
         # A write through `.data` leaves the version as it was.
         samples = [weight.detach().flatten()[:: 1 + weight.numel() // 512] for weight in weights]
         if self._value is None or seen != self._seen or not _equal(samples, self._samples):
-            self._value = self._make(*weights)
+            self._value = self._make(*weights, **settings)
             self._seen, self._samples = seen, [sample.clone() for sample in samples]
         return self._value
 
@@ -114,11 +116,16 @@ class Product:
         self._frozen = Derived(FrozenProduct)
 
     def __call__(
-        self, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
+        self,
+        x: torch.Tensor,
+        weight: torch.Tensor,
+        bias: torch.Tensor | None = None,
+        dtype: torch.dtype | None = None,
     ) -> torch.Tensor:
         if torch.is_grad_enabled() and (x.requires_grad or weight.requires_grad):
             return linear(x, weight, bias)
-        return self._frozen.of(weight, *([] if bias is None else [bias]))(x)
+        weights = [weight] if bias is None else [weight, bias]
+        return self._frozen.of(*weights, dtype=dtype)(x)
 
 
 @functools.cache

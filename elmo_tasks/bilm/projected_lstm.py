@@ -44,6 +44,8 @@ class ProjectedLstm(torch.nn.Module):
         Widths of what comes in, of the memory, and of what goes out.
     cell_clip, projection_clip : `float | None`
         Bounds on the absolute values of the memory and of the output.
+    dtype : `torch.dtype`, optional
+        Of the products while no gradient is wanted; by default that of the weights.
     """
 
     def __init__(
@@ -53,8 +55,10 @@ class ProjectedLstm(torch.nn.Module):
         projection_dim: int,
         cell_clip: float | None = None,
         projection_clip: float | None = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
+        self.dtype = dtype
         self.cell_dim = cell_dim
         self.projection_dim = projection_dim
         self.cell_clip = cell_clip or math.inf
@@ -109,7 +113,11 @@ class ProjectedLstm(torch.nn.Module):
     ) -> torch.Tensor:
         """The outputs, without what a gradient needs; `h` and `c` become the states after."""
         products = self._products.of(
-            self.input_weight, self.recurrent_weight, self.bias, self.projection_weight
+            self.input_weight,
+            self.recurrent_weight,
+            self.bias,
+            self.projection_weight,
+            dtype=self.dtype,
         )
         gates_of = 3 * self.cell_dim
         outputs = inputs.new_empty(len(inputs), self.projection_dim)
@@ -261,11 +269,12 @@ def _products(
     recurrent_weight: torch.Tensor,
     bias: torch.Tensor,
     projection_weight: torch.Tensor,
+    dtype: torch.dtype | None,
 ) -> _Products:
     return _Products(
-        FrozenProduct(input_weight, bias),
-        FrozenProduct(recurrent_weight),
-        FrozenProduct(projection_weight),
+        FrozenProduct(input_weight, bias, dtype),
+        FrozenProduct(recurrent_weight, dtype=dtype),
+        FrozenProduct(projection_weight, dtype=dtype),
     )
 
 

@@ -18,13 +18,18 @@ class DistinctTexts:
     """
 
     def __init__(self, instances: Iterable[Instance]) -> None:
-        # Where the char ids of a word stand, by the indexer that makes them.
+        self._indexers: list[ELMoTokenCharactersIndexer] = []
+        # Where the char ids of a word stand, by the number of the indexer that makes them.
         self._rows: dict[tuple[int, str], int] = {}
         char_ids: list[list[int]] = []
         texts: dict[bytes, None] = {}
         for instance in instances:
             for field, indexer in _fields(instance.fields.values()):
-                rows = [self._row(token, indexer, char_ids) for token in field.tokens]
+                # One for each reader, but alike.
+                if indexer not in self._indexers:
+                    self._indexers.append(indexer)
+                number = self._indexers.index(indexer)
+                rows = [self._row(token, number, char_ids) for token in field.tokens]
                 if rows:
                     texts[numpy.array(rows, numpy.int32).tobytes()] = None
         self._texts = list(texts)
@@ -41,15 +46,13 @@ class DistinctTexts:
     def length(self, number: int) -> int:
         return len(self._texts[number]) // 4
 
-    def _row(
-        self, token: Token, indexer: ELMoTokenCharactersIndexer, char_ids: list[list[int]]
-    ) -> int:
-        word = id(indexer), token.ensure_text()
+    def _row(self, token: Token, number: int, char_ids: list[list[int]]) -> int:
+        word = number, token.ensure_text()
         row = self._rows.get(word)
         if row is None:
             row = self._rows[word] = len(char_ids)
-            # The indexer needs no vocabulary.
-            char_ids.extend(indexer.tokens_to_indices([token], None)["elmo_tokens"])
+            # This indexer needs no vocabulary.
+            char_ids.extend(self._indexers[number].tokens_to_indices([token], None)["elmo_tokens"])
         return row
 
 

@@ -103,7 +103,7 @@ def fill(
     numbers = [number for number in range(len(texts)) if _hash(texts[number]) % num_parts == part]
     missing = list(_missing(bilm, texts, numbers))
     print(f"{len(numbers):,} sentences, of which {path} lacks {len(missing):,}")
-    with Tqdm.tqdm(total=sum(map(texts.length, missing)), unit="token") as progress:
+    with Tqdm.tqdm(total=sum(map(texts.length, missing)), unit=" tokens") as progress:
         for batch in _batches(texts, missing, batch_tokens):
             bilm(_padded([texts[number] for number in batch]).to(bilm.char_cnn.embedding.device))
             progress.update(sum(map(texts.length, batch)))

@@ -7,6 +7,9 @@ from torch.nn.functional import cross_entropy, embedding, linear
 
 logger = logging.getLogger(__name__)
 
+# Of the full softmax at a time: 256 MB in float32.
+_MAX_LOGITS = 1 << 26
+
 
 class SampledSoftmax(torch.nn.Module):
     """
@@ -59,7 +62,13 @@ class SampledSoftmax(torch.nn.Module):
         targets = words - 1
         if self.training and self.num_samples is not None:
             return self._sampled(h, targets, *self._draw(self.num_samples))
-        return cross_entropy(self.logits(h), targets, reduction="none")
+        # In parts that bound the memory of their logits.
+        rows = max(1, _MAX_LOGITS // self.num_classes)
+        losses = [
+            cross_entropy(self.logits(part), words, reduction="none")
+            for part, words in zip(h.split(rows), targets.split(rows))
+        ]
+        return torch.cat(losses)
 
     def logits(self, h: torch.Tensor) -> torch.Tensor:
         """Of every word but padding: shape (tokens, num_words - 1), in float32."""

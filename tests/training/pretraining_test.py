@@ -50,7 +50,7 @@ def train(config: dict[str, Any], folder: Path, recover: bool = False) -> None:
 
 
 def exported(folder: Path) -> BiLm:
-    return BiLm.from_files(*(folder / name for name in PAIR))
+    return BiLm.from_files(folder / "options.json", folder / "weights.hdf5")
 
 
 def assert_holds(folder: Path, weights: Path) -> None:
@@ -69,8 +69,9 @@ def test_the_pair_lies_there_after_every_epoch_and_in_the_end_it_is_the_best(
 ) -> None:
     folder, on_epoch = tmp_path / "run", PretrainingCallback.on_epoch
 
-    def copy_after(self: PretrainingCallback, *args: Any, epoch: int, **kwargs: Any) -> None:
-        on_epoch(self, *args, epoch=epoch, **kwargs)
+    def copy_after(callback: PretrainingCallback, trainer: Any, **kwargs: Any) -> None:
+        on_epoch(callback, trainer, **kwargs)
+        epoch = kwargs["epoch"]
         (tmp_path / str(epoch)).mkdir()
         for name in PAIR:
             shutil.copy(folder / name, tmp_path / str(epoch))
@@ -125,10 +126,10 @@ def test_a_full_disk_while_exporting_leaves_the_pair_before(
     def full_disk(*args: Any, **kwargs: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    def then_full(self: PretrainingCallback, *args: Any, epoch: int, **kwargs: Any) -> None:
-        if epoch == 1:
+    def then_full(callback: PretrainingCallback, trainer: Any, **kwargs: Any) -> None:
+        if kwargs["epoch"] == 1:
             monkeypatch.setattr(h5py.File, "require_dataset", full_disk)
-        on_epoch(self, *args, epoch=epoch, **kwargs)
+        on_epoch(callback, trainer, **kwargs)
 
     monkeypatch.setattr(PretrainingCallback, "on_epoch", then_full)
     with pytest.raises(OSError, match="No space left"):

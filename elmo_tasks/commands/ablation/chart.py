@@ -30,12 +30,9 @@ def _draw_bars(axes: Axes, report: Report, rows: list[Row]) -> None:
         axes.barh(place, mean, height=0.6, color="C0", alpha=0.6)
         if row.std is not None:
             axes.errorbar(mean, place, xerr=std, color="black", capsize=4, linewidth=1)
-        values = [report.shown(value) for value in row.values]
-        axes.plot(values, [place] * len(values), ".", color="C0", markersize=4)
-        end = max(mean + std, *values)
         axes.annotate(
             report.value_text(row),
-            (end, place),
+            (mean + std, place),
             xytext=(6, 0),
             textcoords="offset points",
             verticalalignment="center",
@@ -44,14 +41,14 @@ def _draw_bars(axes: Axes, report: Report, rows: list[Row]) -> None:
     axes.invert_yaxis()
     # Room for the numbers at the ends of the bars.
     axes.margins(x=0.22)
-    axes.set_xlim(left=0)
     axes.set_xlabel(report.label())
     axes.set_title(_title(report, rows))
     _hide_frame(axes)
 
 
 def _draw_curves(axes: Axes, report: Report, rows: list[Row]) -> None:
-    for number, variant in enumerate(dict.fromkeys(row.variant for row in rows)):
+    variants = list(dict.fromkeys(row.variant for row in rows))
+    for number, variant in enumerate(variants):
         points = sorted((row for row in rows if row.variant == variant), key=_fraction)
         axes.errorbar(
             list(map(_fraction, points)),
@@ -70,8 +67,7 @@ def _draw_curves(axes: Axes, report: Report, rows: list[Row]) -> None:
     axes.set_xlabel("training data")
     axes.set_ylabel(report.label())
     axes.set_title(_title(report, rows))
-    if rows:
-        axes.legend()
+    _draw_legend(axes, variants)
     _hide_frame(axes)
 
 
@@ -84,18 +80,34 @@ def _draw_published(axes: Axes, report: Report, variant: str, color: str) -> Non
     ]
     # The paper gives curves of one task; a point of another would be of other data.
     if len(points) > 1 and report.is_percent:
-        label = f"{variant}, paper"
+        label = _paper_label(variant)
         axes.plot(*zip(*points), color=color, linestyle="--", marker="x", label=label)
 
 
+def _draw_legend(axes: Axes, variants: list[str]) -> None:
+    """Each variant beside the paper's, where there are any."""
+    handles, labels = axes.get_legend_handles_labels()
+    handle_of = dict(zip(labels, handles))
+    order = [label for name in variants for label in (name, _paper_label(name))]
+    present = [label for label in order if label in handle_of]
+    if present:
+        axes.legend([handle_of[label] for label in present], present)
+
+
+def _paper_label(variant: str) -> str:
+    return f"{variant}, paper"
+
+
 def _title(report: Report, rows: list[Row]) -> str:
+    fractions = {run.fraction for run in report.runs}
+    part = "" if len(fractions) > 1 or 1.0 in fractions else f", {percent(*fractions)} of the data"
     numbers = sorted({len(row.values) for row in rows})
     if not numbers:
-        return f"{report.task}: no run has ended yet"
+        return f"{report.task}{part}: no run has ended yet"
     if numbers == [1]:
-        return f"{report.task}: one seed"
+        return f"{report.task}{part}: one seed"
     text = str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
-    return f"{report.task}: mean and standard deviation over {text} seeds"
+    return f"{report.task}{part}: mean and standard deviation over {text} seeds"
 
 
 def _fraction(row: Row) -> float:

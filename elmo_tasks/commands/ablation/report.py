@@ -38,11 +38,15 @@ class Report:
     def text(self) -> str:
         where = describe_environment()
         machine = ", ".join(str(part) for part in where["machine"].values() if part)
+        paper = (
+            " The paper's numbers are with GloVe vectors and its own biLM, on the official data."
+            if any(published(self.task, row.variant, row.fraction) for row in self.rows)
+            else ""
+        )
         return (
             f"# Ablation of {self.task}\n\n{self._table()}\n\n"
-            f"{self.label()}: mean and standard deviation over seeds, at each run's best epoch. "
-            "Seconds are of an epoch with its validation, the median of a run. The paper's numbers "
-            "are with GloVe vectors and its own biLM, on all of the official data.\n\n"
+            "Means and standard deviations over seeds, at the best epoch of each run; seconds of "
+            f"an epoch with its validation, the median of a run.{paper}\n\n"
             f"{where['date']}; {machine}; torch {where['torch']}:\n\n    {where['command']}\n"
         )
 

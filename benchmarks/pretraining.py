@@ -1,0 +1,254 @@
+"""
+How fast a biLM is pre-trained, beside the bare matrix products that it cannot do without.
+
+    python benchmarks/pretraining.py [TEXT] [--sizes mini small] [--threads 2]
+
+A step is what `allennlp train` does with a batch: gradients of the loss, their norm, the optimizer.
+The products are those of that step and have its shapes: windows of characters times filters,
+highways and projection for each distinct token, gates and projection for each step of each LSTM,
+words times samples; each once forward and twice backward. The two take turns, and the medians are
+compared, so that whatever else the machine does slows down both. Prints a table in Markdown.
+"""
+
+import argparse
+import datetime
+import json
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import _jsonnet
+import torch
+from allennlp.common import Params
+from allennlp.data import TensorDict, Vocabulary
+from allennlp.training.optimizers import Optimizer
+
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.models.language_model import ElmoLanguageModel
+from elmo_tasks.readers.corpus_loader import SentenceLoader
+from elmo_tasks.readers.sentences import SentencesReader
+
+ROOT = Path(__file__).parents[1]
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+
+
+class Product(NamedTuple):
+    """
+    # Parameters
+
+    rows : `list[int]`
+        Of each of the products that must be done one after the other.
+    inner, outer : `int`
+        Widths of what comes in and of what goes out.
+    """
+
+    rows: list[int]
+    inner: int
+    outer: int
+
+
+class Speed(NamedTuple):
+    """
+    # Parameters
+
+    training, products : `float`
+        Tokens per second.
+    """
+
+    training: float
+    products: float
+
+
+def main() -> None:
+    arguments = parse()
+    torch.set_num_threads(arguments.threads)
+    print(f"{machine(arguments)}\n")
+    print("| biLM | products in | tokens/s, training | tokens/s, bare products | ratio |")
+    print("|---|---|---:|---:|---:|")
+    for size in arguments.sizes:
+        for dtype in arguments.dtypes:
+            speed = measure(size, dtype, arguments)
+            print(
+                f"| {size} | {dtype} | {speed.training:,.0f} | {speed.products:,.0f} |"
+                f" {speed.training / speed.products:.0%} |",
+                flush=True,
+            )
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description="Tokens per second of pre-training, beside the bare matrix products."
+    )
+    add = parser.add_argument
+    add("text", nargs="?", default=ROOT / "fixtures" / "corpus" / "train.txt", type=Path,
+        help="a tokenized sentence a line; plain, .gz or .xz (default: that of the tests,"
+        " over and over)")  # fmt: skip
+    add("--sizes", nargs="+", default=["mini", "small"], help="of training_configs/bilm")
+    add("--dtypes", nargs="+", default=list(DTYPES), choices=DTYPES)
+    add("--words", type=int, default=50_000, help="of the softmax (default: 50000)")
+    add("--batches", type=int, default=4, help="of a turn (default: 4)")
+    add("--turns", type=int, default=5, help="of each of the two (default: 5)")
+    add("--threads", type=int, default=torch.get_num_threads())
+    add("--device", default="cpu", help="cpu or cuda (default: cpu)")
+    add("--quick", action="store_true", help="one turn over one small batch, to see that it works")
+    arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.batches = arguments.turns = 1
+    return arguments
+
+
+def machine(arguments: argparse.Namespace) -> str:
+    on = arguments.device
+    name = torch.cuda.get_device_name() if on == "cuda" else processor()
+    return (
+        f"{name}, {arguments.threads} threads, PyTorch {torch.__version__}, "
+        f"{datetime.date.today()}; {arguments.text.name}, {arguments.words:,} words; medians of "
+        f"{arguments.turns} turns of {arguments.batches} batches"
+    )
+
+
+def processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def measure(size: str, dtype: str, arguments: argparse.Namespace) -> Speed:
+    config = json.loads(_jsonnet.evaluate_file(f"{ROOT}/training_configs/bilm/{size}.jsonnet"))
+    tokens_at_most = 256 if arguments.quick else config["data_loader"].get("batch_tokens", 2560)
+    vocab, batches = read(arguments, tokens_at_most)
+    torch.manual_seed(0)
+    model = build(config["model"], vocab, dtype).to(arguments.device)
+    optimizer = Optimizer.from_params(
+        Params(config["trainer"]["optimizer"]),
+        model_parameters=[[name, tensor] for name, tensor in model.named_parameters()],
+    )
+    num_tokens = 0
+    products = []
+    for batch in batches:
+        # Also warms up.
+        recorded, in_batch = record(model, batch)
+        products += recorded
+        num_tokens += in_batch
+
+    def training() -> None:
+        for batch in batches:
+            optimizer.zero_grad()
+            model(**batch)["loss"].backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), config["trainer"]["grad_norm"])
+            optimizer.step()
+
+    bare = prepare(products, DTYPES[dtype], arguments.device)
+    bare()
+    seconds: dict[Callable[[], None], list[float]] = {training: [], bare: []}
+    for _ in range(arguments.turns):
+        for turn, taken in seconds.items():
+            taken.append(time_of(turn, arguments.device))
+    return Speed(*(num_tokens / statistics.median(taken) for taken in seconds.values()))
+
+
+def read(arguments: argparse.Namespace, batch_tokens: int) -> tuple[Vocabulary, list[TensorDict]]:
+    """
+    Batches spread over an epoch, and a vocabulary of as many words as are asked for, of which the
+    text's own are the first: the others are there to be drawn.
+    """
+    reader = SentencesReader(max_instances=50_000)
+    loader = SentenceLoader(reader, str(arguments.text), batch_tokens)
+    vocab = Vocabulary.from_instances(
+        loader.iter_instances(), max_vocab_size={"tokens": arguments.words - 1}
+    )
+    for number in range(arguments.words + 1 - vocab.get_vocab_size("tokens")):
+        vocab.add_token_to_namespace(f"@@{number}@@", "tokens")
+    loader.index_with(vocab)
+    loader.set_target_device(torch.device(arguments.device))
+
+    def endless() -> Iterator[TensorDict]:
+        while True:
+            yield from loader
+
+    batches = endless()
+    return vocab, [next(batches) for _ in range(arguments.batches)]
+
+
+def build(params: dict[str, Any], vocab: Vocabulary, dtype: str) -> ElmoLanguageModel:
+    bilm = BiLm(params["bilm"]["options"], requires_grad=True, dropout=params["bilm"]["dropout"])
+    return ElmoLanguageModel(
+        vocab, bilm, params.get("num_samples"), params["dropout"], dtype
+    ).train()
+
+
+def record(model: ElmoLanguageModel, batch: TensorDict) -> tuple[list[Product], int]:
+    """The products of a step with this batch, and its number of tokens."""
+    products: list[Product] = []
+
+    def note_linear(layer: Any, inputs: Any, output: torch.Tensor) -> None:
+        products.append(Product([len(output)], layer.in_features, layer.out_features))
+
+    def note_filters(layer: Any, inputs: Any, output: torch.Tensor) -> None:
+        tokens, number, windows = output.shape
+        inner = layer.in_channels * layer.kernel_size[0]
+        products.append(Product([tokens * windows], inner, number))
+
+    def note_lstm(layer: Any, inputs: Any, output: Any) -> None:
+        tokens, batch_sizes, _ = inputs
+        wide, narrow = 4 * layer.cell_dim, layer.projection_dim
+        products.append(Product([len(tokens)], tokens.size(1), wide))
+        products.append(Product(batch_sizes, narrow, wide))
+        products.append(Product(batch_sizes, layer.cell_dim, narrow))
+
+    cnn = model.bilm.char_cnn
+    lstms = [*model.bilm.forward_stack.layers, *model.bilm.backward_stack.layers]
+    hooks = [layer.register_forward_hook(note_filters) for layer in cnn.convolutions]
+    linears = [*cnn.highways._layers, cnn.projection]
+    hooks += [layer.register_forward_hook(note_linear) for layer in linears]
+    hooks += [layer.register_forward_hook(note_lstm) for layer in lstms]
+    num_tokens = int(model(**batch)["num_tokens"])
+    for hook in hooks:
+        hook.remove()
+    softmax = model.softmax
+    classes = softmax.num_samples or softmax.num_classes
+    return products + 2 * [Product([num_tokens], softmax.weight.size(1), classes)], num_tokens
+
+
+def prepare(products: list[Product], dtype: torch.dtype, device: str) -> Callable[[], None]:
+    """Gives a function that does the products and nothing else: no memory is taken meanwhile."""
+
+    def matrix(rows: int, columns: int) -> torch.Tensor:
+        return torch.randn(rows, columns, dtype=dtype, device=device)
+
+    sets = []
+    for rows, inner, outer in products:
+        inputs, weight, outputs = (
+            matrix(sum(rows), inner),
+            matrix(outer, inner),
+            matrix(sum(rows), outer),
+        )
+        sets.append((rows, inputs, weight, outputs, torch.empty_like(weight)))
+
+    def run() -> None:
+        for rows, inputs, weight, outputs, gradient in sets:
+            steps = list(zip(inputs.split(rows), outputs.split(rows)))
+            for coming, going in steps:
+                torch.mm(coming, weight.t(), out=going)
+            for coming, going in steps:
+                torch.mm(going, weight, out=coming)
+            torch.mm(outputs.t(), inputs, out=gradient)
+
+    return run
+
+
+def time_of(turn: Callable[[], None], device: str) -> float:
+    start = time.perf_counter()
+    turn()
+    if device == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    sys.exit(main())
