@@ -1,0 +1,134 @@
+import copy
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from torch.nn.functional import linear
+
+from elmo_tasks.bilm import BiLm, products
+from elmo_tasks.bilm.products import Derived, FrozenProduct, Product
+from elmo_tasks.bilm.weights import KNOWN_BILMS
+
+OPTIONS = Path(KNOWN_BILMS["mini"]).with_name("options.json")
+
+
+@pytest.fixture
+def no_operators(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As in a PyTorch that has no such operators, or others."""
+
+    def missing(weight: torch.Tensor) -> torch.Tensor:
+        raise AttributeError("no such operator")
+
+    monkeypatch.setattr(products, "_pack", missing)
+    products.packs.cache_clear()
+    yield
+    products.packs.cache_clear()
+
+
+def operands(dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, ...]:
+    torch.manual_seed(0)
+    return tuple(torch.randn(shape, dtype=dtype) for shape in ((7, 32), (64, 32), (64,), (7, 64)))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_product_is_that_of_linear(dtype: torch.dtype) -> None:
+    x, weight, bias, added = operands(dtype)
+
+    torch.testing.assert_close(FrozenProduct(weight, bias)(x), linear(x, weight, bias))
+    torch.testing.assert_close(FrozenProduct(weight)(x, added), linear(x, weight) + added)
+
+
+def test_what_is_added_is_left_as_it_was() -> None:
+    x, weight, _, added = operands()
+    before = added.clone()
+
+    for dtype in (None, torch.bfloat16):
+        FrozenProduct(weight, dtype=dtype)(x, added)
+
+        assert torch.equal(added, before)
+
+
+def test_a_product_in_bfloat16_is_close_and_its_bias_is_exact() -> None:
+    x, weight, bias, added = operands()
+    half = linear(x.bfloat16(), weight.bfloat16()).float()
+
+    product = FrozenProduct(weight, bias, torch.bfloat16)
+
+    torch.testing.assert_close(product(x), half + bias, atol=0.1, rtol=0.01)
+    torch.testing.assert_close(product(0 * x), bias.expand(7, -1), atol=0, rtol=0)
+    torch.testing.assert_close(product(x, added), half + added, atol=0.1, rtol=0.01)
+
+
+def test_without_the_operators_a_product_is_linear(
+    no_operators: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    x, weight, bias, added = operands()
+
+    with caplog.at_level("INFO"):
+        assert torch.equal(FrozenProduct(weight, bias)(x), linear(x, weight, bias))
+        assert torch.equal(FrozenProduct(weight)(x, added), linear(x, weight) + added)
+
+    assert caplog.text.count("not laid out for oneDNN (no such operator)") == 1
+
+
+def test_a_bilm_gives_the_same_layers_without_the_operators(
+    request: pytest.FixtureRequest,
+) -> None:
+    char_ids = torch.randint(1, 257, (2, 5, 50))
+    fast = BiLm.from_files(OPTIONS, KNOWN_BILMS["mini"])(char_ids).layers
+    request.getfixturevalue("no_operators")
+
+    slow = BiLm.from_files(OPTIONS, KNOWN_BILMS["mini"])(char_ids).layers
+
+    torch.testing.assert_close(fast, slow, atol=1e-5, rtol=0)
+
+
+def test_a_bilm_in_bfloat16_is_close_to_one_in_float32() -> None:
+    bilm = BiLm.from_files(OPTIONS, KNOWN_BILMS["mini"])
+    half = BiLm(bilm._raw_options, "mini", dtype="bfloat16")
+    char_ids = torch.randint(1, 257, (4, 9, 50))
+
+    exact, close = bilm(char_ids).layers, half(char_ids).layers
+
+    assert close.dtype == torch.float32 and not torch.equal(exact, close)
+    assert torch.linalg.norm(close - exact) < 0.02 * torch.linalg.norm(exact)
+
+
+def test_a_gradient_is_had_where_it_is_wanted() -> None:
+    x, weight, bias, _ = operands()
+    weight.requires_grad_()
+    product = Product()
+
+    product(x, weight, bias).sum().backward()
+
+    torch.testing.assert_close(weight.grad, x.sum(dim=0).expand(64, -1))
+    with torch.no_grad():
+        assert not product(x, weight, bias).requires_grad
+
+
+def test_what_is_derived_is_made_anew_for_other_weights_alone() -> None:
+    made = []
+
+    def make(weight: torch.Tensor, factor: int) -> int:
+        made.append(factor)
+        return len(made)
+
+    derived, weight = Derived(make), torch.ones(3)
+    assert [derived.of(weight, factor=2), derived.of(weight, factor=2)] == [1, 1]
+    assert derived.of(weight, factor=3) == 2
+    weight += 1
+    assert derived.of(weight, factor=3) == 3
+    weight.data += 1
+    assert derived.of(weight, factor=3) == 4
+    assert derived.of(weight.clone(), factor=3) == 5
+
+
+def test_what_is_derived_is_neither_copied_nor_saved() -> None:
+    derived, weight = Derived(FrozenProduct), torch.ones(2, 2)
+    derived.of(weight)
+
+    for other in (copy.deepcopy(derived), pickle.loads(pickle.dumps(derived))):
+        assert other._value is None
+        assert torch.equal(other.of(weight)(weight), derived.of(weight)(weight))
