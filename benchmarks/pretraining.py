@@ -3,11 +3,12 @@ How fast a biLM is pre-trained, beside the bare matrix products that it cannot d
 
     python benchmarks/pretraining.py [TEXT] [--sizes mini small] [--threads 2]
 
-A step is what `allennlp train` does with a batch once it is read: gradients of the loss, their norm,
-the optimizer. The products are those of that step and have its shapes: windows of characters times
-filters, highways and projection for each distinct token, gates and projection for each step of each
-LSTM, words times samples; each once forward and twice backward. The two take turns, and the medians
-are compared, so that whatever else the machine does slows down both. Prints a table in Markdown.
+A step is what `allennlp train` does with a batch once it is read: gradients of the loss, their
+norm, the optimizer. The products are those of that step and have its shapes: windows of characters
+times filters, highways and projection for each distinct token, gates and projection for each step
+of each LSTM, words times samples; each once forward and twice backward. The two take turns, and the
+medians are compared, so that whatever else the machine does slows down both. Prints a table in
+Markdown.
 
 The text of the tests has few distinct words; a text of one's own shows what training really does.
 """
@@ -29,6 +30,9 @@ from allennlp.data import TensorDict, Vocabulary
 from allennlp.training.optimizers import Optimizer
 
 from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm.char_cnn import PAD_CHARACTER
+from elmo_tasks.bilm.options import BiLmOptions
+from elmo_tasks.bilm.packing import Packing
 from elmo_tasks.models.language_model import ElmoLanguageModel
 from elmo_tasks.readers.corpus_loader import SentenceLoader
 from elmo_tasks.readers.sentences import SentencesReader
@@ -129,13 +133,11 @@ def measure(size: str, dtype: str, arguments: argparse.Namespace) -> Speed:
         Params(config["trainer"]["optimizer"]),
         model_parameters=[[name, tensor] for name, tensor in model.named_parameters()],
     )
-    num_tokens = 0
-    products = []
-    for batch in batches:
-        # Also warms up.
-        recorded, in_batch = record(model, batch)
-        products += recorded
-        num_tokens += in_batch
+    num_classes = model.softmax.num_samples or model.softmax.num_classes
+    char_ids = [batch["tokens"]["elmo"]["elmo_tokens"] for batch in batches]
+    products = [
+        product for ids in char_ids for product in products_of(model.bilm.options, ids, num_classes)
+    ]
 
     def training() -> None:
         for batch in batches:
@@ -145,11 +147,14 @@ def measure(size: str, dtype: str, arguments: argparse.Namespace) -> Speed:
             optimizer.step()
 
     bare = prepare(products, DTYPES[dtype], arguments.device)
-    bare()
     seconds: dict[Callable[[], None], list[float]] = {training: [], bare: []}
+    for turn in seconds:
+        turn()  # Warms up.
     for _ in range(arguments.turns):
         for turn, taken in seconds.items():
             taken.append(time_of(turn, arguments.device))
+    # Each direction reads each token but the last of a sentence.
+    num_tokens = sum(int((ids > 0).any(dim=2).sum()) - len(ids) for ids in char_ids)
     return Speed(*(num_tokens / statistics.median(taken) for taken in seconds.values()))
 
 
@@ -183,37 +188,28 @@ def build(params: dict[str, Any], vocab: Vocabulary, dtype: str) -> ElmoLanguage
     ).train()
 
 
-def record(model: ElmoLanguageModel, batch: TensorDict) -> tuple[list[Product], int]:
-    """The products of a step with this batch, and its number of tokens."""
-    products: list[Product] = []
-
-    def note_linear(layer: Any, inputs: Any, output: torch.Tensor) -> None:
-        products.append(Product([len(output)], layer.in_features, layer.out_features))
-
-    def note_filters(layer: Any, inputs: Any, output: torch.Tensor) -> None:
-        tokens, number, windows = output.shape
-        inner = layer.in_channels * layer.kernel_size[0]
-        products.append(Product([tokens * windows], inner, number))
-
-    def note_lstm(layer: Any, inputs: Any, output: Any) -> None:
-        tokens, batch_sizes, _ = inputs
-        wide, narrow = 4 * layer.cell_dim, layer.projection_dim
-        products.append(Product([len(tokens)], tokens.size(1), wide))
-        products.append(Product(batch_sizes, narrow, wide))
-        products.append(Product(batch_sizes, layer.cell_dim, narrow))
-
-    cnn = model.bilm.char_cnn
-    lstms = [*model.bilm.forward_stack.layers, *model.bilm.backward_stack.layers]
-    hooks = [layer.register_forward_hook(note_filters) for layer in cnn.convolutions]
-    linears = [*cnn.highways._layers, cnn.projection]
-    hooks += [layer.register_forward_hook(note_linear) for layer in linears]
-    hooks += [layer.register_forward_hook(note_lstm) for layer in lstms]
-    num_tokens = int(model(**batch)["num_tokens"])
-    for hook in hooks:
-        hook.remove()
-    softmax = model.softmax
-    classes = softmax.num_samples or softmax.num_classes
-    return products + 2 * [Product([num_tokens], softmax.weight.size(1), classes)], num_tokens
+def products_of(options: BiLmOptions, char_ids: torch.Tensor, num_classes: int) -> list[Product]:
+    """Of a step with sentences of these char ids, of shape (batch, length, 50)."""
+    lengths = (char_ids > 0).any(dim=2).sum(dim=1)
+    distinct = torch.unique(char_ids[char_ids.any(dim=2)], dim=0)
+    characters = (distinct != PAD_CHARACTER).sum(dim=1)
+    products = []
+    for width, number in options.filters:
+        # Those that begin after the token are all alike.
+        windows = characters.clamp(max=options.max_characters - width) + 1
+        products.append(Product([int(windows.sum())], width * options.char_dim, number))
+    filters, cell, narrow = options.num_filters, options.cell_dim, options.projection_dim
+    products += options.num_highway * [Product([len(distinct)], filters, 2 * filters)]
+    products.append(Product([len(distinct)], filters, narrow))
+    # What is read; the last token of a sentence is predicted only.
+    steps = Packing.of(lengths - 1).batch_sizes
+    lstm = [
+        Product([sum(steps)], narrow, 4 * cell),
+        Product(steps, narrow, 4 * cell),
+        Product(steps, cell, narrow),
+    ]
+    softmax = Product([sum(steps)], narrow, num_classes)
+    return products + 2 * (options.num_layers * lstm + [softmax])
 
 
 def prepare(products: list[Product], dtype: torch.dtype, device: str) -> Callable[[], None]:
@@ -244,10 +240,11 @@ def prepare(products: list[Product], dtype: torch.dtype, device: str) -> Callabl
 
 
 def time_of(turn: Callable[[], None], device: str) -> float:
+    wait = torch.cuda.synchronize if device == "cuda" else lambda: None
+    wait()
     start = time.perf_counter()
     turn()
-    if device == "cuda":
-        torch.cuda.synchronize()
+    wait()
     return time.perf_counter() - start
 
 

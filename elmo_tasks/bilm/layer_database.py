@@ -272,7 +272,12 @@ def _problem(path: str) -> str | None:
     # An empty one is being made by another process.
     if not os.path.exists(data) or os.path.getsize(data) == 0:
         return None
-    check = subprocess.run([sys.executable, "-c", _CHECK, path], capture_output=True, text=True)
+    command = [sys.executable, "-c", _CHECK, path]
+    try:
+        check = subprocess.run(command, capture_output=True, text=True)
+    except OSError:
+        # No process may be started here.
+        return None
     if check.returncode == 0:
         return None
     return check.stderr.strip().rsplit("\n", 1)[-1] or f"reading it ends in {check.returncode}"

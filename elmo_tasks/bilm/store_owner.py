@@ -36,7 +36,7 @@ class StoreOwner(NamedTuple):
     def of(cls, bilm: "BiLm", dtype: str) -> "StoreOwner":
         options = bilm.options
         about = {
-            "bilm": f"{options.num_layers}x{options.cell_dim}_{options.projection_dim}",
+            "bilm": f"{options.num_layers}x{options.cell_dim}_{options.projection_dim} {bilm.dtype}",
             "state": bilm.state_name,
             "dtype": dtype,
         }

@@ -144,9 +144,10 @@ def _result(training: Training, metric: str) -> Result:
 def _line(training: Training, result: Result, report: Report) -> str:
     if result.value is None:
         return f"{result.run}: failed ({result.error}); its log is {result.run.log}"
+    unit = " %" if report.is_percent else ""
     there = "" if training.process is not None else "; it was there already"
     return (
-        f"{result.run}: {report.label()} {report.number(result.value)} after epoch "
+        f"{result.run}: validation {report.metric} {report.number(result.value)}{unit} after epoch "
         f"{result.best_epoch + 1} of {result.epochs}, {result.seconds:.1f} s an epoch{there}"
     )
 

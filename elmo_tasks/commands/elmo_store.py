@@ -117,7 +117,7 @@ def describe(path: str, held: Contents) -> str:
         f"{path}: {num_entries:,} entries of {held.num_sentences:,} sentences, "
         f"{held.file_bytes / 1e6:,.1f} MB on disk"
     ]
-    row = "{:16} {:9} {:8} {:16} {:>12} {:>12}"
+    row = "{:20} {:9} {:8} {:16} {:>12} {:>12}"
     for number, (owner, num_sentences, num_bytes) in enumerate(held.shares):
         if number == 0:
             lines.append(row.format("biLM", "state", "dtype", "fingerprint", "sentences", "MB"))

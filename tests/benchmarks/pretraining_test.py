@@ -1,13 +1,13 @@
 import sys
-from collections import Counter
 
 import pytest
 import torch
+from allennlp.data import Vocabulary
 
-from benchmarks.pretraining import Product, build, main, prepare, record
+from benchmarks.pretraining import Product, main, prepare, products_of
+from elmo_tasks.bilm.options import BiLmOptions
 from elmo_tasks.readers.char_id_table import CharIdTable
-from tests.language_models import shrunk
-from tests.models.language_model_test import make_vocab
+from tests.bilm.reference import make_options
 
 
 def test_a_row_for_each_size_and_precision_is_printed(
@@ -24,20 +24,21 @@ def test_a_row_for_each_size_and_precision_is_printed(
 
 
 def test_the_products_are_those_of_a_step() -> None:
-    """Of a character CNN of two widths, a highway and two LSTMs of each direction, by hand."""
-    vocab = make_vocab()
-    model = build(shrunk("small", "{ num_samples: 5 }")["model"], vocab, "float32")
+    options = BiLmOptions.from_dict(make_options(filters=[[1, 4], [2, 8]], n_highway=1))
     sentences = [["<S>", "a", "goat", "a", "</S>"], ["<S>", "a", "</S>"]]
+    char_ids = CharIdTable(Vocabulary()).tensors(sentences)["elmo"]["elmo_tokens"]
 
-    products, num_tokens = record(model, {"tokens": CharIdTable(vocab).tensors(sentences)})
+    products = products_of(options, char_ids, num_classes=5)
 
-    # Four distinct tokens; windows are as many as tell them apart.
-    char_dim, filters, wide, p, c = 16, 12, 4 * 8, 4, 8
-    assert num_tokens == 6
-    assert Counter(product.inner for product in products[:2]) == {char_dim: 1, 2 * char_dim: 1}
-    lstm = [Product([6], p, wide), Product([2, 2, 1, 1], p, wide), Product([2, 2, 1, 1], c, p)]
+    # The characters of the four distinct tokens and of the boundaries of each, and one window more.
+    windows = 3 * (3 + 1) + (6 + 1)
+    char_dim, filters, p, c = 4, 12, 6, 9
+    cnn = [Product([windows], char_dim, 4), Product([windows], 2 * char_dim, 8)]
     linear = [Product([4], filters, 2 * filters), Product([4], filters, p)]
-    assert products[-16:] == linear + 4 * lstm + 2 * [Product([6], p, 5)]
+    steps = [2, 2, 1, 1]
+    lstm = [Product([6], p, 4 * c), Product(steps, p, 4 * c), Product(steps, c, p)]
+    direction = [*lstm, *lstm, Product([6], p, 5)]
+    assert products == [*cnn, *linear, *direction, *direction]
 
 
 def test_each_product_is_done_forward_and_twice_backward(monkeypatch: pytest.MonkeyPatch) -> None:

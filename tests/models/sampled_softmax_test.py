@@ -54,6 +54,17 @@ def test_the_full_softmax_equals_allennlps_at_evaluation() -> None:
     torch.testing.assert_close(losses.sum(), upstream(softmax).eval()(h, words - 1))
 
 
+@pytest.mark.parametrize("max_logits", [1, 7 * NUM_CLASSES])
+def test_the_full_softmax_in_parts_is_the_same(
+    max_logits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    softmax, (h, words) = make_softmax().eval(), make_batch()
+    expected = softmax(h, words)
+    monkeypatch.setattr(sampled_softmax, "_MAX_LOGITS", max_logits)
+
+    torch.testing.assert_close(softmax(h, words), expected)
+
+
 def test_without_samples_training_is_with_the_full_softmax() -> None:
     softmax, (h, words) = make_softmax(None).train(), make_batch()
 

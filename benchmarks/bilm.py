@@ -1,0 +1,204 @@
+"""
+The layers of a frozen biLM, beside AllenNLP's own: the same random weights of the released sizes,
+the same sentences, one process, turns taken in alternation. Prints a table in Markdown.
+
+    python benchmarks/bilm.py data/sst/dev.txt --sizes small medium original
+
+A row's time is the median of the turns. "Bare products" are the matrix products of a pass and
+nothing else: the same shapes with the same live rows, through the fastest library call found.
+"""
+
+import argparse
+import os
+import platform
+import re
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+import torch
+from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
+from tqdm import tqdm
+
+import elmo_tasks  # noqa: F401  mends
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm.char_cnn import PAD_CHARACTER
+from elmo_tasks.bilm.distinct import distinct_rows
+from elmo_tasks.bilm.packing import Packing
+from elmo_tasks.bilm.products import FrozenProduct
+from elmo_tasks.bilm.store import LayerStore
+
+# Memory of an LSTM, its output, highway layers: the released sizes.
+SIZES = {"small": (1024, 128, 1), "medium": (2048, 256, 1), "original": (4096, 512, 2)}
+FILTERS = [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("text", type=Path, help="sentences: lines of tokens, or SST's trees")
+    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
+    parser.add_argument("--batches", type=int, default=3)
+    parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument("--turns", type=int, default=5)
+    arguments = parser.parse_args()
+    batches = read_batches(arguments.text, arguments.batches, arguments.batch_size)
+    print(heading(arguments))
+    print("| size | what | tokens/s | against AllenNLP's | of the bare products | largest error |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for size in arguments.sizes:
+        for row in measure(size, batches, arguments.turns):
+            print(row, flush=True)
+
+
+def read_batches(path: Path, num_batches: int, batch_size: int) -> list[torch.Tensor]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    sentences = [re.sub(r"\([0-4] |\)", "", line).split(" ") for line in lines if line.strip()]
+    return [
+        batch_to_ids(sentences[start : start + batch_size])
+        for start in range(0, num_batches * batch_size, batch_size)
+    ]
+
+
+def heading(arguments: argparse.Namespace) -> str:
+    return (
+        f"{date.today()}, {machine()}, {torch.get_num_threads()} threads, torch "
+        f"{torch.__version__}, {arguments.batches} batches of {arguments.batch_size} sentences of "
+        f"{arguments.text.name}, medians of {arguments.turns} turns\n"
+    )
+
+
+def machine() -> str:
+    info = Path("/proc/cpuinfo")
+    names = re.findall(r"model name\s*: (.*)", info.read_text()) if info.exists() else []
+    return f"{names[0] if names else platform.processor()}, {os.cpu_count()} cores"
+
+
+def measure(size: str, batches: list[torch.Tensor], turns: int) -> list[str]:
+    cell_dim, projection_dim, num_highway = SIZES[size]
+    options = {
+        "lstm": {
+            "use_skip_connections": True,
+            "projection_dim": projection_dim,
+            "cell_clip": 3,
+            "proj_clip": 3,
+            "dim": cell_dim,
+            "n_layers": 2,
+        },
+        "char_cnn": {
+            "activation": "relu",
+            "filters": FILTERS,
+            "n_highway": num_highway,
+            "embedding": {"dim": 16},
+            "n_characters": 262,
+            "max_characters_per_token": 50,
+        },
+        "state": "reset",
+    }
+    torch.manual_seed(0)
+    with tempfile.TemporaryDirectory() as folder:
+        BiLm(options, requires_grad=True).to_files(folder)
+        weights = str(Path(folder) / "weights.hdf5")
+        theirs = _ElmoBiLm(str(Path(folder) / "options.json"), weights)
+
+        def ours(**settings: object) -> BiLm:
+            return BiLm(options, weights, **settings)
+
+        disk = LayerStore(str(Path(folder) / "store"), memory=0)
+        bilms = {
+            "layers": ours(cached_tokens=0),
+            "warm cache of tokens": ours(),
+            "bfloat16": ours(cached_tokens=0, dtype="bfloat16"),
+            "warm store, memory": ours(store=LayerStore()),
+            "warm store, disk": ours(store=disk),
+        }
+
+        def upstream() -> list[torch.Tensor]:
+            outputs = []
+            for char_ids in batches:
+                theirs._elmo_lstm.reset_states()
+                outputs.append(torch.stack(theirs(char_ids)["activations"], dim=1))
+            return outputs
+
+        runs: dict[str, Callable[[], list[torch.Tensor]]] = {"AllenNLP's": upstream}
+        for name, bilm in bilms.items():
+            runs[name] = lambda bilm=bilm: [bilm(char_ids).layers for char_ids in batches]  # type: ignore
+        runs["bare products"] = bare_products(options, batches)
+        with torch.no_grad():
+            outputs = {name: run() for name, run in runs.items()}
+            seconds = alternate(runs, turns, size)
+    errors = {name: largest_error(outputs[name], outputs["AllenNLP's"], batches) for name in bilms}
+    return rows(size, seconds, errors, sum(int((ids > 0).any(-1).sum()) for ids in batches))
+
+
+def bare_products(options: dict, batches: list[torch.Tensor]) -> Callable[[], list[torch.Tensor]]:
+    """The matrix products of a pass over the batches, each of the shape that it has there."""
+    lstm, num_filters = options["lstm"], sum(number for _, number in FILTERS)
+    cell_dim, projection_dim = lstm["dim"], lstm["projection_dim"]
+    shapes: list[tuple[int, int, int]] = []
+    for char_ids in batches:
+        lengths = (char_ids > 0).any(-1).sum(1)
+        distinct, _ = distinct_rows(char_ids[char_ids[..., 0] > 0])
+        tokens = len(distinct) + 2
+        longest = int((distinct != PAD_CHARACTER).sum(1).float().mean())
+        shapes += [(tokens * (longest + 1), 16 * width, number) for width, number in FILTERS]
+        shapes += [(tokens, num_filters, 2 * num_filters)] * options["char_cnn"]["n_highway"]
+        shapes += [(tokens, num_filters, projection_dim)]
+        sizes = Packing.of(lengths + 2).batch_sizes
+        for _ in range(2 * lstm["n_layers"]):
+            shapes.append((sum(sizes), projection_dim, 4 * cell_dim))
+            shapes += [(rows, projection_dim, 4 * cell_dim) for rows in sizes]
+            shapes += [(rows, cell_dim, projection_dim) for rows in sizes]
+    weights = {shape[1:]: FrozenProduct(torch.randn(shape[2], shape[1])) for shape in shapes}
+    inputs = {shape: torch.randn(shape[:2]) for shape in shapes}
+
+    def run() -> list[torch.Tensor]:
+        for shape in shapes:
+            weights[shape[1:]](inputs[shape])
+        return []
+
+    return run
+
+
+def alternate(
+    runs: dict[str, Callable[[], list[torch.Tensor]]], turns: int, size: str
+) -> dict[str, float]:
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in tqdm(range(turns), desc=size, leave=False):
+        for name, run in runs.items():
+            start = time.perf_counter()
+            run()
+            times[name].append(time.perf_counter() - start)
+    return {name: statistics.median(taken) for name, taken in times.items()}
+
+
+def largest_error(
+    ours: list[torch.Tensor], theirs: list[torch.Tensor], batches: list[torch.Tensor]
+) -> float:
+    errors = []
+    for found, bounded, char_ids in zip(ours, theirs, batches):
+        mask = (char_ids > 0).any(-1)[:, None, :, None]
+        errors.append(((found - bounded[:, :, 1:-1]) * mask).abs().max().item())
+    return max(errors)
+
+
+def rows(
+    size: str, seconds: dict[str, float], errors: dict[str, float], num_tokens: int
+) -> list[str]:
+    table, theirs = [], seconds["AllenNLP's"]
+    for name, taken in seconds.items():
+        ratio = f"{theirs / taken:.1f}"
+        bare = f"{seconds['bare products'] / taken:.2f}"
+        error = f"{errors[name]:.0e}" if name in errors else ""
+        table.append(
+            f"| {size} | {name} | {num_tokens / taken:,.0f} | {ratio} | {bare} | {error} |"
+        )
+    return table
+
+
+if __name__ == "__main__":
+    main()

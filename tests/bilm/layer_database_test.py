@@ -1,0 +1,341 @@
+import logging
+import os
+import random
+import resource
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import lmdb
+import pytest
+from allennlp.common.checks import ConfigurationError
+
+from elmo_tasks.bilm import layer_database
+from elmo_tasks.bilm.layer_database import LayerDatabase
+from tests.bilm.processes import end, kill_after, run, start
+
+NOBODY = 65534
+
+
+def values(number: int, seed: int = 0, num_bytes: int = 3000) -> dict[bytes, bytes]:
+    """Some of a few bytes, some of pages of their own."""
+    generator = random.Random(seed)
+    sizes = (100, num_bytes, 5 * num_bytes)
+    return {
+        generator.randbytes(32): generator.randbytes(generator.choice(sizes)) for _ in range(number)
+    }
+
+
+def read(database: LayerDatabase, keys: dict[bytes, bytes]) -> dict[bytes, bytes]:
+    found = database.get({key: len(value) for key, value in keys.items()})
+    return {key: value.tobytes() for key, value in found.items()}
+
+
+def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+def damage(folder: Path, place: int, content: bytes) -> None:
+    with open(folder / "data.mdb", "r+b") as file:
+        file.seek(place)
+        file.write(content)
+
+
+@pytest.fixture()
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "store"
+
+
+@pytest.fixture()
+def filled(folder: Path) -> dict[bytes, bytes]:
+    """What a store that was closed holds."""
+    database, content = LayerDatabase(str(folder)), values(300)
+    database.put(content)
+    database.close()
+    return content
+
+
+@pytest.fixture()
+def open_to_all() -> Iterator[Path]:
+    """A folder that any user may reach."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)
+
+
+def as_nobody() -> None:
+    """A user who may write only where all may: root may write everywhere."""
+    if os.geteuid() == 0:
+        os.setuid(NOBODY)
+
+
+def test_values_come_back_and_what_is_not_there_does_not(folder: Path) -> None:
+    database, content, other = LayerDatabase(str(folder)), values(50), values(5, seed=1)
+
+    assert read(database, content) == {}
+    database.put(content)
+
+    assert read(database, {**content, **other}) == content
+    assert read(LayerDatabase.at(str(folder)), {}) == {}
+    assert {value.key: value.num_bytes for value in database.values()} == {
+        key: len(value) for key, value in content.items()
+    }
+
+
+def test_value_of_another_size_than_asked_for_counts_as_missing(folder: Path) -> None:
+    database = LayerDatabase(str(folder))
+    database.put({b"k" * 32: b"value"})
+
+    assert database.get({b"k" * 32: 4}) == {}
+    assert database.get({b"k" * 32: None})[b"k" * 32].tobytes() == b"value"
+
+
+def test_value_that_is_there_stays_as_it_is(folder: Path) -> None:
+    database = LayerDatabase(str(folder))
+    database.put({b"k" * 32: b"first"})
+    database.put({b"k" * 32: b"later"})
+
+    assert read(database, {b"k" * 32: b"....."}) == {b"k" * 32: b"first"}
+
+
+def test_a_process_has_one_database_at_a_path(tmp_path: Path, folder: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+
+    assert LayerDatabase.at(str(folder)) is LayerDatabase.at(str(link))
+
+
+def test_map_grows_and_other_processes_follow(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(layer_database, "_MAP_SIZE", 2**16)
+    database, first, more = LayerDatabase(str(folder)), values(10), values(100, seed=1)
+    database.put(first)
+
+    assert run(lambda: database.put(more)) == 0
+
+    assert read(database, {**first, **more}) == {**first, **more}
+    database.put(values(1, seed=2))
+    assert len(list(database.values())) == 111
+
+
+def test_ten_processes_read_and_write_at_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(layer_database, "_MAP_SIZE", 2**16)
+    database, content = LayerDatabase(str(folder)), values(200)
+    keys = list(content)
+
+    def work(number: int) -> None:
+        generator = random.Random(number)
+        for _ in range(20):
+            some = {key: content[key] for key in generator.sample(keys, 20)}
+            database.put(some)
+            assert read(database, some) == some
+            seen = read(database, content)
+            assert seen == {key: content[key] for key in seen}
+
+    processes = [start(lambda number=number: work(number)) for number in range(10)]
+
+    assert [end(process) for process in processes] == [0] * 10
+    assert read(database, content) == content
+
+
+def test_after_twenty_kills_while_writing_every_value_reads_back_right(folder: Path) -> None:
+    generator = random.Random(0)
+    content = values(2000)
+    keys = list(content)
+
+    def write(seed: int) -> None:
+        database, mine = LayerDatabase(str(folder)), random.Random(seed)
+        (folder / f"started{seed}").touch()
+        while True:
+            database.put({key: content[key] for key in mine.sample(keys, 50)})
+
+    folder.mkdir()
+    for kill in range(20):
+        kill_after(0.05 + 0.1 * generator.random(), lambda kill=kill: write(kill))
+
+    database = LayerDatabase(str(folder))
+    found = read(database, content)
+    assert found == {key: content[key] for key in found}
+    # What is listed is sound, and there is something.
+    assert {value.key for value in database.values()} == set(found) != set()
+    database.put(content)
+    assert read(database, content) == content
+
+
+def test_folder_that_was_deleted_is_made_anew(folder: Path) -> None:
+    database, content = LayerDatabase(str(folder)), values(10)
+    database.put(content)
+
+    shutil.rmtree(folder)
+
+    assert read(database, content) == {}
+    database.put(content)
+    assert read(database, content) == content
+    assert read(LayerDatabase.at(str(folder)), {}) == {}
+
+
+# Damage.
+
+
+def test_file_that_was_cut_short_is_left_alone_with_one_message(
+    folder: Path, filled: dict[bytes, bytes], caplog: pytest.LogCaptureFixture
+) -> None:
+    os.truncate(folder / "data.mdb", os.path.getsize(folder / "data.mdb") // 2)
+    before = (folder / "data.mdb").read_bytes()
+    database = LayerDatabase(str(folder))
+
+    for _ in range(3):
+        assert read(database, filled) == {}
+        database.put(values(5, seed=1))
+
+    assert (folder / "data.mdb").read_bytes() == before
+    (message,) = messages(caplog)
+    assert str(folder) in message
+    assert "is damaged; delete it to have it made anew (its file was cut short)" in message
+
+
+def test_file_that_is_cut_short_while_it_is_open_is_not_read(
+    folder: Path, filled: dict[bytes, bytes]
+) -> None:
+    def work() -> None:
+        database = LayerDatabase(str(folder))
+        assert read(database, filled) == filled
+        os.truncate(folder / "data.mdb", os.path.getsize(folder / "data.mdb") // 2)
+        assert read(database, filled) == {}
+        database.put(values(5, seed=1))
+
+    # To read it would end the process.
+    assert run(work) == 0
+
+
+def test_file_of_garbage_is_left_alone_with_one_message(
+    folder: Path, filled: dict[bytes, bytes], caplog: pytest.LogCaptureFixture
+) -> None:
+    (folder / "data.mdb").write_bytes(random.Random(0).randbytes(100_000))
+    database = LayerDatabase(str(folder))
+
+    for _ in range(3):
+        assert read(database, filled) == {}
+        database.put(filled)
+
+    (message,) = messages(caplog)
+    assert "is damaged; delete it to have it made anew" in message
+
+
+@pytest.mark.parametrize("num_bytes", [1, 512, 4096])
+def test_damage_within_the_file_never_gives_a_wrong_value(
+    folder: Path, filled: dict[bytes, bytes], num_bytes: int
+) -> None:
+    sound = (folder / "data.mdb").read_bytes()
+    generator = random.Random(num_bytes)
+
+    for _ in range(7):
+        (folder / "data.mdb").write_bytes(sound)
+        for _ in range(4096 // num_bytes):
+            place = generator.randrange(len(sound) // num_bytes) * num_bytes
+            damage(folder, place, generator.randbytes(num_bytes))
+
+        def work() -> None:
+            database = LayerDatabase(str(folder))
+            found = read(database, filled)
+            assert found == {key: filled[key] for key in found}
+            more = values(20, seed=1)
+            database.put(more)
+            found = read(database, more)
+            assert found == {key: more[key] for key in found}
+
+        # Nor does it end the process.
+        assert run(work) == 0
+
+
+def test_damaged_value_counts_as_missing_and_is_replaced(folder: Path) -> None:
+    database = LayerDatabase(str(folder))
+    good, bad = {b"g" * 32: b"good" * 2000}, {b"b" * 32: b"bad!" * 2000}
+    database.put({**good, **bad})
+    database.close()
+    place = (folder / "data.mdb").read_bytes().index(b"bad!" * 500)
+    damage(folder, place + 1000, b"?")
+
+    assert read(database, {**good, **bad}) == good
+    database.put(bad)
+    assert read(database, {**good, **bad}) == {**good, **bad}
+
+
+def test_file_of_another_program_is_refused(folder: Path) -> None:
+    with lmdb.open(str(folder)) as other, other.begin(write=True) as transaction:
+        transaction.put(b"theirs", b"1")
+
+    with pytest.raises(ConfigurationError, match="LMDB file of another program"):
+        LayerDatabase(str(folder)).put(values(1))
+
+    with lmdb.open(str(folder)) as other, other.begin() as transaction:
+        assert list(transaction.cursor()) == [(b"theirs", b"1")]
+
+
+# Where it cannot be written.
+
+
+def test_full_disk_ends_writing_with_one_message_and_reading_goes_on(
+    folder: Path, filled: dict[bytes, bytes], caplog: pytest.LogCaptureFixture
+) -> None:
+    database, more = LayerDatabase(str(folder)), values(300, seed=1)
+
+    def work() -> None:
+        limit = os.path.getsize(folder / "data.mdb") + 100_000
+        # What a write beyond it raises differs from that of a full disk in its number alone.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        for _ in range(3):
+            database.put(more)
+            assert read(database, filled) == filled
+        (message,) = messages(caplog)
+        assert "takes no more layers (" in message and "File too large" in message
+
+    assert run(work) == 0
+    assert read(database, {**filled, **more}) == filled
+    database.put(more)
+    assert read(database, {**filled, **more}) == {**filled, **more}
+
+
+@pytest.mark.parametrize("has_lock", [True, False])
+def test_folder_that_cannot_be_written_is_read_with_one_message(
+    open_to_all: Path, caplog: pytest.LogCaptureFixture, has_lock: bool
+) -> None:
+    folder, content = open_to_all / "store", values(30)
+    database = LayerDatabase(str(folder))
+    database.put(content)
+    database.close()
+    if not has_lock:
+        (folder / "lock.mdb").unlink()
+    folder.chmod(0o555)
+
+    def work() -> None:
+        as_nobody()
+        for _ in range(3):
+            assert read(database, content) == content
+            database.put(values(5, seed=1))
+        (message,) = messages(caplog)
+        assert "can be read, but takes no more layers" in message
+
+    assert run(work) == 0
+    folder.chmod(0o755)
+
+
+def test_folder_that_cannot_be_made_is_done_without_with_one_message(
+    open_to_all: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def work() -> None:
+        as_nobody()
+        os.chmod(open_to_all, 0o555) if os.geteuid() == os.stat(open_to_all).st_uid else None
+        database = LayerDatabase(str(open_to_all / "store"))
+        for _ in range(3):
+            database.put(values(3))
+            assert read(database, values(3)) == {}
+        (message,) = messages(caplog)
+        assert "cannot be opened" in message and "Permission denied" in message
+
+    assert run(work) == 0
+    os.chmod(open_to_all, 0o755)
