@@ -28,7 +28,7 @@ again. The exit status is 0 if every run is complete and 1 if not.
 
 _EXAMPLES = """
 examples:
-  allennlp elmo-ablation sst --variants baseline both --seeds 1 2 3
+  allennlp elmo-ablation sst --variants baseline both --seeds 1 2 3 --set 'store="runs/layers"'
   allennlp elmo-ablation sst --variants input both --seeds 1 2 --set hidden_dim=150 \\
       --set 'bilm="small"' -o '{"trainer.num_epochs": 10}' -s runs/ablation/sst-small
   allennlp elmo-ablation snli --variants baseline both --seeds 1 2 3 --train-fraction 0.01,0.1,1
