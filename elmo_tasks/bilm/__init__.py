@@ -1,3 +1,4 @@
-from elmo_tasks.bilm.bilm import BiLm, BiLmOutput
+from elmo_tasks.bilm.bilm import BiLm
+from elmo_tasks.bilm.outputs import BiLmOutput
 
 __all__ = ["BiLm", "BiLmOutput"]

@@ -3,7 +3,7 @@ import json
 import logging
 import os
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from allennlp.common import FromParams, Params
@@ -20,7 +20,8 @@ from elmo_tasks.bilm.char_cnn import (
 from elmo_tasks.bilm.distinct import DistinctTokens, distinct_rows
 from elmo_tasks.bilm.fingerprint import hash_bytes, hash_tensors
 from elmo_tasks.bilm.lstm_stack import LstmStack
-from elmo_tasks.bilm.options import STATES, BiLmOptions, read_options
+from elmo_tasks.bilm.options import STATES, BiLmOptions, exported, read_options
+from elmo_tasks.bilm.outputs import BiLmOutput, Prediction
 from elmo_tasks.bilm.packing import Packing
 from elmo_tasks.bilm.products import Derived
 from elmo_tasks.bilm.projected_lstm import LstmState
@@ -40,35 +41,6 @@ _DTYPES = {"float32": None, "bfloat16": torch.bfloat16}
 # zeros they started from.
 _SNAPSHOT_TEXT = "The quick brown fox jumps over the lazy dog .".split()
 _SNAPSHOT_PASSES = 5
-
-
-class BiLmOutput(NamedTuple):
-    """
-    # Parameters
-
-    layers : `torch.Tensor`
-        Shape (batch, num_layers + 1, length, 2 * projection_dim): h_{k,0} to h_{k,L}, without
-        those of the sentence boundaries, zeros at padding. Layer 0 is x^LM twice.
-    mask : `torch.BoolTensor`
-        Shape (batch, length): true where there is a token.
-    """
-
-    layers: torch.Tensor
-    mask: torch.Tensor
-
-
-class Prediction(NamedTuple):
-    """
-    # Parameters
-
-    output : `torch.Tensor`
-        Shape (tokens, projection_dim): the top layer of one direction, packed.
-    following : `torch.LongTensor`
-        Shape (tokens,): where in the flattened (batch, length) the token that each predicts lies.
-    """
-
-    output: torch.Tensor
-    following: torch.Tensor
 
 
 class BiLm(torch.nn.Module, FromParams):
@@ -179,20 +151,7 @@ class BiLm(torch.nn.Module, FromParams):
         Writes `options.json` and `weights.hdf5`, which upstream's loaders read as well, whole or
         not at all. The options say which state the biLM starts from.
         """
-        # Upstream reads these keys without a default.
-        lstm = {"cell_clip": None, "proj_clip": None, **self._raw_options["lstm"]}
-        char_cnn = {
-            **self._raw_options["char_cnn"],
-            "n_highway": self.options.num_highway,
-            "n_characters": 262,
-            "max_characters_per_token": self.options.max_characters,
-        }
-        options = {
-            **self._raw_options,
-            "lstm": lstm,
-            "char_cnn": char_cnn,
-            "state": self.state_name,
-        }
+        options = exported(self._raw_options, self.options, self.state_name)
         with written_aside(Path(folder) / "options.json") as aside:
             aside.write_text(json.dumps(options, indent=2) + "\n", encoding="utf-8")
             # Within, so that neither file appears where one of them cannot be written.

@@ -1,7 +1,6 @@
 import logging
 import os
-import subprocess
-import sys
+import shutil
 import threading
 import weakref
 import zlib
@@ -12,10 +11,16 @@ import lmdb
 import numpy
 from allennlp.common.checks import ConfigurationError
 
-logger = logging.getLogger(__name__)
+from elmo_tasks.bilm.lmdb_file import (
+    begin,
+    file_identity,
+    find_damage,
+    grow,
+    is_cut_short,
+    open_environment,
+)
 
-# Address space for the file, doubled whenever it is full; it takes no room on disk.
-_MAP_SIZE = 2**30
+logger = logging.getLogger(__name__)
 
 # A value follows the checksum of its key and itself.
 _CHECKSUM_BYTES = 4
@@ -77,7 +82,7 @@ class LayerDatabase:
             if environment is None or not sizes:
                 return {}
             try:
-                with _transaction(environment, buffers=True) as transaction:
+                with begin(environment, buffers=True) as transaction:
                     read = {
                         key: _checked(key, transaction.get(key), size)
                         for key, size in sizes.items()
@@ -98,10 +103,11 @@ class LayerDatabase:
             except (lmdb.Error, MemoryError) as error:
                 self._takes_values = False
                 logger.warning(
-                    "The store %s takes no more layers (%s); those that it lacks are computed "
-                    "whenever they are needed.",
+                    "The store %s takes no more layers (%s; %.1f MB are free on its disk); those "
+                    "that it lacks are computed whenever they are needed.",
                     self.path,
                     error,
+                    shutil.disk_usage(self.path).free / 1e6,
                 )
 
     def values(self) -> Iterator[Value]:
@@ -110,10 +116,13 @@ class LayerDatabase:
             environment = self._opened()
             if environment is None:
                 return
-            with _transaction(environment, buffers=True) as transaction:
-                for key, value in transaction.cursor():
-                    if key != _MARK:
-                        yield Value(bytes(key), len(value) - _CHECKSUM_BYTES)
+            try:
+                with begin(environment, buffers=True) as transaction:
+                    for key, value in transaction.cursor():
+                        if key != _MARK:
+                            yield Value(bytes(key), len(value) - _CHECKSUM_BYTES)
+            except lmdb.Error as error:
+                self._give_up("cannot be read", error)
 
     def close(self) -> None:
         with self._lock:
@@ -123,30 +132,30 @@ class LayerDatabase:
 
     def _opened(self) -> lmdb.Environment | None:
         """The environment, opened by this process, of the file that is now at the path."""
-        if (os.getpid(), *_file_identity(self.path)) != self._identity:
+        if (os.getpid(), *file_identity(self.path)) != self._identity:
             self.close()
             self._takes_values = True
             self._environment = self._open()
-            self._identity = (os.getpid(), *_file_identity(self.path))
+            self._identity = (os.getpid(), *file_identity(self.path))
         environment = self._environment
-        if environment is not None and _is_cut_short(environment, self.path):
+        if environment is not None and is_cut_short(environment, self.path):
             self._give_up("cannot be read", "its file was cut short")
         return self._environment
 
     def _open(self) -> lmdb.Environment | None:
-        problem = _problem(self.path)
-        if problem is not None:
-            self._give_up("is damaged; delete it to have it made anew", problem)
+        damage = find_damage(self.path)
+        if damage is not None:
+            self._give_up("is damaged; delete it to have it made anew", damage)
             return None
         try:
-            environment = _open_environment(self.path)
+            environment = open_environment(self.path)
         except (lmdb.Error, OSError) as error:
             self._give_up("cannot be opened", error)
             return None
         self._takes_values = not environment.flags()["readonly"]
         if not self._takes_values:
             logger.warning("The store %s can be read, but takes no more layers.", self.path)
-        with _transaction(environment) as transaction:
+        with begin(environment) as transaction:
             foreign = transaction.stat()["entries"] > 0 and transaction.get(_MARK) is None
         if foreign:
             environment.close()
@@ -171,40 +180,10 @@ class LayerDatabase:
 _DATABASES: "weakref.WeakValueDictionary[str, LayerDatabase]" = weakref.WeakValueDictionary()
 
 
-def _open_environment(path: str) -> lmdb.Environment:
-    """To read and write; where that cannot be, to read; or even where no lock can be had."""
-    ways: list[dict[str, Any]] = [{}, {"readonly": True}, {"readonly": True, "lock": False}]
-    if not os.path.exists(path):
-        os.makedirs(path)
-    errors = []
-    for way in ways:
-        try:
-            # Without `metasync` the last transaction may be lost if the machine fails, and no more.
-            environment = lmdb.open(
-                path, map_size=_MAP_SIZE, metasync=False, max_readers=512, **way
-            )
-        except lmdb.Error as error:
-            errors.append(error)
-        else:
-            # Frees the places of readers that were killed.
-            environment.reader_check()
-            return environment
-    raise errors[0]
-
-
-def _transaction(environment: lmdb.Environment, **how: Any) -> lmdb.Transaction:
-    try:
-        return environment.begin(**how)
-    except lmdb.MapResizedError:
-        # Another process has made the file larger than our map.
-        environment.set_mapsize(0)
-        return environment.begin(**how)
-
-
 def _write(environment: lmdb.Environment, values: Mapping[bytes, bytes]) -> None:
     while True:
         try:
-            with _transaction(environment, write=True) as transaction:
+            with begin(environment, write=True) as transaction:
                 transaction.put(_MARK, b"", overwrite=False)
                 for key, value in values.items():
                     checked = _with_checksum(key, value)
@@ -213,7 +192,7 @@ def _write(environment: lmdb.Environment, values: Mapping[bytes, bytes]) -> None
                         transaction.put(key, checked)
             return
         except lmdb.MapFullError:
-            environment.set_mapsize(2 * environment.info()["map_size"])
+            grow(environment)
 
 
 def _with_checksum(key: bytes, value: bytes) -> bytes:
@@ -229,55 +208,3 @@ def _checked(key: bytes, entry: Any, size: int | None) -> numpy.ndarray | None:
     value = entry[_CHECKSUM_BYTES:].copy()
     checksum = int.from_bytes(entry[:_CHECKSUM_BYTES].tobytes(), "little")
     return value if zlib.crc32(value, zlib.crc32(key)) == checksum else None
-
-
-def _file_identity(path: str) -> tuple[int, ...]:
-    """Which file is at the path, if any."""
-    try:
-        status = os.stat(os.path.join(path, "data.mdb"))
-    except OSError:
-        return ()
-    return status.st_dev, status.st_ino
-
-
-def _is_cut_short(environment: lmdb.Environment, path: str) -> bool:
-    """Whether to read would end the process: LMDB's map goes beyond the end of the file."""
-    end = (environment.info()["last_pgno"] + 1) * environment.stat()["psize"]
-    try:
-        return os.path.getsize(os.path.join(path, "data.mdb")) < end
-    except OSError:
-        return False
-
-
-# LMDB trusts its file, and one that was damaged can end the process that reads it: the first to
-# walk through its pages is a process of its own.
-_CHECK = """
-import os, sys, lmdb
-try:
-    environment = lmdb.open(sys.argv[1], readonly=True, max_readers=512)
-except lmdb.LockError:
-    environment = lmdb.open(sys.argv[1], readonly=True, lock=False)
-end = (environment.info()["last_pgno"] + 1) * environment.stat()["psize"]
-if os.path.getsize(os.path.join(sys.argv[1], "data.mdb")) < end:
-    sys.exit("its file was cut short")
-with environment.begin(buffers=True) as transaction:
-    for _ in transaction.cursor().iternext(keys=True, values=True):
-        pass
-"""
-
-
-def _problem(path: str) -> str | None:
-    """What is wrong with the file at the path, if anything."""
-    data = os.path.join(path, "data.mdb")
-    # An empty one is being made by another process.
-    if not os.path.exists(data) or os.path.getsize(data) == 0:
-        return None
-    command = [sys.executable, "-c", _CHECK, path]
-    try:
-        check = subprocess.run(command, capture_output=True, text=True)
-    except OSError:
-        # No process may be started here.
-        return None
-    if check.returncode == 0:
-        return None
-    return check.stderr.strip().rsplit("\n", 1)[-1] or f"reading it ends in {check.returncode}"

@@ -179,3 +179,15 @@ class _Values:
 def _is_pair(value: Any) -> bool:
     is_pair = isinstance(value, (list, tuple)) and len(value) == 2
     return is_pair and all(type(number) is int and number > 0 for number in value)
+
+
+def exported(raw: dict[str, Any], options: BiLmOptions, state: str) -> dict[str, Any]:
+    """The content of an `options.json` with the keys that upstream reads without a default."""
+    lstm = {"cell_clip": None, "proj_clip": None, **raw["lstm"]}
+    char_cnn = {
+        **raw["char_cnn"],
+        "n_highway": options.num_highway,
+        "n_characters": 262,
+        "max_characters_per_token": options.max_characters,
+    }
+    return {**raw, "lstm": lstm, "char_cnn": char_cnn, "state": state}

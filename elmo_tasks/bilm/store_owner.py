@@ -35,11 +35,8 @@ class StoreOwner(NamedTuple):
     @classmethod
     def of(cls, bilm: "BiLm", dtype: str) -> "StoreOwner":
         options = bilm.options
-        about = {
-            "bilm": f"{options.num_layers}x{options.cell_dim}_{options.projection_dim} {bilm.dtype}",
-            "state": bilm.state_name,
-            "dtype": dtype,
-        }
+        size = f"{options.num_layers}x{options.cell_dim}_{options.projection_dim}"
+        about = {"bilm": f"{size} {bilm.dtype}", "state": bilm.state_name, "dtype": dtype}
         parts = [part.detach().float().cpu().flatten() for part in bilm.state.state_dict().values()]
         start = torch.cat([torch.zeros(0), *parts]).numpy()
         return cls(hash_bytes(bilm.fingerprint() + dtype.encode()), about, start)

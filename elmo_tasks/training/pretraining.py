@@ -1,12 +1,12 @@
-import os
+import logging
 import time
 from typing import Any
 
-import torch
 from allennlp.training import GradientDescentTrainer, TrainerCallback
 
-from elmo_tasks.files import written_aside
 from elmo_tasks.readers.corpus_loader import CorpusLoader
+
+logger = logging.getLogger(__name__)
 
 
 @TrainerCallback.register("elmo_pretraining")
@@ -14,8 +14,8 @@ class PretrainingCallback(TrainerCallback):
     """
     What pre-training a biLM needs beside AllenNLP's trainer: after every epoch, and at the end with
     the best weights, `options.json` and `weights.hdf5` lie beside the checkpoints; a training that
-    is recovered reads nothing of its finished epochs and knows which was the best; progress says
-    tokens per second and, where the vocabulary knows how much text there is, the hours left.
+    is recovered reads nothing of its finished epochs; progress says tokens per second and, where
+    the vocabulary knows how much text there is, the hours left.
 
     Registered as a `TrainerCallback` with name "elmo_pretraining".
     """
@@ -38,22 +38,15 @@ class PretrainingCallback(TrainerCallback):
             )
             # Schedules count on; the trainer counts the batches of the unfinished epoch itself.
             trainer._total_batches_completed = self._total_batches - done
-        if is_primary:
-            self._keep_best(trainer)
+        num_alone, num_batches = trainer.model.num_softmax_batches, _num_batches(trainer)
+        if num_batches is not None and 0 < num_batches <= num_alone:
+            logger.warning(
+                "The biLM will not train at all: for the first %d batches the softmax is trained "
+                "alone (num_softmax_batches), and there will be about %d.",
+                num_alone,
+                num_batches,
+            )
         self._since = time.monotonic()
-
-    def _keep_best(self, trainer: GradientDescentTrainer) -> None:
-        """
-        AllenNLP saves its checkpoint at the end of an epoch before it notes that the epoch is the
-        best and keeps its weights, so that a recovered training would not know.
-        """
-        completed = trainer._start_after_epochs_completed
-        if not completed or trainer._start_after_batches_in_epoch_completed:
-            return
-        if trainer._metric_tracker.is_best_so_far():
-            trainer._best_model_filename = os.path.join(self.serialization_dir, "best.th")
-            with written_aside(trainer._best_model_filename) as aside:
-                torch.save(trainer.model.state_dict(), aside)
 
     def on_batch(
         self,
@@ -73,12 +66,12 @@ class PretrainingCallback(TrainerCallback):
         self._tokens += sum(int(outputs["num_tokens"]) for outputs in batch_outputs)
         seconds = time.monotonic() - self._since
         batch_metrics["tokens_per_second"] = self._tokens / seconds
-        try:
-            num_batches = len(trainer.data_loader) / trainer._num_gradient_accumulation_steps
-        except TypeError:
-            return
-        batches_left = trainer._num_epochs * num_batches - self._total_batches
-        batch_metrics["hours_left"] = max(0, batches_left) * seconds / self._batches / 3600
+        num_batches = _num_batches(trainer)
+        if num_batches is not None:
+            steps_left = (
+                num_batches / trainer._num_gradient_accumulation_steps - self._total_batches
+            )
+            batch_metrics["hours_left"] = max(0, steps_left) * seconds / self._batches / 3600
 
     def on_epoch(
         self,
@@ -108,3 +101,11 @@ class PretrainingCallback(TrainerCallback):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self._total_batches = state_dict["total_batches"]
+
+
+def _num_batches(trainer: GradientDescentTrainer) -> int | None:
+    """Of all epochs, where the length of one is known."""
+    try:
+        return trainer._num_epochs * len(trainer.data_loader)
+    except TypeError:
+        return None

@@ -3,7 +3,9 @@ import os
 import random
 import resource
 import shutil
+import signal
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,9 +13,9 @@ import lmdb
 import pytest
 from allennlp.common.checks import ConfigurationError
 
-from elmo_tasks.bilm import layer_database
+from elmo_tasks.bilm import lmdb_file
 from elmo_tasks.bilm.layer_database import LayerDatabase
-from tests.bilm.processes import end, kill_after, run, start
+from tests.bilm.processes import end, run, start
 
 NOBODY = 65534
 
@@ -109,7 +111,7 @@ def test_a_process_has_one_database_at_a_path(tmp_path: Path, folder: Path) -> N
 def test_map_grows_and_other_processes_follow(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(layer_database, "_MAP_SIZE", 2**16)
+    monkeypatch.setattr(lmdb_file, "_MAP_SIZE", 2**16)
     database, first, more = LayerDatabase(str(folder)), values(10), values(100, seed=1)
     database.put(first)
 
@@ -123,7 +125,7 @@ def test_map_grows_and_other_processes_follow(
 def test_ten_processes_read_and_write_at_once(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(layer_database, "_MAP_SIZE", 2**16)
+    monkeypatch.setattr(lmdb_file, "_MAP_SIZE", 2**16)
     database, content = LayerDatabase(str(folder)), values(200)
     keys = list(content)
 
@@ -142,20 +144,26 @@ def test_ten_processes_read_and_write_at_once(
     assert read(database, content) == content
 
 
-def test_after_twenty_kills_while_writing_every_value_reads_back_right(folder: Path) -> None:
+def test_after_twenty_kills_while_writing_every_value_reads_back_right(
+    tmp_path: Path, folder: Path
+) -> None:
     generator = random.Random(0)
-    content = values(2000)
+    content = values(1000)
     keys = list(content)
 
     def write(seed: int) -> None:
         database, mine = LayerDatabase(str(folder)), random.Random(seed)
-        (folder / f"started{seed}").touch()
         while True:
             database.put({key: content[key] for key in mine.sample(keys, 50)})
+            (tmp_path / str(seed)).touch()
 
-    folder.mkdir()
-    for kill in range(20):
-        kill_after(0.05 + 0.1 * generator.random(), lambda kill=kill: write(kill))
+    for seed in range(20):
+        process = start(lambda seed=seed: write(seed))
+        while not (tmp_path / str(seed)).exists():
+            time.sleep(0.001)
+        time.sleep(0.05 * generator.random())
+        os.kill(process, signal.SIGKILL)
+        assert end(process) == -signal.SIGKILL
 
     database = LayerDatabase(str(folder))
     found = read(database, content)
@@ -198,13 +206,14 @@ def test_file_that_was_cut_short_is_left_alone_with_one_message(
     assert "is damaged; delete it to have it made anew (its file was cut short)" in message
 
 
+@pytest.mark.parametrize("num_bytes", [0, 100_000])
 def test_file_that_is_cut_short_while_it_is_open_is_not_read(
-    folder: Path, filled: dict[bytes, bytes]
+    folder: Path, filled: dict[bytes, bytes], num_bytes: int
 ) -> None:
     def work() -> None:
         database = LayerDatabase(str(folder))
         assert read(database, filled) == filled
-        os.truncate(folder / "data.mdb", os.path.getsize(folder / "data.mdb") // 2)
+        os.truncate(folder / "data.mdb", num_bytes)
         assert read(database, filled) == {}
         database.put(values(5, seed=1))
 
@@ -233,7 +242,7 @@ def test_damage_within_the_file_never_gives_a_wrong_value(
     sound = (folder / "data.mdb").read_bytes()
     generator = random.Random(num_bytes)
 
-    for _ in range(7):
+    for _ in range(4):
         (folder / "data.mdb").write_bytes(sound)
         for _ in range(4096 // num_bytes):
             place = generator.randrange(len(sound) // num_bytes) * num_bytes
@@ -286,13 +295,13 @@ def test_full_disk_ends_writing_with_one_message_and_reading_goes_on(
 
     def work() -> None:
         limit = os.path.getsize(folder / "data.mdb") + 100_000
-        # What a write beyond it raises differs from that of a full disk in its number alone.
+        # LMDB sees what it sees on a full disk: a write that ends early.
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
         for _ in range(3):
             database.put(more)
             assert read(database, filled) == filled
         (message,) = messages(caplog)
-        assert "takes no more layers (" in message and "File too large" in message
+        assert "takes no more layers (" in message and "are free on its disk" in message
 
     assert run(work) == 0
     assert read(database, {**filled, **more}) == filled

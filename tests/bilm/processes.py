@@ -1,9 +1,7 @@
 """Work in processes of their own, for the tests of what several processes share."""
 
 import os
-import signal
 import sys
-import time
 import traceback
 from collections.abc import Callable
 
@@ -34,10 +32,3 @@ def end(pid: int) -> int:
 
 def run(work: Callable[[], object]) -> int:
     return end(start(work))
-
-
-def kill_after(seconds: float, work: Callable[[], object]) -> None:
-    pid = start(work)
-    time.sleep(seconds)
-    os.kill(pid, signal.SIGKILL)
-    assert end(pid) == -signal.SIGKILL

@@ -272,7 +272,7 @@ def test_bfloat16_is_close_to_float32_in_training_and_not_used_at_evaluation(
     assert evaluated[0] == evaluated[1]
 
 
-def test_the_biLM_is_left_alone_for_exactly_so_many_batches(
+def test_the_bilm_is_left_alone_for_exactly_so_many_batches(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -435,6 +435,32 @@ def test_from_a_pair_of_files_the_softmax_is_learnt_before_the_bilm_moves(tmp_pa
 def test_value_that_cannot_be_is_refused_by_jsonnet(change: str, complaint: str) -> None:
     with pytest.raises(RuntimeError, match=complaint):
         shrunk("continue", change)
+
+
+def test_adagrads_numbers_are_those_of_bilm_tf_for_a_20th_of_its_loss() -> None:
+    """bilm-tf: rate 0.2, accumulator 1.0 and norm 10 for the gradient of 20 times the loss."""
+    trainer = shrunk("original")["trainer"]
+    target = 0.3 * torch.arange(6.0).reshape(2, 3)
+
+    def trained(factor: float, initial: float, norm: float) -> tuple[torch.Tensor, list[bool]]:
+        weight = torch.nn.Parameter(torch.ones(2, 3))
+        optimizer = torch.optim.Adagrad([weight], lr=0.2, initial_accumulator_value=initial)
+        clipped = []
+        for _ in range(20):
+            optimizer.zero_grad()
+            (factor * ((weight - target) ** 2).sum() / 2).backward()
+            clipped.append(bool(torch.nn.utils.clip_grad_norm_([weight], norm) > norm))
+            optimizer.step()
+        return weight, clipped
+
+    theirs, when = trained(20, 1.0, 10)
+    ours, also_when = trained(
+        1, trainer["optimizer"]["initial_accumulator_value"], trainer["grad_norm"]
+    )
+
+    assert trainer["optimizer"]["lr"] == 0.2
+    torch.testing.assert_close(ours, theirs)
+    assert when == also_when and len(set(when)) == 2
 
 
 @pytest.mark.parametrize("change", ["{ from_archiv: 'x' }", "{ batch_token: 7 }"])

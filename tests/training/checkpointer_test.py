@@ -103,7 +103,7 @@ def test_a_killed_training_ends_as_one_that_was_not(
     [
         ("small", [], "0:2"),
         ("small", [], "2:8"),
-        ("small", [ACCUMULATE], "1:3"),
+        ("small", [ACCUMULATE], "1:5"),
         # What is carried is lost, but for at the start of an epoch.
         ("original", ["{ window: { rows: 8, length: 8 } }"], "1:2"),
     ],

@@ -167,6 +167,7 @@ def progress(
     monkeypatch.setattr(pretraining.time, "monotonic", lambda: next(seconds))
     callback = PretrainingCallback("folder")
     trainer: Any = SimpleNamespace(
+        model=SimpleNamespace(num_softmax_batches=0),
         data_loader=Loader(length),
         _num_epochs=3,
         _num_gradient_accumulation_steps=accumulate,
@@ -195,6 +196,17 @@ def test_progress_says_tokens_per_second_and_the_hours_left(
 
 def test_where_the_length_is_not_known_no_hours_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert progress(monkeypatch, None, 10) == pytest.approx({"tokens_per_second": 50})
+
+
+def test_a_bilm_that_would_not_train_at_all_is_noticed(tmp_path: Path) -> None:
+    logs = []
+    for number in (5, 500):
+        folder = tmp_path / str(number)
+        train(shrunk("continue", f"{{ num_softmax_batches: {number} }}"), folder)
+        logs.append((folder / "out.log").read_text(encoding="utf-8"))
+
+    assert "will not train at all" not in logs[0]
+    assert "for the first 500 batches the softmax is trained alone" in logs[1]
 
 
 def test_more_batches_than_were_expected_leave_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@
 // `from_bilm: null, from_archive: 'runs/mini/model.tar.gz', options: import 'options.json'`.
 (import '../lib/language_model.libsonnet') {
   from_bilm: 'mini',
+  // The least for a softmax to be worth following: 1.3 M tokens. A shorter text needs more epochs.
   num_softmax_batches: 500,
   train_text: 'data/text/train.txt',
   heldout_text: 'data/text/heldout.txt',

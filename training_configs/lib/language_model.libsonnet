@@ -120,6 +120,7 @@ local bilms = import 'bilms.libsonnet';
   data_loader: loader,
   validation_data_loader: loader { shuffle: false },
   trainer: {
+    type: 'elmo',
     num_epochs: config.num_epochs,
     optimizer: config.optimizer,
     [if config.scheduler != null then 'learning_rate_scheduler']: config.scheduler,

@@ -1,0 +1,128 @@
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import _jsonnet
+import pytest
+import torch
+from allennlp.commands.train import train_model
+from allennlp.common import Params
+from allennlp.predictors import Predictor
+from allennlp.training import GradientDescentTrainer, TrainerCallback
+from torch.nn.parallel import DistributedDataParallel
+
+from elmo_tasks.bilm.layer_database import LayerDatabase
+from elmo_tasks.bilm.products import packs
+from elmo_tasks.bilm.store import LayerStore
+from elmo_tasks.elmo.token_embedder import ElmoBiLmEmbedder
+from tests.bilm.examples import ids_of, sentences
+from tests.bilm.processes import end, start
+from tests.bilm.store_test import fixture_bilm
+
+ROOT = Path(__file__).parents[2]
+SENTENCE = {"sentence": "It 's a film of wit and charm ."}
+
+
+@TrainerCallback.register("losses")
+class Losses(TrainerCallback):
+    """Notes the loss of every step."""
+
+    noted: list[float] = []
+
+    def on_batch(
+        self,
+        trainer: GradientDescentTrainer,
+        batch_inputs: Any,
+        batch_outputs: Any,
+        batch_metrics: Any,
+        epoch: int,
+        batch_number: int,
+        is_training: bool,
+        **kwargs: Any,
+    ) -> None:
+        if is_training:
+            self.noted.append(batch_outputs[0]["loss"].item())
+
+
+@pytest.fixture(autouse=True)
+def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def train(folder: Path, store: dict[str, Any] | None) -> list[float]:
+    """The losses of a training of SST with ELMo at both places."""
+    change = {
+        "store": store,
+        "data_loader": {"batch_sampler": {"type": "bucket", "batch_size": 4}},
+    }
+    callbacks = "{ trainer+: { num_epochs: 4, callbacks: ['losses'] } }"
+    parts = ["training_configs/sst/both.jsonnet", "fixtures/tiny.libsonnet"]
+    snippet = " + ".join(f"(import '{ROOT}/{part}')" for part in parts)
+    config = json.loads(
+        _jsonnet.evaluate_snippet("test", f"{snippet} + {json.dumps(change)} + {callbacks}")
+    )
+    Losses.noted = []
+    train_model(Params(config), str(folder))
+    return Losses.noted
+
+
+def test_training_has_the_same_losses_with_a_store_and_without(tmp_path: Path) -> None:
+    store = {"path": str(tmp_path / "store"), "dtype": "float32", "memory": 0.002}
+
+    # What a process asks once must not draw from the seeded numbers either.
+    packs.cache_clear()
+
+    without = train(tmp_path / "without", None)
+    filling, filled = (train(tmp_path / name, store) for name in ("filling", "filled"))
+
+    assert len(without) >= 20
+    assert without[:20] == pytest.approx(filling[:20], abs=1e-5)
+    assert without[:20] == pytest.approx(filled[:20], abs=1e-5)
+    assert any(len(value.key) == 32 for value in LayerDatabase.at(store["path"]).values())
+
+
+def test_archive_answers_the_same_without_the_store_it_was_trained_with(tmp_path: Path) -> None:
+    path, other = tmp_path / "store", tmp_path / "other"
+    train(tmp_path / "model", {"path": str(path), "dtype": "float32"})
+    archive = tmp_path / "model" / "model.tar.gz"
+
+    with_folder = Predictor.from_path(archive).predict_json(SENTENCE)
+    shutil.rmtree(path)
+    without_folder = Predictor.from_path(archive).predict_json(SENTENCE)
+
+    assert without_folder["probabilities"] == with_folder["probabilities"]
+    assert not path.exists()
+    asked_for = {"model.text_embedder.bilm.store": {"path": str(other), "dtype": "float32"}}
+    predictor = Predictor.from_path(archive, overrides=json.dumps(asked_for))
+    answer = predictor.predict_json(SENTENCE)["probabilities"]
+    assert answer == pytest.approx(without_folder["probabilities"], abs=1e-5)
+    assert any(len(value.key) == 32 for value in LayerDatabase.at(str(other)).values())
+    assert not path.exists()
+
+
+def test_processes_of_a_distributed_training_share_a_store(tmp_path: Path) -> None:
+    path = str(tmp_path / "store")
+    batches = [ids_of(sentences(length, length + 1)) for length in range(3, 9)]
+    expected = [fixture_bilm()(batch).layers for batch in batches]
+
+    def work(rank: int) -> None:
+        torch.distributed.init_process_group(
+            "gloo", init_method=f"file://{tmp_path}/init", world_size=2, rank=rank
+        )
+        embedder = ElmoBiLmEmbedder(fixture_bilm(LayerStore(path, "float32", 0)))
+        model = DistributedDataParallel(embedder)
+        for _ in range(2):
+            # Each its own, and then the other's.
+            for batch, layers in zip(batches[rank::2], expected[rank::2]):
+                model(batch).sum().backward()
+                torch.testing.assert_close(embedder.bilm(batch).layers, layers, rtol=0, atol=1e-5)
+            rank = 1 - rank
+        torch.distributed.barrier()
+
+    processes = [start(lambda rank=rank: work(rank)) for rank in range(2)]
+
+    assert [end(process) for process in processes] == [0, 0]
+    kept = [value for value in LayerDatabase.at(path).values() if len(value.key) == 32]
+    # Of the lengths from 3 to 9; those of like length are alike where they stand first or second.
+    assert len(kept) == len({row[row > 0].tobytes() for batch in batches for row in batch.numpy()})

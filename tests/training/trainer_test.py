@@ -1,0 +1,243 @@
+import copy
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import _jsonnet
+import pytest
+import torch
+from allennlp.commands.train import train_model
+from allennlp.common import Params
+from allennlp.common.checks import ConfigurationError
+from allennlp.models import Model, load_archive
+from allennlp.predictors import Predictor
+
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.training.trainer import ElmoTrainer
+from tests.bilm.reference import FIXTURE_FILES
+from tests.training.stopping import STOP_AT, Stopped
+
+ROOT = Path(__file__).parents[2]
+BILM = "text_embedder.bilm."
+STAND_IN = f"{BILM}fingerprint"
+StateDict = dict[str, torch.Tensor]
+
+# Without dropout, which AllenNLP does not draw again for the epochs that it skips.
+TRAINING = """{
+  elmo_dropout: 0,
+  model+: { dropout: 0, feedforward+: { dropout: 0 }, classifier+: { dropout: 0 } },
+  trainer+: { num_epochs: 3, callbacks: ['stop'] },
+}"""
+
+
+class Killed(BaseException):
+    """Ends a training with nothing more done, as kill -9."""
+
+
+@pytest.fixture(autouse=True)
+def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def config(change: str = "{}", variant: str = "both") -> dict[str, Any]:
+    parts = [f"training_configs/sst/{variant}.jsonnet", "fixtures/tiny.libsonnet"]
+    snippet = " + ".join(f"(import '{ROOT}/{part}')" for part in parts)
+    return json.loads(_jsonnet.evaluate_snippet("test", f"{snippet} + {TRAINING} + {change}"))
+
+
+def train(params: dict[str, Any], folder: Path, recover: bool = False) -> Model:
+    return train_model(Params(copy.deepcopy(params)), str(folder), recover=recover)
+
+
+def train_and_kill(
+    params: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch, at: str = "1:1"
+) -> None:
+    """Kills the training in the epoch and batch `at`, from 0 and 1."""
+    with monkeypatch.context() as patch:
+        patch.setenv(STOP_AT, at)
+        patch.setattr(ElmoTrainer, "_finalize_best_model_state", lambda self: None)
+        with pytest.raises(Stopped):
+            train(params, folder)
+
+
+def checkpoint(folder: Path, epoch: int) -> StateDict:
+    return torch.load(folder / f"model_state_e{epoch}_b0.th")
+
+
+def best(folder: Path) -> StateDict:
+    return torch.load(folder / "best.th")
+
+
+def assert_close(one: StateDict, other: StateDict) -> None:
+    """A biLM that has read other batches before may round otherwise."""
+    torch.testing.assert_close(dict(one), dict(other), rtol=0, atol=1e-5)
+
+
+def assert_equal(one: StateDict, other: StateDict) -> None:
+    torch.testing.assert_close(dict(one), dict(other), rtol=0, atol=0)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("trained") / "model"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        train(config(), folder)
+    return folder
+
+
+def test_checkpoints_leave_out_the_weights_of_a_frozen_bilm(trained: Path) -> None:
+    for epoch in (2, 3):
+        names = {name for name in checkpoint(trained, epoch) if name.startswith(BILM)}
+        # What it starts from is small.
+        assert names == {STAND_IN, f"{BILM}state.h", f"{BILM}state.c"}
+    num_bytes = os.path.getsize(FIXTURE_FILES[1])
+    left_out = os.path.getsize(trained / "best.th") - os.path.getsize(
+        trained / "model_state_e3_b0.th"
+    )
+    # A checkpoint of a task takes no more than that of its other weights.
+    assert left_out > 0.5 * num_bytes
+
+
+def test_best_weights_are_whole_and_those_of_allennlps_trainer(
+    trained: Path, tmp_path: Path
+) -> None:
+    theirs = "{ trainer+: { type: 'gradient_descent', checkpointer: 'default' } }"
+    train(config(theirs), tmp_path / "model")
+
+    assert_equal(best(trained), best(tmp_path / "model"))
+    bilm = BiLm.from_files(*FIXTURE_FILES)
+    of_bilm = {k.removeprefix(BILM): v for k, v in best(trained).items() if k.startswith(BILM)}
+    assert_equal(of_bilm, bilm.state_dict())
+
+
+def test_archive_is_whole_and_works_without_the_file_of_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = tmp_path / "weights.hdf5"
+    shutil.copy(FIXTURE_FILES[1], weights)
+    options = json.loads(FIXTURE_FILES[0].read_text())
+    bilm = {"options": options, "pretrained_file": str(weights)}
+    model = train(config(f"{{ bilm: {json.dumps(bilm)} }}"), tmp_path / "model")
+    weights.unlink()
+
+    loaded = load_archive(tmp_path / "model" / "model.tar.gz").model
+
+    assert_equal(loaded.state_dict(), model.state_dict())
+    predictor = Predictor.from_path(tmp_path / "model" / "model.tar.gz")
+    assert predictor.predict_json({"sentence": "It is good ."})["label"]
+
+
+@pytest.mark.parametrize("at", ["1:1", "2:1"])
+def test_training_that_was_killed_and_recovered_ends_as_one_that_was_not(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    train_and_kill(config(), tmp_path / "model", monkeypatch, at)
+    assert STAND_IN in best(tmp_path / "model")
+
+    train(config(), tmp_path / "model", recover=True)
+
+    assert_close(best(tmp_path / "model"), best(trained))
+    loaded = load_archive(tmp_path / "model" / "model.tar.gz").model
+    assert_close(loaded.state_dict(), load_archive(trained / "model.tar.gz").model.state_dict())
+
+
+def test_training_that_was_killed_at_its_end_is_whole_once_recovered(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(self: ElmoTrainer) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ElmoTrainer, "_finalize_best_model_state", killed)
+        with pytest.raises(Killed):
+            train(config(), tmp_path / "model")
+
+    train(config(), tmp_path / "model", recover=True)
+
+    assert_equal(best(tmp_path / "model"), best(trained))
+
+
+def test_training_that_was_killed_before_it_kept_the_best_keeps_it_once_recovered(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*args: Any) -> None:
+        raise Killed
+
+    # It falls, so that the first epoch is the best.
+    falls = "{ trainer+: { validation_metric: '+elmo_input_gamma' } }"
+    train(config(falls), tmp_path / "uninterrupted")
+    with monkeypatch.context() as patch:
+        patch.setattr("allennlp.training.gradient_descent_trainer.hardlink_or_copy", killed)
+        with pytest.raises(Killed):
+            train(config(falls), tmp_path / "model")
+    assert not (tmp_path / "model" / "best.th").exists()
+
+    train(config(falls), tmp_path / "model", recover=True)
+
+    metrics = json.loads((tmp_path / "uninterrupted" / "metrics.json").read_text())
+    assert metrics["best_epoch"] == 0
+    assert_close(best(tmp_path / "model"), best(tmp_path / "uninterrupted"))
+
+
+def test_interrupted_training_leaves_a_whole_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(STOP_AT, "2:1")
+    monkeypatch.setattr("tests.training.stopping.Stopped", KeyboardInterrupt)
+
+    with pytest.raises(KeyboardInterrupt):
+        train(config(), tmp_path / "model")
+
+    load_archive(tmp_path / "model" / "model.tar.gz")
+
+
+def test_recovering_with_other_weights_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = tmp_path / "weights.hdf5"
+    shutil.copy(FIXTURE_FILES[1], weights)
+    options = json.loads(FIXTURE_FILES[0].read_text())
+    bilm = {"options": options, "pretrained_file": str(weights)}
+    params = config(f"{{ bilm: {json.dumps(bilm)} }}")
+    train_and_kill(params, tmp_path / "model", monkeypatch)
+    other = BiLm.from_files(*FIXTURE_FILES)
+    with torch.no_grad():
+        other.char_cnn.projection.bias += 1
+    other.to_files(tmp_path)
+
+    with pytest.raises(ConfigurationError, match="Could not recover") as refusal:
+        train(params, tmp_path / "model", recover=True)
+
+    assert "holds the biLM text_embedder.bilm by its fingerprint alone" in str(
+        refusal.value.__cause__
+    )
+
+
+def test_checkpoint_that_is_not_whole_is_refused_as_a_model(trained: Path) -> None:
+    weights = trained / "model_state_e3_b0.th"
+
+    with pytest.raises(RuntimeError, match="the archive of the training, or its best.th when"):
+        load_archive(trained / "model.tar.gz", weights_file=str(weights))
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["{ elmo_at: [] }", "{ chosen_bilm+:: { requires_grad: true, state: 'reset' } }"],
+    ids=["none", "one that trains"],
+)
+def test_checkpoint_of_a_model_without_a_frozen_bilm_is_whole(
+    trained: Path, tmp_path: Path, change: str
+) -> None:
+    model = train(config(change), tmp_path / "model")
+
+    assert checkpoint(tmp_path / "model", 3).keys() == model.state_dict().keys()
+    load_archive(tmp_path / "model" / "model.tar.gz")
+
+
+def test_configs_of_tasks_use_this_trainer() -> None:
+    trainer = config()["trainer"]
+
+    assert (trainer["type"], trainer["checkpointer"]) == ("elmo", "elmo")
