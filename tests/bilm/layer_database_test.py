@@ -7,6 +7,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import lmdb
@@ -138,7 +139,7 @@ def test_ten_processes_read_and_write_at_once(
             seen = read(database, content)
             assert seen == {key: content[key] for key in seen}
 
-    processes = [start(lambda number=number: work(number)) for number in range(10)]
+    processes = [start(partial(work, number)) for number in range(10)]
 
     assert [end(process) for process in processes] == [0] * 10
     assert read(database, content) == content
@@ -158,7 +159,7 @@ def test_after_twenty_kills_while_writing_every_value_reads_back_right(
             (tmp_path / str(seed)).touch()
 
     for seed in range(20):
-        process = start(lambda seed=seed: write(seed))
+        process = start(partial(write, seed))
         while not (tmp_path / str(seed)).exists():
             time.sleep(0.001)
         time.sleep(0.05 * generator.random())

@@ -6,6 +6,7 @@ import pickle
 import random
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -182,15 +183,15 @@ def test_other_weights_behind_one_path_get_their_own_layers(path: str, tmp_path:
         }
         relu = make_options()
         clipped = make_options(proj_clip=0.1)
-        files = [str(tmp_path / "0" / "weights.hdf5")]
+        weights = str(tmp_path / "0" / "weights.hdf5")
         return [
             fixture_bilm(),
             change(fixture_bilm()),
             fixture_bilm(state="reset"),
             fixture_bilm(dtype="bfloat16"),
             *small.values(),
-            BiLm(relu, *files, state="reset"),
-            BiLm(clipped, *files, state="reset"),
+            BiLm(relu, weights, state="reset"),
+            BiLm(clipped, weights, state="reset"),
         ]
 
     for _ in range(2):
@@ -247,9 +248,8 @@ def test_fingerprint_is_of_the_weights_and_not_of_the_object(tmp_path: Path) -> 
     bilm.to_files(tmp_path)
 
     assert bilm.fingerprint() == fixture_bilm().fingerprint() == loaded.fingerprint()
-    assert BiLm.from_files(*(tmp_path / file.name for file in FIXTURE_FILES)).fingerprint() == (
-        bilm.fingerprint()
-    )
+    options_file, weight_file = (tmp_path / file.name for file in FIXTURE_FILES)
+    assert BiLm.from_files(options_file, weight_file).fingerprint() == bilm.fingerprint()
     assert change(bilm).fingerprint() != loaded.fingerprint()
 
 
@@ -273,7 +273,7 @@ def test_ten_processes_that_fill_one_store_read_what_they_would_compute(path: st
                 row = row[:, : len(texts[number])]
                 torch.testing.assert_close(row, expected[number], rtol=0, atol=1e-5)
 
-    processes = [start(lambda seed=seed: work(seed)) for seed in range(10)]
+    processes = [start(partial(work, seed)) for seed in range(10)]
 
     assert [end(process) for process in processes] == [0] * 10
     work(10)

@@ -1,5 +1,6 @@
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,21 +51,40 @@ def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 
-def train(folder: Path, store: dict[str, Any] | None) -> list[float]:
-    """The losses of a training of SST with ELMo at both places."""
-    change = {
-        "store": store,
-        "data_loader": {"batch_sampler": {"type": "bucket", "batch_size": 4}},
-    }
-    callbacks = "{ trainer+: { num_epochs: 4, callbacks: ['losses'] } }"
-    parts = ["training_configs/sst/both.jsonnet", "fixtures/tiny.libsonnet"]
+def config(store: Any, variant: str = "both") -> dict[str, Any]:
+    """Of SST."""
+    parts = [f"training_configs/sst/{variant}.jsonnet", "fixtures/tiny.libsonnet"]
     snippet = " + ".join(f"(import '{ROOT}/{part}')" for part in parts)
-    config = json.loads(
-        _jsonnet.evaluate_snippet("test", f"{snippet} + {json.dumps(change)} + {callbacks}")
-    )
+    change = f"{{ store: {json.dumps(store)} }}"
+    return json.loads(_jsonnet.evaluate_snippet("test", f"{snippet} + {change}"))
+
+
+def train(folder: Path, store: dict[str, Any] | None) -> list[float]:
+    """The losses of a training with ELMo at both places."""
+    params = config(store)
+    params["data_loader"]["batch_sampler"]["batch_size"] = 4
+    params["trainer"] |= {"num_epochs": 4, "callbacks": ["losses"]}
     Losses.noted = []
-    train_model(Params(config), str(folder))
+    train_model(Params(params), str(folder))
     return Losses.noted
+
+
+@pytest.mark.parametrize(
+    ("store", "params"),
+    [("stores/sst", {"path": "stores/sst"}), ({"memory": 500}, {"memory": 500})],
+    ids=str,
+)
+def test_field_of_the_library_gives_the_bilm_a_store(store: Any, params: dict[str, Any]) -> None:
+    assert config(store)["model"]["text_embedder"]["bilm"]["store"] == params
+    assert "store" not in config(None)["model"]["text_embedder"]["bilm"]
+    # Where there is no biLM there is nothing to keep.
+    assert config(store, "baseline") == config(None, "baseline")
+
+
+@pytest.mark.parametrize("store", [True, 5, ["stores/sst"]])
+def test_value_that_is_no_store_is_refused_by_jsonnet(store: Any) -> None:
+    with pytest.raises(RuntimeError, match="store must be null, a folder, or an object with path"):
+        config(store)
 
 
 def test_training_has_the_same_losses_with_a_store_and_without(tmp_path: Path) -> None:
@@ -79,7 +99,7 @@ def test_training_has_the_same_losses_with_a_store_and_without(tmp_path: Path) -
     assert len(without) >= 20
     assert without[:20] == pytest.approx(filling[:20], abs=1e-5)
     assert without[:20] == pytest.approx(filled[:20], abs=1e-5)
-    assert any(len(value.key) == 32 for value in LayerDatabase.at(store["path"]).values())
+    assert any(len(value.key) == 32 for value in LayerDatabase.at(str(store["path"])).values())
 
 
 def test_archive_answers_the_same_without_the_store_it_was_trained_with(tmp_path: Path) -> None:
@@ -120,7 +140,7 @@ def test_processes_of_a_distributed_training_share_a_store(tmp_path: Path) -> No
             rank = 1 - rank
         torch.distributed.barrier()
 
-    processes = [start(lambda rank=rank: work(rank)) for rank in range(2)]
+    processes = [start(partial(work, rank)) for rank in range(2)]
 
     assert [end(process) for process in processes] == [0, 0]
     kept = [value for value in LayerDatabase.at(path).values() if len(value.key) == 32]

@@ -81,7 +81,7 @@ def test_the_numbers_are_there_as_json() -> None:
     assert row["std"] == pytest.approx(statistics.stdev(values))
     assert (row["seeds"], row["values"]) == ([1, 2, 3], values)
     assert row["paper"]["value"] == 54.7
-    assert shown["machine"]["cpu"] and shown["command"].startswith("allennlp ")
+    assert shown["machine"]["cpu"] and shown["command"].startswith("allennlp")
 
 
 def test_the_gain_of_the_paper_is_that_of_its_two_numbers() -> None:

@@ -1,0 +1,83 @@
+from pathlib import Path
+
+import pytest
+from allennlp.common.checks import ConfigurationError
+from allennlp.modules.elmo import batch_to_ids
+
+from elmo_tasks.bilm.store import LayerStore
+from elmo_tasks.bilm.store_contents import contents, merge
+from tests.bilm.store_test import computed_by, fixture_bilm, moved
+
+
+@pytest.fixture()
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "store")
+
+
+def test_contents_are_counted_by_whose_they_are(path: str) -> None:
+    ids = batch_to_ids([["a", "b"], ["c"]])
+    fixture_bilm(LayerStore(path))(ids)
+    fixture_bilm(LayerStore(path, "float32"))(ids[:1])
+    fixture_bilm(LayerStore(path), state="reset")(ids[1:])
+
+    held = contents(path)
+
+    # A token has 5 * 16 numbers.
+    counted = {
+        (share.owner.about["state"], share.owner.about["dtype"]): (
+            share.num_sentences,
+            share.num_bytes,
+        )
+        for share in held.shares
+    }
+    assert counted == {
+        ("snapshot", "float16"): (2, 3 * 160),
+        ("snapshot", "float32"): (1, 2 * 320),
+        ("reset", "float16"): (1, 160),
+    }
+    assert held.num_sentences == 2
+    assert held.file_bytes > 0
+
+
+def test_start_that_another_machine_rounded_otherwise_is_merged_as_one(
+    tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = fixture_bilm(LayerStore(path, "float32")), moved(1e-6)
+    there.store = LayerStore(str(tmp_path / "other"), "float32")
+    here(batch_to_ids([["here"]]))
+    there(batch_to_ids([["there"]]))
+
+    merge(path, str(tmp_path / "other"))
+
+    bilm = fixture_bilm(LayerStore(path, "float32"))
+    computed = computed_by(bilm, monkeypatch)
+    bilm(batch_to_ids([["here"], ["there"]]))
+    assert computed == []
+    assert len(contents(path).shares) == 1
+
+
+def test_start_of_its_own_is_merged_as_such(
+    tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = fixture_bilm(LayerStore(path)), moved(0.5)
+    there.store = LayerStore(str(tmp_path / "other"))
+    for bilm in (here, there):
+        bilm(batch_to_ids([["word"]]))
+
+    merge(path, str(tmp_path / "other"))
+
+    there.store = LayerStore(path)
+    computed = computed_by(there, monkeypatch)
+    there(batch_to_ids([["word"]]))
+    assert computed == []
+    assert [share.num_sentences for share in contents(path).shares] == [1, 1]
+
+
+def test_path_without_a_store_is_refused_and_stays_empty(tmp_path: Path, path: str) -> None:
+    fixture_bilm(LayerStore(str(tmp_path / "there")))(batch_to_ids([["word"]]))
+
+    for refused in (lambda: contents(path), lambda: merge(str(tmp_path / "there"), path)):
+        with pytest.raises(ConfigurationError, match=f"there is no store at {path}"):
+            refused()
+
+    assert not Path(path).exists()
