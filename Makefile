@@ -16,7 +16,7 @@ PYTHON ?= $(firstword $(foreach p,$(SUPPORTED:%=python%) python3,$(if $(call sup
 # One thread a process: two processes share the cores.
 PYTEST := OMP_NUM_THREADS=1 .venv/bin/python -m pytest -n 2 -q
 
-.PHONY: help demo test check format data clean venv
+.PHONY: help demo test check format data bench clean venv
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\): .*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ format: venv  ## format the code and mend what the linter can
 
 data: venv  ## fetch the data sets that are free
 	.venv/bin/python scripts/fetch_data.py
+
+bench: venv  ## the speed of a small biLM beside AllenNLP's own
+	.venv/bin/python benchmarks/bilm.py fixtures/corpus/train.txt --sizes small --batches 2 --turns 3
 
 clean:  ## remove what the tools leave; .venv and data stay
 	rm -rf build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -123,6 +123,19 @@ def test_map_grows_and_other_processes_follow(
     assert len(list(database.values())) == 111
 
 
+def test_a_fork_opens_the_file_itself(folder: Path) -> None:
+    database, content = LayerDatabase(str(folder)), values(10)
+    database.put(content)
+    inherited = database._environment
+
+    def work() -> None:
+        assert read(database, content) == content
+        assert database._environment is not inherited
+
+    assert run(work) == 0
+    assert database._environment is inherited
+
+
 def test_ten_processes_read_and_write_at_once(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
