@@ -66,7 +66,7 @@ def read_batches(path: Path, num_batches: int, batch_size: int) -> list[torch.Te
 
 def heading(arguments: argparse.Namespace) -> str:
     return (
-        f"{date.today()}, {machine()}, {torch.get_num_threads()} threads, torch "
+        f"{date.today()}, {machine()}, {torch.get_num_threads()} thread(s), torch "
         f"{torch.__version__}, {arguments.batches} batches of {arguments.batch_size} sentences of "
         f"{arguments.text.name}, medians of {arguments.turns} turns\n"
     )

@@ -147,8 +147,9 @@ def test_memory_keeps_to_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_layers_computed_under_autocast_are_those_without(monkeypatch: pytest.MonkeyPatch) -> None:
     # As on a GPU, where autocast reaches the products.
     monkeypatch.setattr("elmo_tasks.bilm.products.packs", lambda dtype: False)
+    bilm = fixture_bilm(LayerStore(dtype="float32"))
     with torch.autocast("cpu", torch.bfloat16):
-        layers = fixture_bilm(LayerStore(dtype="float32"))(ids_of(BATCH)).layers
+        layers = bilm(ids_of(BATCH)).layers
 
     torch.testing.assert_close(layers, fixture_bilm()(ids_of(BATCH)).layers, rtol=0, atol=1e-5)
 
