@@ -212,7 +212,7 @@ class BiLm(torch.nn.Module, FromParams):
         missing = self.options.max_characters - text.size(2)
         text = torch.nn.functional.pad(text, (0, missing), value=PAD_CHARACTER)
         state = self.state.zeros(1, self.char_cnn.embedding)
-        with torch.no_grad():
+        with torch.no_grad(), torch.autocast(text.device.type, enabled=False):
             for _ in range(_SNAPSHOT_PASSES):
                 _, state = self._run(text, state)
         self.state.keep(state)

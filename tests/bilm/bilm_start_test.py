@@ -199,3 +199,14 @@ def test_a_carried_state_is_forgotten_on_reset() -> None:
     bilm.state.reset()
 
     assert torch.equal(bilm(ids_of([SENTENCE])).layers, first)
+
+
+def test_a_snapshot_taken_under_autocast_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As on a GPU, where autocast reaches the products.
+    monkeypatch.setattr("elmo_tasks.bilm.products.packs", lambda dtype: False)
+    expected = fixture_bilm("snapshot").state.h
+
+    with torch.autocast("cpu", torch.bfloat16):
+        taken = fixture_bilm("snapshot").state.h
+
+    torch.testing.assert_close(taken, expected, rtol=0, atol=0)
