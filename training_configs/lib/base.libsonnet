@@ -19,6 +19,17 @@ local vectors = {
 local names(known) = std.join(', ', std.objectFields(known));
 local known_or_own(choice, known) =
   if std.isString(choice) && std.objectHas(known, choice) then known[choice] else choice;
+local character_cnn(characters) = {
+  type: 'character_encoding',
+  embedding: { embedding_dim: characters.embedding_dim, vocab_namespace: 'token_characters' },
+  encoder: {
+    type: 'cnn',
+    embedding_dim: characters.embedding_dim,
+    num_filters: characters.num_filters,
+    ngram_filter_sizes: [characters.width],
+  },
+  dropout: characters.dropout,
+};
 local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
 
 {
@@ -40,6 +51,9 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
   store:: null,
   // 'learned' or 'glove.840B', or an object with the arguments of AllenNLP's `embedding`.
   word_vectors:: 'learned',
+  // null, or a CNN over the characters of each word, beside its vector: an object with
+  // `embedding_dim`, `num_filters`, `width` and `dropout`.
+  characters:: null,
 
   assert std.isArray(config.elmo_at)
          && std.length(std.setDiff(std.set(config.elmo_at), ['input', 'output'])) == 0
@@ -80,12 +94,19 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
   local elmo_dim(place) =
     if elmo_at(place) then 2 * config.chosen_bilm.options.lstm.projection_dim else 0,
 
+  local has_characters = config.characters != null,
+  local characters_dim = if has_characters then config.characters.num_filters else 0,
+
   // Widths of x_k with the ELMo that joins it, and of the ELMo that joins h_k.
-  input_dim:: config.chosen_vectors.embedding_dim + elmo_dim('input'),
+  input_dim:: config.chosen_vectors.embedding_dim + characters_dim + elmo_dim('input'),
   output_elmo_dim:: elmo_dim('output'),
 
   token_indexers:: {
     tokens: { type: 'single_id' },
+    [if has_characters then 'token_characters']: {
+      type: 'characters',
+      min_padding_length: config.characters.width,
+    },
     [if has_elmo then 'elmo']: { type: 'elmo_characters' },
   },
 
@@ -95,7 +116,12 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
       dropout: config.elmo_dropout,
       [if config.elmo_layer_norm != null then 'layer_norm']: config.elmo_layer_norm,
     },
-    words: { token_embedders: { tokens: { type: 'embedding' } + config.chosen_vectors } },
+    words: {
+      token_embedders: {
+        tokens: { type: 'embedding' } + config.chosen_vectors,
+        [if has_characters then 'token_characters']: character_cnn(config.characters),
+      },
+    },
     [if has_elmo then 'bilm']: config.chosen_bilm {
       [if store != null then 'store']: store,
     },
