@@ -5,10 +5,12 @@ the same sentences, one process, turns taken in alternation. Prints a table in M
     python benchmarks/bilm.py data/sst/dev.txt --sizes small medium original
 
 A row's time is the median of the turns. "Bare products" are the matrix products of a pass and
-nothing else: the same shapes with the same live rows, through the fastest library call found.
+nothing else: the same shapes with the same live rows, through the fastest library call found. Peak
+memory is that of a process that loads the biLM and runs the first batch, the libraries included.
 """
 
 import argparse
+import multiprocessing
 import os
 import platform
 import re
@@ -17,7 +19,9 @@ import tempfile
 import time
 from collections.abc import Callable
 from datetime import date
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import torch
 from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
@@ -53,6 +57,10 @@ def main() -> None:
     for size in arguments.sizes:
         for row in measure(size, batches, arguments.turns):
             print(row, flush=True)
+    print("\n| size | peak memory, AllenNLP's | ours |\n| --- | --- | --- |")
+    for size in arguments.sizes:
+        theirs, ours = (peak_memory(size, batches[0], whose) for whose in ("theirs", "ours"))
+        print(f"| {size} | {theirs:,.0f} MB | {ours:,.0f} MB |", flush=True)
 
 
 def read_batches(path: Path, num_batches: int, batch_size: int) -> list[torch.Tensor]:
@@ -78,9 +86,9 @@ def machine() -> str:
     return f"{names[0] if names else platform.processor()}, {os.cpu_count()} cores"
 
 
-def measure(size: str, batches: list[torch.Tensor], turns: int) -> list[str]:
+def make_options(size: str) -> dict[str, Any]:
     cell_dim, projection_dim, num_highway = SIZES[size]
-    options = {
+    return {
         "lstm": {
             "use_skip_connections": True,
             "projection_dim": projection_dim,
@@ -99,13 +107,17 @@ def measure(size: str, batches: list[torch.Tensor], turns: int) -> list[str]:
         },
         "state": "reset",
     }
+
+
+def measure(size: str, batches: list[torch.Tensor], turns: int) -> list[str]:
+    options = make_options(size)
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as folder:
         BiLm(options, requires_grad=True).to_files(folder)
         weights = str(Path(folder) / "weights.hdf5")
         theirs = _ElmoBiLm(str(Path(folder) / "options.json"), weights)
 
-        def ours(**settings: object) -> BiLm:
+        def ours(**settings: Any) -> BiLm:
             return BiLm(options, weights, **settings)
 
         disk = LayerStore(str(Path(folder) / "store"), memory=0)
@@ -135,6 +147,29 @@ def measure(size: str, batches: list[torch.Tensor], turns: int) -> list[str]:
     return rows(size, seconds, errors, sum(int((ids > 0).any(-1).sum()) for ids in batches))
 
 
+def peak_memory(size: str, char_ids: torch.Tensor, whose: str) -> float:
+    """Megabytes of a process that loads a biLM and gives the layers of one batch."""
+    with tempfile.TemporaryDirectory() as folder:
+        BiLm(make_options(size), requires_grad=True).to_files(folder)
+        context = multiprocessing.get_context("spawn")
+        receiver, sender = context.Pipe(duplex=False)
+        arguments = (whose, folder, char_ids.numpy(), sender)
+        process = context.Process(target=send_peak_memory, args=arguments)
+        process.start()
+        process.join()
+        return receiver.recv()
+
+
+def send_peak_memory(whose: str, folder: str, char_ids: Any, sender: Connection) -> None:
+    files = (f"{folder}/options.json", f"{folder}/weights.hdf5")
+    with torch.no_grad():
+        bilm = _ElmoBiLm(*files) if whose == "theirs" else BiLm.from_files(*files)
+        bilm(torch.from_numpy(char_ids))
+    # Linux; `resource` would give that of the process which started this one, where it is larger.
+    status = Path("/proc/self/status").read_text()
+    sender.send(int(re.findall(r"VmHWM:\s*(\d+)", status)[0]) / 1024)
+
+
 def bare_products(options: dict, batches: list[torch.Tensor]) -> Callable[[], list[torch.Tensor]]:
     """The matrix products of a pass over the batches, each of the shape that it has there."""
     lstm, num_filters = options["lstm"], sum(number for _, number in FILTERS)
@@ -150,7 +185,12 @@ def bare_products(options: dict, batches: list[torch.Tensor]) -> Callable[[], li
         shapes += [(tokens, num_filters, projection_dim)]
         sizes = Packing.of(lengths + 2).batch_sizes
         for _ in range(2 * lstm["n_layers"]):
-            shapes.append((sum(sizes), projection_dim, 4 * cell_dim))
+            # In blocks of 8 MB: in one product for all steps a third of the speed is lost.
+            block = (2 << 20) // (4 * cell_dim)
+            shapes += [
+                (min(block, sum(sizes) - start), projection_dim, 4 * cell_dim)
+                for start in range(0, sum(sizes), block)
+            ]
             shapes += [(rows, projection_dim, 4 * cell_dim) for rows in sizes]
             shapes += [(rows, cell_dim, projection_dim) for rows in sizes]
     weights = {shape[1:]: FrozenProduct(torch.randn(shape[2], shape[1])) for shape in shapes}

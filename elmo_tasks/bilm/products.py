@@ -26,9 +26,10 @@ class FrozenProduct:
     weight : `torch.Tensor`
         Shape (out_dim, in_dim).
     bias : `torch.Tensor | None`
-        Shape (out_dim,), in the precision of the result.
+        Shape (out_dim,).
     dtype : `torch.dtype | None`
-        Of the product; by default that of the weight. The result has that of the weight.
+        Of the product and of its result; by default that of the weight. Sums within it are in
+        float32 all the same.
     """
 
     def __init__(
@@ -37,10 +38,9 @@ class FrozenProduct:
         bias: torch.Tensor | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        self._result_dtype = weight.dtype
         self._dtype = dtype or weight.dtype
         weight = weight.detach().to(self._dtype)
-        self._bias = None if bias is None else bias.detach()
+        self._bias = None if bias is None else bias.detach().to(self._dtype)
         self._packs = weight.device.type == "cpu" and packs(self._dtype)
         self._weight = _pack(weight) if self._packs else weight
 
@@ -49,29 +49,23 @@ class FrozenProduct:
         # Parameters
 
         x : `torch.Tensor`
-            Shape (rows, in_dim).
+            Shape (rows, in_dim), of any dtype.
         added : `torch.Tensor`, optional
-            Shape (rows, out_dim); the bias is left out where it is given.
+            Shape (rows, out_dim), in the dtype of the product.
 
         # Returns
 
         `torch.Tensor`
             Shape (rows, out_dim); never `added` itself.
         """
-        exact = self._dtype == self._result_dtype
-        bias = self._bias if added is None and exact else None
+        x = x.to(self._dtype)
         if not self._packs:
-            product = linear(x.to(self._dtype), self._weight, bias)
-        elif added is not None and exact:
-            return torch.ops.mkldnn._linear_pointwise.binary(x, added, self._weight, None, "add")
-        else:
-            product = torch.ops.mkldnn._linear_pointwise(
-                x.to(self._dtype), self._weight, bias, "none", [], ""
-            )
-        product = product.to(self._result_dtype)
-        if added is not None:
-            return product.add_(added)
-        return product if exact or self._bias is None else product.add_(self._bias)
+            product = linear(x, self._weight, self._bias)
+            return product if added is None else product.add_(added)
+        multiply = torch.ops.mkldnn._linear_pointwise
+        if added is None:
+            return multiply(x, self._weight, self._bias, "none", [], "")
+        return multiply.binary(x, added, self._weight, self._bias, "add")
 
 
 class Derived(Generic[T]):
@@ -135,15 +129,15 @@ def packs(dtype: torch.dtype) -> bool:
         return False
     # Its own, so that a training draws the same numbers whether or not this was asked before.
     generator = torch.Generator().manual_seed(0)
-    x, added, weight = (
+    x, added, weight, bias = (
         torch.randn(shape, generator=generator, dtype=dtype)
-        for shape in ((4, 32), (4, 64), (64, 32))
+        for shape in ((4, 32), (4, 64), (64, 32), (64,))
     )
     try:
         packed = _pack(weight)
-        plain = torch.ops.mkldnn._linear_pointwise(x, packed, None, "none", [], "")
-        summed = torch.ops.mkldnn._linear_pointwise.binary(x, added, packed, None, "add")
-        expected = linear(x, weight)
+        plain = torch.ops.mkldnn._linear_pointwise(x, packed, bias, "none", [], "")
+        summed = torch.ops.mkldnn._linear_pointwise.binary(x, added, packed, bias, "add")
+        expected = linear(x, weight, bias)
         close = functools.partial(torch.allclose, rtol=0.02, atol=0.1)
         right = close(plain, expected) and close(summed, expected + added)
     except (AttributeError, NotImplementedError, RuntimeError, TypeError) as error:

@@ -184,25 +184,22 @@ def num_parameters(options: BiLmOptions) -> int:
 
 
 def read_weights(
-    weight_file: str | os.PathLike, options: BiLmOptions, template: StateDict
-) -> StateDict:
+    weight_file: str | os.PathLike, options: BiLmOptions, state: StateDict
+) -> None:
     """
-    The state dict of a `BiLm` from a name in `KNOWN_BILMS`, a path or an address; `template` has
-    its shapes. Raises `ConfigurationError` where the file is missing, is not HDF5, does not fit
-    the options (with the dataset and both shapes) or holds a value that is not a finite number.
+    Fills the tensors of a `BiLm`'s state dict from a name in `KNOWN_BILMS`, a path or an address.
+    Raises `ConfigurationError` where the file is missing, is not HDF5, does not fit the options
+    (with the dataset and both shapes) or holds a value that is not a finite number.
     """
     with open_weights(weight_file) as file:
         _refuse(layout_problems(file, options))
-        state: StateDict = {}
         problems = []
         for dataset in datasets(options):
             array = _array(file, dataset)
             problems += value_problems(dataset.name, array)
-            tensor = state.setdefault(dataset.key, torch.zeros_like(template[dataset.key]))
             converted = numpy.ascontiguousarray(dataset.convert(array[dataset.rows]))
-            tensor[dataset.tensor_rows] = torch.from_numpy(converted).to(tensor)
+            state[dataset.key][dataset.tensor_rows] = torch.from_numpy(converted)
         _refuse(problems)
-        return state
 
 
 @contextmanager

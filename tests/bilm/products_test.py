@@ -37,28 +37,31 @@ def test_a_product_is_that_of_linear(dtype: torch.dtype) -> None:
     x, weight, bias, added = operands(dtype)
 
     torch.testing.assert_close(FrozenProduct(weight, bias)(x), linear(x, weight, bias))
-    torch.testing.assert_close(FrozenProduct(weight)(x, added), linear(x, weight) + added)
+    expected = linear(x, weight, bias) + added
+    torch.testing.assert_close(FrozenProduct(weight, bias)(x, added), expected)
 
 
 def test_what_is_added_is_left_as_it_was() -> None:
     x, weight, _, added = operands()
     before = added.clone()
 
-    for dtype in (None, torch.bfloat16):
-        FrozenProduct(weight, dtype=dtype)(x, added)
+    for dtype in (torch.float32, torch.bfloat16):
+        given = added.to(dtype)
+        FrozenProduct(weight, dtype=dtype)(x, given)
 
-        assert torch.equal(added, before)
+        assert torch.equal(given, before.to(dtype))
 
 
-def test_a_product_in_bfloat16_is_close_and_its_bias_is_exact() -> None:
-    x, weight, bias, added = operands()
-    half = linear(x.bfloat16(), weight.bfloat16()).float()
+def test_a_product_in_bfloat16_is_rounded_once() -> None:
+    x, weight, bias, added = (operand.bfloat16() for operand in operands())
+    exact = linear(x.double(), weight.double(), bias.double())
 
-    product = FrozenProduct(weight, bias, torch.bfloat16)
+    product = FrozenProduct(weight.float(), bias.float(), torch.bfloat16)
 
-    torch.testing.assert_close(product(x), half + bias, atol=0.1, rtol=0.01)
-    torch.testing.assert_close(product(0 * x), bias.expand(7, -1), atol=0, rtol=0)
-    torch.testing.assert_close(product(x, added), half + added, atol=0.1, rtol=0.01)
+    # bfloat16 has 8 bits.
+    close = {"atol": 1e-5, "rtol": 2**-8}
+    torch.testing.assert_close(product(x.float()).double(), exact, **close)
+    torch.testing.assert_close(product(x, added).double(), exact + added.double(), **close)
 
 
 def test_without_the_operators_a_product_is_linear(

@@ -1,0 +1,36 @@
+import torch
+from allennlp.common import Params
+from allennlp.data import Vocabulary
+from allennlp.modules.elmo import Elmo, batch_to_ids
+
+from benchmarks.training import FreeBiLm, UpstreamEmbedder
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.elmo import ElmoTextEmbedder
+
+OPTIONS, WEIGHTS = "fixtures/bilm/options.json", "fixtures/bilm/weights.hdf5"
+
+
+def test_the_two_embedders_that_are_compared_do_the_same() -> None:
+    bilm = BiLm.from_files(OPTIONS, WEIGHTS, state="reset")
+    words = {"token_embedders": {"tokens": {"type": "embedding", "embedding_dim": 3}}}
+    settings = {"words": words, "input_mix": {"dropout": 0.0}, "output_mix": {"dropout": 0.0}}
+    ours = ElmoTextEmbedder.from_params(Params(settings), bilm=bilm, vocab=Vocabulary())
+    theirs = UpstreamEmbedder(ours, Elmo(OPTIONS, WEIGHTS, 2, dropout=0))
+    char_ids = batch_to_ids([["A", "short", "one"], ["Yes"]])
+    text = {
+        "tokens": {"tokens": torch.tensor([[1, 1, 1], [1, 0, 0]])},
+        "elmo": {"elmo_tokens": char_ids},
+    }
+
+    for found, expected in zip(ours(text)[0], theirs(text)[0], strict=True):
+        torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
+
+
+def test_the_bilm_that_costs_nothing_has_the_shape_of_one_that_works() -> None:
+    bilm = BiLm.from_files(OPTIONS, WEIGHTS)
+    char_ids = batch_to_ids([["A", "short", "one"], ["Yes"]])
+
+    free, real = FreeBiLm(bilm, longest=5, batch_size=4)(char_ids), bilm(char_ids)
+
+    assert free.layers.shape == real.layers.shape and not free.layers.any()
+    assert torch.equal(free.mask, real.mask)
