@@ -14,17 +14,42 @@ except ModuleNotFoundError:
     ) from None
 
 from elmo_tasks import mends  # noqa: F401
-from elmo_tasks.commands import elmo_ablation, elmo_check, elmo_export, elmo_store  # noqa: F401
+from elmo_tasks.commands import (  # noqa: F401
+    elmo_ablation,
+    elmo_check,
+    elmo_export,
+    elmo_mix,
+    elmo_neighbors,
+    elmo_probe,
+    elmo_store,
+)
 from elmo_tasks.elmo import token_embedder  # noqa: F401
-from elmo_tasks.models import bcn, language_model  # noqa: F401
+from elmo_tasks.metrics import squad as _squad_metric  # noqa: F401
+from elmo_tasks.models import (  # noqa: F401
+    bcn,
+    bidaf,
+    character_cnn,
+    crf_tagger,
+    esim,
+    gru,
+    language_model,
+    truncated_normal,
+    word_vectors,
+)
 from elmo_tasks.predictors import language_model as _language_model_predictor  # noqa: F401
+from elmo_tasks.predictors import ner as _ner_predictor  # noqa: F401
+from elmo_tasks.predictors import snli as _snli_predictor  # noqa: F401
 from elmo_tasks.predictors import sst as _sst_predictor  # noqa: F401
 from elmo_tasks.readers import (  # noqa: F401
+    conll,
     corpus_loader,
     counted_vocabulary,
     fraction,
     sentences,
+    snli,
     spacy_tokenizer,
+    splitting_tokenizer,
+    squad,
     sst,
 )
-from elmo_tasks.training import checkpointer, pretraining, trainer  # noqa: F401
+from elmo_tasks.training import checkpointer, moving_average, pretraining, trainer  # noqa: F401

@@ -157,6 +157,19 @@ class BiLm(torch.nn.Module, FromParams):
             # Within, so that neither file appears where one of them cannot be written.
             write_weights(Path(folder) / "weights.hdf5", self.options, self.state_dict(), dtype)
 
+    def frozen(self, store: LayerStore | None = None) -> "BiLm":
+        """
+        A copy, with a store or without, that does not train and gives a sentence the same layers
+        every time: where this one carries its state, it has a snapshot.
+        """
+        carries = self.state_name == "carry"
+        state = "snapshot" if carries else self.state_name
+        bilm = BiLm(self._raw_options, state=state, dtype=self.dtype, store=store)
+        bilm.to(self.char_cnn.embedding).load_state_dict({**bilm.state_dict(), **self.state_dict()})
+        if carries:
+            bilm.take_snapshot()
+        return bilm.eval()
+
     @property
     def num_layers(self) -> int:
         """Layers that `forward` returns: that of the tokens and those of the LSTMs."""
@@ -320,9 +333,9 @@ class BiLm(torch.nn.Module, FromParams):
         return DistinctTokens(cache.vectors(distinct, self.char_cnn), places)
 
     def _read(self, weight_file: str) -> None:
-        self.load_state_dict(
-            read_weights(weight_file, self.options, self.state_dict()), strict=False
-        )
+        # In place, so that a large file is in memory once.
+        read_weights(weight_file, self.options, self.state_dict())
+        self._has_weights = True
         self.take_snapshot()
 
 

@@ -6,6 +6,7 @@ from allennlp.models import Model, load_archive
 from allennlp.modules.elmo import _ElmoBiLm
 
 from elmo_tasks.bilm import BiLm
+from elmo_tasks.elmo import ElmoMix
 
 
 def find_bilms(model: torch.nn.Module) -> dict[str, BiLm]:
@@ -34,9 +35,36 @@ def load_bilm(
         Raises `ConfigurationError` where there is none, or not one alone.
     """
     model = load_archive(archive_file, weights_file=weights_file).model.eval()
+    chosen = _choose(model, archive_file, name)
+    return chosen, find_bilms(model)[chosen]
+
+
+def load_elmo(
+    archive_file: str | os.PathLike, name: str | None = None
+) -> tuple[BiLm, dict[str, ElmoMix]]:
+    """
+    The biLM of an archive, chosen as in `load_bilm`, and the mixes beside it by their places:
+    `input` and `output`, or `input` alone for the token embedder `elmo_bilm`; a language model
+    has none.
+    """
+    model = load_archive(archive_file).model.eval()
+    chosen = _choose(model, archive_file, name)
+    beside = model.get_submodule(chosen.rpartition(".")[0])
+    mixes = {
+        child.removesuffix("mix").rstrip("_") or "input": module
+        for child, module in beside.named_children()
+        if isinstance(module, ElmoMix)
+    }
+    return find_bilms(model)[chosen], mixes
+
+
+def _choose(model: Model, archive_file: str | os.PathLike, name: str | None) -> str:
+    """The name of the biLM that is meant."""
     bilms = find_bilms(model)
     if not bilms:
-        raise ConfigurationError(f"{archive_file} holds no biLM of elmo_tasks, but {_said(model)}")
+        raise ConfigurationError(
+            f"{archive_file} holds no biLM of elmo_tasks, but {describe_model(model)}"
+        )
     names = ", ".join(bilms)
     if name is None and len(bilms) > 1:
         raise ConfigurationError(
@@ -44,11 +72,10 @@ def load_bilm(
         )
     if name is not None and name not in bilms:
         raise ConfigurationError(f"{archive_file} holds no biLM named {name!r}, but {names}")
-    chosen = name or next(iter(bilms))
-    return chosen, bilms[chosen]
+    return name or next(iter(bilms))
 
 
-def _said(model: Model) -> str:
+def describe_model(model: Model) -> str:
     """What a model without a biLM is made of."""
     parts = ", ".join(
         f"{name} ({type(module).__name__})" for name, module in model.named_children()

@@ -68,7 +68,9 @@ class SentencesReader(DatasetReader):
         """
         paths = corpus_files(file_path)
         order = list(files_order) if self.max_instances is None else []
-        lines = (line for number in order or range(len(paths)) for line in _lines(paths[number]))
+        lines = (
+            line for number in order or range(len(paths)) for line in read_lines(paths[number])
+        )
         num_empty = num_cut = 0
         for line in self.shard_iterable(islice(lines, self.max_instances)):
             words = line.split()
@@ -104,7 +106,8 @@ def corpus_files(pattern: str | os.PathLike) -> list[str]:
     return sorted(filter(os.path.isfile, matches)) or [str(cached_path(pattern))]
 
 
-def _lines(path: str) -> Iterator[str]:
+def read_lines(path: str) -> Iterator[str]:
+    """The lines of a file of UTF-8, which may be packed; raises `ValueError` with what is wrong."""
     with open(path, "rb") as file:
         open_file = _PACKED.get(file.read(2), open)
     number = 0

@@ -1,5 +1,6 @@
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
 from allennlp.nn.util import read_state_dict
@@ -17,7 +18,8 @@ class ElmoTrainer(GradientDescentTrainer):
     AllenNLP's trainer, for a model with a frozen biLM: its checkpoints hold the fingerprint of the
     biLM in place of the weights, which never change and may be 375 MB. The best weights become
     whole before they are archived. A training that was killed between a checkpoint and the note
-    that it is the best knows so when it is recovered.
+    that it is the best knows so when it is recovered. With a moving average it validates on what
+    that asks for.
 
     Registered as a `Trainer` with name "elmo"; its parameters are AllenNLP's.
     """
@@ -34,10 +36,33 @@ class ElmoTrainer(GradientDescentTrainer):
         at_end = self._start_after_epochs_completed and not (
             self._start_after_batches_in_epoch_completed
         )
-        if at_end and self._metric_tracker.is_best_so_far() and self._moving_average is None:
+        if at_end and self._metric_tracker.is_best_so_far():
             self._best_model_filename = self._best_path()
             if self._primary and not self._is_sharded():
-                self._save_best(self.model.state_dict())
+                with self._averaged():
+                    self._save_best(self.model.state_dict())
+
+    def _validation_loss(self, epoch: int) -> tuple[float, float | None, int]:
+        average = self._moving_average
+        if getattr(average, "validate_on", None) != "raw":
+            return super()._validation_loss(epoch)
+        self._moving_average = None
+        try:
+            return super()._validation_loss(epoch)
+        finally:
+            self._moving_average = average
+
+    @contextmanager
+    def _averaged(self) -> Iterator[None]:
+        """With the moving average, where there is one, in place of the weights."""
+        if self._moving_average is None:
+            yield
+            return
+        self._moving_average.assign_average_value()
+        try:
+            yield
+        finally:
+            self._moving_average.restore()
 
     def _finalize_best_model_state(self) -> None:
         super()._finalize_best_model_state()

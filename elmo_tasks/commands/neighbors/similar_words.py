@@ -1,0 +1,22 @@
+from collections.abc import Sequence
+
+import torch
+from allennlp.modules.elmo import batch_to_ids
+from torch.nn.functional import normalize
+
+from elmo_tasks.bilm import BiLm
+
+
+def similar_words(
+    bilm: BiLm, word: str, words: Sequence[str], number: int
+) -> list[tuple[str, float]]:
+    """
+    The nearest of some words to a word in layer 0, x^LM, which has one vector for each, with their
+    cosines; the word itself is left out.
+    """
+    others = [other for other in words if other != word]
+    char_ids = batch_to_ids([[other] for other in (word, *others)])[:, 0]
+    with torch.no_grad():
+        x = normalize(bilm.char_cnn(char_ids.to(bilm.char_cnn.embedding.device)).cpu())
+    cosines, places = (x[1:] @ x[0]).topk(min(number, len(others)))
+    return [(others[place], cosine) for place, cosine in zip(places.tolist(), cosines.tolist())]

@@ -1,0 +1,69 @@
+import re
+import string
+from collections import Counter
+from collections.abc import Sequence
+
+from allennlp.nn.util import dist_reduce_sum
+from allennlp.training.metrics import Metric
+
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLE = re.compile(r"\b(a|an|the)\b")
+
+
+@Metric.register("elmo_squad")
+class SquadMetric(Metric):
+    """
+    Exact match and F1 by the rules of SQuAD's official script for version 1.1 (Rajpurkar et al.
+    2016, section 6.1), as parts of 1: of each question the best over its answers, of all questions
+    the mean.
+
+    Registered as a `Metric` with name "elmo_squad".
+    """
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def __call__(self, predictions: Sequence[str], answers: Sequence[Sequence[str]]) -> None:
+        """
+        # Parameters
+
+        predictions : `Sequence[str]`
+            A slice of the raw passage for each question; empty where there is no prediction.
+        answers : `Sequence[Sequence[str]]`
+            At least one for each question.
+        """
+        for prediction, texts in zip(predictions, answers, strict=True):
+            self._num_questions += 1
+            self._em += max(float(exact_match(prediction, text)) for text in texts)
+            self._f1 += max(f1(prediction, text) for text in texts)
+
+    def get_metric(self, reset: bool = False) -> dict[str, float]:
+        """`em` and `f1`, over the questions of all processes; 0 where there was none."""
+        num_questions, em, f1 = map(dist_reduce_sum, (self._num_questions, self._em, self._f1))
+        if reset:
+            self.reset()
+        return {"em": em / max(num_questions, 1), "f1": f1 / max(num_questions, 1)}
+
+    def reset(self) -> None:
+        self._num_questions = 0
+        self._em = self._f1 = 0.0
+
+
+def exact_match(prediction: str, answer: str) -> bool:
+    return normalize(prediction) == normalize(answer)
+
+
+def f1(prediction: str, answer: str) -> float:
+    """Of the bags of words; 0 where they share none, two empty ones included."""
+    predicted, expected = normalize(prediction).split(), normalize(answer).split()
+    num_same = sum((Counter(predicted) & Counter(expected)).values())
+    if num_same == 0:
+        return 0.0
+    precision, recall = num_same / len(predicted), num_same / len(expected)
+    return 2 * precision * recall / (precision + recall)
+
+
+def normalize(text: str) -> str:
+    """Lower-cased, without ASCII punctuation, then without articles and surplus white space."""
+    without_punctuation = text.lower().translate(_PUNCTUATION)
+    return " ".join(_ARTICLE.sub(" ", without_punctuation).split())

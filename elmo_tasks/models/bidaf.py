@@ -1,0 +1,211 @@
+from typing import Any, NamedTuple
+
+import torch
+from allennlp.common.checks import ConfigurationError, check_dimensions_match
+from allennlp.data import TextFieldTensors, Vocabulary
+from allennlp.models import Model
+from allennlp.modules import InputVariationalDropout, Seq2SeqEncoder
+from allennlp.nn import InitializerApplicator
+from allennlp.nn.util import min_value_of_dtype
+from torch.nn.functional import cross_entropy
+
+from elmo_tasks.elmo import ElmoTextEmbedder
+from elmo_tasks.metrics.squad import SquadMetric
+from elmo_tasks.models.bidirectional_attention import BidirectionalAttention
+from elmo_tasks.models.self_attention import SelfAttention
+from elmo_tasks.models.spans import best_spans
+
+
+class Reading(NamedTuple):
+    """
+    # Parameters
+
+    start_logits, end_logits : `torch.Tensor`
+        Shape (batch, passage length), the least number at padding.
+    attention : `torch.Tensor`
+        Shape (batch, passage length, question length): what each token of the passage finds in the
+        question.
+    mask : `torch.BoolTensor`
+        Shape (batch, passage length).
+    """
+
+    start_logits: torch.Tensor
+    end_logits: torch.Tensor
+    attention: torch.Tensor
+    mask: torch.Tensor
+
+
+@Model.register("elmo_bidaf")
+class Bidaf(Model):
+    """
+    Bidirectional attention flow with self-attention, the model of Clark and Gardner 2017, section
+    3, with ELMo as in Peters et al. 2018, supplement A.4: question and passage are read by one
+    encoder, the passage attends to the question and to itself, and two chained encoders find the
+    start and the end of the answer.
+
+    Registered as a `Model` with name "elmo_bidaf".
+
+    # Parameters
+
+    text_embedder : `ElmoTextEmbedder`
+        Words, and ELMo at the input, the output, both or neither; for question and passage.
+    encoder : `Seq2SeqEncoder`
+        Of question and passage.
+    residual_encoder : `Seq2SeqEncoder`
+        Of the passage once it knows the question, before it attends to itself.
+    start_encoder : `Seq2SeqEncoder`
+        Its output gives the logits of the start.
+    end_encoder : `Seq2SeqEncoder`
+        Reads the passage with the output of `start_encoder`, and gives the logits of the end.
+    dropout : `float`, optional (default = `0.2`)
+        With one mask for all tokens of a text, before and after the first two encoders, and before
+        the last two.
+    max_answer_tokens : `int`, optional (default = `17`)
+        Of the answers that are predicted. A longer one is trained on as any other.
+    initializer : `InitializerApplicator`, optional
+    """
+
+    default_predictor = "elmo_squad"
+
+    def __init__(
+        self,
+        vocab: Vocabulary,
+        text_embedder: ElmoTextEmbedder,
+        encoder: Seq2SeqEncoder,
+        residual_encoder: Seq2SeqEncoder,
+        start_encoder: Seq2SeqEncoder,
+        end_encoder: Seq2SeqEncoder,
+        dropout: float = 0.2,
+        max_answer_tokens: int = 17,
+        initializer: InitializerApplicator = InitializerApplicator(),
+        **kwargs,
+    ) -> None:
+        super().__init__(vocab, **kwargs)
+        if max_answer_tokens < 1:
+            raise ConfigurationError(
+                f"max_answer_tokens must be 1 or more, not {max_answer_tokens}"
+            )
+        self.text_embedder = text_embedder
+        self.encoder = encoder
+        self.residual_encoder = residual_encoder
+        self.start_encoder = start_encoder
+        self.end_encoder = end_encoder
+        self.dropout = InputVariationalDropout(dropout)
+        self.max_answer_tokens = max_answer_tokens
+        x_dim = residual_encoder.get_input_dim()
+        self.attention = BidirectionalAttention(
+            encoder.get_output_dim() + text_embedder.get_elmo_dim()
+        )
+        self.attended = torch.nn.Linear(self.attention.get_output_dim(), x_dim)
+        self.self_attention = SelfAttention(residual_encoder.get_output_dim())
+        self.self_attended = torch.nn.Linear(3 * residual_encoder.get_output_dim(), x_dim)
+        self.start = torch.nn.Linear(start_encoder.get_output_dim(), 1)
+        self.end = torch.nn.Linear(end_encoder.get_output_dim(), 1)
+        self._check_dimensions()
+        self.squad = SquadMetric()
+        initializer(self)
+
+    def forward(
+        self,
+        question: TextFieldTensors,
+        passage: TextFieldTensors,
+        span_start: torch.Tensor = None,
+        span_end: torch.Tensor = None,
+        metadata: list[dict[str, Any]] = None,
+    ) -> dict[str, Any]:
+        """
+        # Parameters
+
+        question, passage : `TextFieldTensors`
+            Each has at least one token.
+        span_start, span_end : `torch.LongTensor`, optional
+            Shape (batch, 1): first and last token of the answer.
+        metadata : `list[dict[str, Any]]`, optional
+            `passage`, a `Passage`, and where they are known `id` and the texts of the `answers`.
+
+        # Returns
+
+        `dict[str, Any]`
+            `start_logits` and `end_logits`, of shape (batch, passage length); `best_span`, of shape
+            (batch, 2), first and last token; `id` and `answer`, a slice of the raw passage, where
+            there is metadata; the scalar `loss`, where there are spans.
+        """
+        reading = self.read(question, passage)
+        # Shape: (batch, 2)
+        spans = self.best_spans(reading).spans[:, 0]
+        output: dict[str, Any] = {
+            "start_logits": reading.start_logits,
+            "end_logits": reading.end_logits,
+            "best_span": spans,
+        }
+        if span_start is not None:
+            output["loss"] = cross_entropy(
+                reading.start_logits, span_start.squeeze(-1)
+            ) + cross_entropy(reading.end_logits, span_end.squeeze(-1))
+        if metadata is not None:
+            output["id"] = [about["id"] for about in metadata]
+            output["answer"] = [
+                about["passage"].text_of(*span) for about, span in zip(metadata, spans.tolist())
+            ]
+            if all("answers" in about for about in metadata):
+                self.squad(output["answer"], [about["answers"] for about in metadata])
+        return output
+
+    def read(self, question: TextFieldTensors, passage: TextFieldTensors) -> Reading:
+        """The logits and the attention of a batch."""
+        q, p = self.text_embedder(question, passage)
+        # Shape: (batch, question length, h_dim), and the same of the passage
+        q_h, p_h = (text.extend(self._encode(self.encoder, text.x, text.mask)) for text in (q, p))
+        # Shape: (batch, passage length, 4 * h_dim)
+        attended, attention = self.attention(p_h, q_h, p.mask, q.mask)
+        # Shape: (batch, passage length, x_dim)
+        x = torch.relu(self.attended(attended))
+        x = self.dropout(x + self._attend_to_itself(x, p.mask))
+        h_start = self.start_encoder(x, p.mask)
+        h_end = self.end_encoder(torch.cat([x, h_start], dim=-1), p.mask)
+        logits = [layer(h).squeeze(-1) for layer, h in ((self.start, h_start), (self.end, h_end))]
+        start, end = (each.masked_fill(~p.mask, min_value_of_dtype(each.dtype)) for each in logits)
+        return Reading(start, end, attention, p.mask)
+
+    def best_spans(self, reading: Reading, num_best: int = 1):
+        return best_spans(
+            reading.start_logits, reading.end_logits, reading.mask, self.max_answer_tokens, num_best
+        )
+
+    def get_metrics(self, reset: bool = False) -> dict[str, float]:
+        return {**self.squad.get_metric(reset), **self.text_embedder.mix_metrics()}
+
+    def _encode(
+        self, encoder: Seq2SeqEncoder, x: torch.Tensor, mask: torch.Tensor
+    ) -> torch.Tensor:
+        return self.dropout(encoder(self.dropout(x), mask))
+
+    def _attend_to_itself(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        h = self._encode(self.residual_encoder, x, mask)
+        found = self.self_attention(h, mask)
+        return torch.relu(self.self_attended(torch.cat([found, h, found * h], dim=-1)))
+
+    def _check_dimensions(self) -> None:
+        x_dim = self.residual_encoder.get_input_dim()
+        checks = [
+            (
+                self.text_embedder.get_output_dim(),
+                self.encoder.get_input_dim(),
+                "output of text_embedder",
+                "input of encoder",
+            ),
+            (
+                x_dim,
+                self.start_encoder.get_input_dim(),
+                "input of residual_encoder",
+                "input of start_encoder",
+            ),
+            (
+                x_dim + self.start_encoder.get_output_dim(),
+                self.end_encoder.get_input_dim(),
+                "input of residual_encoder with output of start_encoder",
+                "input of end_encoder",
+            ),
+        ]
+        for check in checks:
+            check_dimensions_match(*check)

@@ -1,0 +1,78 @@
+import torch
+from allennlp.data import Vocabulary
+from allennlp.modules import TokenEmbedder
+from torch.nn.functional import pad
+
+from elmo_tasks.bilm.distinct import distinct_rows
+
+
+@TokenEmbedder.register("elmo_character_cnn")
+class CharacterCnn(TokenEmbedder):
+    """
+    A CNN over the first characters of each token, as in the reading comprehension model of Clark
+    and Gardner 2017: convolution, ReLU, and the maximum over the windows that begin in the token.
+    Every token is brought to `max_characters`, so that its vector depends on no other token. The
+    CNN runs once for each distinct token of a batch; in training a token thus has one dropout mask
+    in all its places.
+
+    Registered as a `TokenEmbedder` with name "elmo_character_cnn".
+
+    # Parameters
+
+    vocab : `Vocabulary`
+    embedding_dim, num_filters : `int`
+    width : `int`
+        Characters in a window.
+    max_characters : `int`, optional (default = `14`)
+        The rest of a token is cut off. At least `width`.
+    dropout : `float`, optional (default = `0.2`)
+        On the elements of the characters' vectors.
+    vocab_namespace : `str`, optional (default = `'token_characters'`)
+    """
+
+    def __init__(
+        self,
+        vocab: Vocabulary,
+        embedding_dim: int,
+        num_filters: int,
+        width: int,
+        max_characters: int = 14,
+        dropout: float = 0.2,
+        vocab_namespace: str = "token_characters",
+    ) -> None:
+        super().__init__()
+        num_characters = vocab.get_vocab_size(vocab_namespace)
+        self.embedding = torch.nn.Embedding(num_characters, embedding_dim, padding_idx=0)
+        self.dropout = torch.nn.Dropout(dropout)
+        self.convolution = torch.nn.Conv1d(embedding_dim, num_filters, width)
+        self.max_characters = max_characters
+        torch.nn.init.uniform_(self.embedding.weight, -0.05, 0.05)
+        with torch.no_grad():
+            self.embedding.weight[0] = 0
+
+    def get_output_dim(self) -> int:
+        return self.convolution.out_channels
+
+    def forward(self, token_characters: torch.Tensor) -> torch.Tensor:
+        """
+        # Parameters
+
+        token_characters : `torch.LongTensor`
+            Shape (batch, length, characters), 0 for padding.
+
+        # Returns
+
+        `torch.Tensor`
+            Shape (batch, length, num_filters), zeros at padding.
+        """
+        # A negative width cuts.
+        ids = pad(token_characters, (0, self.max_characters - token_characters.size(2)))
+        distinct, places = distinct_rows(ids.flatten(0, 1))
+        # Shape: (distinct tokens, embedding_dim, max_characters)
+        x = self.dropout(self.embedding(distinct)).transpose(1, 2)
+        # Shape: (distinct tokens, num_filters, windows)
+        windows = torch.relu(self.convolution(x))
+        begins_inside = (distinct[:, : windows.size(2)] > 0).unsqueeze(1)
+        # Zero is the least that ReLU gives.
+        vectors = (windows * begins_inside).amax(dim=2)
+        return torch.nn.functional.embedding(places, vectors).view(*ids.shape[:2], -1)

@@ -1,0 +1,185 @@
+import math
+from typing import Any, NamedTuple
+
+import torch
+from allennlp.common.checks import ConfigurationError, check_dimensions_match
+from allennlp.data import TextFieldTensors, Vocabulary
+from allennlp.models import Model
+from allennlp.modules import ConditionalRandomField, InputVariationalDropout, Seq2SeqEncoder
+from allennlp.modules.conditional_random_field.conditional_random_field import allowed_transitions
+from allennlp.nn import InitializerApplicator
+from allennlp.training.metrics import SpanBasedF1Measure
+
+from elmo_tasks.elmo import ElmoTextEmbedder
+from elmo_tasks.models.crf_paths import CrfPaths
+from elmo_tasks.readers.entities import Entity, has_ends, read_entities, split_tag
+
+
+class TagPath(NamedTuple):
+    """
+    # Parameters
+
+    tags : `list[str]`
+        One a token.
+    entities : `list[Entity]`
+        Those that the tags stand for.
+    probability : `float`
+        Among all sequences of tags that the scheme has.
+    """
+
+    tags: list[str]
+    entities: list[Entity]
+    probability: float
+
+
+@Model.register("elmo_crf_tagger")
+class CrfTagger(Model):
+    """
+    Named entities by biLSTMs and a conditional random field, as in Peters et al. 2018, supplement
+    A.7: the tags of a sentence are chosen together, and only sequences that its scheme has can be.
+    The scheme is BIOUL where the vocabulary has tags of its ends, and otherwise BIO.
+
+    Registered as a `Model` with name "elmo_crf_tagger".
+
+    # Parameters
+
+    text_embedder : `ElmoTextEmbedder`
+        Words and characters, and ELMo at the input, the output, both or neither.
+    encoders : `list[Seq2SeqEncoder]`
+        One after the other; the paper has two biLSTMs. The ELMo of the output place joins what the
+        last puts out.
+    dropout : `float`, optional (default = `0.5`)
+        Variational, with one mask for all tokens of a sentence, before each of the encoders and
+        before the scores of the tags.
+    initializer : `InitializerApplicator`, optional
+    """
+
+    default_predictor = "elmo_ner"
+
+    def __init__(
+        self,
+        vocab: Vocabulary,
+        text_embedder: ElmoTextEmbedder,
+        encoders: list[Seq2SeqEncoder],
+        dropout: float = 0.5,
+        initializer: InitializerApplicator = InitializerApplicator(),
+        **kwargs,
+    ) -> None:
+        super().__init__(vocab, **kwargs)
+        self.text_embedder = text_embedder
+        self.encoders = torch.nn.ModuleList(encoders)
+        self.dropout = InputVariationalDropout(dropout)
+        self._check_dimensions()
+        self.tag_names = vocab.get_index_to_token_vocabulary("labels")
+        self.scheme = "BIOUL" if has_ends(self.tag_names.values()) else "BIO"
+        output_dim = encoders[-1].get_output_dim() + text_embedder.get_elmo_dim()
+        self.tag_scores = torch.nn.Linear(output_dim, len(self.tag_names))
+        self.crf = ConditionalRandomField(
+            len(self.tag_names),
+            allowed_transitions(self.scheme, self.tag_names),
+            include_start_end_transitions=False,
+        )
+        self.span_f1 = SpanBasedF1Measure(vocab, "labels", label_encoding=self.scheme)
+        initializer(self)
+
+    def forward(
+        self,
+        tokens: TextFieldTensors,
+        tags: torch.Tensor = None,
+        metadata: list[dict[str, Any]] = None,
+    ) -> dict[str, Any]:
+        """
+        # Parameters
+
+        tokens : `TextFieldTensors`
+            Each sentence has at least one.
+        tags : `torch.LongTensor`, optional
+            Shape (batch, length).
+        metadata : `list[dict[str, Any]]`, optional
+            The words of each sentence, under `tokens`.
+
+        # Returns
+
+        `dict[str, Any]`
+            `logits`, of shape (batch, length, tags), before the CRF; `mask` and `best_tags`, the
+            tags of the best path, of shape (batch, length); `tokens`, where there is metadata; the
+            scalar `loss`, where there are tags: the negative log-likelihood, summed over the batch.
+        """
+        (text,) = self.text_embedder(tokens)
+        h = text.x
+        for encoder in self.encoders:
+            # Shape: (batch, length, encoder width)
+            h = encoder(self.dropout(h), text.mask)
+        # Shape: (batch, length, tags)
+        logits = self.tag_scores(self.dropout(text.extend(h)))
+        # Shape: (batch, length)
+        best_tags = CrfPaths(self.crf, logits, text.mask).best().tags[:, 0]
+        output = {"logits": logits, "mask": text.mask, "best_tags": best_tags}
+        if metadata is not None:
+            output["tokens"] = [sentence["tokens"] for sentence in metadata]
+        if tags is not None:
+            output["loss"] = -self.crf(logits, tags, text.mask)
+            votes = torch.nn.functional.one_hot(best_tags, len(self.tag_names))
+            self.span_f1(votes, tags, text.mask)
+        return output
+
+    def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
+        """
+        Adds, for each sentence, `tags` by their names; `entities`, a list of `Entity`; and
+        `confidences`, the marginal probability of each entity: that exactly these tokens are one
+        of this type, whatever the other tags are.
+        """
+        best_tags, mask = output_dict["best_tags"], output_dict["mask"]
+        tags = [self._names(row[live]) for row, live in zip(best_tags, mask)]
+        entities = [read_entities(row, self.scheme) for row in tags]
+        paths = CrfPaths(self.crf, output_dict["logits"].double(), mask)
+        confidences = paths.span_probabilities(best_tags, entities, self._goes_on())
+        return {**output_dict, "tags": tags, "entities": entities, "confidences": confidences}
+
+    def best_paths(self, logits: torch.Tensor, k: int) -> list[TagPath]:
+        """
+        # Parameters
+
+        logits : `torch.Tensor`
+            Shape (length, tags): of one sentence, without padding.
+        k : `int`
+
+        # Returns
+
+        `list[TagPath]`
+            The k best, the best first; fewer where the sentence has fewer.
+        """
+        mask = logits.new_ones(1, len(logits), dtype=torch.bool)
+        paths = CrfPaths(self.crf, logits.double().unsqueeze(0), mask)
+        best = paths.best(k)
+        # Shape: (k,)
+        log_probabilities = (best.scores - paths.log_partition().unsqueeze(1))[0]
+        return [
+            TagPath(tags, read_entities(tags, self.scheme), math.exp(log_probability))
+            for tags, log_probability in zip(
+                map(self._names, best.tags[0]), log_probabilities.tolist()
+            )
+            if log_probability > -math.inf
+        ]
+
+    def get_metrics(self, reset: bool = False) -> dict[str, float]:
+        """Precision, recall and F1 of entities, as conlleval has them: of all, and of each type."""
+        return {**self.span_f1.get_metric(reset), **self.text_embedder.mix_metrics()}
+
+    def _names(self, tags: torch.Tensor) -> list[str]:
+        return [self.tag_names[tag] for tag in tags.tolist()]
+
+    def _goes_on(self) -> torch.Tensor:
+        """Whether a tag continues an entity: shape (tags,)."""
+        prefixes = [split_tag(self.tag_names[tag])[0] for tag in range(len(self.tag_names))]
+        return self.tag_scores.weight.new_tensor([p in ("I", "L") for p in prefixes]).bool()
+
+    def _check_dimensions(self) -> None:
+        if not self.encoders:
+            raise ConfigurationError("a tagger needs at least one of encoders")
+        width, name = self.text_embedder.get_output_dim(), "output of text_embedder"
+        for number, encoder in enumerate(self.encoders, start=1):
+            check_dimensions_match(
+                width, encoder.get_input_dim(), name, f"input of encoder {number}"
+            )
+            width, name = encoder.get_output_dim(), f"output of encoder {number}"

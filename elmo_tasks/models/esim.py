@@ -1,0 +1,228 @@
+from typing import Any
+
+import torch
+from allennlp.common.checks import check_dimensions_match
+from allennlp.data import TextFieldTensors, Vocabulary
+from allennlp.models import Model
+from allennlp.modules import FeedForward, InputVariationalDropout, Seq2SeqEncoder
+from allennlp.modules.matrix_attention import DotProductMatrixAttention
+from allennlp.nn import InitializerApplicator
+from allennlp.nn.util import masked_max, masked_mean, masked_softmax, weighted_sum
+from allennlp.training.metrics import CategoricalAccuracy
+
+from elmo_tasks.elmo import ElmoTextEmbedder, EmbeddedText
+
+
+@Model.register("elmo_esim")
+class Esim(Model):
+    """
+    ESIM, the sequence model of Chen et al. 2017, section 3, with ELMo as in Peters et al. 2018,
+    supplement A.3: premise and hypothesis are read, each looks for its words in the other, and both
+    are read again together with what they found. All layers are shared by the two texts.
+
+    Registered as a `Model` with name "elmo_esim".
+
+    # Parameters
+
+    text_embedder : `ElmoTextEmbedder`
+        Words, and ELMo at the input, the output, both or neither.
+    encoder : `Seq2SeqEncoder`
+        The first biLSTM, whose output the ELMo of the output place joins.
+    projection : `FeedForward`
+        Of the enhancement [a; ã; a - ã; a * ã], with ã what each token found by attention.
+    composer : `Seq2SeqEncoder`
+        The second biLSTM.
+    classifier : `FeedForward`
+        From the mean and the maximum of each text to as many numbers as there are classes.
+    dropout : `float`, optional (default = `0.5`)
+        Before `encoder` and `composer`, variational: one mask for all tokens of a text; before
+        `classifier`, on each element.
+    attention_dropout : `float`, optional (default = `0.0`)
+        On the elements of the enhancement. The paper has 0.5 "following attention" in its ELMo
+        models, and does not say where exactly.
+    initializer : `InitializerApplicator`, optional
+    """
+
+    default_predictor = "elmo_snli"
+
+    def __init__(
+        self,
+        vocab: Vocabulary,
+        text_embedder: ElmoTextEmbedder,
+        encoder: Seq2SeqEncoder,
+        projection: FeedForward,
+        composer: Seq2SeqEncoder,
+        classifier: FeedForward,
+        dropout: float = 0.5,
+        attention_dropout: float = 0.0,
+        initializer: InitializerApplicator = InitializerApplicator(),
+        **kwargs,
+    ) -> None:
+        super().__init__(vocab, **kwargs)
+        self.text_embedder = text_embedder
+        self.encoder = encoder
+        self.attention = DotProductMatrixAttention()
+        self.projection = projection
+        self.composer = composer
+        self.classifier = classifier
+        self.variational_dropout = InputVariationalDropout(dropout)
+        self.attention_dropout = torch.nn.Dropout(attention_dropout)
+        self.dropout = torch.nn.Dropout(dropout)
+        self._check_dimensions()
+        self.accuracy = CategoricalAccuracy()
+        initializer(self)
+
+    def forward(
+        self,
+        premise: TextFieldTensors,
+        hypothesis: TextFieldTensors,
+        label: torch.Tensor = None,
+        metadata: list[dict[str, Any]] = None,
+    ) -> dict[str, Any]:
+        """
+        # Parameters
+
+        premise, hypothesis : `TextFieldTensors`
+            Each text has at least one token.
+        label : `torch.LongTensor`, optional
+            Shape (batch,).
+        metadata : `list[dict[str, Any]]`, optional
+            The words of each pair, under `premise_tokens` and `hypothesis_tokens`.
+
+        # Returns
+
+        `dict[str, Any]`
+            `logits` and `class_probabilities`, both of shape (batch, classes);
+            `premise_attention`, of shape (batch, premise length, hypothesis length), in which the
+            row of each token of the premise sums to 1, and `hypothesis_attention`, the other way
+            round; what is in the metadata; the scalar `loss`, where there are labels.
+        """
+        p, h = self.text_embedder(premise, hypothesis)
+        # Shape: (batch, premise length, width of the encoder and the ELMo that joins it)
+        a = self._encode(p)
+        # Shape: (batch, hypothesis length, the same width)
+        b = self._encode(h)
+        # Shape: (batch, premise length, hypothesis length)
+        scores = self.attention(a, b)
+        premise_attention = _softmax_over(scores, h.mask)
+        # Shape: (batch, hypothesis length, premise length)
+        hypothesis_attention = _softmax_over(scores.transpose(1, 2), p.mask)
+        # Shape: (batch, 4 * width of the composer)
+        v = torch.cat(
+            [
+                self._compose(a, weighted_sum(b, premise_attention), p.mask),
+                self._compose(b, weighted_sum(a, hypothesis_attention), h.mask),
+            ],
+            dim=-1,
+        )
+        # Shape: (batch, classes)
+        logits = self.classifier(self.dropout(v))
+        output = {
+            "logits": logits,
+            "class_probabilities": torch.softmax(logits, dim=-1),
+            "premise_attention": premise_attention,
+            "hypothesis_attention": hypothesis_attention,
+        }
+        if metadata is not None:
+            for name in ("premise_tokens", "hypothesis_tokens"):
+                output[name] = [pair[name] for pair in metadata]
+        if label is not None:
+            output["loss"] = torch.nn.functional.cross_entropy(logits, label)
+            self.accuracy(logits, label)
+        return output
+
+    def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
+        """
+        Adds, for each pair, `label` and `probabilities`, by the names of the classes, and cuts the
+        padding off its attention, where the words are known.
+        """
+        names = self.vocab.get_index_to_token_vocabulary("labels")
+        by_name = [
+            {names[number]: probability for number, probability in enumerate(row)}
+            for row in output_dict["class_probabilities"].tolist()
+        ]
+        labels = [max(row, key=row.__getitem__) for row in by_name]
+        return {**output_dict, "label": labels, "probabilities": by_name, **_cut(output_dict)}
+
+    def get_metrics(self, reset: bool = False) -> dict[str, float]:
+        accuracy = self.accuracy.get_metric(reset)
+        return {"accuracy": accuracy, **self.text_embedder.mix_metrics()}
+
+    def _encode(self, text: EmbeddedText) -> torch.Tensor:
+        return text.extend(self.encoder(self.variational_dropout(text.x), text.mask))
+
+    def _compose(self, a: torch.Tensor, found: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """
+        The mean and the maximum of a text that is read again together with what its tokens `found`
+        in the other, of the same shape as `a`: shape (batch, 2 * width of the composer).
+        """
+        enhanced = torch.cat([a, found, a - found, a * found], dim=-1)
+        projected = self.projection(self.attention_dropout(enhanced))
+        # Shape: (batch, length, width of the composer)
+        v = self.composer(self.variational_dropout(projected), mask)
+        # Shape: (batch, length, 1)
+        tokens = mask.unsqueeze(-1)
+        return torch.cat([masked_mean(v, tokens, dim=1), masked_max(v, tokens, dim=1)], dim=-1)
+
+    def _check_dimensions(self) -> None:
+        checks = [
+            (
+                self.text_embedder.get_output_dim(),
+                self.encoder.get_input_dim(),
+                "output of text_embedder",
+                "input of encoder",
+            ),
+            (
+                4 * (self.encoder.get_output_dim() + self.text_embedder.get_elmo_dim()),
+                self.projection.get_input_dim(),
+                "4 * output of encoder, with the ELMo that joins it,",
+                "input of projection",
+            ),
+            (
+                self.projection.get_output_dim(),
+                self.composer.get_input_dim(),
+                "output of projection",
+                "input of composer",
+            ),
+            (
+                4 * self.composer.get_output_dim(),
+                self.classifier.get_input_dim(),
+                "4 * output of composer",
+                "input of classifier",
+            ),
+            (
+                self.classifier.get_output_dim(),
+                self.vocab.get_vocab_size("labels"),
+                "output of classifier",
+                "number of classes in the data",
+            ),
+        ]
+        for check in checks:
+            check_dimensions_match(*check)
+
+
+def _softmax_over(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """
+    Over the last axis of `scores`, of which `mask`, of shape (batch, length), tells the tokens. It
+    fills the scores of padding with the least number rather than zeros, since those of the tokens
+    may all be far below zero.
+    """
+    return masked_softmax(scores, mask.unsqueeze(1), memory_efficient=True)
+
+
+def _cut(output: dict[str, Any]) -> dict[str, list[torch.Tensor]]:
+    """The attention of each pair without its padding, where `output` has the words."""
+    if "premise_tokens" not in output:
+        return {}
+    lengths = [
+        (len(premise), len(hypothesis))
+        for premise, hypothesis in zip(output["premise_tokens"], output["hypothesis_tokens"])
+    ]
+    return {
+        "premise_attention": [
+            attention[:p, :h] for attention, (p, h) in zip(output["premise_attention"], lengths)
+        ],
+        "hypothesis_attention": [
+            attention[:h, :p] for attention, (p, h) in zip(output["hypothesis_attention"], lengths)
+        ],
+    }

@@ -1,0 +1,56 @@
+import torch
+from allennlp.nn.util import min_value_of_dtype
+
+from elmo_tasks.models.trilinear import TrilinearScore
+
+# Scores that are in memory at a time where there is no gradient: 256 MB in float32.
+_MAX_SCORES = 2**26
+
+
+class SelfAttention(torch.nn.Module):
+    """
+    What each token of a passage finds in the others (Clark and Gardner 2017, section 3.1): a
+    softmax over their trilinear scores and one more score, learned, of finding nothing, whose value
+    is zero. No token attends to itself.
+
+    # Parameters
+
+    dim : `int`
+        Width of the tokens.
+    null_logit : `float`, optional (default = `-1.0`)
+        What the score of finding nothing is at first.
+    """
+
+    def __init__(self, dim: int, null_logit: float = -1.0) -> None:
+        super().__init__()
+        self.score = TrilinearScore(dim)
+        self.null_logit = torch.nn.Parameter(torch.tensor([null_logit]))
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """
+        # Parameters
+
+        x : `torch.Tensor`
+            Shape (batch, length, dim).
+        mask : `torch.BoolTensor`
+            Shape (batch, length).
+
+        # Returns
+
+        `torch.Tensor`
+            Shape (batch, length, dim).
+        """
+        rows = x.size(1) if torch.is_grad_enabled() else max(1, _MAX_SCORES // mask.numel())
+        starts = range(0, x.size(1), rows)
+        return torch.cat([self._found(x, mask, start, rows) for start in starts], dim=1)
+
+    def _found(self, x: torch.Tensor, mask: torch.Tensor, start: int, rows: int) -> torch.Tensor:
+        """By so many tokens from one on."""
+        # Shape: (batch, rows, length)
+        scores = self.score(x[:, start : start + rows], x)
+        itself = torch.ones_like(scores[0], dtype=torch.bool).triu(start).tril(start)
+        hidden = itself | ~mask.unsqueeze(1)
+        scores = scores.masked_fill(hidden, min_value_of_dtype(scores.dtype))
+        # The logarithm of what the softmax divides by: finite, also where all tokens are hidden.
+        total = torch.logaddexp(scores.logsumexp(dim=-1, keepdim=True), self.null_logit)
+        return torch.exp(scores - total).bmm(x)

@@ -1,0 +1,55 @@
+from typing import NamedTuple
+
+import torch
+from allennlp.nn.util import min_value_of_dtype
+from torch.nn.functional import pad
+
+
+class BestSpans(NamedTuple):
+    """
+    # Parameters
+
+    spans : `torch.LongTensor`
+        Shape (batch, num_best, 2): first and last token, the most probable first. Where a passage
+        has fewer spans than that, the rest end in its padding.
+    probabilities : `torch.Tensor`
+        Shape (batch, num_best).
+    """
+
+    spans: torch.Tensor
+    probabilities: torch.Tensor
+
+
+def best_spans(
+    start_logits: torch.Tensor,
+    end_logits: torch.Tensor,
+    mask: torch.Tensor,
+    max_tokens: int,
+    num_best: int = 1,
+) -> BestSpans:
+    """
+    The spans with the largest product of the probabilities of their start and their end, chosen
+    together.
+
+    # Parameters
+
+    start_logits, end_logits : `torch.Tensor`
+        Shape (batch, length), finite.
+    mask : `torch.BoolTensor`
+        Shape (batch, length).
+    max_tokens : `int`
+        Of a span: 0 <= end - start < max_tokens.
+    num_best : `int`, optional (default = `1`)
+        As many as there may be in a batch of this length are returned, if fewer.
+    """
+    starts, ends = start_logits.log_softmax(dim=-1), end_logits.log_softmax(dim=-1)
+    width = min(max_tokens, mask.size(1))
+    # Shape: (batch, length, width), the ends at each distance from a start
+    ends_from = pad(ends, (0, width - 1)).unfold(1, width, 1)
+    is_inside = pad(mask, (0, width - 1)).unfold(1, width, 1)
+    scores = (starts.unsqueeze(-1) + ends_from).masked_fill(
+        ~is_inside, min_value_of_dtype(starts.dtype)
+    )
+    scores, places = scores.flatten(1).topk(min(num_best, scores[0].numel()), dim=-1)
+    start = places.div(width, rounding_mode="floor")
+    return BestSpans(torch.stack([start, start + places % width], dim=-1), scores.exp())

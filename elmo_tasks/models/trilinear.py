@@ -1,0 +1,41 @@
+import torch
+
+
+class TrilinearScore(torch.nn.Module):
+    """
+    The score of attention w1.p + w2.q + w3.(p * q) of Seo et al. 2017, section 2 (their equation
+    1), for all pairs of a row p and a row q at once: as three products, so that nothing of the
+    shape (batch, rows p, rows q, dim) is ever made. A bias would be taken out again by the softmax.
+
+    # Parameters
+
+    dim : `int`
+        Width of p and q.
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.p = torch.nn.Linear(dim, 1, bias=False)
+        self.q = torch.nn.Linear(dim, 1, bias=False)
+        # Shape: (1, dim)
+        self.product = torch.nn.Parameter(torch.empty(1, dim))
+        for weight in (self.p.weight, self.q.weight, self.product):
+            torch.nn.init.xavier_uniform_(weight)
+
+    def forward(self, p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
+        """
+        # Parameters
+
+        p : `torch.Tensor`
+            Shape (batch, rows p, dim).
+        q : `torch.Tensor`
+            Shape (batch, rows q, dim).
+
+        # Returns
+
+        `torch.Tensor`
+            Shape (batch, rows p, rows q).
+        """
+        # Shape: (batch, 1, rows q)
+        of_q = self.q(q).transpose(1, 2)
+        return torch.baddbmm(of_q, p * self.product, q.transpose(1, 2)) + self.p(p)

@@ -1,0 +1,22 @@
+import torch
+from allennlp.nn import Initializer
+
+
+@Initializer.register("elmo_truncated_normal")
+class TruncatedNormal(Initializer):
+    """
+    A normal distribution around zero, drawn again beyond two standard deviations, as TensorFlow's
+    `truncated_normal`.
+
+    Registered as an `Initializer` with name "elmo_truncated_normal".
+
+    # Parameters
+
+    std : `float`
+    """
+
+    def __init__(self, std: float) -> None:
+        self.std = std
+
+    def __call__(self, tensor: torch.Tensor, **kwargs) -> None:
+        torch.nn.init.trunc_normal_(tensor, std=self.std, a=-2 * self.std, b=2 * self.std)

@@ -1,0 +1,73 @@
+from collections.abc import Iterable
+
+import numpy
+import torch
+from allennlp.common import Tqdm
+from allennlp.common.checks import ConfigurationError
+from allennlp.data import Vocabulary
+from allennlp.modules.token_embedders import TokenEmbedder
+from allennlp.modules.token_embedders.embedding import EmbeddingsTextFile
+
+
+@TokenEmbedder.register("elmo_word_vectors")
+class WordVectors(TokenEmbedder):
+    """
+    Vectors of words from a file, which are not trained. A word that the file lacks has the vector
+    of its lower case, or else zeros, as padding and unknown words do; AllenNLP's `embedding` draws
+    a random one.
+
+    Registered as a `TokenEmbedder` with name "elmo_word_vectors".
+
+    # Parameters
+
+    vocab : `Vocabulary`
+    embedding_dim : `int`
+    pretrained_file : `str`, optional
+        A word and its numbers on each line, as GloVe's; whatever AllenNLP's `EmbeddingsTextFile`
+        opens. An archive has the vectors and needs no file.
+    vocab_namespace : `str`, optional (default = `'tokens'`)
+    """
+
+    def __init__(
+        self,
+        vocab: Vocabulary,
+        embedding_dim: int,
+        pretrained_file: str = None,
+        vocab_namespace: str = "tokens",
+    ) -> None:
+        super().__init__()
+        names = vocab.get_index_to_token_vocabulary(vocab_namespace)
+        words = [names[number] for number in range(len(names))]
+        weight = torch.zeros(len(words), embedding_dim)
+        if pretrained_file is not None:
+            vectors = _read_vectors(pretrained_file, embedding_dim, words)
+            for number, word in enumerate(words):
+                vector = vectors.get(word, vectors.get(word.lower()))
+                if vector is not None:
+                    weight[number] = torch.from_numpy(vector)
+        self.weight = torch.nn.Parameter(weight, requires_grad=False)
+
+    def get_output_dim(self) -> int:
+        return self.weight.size(1)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        """From shape (batch, length) to (batch, length, embedding_dim)."""
+        return torch.nn.functional.embedding(tokens, self.weight)
+
+
+def _read_vectors(path: str, dim: int, words: Iterable[str]) -> dict[str, numpy.ndarray]:
+    """Those of the words and of their lower case."""
+    wanted = {form for word in words for form in (word, word.lower())}
+    vectors = {}
+    with EmbeddingsTextFile(path) as lines:
+        for line in Tqdm.tqdm(lines, desc=f"reading {path}"):
+            word, _, numbers = line.partition(" ")
+            fields = numbers.split()
+            # Some words of GloVe 840B have a space in them.
+            if word in wanted and len(fields) == dim:
+                vectors[word] = numpy.array(fields, dtype=numpy.float32)
+    if not vectors:
+        raise ConfigurationError(
+            f"{path} has no vector of {dim} numbers for any word of the vocabulary"
+        )
+    return vectors

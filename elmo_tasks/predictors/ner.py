@@ -1,0 +1,158 @@
+from typing import Any
+
+import torch
+from allennlp.common.checks import ConfigurationError
+from allennlp.common.util import JsonDict
+from allennlp.data import DatasetReader, Instance
+from allennlp.data.tokenizers import Token
+from allennlp.predictors import Predictor
+
+from elmo_tasks.models.crf_tagger import CrfTagger
+from elmo_tasks.readers.entities import Entity
+
+
+@Predictor.register("elmo_ner")
+class NerPredictor(Predictor):
+    """
+    Finds the named entities of a sentence, from `{"sentence": "..."}`, raw text that the tokenizer
+    of the dataset reader cuts, or from `{"tokens": ["...", ...]}`, whose text is the tokens with a
+    blank between them.
+
+    An answer has `sentence`, the text; `tokens` and their `tags`; and `entities`, each with its
+    `type`, its `text`, `tokens` and `characters`, where it begins and what is the first after it,
+    and a `confidence`: the marginal probability, among all sequences of tags which the scheme has,
+    that exactly these tokens are an entity of this type.
+
+    Registered as a `Predictor` with name "elmo_ner". What follows goes through `--predictor-args`,
+    as in `allennlp predict model.tar.gz in.jsonl --predictor-args '{"top_k": 3}'`.
+
+    # Parameters
+
+    top_k : `int`, optional (default = `0`)
+        So many of the best sequences of tags are in the answer as `paths`, each with its `tags` and
+        its `probability`, the best first; fewer where there are fewer.
+    format : `str`, optional (default = `'json'`)
+        `json`, a line for each answer, or `text`: a line with the sentence, its entities marked, as
+        `[PER John Smith] lives in [LOC New York].`; with `top_k`, a line for each of the paths,
+        after its probability, instead.
+    """
+
+    _model: CrfTagger
+
+    def __init__(
+        self,
+        model: CrfTagger,
+        dataset_reader: DatasetReader,
+        top_k: int = 0,
+        format: str = "json",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(model, dataset_reader, **kwargs)
+        if type(top_k) is not int or top_k < 0:
+            raise ConfigurationError(f"top_k must be a whole number from 0, not {top_k!r}")
+        if format not in ("json", "text"):
+            raise ConfigurationError(f"format must be 'json' or 'text', not {format!r}")
+        self.top_k = top_k
+        self.format = format
+
+    def predict_instance(self, instance: Instance) -> JsonDict:
+        return self.predict_batch_instance([instance])[0]
+
+    def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
+        for instance in instances:
+            self._dataset_reader.apply_token_indexers(instance)
+        outputs = self._model.forward_on_instances(instances)
+        return [self._answer(*pair) for pair in zip(instances, outputs)]
+
+    def predict_json(self, inputs: JsonDict) -> JsonDict:
+        return self.predict_batch_json([inputs])[0]
+
+    def dump_line(self, outputs: JsonDict) -> str:
+        if self.format == "json":
+            return super().dump_line(outputs)
+        return "".join(f"{line}\n" for line in _readable(outputs))
+
+    def _json_to_instance(self, json_dict: JsonDict) -> Instance:
+        text = None
+        match json_dict:
+            case {"sentence": str(text), **others} if not others:
+                tokens = self._dataset_reader.tokenizer.tokenize(text)
+            case {"tokens": [*words], **others} if not others and all(map(_is_word, words)):
+                tokens = [Token(word) for word in words]
+            case _:
+                raise ValueError(
+                    'expected {"sentence": "raw text"} or {"tokens": ["one", "word", "each"]}, but '
+                    f"got {json_dict!r}"
+                )
+        if not tokens:
+            raise ValueError(f"there is no word in {json_dict!r}")
+        instance = self._dataset_reader.text_to_instance(tokens)
+        instance["metadata"].metadata["sentence"] = text
+        return instance
+
+    def _answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:
+        words, text = output["tokens"], instance["metadata"].metadata.get("sentence")
+        tokens = instance["tokens"].tokens
+        if text is None:
+            text, tokens = " ".join(words), _placed(words)
+        answer = {
+            "sentence": text,
+            "tokens": words,
+            "tags": output["tags"],
+            "entities": [
+                {**_entity(text, tokens, span), "confidence": confidence}
+                for span, confidence in zip(output["entities"], output["confidences"])
+            ],
+        }
+        if self.top_k:
+            logits = torch.as_tensor(output["logits"][: len(words)])
+            answer["paths"] = [
+                {
+                    "probability": path.probability,
+                    "tags": path.tags,
+                    "entities": [_entity(text, tokens, span) for span in path.entities],
+                }
+                for path in self._model.best_paths(logits, self.top_k)
+            ]
+        return answer
+
+
+def _placed(words: list[str]) -> list[Token]:
+    """With the characters that each word covers where blanks join them."""
+    tokens, start = [], 0
+    for word in words:
+        tokens.append(Token(word, idx=start, idx_end=start + len(word)))
+        start += len(word) + 1
+    return tokens
+
+
+def _entity(text: str, tokens: list[Token], span: Entity) -> JsonDict:
+    start, end = tokens[span.start].idx, tokens[span.end - 1].idx_end
+    return {
+        "type": span.type,
+        "text": text[start:end],
+        "tokens": [span.start, span.end],
+        "characters": [start, end],
+    }
+
+
+def _readable(answer: JsonDict) -> list[str]:
+    """Lines with the entities marked in the sentence."""
+    text = answer["sentence"]
+    if "paths" not in answer:
+        return [_marked(text, answer["entities"])]
+    return [
+        f"{path['probability']:.4f} {_marked(text, path['entities'])}" for path in answer["paths"]
+    ]
+
+
+def _marked(text: str, entities: list[JsonDict]) -> str:
+    for entity in reversed(entities):
+        start, end = entity["characters"]
+        marked = " ".join(filter(None, [entity["type"], entity["text"]]))
+        text = f"{text[:start]}[{marked}]{text[end:]}"
+    return " ".join(text.splitlines())
+
+
+def _is_word(value: object) -> bool:
+    return isinstance(value, str) and value.strip() != ""

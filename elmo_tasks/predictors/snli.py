@@ -1,0 +1,82 @@
+import json
+
+from allennlp.common.checks import ConfigurationError
+from allennlp.common.util import JsonDict
+from allennlp.data import DatasetReader, Instance
+from allennlp.models import Model
+from allennlp.predictors import Predictor
+
+_EXPECTED = '{"premise": "raw text", "hypothesis": "raw text"}'
+
+
+@Predictor.register("elmo_snli")
+class SnliPredictor(Predictor):
+    """
+    Predicts whether a premise entails a hypothesis, from `{"premise": "...", "hypothesis": "..."}`,
+    raw text that the tokenizer of the dataset reader cuts. An answer has `premise_tokens`,
+    `hypothesis_tokens`, `label` and `probabilities`, by the names of the classes, beside what the
+    model puts out.
+
+    Registered as a `Predictor` with name "elmo_snli".
+
+    # Parameters
+
+    attention : `bool`, optional (default = `False`)
+        Whether an answer has `premise_attention`, a row for each token of the premise that tells
+        how much it attends to each of the hypothesis, and `hypothesis_attention`, the other way
+        round: `--predictor-args '{"attention": true}'`.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        dataset_reader: DatasetReader,
+        frozen: bool = True,
+        attention: bool = False,
+    ) -> None:
+        super().__init__(model, dataset_reader, frozen)
+        if not isinstance(attention, bool):
+            raise ConfigurationError(f"attention must be true or false, not {attention!r}")
+        self.attention = attention
+        self._num_lines = 0
+
+    def load_line(self, line: str) -> JsonDict:
+        self._num_lines += 1
+        try:
+            inputs = json.loads(line)
+            _check(inputs)
+        except ValueError as error:
+            # AllenNLP passes blank lines over.
+            raise ValueError(
+                f"line {self._num_lines}, not counting blank ones, {line[:60]!r}: expected "
+                f"{_EXPECTED} ({error})"
+            ) from error
+        return inputs
+
+    def predict_instance(self, instance: Instance) -> JsonDict:
+        return self._answer(super().predict_instance(instance))
+
+    def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
+        return [self._answer(output) for output in super().predict_batch_instance(instances)]
+
+    def _json_to_instance(self, json_dict: JsonDict) -> Instance:
+        _check(json_dict)
+        tokenize = self._dataset_reader.tokenizer.tokenize
+        return self._dataset_reader.text_to_instance(
+            tokenize(json_dict["premise"]), tokenize(json_dict["hypothesis"])
+        )
+
+    def _answer(self, output: JsonDict) -> JsonDict:
+        if self.attention:
+            return output
+        return {name: output[name] for name in output if not name.endswith("_attention")}
+
+
+def _check(inputs: JsonDict) -> None:
+    match inputs:
+        case {"premise": str(premise), "hypothesis": str(hypothesis), **others} if not others:
+            for name, text in (("premise", premise), ("hypothesis", hypothesis)):
+                if not text.strip():
+                    raise ValueError(f"the {name} is empty in {inputs!r}")
+        case _:
+            raise ValueError(f"expected {_EXPECTED}, but got {inputs!r}")

@@ -1,0 +1,177 @@
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from allennlp.common.checks import ConfigurationError
+from allennlp.common.file_utils import cached_path
+from allennlp.data import DatasetReader, Instance
+from allennlp.data.fields import Field, MetadataField, TextField
+from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenIndexer
+from allennlp.data.tokenizers import Token, Tokenizer
+
+from elmo_tasks.readers.entities import SCHEMES, TagError, has_ends, read_entities, write_tags
+from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
+from elmo_tasks.readers.tags_field import TagsField
+
+# The first column of a line that begins a document and belongs to no sentence.
+_DOCUMENT = "-DOCSTART-"
+
+
+@DatasetReader.register("elmo_conll")
+class ConllReader(DatasetReader):
+    """
+    Reads the entities of files in columns, as those of CoNLL-2003 (Tjong Kim Sang and De Meulder
+    2003): a token a line, an empty line after each sentence. Lines that begin with `-DOCSTART-` are
+    the beginning of a document and no token.
+
+    Spaces and tabs, as many as there are, separate the columns; any other white space belongs to
+    its column. The text is UTF-8.
+
+    Registered as a `DatasetReader` with name "elmo_conll".
+
+    # Parameters
+
+    columns : `list[str]`, optional (default = `['word', 'pos', 'chunk', 'ner']`)
+        Names of all columns of the file in their order; one of them is `word`.
+    tag_column : `str`, optional (default = `'ner'`)
+        The name of the column with the tags to learn.
+    file_scheme : `str`, optional
+        The scheme of the tags in the file, `IOB1`, `BIO` or `BIOUL` (also as BIOES); a sequence
+        that it does not have is an error. By default it is BIOUL where a tag of the file says so,
+        and otherwise B and I mean what they mean to conlleval, which is right for IOB1 and BIO.
+    scheme : `str`, optional (default = `'BIOUL'`)
+        The scheme of the tags to learn: `BIO` or `BIOUL`.
+    token_indexers : `dict[str, TokenIndexer]`, optional
+        By default the words, as `tokens`.
+    tokenizer : `Tokenizer`, optional (default = `ElmoSpacyTokenizer()`)
+        For raw text, which a predictor gets; the files are tokenized already.
+    """
+
+    def __init__(
+        self,
+        columns: list[str] = None,
+        tag_column: str = "ner",
+        file_scheme: str = None,
+        scheme: str = "BIOUL",
+        token_indexers: dict[str, TokenIndexer] = None,
+        tokenizer: Tokenizer = None,
+        **kwargs,
+    ) -> None:
+        super().__init__(
+            manual_distributed_sharding=True, manual_multiprocess_sharding=True, **kwargs
+        )
+        self.columns = columns or ["word", "pos", "chunk", "ner"]
+        self.tag_column = tag_column
+        self.file_scheme = file_scheme
+        self.scheme = scheme
+        self.token_indexers = token_indexers or {"tokens": SingleIdTokenIndexer()}
+        self.tokenizer = tokenizer or ElmoSpacyTokenizer()
+        self._check_settings()
+
+    def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
+        sentences = list(self._sentences(file_path))
+        if not sentences:
+            raise ValueError(f"{file_path} has no sentence: expected a token a line")
+        file_scheme = self.file_scheme
+        if file_scheme is None and has_ends(tag for each in sentences for tag in each.tags):
+            file_scheme = "BIOUL"
+        for line, words, tags in self.shard_iterable(sentences):
+            try:
+                entities = read_entities(tags, file_scheme)
+            except TagError as error:
+                raise ValueError(f"{file_path}:{line + error.place}: {error}") from error
+            yield self.text_to_instance(
+                [Token(word) for word in words],
+                write_tags(entities, len(words), self.scheme),
+                (str(file_path), line),
+            )
+
+    def text_to_instance(
+        self,
+        tokens: list[Token],
+        tags: list[str] | None = None,
+        origin: tuple[str, int] | None = None,
+    ) -> Instance:
+        """
+        # Parameters
+
+        tokens : `list[Token]`
+            At least one.
+        tags : `list[str]`, optional
+            One a token, in the scheme to learn.
+        origin : `tuple[str, int]`, optional
+            The file, and the line of the first token, for errors.
+        """
+        if not tokens:
+            raise ValueError("a sentence must have at least one token")
+        text = TextField(tokens)
+        fields: dict[str, Field] = {
+            "tokens": text,
+            "metadata": MetadataField({"tokens": [token.text for token in tokens]}),
+        }
+        if tags is not None:
+            fields["tags"] = TagsField(tags, text, self.scheme, origin)
+        return Instance(fields)
+
+    def apply_token_indexers(self, instance: Instance) -> None:
+        instance["tokens"].token_indexers = self.token_indexers
+
+    def _sentences(self, file_path: str | os.PathLike) -> Iterator["Sentence"]:
+        word, tag = self.columns.index("word"), self.columns.index(self.tag_column)
+        sentence = Sentence(0, [], [])
+        for number, values in _numbered_lines(file_path):
+            if not values or values[0] == _DOCUMENT:
+                if sentence.words:
+                    yield sentence
+                sentence = Sentence(number + 1, [], [])
+            elif len(values) == len(self.columns):
+                sentence.words.append(values[word])
+                sentence.tags.append(values[tag])
+            else:
+                raise ValueError(
+                    f"{file_path}:{number}: expected {len(self.columns)} columns "
+                    f"({' '.join(self.columns)}), but got {len(values)}: {' '.join(values)!r}"
+                )
+        if sentence.words:
+            yield sentence
+
+    def _check_settings(self) -> None:
+        for name in ("word", self.tag_column):
+            if self.columns.count(name) != 1:
+                raise ConfigurationError(
+                    f"one of the columns must be {name!r}, but they are {', '.join(self.columns)}"
+                )
+        if self.file_scheme not in (None, *SCHEMES):
+            raise ConfigurationError(
+                f"file_scheme must be one of {', '.join(SCHEMES)}, not {self.file_scheme!r}"
+            )
+        if self.scheme not in ("BIO", "BIOUL"):
+            raise ConfigurationError(f"scheme must be BIO or BIOUL, not {self.scheme!r}")
+
+
+class Sentence(NamedTuple):
+    """
+    # Parameters
+
+    line : `int`
+        Of its first token in the file; the others follow.
+    words, tags : `list[str]`
+    """
+
+    line: int
+    words: list[str]
+    tags: list[str]
+
+
+def _numbered_lines(file_path: str | os.PathLike) -> Iterator[tuple[int, Sequence[str]]]:
+    """The columns of every line, none of an empty one."""
+    with open(cached_path(file_path), "rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                raise ValueError(
+                    f"{file_path}:{number}: this line is not UTF-8: {error}"
+                ) from error
+            yield number, re.findall(r"[^ \t]+", text.rstrip("\r\n"))

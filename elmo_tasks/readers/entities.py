@@ -1,0 +1,129 @@
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from allennlp.modules.conditional_random_field.conditional_random_field import (
+    is_transition_allowed,
+)
+
+# The prefixes of each scheme of tags, which AllenNLP has under the same names.
+SCHEMES = {"IOB1": "IB", "BIO": "BI", "BIOUL": "BIUL"}
+
+# What BIOES, another name of BIOUL, writes for two of its prefixes.
+_SYNONYMS = {"E": "L", "S": "U"}
+
+
+class Entity(NamedTuple):
+    """
+    # Parameters
+
+    type : `str`
+        Such as PER; empty where the tags have none.
+    start, end : `int`
+        It covers `tokens[start:end]`.
+    """
+
+    type: str
+    start: int
+    end: int
+
+
+class TagError(ValueError):
+    """
+    # Parameters
+
+    place : `int`
+        Of the token, from 0.
+    reason : `str`
+    """
+
+    def __init__(self, place: int, reason: str) -> None:
+        super().__init__(reason)
+        self.place = place
+
+
+def read_entities(tags: Sequence[str], scheme: str | None = None) -> list[Entity]:
+    """
+    The entities that the tags of a sentence stand for, from the first to the last.
+
+    # Parameters
+
+    tags : `Sequence[str]`
+        `O`, or a prefix, a hyphen and a type; the type and the hyphen may be missing. For BIOUL
+        also the prefixes of BIOES.
+    scheme : `str`, optional
+        `IOB1`, `BIO` or `BIOUL`; a sequence which the scheme does not have raises a `TagError`. By
+        default any sequence of the prefixes B and I, which means what it means to conlleval: a B
+        begins an entity, and so does an I, unless it follows a tag of the same type.
+    """
+    begun: list[tuple[str, int]] = []
+    ends: list[int] = []
+    before = ("O", "")
+    for place, tag in enumerate(tags):
+        prefix, type_ = _parse(tag, place, scheme)
+        if scheme is not None and not _is_allowed(scheme, before, (prefix, type_), place == 0):
+            what = f"follow {tags[place - 1]}" if place else "begin a sentence"
+            raise TagError(place, f"{tag} cannot {what} in {scheme}")
+        goes_on = prefix in "IL" and before[0] in "BI" and before[1] == type_
+        if before[0] != "O" and not goes_on:
+            ends.append(place)
+        if prefix != "O" and not goes_on:
+            begun.append((type_, place))
+        before = (prefix, type_)
+    if scheme == "BIOUL" and before[0] in "BI":
+        raise TagError(len(tags) - 1, f"{tags[-1]} cannot end a sentence in BIOUL")
+    ends += [len(tags)] * (len(begun) - len(ends))
+    return [Entity(type_, start, end) for (type_, start), end in zip(begun, ends)]
+
+
+def write_tags(entities: Iterable[Entity], length: int, scheme: str) -> list[str]:
+    """
+    # Parameters
+
+    entities : `Iterable[Entity]`
+        No two of the same token.
+    length : `int`
+        Of the sentence.
+    scheme : `str`
+        `BIO` or `BIOUL`.
+    """
+    tags = ["O"] * length
+    for type_, start, end in entities:
+        tags[start:end] = [tag_of("I", type_)] * (end - start)
+        tags[start] = tag_of("B", type_)
+        if scheme == "BIOUL":
+            tags[end - 1] = tag_of("L" if end - start > 1 else "U", type_)
+    return tags
+
+
+def has_ends(tags: Iterable[str]) -> bool:
+    """Whether the tags mark where entities end, as those of BIOUL do and others do not."""
+    return any(split_tag(tag)[0] in ("U", "L") for tag in set(tags))
+
+
+def split_tag(tag: str) -> tuple[str, str]:
+    """Prefix and type, with the prefixes of BIOUL for those of BIOES."""
+    prefix, _, type_ = tag.partition("-")
+    return _SYNONYMS.get(prefix, prefix), type_
+
+
+def tag_of(prefix: str, type_: str) -> str:
+    return f"{prefix}-{type_}" if type_ else prefix
+
+
+def _parse(tag: str, place: int, scheme: str | None) -> tuple[str, str]:
+    prefix, type_ = split_tag(tag)
+    prefixes = SCHEMES[scheme or "BIO"]
+    if tag != "O" and (prefix not in list(prefixes) or tag.endswith("-") and not type_):
+        raise TagError(
+            place,
+            f"{tag!r} is not a tag of {scheme or 'IOB1 or BIO'}: expected O, or "
+            f"{' or '.join(prefixes)} with a hyphen and a type, such as {prefixes[0]}-PER",
+        )
+    return prefix, type_
+
+
+@cache
+def _is_allowed(scheme: str, before: tuple[str, str], tag: tuple[str, str], first: bool) -> bool:
+    before = ("START", "") if first else before
+    return is_transition_allowed(scheme, *before, *tag)

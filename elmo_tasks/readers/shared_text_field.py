@@ -1,0 +1,18 @@
+from allennlp.data import Token, Vocabulary
+from allennlp.data.fields import TextField
+
+
+class SharedTextField(TextField):
+    """
+    A text that several instances hold, such as the passage of several questions: it is indexed
+    once, and its char ids are in memory once.
+    """
+
+    def __init__(self, tokens: list[Token]) -> None:
+        super().__init__(tokens)
+        self._vocab: Vocabulary | None = None
+
+    def index(self, vocab: Vocabulary) -> None:
+        if vocab is not self._vocab:
+            super().index(vocab)
+            self._vocab = vocab

@@ -1,0 +1,184 @@
+import json
+import logging
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from allennlp.common.checks import ConfigurationError
+from allennlp.common.file_utils import cached_path
+from allennlp.data import DatasetReader, Instance
+from allennlp.data.fields import Field, LabelField, MetadataField, TextField
+from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenIndexer
+from allennlp.data.tokenizers import Token, Tokenizer
+
+from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
+from elmo_tasks.readers.sst import _unescape
+
+logger = logging.getLogger(__name__)
+
+LABELS = ("entailment", "neutral", "contradiction")
+# What stands in place of a label where the annotators did not agree on one.
+NO_LABEL = "-"
+
+# By where the tokens come from, the field of the data that holds them for text 1 or 2 of a pair.
+TEXT_FIELDS = {"sentence": "sentence{}", "binary_parse": "sentence{}_binary_parse"}
+
+
+@DatasetReader.register("elmo_snli")
+class SnliReader(DatasetReader):
+    """
+    Reads pairs of the Stanford Natural Language Inference corpus (Bowman et al. 2015) in its two
+    official forms: a JSON object a line, and columns between tabs below a line with their names.
+    Of their fields it needs `gold_label` and the two that the tokens come from. Pairs without a
+    gold label (`-`) are dropped, and their number is logged.
+
+    Registered as a `DatasetReader` with name "elmo_snli".
+
+    # Parameters
+
+    tokens_from : `str`, optional (default = `'sentence'`)
+        `sentence`, the raw `sentence1` and `sentence2`, which the tokenizer cuts, or
+        `binary_parse`, the leaves of `sentence1_binary_parse` and `sentence2_binary_parse`, as
+        Chen et al. 2017 have them, with the escapes of the Penn Treebank undone.
+    token_indexers : `dict[str, TokenIndexer]`, optional
+        By default the words, as `tokens`.
+    tokenizer : `Tokenizer`, optional (default = `ElmoSpacyTokenizer()`)
+        For raw text, which is what a predictor gets in any case.
+    """
+
+    def __init__(
+        self,
+        tokens_from: str = "sentence",
+        token_indexers: dict[str, TokenIndexer] = None,
+        tokenizer: Tokenizer = None,
+        **kwargs,
+    ) -> None:
+        super().__init__(
+            manual_distributed_sharding=True, manual_multiprocess_sharding=True, **kwargs
+        )
+        if tokens_from not in TEXT_FIELDS:
+            raise ConfigurationError(
+                f"tokens_from must be {' or '.join(TEXT_FIELDS)}, not {tokens_from!r}"
+            )
+        self.tokens_from = tokens_from
+        self.token_indexers = token_indexers or {"tokens": SingleIdTokenIndexer()}
+        self.tokenizer = tokenizer or ElmoSpacyTokenizer()
+
+    def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
+        for number, pair in self.shard_iterable(_labelled_pairs(file_path)):
+            with _at_line(file_path, number):
+                instance = self.text_to_instance(
+                    self._tokens(pair, 1), self._tokens(pair, 2), pair["gold_label"]
+                )
+            yield instance
+
+    def text_to_instance(
+        self, premise: list[Token], hypothesis: list[Token], label: str | None = None
+    ) -> Instance:
+        """
+        # Parameters
+
+        premise, hypothesis : `list[Token]`
+            At least one each.
+        label : `str`, optional
+            One of `entailment`, `neutral` and `contradiction`.
+        """
+        texts = {"premise": premise, "hypothesis": hypothesis}
+        fields: dict[str, Field] = {}
+        for name, tokens in texts.items():
+            if not tokens:
+                raise ValueError(f"the {name} is empty: it must have at least one token")
+            fields[name] = TextField(tokens)
+        words = {f"{name}_tokens": [token.text for token in texts[name]] for name in texts}
+        fields["metadata"] = MetadataField(words)
+        if label is not None:
+            fields["label"] = LabelField(label)
+        return Instance(fields)
+
+    def apply_token_indexers(self, instance: Instance) -> None:
+        instance["premise"].token_indexers = self.token_indexers
+        instance["hypothesis"].token_indexers = self.token_indexers
+
+    def _tokens(self, pair: dict[str, str], side: int) -> list[Token]:
+        name = TEXT_FIELDS[self.tokens_from].format(side)
+        text = _field(pair, name)
+        if self.tokens_from == "sentence":
+            return self.tokenizer.tokenize(text)
+        # Only the ASCII space separates: a leaf may contain a no-break space.
+        leaves = [word for word in text.split(" ") if word not in ("(", ")", "")]
+        return [Token(_unescape(leaf)) for leaf in leaves]
+
+
+def _labelled_pairs(file_path: str | os.PathLike) -> Iterator[tuple[int, dict[str, str]]]:
+    """The number of its line and the fields of each pair that has a gold label."""
+    dropped = 0
+    for number, pair in _pairs(file_path):
+        with _at_line(file_path, number):
+            label = _field(pair, "gold_label")
+            if label not in (*LABELS, NO_LABEL):
+                raise ValueError(
+                    f"gold_label must be {', '.join(LABELS)}, or {NO_LABEL} for none, not {label!r}"
+                )
+        if label == NO_LABEL:
+            dropped += 1
+        else:
+            yield number, pair
+    logger.info("%s: dropped %d pairs without a gold label", file_path, dropped)
+
+
+def _pairs(file_path: str | os.PathLike) -> Iterator[tuple[int, dict[str, str]]]:
+    names: list[str] | None = None
+    empty = True
+    with open(cached_path(file_path), "rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            with _at_line(file_path, number):
+                # Here, so that a line that is not UTF-8 is found with its number.
+                text = line.decode("utf-8").rstrip("\r\n")
+                if empty and "gold_label" in text.split("\t"):
+                    names = text.split("\t")
+                    continue
+                pair = _parse_json(text) if names is None else _parse_columns(text, names)
+            empty = False
+            yield number, pair
+    if empty:
+        raise ValueError(f"{file_path} is empty: expected a pair on every line")
+
+
+def _parse_json(line: str) -> dict[str, str]:
+    try:
+        pair = json.loads(line)
+    except ValueError as error:
+        raise ValueError(
+            "expected a JSON object, or, on the first line of a file with columns, their names, "
+            f"not {line[:40]!r} ({error})"
+        ) from error
+    if not isinstance(pair, dict):
+        raise ValueError(f"expected a JSON object, not {line[:40]!r}")
+    return pair
+
+
+def _parse_columns(line: str, names: list[str]) -> dict[str, str]:
+    columns = line.split("\t")
+    if len(columns) > len(names):
+        raise ValueError(f"{len(columns)} columns, but the first line names {len(names)}")
+    # Columns that are missing at the end are found missing where they are needed.
+    return dict(zip(names, columns))
+
+
+def _field(pair: dict[str, str], name: str) -> str:
+    if name not in pair:
+        raise ValueError(f"there is no {name}, only {', '.join(pair) or 'nothing'}")
+    if not isinstance(pair[name], str):
+        raise ValueError(f"{name} must be text, not {pair[name]!r}")
+    return pair[name]
+
+
+@contextmanager
+def _at_line(file_path: str | os.PathLike, number: int) -> Iterator[None]:
+    """Says where a `ValueError` comes from."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{file_path}:{number}: {error}") from error

@@ -1,0 +1,62 @@
+import re
+from collections.abc import Iterator
+
+from allennlp.data.tokenizers import Token, Tokenizer
+
+from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
+
+# A mark that stands alone: two quotes that are one, a hyphen, dash, slash, tilde, quote, currency
+# or degree sign, or a single underscore.
+_MARK = re.compile(r"(``|''|[-\u2010-\u2015\u2212/~\"'\u2018\u2019\u201c\u201d£€¥¢₹°]|(?<!_)_(?!_))")
+
+# What spaCy's rules cut off a word as its ending: 's, 're, n't.
+_ENDING = re.compile(r"(?:n['\u2019]t|['\u2019][a-z]{1,2})", re.IGNORECASE)
+
+# One way of writing for marks that have several.
+_WRITTEN = {"``": '"', "''": '"', "\u2212": "-", "\u2014": "\u2013"}
+
+
+@Tokenizer.register("elmo_splitting")
+class SplittingTokenizer(Tokenizer):
+    """
+    Words by spaCy's rules, split further at hyphens, dashes, slashes, tildes, quotes, currency and
+    degree signs and single underscores, as Clark and Gardner 2017 do for reading comprehension,
+    where an answer may be a part of a compound. The endings that spaCy cuts off, such as 's and
+    n't, stay whole. `` and '' are written ", a minus sign as a hyphen, an em dash as an en dash;
+    case is kept.
+
+    Registered as a `Tokenizer` with name "elmo_splitting".
+
+    # Parameters
+
+    language : `str`, optional (default = `'en'`)
+        Code of a language of spaCy.
+    """
+
+    def __init__(self, language: str = "en") -> None:
+        self.words = ElmoSpacyTokenizer(language)
+
+    def tokenize(self, text: str) -> list[Token]:
+        """
+        # Parameters
+
+        text : `str`
+
+        # Returns
+
+        `list[Token]`
+            With `idx` and `idx_end`, the characters of `text` that each covers; white space is
+            in none.
+        """
+        return [part for word in self.words.tokenize(text) for part in _split(word)]
+
+
+def _split(word: Token) -> Iterator[Token]:
+    if _ENDING.fullmatch(word.text):
+        yield word
+        return
+    start = word.idx
+    for part in _MARK.split(word.text):
+        if part:
+            yield Token(_WRITTEN.get(part, part), idx=start, idx_end=start + len(part))
+        start += len(part)

@@ -1,0 +1,203 @@
+import logging
+import os
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from allennlp.common.checks import ConfigurationError
+from allennlp.data import DatasetReader, Instance
+from allennlp.data.fields import Field, IndexField, MetadataField, TextField
+from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenIndexer
+from allennlp.data.tokenizers import Tokenizer
+
+from elmo_tasks.readers.passage import Passage
+from elmo_tasks.readers.shared_text_field import SharedTextField
+from elmo_tasks.readers.splitting_tokenizer import SplittingTokenizer
+from elmo_tasks.readers.squad_file import Question, read_squad
+
+logger = logging.getLogger(__name__)
+
+WRONG_ANSWERS = ("skip", "refuse")
+
+# Wrong answers that are named; the rest are only counted.
+_MAX_NAMED = 10
+
+
+@DatasetReader.register("elmo_squad")
+class SquadReader(DatasetReader):
+    """
+    Reads SQuAD (Rajpurkar et al. 2016) in its official JSON, version 1.1 or 2.0. The label of a
+    question are the first and the last token that overlap its answer; of several answers, the one
+    given most often. Questions that version 2.0 calls impossible are left out. What was left out,
+    and why, and how many answers begin or end inside a token, is logged at the end.
+
+    Registered as a `DatasetReader` with name "elmo_squad".
+
+    # Parameters
+
+    max_passage_tokens : `int`, optional
+        For training: a longer passage is cut there, and a question whose answer is not wholly
+        before the cut is left out. By default there is no limit; a predictor has none.
+    wrong_answers : `str`, optional (default = `'skip'`)
+        Of an answer that the passage does not have at its `answer_start`: `skip` warns and passes
+        over it, and over the question where no other answer is left; `refuse` raises `ValueError`.
+    token_indexers : `dict[str, TokenIndexer]`, optional
+        By default the words, as `tokens`.
+    tokenizer : `Tokenizer`, optional (default = `SplittingTokenizer()`)
+        One that gives `idx` and `idx_end` of its tokens.
+    """
+
+    def __init__(
+        self,
+        max_passage_tokens: int = None,
+        wrong_answers: str = "skip",
+        token_indexers: dict[str, TokenIndexer] = None,
+        tokenizer: Tokenizer = None,
+        **kwargs,
+    ) -> None:
+        super().__init__(
+            manual_distributed_sharding=True, manual_multiprocess_sharding=True, **kwargs
+        )
+        if max_passage_tokens is not None and max_passage_tokens < 1:
+            raise ConfigurationError(
+                f"max_passage_tokens must be 1 or more, not {max_passage_tokens}"
+            )
+        if wrong_answers not in WRONG_ANSWERS:
+            raise ConfigurationError(
+                f"wrong_answers must be {' or '.join(WRONG_ANSWERS)}, not {wrong_answers!r}"
+            )
+        self.max_passage_tokens = max_passage_tokens
+        self.wrong_answers = wrong_answers
+        self.token_indexers = token_indexers or {"tokens": SingleIdTokenIndexer()}
+        self.tokenizer = tokenizer or SplittingTokenizer()
+        # The last passage, which the next question is often about as well.
+        self._text: str | None = None
+        self._passage: Passage
+        self._field: SharedTextField
+
+    def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
+        counts: Counter[str] = Counter()
+        for question in self.shard_iterable(read_squad(file_path)):
+            try:
+                instance = self._labelled(question, counts)
+            except ValueError as error:
+                raise ValueError(f"{file_path}: {question.place}: {error}") from error
+            if instance is not None:
+                counts["read"] += 1
+                yield instance
+        logger.info("%s: %s", file_path, _describe(counts))
+
+    def text_to_instance(
+        self,
+        question: str,
+        passage: str,
+        id: str = None,
+        answers: list[str] = None,
+        span: tuple[int, int] = None,
+        max_passage_tokens: int = None,
+    ) -> Instance:
+        """
+        # Parameters
+
+        question, passage : `str`
+            Raw text with at least one word. Raises `ValueError` where there is none.
+        id : `str`, optional
+        answers : `list[str]`, optional
+            Raw texts, for the metric.
+        span : `tuple[int, int]`, optional
+            First and last token of the answer.
+        max_passage_tokens : `int`, optional
+            Where to cut the passage.
+        """
+        question_tokens = self.tokenizer.tokenize(question)
+        if not question_tokens:
+            raise ValueError(f"there is no word in the question {question!r}")
+        in_passage, field = self._tokenized(passage)
+        if max_passage_tokens is not None and max_passage_tokens < len(field):
+            field = TextField(field.tokens[:max_passage_tokens])
+        fields: dict[str, Field] = {"question": TextField(question_tokens), "passage": field}
+        metadata: dict[str, Any] = {"id": id, "passage": in_passage}
+        if answers is not None:
+            metadata["answers"] = answers
+        fields["metadata"] = MetadataField(metadata)
+        if span is not None:
+            fields["span_start"], fields["span_end"] = (IndexField(end, field) for end in span)
+        return Instance(fields)
+
+    def apply_token_indexers(self, instance: Instance) -> None:
+        instance["question"].token_indexers = self.token_indexers
+        instance["passage"].token_indexers = self.token_indexers
+
+    def _tokenized(self, text: str) -> tuple[Passage, SharedTextField]:
+        if text != self._text:
+            tokens = self.tokenizer.tokenize(text)
+            if not tokens:
+                raise ValueError(f"there is no word in the passage {text!r}")
+            self._text = text
+            self._passage, self._field = Passage.of(text, tokens), SharedTextField(tokens)
+        return self._passage, self._field
+
+    def _labelled(self, question: Question, counts: Counter[str]) -> Instance | None:
+        """`None` where the question is left out."""
+        if question.is_impossible:
+            counts["impossible"] += 1
+            return None
+        if not question.answers:
+            raise ValueError(
+                "the question has no answer, and is not said to be impossible; a predictor takes "
+                "questions without answers"
+            )
+        spans = self._spans(question, counts)
+        if not spans:
+            counts["without a right answer"] += 1
+            return None
+        limit = self.max_passage_tokens
+        within = [span for span in spans if limit is None or span[1] < limit]
+        if not within:
+            counts["answered beyond max_passage_tokens"] += 1
+            return None
+        return self.text_to_instance(
+            question.question,
+            question.passage,
+            id=question.id,
+            answers=[answer.text for answer in question.answers],
+            span=Counter(within).most_common(1)[0][0],
+            max_passage_tokens=limit,
+        )
+
+    def _spans(self, question: Question, counts: Counter[str]) -> list[tuple[int, int]]:
+        """First and last token of each answer that is right."""
+        passage, _ = self._tokenized(question.passage)
+        spans = []
+        for answer in question.answers:
+            end = answer.start + len(answer.text)
+            span = passage.tokens_of(answer.start, end)
+            if not answer.is_in(question.passage) or span is None:
+                self._count_wrong(question, answer.text, answer.start, counts)
+            else:
+                counts["not whole tokens"] += passage.text_of(*span) != answer.text
+                spans.append(span)
+        return spans
+
+    def _count_wrong(
+        self, question: Question, text: str, start: int, counts: Counter[str]
+    ) -> None:
+        complaint = (
+            f"question {question.id!r}: the answer {text!r} is not at its answer_start, {start}, "
+            f"where the passage has {question.passage[max(start, 0) :][: len(text) + 10]!r}"
+        )
+        if self.wrong_answers == "refuse":
+            raise ValueError(complaint)
+        counts["wrong answers"] += 1
+        if counts["wrong answers"] <= _MAX_NAMED:
+            logger.warning("%s: %s; it is passed over", question.place, complaint)
+
+
+def _describe(counts: Counter[str]) -> str:
+    reasons = ("impossible", "without a right answer", "answered beyond max_passage_tokens")
+    left_out = ", ".join(f"{counts[reason]:,} {reason}" for reason in reasons)
+    return (
+        f"{counts['read']:,} questions read; left out: {left_out}; of the answers, "
+        f"{counts['wrong answers']:,} were passed over as wrong, and "
+        f"{counts['not whole tokens']:,} begin or end inside a token"
+    )

@@ -1,0 +1,51 @@
+from allennlp.data import Vocabulary
+from allennlp.data.fields import SequenceLabelField, TextField
+
+from elmo_tasks.readers.entities import SCHEMES, split_tag, tag_of
+
+
+class TagsField(SequenceLabelField):
+    """
+    The tags of a sentence. A vocabulary that is made of them has every tag of every type that they
+    have, so that a model which saw no entity of three tokens knows the tag of the middle one; and
+    a tag that the vocabulary lacks is an error with its file and line.
+
+    # Parameters
+
+    tags : `list[str]`
+    tokens : `TextField`
+    scheme : `str`
+        `BIO` or `BIOUL`.
+    origin : `tuple[str, int]`, optional
+        The file, and the line of the first tag, for errors.
+    """
+
+    __slots__ = ["scheme", "origin"]
+
+    def __init__(
+        self, tags: list[str], tokens: TextField, scheme: str, origin: tuple[str, int] | None = None
+    ) -> None:
+        super().__init__(tags, tokens)
+        self.scheme = scheme
+        self.origin = origin
+
+    def count_vocab_items(self, counter: dict[str, dict[str, int]]) -> None:
+        counts = counter[self._label_namespace]
+        for tag in ["O", *self.labels]:
+            prefix, type_ = split_tag(tag)
+            for each in SCHEMES[self.scheme] if prefix != "O" else "O":
+                counts[tag_of(each, type_)] += 1
+
+    def index(self, vocab: Vocabulary) -> None:
+        known = vocab.get_token_to_index_vocabulary(self._label_namespace)
+        for place, tag in enumerate(self.labels):
+            if tag not in known:
+                types = sorted({split_tag(each)[1] for each in known} - {""})
+                raise ValueError(
+                    f"{self._line(place)}the tag {tag} is not one of the model, which was trained "
+                    f"on {self.scheme} tags of the types {', '.join(types) or '(none)'}"
+                )
+        super().index(vocab)
+
+    def _line(self, place: int) -> str:
+        return "" if self.origin is None else f"{self.origin[0]}:{self.origin[1] + place}: "

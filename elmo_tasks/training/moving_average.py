@@ -1,0 +1,61 @@
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from allennlp.common.checks import ConfigurationError
+from allennlp.training.moving_average import MovingAverage
+
+VALIDATIONS = ("average", "raw")
+
+
+@MovingAverage.register("elmo_exponential")
+class FixedMovingAverage(MovingAverage):
+    """
+    An exponential moving average of the trained weights with one decay from the first batch on;
+    AllenNLP's warms its decay up. Its state is kept by the names of the weights, so that a training
+    that is recovered goes on with it. The best weights that a training keeps are the averages.
+
+    Registered as a `MovingAverage` with name "elmo_exponential".
+
+    # Parameters
+
+    parameters : `Iterable[tuple[str, torch.nn.Parameter]]`
+        From the trainer.
+    decay : `float`, optional (default = `0.999`)
+        From 0 to below 1.
+    validate_on : `str`, optional (default = `'average'`)
+        Which weights the validation measures, and the best epoch is chosen by: the `average`, or
+        the `raw` ones, with a trainer of type `elmo`; the best epoch's averages are kept either way.
+    """
+
+    def __init__(
+        self,
+        parameters: Iterable[tuple[str, torch.nn.Parameter]],
+        decay: float = 0.999,
+        validate_on: str = "average",
+    ) -> None:
+        super().__init__(parameters)
+        if not 0 <= decay < 1:
+            raise ConfigurationError(f"decay must be from 0 to below 1, not {decay}")
+        if validate_on not in VALIDATIONS:
+            raise ConfigurationError(
+                f"validate_on must be {' or '.join(VALIDATIONS)}, not {validate_on!r}"
+            )
+        self.decay = decay
+        self.validate_on = validate_on
+
+    @torch.no_grad()
+    def apply(self, num_updates: int | None = None) -> None:
+        for name, parameter in self._parameters:
+            self._shadows[name].lerp_(parameter, 1 - self.decay)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"averages": self._shadows}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        averages = state_dict["averages"]
+        if averages.keys() != self._shadows.keys():
+            other = sorted(averages.keys() ^ self._shadows.keys())
+            raise RuntimeError(f"the averages are those of another model: {', '.join(other)}")
+        for name, average in averages.items():
+            self._shadows[name].copy_(average)

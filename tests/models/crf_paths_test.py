@@ -1,0 +1,153 @@
+import itertools
+import math
+from collections.abc import Iterator
+
+import pytest
+import torch
+from allennlp.modules import ConditionalRandomField
+from allennlp.modules.conditional_random_field.conditional_random_field import allowed_transitions
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elmo_tasks.models.crf_paths import CrfPaths
+from elmo_tasks.readers.entities import Entity, TagError, read_entities
+
+SCHEMES = {
+    "BIO": ["O", "I-A", "B-A", "B-B", "I-B"],
+    "BIOUL": ["U-A", "O", "B-A", "L-A", "I-A"],
+}
+LENGTHS = [4, 1, 3, 2]
+
+
+class Example:
+    """A CRF and the logits of four sentences, with noise in their padding."""
+
+    def __init__(self, scheme: str, seed: int) -> None:
+        torch.manual_seed(seed)
+        self.scheme, self.names = scheme, SCHEMES[scheme]
+        constraints = allowed_transitions(scheme, dict(enumerate(self.names)))
+        self.crf = ConditionalRandomField(len(self.names), constraints, False).double()
+        torch.nn.init.normal_(self.crf.transitions, std=2)
+        self.logits = 2 * torch.randn(len(LENGTHS), max(LENGTHS), len(self.names)).double()
+        self.mask = torch.arange(max(LENGTHS)) < torch.tensor(LENGTHS).unsqueeze(1)
+        self.paths = CrfPaths(self.crf, self.logits, self.mask)
+
+    def all_paths(self, row: int, valid: bool = True) -> Iterator[tuple[tuple[int, ...], float]]:
+        """Every path through a sentence, with its score; valid by its names alone."""
+        for tags in itertools.product(range(len(self.names)), repeat=LENGTHS[row]):
+            if not valid or self.entities(tags) is not None:
+                score = sum(self.logits[row, place, tag].item() for place, tag in enumerate(tags))
+                pairs = zip(tags, tags[1:])
+                yield tags, score + sum(self.crf.transitions[pair].item() for pair in pairs)
+
+    def entities(self, tags: tuple[int, ...]) -> list[Entity] | None:
+        try:
+            return read_entities([self.names[tag] for tag in tags], self.scheme)
+        except TagError:
+            return None
+
+
+def log_sum(scores: list[float]) -> float:
+    return math.log(sum(map(math.exp, scores)))
+
+
+examples = st.builds(Example, st.sampled_from(list(SCHEMES)), st.integers(0, 1000))
+few = pytest.mark.parametrize("seed", range(3))
+both = pytest.mark.parametrize("scheme", SCHEMES)
+
+
+@few
+@both
+def test_best_paths_are_the_best_of_all_paths(scheme: str, seed: int) -> None:
+    example = Example(scheme, seed)
+    for k in (1, 3, 200):
+        best = example.paths.best(k)
+        for row, length in enumerate(LENGTHS):
+            expected = sorted(example.all_paths(row), key=lambda path: -path[1])[:k]
+            found = best.scores[row].isfinite()
+            assert found.sum() == len(expected)
+            tags = [tuple(path[:length]) for path in best.tags[row, found].tolist()]
+            assert tags == [path for path, _ in expected]
+            scores = torch.tensor([score for _, score in expected]).double()
+            torch.testing.assert_close(best.scores[row, found], scores)
+
+
+@few
+@both
+def test_partition_is_the_sum_over_all_paths(scheme: str, seed: int) -> None:
+    example = Example(scheme, seed)
+    for row, total in enumerate(example.paths.log_partition().tolist()):
+        assert total == pytest.approx(log_sum([score for _, score in example.all_paths(row)]))
+
+
+@few
+@both
+def test_loss_of_the_crf_is_over_all_paths_valid_or_not(scheme: str, seed: int) -> None:
+    # So AllenNLP's is, whatever the constraints.
+    example = Example(scheme, seed)
+    tags, expected = torch.zeros(len(LENGTHS), max(LENGTHS), dtype=torch.long), 0.0
+    for row, length in enumerate(LENGTHS):
+        gold, score = list(example.all_paths(row))[seed % 2]
+        tags[row, :length] = torch.tensor(gold)
+        expected += score - log_sum([score for _, score in example.all_paths(row, valid=False)])
+    assert example.crf(example.logits, tags, example.mask).item() == pytest.approx(expected)
+
+
+@few
+@both
+def test_confidence_is_the_share_of_the_paths_that_have_the_entity(scheme: str, seed: int) -> None:
+    example = Example(scheme, seed)
+    inside = torch.tensor([name[0] in "IL" for name in example.names])
+    # Not only the best path: every path has its entities.
+    tags, spans = torch.zeros(len(LENGTHS), max(LENGTHS), dtype=torch.long), []
+    for row, length in enumerate(LENGTHS):
+        paths = [path for path, _ in example.all_paths(row) if example.entities(path)]
+        chosen = paths[(7 * seed) % len(paths)]
+        tags[row, :length] = torch.tensor(chosen)
+        spans.append(example.entities(chosen) or [])
+    confidences = example.paths.span_probabilities(tags, spans, inside)
+    for row, (row_spans, row_confidences) in enumerate(zip(spans, confidences, strict=True)):
+        scored = [(example.entities(path) or [], score) for path, score in example.all_paths(row)]
+        total = log_sum([score for _, score in scored])
+        for span, confidence in zip(row_spans, row_confidences, strict=True):
+            having = log_sum([score for entities, score in scored if span in entities])
+            assert confidence == pytest.approx(math.exp(having - total))
+
+
+@given(examples)
+def test_best_path_and_its_score_are_those_of_allennlp(example: Example) -> None:
+    expected = example.crf.viterbi_tags(example.logits, example.mask)
+    best = example.paths.best()
+    for row, (tags, score) in enumerate(expected):
+        assert best.tags[row, 0, : LENGTHS[row]].tolist() == tags
+        assert best.scores[row, 0].item() == pytest.approx(score, abs=1e-3)
+
+
+@given(examples)
+def test_what_stands_in_padding_changes_nothing(example: Example) -> None:
+    noise = torch.where(example.mask.unsqueeze(-1), example.logits, -50 * example.logits)
+    other = CrfPaths(example.crf, noise, example.mask)
+    assert torch.equal(other.log_partition(), example.paths.log_partition())
+    for one, two in zip(other.best(3), example.paths.best(3), strict=True):
+        live = example.mask.unsqueeze(1) if one.dim() == 3 else torch.tensor(True)
+        assert torch.equal(one.where(live, 0 * one), two.where(live, 0 * two))
+
+
+def test_two_thousand_tokens_keep_their_probabilities() -> None:
+    example = Example("BIOUL", 0)
+    logits = example.logits[:1, :1].repeat(1, 2000, 1)
+    mask = torch.ones(1, 2000, dtype=torch.bool)
+    paths = CrfPaths(example.crf, logits, mask)
+    best = paths.best(2)
+    tags = best.tags[0, 0]
+    score = logits[0].gather(1, tags.unsqueeze(1)).sum()
+    score += example.crf.transitions[tags[:-1], tags[1:]].sum()
+    torch.testing.assert_close(best.scores[0, 0], score)
+    # AllenNLP adds up in single precision.
+    ((_, theirs),) = example.crf.viterbi_tags(logits, mask)
+    assert theirs == pytest.approx(score.item(), rel=1e-4)
+    assert best.scores[0, 0] >= best.scores[0, 1]
+    spans = read_entities([example.names[tag] for tag in tags.tolist()], "BIOUL")
+    inside = torch.tensor([name[0] in "IL" for name in example.names])
+    (confidences,) = paths.span_probabilities(best.tags[:, 0], [spans], inside)
+    assert len(confidences) > 0 and all(0 < confidence <= 1 for confidence in confidences)

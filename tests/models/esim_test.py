@@ -1,0 +1,313 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import _jsonnet
+import numpy as np
+import pytest
+import torch
+from allennlp.common import Params
+from allennlp.common.checks import ConfigurationError
+from allennlp.common.testing import ModelTestCase
+from allennlp.data import Batch, DatasetReader, Instance, Token, Vocabulary
+from allennlp.models import Model
+
+from elmo_tasks.models.esim import Esim, _softmax_over
+from tests.models.bcn_test import bilstm, feedforward, softmax
+
+ROOT = Path(__file__).parents[2]
+FIXTURE = "fixtures/snli.jsonl"
+VARIANTS = sorted((ROOT / "training_configs" / "snli").glob("*.jsonnet"))
+CLASSES = {"entailment", "neutral", "contradiction"}
+
+
+def shrunk(path: Path, change: str = "{}") -> dict[str, Any]:
+    """The config at `path` changed, shrunk by the overlay and evaluated."""
+    snippet = f"(import '{path}') + (import '{ROOT}/fixtures/tiny.libsonnet') + {change}"
+    return json.loads(_jsonnet.evaluate_snippet("test", snippet))
+
+
+def both(change: str = "{}") -> dict[str, Any]:
+    return shrunk(ROOT / "training_configs" / "snli" / "both.jsonnet", change)
+
+
+@pytest.fixture(autouse=True)
+def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def test_variants_were_found() -> None:
+    assert len(VARIANTS) >= 7
+
+
+class TestVariants(ModelTestCase):
+    @pytest.mark.parametrize("path", VARIANTS, ids=lambda path: path.stem)
+    def test_trains_saves_loads_and_is_the_same_in_a_batch(self, path: Path) -> None:
+        config_file = self.TEST_DIR / "config.json"
+        config_file.write_text(json.dumps(shrunk(path)))
+        # AllenNLP compares the batches of two loaders.
+        no_noise = json.dumps({"data_loader.batch_sampler.padding_noise": 0})
+        self.ensure_model_can_train_save_and_load(config_file, overrides=no_noise)
+        self.set_up_model(config_file, FIXTURE)
+        self.ensure_batch_predictions_are_consistent()
+
+
+class Built:
+    """A model and the instances of the fixture, from a config."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        torch.manual_seed(0)
+        params = Params(config)
+        self.reader = DatasetReader.from_params(params["dataset_reader"])
+        self.instances = list(self.reader.read(FIXTURE))
+        self.vocab = Vocabulary.from_instances(self.instances)
+        self.model: Esim = Model.from_params(params["model"], vocab=self.vocab).eval()
+
+    def tensors(
+        self, instances: list[Instance], premise: int | None = None, hypothesis: int | None = None
+    ) -> dict[str, Any]:
+        """With each text padded to the given length where that is longer."""
+        batch = Batch(instances)
+        batch.index_instances(self.vocab)
+        lengths = batch.get_padding_lengths()
+        for text, length in (("premise", premise), ("hypothesis", hypothesis)):
+            for name in lengths[text]:
+                if length and name != "elmo___num_token_characters":
+                    lengths[text][name] = length
+        return batch.as_tensor_dict(lengths)
+
+
+# The paper's equations over one pair without padding, in NumPy; the text embedder is tested on its
+# own.
+
+
+class InNumpy:
+    def __init__(self, model: Esim, x: list[np.ndarray], elmo: list[np.ndarray]) -> None:
+        self.encoded = [
+            np.concatenate([bilstm(model.encoder, each), extra], axis=-1)
+            for each, extra in zip(x, elmo)
+        ]
+        a, b = self.encoded
+        scores = np.array([[a_i @ b_j for b_j in b] for a_i in a])
+        self.attention = [softmax(scores), softmax(scores.T)]
+        self.composed = [
+            self._compose(model, a, self.attention[0] @ b),
+            self._compose(model, b, self.attention[1] @ a),
+        ]
+        self.logits = feedforward(model.classifier, np.concatenate(self.composed), 1)
+
+    def _compose(self, model: Esim, a: np.ndarray, found: np.ndarray) -> np.ndarray:
+        enhanced = np.concatenate([a, found, a - found, a * found], axis=-1)
+        v = bilstm(model.composer, feedforward(model.projection, enhanced, 1))
+        return np.concatenate([v.mean(axis=0), v.max(axis=0)])
+
+
+def test_every_step_is_that_of_the_equations() -> None:
+    built = Built(both())
+    # Weights large enough for the attention to be far from uniform.
+    model = built.model.double()
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            parameter.data.mul_(3)
+    tensors = built.tensors(built.instances, premise=16, hypothesis=11)
+    with torch.no_grad():
+        output = model(**tensors)
+        texts = model.text_embedder(tensors["premise"], tensors["hypothesis"])
+        a, b = encoded = [model._encode(text) for text in texts]
+        found = [output["premise_attention"] @ b, output["hypothesis_attention"] @ a]
+        composed = [
+            model._compose(each, other, text.mask)
+            for each, other, text in zip(encoded, found, texts)
+        ]
+    names = ("premise_attention", "hypothesis_attention")
+    for row in range(len(built.instances)):
+        p, h = lengths = [int(text.mask[row].sum()) for text in texts]
+        expected = InNumpy(
+            model,
+            [text.x[row, :length].numpy() for text, length in zip(texts, lengths)],
+            [text.elmo[row, :length].numpy() for text, length in zip(texts, lengths)],
+        )
+        attention = [output[name][row].numpy() for name in names]
+        cut = [attention[0][:p, :h], attention[1][:h, :p]]
+        for side in (0, 1):
+            own = encoded[side][row, : lengths[side]].numpy()
+            np.testing.assert_allclose(own, expected.encoded[side], atol=1e-9)
+            np.testing.assert_allclose(cut[side], expected.attention[side], atol=1e-9)
+            pooled = composed[side][row].numpy()
+            np.testing.assert_allclose(pooled, expected.composed[side], atol=1e-9)
+        np.testing.assert_allclose(output["logits"][row].numpy(), expected.logits, atol=1e-9)
+        assert not attention[0][:p, h:].any() and not attention[1][:h, p:].any()
+
+
+def test_attention_gives_padding_nothing_where_all_scores_are_far_below_zero() -> None:
+    scores = torch.tensor([[[-1000.0, -1001.0, 0.0]]])
+    attention = _softmax_over(scores, torch.tensor([[True, True, False]]))
+    expected = torch.softmax(torch.tensor([1.0, 0.0]), dim=0)
+    assert torch.allclose(attention[0, 0], torch.cat([expected, torch.zeros(1)]))
+
+
+def test_maximum_ignores_padding_where_all_values_are_negative() -> None:
+    model = Built(both()).model
+    width = 4 * 8
+    with torch.no_grad():
+        for name, parameter in model.composer.named_parameters():
+            # The cells of an LSTM whose candidates are all negative are as well.
+            parameter.zero_()
+            if "bias_ih" in name:
+                parameter[16:24] = -torch.arange(1.0, 9.0)
+        found = a = torch.rand(2, 5, model.projection.get_input_dim() // 4)
+        mask = torch.tensor([[True] * 3 + [False] * 2, [True] * 5])
+        padded = model._compose(a, found, mask)
+        alone = model._compose(a[:1, :3], found[:1, :3], mask[:1, :3])
+    assert (padded < 0).all()
+    assert padded.shape == (2, width)
+    assert torch.allclose(padded[:1], alone, atol=1e-6)
+
+
+def test_padding_changes_neither_logits_nor_gradients() -> None:
+    built = Built(both())
+    results = []
+    for lengths in ((None, None), (40, 30), (20, 40)):
+        built.model.zero_grad()
+        output = built.model(**built.tensors(built.instances[:3], *lengths))
+        output["loss"].backward()
+        gradients = [p.grad.clone() for p in built.model.parameters() if p.grad is not None]
+        results.append([output["logits"], *gradients])
+    for padded in results[1:]:
+        for one, other in zip(results[0], padded, strict=True):
+            assert torch.allclose(one, other, atol=1e-6)
+
+
+def test_texts_that_change_places_change_their_parts_of_the_answer() -> None:
+    built = Built(both())
+    tensors = built.tensors(built.instances)
+    swapped = {**tensors, "premise": tensors["hypothesis"], "hypothesis": tensors["premise"]}
+    attention = built.model(**tensors)["premise_attention"]
+    assert torch.allclose(built.model(**swapped)["hypothesis_attention"], attention, atol=1e-6)
+
+
+def test_gradients_reach_every_parameter_but_those_of_the_frozen_bilm() -> None:
+    built = Built(both())
+    built.model(**built.tensors(built.instances))["loss"].backward()
+    without = {n for n, p in built.model.named_parameters() if p.grad is None or not p.grad.any()}
+    bilm = {name for name, _ in built.model.named_parameters() if ".bilm." in name}
+    assert without == bilm != set()
+
+
+def test_bilm_runs_once_for_both_texts() -> None:
+    built = Built(both())
+    runs: list[torch.Size] = []
+    built.model.text_embedder.bilm.register_forward_pre_hook(
+        lambda _, inputs: runs.append(inputs[0].shape)
+    )
+    built.model(**built.tensors(built.instances))
+    assert len(runs) == 1
+    assert runs[0][0] == 2 * len(built.instances)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("text_embedder", "encoder"), ("projection", "composer")]
+)
+def test_dropout_before_a_bilstm_is_the_same_for_all_tokens(before: str, after: str) -> None:
+    built = Built(both())
+    model = built.model.train()
+    # Of each text, before and after the dropout; shape (batch, length, width).
+    whole: list[torch.Tensor] = []
+    dropped: list[torch.Tensor] = []
+    getattr(model, before).register_forward_hook(
+        lambda _, __, output: whole.extend(
+            [text.x for text in output] if before == "text_embedder" else [output]
+        )
+    )
+    getattr(model, after).register_forward_pre_hook(lambda _, inputs: dropped.append(inputs[0]))
+    model(**built.tensors(built.instances))
+    assert len(whole) == len(dropped) == 2
+    for x, y in zip(whole, dropped):
+        # At least once not zero, so that it tells whether the feature was dropped.
+        scale = (y / x).nan_to_num(nan=-1)
+        most = scale.max(dim=1, keepdim=True).values
+        assert set(most.unique().tolist()) >= {0, 2}
+        assert ((scale == -1) | (scale == most)).all()
+
+
+def test_attention_dropout_falls_on_the_enhancement_in_training() -> None:
+    built = Built(both("{ attention_dropout:: 0.5 }"))
+    inputs: list[torch.Tensor] = []
+    built.model.projection.register_forward_pre_hook(lambda _, args: inputs.append(args[0]))
+    zeros = []
+    for training in (False, True):
+        inputs.clear()
+        built.model.train(training)(**built.tensors(built.instances[:1]))
+        zeros.append((inputs[0] == 0).float().mean().item())
+    assert zeros[0] < 0.01
+    # ELMo_k has a dropout of its own, in both factors of a product.
+    assert zeros[1] > 0.4
+
+
+def test_premise_of_a_thousand_tokens_has_probabilities() -> None:
+    built = Built(both())
+    lengths = [(1000, 1), (1, 1000), (1, 1)]
+    instances = [
+        built.reader.text_to_instance([Token("word")] * p, [Token("word")] * h) for p, h in lengths
+    ]
+    for instance in instances:
+        built.reader.apply_token_indexers(instance)
+    output = built.model(**built.tensors(instances))["class_probabilities"]
+    assert torch.allclose(output.sum(dim=1), torch.ones(3))
+
+
+def test_predictions_speak_of_classes_by_name_and_attention_has_no_padding() -> None:
+    built = Built(both())
+    answers = built.model.forward_on_instances(built.instances)
+    for instance, answer in zip(built.instances, answers, strict=True):
+        p, h = len(instance["premise"]), len(instance["hypothesis"])
+        assert len(answer["premise_tokens"]) == p and len(answer["hypothesis_tokens"]) == h
+        assert answer["premise_attention"].shape == (p, h)
+        assert answer["hypothesis_attention"].shape == (h, p)
+        assert torch.allclose(answer["premise_attention"].sum(dim=1), torch.ones(p))
+        assert set(answer["probabilities"]) == CLASSES
+        number = int(np.argmax(answer["class_probabilities"]))
+        assert answer["label"] == built.vocab.get_token_from_index(number, "labels")
+        assert answer["probabilities"][answer["label"]] == max(answer["class_probabilities"])
+
+
+@pytest.mark.parametrize("order", [sorted(CLASSES), sorted(CLASSES, reverse=True)])
+def test_labels_may_have_any_order(order: list[str]) -> None:
+    built = Built(both())
+    vocab = Vocabulary.empty()
+    for name in order:
+        vocab.add_token_to_namespace(name, "labels")
+    built.model.vocab = vocab
+    probabilities = torch.tensor([[0.1, 0.7, 0.2]])
+    answer = built.model.make_output_human_readable({"class_probabilities": probabilities})
+    assert answer["label"] == [order[1]]
+    assert answer["probabilities"][0] == pytest.approx(dict(zip(order, (0.1, 0.7, 0.2))))
+
+
+def test_metrics_are_accuracy_and_the_weights_of_each_place() -> None:
+    built = Built(both())
+    tensors = built.tensors(built.instances)
+    output = built.model(**tensors)
+    right = output["logits"].argmax(dim=1) == tensors["label"]
+    metrics = built.model.get_metrics(reset=True)
+    assert metrics.pop("accuracy") == pytest.approx(right.float().mean().item())
+    weights = [f"elmo_{place}_s{j}" for place in ("input", "output") for j in range(3)]
+    assert metrics == pytest.approx(
+        {**dict.fromkeys(weights, 1 / 3), "elmo_input_gamma": 1, "elmo_output_gamma": 1}
+    )
+    assert built.model.get_metrics()["accuracy"] == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ("{ encoder+: { input_size: 5 } }", "output of text_embedder must match input of encoder"),
+        ("{ projection+: { input_dim: 5 } }", r"4 \* output of enc.* must match input of proj"),
+        ("{ composer+: { input_size: 5 } }", "output of projection must match input of composer"),
+        ("{ classifier+: { input_dim: 5 } }", r"4 \* output of composer must match input of cl"),
+        ("{ classifier+: { hidden_dims: [9, 7] } }", "number of classes .* got 7 and 3"),
+    ],
+)
+def test_widths_that_do_not_fit_are_refused_by_their_names(change: str, complaint: str) -> None:
+    with pytest.raises(ConfigurationError, match=complaint):
+        Built(both(f"{{ model+: {change} }}"))

@@ -1,0 +1,190 @@
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import _jsonnet
+import pytest
+from allennlp.commands.train import train_model
+from allennlp.common import Params
+from allennlp.common.checks import ConfigurationError
+from allennlp.common.util import JsonDict
+from allennlp.models import load_archive
+from allennlp.models.archival import Archive
+from allennlp.predictors import Predictor
+
+from elmo_tasks.predictors.ner import NerPredictor
+from elmo_tasks.readers.conll import ConllReader
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Archive]:
+    """Of a training long enough to know its sentences by heart."""
+    folder = tmp_path_factory.mktemp("ner")
+    shrunk = "(import 'training_configs/ner/both.jsonnet') + (import 'fixtures/tiny.libsonnet')"
+    change = "{ hidden_dims: [32, 16], dropout: 0, num_epochs: 60, trainer+: { num_epochs: 60, optimizer+: { lr: 0.02 } } }"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        params = Params(json.loads(_jsonnet.evaluate_snippet("test", f"{shrunk} + {change}")))
+        train_model(params, str(folder / "model"))
+        shutil.move(folder / "model" / "model.tar.gz", folder)
+        shutil.rmtree(folder / "model")
+        yield load_archive(folder / "model.tar.gz")
+
+
+@pytest.fixture(scope="module")
+def predictor(archive: Archive) -> NerPredictor:
+    return build(archive)
+
+
+def build(archive: Archive, **arguments: Any) -> NerPredictor:
+    return Predictor.from_archive(archive, extra_args=arguments)  # type: ignore
+
+
+def entities(answer: JsonDict) -> list[tuple[str, str, list[int], list[int]]]:
+    fields = ("type", "text", "tokens", "characters")
+    return [tuple(entity[field] for field in fields) for entity in answer["entities"]]
+
+
+def test_entities_of_raw_text_have_their_tokens_and_characters(predictor: NerPredictor) -> None:
+    text = "  Zoë Ågren sings\tin Malmö, not Oslo."
+    answer = predictor.predict_json({"sentence": text})
+    assert answer["sentence"] == text
+    assert answer["tokens"] == "Zoë Ågren sings in Malmö , not Oslo .".split()
+    assert answer["tags"] == "B-PER L-PER O O U-LOC O O U-LOC O".split()
+    assert entities(answer) == [
+        ("PER", "Zoë Ågren", [0, 2], [2, 11]),
+        ("LOC", "Malmö", [4, 5], [21, 26]),
+        ("LOC", "Oslo", [7, 8], [32, 36]),
+    ]
+    for entity in answer["entities"]:
+        start, end = entity["characters"]
+        assert text[start:end] == entity["text"]
+        assert 0.5 < entity["confidence"] <= 1
+
+
+def test_tokens_are_taken_as_they_are_and_their_text_has_blanks_between(
+    predictor: NerPredictor,
+) -> None:
+    words = ["LISBON", "7\u00a03/4", "2031-04-07"]
+    answer = predictor.predict_json({"tokens": words})
+    assert answer["tokens"] == words
+    assert answer["sentence"] == "LISBON 7\u00a03/4 2031-04-07"
+    for type_, text, (start, end), (first, last) in entities(answer):
+        assert text == " ".join(words[start:end]) == answer["sentence"][first:last]
+    assert entities(answer)[0] == ("LOC", "LISBON", [0, 1], [0, 6])
+
+
+def test_sentences_of_a_file_are_answered_with_its_tokens(predictor: NerPredictor) -> None:
+    instances = list(ConllReader().read(ROOT / "fixtures" / "ner.txt"))
+    answers = predictor.predict_batch_instance(instances)
+    for answer, instance in zip(answers, instances, strict=True):
+        assert answer["tags"] == instance["tags"].labels
+        assert answer["sentence"] == " ".join(answer["tokens"])
+    # Adjacent entities of one type.
+    assert entities(answers[4]) == [
+        ("PER", "Tomas Quill", [2, 4], [10, 21]),
+        ("PER", "Ines Rovira", [4, 6], [22, 33]),
+    ]
+    assert predictor.predict_instance(instances[0]) == pytest.approx(answers[0], abs=1e-5)
+
+
+def test_paths_on_request_are_the_best_with_their_probabilities(archive: Archive) -> None:
+    answer = build(archive, top_k=3).predict_json({"sentence": "Oslo left Lisbon."})
+    paths = answer["paths"]
+    assert len(paths) == 3
+    assert paths[0]["tags"] == answer["tags"]
+    assert [entity | {"confidence": 0} for entity in paths[0]["entities"]] == [
+        entity | {"confidence": 0} for entity in answer["entities"]
+    ]
+    probabilities = [path["probability"] for path in paths]
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert 0 < probabilities[2] and sum(probabilities) <= 1
+    # No entity is less probable than a path that has it.
+    for entity in answer["entities"]:
+        assert entity["confidence"] >= probabilities[0] - 1e-9
+    assert "paths" not in build(archive).predict_json({"sentence": "Oslo left Lisbon."})
+
+
+def test_text_has_the_entities_marked_in_the_sentence(archive: Archive) -> None:
+    predictor = build(archive, format="text")
+    answer = predictor.predict_json({"sentence": "Zoë Ågren sings in Malmö,\nnot Oslo."})
+    line = "[PER Zoë Ågren] sings in [LOC Malmö], not [LOC Oslo].\n"
+    assert predictor.dump_line(answer) == line
+    answer = predictor.predict_json({"tokens": ["Nobody", "came", "to", "the", "reading", "."]})
+    assert predictor.dump_line(answer) == "Nobody came to the reading .\n"
+
+
+def test_text_has_a_line_for_each_path_on_request(archive: Archive) -> None:
+    predictor = build(archive, format="text", top_k=2)
+    answer = predictor.predict_json({"tokens": ["Oslo", "and", "Lisbon"]})
+    lines = predictor.dump_line(answer).splitlines()
+    assert len(lines) == 2
+    for line, path in zip(lines, answer["paths"]):
+        probability, sentence = line.split(" ", 1)
+        assert float(probability) == pytest.approx(path["probability"], abs=1e-4)
+        assert sentence.count("[") == len(path["entities"])
+
+
+def test_answers_of_a_batch_are_those_of_single_sentences(predictor: NerPredictor) -> None:
+    inputs: list[JsonDict] = [{"sentence": "Rain"}, {"sentence": "Marta Oduya left Lisbon."}]
+    for answer, single in zip(predictor.predict_batch_json(inputs), inputs, strict=True):
+        alone = predictor.predict_json(single)
+        assert entities(answer) == entities(alone)
+        confidences = [entity["confidence"] for entity in alone["entities"]]
+        assert [e["confidence"] for e in answer["entities"]] == pytest.approx(confidences, abs=1e-5)
+
+
+def test_answer_is_a_line_of_json(predictor: NerPredictor) -> None:
+    line = predictor.dump_line(predictor.predict_json({"sentence": "Zoë left."}))
+    assert json.loads(line)["tokens"] == ["Zoë", "left", "."]
+
+
+def test_command_passes_the_arguments_on(archive: Archive, tmp_path: Path) -> None:
+    pass
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        {},
+        {"text": "Fine."},
+        {"sentence": ["Fine", "."]},
+        {"sentence": "Fine.", "top_k": 2},
+        {"sentence": "Fine.", "tokens": ["Fine", "."]},
+        {"tokens": "Fine."},
+        {"tokens": ["Fine", 1]},
+        {"tokens": ["Fine", ""]},
+    ],
+)
+def test_other_input_is_refused_with_what_was_got(predictor: Predictor, inputs: JsonDict) -> None:
+    with pytest.raises(ValueError, match="expected .*sentence.* or .*tokens.*, but got") as error:
+        predictor.predict_json(inputs)
+    assert repr(inputs) in str(error.value)
+
+
+@pytest.mark.parametrize("inputs", [{"sentence": ""}, {"sentence": " \n"}, {"tokens": []}])
+def test_text_without_a_word_is_refused(predictor: Predictor, inputs: JsonDict) -> None:
+    with pytest.raises(ValueError, match="there is no word in"):
+        predictor.predict_json(inputs)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ({"top_k": -1}, "whole number from 0, not -1"),
+        ({"top_k": True}, "whole number from 0, not True"),
+        ({"top_k": "3"}, "whole number from 0, not '3'"),
+        ({"format": "html"}, "'json' or 'text', not 'html'"),
+    ],
+)
+def test_arguments_that_cannot_be_are_refused(
+    archive: Archive, arguments: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=complaint):
+        build(archive, **arguments)

@@ -1,0 +1,137 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import _jsonnet
+import pytest
+import torch
+from allennlp.commands import main
+from allennlp.commands.train import train_model
+from allennlp.common import Params
+from allennlp.common.checks import ConfigurationError
+from allennlp.common.util import JsonDict
+from allennlp.models import load_archive
+from allennlp.predictors import Predictor
+
+from elmo_tasks.predictors.snli import SnliPredictor
+
+ROOT = Path(__file__).parents[2]
+CLASSES = {"entailment", "neutral", "contradiction"}
+PAIR = {"premise": "A girl feeds two ducks.", "hypothesis": "She isn't asleep."}
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("snli") / "model"
+    shrunk = "(import 'training_configs/snli/both.jsonnet') + (import 'fixtures/tiny.libsonnet')"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        train_model(Params(json.loads(_jsonnet.evaluate_snippet("test", shrunk))), str(folder))
+    return str(folder / "model.tar.gz")
+
+
+@pytest.fixture(scope="module")
+def predictor(archive: str) -> Predictor:
+    return Predictor.from_archive(load_archive(archive))
+
+
+@pytest.fixture(scope="module")
+def attentive(archive: str) -> Predictor:
+    return Predictor.from_archive(load_archive(archive), extra_args={"attention": True})
+
+
+def run(archive: str, folder: Path, lines: list[str], *arguments: str) -> list[JsonDict]:
+    """The answers of `allennlp predict`."""
+    (folder / "in.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    command = ["allennlp", "predict", archive, str(folder / "in.jsonl"), "--silent"]
+    command += ["--output-file", str(folder / "out.jsonl"), *arguments]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.argv", command)
+        main()
+    return [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
+
+
+def test_answer_has_label_probabilities_and_tokens(predictor: Predictor) -> None:
+    assert isinstance(predictor, SnliPredictor)
+    answer = predictor.predict_json(PAIR)
+    assert answer["premise_tokens"] == ["A", "girl", "feeds", "two", "ducks", "."]
+    assert answer["hypothesis_tokens"] == ["She", "is", "n't", "asleep", "."]
+    assert set(answer["probabilities"]) == CLASSES
+    assert sum(answer["probabilities"].values()) == pytest.approx(1, abs=1e-5)
+    assert answer["label"] == max(CLASSES, key=answer["probabilities"].__getitem__)
+    assert not any("attention" in name for name in answer)
+
+
+def test_attention_is_given_on_request(attentive: Predictor) -> None:
+    other = {"premise": "Rain.", "hypothesis": "It rains on all of the old town since noon."}
+    for answer in attentive.predict_batch_json([PAIR, other]):
+        p, h = len(answer["premise_tokens"]), len(answer["hypothesis_tokens"])
+        for name, shape in (("premise_attention", (p, h)), ("hypothesis_attention", (h, p))):
+            attention = torch.tensor(answer[name])
+            assert attention.shape == shape
+            assert torch.allclose(attention.sum(dim=1), torch.ones(shape[0]), atol=1e-5)
+
+
+def test_answers_of_a_batch_are_those_of_single_pairs(attentive: Predictor) -> None:
+    inputs: list[JsonDict] = [PAIR, {"premise": "Rain.", "hypothesis": "It rains since noon."}]
+    for answer, single in zip(attentive.predict_batch_json(inputs), inputs, strict=True):
+        alone = attentive.predict_json(single)
+        assert answer["probabilities"] == pytest.approx(alone["probabilities"], abs=1e-6)
+        for one, other in zip(answer["premise_attention"], alone["premise_attention"], strict=True):
+            assert one == pytest.approx(other, abs=1e-6)
+
+
+def test_predict_answers_every_line(archive: str, tmp_path: Path) -> None:
+    lines = [json.dumps(PAIR), "", json.dumps({**PAIR, "premise": "word " * 1000})]
+    first, second = run(archive, tmp_path, lines)
+    assert "premise_attention" not in first
+    assert len(second["premise_tokens"]) == 1000
+    asked = run(archive, tmp_path, lines, "--predictor-args", '{"attention": true}')
+    assert [len(answer["premise_attention"]) for answer in asked] == [6, 1000]
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("{'premise': 'A cat.'}", "expected .*premise.* Expecting property name"),
+        ("A cat sleeps.", "Expecting value"),
+        ('{"premise": "A cat."}', "expected .*, but got {'premise': 'A cat.'}"),
+        ('{"premise": " ", "hypothesis": "A cat."}', "the premise is empty"),
+        ('["A cat.", "A dog."]', "but got .'A cat.', 'A dog.'"),
+    ],
+)
+def test_unreadable_line_is_reported_with_its_number_and_its_first_characters(
+    archive: str, tmp_path: Path, line: str, complaint: str
+) -> None:
+    with pytest.raises(
+        ValueError, match=f"line 3, not counting blank ones, .*{complaint}"
+    ) as error:
+        run(archive, tmp_path, [json.dumps(PAIR), "", json.dumps(PAIR), line])
+    assert repr(line)[1:-1] in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        {},
+        {"premise": "A cat."},
+        {"sentence1": "A cat.", "sentence2": "A dog."},
+        {"premise": "A cat.", "hypothesis": ["A", "dog"]},
+        {**PAIR, "label": "neutral"},
+    ],
+)
+def test_other_input_is_refused_with_what_was_got(predictor: Predictor, inputs: Any) -> None:
+    with pytest.raises(ValueError, match="expected .*premise.*hypothesis.*, but got") as error:
+        predictor.predict_json(inputs)
+    assert repr(inputs) in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["premise", "hypothesis"])
+def test_text_without_a_word_is_refused(predictor: Predictor, name: str) -> None:
+    with pytest.raises(ValueError, match=f"the {name} is empty"):
+        predictor.predict_json({**PAIR, name: " \u00a0"})
+
+
+def test_setting_that_cannot_be_is_refused(predictor: Predictor) -> None:
+    with pytest.raises(ConfigurationError, match="attention must be true or false, not 'yes'"):
+        SnliPredictor(predictor._model, predictor._dataset_reader, attention="yes")  # type: ignore

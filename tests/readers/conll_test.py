@@ -1,0 +1,228 @@
+from pathlib import Path
+
+import pytest
+from allennlp.common.checks import ConfigurationError
+from allennlp.data import Batch, Instance, Vocabulary
+from allennlp.data.dataset_readers import Conll2003DatasetReader
+from allennlp.data.dataset_readers.dataset_reader import WorkerInfo
+from allennlp.data.tokenizers import Token
+
+from elmo_tasks.readers.conll import ConllReader
+from elmo_tasks.readers.entities import read_entities
+from elmo_tasks.readers.fraction import FractionReader
+
+FIXTURE = Path(__file__).parents[2] / "fixtures" / "ner.txt"
+CONLL = Path(__file__).parents[2] / "data" / "conll2003"
+
+
+def words(instance: Instance) -> list[str]:
+    return [token.text for token in instance["tokens"].tokens]
+
+
+def sentences(reader: ConllReader, path: Path) -> list[tuple[list[str], list[str]]]:
+    return [(words(instance), instance["tags"].labels) for instance in reader.read(path)]
+
+
+def written(folder: Path, content: str | bytes) -> Path:
+    path = folder / "ner.txt"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def two_columns(**settings: str) -> ConllReader:
+    return ConllReader(columns=["word", "ner"], **settings)
+
+
+def as_allennlp_reads(path: Path) -> list[tuple[list[str], list[str]]]:
+    reader = Conll2003DatasetReader(convert_to_coding_scheme="BIOUL")
+    return [(words(instance), instance["tags"].labels) for instance in reader.read(path)]
+
+
+def test_fixture_is_read_as_by_allennlp() -> None:
+    read = sentences(ConllReader(), FIXTURE)
+    assert read == as_allennlp_reads(FIXTURE)
+    assert len(read) == 10
+    tags = "O O B-PER L-PER B-PER L-PER O O".split()
+    assert read[4] == ("Results : Tomas Quill Ines Rovira drew .".split(), tags)
+
+
+@pytest.mark.parametrize(
+    ("name", "num_sentences", "num_entities"),
+    [("eng.train", 14_041, 23_499), ("eng.testa", 3_250, 5_942)],
+)
+def test_official_files_are_read_as_by_allennlp(
+    name: str, num_sentences: int, num_entities: int
+) -> None:
+    if not (CONLL / name).exists():
+        pytest.skip(f"{CONLL / name} is not there")
+    read = sentences(ConllReader(), CONLL / name)
+    assert read == as_allennlp_reads(CONLL / name)
+    assert len(read) == num_sentences
+    assert sum(len(read_entities(tags, "BIOUL")) for _, tags in read) == num_entities
+
+
+def test_one_file_in_every_scheme_gives_the_same_instances(tmp_path: Path) -> None:
+    expected = sentences(ConllReader(), FIXTURE)
+    bio = sentences(ConllReader(scheme="BIO"), FIXTURE)
+    assert bio[4][1] == "O O B-PER I-PER B-PER I-PER O O".split()
+    bioes = [
+        (ws, [{"U": "S", "L": "E"}.get(t[0], t[0]) + t[1:] for t in ts]) for ws, ts in expected
+    ]
+    for file_scheme, read in [("BIO", bio), ("BIOUL", expected), ("BIOUL", bioes)]:
+        lines = [f"{word} {tag}\n" for ws, ts in read for word, tag in zip([*ws, ""], [*ts, ""])]
+        path = written(tmp_path, "".join(lines))
+        assert sentences(two_columns(), path) == expected
+        assert sentences(two_columns(file_scheme=file_scheme), path) == expected
+
+
+def test_columns_are_found_by_name(tmp_path: Path) -> None:
+    path = written(tmp_path, "1 B-NP B-PER Marta x\n2 I-NP O left y\n")
+    columns = ["number", "chunk", "ner", "word", "other"]
+    assert sentences(ConllReader(columns), path) == [(["Marta", "left"], ["U-PER", "O"])]
+    chunks = ConllReader(columns, tag_column="chunk")
+    assert sentences(chunks, path) == [(["Marta", "left"], ["B-NP", "L-NP"])]
+
+
+def test_spaces_and_tabs_separate_and_no_other_white_space_does(tmp_path: Path) -> None:
+    text = (
+        "São\u00a0Tomé \t B-LOC  \n\u3000 O\n\u2028\tO\n7\u00a03/4\tO\n Кит\tB-PER\n北京 I-PER\t\n"
+    )
+    ((tokens, tags),) = sentences(two_columns(), written(tmp_path, text))
+    assert tokens == ["São\u00a0Tomé", "\u3000", "\u2028", "7\u00a03/4", "Кит", "北京"]
+    assert tags == ["U-LOC", "O", "O", "O", "B-PER", "L-PER"]
+
+
+def test_windows_line_ends_and_a_byte_order_mark_are_no_part_of_a_token(tmp_path: Path) -> None:
+    path = written(tmp_path, b"\xef\xbb\xbfMarta\tI-PER\r\nleft\tO\r\n\r\n \t\r\nOslo\tI-LOC\r\n")
+    expected = [(["Marta", "left"], ["U-PER", "O"]), (["Oslo"], ["U-LOC"])]
+    assert sentences(two_columns(), path) == expected
+
+
+@pytest.mark.parametrize(
+    "line", ["-DOCSTART- -X- -X- O", "-DOCSTART- -X- O O", "-DOCSTART-", "-DOCSTART-\tO\r",
+             "  -DOCSTART- (4) O", "-DOCSTART- -DOCSTART- O"]
+)  # fmt: skip
+def test_beginning_of_a_document_ends_a_sentence_and_is_no_token(tmp_path: Path, line: str) -> None:
+    path = written(tmp_path, f"{line}\n\n{line}\nMarta I-PER\n{line}\nOduya I-PER\n\n{line}")
+    assert sentences(two_columns(), path) == [(["Marta"], ["U-PER"]), (["Oduya"], ["U-PER"])]
+
+
+@pytest.mark.parametrize("content", ["", "\n \n", "-DOCSTART- -X- O O\n\n"])
+def test_file_without_a_sentence_is_refused(tmp_path: Path, content: str) -> None:
+    with pytest.raises(ValueError, match="ner.txt has no sentence"):
+        list(ConllReader().read(written(tmp_path, content)))
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("Oduya I-PER", r"expected 4 columns \(word pos chunk ner\), but got 2: 'Oduya I-PER'"),
+        ("a b c d O", "expected 4 columns .*, but got 5: 'a b c d O'"),
+        ("left VBD O PERSON", "'PERSON' is not a tag of IOB1 or BIO"),
+        ("left VBD O I-", "'I-' is not a tag"),
+    ],
+)
+def test_line_that_cannot_be_is_reported_with_file_and_line(
+    tmp_path: Path, line: str, complaint: str
+) -> None:
+    path = written(tmp_path, f"-DOCSTART-\n\nMarta NNP O I-PER\n{line}\n")
+    with pytest.raises(ValueError, match=f"ner.txt:4: {complaint}"):
+        list(ConllReader().read(path))
+
+
+@pytest.mark.parametrize(
+    ("file_scheme", "tags", "complaint"),
+    [
+        ("BIO", "B-PER I-LOC", "4: I-LOC cannot follow B-PER in BIO"),
+        ("IOB1", "O B-LOC", "4: B-LOC cannot follow O in IOB1"),
+        ("BIOUL", "B-PER I-PER", "4: I-PER cannot end a sentence in BIOUL"),
+        # One tag of BIOUL makes the file one of BIOUL.
+        (None, "I-PER O U-PER", "3: I-PER cannot begin a sentence in BIOUL"),
+        (None, "U-PER O B-PER", "5: B-PER cannot end a sentence in BIOUL"),
+        ("BIO", "O U-PER", "4: 'U-PER' is not a tag of BIO"),
+    ],
+)
+def test_sequence_that_cannot_be_is_reported_with_file_and_line(
+    tmp_path: Path, file_scheme: str, tags: str, complaint: str
+) -> None:
+    path = written(tmp_path, "\n\n" + "".join(f"word {tag}\n" for tag in tags.split(" ")))
+    with pytest.raises(ValueError, match=f"ner.txt:{complaint}"):
+        list(two_columns(file_scheme=file_scheme).read(path))
+
+
+def test_line_that_is_not_utf_8_is_reported_with_file_and_line(tmp_path: Path) -> None:
+    path = written(tmp_path, b"Oslo I-LOC\nMalm\xf6 I-LOC\n")
+    with pytest.raises(ValueError, match="ner.txt:2: this line is not UTF-8: .*0xf6"):
+        list(two_columns().read(path))
+
+
+def test_missing_file_is_refused() -> None:
+    with pytest.raises(FileNotFoundError, match="nowhere.txt"):
+        list(ConllReader().read("nowhere.txt"))
+
+
+def test_vocabulary_has_every_tag_of_every_type(tmp_path: Path) -> None:
+    path = written(tmp_path, "Oslo I-LOC\n")
+    for scheme in ("BIO", "BIOUL"):
+        vocab = Vocabulary.from_instances(list(two_columns(scheme=scheme).read(path)))
+        names = vocab.get_token_to_index_vocabulary("labels")
+        assert set(names) == {"O", *(f"{prefix}-LOC" for prefix in scheme if prefix != "O")}
+
+
+def test_type_that_the_training_data_has_not_is_reported_with_file_and_line(
+    tmp_path: Path,
+) -> None:
+    vocab = Vocabulary.from_instances(list(ConllReader().read(FIXTURE)))
+    path = written(tmp_path, "\nThe O\nEuro B-CASH\nand O\nthe O\nyen B-CASH\n")
+    batch = Batch(list(two_columns().read(path)))
+    complaint = "ner.txt:3: the tag U-CASH is not one .* types LOC, MISC, ORG, PER"
+    with pytest.raises(ValueError, match=complaint):
+        batch.index_instances(vocab)
+
+
+def test_tag_that_only_the_validation_data_has_is_known_if_its_type_is(tmp_path: Path) -> None:
+    vocab = Vocabulary.from_instances(list(two_columns().read(written(tmp_path, "Oslo I-LOC\n"))))
+    path = written(tmp_path, "Ny I-LOC\nAlesund I-LOC\nharbour I-LOC\n")
+    (instance,) = two_columns().read(path)
+    instance.index_fields(vocab)
+    tags = instance["tags"].as_tensor({"num_tokens": 3}).tolist()
+    names = [vocab.get_token_from_index(tag, "labels") for tag in tags]
+    assert names == ["B-LOC", "I-LOC", "L-LOC"]
+
+
+def test_empty_sentence_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one token"):
+        ConllReader().text_to_instance([])
+
+
+def test_settings_that_cannot_be_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match="must be 'word', but they are token, ner"):
+        ConllReader(columns=["token", "ner"])
+    with pytest.raises(ConfigurationError, match="must be 'tag', but they are word, pos"):
+        ConllReader(tag_column="tag")
+    with pytest.raises(ConfigurationError, match="one of IOB1, BIO, BIOUL, not 'IOB2'"):
+        ConllReader(file_scheme="IOB2")
+    with pytest.raises(ConfigurationError, match="BIO or BIOUL, not 'IOB1'"):
+        ConllReader(scheme="IOB1")
+
+
+def test_sentence_of_two_thousand_tokens_is_one_instance(tmp_path: Path) -> None:
+    path = written(tmp_path, "Oslo I-LOC\nand O\n" * 1000)
+    assert sentences(two_columns(), path) == [(["Oslo", "and"] * 1000, ["U-LOC", "O"] * 1000)]
+
+
+@pytest.mark.parametrize("num_workers", [2, 3, 12])
+def test_workers_share_the_sentences_out(num_workers: int) -> None:
+    shares = []
+    for number in range(num_workers):
+        reader = ConllReader()
+        reader._set_worker_info(WorkerInfo(num_workers, number))
+        shares.append(sentences(reader, FIXTURE))
+    assert sorted(sum(shares, [])) == sorted(sentences(ConllReader(), FIXTURE))
+
+
+def test_fraction_of_the_sentences_can_be_read() -> None:
+    read = list(FractionReader(ConllReader(), 0.3).read(FIXTURE))
+    everything = sentences(ConllReader(), FIXTURE)
+    assert len(read) == 3
+    assert all((words(instance), instance["tags"].labels) in everything for instance in read)

@@ -1,0 +1,230 @@
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import nltk
+import pytest
+from allennlp.common.checks import ConfigurationError
+from allennlp.data import Instance, Token, Vocabulary
+from allennlp.data.dataset_readers.dataset_reader import WorkerInfo
+from allennlp.data.tokenizers import WhitespaceTokenizer
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elmo_tasks.readers.snli import LABELS, SnliReader
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+SHORT = FIXTURES / "snli.jsonl"
+OFFICIAL = FIXTURES / "snli.official.jsonl"
+COLUMNS = FIXTURES / "snli.official.txt"
+
+PAIR = {"gold_label": "neutral", "sentence1": "A man sings.", "sentence2": "A man is old."}
+NAMES = "gold_label\tsentence1\tsentence2"
+
+
+def words(instance: Instance) -> tuple[list[str], list[str]]:
+    premise, hypothesis = instance["premise"].tokens, instance["hypothesis"].tokens
+    return [token.text for token in premise], [token.text for token in hypothesis]
+
+
+def read(path: Path, **arguments: Any) -> list[tuple[list[str], list[str], str]]:
+    instances = SnliReader(**arguments).read(path)
+    return [(*words(instance), instance["label"].label) for instance in instances]
+
+
+def written(folder: Path, *lines: str) -> Path:
+    path = folder / "pairs.txt"
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def test_pairs_are_read_with_their_label() -> None:
+    instances = list(SnliReader().read(SHORT))
+    assert [instance["label"].label for instance in instances] == list(LABELS) * 3
+    premise, hypothesis = words(instances[1])
+    assert premise == ["A", "girl", "in", "a", "yellow", "raincoat", "feeds", "two", "ducks", "."]
+    assert hypothesis == ["The", "ducks", "have", "n't", "eaten", "today", "."]
+    assert instances[1]["metadata"].metadata == {
+        "premise_tokens": premise,
+        "hypothesis_tokens": hypothesis,
+    }
+
+
+def test_all_forms_of_the_same_pairs_are_read_alike() -> None:
+    expected = read(SHORT)
+    for path in (OFFICIAL, COLUMNS):
+        for tokens_from in ("sentence", "binary_parse"):
+            assert read(path, tokens_from=tokens_from) == expected
+
+
+def test_leaves_of_a_binary_parse_are_those_of_nltk() -> None:
+    lines = [json.loads(line) for line in OFFICIAL.read_text(encoding="utf-8").splitlines()]
+    trees = [line["sentence1_parse"] for line in lines if line["gold_label"] != "-"]
+    leaves = [" ".join(nltk.Tree.fromstring(tree).leaves()) for tree in trees]
+    premises = [" ".join(premise) for premise, *_ in read(OFFICIAL, tokens_from="binary_parse")]
+    escapes = {"-LRB-": "(", "-RRB-": ")", "``": '"', "''": '"'}
+    for escape, character in escapes.items():
+        assert any(escape in sentence for sentence in leaves)
+        leaves = [sentence.replace(escape, character) for sentence in leaves]
+    assert premises == leaves
+
+
+@given(st.recursive(st.text("abé\u00a0-.", min_size=1), lambda each: st.tuples(each, each)))
+def test_leaves_are_found_in_any_binary_tree(tree: Any) -> None:
+    def in_brackets(node: Any) -> str:
+        return node if isinstance(node, str) else f"( {' '.join(map(in_brackets, node))} )"
+
+    def leaves(node: Any) -> list[str]:
+        return [node] if isinstance(node, str) else [*leaves(node[0]), *leaves(node[1])]
+
+    parse = {"sentence1_binary_parse": in_brackets(tree)}
+    tokens = SnliReader("binary_parse")._tokens(parse, 1)
+    assert [token.text for token in tokens] == leaves(tree)
+
+
+def test_pairs_without_a_gold_label_are_dropped_and_counted(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.INFO, logger="elmo_tasks"):
+        for path, dropped in ((OFFICIAL, 1), (COLUMNS, 1), (SHORT, 0)):
+            assert len(read(path)) == 9
+            assert f"{path}: dropped {dropped} pairs without a gold label" in caplog.text
+
+
+def test_labels_may_come_in_any_order(tmp_path: Path) -> None:
+    lines = SHORT.read_text(encoding="utf-8").splitlines()
+    instances = list(SnliReader().read(written(tmp_path, *reversed(lines))))
+    assert [instance["label"].label for instance in instances] == list(reversed(LABELS)) * 3
+    vocab = Vocabulary.from_instances(instances)
+    assert sorted(vocab.get_token_to_index_vocabulary("labels")) == sorted(LABELS)
+
+
+def test_tokenizer_is_for_raw_text_alone() -> None:
+    blanks = WhitespaceTokenizer()
+    assert read(OFFICIAL, tokenizer=blanks)[0][0][-1] == "ducks."
+    assert read(OFFICIAL, tokenizer=blanks, tokens_from="binary_parse") == read(SHORT)
+
+
+def test_duplicate_pairs_are_all_read(tmp_path: Path) -> None:
+    pairs = read(written(tmp_path, *[json.dumps(PAIR)] * 3))
+    assert len(pairs) == 3 and pairs[0] == pairs[1] == pairs[2]
+
+
+def test_premise_of_a_thousand_tokens_is_read_whole(tmp_path: Path) -> None:
+    pair = {**PAIR, "sentence1": "word " * 1000}
+    ((premise, _, _),) = read(written(tmp_path, json.dumps(pair)))
+    assert premise == ["word"] * 1000
+
+
+def test_blank_lines_and_windows_line_ends_are_no_part_of_a_pair(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.txt"
+    path.write_bytes(b"\r\n" + NAMES.encode() + b"\r\n\r\nneutral\tA man.\tA cat.\r\n")
+    assert read(path) == [(["A", "man", "."], ["A", "cat", "."], "neutral")]
+    path.write_bytes(b"\n" + json.dumps(PAIR).encode() + b"\r\n \r\n")
+    assert len(read(path)) == 1
+
+
+def change(**fields: Any) -> str:
+    """`PAIR` as a line with other fields; `None` for one less."""
+    pair = {name: value for name, value in {**PAIR, **fields}.items() if value is not None}
+    return json.dumps(pair)
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        (change(gold_label=None), "there is no gold_label, only sentence1, sentence2"),
+        (change(sentence2=None), "there is no sentence2, only gold_label, sentence1"),
+        ("{}", "there is no gold_label, only nothing"),
+        (change(gold_label="maybe"), "must be entailment, neutral, contr.*, not 'maybe'"),
+        (change(gold_label=1), "gold_label must be text, not 1"),
+        (change(sentence1=["A"]), r"sentence1 must be text, not \['A'\]"),
+        (change(sentence1=""), "the premise is empty"),
+        (change(sentence2=" \u00a0"), "the hypothesis is empty"),
+        ('{"gold_label": "neutral",', 'expected a JSON object, .*not \'{"gold_label".*Expecting'),
+        ("[1, 2]", r"expected a JSON object, not '\[1, 2\]'"),
+        ("neutral\tA man.\tA cat.", "expected a JSON object, or, .*columns.*not 'neutral"),
+    ],
+)
+def test_unreadable_line_of_json_is_reported_with_its_file_and_number(
+    tmp_path: Path, line: str, complaint: str
+) -> None:
+    path = written(tmp_path, json.dumps(PAIR), "", line)
+    with pytest.raises(ValueError, match=f"pairs.txt:3: .*{complaint}"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("neutral\tA man.", "there is no sentence2, only gold_label, sentence1"),
+        ("neutral\tA man.\tA\tcat.", "4 columns, but the first line names 3"),
+        ("maybe\tA man.\tA cat.", "not 'maybe'"),
+        ("neutral\t\tA cat.", "the premise is empty"),
+        (NAMES, "not 'gold_label'"),
+    ],
+)
+def test_unreadable_row_is_reported_with_its_file_and_number(
+    tmp_path: Path, line: str, complaint: str
+) -> None:
+    path = written(tmp_path, NAMES, "neutral\tA man.\tA cat.", line)
+    with pytest.raises(ValueError, match=f"pairs.txt:3: .*{complaint}"):
+        read(path)
+
+
+def test_file_without_parses_is_refused_where_they_are_asked_for() -> None:
+    complaint = "snli.jsonl:1: there is no sentence1_binary_parse, only gold_label, sentence1"
+    with pytest.raises(ValueError, match=complaint):
+        read(SHORT, tokens_from="binary_parse")
+
+
+def test_parse_without_leaves_is_refused(tmp_path: Path) -> None:
+    line = change(sentence1_binary_parse="( )", sentence2_binary_parse="( A cat )")
+    with pytest.raises(ValueError, match="pairs.txt:1: the premise is empty"):
+        read(written(tmp_path, line), tokens_from="binary_parse")
+
+
+def test_line_that_is_not_utf_8_is_reported_with_its_file_and_number(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.txt"
+    path.write_bytes(json.dumps(PAIR).encode() + b"\n" + b'{"sentence1": "caf\xe9"}\n')
+    with pytest.raises(ValueError, match="pairs.txt:2: .*0xe9"):
+        read(path)
+
+
+@pytest.mark.parametrize("lines", [[], ["", " "], [NAMES]])
+def test_file_without_a_pair_is_refused(tmp_path: Path, lines: list[str]) -> None:
+    with pytest.raises(ValueError, match="pairs.txt is empty"):
+        read(written(tmp_path, *lines))
+
+
+def test_missing_file_is_refused() -> None:
+    with pytest.raises(FileNotFoundError, match="nowhere.jsonl"):
+        read(Path("nowhere.jsonl"))
+
+
+@pytest.mark.parametrize(("premise", "hypothesis"), [([], [Token("a")]), ([Token("a")], [])])
+def test_empty_text_is_refused(premise: list[Token], hypothesis: list[Token]) -> None:
+    with pytest.raises(ValueError, match="is empty: it must have at least one token"):
+        SnliReader().text_to_instance(premise, hypothesis)
+
+
+def test_setting_that_cannot_be_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="sentence or binary_parse, not 'parse'"):
+        SnliReader("parse")
+
+
+def test_max_instances_counts_pairs_with_a_label() -> None:
+    assert read(OFFICIAL, max_instances=8) == read(SHORT)[:8]
+
+
+@pytest.mark.parametrize("num_workers", [2, 3, 12])
+def test_workers_share_the_pairs_out(num_workers: int) -> None:
+    shares = []
+    for number in range(num_workers):
+        reader = SnliReader()
+        reader._set_worker_info(WorkerInfo(num_workers, number))
+        shares += [
+            (*words(instance), instance["label"].label) for instance in reader.read(OFFICIAL)
+        ]
+    assert sorted(shares) == sorted(read(SHORT))

@@ -1,0 +1,146 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import _jsonnet
+import pytest
+import torch
+from allennlp.common import Params
+from allennlp.data import DatasetReader, Vocabulary
+from allennlp.models import Model
+from allennlp.training.learning_rate_schedulers import LearningRateScheduler
+from allennlp.training.optimizers import Optimizer
+
+from tests.configs_test import config, leaves
+
+ROOT = Path(__file__).parents[1]
+SNLI = ROOT / "training_configs" / "snli"
+VARIANTS = ["baseline", "input", "output", "both", "last_only", "lambda_1"]
+PENALTY = "model.regularizer.regexes"
+EXTRAS = "{ attention_dropout: 0.5, weight_penalty: 0.0001, halve_learning_rate: true }"
+
+
+def variant(name: str, change: str = "{}") -> dict[str, Any]:
+    return config(SNLI / f"{name}.jsonnet", change)
+
+
+def differences(one: dict[str, Any], other: dict[str, Any]) -> set[str]:
+    first, second = leaves(one), leaves(other)
+    return {path for path in first.keys() | second.keys() if first.get(path) != second.get(path)}
+
+
+@pytest.fixture(autouse=True)
+def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_variant_is_a_line_over_the_library(name: str) -> None:
+    assert len((SNLI / f"{name}.jsonnet").read_text(encoding="utf-8").splitlines()) == 1
+
+
+def test_variants_differ_from_the_baseline_in_the_place_alone() -> None:
+    def changed(name: str) -> set[str]:
+        ignored = ("model.text_embedder.bilm.", PENALTY, "dataset_reader.token_indexers.elmo.")
+        different = differences(variant("baseline"), variant(name))
+        kept = {path for path in different if not path.startswith(ignored)}
+        return {path.replace(".layers", "").replace(".dropout", "") for path in kept}
+
+    at_input = {"model.text_embedder.input_mix", "model.encoder.input_size"}
+    at_output = {"model.text_embedder.output_mix", "model.projection.input_dim"}
+    assert changed("input") == at_input
+    assert changed("output") == at_output
+    assert changed("both") == at_input | at_output
+    both = variant("both")
+    assert differences(both, variant("lambda_1")) == {f"{PENALTY}.0.1.alpha"}
+    mixes = {f"model.text_embedder.{place}_mix.layers" for place in ("input", "output")}
+    assert differences(both, variant("last_only")) == mixes | {
+        path for path in leaves(both) if path.startswith(PENALTY)
+    }
+
+
+def test_extras_of_the_paper_are_on_in_its_config_and_nowhere_else() -> None:
+    extras = {
+        "model.attention_dropout": 0.5,
+        "model.text_embedder.input_mix.layer_norm": "sentence",
+        "model.text_embedder.output_mix.layer_norm": "sentence",
+        f"{PENALTY}.1.1.alpha": 0.0001,
+        "trainer.learning_rate_scheduler.factor": 0.5,
+        "trainer.learning_rate_scheduler.patience": 0,
+    }
+    paper = leaves(variant("paper"))
+    assert {path: paper.get(path) for path in extras} == extras
+    for name in VARIANTS:
+        here = leaves(variant(name))
+        assert here.pop("model.attention_dropout") == 0
+        assert not set(here) & set(extras)
+
+
+def test_widths_of_the_paper_follow() -> None:
+    # GloVe has 300, the original biLM 1024, a biLSTM 2 * 300.
+    model = variant("paper")["model"]
+    assert model["encoder"]["input_size"] == 300 + 1024
+    assert model["projection"]["input_dim"] == 4 * (600 + 1024) == 6496
+    assert model["classifier"]["input_dim"] == 2400
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ("{ attention_dropout: 1 }", "attention_dropout must be from 0 to below 1, not 1"),
+        ("{ weight_penalty: -1 }", "weight_penalty must be 0 or more, not -1"),
+        ("{ weight_penalty: null }", "weight_penalty must be 0 or more, not null"),
+        ("{ halve_learning_rate: 1 }", "halve_learning_rate must be true or false, not 1"),
+        ("{ tokens_from: 'parse' }", "'sentence' or 'binary_parse', not parse"),
+    ],
+)
+def test_value_that_cannot_be_is_refused_by_jsonnet(change: str, complaint: str) -> None:
+    with pytest.raises(RuntimeError, match=complaint):
+        variant("both", change)
+
+
+@pytest.mark.parametrize("name", ["baseline", "both"])
+def test_penalty_is_on_the_weight_matrices_above_elmo_and_on_the_mixes(name: str) -> None:
+    # A biLM that trains is not penalised either.
+    tuned = "{ weight_penalty: 0.5, bilm:: lib.fixture { requires_grad: true } }"
+    snippet = (
+        f"local lib = import '{ROOT}/training_configs/lib/bilms.libsonnet'; "
+        f"(import '{SNLI}/{name}.jsonnet') + (import '{ROOT}/fixtures/tiny.libsonnet') + {tuned}"
+    )
+    params = Params(json.loads(_jsonnet.evaluate_snippet("test", snippet)))
+    instances = DatasetReader.from_params(params["dataset_reader"]).read("fixtures/snli.jsonl")
+    model = Model.from_params(params["model"], vocab=Vocabulary.from_instances(instances))
+    expected = torch.zeros(())
+    regularized = set()
+    for full_name, parameter in model.named_parameters():
+        is_mix = full_name.endswith("_mix.scalar_parameters")
+        if is_mix:
+            torch.nn.init.normal_(parameter)
+        in_bilm_or_words = full_name.startswith("text_embedder.")
+        if is_mix or (not in_bilm_or_words and parameter.dim() == 2):
+            expected += (0.001 if is_mix else 0.5) * (parameter.detach() ** 2).sum()
+            regularized.add(full_name)
+    penalty = model.get_regularization_penalty()
+    torch.testing.assert_close(penalty, expected)
+    penalty.backward()
+    assert {n for n, p in model.named_parameters() if p.grad is not None} == regularized
+    # Two biLSTMs of two directions with two matrices each, and three linear layers.
+    assert len(regularized) == 2 * 2 * 2 + 3 + (2 if name == "both" else 0)
+    if name == "both":
+        assert any(p.requires_grad for p in model.text_embedder.bilm.parameters())
+
+
+def test_learning_rate_is_halved_on_every_epoch_that_does_not_improve() -> None:
+    params = Params(variant("baseline", EXTRAS)["trainer"])
+    layer = torch.nn.Linear(1, 1)
+    optimizer = Optimizer.from_params(
+        params["optimizer"], model_parameters=list(layer.named_parameters())
+    )
+    scheduler = LearningRateScheduler.from_params(
+        params["learning_rate_scheduler"], optimizer=optimizer
+    )
+    rates = []
+    for accuracy in (0.5, 0.50001, 0.50001, 0.6, 0.55, 0.6, 0.59, 0.61):
+        scheduler.step(accuracy)
+        rates.append(optimizer.param_groups[0]["lr"] / 0.0004)
+    assert rates == [1, 1, 1 / 2, 1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 16]

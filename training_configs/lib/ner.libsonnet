@@ -1,0 +1,83 @@
+// CoNLL-2003: biLSTMs and a CRF, as in Peters et al. 2018, supplement A.7. What the paper does not
+// say is allennlp-models' choice, unless a line says otherwise.
+local base = import 'base.libsonnet';
+
+base {
+  local config = self,
+
+  elmo_lambda:: 0.1,  // Peters et al.
+  // The dropout before the encoders and the tags covers what ELMo joins.
+  elmo_dropout:: 0,
+
+  // Names of the columns of the files, all of them, `word` among them, and the one to learn.
+  columns:: ['word', 'pos', 'chunk', 'ner'],
+  tag_column:: 'ner',
+  // 'BIOUL' or 'BIO': the scheme of the tags to learn, whatever that of the files is.
+  scheme:: 'BIOUL',
+  // Code of spaCy's rules for raw text.
+  language:: 'en',
+
+  characters:: { embedding_dim: 16, num_filters: 128, width: 3, dropout: 0 },  // Peters et al.
+  // Of each biLSTM, in one direction.
+  hidden_dims:: [200, 100],  // Peters et al.
+  dropout:: 0.5,
+  // Words that are rarer share one vector, where the vectors are learned.
+  min_count:: 2,
+  batch_size:: 64,
+  num_epochs:: 75,
+  patience:: 25,
+
+  assert std.member(['BIO', 'BIOUL'], config.scheme) :
+         "scheme must be 'BIO' or 'BIOUL', not %s" % std.toString(config.scheme),
+  assert std.isArray(config.hidden_dims) && std.length(config.hidden_dims) > 0 :
+         'hidden_dims must be a list of the width of each biLSTM, not %s'
+         % std.toString(config.hidden_dims),
+
+  local encoder_input_dims =
+    [config.input_dim] + [2 * hidden_dim for hidden_dim in config.hidden_dims],
+  local learns_vectors = !std.objectHas(config.chosen_vectors, 'pretrained_file'),
+
+  token_indexers+:: {
+    tokens+: { lowercase_tokens: true },
+  },
+
+  dataset_reader: {
+    type: 'elmo_conll',
+    columns: config.columns,
+    tag_column: config.tag_column,
+    scheme: config.scheme,
+    token_indexers: config.token_indexers,
+    tokenizer: { type: 'elmo_spacy', language: config.language },
+  },
+  train_data_path: 'data/conll2003/eng.train',
+  validation_data_path: 'data/conll2003/eng.testa',
+  // Where vectors are learned, a word that no training sentence has would get one that is not.
+  datasets_for_vocab_creation: if learns_vectors then ['train'] else ['train', 'validation'],
+  vocabulary: if learns_vectors then { min_count: { tokens: config.min_count } } else {},
+
+  model: config.regularized {
+    type: 'elmo_crf_tagger',
+    text_embedder: config.text_embedder,
+    encoders: [
+      {
+        type: 'lstm',
+        bidirectional: true,
+        input_size: encoder_input_dims[layer],
+        hidden_size: config.hidden_dims[layer],
+      }
+      for layer in std.range(0, std.length(config.hidden_dims) - 1)
+    ],
+    dropout: config.dropout,
+  },
+
+  data_loader: {
+    batch_sampler: { type: 'bucket', batch_size: config.batch_size, sorting_keys: ['tokens'] },
+  },
+  trainer+: {
+    optimizer: { type: 'adam', lr: 0.001 },  // Peters et al.
+    grad_norm: 5.0,  // Peters et al.
+    num_epochs: config.num_epochs,
+    patience: config.patience,
+    validation_metric: '+f1-measure-overall',
+  },
+}

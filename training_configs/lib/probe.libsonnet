@@ -1,0 +1,30 @@
+// What `allennlp elmo-probe` asks of a biLM: the tags of words, from each of its layers.
+local bilms = import 'bilms.libsonnet';
+
+{
+  local config = self,
+
+  // A name in bilms.libsonnet, or an object with `options` and `pretrained_file`.
+  bilm:: 'mini',
+  // Where the biLM's layers are kept: null for nowhere, a folder, or an object with the arguments of
+  // `LayerStore` (elmo_tasks/bilm/store.py).
+  store:: null,
+  // 'linear' or 'nearest', with arguments of LinearProbe or NearestProbe (elmo_tasks/commands/probe).
+  probe:: { type: 'linear' },
+
+  local bilm =
+    if std.isString(config.bilm) && std.objectHas(bilms, config.bilm)
+    then bilms[config.bilm]
+    else config.bilm,
+  assert std.isObject(bilm)
+         && std.objectHas(bilm, 'options')
+         && std.objectHas(bilm, 'pretrained_file') :
+         'bilm must be one of %s, or an object with options and pretrained_file, not %s'
+         % [std.join(', ', std.objectFields(bilms)), std.toString(config.bilm)],
+
+  local store = if std.isString(config.store) then { path: config.store } else config.store,
+
+  model: config.probe {
+    bilm: bilm { [if store != null then 'store']: store },
+  },
+}

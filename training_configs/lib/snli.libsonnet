@@ -1,0 +1,110 @@
+// SNLI: the sequence model of ESIM (Chen et al. 2017), as in Peters et al. 2018, supplement A.3.
+// What neither paper says is allennlp-models' choice.
+local base = import 'base.libsonnet';
+
+base {
+  local config = self,
+
+  elmo_lambda:: 0.001,  // Peters et al.
+
+  // What Peters et al. have in their ELMo models and not in their baseline, beside
+  // `elmo_layer_norm`. Here it is off, so that variants differ in the place of ELMo alone.
+  //
+  // On what attention found.
+  attention_dropout:: 0,
+  // Weight of the L2 penalty on the weight matrices of all layers above ELMo, without biases.
+  weight_penalty:: 0,
+  // After every epoch that does not improve on the best.
+  halve_learning_rate:: false,
+
+  // 'sentence': spaCy's rules cut the raw text; 'binary_parse': the leaves of the official parses.
+  tokens_from:: 'sentence',
+  hidden_dim:: 300,  // Chen et al.
+  learning_rate:: 0.0004,  // Chen et al.
+
+  assert std.isNumber(config.attention_dropout)
+         && config.attention_dropout >= 0 && config.attention_dropout < 1 :
+         'attention_dropout must be from 0 to below 1, not %s'
+         % std.toString(config.attention_dropout),
+  assert std.isNumber(config.weight_penalty) && config.weight_penalty >= 0 :
+         'weight_penalty must be 0 or more, not %s' % std.toString(config.weight_penalty),
+  assert std.isBoolean(config.halve_learning_rate) :
+         'halve_learning_rate must be true or false, not %s'
+         % std.toString(config.halve_learning_rate),
+  assert std.member(['sentence', 'binary_parse'], config.tokens_from) :
+         "tokens_from must be 'sentence' or 'binary_parse', not %s"
+         % std.toString(config.tokens_from),
+
+  // Beside the penalty on the weights of the mixes.
+  local penalty = if config.weight_penalty == 0 then {} else {
+    regularizer+: {
+      regexes+: [
+        ['^(encoder|projection|composer|classifier)\\..*weight', {
+          type: 'l2',
+          alpha: config.weight_penalty,
+        }],
+      ],
+    },
+  },
+
+  local encoder_dim = 2 * config.hidden_dim,
+  local bilstm(input_dim) = {
+    type: 'lstm',
+    bidirectional: true,
+    input_size: input_dim,
+    hidden_size: config.hidden_dim,
+  },
+
+  dataset_reader: {
+    type: 'elmo_snli',
+    tokens_from: config.tokens_from,
+    token_indexers: config.token_indexers,
+    tokenizer: { type: 'elmo_spacy', language: 'en' },
+  },
+  train_data_path: 'data/snli/snli_1.0_train.jsonl',
+  validation_data_path: 'data/snli/snli_1.0_dev.jsonl',
+
+  model: config.regularized + penalty + {
+    type: 'elmo_esim',
+    text_embedder: config.text_embedder,
+    encoder: bilstm(config.input_dim),
+    projection: {
+      input_dim: 4 * (encoder_dim + config.output_elmo_dim),
+      num_layers: 1,
+      hidden_dims: config.hidden_dim,
+      activations: 'relu',
+    },
+    composer: bilstm(config.hidden_dim),
+    classifier: {
+      input_dim: 4 * encoder_dim,
+      num_layers: 2,
+      hidden_dims: [config.hidden_dim, 3],
+      activations: ['relu', 'linear'],  // Peters et al.; tanh in Chen et al.
+      dropout: [0.5, 0.0],
+    },
+    dropout: 0.5,  // Chen et al.
+    attention_dropout: config.attention_dropout,
+  },
+
+  data_loader: {
+    batch_sampler: {
+      type: 'bucket',
+      batch_size: 32,  // Chen et al.
+      sorting_keys: ['premise', 'hypothesis'],
+    },
+  },
+  trainer+: {
+    optimizer: { type: 'adam', lr: config.learning_rate },
+    [if config.halve_learning_rate then 'learning_rate_scheduler']: {
+      type: 'reduce_on_plateau',
+      mode: 'max',
+      factor: 0.5,
+      patience: 0,
+      threshold: 0,
+    },
+    grad_norm: 5.0,  // Peters et al.; 10 in Chen et al.
+    num_epochs: 75,
+    patience: 5,
+    validation_metric: '+accuracy',
+  },
+}

@@ -1,0 +1,107 @@
+// SQuAD: bidirectional attention flow with self-attention, Clark and Gardner 2017, section 3, as in
+// Peters et al. 2018, supplement A.4. What neither paper says is the choice of the code that the
+// paper's numbers came from, document-qa.
+local base = import 'base.libsonnet';
+
+base {
+  local config = self,
+
+  elmo_lambda:: 0,  // Peters et al.: without regularization it was best.
+
+  hidden_dim:: 90,  // Peters et al.; 100 in document-qa's model without ELMo.
+  dropout:: 0.2,
+  max_answer_tokens:: 17,
+  // Of training: null, or the number of tokens that a passage is cut at.
+  max_passage_tokens:: null,
+  // What to do with a wrong answer_start: 'skip' or 'refuse'.
+  wrong_answers:: 'skip',
+  batch_size:: 45,
+  // 'raw' as published; 'average': the weights that the validation measures.
+  validate_on:: 'raw',
+  optimizer:: { type: 'adadelta', lr: 1.0, rho: 0.95, eps: 1e-8 },
+
+  characters:: { embedding_dim: 20, num_filters: 100, width: 5, dropout: 0.2 },
+
+  assert std.member(['raw', 'average'], config.validate_on) :
+         "validate_on must be 'raw' or 'average', not %s" % std.toString(config.validate_on),
+  assert std.member(['skip', 'refuse'], config.wrong_answers) :
+         "wrong_answers must be 'skip' or 'refuse', not %s" % std.toString(config.wrong_answers),
+
+  // A word that GloVe lacks has the vector of its lower case, or zeros.
+  local known_vectors = super.chosen_vectors,
+  chosen_vectors::
+    if config.word_vectors == 'glove.840B' then {
+      type: 'elmo_word_vectors',
+      embedding_dim: known_vectors.embedding_dim,
+      pretrained_file: known_vectors.pretrained_file,
+    } else known_vectors,
+
+  local h_dim = 2 * config.hidden_dim,
+  local bigru(input_dim) = {
+    type: 'elmo_gru',
+    input_size: input_dim,
+    hidden_size: config.hidden_dim,
+  },
+  local character_cnn = { type: 'elmo_character_cnn', max_characters: 14 } + config.characters,
+
+  // Characters seen less often are unknown.
+  vocabulary: { min_count: { token_characters: 49 } },
+  dataset_reader: config.validation_dataset_reader {
+    [if config.max_passage_tokens != null then 'max_passage_tokens']: config.max_passage_tokens,
+  },
+  validation_dataset_reader: {
+    type: 'elmo_squad',
+    wrong_answers: config.wrong_answers,
+    token_indexers: config.token_indexers,
+    tokenizer: { type: 'elmo_splitting', language: 'en' },
+  },
+  train_data_path: 'data/squad/train-v1.1.json',
+  validation_data_path: 'data/squad/dev-v1.1.json',
+
+  model: config.regularized {
+    type: 'elmo_bidaf',
+    text_embedder: config.text_embedder {
+      words+: {
+        token_embedders+: {
+          [if config.characters != null then 'token_characters']: character_cnn,
+        },
+      },
+    },
+    encoder: bigru(config.input_dim),
+    residual_encoder: bigru(h_dim),
+    start_encoder: bigru(h_dim),
+    end_encoder: bigru(2 * h_dim),
+    dropout: config.dropout,
+    max_answer_tokens: config.max_answer_tokens,
+    initializer: {
+      regexes: [
+        ['encoder\\._module\\.weight_', { type: 'elmo_truncated_normal', std: 0.05 }],
+        ['encoder\\._module\\.bias_', { type: 'zero' }],
+        ['^((self_)?attended|start|end)\\.weight$', { type: 'xavier_uniform' }],
+        ['^((self_)?attended|start|end)\\.bias$', { type: 'zero' }],
+      ],
+    },
+  },
+
+  data_loader: {
+    batch_sampler: {
+      type: 'bucket',
+      batch_size: config.batch_size,
+      sorting_keys: ['passage'],
+      drop_last: true,
+    },
+  },
+  validation_data_loader: {
+    batch_sampler: {
+      type: 'bucket',
+      batch_size: config.batch_size,
+      sorting_keys: ['passage'],
+    },
+  },
+  trainer+: {
+    optimizer: config.optimizer,
+    moving_average: { type: 'elmo_exponential', decay: 0.999, validate_on: config.validate_on },
+    num_epochs: 24,
+    validation_metric: '+f1',
+  },
+}

@@ -1,0 +1,1 @@
+(import '../lib/snli.libsonnet') { elmo_at: ['input'] }

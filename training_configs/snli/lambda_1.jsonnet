@@ -1,0 +1,1 @@
+(import 'both.jsonnet') { elmo_lambda: 1 }

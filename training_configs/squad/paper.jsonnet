@@ -1,0 +1,1 @@
+(import 'both.jsonnet') { bilm: 'original', word_vectors: 'glove.840B' }
