@@ -17,6 +17,7 @@ from elmo_tasks import mends  # noqa: F401
 from elmo_tasks.commands import (  # noqa: F401
     elmo_ablation,
     elmo_check,
+    elmo_embed,
     elmo_export,
     elmo_mix,
     elmo_neighbors,
@@ -24,6 +25,7 @@ from elmo_tasks.commands import (  # noqa: F401
     elmo_store,
 )
 from elmo_tasks.elmo import token_embedder  # noqa: F401
+from elmo_tasks.encoder import ElmoEncoder  # noqa: F401
 from elmo_tasks.metrics import squad as _squad_metric  # noqa: F401
 from elmo_tasks.models import (  # noqa: F401
     bcn,
@@ -39,11 +41,13 @@ from elmo_tasks.models import (  # noqa: F401
 from elmo_tasks.predictors import language_model as _language_model_predictor  # noqa: F401
 from elmo_tasks.predictors import ner as _ner_predictor  # noqa: F401
 from elmo_tasks.predictors import snli as _snli_predictor  # noqa: F401
+from elmo_tasks.predictors import squad as _squad_predictor  # noqa: F401
 from elmo_tasks.predictors import sst as _sst_predictor  # noqa: F401
 from elmo_tasks.readers import (  # noqa: F401
     conll,
     corpus_loader,
     counted_vocabulary,
+    folded_indexer,
     fraction,
     sentences,
     snli,

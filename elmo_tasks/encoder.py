@@ -1,9 +1,8 @@
 import copy
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Union
+from typing import Any, Union
 
-import numpy
 import torch
 from allennlp.common import Tqdm
 from allennlp.common.checks import ConfigurationError
@@ -20,7 +19,6 @@ from elmo_tasks.readers.char_id_table import CharIdTable
 
 # A text to be cut into tokens, or its tokens.
 Sentence = Union[str, Sequence[str]]
-Array = Union[torch.Tensor, numpy.ndarray]
 
 # Tokens whose sentences are sorted by length, and whose layers are in memory, at a time: at the
 # original size 200 MB.
@@ -163,22 +161,22 @@ class ElmoEncoder:
         return cls(bilm.to(device).frozen(store), mix, **settings)
 
     def __call__(
-        self, sentences: Sequence[Sentence], lengths: Sequence[int] | Array | None = None
-    ) -> dict[str, Array]:
+        self, sentences: Iterable[Sentence], lengths: Iterable[int] | None = None
+    ) -> dict[str, Any]:
         """
         Encodes sentences together: the outputs are padded to the longest. Beside these, memory is
         bounded; for more sentences than that, or longer ones, see `iterate`.
 
         # Parameters
 
-        sentences : `Sequence[str] | Sequence[Sequence[str]]`
+        sentences : `Iterable[str] | Iterable[Sequence[str]]`
             Strings, or lists of tokens, which may be padded at their end with `""`.
-        lengths : `Sequence[int]`, optional
+        lengths : `Iterable[int]`, optional
             Tokens of each sentence, what follows being padding whatever it is.
 
         # Returns
 
-        `dict[str, Tensor]`
+        `dict[str, torch.Tensor | numpy.ndarray]`
             By the names above.
         """
         padded = [self.tokenize(sentence) for sentence in _several(sentences)]
@@ -194,7 +192,7 @@ class ElmoEncoder:
                     outputs[name][row, : len(output)] = output
         return self._converted(outputs)
 
-    def iterate(self, sentences: Iterable[Sentence]) -> Iterator[dict[str, Array]]:
+    def iterate(self, sentences: Iterable[Sentence]) -> Iterator[dict[str, Any]]:
         """
         Encodes a stream of any length in bounded memory, and gives of each sentence, in their
         order, the outputs by the names above, without the dimension of the batch and without
@@ -206,7 +204,7 @@ class ElmoEncoder:
                 yield self._converted(self._outputs(layers))
 
     def layers(
-        self, sentences: Iterable[Sequence[str]], progress: tqdm | None = None
+        self, sentences: Iterable[list[str]], progress: tqdm | None = None
     ) -> Iterator[torch.Tensor]:
         """
         Of each sentence of a stream, given as its tokens, the layers as the biLM has them: shape
@@ -237,9 +235,9 @@ class ElmoEncoder:
             raise ValueError(f"a sentence is a string or a list of tokens, not {sentence!r:.80}")
         return tokens
 
-    def _batches(self, window: list[Sequence[str]]) -> Iterator[list[int]]:
+    def _batches(self, window: list[list[str]]) -> Iterator[list[int]]:
         """The numbers of sentences of like length, the longest first; empty ones are left out."""
-        numbers = [number for number, words in enumerate(window) if len(words)]
+        numbers = [number for number, words in enumerate(window) if words]
         numbers.sort(key=lambda number: len(window[number]), reverse=True)
         while numbers:
             size = max(1, self.batch_tokens // len(window[numbers[0]]))
@@ -267,15 +265,15 @@ class ElmoEncoder:
         outputs["default"] = torch.zeros(batch_size, self.bilm.get_output_dim())
         return outputs
 
-    def _converted(self, outputs: dict[str, torch.Tensor]) -> dict[str, Array]:
+    def _converted(self, outputs: dict[str, torch.Tensor]) -> dict[str, Any]:
         if not self.as_numpy:
             return dict(outputs)
         return {name: output.numpy() for name, output in outputs.items()}
 
 
-def windows(sentences: Iterable[Sequence[str]]) -> Iterator[list[Sequence[str]]]:
+def windows(sentences: Iterable[list[str]]) -> Iterator[list[list[str]]]:
     """Sentences in groups of `WINDOW_TOKENS` or little more."""
-    window: list[Sequence[str]] = []
+    window: list[list[str]] = []
     size = 0
     for words in sentences:
         window.append(words)

@@ -1,7 +1,5 @@
 import io
 import random
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,7 @@ from hypothesis import strategies as st
 
 import elmo_tasks.encoder
 from elmo_tasks import ElmoEncoder
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import BiLm, BiLmOutput
 from elmo_tasks.bilm.options import read_options
 from elmo_tasks.bilm.store import LayerStore
 from elmo_tasks.bilm.weights import KNOWN_BILMS
@@ -73,13 +71,15 @@ def test_outputs_are_the_layers_that_the_paper_defines(encoder: ElmoEncoder) -> 
     # Shape: (num_layers, length, 2 * projection_dim)
     layers, _ = reference.layers(TOKENS[3], reference.snapshot())
 
-    for output in (
-        {name: output[3][:4] for name, output in ElmoEncoder(encoder.bilm, as_numpy=True)(TEXT).items()},
-    ):
-        numpy.testing.assert_allclose(output["word_emb"], layers[0, :, :16], atol=1e-5)
-        numpy.testing.assert_allclose(output["lstm_outputs1"], layers[1], atol=1e-5)
-        numpy.testing.assert_allclose(output["lstm_outputs2"], layers[2], atol=1e-5)
-        numpy.testing.assert_allclose(output["elmo"], layers.mean(axis=0), atol=1e-5)
+    outputs = ElmoEncoder(encoder.bilm, as_numpy=True)(TEXT)
+
+    for name, expected in {
+        "word_emb": layers[0, :, :16],
+        "lstm_outputs1": layers[1],
+        "lstm_outputs2": layers[2],
+        "elmo": layers.mean(axis=0),
+    }.items():
+        numpy.testing.assert_allclose(outputs[name][3, :4], expected, atol=1e-5)
 
 
 def test_elmo_equals_that_of_allennlps_module() -> None:
@@ -153,7 +153,7 @@ def test_there_may_be_no_sentences_or_none_with_tokens(encoder: ElmoEncoder) -> 
 def test_layers_equal_those_of_each_sentence_alone_in_any_order_and_batch_size(
     sentences: list[list[str]], batch_tokens: int, window_tokens: int, seed: int
 ) -> None:
-    bilm = _FIXTURE_BILM
+    bilm = BiLm.from_files(*FIXTURE_FILES).eval()
     random.Random(seed).shuffle(sentences)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -167,18 +167,18 @@ def test_layers_equal_those_of_each_sentence_alone_in_any_order_and_batch_size(
             torch.testing.assert_close(found, bilm(ids_of([words])).layers[0], **close)
 
 
-_FIXTURE_BILM = BiLm.from_files(*FIXTURE_FILES).eval()
-
-
 def test_batches_hold_sentences_of_like_length_and_as_many_tokens_as_allowed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     shapes = []
     bilm = BiLm.from_files(*FIXTURE_FILES).eval()
     forward = bilm.forward
-    monkeypatch.setattr(
-        bilm, "forward", lambda ids: shapes.append(tuple(ids.shape[:2])) or forward(ids)
-    )
+
+    def noted(char_ids: torch.Tensor) -> BiLmOutput:
+        shapes.append(tuple(char_ids.shape[:2]))
+        return forward(char_ids)
+
+    monkeypatch.setattr(bilm, "forward", noted)
 
     ElmoEncoder(bilm, batch_tokens=12)([["a"] * length for length in (2, 20, 1, 3, 0, 2, 4, 3)])
 
@@ -206,7 +206,9 @@ def test_a_stream_is_read_as_it_is_asked_for(
 def test_iterate_gives_each_sentence_without_padding(encoder: ElmoEncoder) -> None:
     together = encoder(TEXT)
 
-    for row, (words, outputs) in enumerate(zip(TOKENS, encoder.iterate(io.StringIO("\n".join(TEXT))))):
+    for row, (words, outputs) in enumerate(
+        zip(TOKENS, encoder.iterate(io.StringIO("\n".join(TEXT))))
+    ):
         assert_alike(
             outputs,
             {
@@ -304,16 +306,110 @@ def test_options_of_every_known_bilm_are_found(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_an_unknown_name_is_refused_with_those_that_are_known() -> None:
-    with pytest.raises(ConfigurationError, match="no biLM is known as 'tiny'; known are medium, mi"):
+    with pytest.raises(
+        ConfigurationError, match="no biLM is known as 'tiny'; known are medium, mi"
+    ):
         ElmoEncoder.from_name("tiny")
 
 
-def test_the_mix_of_an_archive_is_that_of_the_place(tmp_path: Path) -> None:
-    archive = sst(tmp_path, "both")
-    state = torch.load(tmp_path / "best.th")
-    # The untrained mixes of both places are alike.
-    mix = ElmoMix(3, dropout=0)
-    torch.nn.init.normal_(mix.scalar_parameters)
-    state["text_embedder.output_mix.scalar_parameters"] = mix.scalar_parameters.detach()
-    state["text_embedder.output_mix.gamma"] = torch.tensor([2.0])
-    ...
+def trained(folder: Path, **mixes: ElmoMix) -> Path:
+    """The folder of a training of SST, with these mixes at its places."""
+    sst(folder, "both")
+    state = torch.load(folder / "best.th")
+    for place, mix in mixes.items():
+        for name, tensor in mix.state_dict().items():
+            state[f"text_embedder.{place}_mix.{name}"] = tensor
+    torch.save(state, folder / "best.th")
+    return folder
+
+
+def a_mix(weights: list[float], gamma: float, **settings: Any) -> ElmoMix:
+    mix = ElmoMix(3, **settings)
+    mix.load_state_dict(
+        {"scalar_parameters": torch.tensor(weights).log(), "gamma": torch.tensor([gamma])}
+    )
+    return mix
+
+
+def test_the_mix_of_an_archive_is_that_of_the_place(tmp_path: Path, encoder: ElmoEncoder) -> None:
+    folder = trained(
+        tmp_path, input=a_mix([0.5, 0.25, 0.25], 2.0), output=a_mix([0.1, 0.2, 0.7], 1.0)
+    )
+
+    outputs = ElmoEncoder.from_archive(folder, place="output")(TEXT)
+
+    layers = list(encoder.layers(TOKENS))
+    for row, words in enumerate(TOKENS):
+        x, h1, h2 = layers[row]
+        elmo = 0.1 * x + 0.2 * h1 + 0.7 * h2
+        torch.testing.assert_close(outputs["elmo"][row, : len(words)], elmo, **close)
+    assert_alike({**outputs, "elmo": 0, "default": 0}, {**encoder(TEXT), "elmo": 0, "default": 0})
+    assert ElmoEncoder.from_archive(folder, "input").mix.gamma.item() == 2
+    for place in (None, "middle"):
+        with pytest.raises(ConfigurationError, match=f"places input, output: .* not {place!r}"):
+            ElmoEncoder.from_archive(folder, place)
+
+
+def test_the_one_mix_of_an_archive_needs_no_place(tmp_path: Path) -> None:
+    elmo = {"type": "elmo_bilm", "bilm": FIXTURE, "mix": {"layers": 1}}
+    archive = classifier(tmp_path, elmo=elmo)
+
+    outputs = ElmoEncoder.from_archive(archive)(TEXT)
+
+    torch.testing.assert_close(outputs["elmo"], outputs["lstm_outputs1"])
+    assert_alike(ElmoEncoder.from_archive(archive, "input")(TEXT), outputs)
+
+
+def test_a_language_model_has_the_mean_of_its_layers(tmp_path: Path) -> None:
+    outputs = ElmoEncoder.from_archive(language_model(tmp_path))(TEXT)
+
+    x = torch.cat([outputs["word_emb"]] * 2, dim=2)
+    mean = (x + outputs["lstm_outputs1"] + outputs["lstm_outputs2"]) / 3
+    torch.testing.assert_close(outputs["elmo"], mean, **close)
+
+
+def test_a_mix_normalizes_each_sentence_alone_and_is_left_as_it_was(bilm: BiLm) -> None:
+    mix = a_mix([0.5, 0.2, 0.3], 1.0, layer_norm="batch", dropout=0.5)
+    encoder = ElmoEncoder(bilm, mix)
+
+    outputs = encoder(TEXT)
+
+    (alone,) = encoder.iterate(TEXT[:1])
+    torch.testing.assert_close(outputs["elmo"][0], alone["elmo"], **close)
+    mix.eval()
+    # The statistics of a batch of one sentence are those of the sentence.
+    layers = bilm(ids_of(TOKENS[:1]))
+    torch.testing.assert_close(alone["elmo"], mix(*layers)[0], **close)
+    assert mix.layer_norm == "batch"
+
+
+@pytest.mark.parametrize(
+    "settings", [{"requires_grad": True, "state": "reset"}, {"state": "carry"}]
+)
+def test_a_bilm_that_trains_or_carries_its_state_is_left_as_it_was(
+    settings: dict[str, Any], bilm: BiLm
+) -> None:
+    given = BiLm(read_options(FIXTURE_FILES[0]), str(FIXTURE_FILES[1]), **settings)
+    given.train()
+
+    encoder = ElmoEncoder(given)
+    first, second = encoder(TEXT), encoder(TEXT[::-1])
+
+    torch.testing.assert_close(first["elmo"], second["elmo"].flip(0), **close)
+    assert given.training and given.state_name == settings["state"]
+    if settings["state"] == "carry":
+        # It then has the snapshot that the fixture has.
+        assert_alike(first, ElmoEncoder(bilm)(TEXT))
+
+
+def test_a_store_serves_the_layers(tmp_path: Path, encoder: ElmoEncoder) -> None:
+    store = LayerStore(str(tmp_path), dtype="float32")
+    by_store = ElmoEncoder.from_files(*FIXTURE_FILES, store=store)
+
+    assert_alike(by_store(TEXT), encoder(TEXT))
+
+    def computes(*_: Any) -> Any:
+        raise AssertionError("computed again")
+
+    by_store.bilm._layers = computes  # type: ignore
+    assert_alike(by_store(TEXT), encoder(TEXT))

@@ -19,12 +19,12 @@ from elmo_tasks.bilm.char_cnn import (
 )
 from elmo_tasks.bilm.distinct import DistinctTokens, distinct_rows
 from elmo_tasks.bilm.fingerprint import hash_bytes, hash_tensors
+from elmo_tasks.bilm.lstm_scan import LstmState
 from elmo_tasks.bilm.lstm_stack import LstmStack
 from elmo_tasks.bilm.options import STATES, BiLmOptions, exported, read_options
 from elmo_tasks.bilm.outputs import BiLmOutput, Prediction
 from elmo_tasks.bilm.packing import Packing
 from elmo_tasks.bilm.products import Derived
-from elmo_tasks.bilm.projected_lstm import LstmState
 from elmo_tasks.bilm.stand_in import take_stand_in
 from elmo_tasks.bilm.state import INITIAL_STATES, SnapshotState
 from elmo_tasks.bilm.store import LayerStore

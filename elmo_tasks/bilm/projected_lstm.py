@@ -3,29 +3,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
-from torch.autograd.function import once_differentiable
 
+from elmo_tasks.bilm.lstm_scan import LstmState, Scan
 from elmo_tasks.bilm.products import Derived, FrozenProduct
 
 # Gates whose inputs are multiplied at once where there is no gradient: 8 MB, which the allocator
 # gives again block after block. A third of the speed of these products is lost on fresh memory.
 _BLOCK_GATES = 2 << 20
-
-
-class LstmState(NamedTuple):
-    """
-    What one LSTM layer of one direction carries from step to step.
-
-    # Parameters
-
-    h : `torch.Tensor`
-        Shape (rows, projection_dim), the clipped output, without the residual.
-    c : `torch.Tensor`
-        Shape (rows, cell_dim), the clipped memory.
-    """
-
-    h: torch.Tensor
-    c: torch.Tensor
 
 
 class ProjectedLstm(torch.nn.Module):
@@ -103,7 +87,7 @@ class ProjectedLstm(torch.nn.Module):
         trains = any(tensor.requires_grad for tensor in (inputs, *weights))
         if trains and torch.is_grad_enabled():
             clips = (self.cell_clip, self.projection_clip)
-            outputs = _Scan.apply(inputs, *weights, h, c, batch_sizes, *clips)
+            outputs = Scan.apply(inputs, *weights, h, c, batch_sizes, *clips)
         else:
             outputs = self._read(inputs, batch_sizes, h, c)
         return outputs, LstmState(h, c)
@@ -152,120 +136,6 @@ class _Products(NamedTuple):
     projection: FrozenProduct
 
 
-class _Scan(torch.autograd.Function):
-    """
-    The recurrence over packed steps. The products that need no earlier step, and the gradients of
-    the weights, are one product each for all steps; a step's work is in place. `h` and `c` come in
-    as the states before and go out, in place, as those after.
-
-    Under autocast the products are in its dtype; sums, memory and outputs keep that of the memory.
-    """
-
-    @staticmethod
-    def forward(
-        ctx,
-        inputs,
-        input_weight,
-        recurrent_weight,
-        bias,
-        projection_weight,
-        h,
-        c,
-        batch_sizes,
-        cell_clip,
-        projection_clip,
-    ):
-        dtype = _product_dtype(inputs)
-        inputs, input_weight, recurrent_weight, projection_weight = (
-            tensor.to(dtype)
-            for tensor in (inputs, input_weight, recurrent_weight, projection_weight)
-        )
-        cell_dim, wide = c.size(1), c.dtype
-        # Shape: (tokens, 4 * cell_dim)
-        gates = torch.addmm(bias.to(dtype), inputs, input_weight.t())
-        outputs = inputs.new_empty(len(inputs), h.size(1))
-        cells = c.new_empty(len(inputs), cell_dim)
-        # Copies, since h and c become the states after.
-        first = LstmState(h.to(dtype, copy=True), c.clone())
-        output, start = h.to(dtype), 0
-        for rows in batch_sizes:
-            step = slice(start, start + rows)
-            h[rows : len(output)] = output[rows:]
-            gate, memory = gates[step], c[:rows]
-            gate.addmm_(output[:rows], recurrent_weight.t())
-            gate[:, : 3 * cell_dim].sigmoid_()
-            gate[:, 3 * cell_dim :].tanh_()
-            i, f, o, g = gate.to(wide).split(cell_dim, dim=1)
-            memory.mul_(f).addcmul_(i, g)
-            if cell_clip < math.inf:
-                memory.clamp_(-cell_clip, cell_clip)
-            output = outputs[step]
-            torch.mm(torch.tanh(memory).mul_(o).to(dtype), projection_weight.t(), out=output)
-            if projection_clip < math.inf:
-                output.clamp_(-projection_clip, projection_clip)
-            cells[step] = memory
-            start += rows
-        h[: len(output)] = output
-        ctx.batch_sizes, ctx.first = batch_sizes, first
-        ctx.cell_clip, ctx.projection_clip = cell_clip, projection_clip
-        ctx.save_for_backward(
-            inputs, input_weight, recurrent_weight, projection_weight, gates, cells, outputs
-        )
-        return outputs.to(wide, copy=True)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx, grad_outputs):
-        inputs, input_weight, recurrent_weight, projection_weight, gates, cells, outputs = (
-            ctx.saved_tensors
-        )
-        dtype, wide, cell_dim = inputs.dtype, cells.dtype, cells.size(1)
-        # Shapes: (tokens, 4 * cell_dim) and (tokens, projection_dim)
-        grad_gates = torch.empty_like(gates)
-        grad_outputs = grad_outputs.to(dtype, copy=True)
-        # As the outputs have it, in their precision.
-        projection_clip = torch.tensor(ctx.projection_clip, dtype=dtype, device=outputs.device)
-        grad_h = torch.zeros_like(ctx.first.h)
-        grad_c = torch.zeros_like(ctx.first.c)
-        previous = _previous(ctx.batch_sizes)
-        stop = len(outputs)
-        for rows, before in zip(reversed(ctx.batch_sizes), reversed(previous)):
-            step = slice(stop - rows, stop)
-            i, f, o, g = gates[step].to(wide).split(cell_dim, dim=1)
-            grad_output = grad_outputs[step].add_(grad_h[:rows])
-            if ctx.projection_clip < math.inf:
-                grad_output *= outputs[step].abs() < projection_clip
-            tanh = torch.tanh(cells[step])
-            grad_projected = torch.mm(grad_output, projection_weight).to(wide)
-            grad_o = grad_projected * tanh
-            memory = grad_c[:rows].addcmul_(grad_projected.mul_(o), 1 - tanh * tanh)
-            if ctx.cell_clip < math.inf:
-                memory *= cells[step].abs() < ctx.cell_clip
-            cell_before = ctx.first.c[:rows] if before is None else cells[before]
-            gate = grad_gates[step]
-            grad_gate = gate.split(cell_dim, dim=1)
-            torch.mul(memory * g, i - i * i, out=grad_gate[0])
-            torch.mul(memory * cell_before, f - f * f, out=grad_gate[1])
-            torch.mul(grad_o, o - o * o, out=grad_gate[2])
-            torch.mul(memory * i, 1 - g * g, out=grad_gate[3])
-            memory.mul_(f)
-            torch.mm(gate, recurrent_weight, out=grad_h[:rows])
-            stop -= rows
-        # The output that each step was fed, and what each step projected.
-        # Shapes: (tokens, projection_dim) and (tokens, cell_dim)
-        first_rows = ctx.batch_sizes[0] if ctx.batch_sizes else 0
-        fed = torch.cat([ctx.first.h[:first_rows]] + [outputs[before] for before in previous[1:]])
-        projected = torch.tanh(cells).mul_(gates[:, 2 * cell_dim : 3 * cell_dim]).to(dtype)
-        return (
-            torch.mm(grad_gates, input_weight).to(wide),
-            torch.mm(grad_gates.t(), inputs).to(wide),
-            torch.mm(grad_gates.t(), fed).to(wide),
-            grad_gates.sum(dim=0, dtype=wide),
-            torch.mm(grad_outputs.t(), projected).to(wide),
-            *[None] * 5,
-        )
-
-
 def _products(
     input_weight: torch.Tensor,
     recurrent_weight: torch.Tensor,
@@ -290,18 +160,3 @@ def _blocks(batch_sizes: list[int], max_tokens: int) -> Iterator[list[int]]:
         block.append(rows)
     if block:
         yield block
-
-
-def _product_dtype(inputs: torch.Tensor) -> torch.dtype:
-    device = inputs.device.type
-    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else inputs.dtype
-
-
-def _previous(batch_sizes: list[int]) -> list[slice | None]:
-    """For each step, the packed places of the step before, of the rows alive in both."""
-    previous: list[slice | None] = [None] * bool(batch_sizes)
-    start = 0
-    for before, rows in zip(batch_sizes, batch_sizes[1:]):
-        previous.append(slice(start, start + rows))
-        start += before
-    return previous

@@ -183,9 +183,7 @@ def num_parameters(options: BiLmOptions) -> int:
     return sum(map(math.prod, shapes.values()))
 
 
-def read_weights(
-    weight_file: str | os.PathLike, options: BiLmOptions, state: StateDict
-) -> None:
+def read_weights(weight_file: str | os.PathLike, options: BiLmOptions, state: StateDict) -> None:
     """
     Fills the tensors of a `BiLm`'s state dict from a name in `KNOWN_BILMS`, a path or an address.
     Raises `ConfigurationError` where the file is missing, is not HDF5, does not fit the options

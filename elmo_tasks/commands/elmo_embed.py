@@ -12,13 +12,12 @@ from typing import NamedTuple
 import torch
 from allennlp.commands.subcommand import Subcommand
 from allennlp.common import Tqdm
-from allennlp.common.checks import ConfigurationError, check_for_gpu
-from allennlp.common.util import SigTermReceived, int_to_device
+from allennlp.common.checks import ConfigurationError
+from allennlp.common.util import SigTermReceived
 
 from elmo_tasks.bilm.store import LayerStore
-from elmo_tasks.bilm.weights import KNOWN_BILMS
-from elmo_tasks.commands.bilms import load_bilm
 from elmo_tasks.commands.embedding_file import EmbeddingFile
+from elmo_tasks.commands.encoders import add_encoder_options, encoder_from_args
 from elmo_tasks.encoder import ElmoEncoder, windows
 from elmo_tasks.readers.sentences import corpus_files, read_lines
 
@@ -107,15 +106,7 @@ class ElmoEmbed(Subcommand):
             embedding.add_argument(
                 f"--{name}", dest="embedding", action="store_const", const=name, help=described
             )
-        add(
-            "--bilm",
-            metavar="BILM",
-            help=f"{', '.join(sorted(KNOWN_BILMS))}, or the archive of a model with a biLM in it, "
-            "or the folder of its training (default: mini)",
-        )
-        add("--name", help="which biLM, where the model has several: text_embedder.bilm")
-        add("--options-file", metavar="FILE", help="of a biLM given by its two files")
-        add("--weight-file", metavar="FILE", help="the second of them")
+        add_encoder_options(subparser)
         add(
             "--use-store",
             metavar="DIR",
@@ -123,7 +114,6 @@ class ElmoEmbed(Subcommand):
         )
         add("--forget-sentences", action="store_true", help="write no sentence_to_index")
         add("--batch-tokens", type=int, default=2048, help="tokens in a batch (default: 2048)")
-        add("--cuda-device", type=int, default=-1, help="id of the GPU to use (default: none)")
         add(
             "--force",
             action="store_true",
@@ -135,15 +125,18 @@ class ElmoEmbed(Subcommand):
 
 def _embed_from_args(args: argparse.Namespace) -> None:
     try:
-        if args.output_file.exists() and not args.force:
+        if args.output_file.is_dir() or (args.output_file.exists() and not args.force):
             raise ConfigurationError(
                 f"{args.output_file} would be overwritten; choose another file, or --force"
             )
         text = read_text(args.input_file)
+        # Each sentence comes once: a memory of layers beside the disk would not be read.
+        store = LayerStore(args.use_store, memory=0) if args.use_store else None
+        _, encoder = encoder_from_args(args, store, batch_tokens=args.batch_tokens)
         embed(
             text,
             args.output_file,
-            _encoder(args),
+            encoder,
             args.embedding,
             with_sentences=not args.forget_sentences,
             begin_anew=args.force,
@@ -161,28 +154,24 @@ def read_text(path: str | os.PathLike) -> Text:
     """
     files = corpus_files(path)
     digest = blake2b(digest_size=16)
-    num_lines = num_tokens = num_empty = num_long = 0
-    for line in _lines(files):
+    number = num_tokens = num_empty = longest = longest_number = 0
+    for number, line in enumerate(_lines(files), start=1):
         length = len(line.split())
-        num_lines += 1
         num_tokens += length
         num_empty += length == 0
-        num_long += length > _LONG_LINE
+        if length > longest:
+            longest, longest_number = length, number
         digest.update(line.encode() + b"\n")
-        if num_long == 1 and length > _LONG_LINE:
-            first_long = f"line {num_lines} with {length:,}"
-    if num_lines == 0:
+    if number == 0:
         raise ConfigurationError(f"{path} is empty: there is nothing to embed")
     if num_empty:
         logger.warning("%s: %d empty lines keep their places, with 0 tokens", path, num_empty)
-    if num_long:
+    if longest > _LONG_LINE:
         logger.warning(
-            "%s: %d lines have more than %d tokens, the first being %s; each is embedded whole, as "
-            "one sentence",
+            "%s: the longest line, %d, has %d tokens, and is embedded whole, as one sentence",
             path,
-            num_long,
-            _LONG_LINE,
-            first_long,
+            longest_number,
+            longest,
         )
     return Text(files, num_tokens, digest.hexdigest())
 
@@ -203,7 +192,7 @@ def embed(
         "text": text.digest,
         "embedding": embedding,
         "biLM": encoder.bilm.fingerprint().hex(),
-        "store": encoder.bilm.store.dtype if encoder.bilm.store else "none",
+        "store": "none" if encoder.bilm.store is None else encoder.bilm.store.dtype,
     }
     file = EmbeddingFile(output_file, about, begin_anew)
     if file.num_sentences:
@@ -222,25 +211,6 @@ def embed(
         f"Wrote {output_file}: {file.num_sentences:,} sentences, {text.num_tokens:,} tokens, "
         f"{size:,.1f} MB."
     )
-
-
-def _encoder(args: argparse.Namespace) -> ElmoEncoder:
-    check_for_gpu(args.cuda_device)
-    device = int_to_device(args.cuda_device)
-    # Each sentence comes once: a memory of layers beside the disk would not be read.
-    store = LayerStore(args.use_store, memory=0) if args.use_store else None
-    files = [file for file in (args.options_file, args.weight_file) if file is not None]
-    if len(files) == 1 or (files and args.bilm):
-        raise ConfigurationError(
-            "a biLM is given by --bilm, or by --options-file together with --weight-file"
-        )
-    if files:
-        return ElmoEncoder.from_files(*files, store, device, batch_tokens=args.batch_tokens)
-    name = args.bilm or "mini"
-    if name in KNOWN_BILMS or not os.path.exists(name) and not any(mark in name for mark in "./"):
-        return ElmoEncoder.from_name(name, store, device, batch_tokens=args.batch_tokens)
-    _, bilm = load_bilm(name, args.name)
-    return ElmoEncoder(bilm.to(device).frozen(store), batch_tokens=args.batch_tokens)
 
 
 def _lines(files: list[str]) -> Iterator[str]:

@@ -125,7 +125,7 @@ def neighbors(args: argparse.Namespace) -> Report:
     if wanted is None:
         return report._replace(groups=cluster(vectors, args.clusters, args.seed))
     (vector,) = _vectors(encoder, layer, [wanted])
-    return report._replace(groups=[rank(vectors, vector)], wanted=wanted)
+    return report._replace(groups=[rank(vectors, vector)], wanted=(wanted, vector))
 
 
 def _layer(number: int | None, num_layers: int) -> int:

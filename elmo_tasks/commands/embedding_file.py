@@ -137,5 +137,8 @@ def _read_about(path: Path) -> dict[str, str] | None:
 def _write(file: h5py.File, name: str, array: Array) -> None:
     """What `create_dataset` does, without what that takes for each."""
     space, dtype = h5py.h5s.create_simple(array.shape), h5py.h5t.py_create(array.dtype)
-    dataset = h5py.h5d.create(file.id, name.encode(), dtype, space)
+    plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    # As h5py has it, so that the same text makes the same file.
+    plist.set_obj_track_times(False)
+    dataset = h5py.h5d.create(file.id, name.encode(), dtype, space, plist)
     dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, array)

@@ -1,8 +1,12 @@
 import argparse
+import os
 
-from allennlp.common.checks import ConfigurationError
+from allennlp.common.checks import ConfigurationError, check_for_gpu
+from allennlp.common.util import int_to_device
 
+from elmo_tasks.bilm.store import LayerStore
 from elmo_tasks.bilm.weights import KNOWN_BILMS
+from elmo_tasks.commands.bilms import load_bilm
 from elmo_tasks.encoder import ElmoEncoder
 
 
@@ -21,17 +25,25 @@ def add_encoder_options(subparser: argparse.ArgumentParser) -> None:
     add("--cuda-device", type=int, default=-1, help="id of the GPU to use (default: none)")
 
 
-def encoder_from_args(args: argparse.Namespace) -> tuple[str, ElmoEncoder]:
-    """What the biLM is called, and its encoder."""
-    device = f"cuda:{args.cuda_device}" if args.cuda_device >= 0 else "cpu"
+def encoder_from_args(
+    args: argparse.Namespace, store: LayerStore | None = None, **settings
+) -> tuple[str, ElmoEncoder]:
+    """
+    What the biLM is called, and its encoder, of the biLM alone without a trained mix; `settings`
+    are those of `ElmoEncoder`.
+    """
+    check_for_gpu(args.cuda_device)
+    device = int_to_device(args.cuda_device)
     files = args.options_file, args.weight_file
     if any(files):
         if not all(files) or args.bilm is not None:
             raise ConfigurationError(
                 "give --options-file together with --weight-file, and no --bilm with them"
             )
-        return args.weight_file, ElmoEncoder.from_files(*files, device=device)
-    bilm = args.bilm or "mini"
-    if bilm in KNOWN_BILMS:
-        return bilm, ElmoEncoder.from_name(bilm, device=device)
-    return bilm, ElmoEncoder.from_archive(bilm, name=args.name, device=device)
+        return args.weight_file, ElmoEncoder.from_files(*files, store, device, **settings)
+    name = args.bilm or "mini"
+    unlike_a_path = not os.path.exists(name) and not any(mark in name for mark in "./")
+    if name in KNOWN_BILMS or unlike_a_path:
+        return name, ElmoEncoder.from_name(name, store, device, **settings)
+    _, bilm = load_bilm(name, args.name)
+    return name, ElmoEncoder(bilm.to(device).frozen(store), **settings)

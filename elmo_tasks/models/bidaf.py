@@ -13,7 +13,7 @@ from elmo_tasks.elmo import ElmoTextEmbedder
 from elmo_tasks.metrics.squad import SquadMetric
 from elmo_tasks.models.bidirectional_attention import BidirectionalAttention
 from elmo_tasks.models.self_attention import SelfAttention
-from elmo_tasks.models.spans import best_spans
+from elmo_tasks.models.spans import BestSpans, best_spans
 
 
 class Reading(NamedTuple):
@@ -138,7 +138,7 @@ class Bidaf(Model):
             "end_logits": reading.end_logits,
             "best_span": spans,
         }
-        if span_start is not None:
+        if span_start is not None and span_end is not None:
             output["loss"] = cross_entropy(
                 reading.start_logits, span_start.squeeze(-1)
             ) + cross_entropy(reading.end_logits, span_end.squeeze(-1))
@@ -167,7 +167,7 @@ class Bidaf(Model):
         start, end = (each.masked_fill(~p.mask, min_value_of_dtype(each.dtype)) for each in logits)
         return Reading(start, end, attention, p.mask)
 
-    def best_spans(self, reading: Reading, num_best: int = 1):
+    def best_spans(self, reading: Reading, num_best: int = 1) -> BestSpans:
         return best_spans(
             reading.start_logits, reading.end_logits, reading.mask, self.max_answer_tokens, num_best
         )
@@ -175,9 +175,7 @@ class Bidaf(Model):
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
         return {**self.squad.get_metric(reset), **self.text_embedder.mix_metrics()}
 
-    def _encode(
-        self, encoder: Seq2SeqEncoder, x: torch.Tensor, mask: torch.Tensor
-    ) -> torch.Tensor:
+    def _encode(self, encoder: Seq2SeqEncoder, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         return self.dropout(encoder(self.dropout(x), mask))
 
     def _attend_to_itself(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

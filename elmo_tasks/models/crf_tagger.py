@@ -163,8 +163,14 @@ class CrfTagger(Model):
         ]
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
-        """Precision, recall and F1 of entities, as conlleval has them: of all, and of each type."""
-        return {**self.span_f1.get_metric(reset), **self.text_embedder.mix_metrics()}
+        """
+        Precision, recall and F1 of entities, as conlleval has them: of all, and in evaluation also
+        of each type.
+        """
+        spans = self.span_f1.get_metric(reset)
+        if self.training:
+            spans = {name: value for name, value in spans.items() if name.endswith("-overall")}
+        return {**spans, **self.text_embedder.mix_metrics()}
 
     def _names(self, tags: torch.Tensor) -> list[str]:
         return [self.tag_names[tag] for tag in tags.tolist()]

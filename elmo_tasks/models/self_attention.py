@@ -51,6 +51,6 @@ class SelfAttention(torch.nn.Module):
         itself = torch.ones_like(scores[0], dtype=torch.bool).triu(start).tril(start)
         hidden = itself | ~mask.unsqueeze(1)
         scores = scores.masked_fill(hidden, min_value_of_dtype(scores.dtype))
-        # The logarithm of what the softmax divides by: finite, also where all tokens are hidden.
-        total = torch.logaddexp(scores.logsumexp(dim=-1, keepdim=True), self.null_logit)
-        return torch.exp(scores - total).bmm(x)
+        # The part of the attention that finds something: near 0 where all tokens are hidden.
+        total = scores.logsumexp(dim=-1, keepdim=True)
+        return torch.sigmoid(total - self.null_logit) * torch.softmax(scores, dim=-1).bmm(x)

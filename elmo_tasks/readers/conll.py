@@ -119,7 +119,7 @@ class ConllReader(DatasetReader):
 
     def _sentences(self, file_path: str | os.PathLike) -> Iterator["Sentence"]:
         word, tag = self.columns.index("word"), self.columns.index(self.tag_column)
-        sentence = Sentence(0, [], [])
+        sentence = Sentence(1, [], [])
         for number, values in _numbered_lines(file_path):
             if not values or values[0] == _DOCUMENT:
                 if sentence.words:

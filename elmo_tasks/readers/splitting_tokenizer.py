@@ -7,7 +7,9 @@ from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 
 # A mark that stands alone: two quotes that are one, a hyphen, dash, slash, tilde, quote, currency
 # or degree sign, or a single underscore.
-_MARK = re.compile(r"(``|''|[-\u2010-\u2015\u2212/~\"'\u2018\u2019\u201c\u201d£€¥¢₹°]|(?<!_)_(?!_))")
+_MARK = re.compile(
+    r"(``|''|[-\u2010-\u2015\u2212/~\"'\u2018\u2019\u201c\u201d£€¥¢₹°]|(?<!_)_(?!_))"
+)
 
 # What spaCy's rules cut off a word as its ending: 's, 're, n't.
 _ENDING = re.compile(r"(?:n['\u2019]t|['\u2019][a-z]{1,2})", re.IGNORECASE)

@@ -179,9 +179,7 @@ class SquadReader(DatasetReader):
                 spans.append(span)
         return spans
 
-    def _count_wrong(
-        self, question: Question, text: str, start: int, counts: Counter[str]
-    ) -> None:
+    def _count_wrong(self, question: Question, text: str, start: int, counts: Counter[str]) -> None:
         complaint = (
             f"question {question.id!r}: the answer {text!r} is not at its answer_start, {start}, "
             f"where the passage has {question.passage[max(start, 0) :][: len(text) + 10]!r}"

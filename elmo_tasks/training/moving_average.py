@@ -25,7 +25,7 @@ class FixedMovingAverage(MovingAverage):
         From 0 to below 1.
     validate_on : `str`, optional (default = `'average'`)
         Which weights the validation measures, and the best epoch is chosen by: the `average`, or
-        the `raw` ones, with a trainer of type `elmo`; the best epoch's averages are kept either way.
+        the `raw` ones, with a trainer of type `elmo`. The averages of that epoch are kept in both.
     """
 
     def __init__(

@@ -5,7 +5,6 @@ from allennlp.common.checks import ConfigurationError
 from allennlp.data import Batch, Instance, Vocabulary
 from allennlp.data.dataset_readers import Conll2003DatasetReader
 from allennlp.data.dataset_readers.dataset_reader import WorkerInfo
-from allennlp.data.tokenizers import Token
 
 from elmo_tasks.readers.conll import ConllReader
 from elmo_tasks.readers.entities import read_entities

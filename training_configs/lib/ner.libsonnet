@@ -12,11 +12,17 @@ base {
   // Names of the columns of the files, all of them, `word` among them, and the one to learn.
   columns:: ['word', 'pos', 'chunk', 'ner'],
   tag_column:: 'ner',
+  // The scheme of the tags in the files, where it is not to be found out: 'IOB1', 'BIO' or 'BIOUL'.
+  file_scheme:: null,
   // 'BIOUL' or 'BIO': the scheme of the tags to learn, whatever that of the files is.
   scheme:: 'BIOUL',
   // Code of spaCy's rules for raw text.
   language:: 'en',
 
+  // Whether the word vectors are of words in lower case and with each digit as 0, as those of Senna;
+  // GloVe 6B is in lower case, and GloVe 840B neither. Characters and ELMo see the word as it is.
+  lowercase:: true,
+  fold_digits:: false,
   characters:: { embedding_dim: 16, num_filters: 128, width: 3, dropout: 0 },  // Peters et al.
   // Of each biLSTM, in one direction.
   hidden_dims:: [200, 100],  // Peters et al.
@@ -38,13 +44,17 @@ base {
   local learns_vectors = !std.objectHas(config.chosen_vectors, 'pretrained_file'),
 
   token_indexers+:: {
-    tokens+: { lowercase_tokens: true },
+    tokens: {
+      type: if config.fold_digits then 'elmo_folded_id' else 'single_id',
+      lowercase_tokens: config.lowercase,
+    },
   },
 
   dataset_reader: {
     type: 'elmo_conll',
     columns: config.columns,
     tag_column: config.tag_column,
+    [if config.file_scheme != null then 'file_scheme']: config.file_scheme,
     scheme: config.scheme,
     token_indexers: config.token_indexers,
     tokenizer: { type: 'elmo_spacy', language: config.language },

@@ -1,0 +1,154 @@
+"""
+The command elmo-embed beside AllenNLP's own ELMo: the same biLM, the same lines, one process.
+Prints a table in Markdown.
+
+    python benchmarks/embed.py data/corpus/heldout.txt.gz --lines 10000 --threads 1
+
+elmo-embed reads a file and writes its HDF5; the others leave the layers in memory: ours as
+`ElmoEncoder` gives them, and AllenNLP's `_ElmoBiLm`, which is what its `Elmo` computes before it
+mixes, from words through `batch_to_ids`, in batches of 64 lines as they come, which is how the old
+command `elmo` worked, and of lines of like length. They take turns, some lines at a time, so that
+whatever else the machine does slows down all.
+"""
+
+import argparse
+import contextlib
+import io
+import os
+import platform
+import re
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import date
+from itertools import islice
+from pathlib import Path
+
+import h5py
+import numpy
+import torch
+from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
+from tqdm import tqdm
+
+import elmo_tasks  # noqa: F401  mends
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm.options import read_options
+from elmo_tasks.bilm.weights import KNOWN_BILMS
+from elmo_tasks.commands.elmo_embed import embed, read_text
+from elmo_tasks.encoder import ElmoEncoder
+from elmo_tasks.readers.sentences import read_lines
+
+Sentences = list[list[str]]
+# Of each sentence the layers: shape (num_layers, length, dim).
+Layers = list[numpy.ndarray]
+
+MINI = Path(KNOWN_BILMS["mini"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("text", help="a tokenized sentence a line; plain, .gz or .xz")
+    add("--options-file", type=Path, default=MINI.with_name("options.json"), help="default: mini")
+    add("--weight-file", type=Path, default=MINI)
+    add("--lines", type=int, default=10_000, help="of the text (default: 10000)")
+    add("--turn", type=int, default=1000, help="lines in a turn (default: 1000)")
+    add("--batch-size", type=int, default=64, help="of AllenNLP's (default: 64, as the command's)")
+    add("--threads", type=int, default=torch.get_num_threads())
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    sentences = [line.split() for line in islice(read_lines(arguments.text), arguments.lines)]
+    sentences = [words for words in sentences if words]
+    seconds, error = measure(sentences, arguments)
+    print(heading(sentences, arguments))
+    print("| what | tokens/s | against AllenNLP's |\n| --- | --- | --- |")
+    theirs, num_tokens = seconds["AllenNLP's, lines as they come"], sum(map(len, sentences))
+    for name, taken in seconds.items():
+        print(f"| {name} | {num_tokens / taken:,.0f} | {theirs / taken:.1f} |")
+    print(f"\nLargest difference between the file and AllenNLP's layers: {error:.0e}")
+
+
+def measure(sentences: Sentences, arguments: argparse.Namespace) -> tuple[dict[str, float], float]:
+    """Seconds of each, and the largest difference between what they say."""
+    options = read_options(arguments.options_file)
+    # AllenNLP's starts from zeros where it does not carry its state.
+    bilm = BiLm(options, str(arguments.weight_file), state="reset").eval()
+    theirs = _ElmoBiLm(str(arguments.options_file), str(arguments.weight_file)).eval()
+    encoder = ElmoEncoder(bilm)
+    with tempfile.TemporaryDirectory() as folder:
+        text, hdf5 = Path(folder) / "text.txt", Path(folder) / "text.hdf5"
+
+        def write(_: Sentences) -> Layers:
+            hdf5.unlink(missing_ok=True)
+            with (
+                contextlib.redirect_stdout(io.StringIO()),
+                contextlib.redirect_stderr(io.StringIO()),
+            ):
+                embed(read_text(text), hdf5, encoder)
+            return []
+
+        def sorted_first(turn: Sentences) -> Layers:
+            return upstream(theirs, sorted(turn, key=len), arguments.batch_size)
+
+        runs: dict[str, Callable[[Sentences], Layers]] = {
+            "elmo-embed, text to HDF5": write,
+            "`ElmoEncoder`, in memory": lambda turn: [
+                part.numpy() for part in encoder.layers(turn)
+            ],
+            "AllenNLP's, lines as they come": lambda turn: upstream(
+                theirs, turn, arguments.batch_size
+            ),
+            "AllenNLP's, lines of like length": sorted_first,
+        }
+        seconds, error = dict.fromkeys(runs, 0.0), 0.0
+        for start in tqdm(range(0, len(sentences), arguments.turn)):
+            turn = sentences[start : start + arguments.turn]
+            text.write_text("".join(" ".join(words) + "\n" for words in turn), encoding="utf-8")
+            found = {}
+            for name, run in runs.items():
+                begun = time.perf_counter()
+                found[name] = run(turn)
+                seconds[name] += time.perf_counter() - begun
+            expected = found["AllenNLP's, lines as they come"]
+            error = max(error, largest_difference(hdf5, expected))
+    return seconds, error
+
+
+def upstream(bilm: _ElmoBiLm, sentences: Sentences, batch_size: int) -> Layers:
+    layers = []
+    for start in range(0, len(sentences), batch_size):
+        batch = sentences[start : start + batch_size]
+        bilm._elmo_lstm.reset_states()
+        with torch.no_grad():
+            # Shape: (batch, num_layers, length + 2, dim)
+            bounded = torch.stack(bilm(batch_to_ids(batch))["activations"], dim=1).numpy()
+        layers += [row[:, 1 : len(words) + 1] for row, words in zip(bounded, batch)]
+    return layers
+
+
+def largest_difference(hdf5: Path, layers: Layers) -> float:
+    with h5py.File(hdf5, "r") as file:
+        return max(
+            float(numpy.abs(file[str(number)][...] - expected).max())
+            for number, expected in enumerate(layers)
+        )
+
+
+def heading(sentences: Sentences, arguments: argparse.Namespace) -> str:
+    return (
+        f"{date.today()}, {machine()}, {arguments.threads} thread(s), torch {torch.__version__}, "
+        f"{len(sentences):,} lines and {sum(map(len, sentences)):,} tokens of "
+        f"{Path(arguments.text).name}, {arguments.turn:,} lines a turn\n"
+    )
+
+
+def machine() -> str:
+    info = Path("/proc/cpuinfo")
+    names = re.findall(r"model name\s*: (.*)", info.read_text()) if info.exists() else []
+    return f"{names[0] if names else platform.processor()}, {os.cpu_count()} cores"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,190 @@
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from allennlp.common import Tqdm
+from allennlp.common.checks import ConfigurationError
+from allennlp.common.util import JsonDict
+from allennlp.data import Batch, DatasetReader, Instance
+from allennlp.nn.util import move_to_device
+from allennlp.predictors import Predictor
+
+from elmo_tasks.models.bidaf import Bidaf
+from elmo_tasks.readers.squad_file import parse_squad
+
+# Of a batch: tokens of its passages with their padding, where it has more than one.
+_MAX_TOKENS = 8192
+
+
+@Predictor.register("elmo_squad")
+class SquadPredictor(Predictor):
+    """
+    Answers a question about a passage, from `{"passage": "raw text", "question": "raw text"}`, or
+    all questions of a file in SQuAD's format, which is one input: a file on one line.
+
+    The answer to a question has `answer`, a slice of the passage; `start` and `end`, the
+    characters of the passage that it covers; `probability`; and `best`, the most probable spans
+    with the same four, the answer itself first. That of a file has the answer to each question by
+    its id.
+
+    Registered as a `Predictor` with name "elmo_squad".
+
+    # Parameters
+
+    num_best : `int`, optional (default = `5`)
+        Spans in `best`.
+    attention : `bool`, optional (default = `False`)
+        Whether an answer has `attention` as well: for each of its `passage_tokens` what it finds
+        in each of its `question_tokens`, which sums to 1.
+    official : `bool`, optional (default = `False`)
+        Whether the answers to a file are the texts alone, `{id: text}`, as the official script
+        takes them.
+    """
+
+    _model: Bidaf
+
+    def __init__(
+        self,
+        model: Bidaf,
+        dataset_reader: DatasetReader,
+        frozen: bool = True,
+        num_best: int = 5,
+        attention: bool = False,
+        official: bool = False,
+    ) -> None:
+        super().__init__(model, dataset_reader, frozen)
+        if type(num_best) is not int or num_best < 1:
+            raise ConfigurationError(f"num_best must be 1 or more, not {num_best!r}")
+        self.num_best = num_best
+        self.attention = attention
+        self.official = official
+
+    def load_line(self, line: str) -> JsonDict:
+        try:
+            return json.loads(line)
+        except json.JSONDecodeError as error:
+            raise ValueError(
+                "each line of the input must be JSON of its own: a question, or a whole file in "
+                "SQuAD's format. An indented file is brought to one line by `python -m json.tool "
+                f"--compact FILE > LINE.json`. Got {line[:80]!r} ({error})"
+            ) from error
+
+    def predict_json(self, inputs: JsonDict) -> JsonDict:
+        return self.predict_batch_json([inputs])[0]
+
+    def predict_batch_json(self, inputs: list[JsonDict]) -> list[JsonDict]:
+        instances, files = [], []
+        for each in inputs:
+            ids = None
+            if isinstance(each, dict) and "data" in each:
+                asked = self._file_instances(each)
+                ids = [instance["metadata"]["id"] for instance in asked]
+            else:
+                asked = [self._json_to_instance(each)]
+            instances += asked
+            files.append(ids)
+        answers = iter(self.predict_batch_instance(instances))
+        return [
+            next(answers) if ids is None else {id: self._in_file(next(answers)) for id in ids}
+            for ids in files
+        ]
+
+    def predict_instance(self, instance: Instance) -> JsonDict:
+        return self.predict_batch_instance([instance])[0]
+
+    def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
+        answers: list[JsonDict] = [{} for _ in instances]
+        with Tqdm.tqdm(total=len(instances), disable=len(instances) < 2) as progress:
+            for numbers in _batches([len(instance["passage"]) for instance in instances]):
+                batch = [instances[number] for number in numbers]
+                for number, answer in zip(numbers, self._answers(batch), strict=True):
+                    answers[number] = answer
+                progress.update(len(batch))
+        return answers
+
+    def _json_to_instance(self, json_dict: JsonDict) -> Instance:
+        match json_dict:
+            case {"passage": str(passage), "question": str(question), **others} if not others:
+                return self._dataset_reader.text_to_instance(question, passage)
+        raise ValueError(
+            'expected {"passage": "raw text", "question": "raw text"}, or a whole file in SQuAD\'s '
+            f'format, {{"data": [...]}}, but got {_shown(json_dict)}'
+        )
+
+    def _file_instances(self, content: JsonDict) -> list[Instance]:
+        instances = []
+        for question in parse_squad(content):
+            try:
+                instances.append(
+                    self._dataset_reader.text_to_instance(
+                        question.question, question.passage, id=question.id
+                    )
+                )
+            except ValueError as error:
+                raise ValueError(f"{question.place}: {error}") from error
+        return instances
+
+    def _in_file(self, answer: JsonDict) -> JsonDict | str:
+        return answer["answer"] if self.official else answer
+
+    @torch.no_grad()
+    def _answers(self, instances: list[Instance]) -> list[JsonDict]:
+        """Of one batch."""
+        for instance in instances:
+            self._dataset_reader.apply_token_indexers(instance)
+        batch = Batch(instances)
+        batch.index_instances(self._model.vocab)
+        tensors = move_to_device(batch.as_tensor_dict(), self._model.start.weight.device)
+        reading = self._model.read(tensors["question"], tensors["passage"])
+        found = self._model.best_spans(reading, self.num_best)
+        rows = zip(instances, found.spans.tolist(), found.probabilities.tolist())
+        answers = [self._answer(*row) for row in rows]
+        if self.attention:
+            for answer, instance, weights in zip(answers, instances, reading.attention):
+                answer.update(_attention(instance, weights))
+        return answers
+
+    def _answer(
+        self, instance: Instance, spans: list[list[int]], probabilities: list[float]
+    ) -> JsonDict:
+        passage = instance["metadata"]["passage"]
+        best = []
+        for (first, last), probability in zip(spans, probabilities):
+            # The rest end in padding.
+            if last < len(instance["passage"]):
+                start, end = passage.characters_of(first, last)
+                best.append(
+                    {
+                        "answer": passage.text[start:end],
+                        "start": start,
+                        "end": end,
+                        "probability": probability,
+                    }
+                )
+        return {**best[0], "best": best}
+
+
+def _batches(lengths: list[int]) -> Iterator[list[int]]:
+    """Numbers of passages, those of like length together, the longest first."""
+    numbers = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
+    start = 0
+    while start < len(numbers):
+        stop = start + max(1, _MAX_TOKENS // lengths[numbers[start]])
+        yield numbers[start:stop]
+        start = stop
+
+
+def _attention(instance: Instance, weights: torch.Tensor) -> JsonDict:
+    tokens = {name: [token.text for token in instance[name]] for name in ("passage", "question")}
+    weights = weights[: len(tokens["passage"]), : len(tokens["question"])]
+    return {
+        "passage_tokens": tokens["passage"],
+        "question_tokens": tokens["question"],
+        "attention": weights.tolist(),
+    }
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:200]}..."

@@ -1,0 +1,46 @@
+import json
+import re
+import sys
+from pathlib import Path
+
+import _jsonnet
+import pytest
+from allennlp.commands.train import train_model
+from allennlp.common import Params
+
+from benchmarks.ner import counted, main
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_stages_and_the_comparison_of_decoders_are_printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(ROOT)
+    shrunk = "(import 'training_configs/ner/input.jsonnet') + (import 'fixtures/tiny.libsonnet')"
+    params = Params(json.loads(_jsonnet.evaluate_snippet("test", shrunk)))
+    train_model(params, str(tmp_path / "model"))
+    arguments = [str(tmp_path / "model" / "model.tar.gz"), "fixtures/ner.txt", "--turns", "1"]
+    monkeypatch.setattr(sys, "argv", ["ner.py", *arguments, "--threads", "1", "--batch-size", "4"])
+    capsys.readouterr()
+
+    main()
+
+    printed = capsys.readouterr().out
+    assert "10 sentences, 61 tokens" in printed
+    rows = dict(re.findall(r"^\| ([^|]+) \| ([\d.]+) \|", printed, re.MULTILINE))
+    total = float(rows.pop("raw text to entities"))
+    assert len(rows) == 8 and all(float(each) > 0 for each in rows.values())
+    assert sum(map(float, rows.values())) == pytest.approx(total, abs=0.1)
+    assert "; 0 differ." in printed
+
+
+def test_time_is_counted_where_a_function_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = {"one": 0.0}
+
+    def fail() -> None:
+        raise ValueError
+
+    with pytest.raises(ValueError):
+        counted(fail, seconds, "one")()
+    assert seconds["one"] > 0

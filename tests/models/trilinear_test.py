@@ -1,0 +1,34 @@
+import torch
+
+from elmo_tasks.models.trilinear import TrilinearScore
+
+
+def test_scores_are_those_of_the_concatenation() -> None:
+    torch.manual_seed(0)
+    score = TrilinearScore(4).double()
+    p, q = torch.randn(2, 5, 4).double(), torch.randn(2, 3, 4).double()
+    weights = torch.cat([score.p.weight, score.q.weight, score.product], dim=1)
+    scores = score(p, q)
+    for row in range(2):
+        for i in range(5):
+            for j in range(3):
+                pair = torch.cat([p[row, i], q[row, j], p[row, i] * q[row, j]])
+                torch.testing.assert_close(scores[row, i, j], pair @ weights[0])
+
+
+def test_nothing_of_the_width_of_all_pairs_is_made() -> None:
+    batch, rows, columns, dim = 2, 64, 32, 48
+    largest = 0
+
+    class Watch(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            nonlocal largest
+            made = function(*args, **(kwargs or {}))
+            if isinstance(made, torch.Tensor):
+                largest = max(largest, made.untyped_storage().size() // made.element_size())
+            return made
+
+    with Watch():
+        TrilinearScore(dim)(torch.randn(batch, rows, dim), torch.randn(batch, columns, dim))
+    # That of the scores, or of a text; all pairs would be 48 times as many.
+    assert 0 < largest <= max(batch * rows * columns, batch * rows * dim)

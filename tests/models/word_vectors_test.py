@@ -1,0 +1,46 @@
+from pathlib import Path
+
+import pytest
+import torch
+from allennlp.common import Params
+from allennlp.common.checks import ConfigurationError
+from allennlp.data import Vocabulary
+from allennlp.modules import TokenEmbedder
+
+WORDS = ("Owl", "owl", "OWL", "Barn", "zzz")
+VOCAB = Vocabulary({"tokens": dict.fromkeys(WORDS, 1)})
+
+
+def built(path: Path | None, dim: int = 2) -> TokenEmbedder:
+    params: dict = {"type": "elmo_word_vectors", "embedding_dim": dim}
+    if path is not None:
+        params["pretrained_file"] = str(path)
+    return TokenEmbedder.from_params(Params(params), vocab=VOCAB)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "vectors.txt"
+    # The third word has a space in it, as some of GloVe 840B have.
+    path.write_text("Owl 1 2\nowl 3 4\n. . 5 6\nbarn 7 8\nother 9 9\n")
+    return path
+
+
+def test_word_has_its_vector_or_that_of_its_lower_case_or_zeros(file: Path) -> None:
+    ids = torch.tensor([[VOCAB.get_token_index(word) for word in WORDS] + [0, 1]])
+    vectors = built(file)(ids)[0].tolist()
+    assert vectors == [[1, 2], [3, 4], [3, 4], [7, 8], [0, 0], [0, 0], [0, 0]]
+
+
+def test_vectors_are_not_trained_and_are_saved(file: Path) -> None:
+    embedder = built(file)
+    assert not any(parameter.requires_grad for parameter in embedder.parameters())
+    other = built(None)
+    assert not other.state_dict()["weight"].any()
+    other.load_state_dict(embedder.state_dict())
+    assert other.get_output_dim() == 2 and other.state_dict()["weight"].any()
+
+
+def test_file_without_a_vector_of_the_width_is_refused(file: Path) -> None:
+    with pytest.raises(ConfigurationError, match="vectors.txt has no vector of 3 numbers"):
+        built(file, dim=3)
