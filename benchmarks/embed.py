@@ -75,9 +75,12 @@ def measure(sentences: Sentences, arguments: argparse.Namespace) -> tuple[dict[s
     options = read_options(arguments.options_file)
     # AllenNLP's starts from zeros where it does not carry its state.
     bilm = BiLm(options, str(arguments.weight_file), state="reset").eval()
-    theirs = _ElmoBiLm(str(arguments.options_file), str(arguments.weight_file)).eval()
-    encoder = ElmoEncoder(bilm)
+    # One each, so that neither finds in its cache the tokens that the other has computed.
+    encoder, another = ElmoEncoder(bilm), ElmoEncoder(bilm.frozen())
     with tempfile.TemporaryDirectory() as folder:
+        # In float32: of weights in float16, AllenNLP's loader rounds some once more.
+        bilm.to_files(folder)
+        theirs = _ElmoBiLm(f"{folder}/options.json", f"{folder}/weights.hdf5").eval()
         text, hdf5 = Path(folder) / "text.txt", Path(folder) / "text.hdf5"
 
         def write(_: Sentences) -> Layers:
@@ -95,7 +98,7 @@ def measure(sentences: Sentences, arguments: argparse.Namespace) -> tuple[dict[s
         runs: dict[str, Callable[[Sentences], Layers]] = {
             "elmo-embed, text to HDF5": write,
             "`ElmoEncoder`, in memory": lambda turn: [
-                part.numpy() for part in encoder.layers(turn)
+                part.numpy() for part in another.layers(turn)
             ],
             "AllenNLP's, lines as they come": lambda turn: upstream(
                 theirs, turn, arguments.batch_size

@@ -151,9 +151,8 @@ def test_there_may_be_no_sentences_or_none_with_tokens(encoder: ElmoEncoder) -> 
     seed=st.integers(0, 100),
 )
 def test_layers_equal_those_of_each_sentence_alone_in_any_order_and_batch_size(
-    sentences: list[list[str]], batch_tokens: int, window_tokens: int, seed: int
+    bilm: BiLm, sentences: list[list[str]], batch_tokens: int, window_tokens: int, seed: int
 ) -> None:
-    bilm = BiLm.from_files(*FIXTURE_FILES).eval()
     random.Random(seed).shuffle(sentences)
 
     with pytest.MonkeyPatch.context() as patch:

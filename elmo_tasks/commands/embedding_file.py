@@ -45,17 +45,19 @@ class EmbeddingFile:
         self.path = path
         self.folder = path.with_name(f"{path.name}.partial")
         begun = _read_about(self.folder / _ABOUT)
-        if begun not in (None, about):
-            if not begin_anew:
-                differ = [name for name in about if (begun or {}).get(name) != about[name]]
-                raise ConfigurationError(
-                    f"{self.folder} was begun with another {' and another '.join(differ)}; go on "
-                    "as it was begun, or begin anew with --force"
-                )
-            shutil.rmtree(self.folder)
+        if begun not in (None, about) and not begin_anew:
+            differ = [name for name in about if (begun or {}).get(name) != about[name]]
+            raise ConfigurationError(
+                f"{self.folder} was begun with another {' and another '.join(differ)}; go on as it "
+                "was begun, or begin anew with --force"
+            )
         self.folder.mkdir(parents=True, exist_ok=True)
-        for left_over in [*self.folder.glob(".*"), self.folder / _WHOLE]:
-            left_over.unlink(missing_ok=True)
+        # What kills left over, and parts of another run, or of nobody knows which.
+        unwanted = [*self.folder.glob(".*"), *self.folder.glob(_WHOLE)]
+        if begun != about:
+            unwanted += self.folder.glob("*.part")
+        for file in unwanted:
+            file.unlink()
         with written_aside(self.folder / _ABOUT) as aside:
             aside.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
         self._parts = list(self._complete_parts())
@@ -76,7 +78,7 @@ class EmbeddingFile:
         with written_aside(self._path(len(self._parts))) as aside, open(aside, "wb") as file:
             numpy.save(file, shapes)
             for array in arrays:
-                file.write(numpy.ascontiguousarray(array, numpy.float32))
+                file.write(numpy.ascontiguousarray(array, numpy.float32).data)
         self._parts.append(shapes)
 
     def finish(self, sentence_to_index: dict[str, str] | None = None) -> None:
@@ -115,7 +117,7 @@ class EmbeddingFile:
         with open(self._path(number), "rb") as file:
             for shape in numpy.load(file):
                 array = numpy.empty(shape, numpy.float32)
-                file.readinto(array)
+                file.readinto(array.data)
                 yield array
 
     def _refuse_full_disk(self) -> None:

@@ -49,8 +49,8 @@ class CrfTagger(Model):
         One after the other; the paper has two biLSTMs. The ELMo of the output place joins what the
         last puts out.
     dropout : `float`, optional (default = `0.5`)
-        Variational, with one mask for all tokens of a sentence, before each of the encoders and
-        before the scores of the tags.
+        Variational, with one mask for all tokens of a sentence: before each of the encoders, as in
+        the paper, and before the scores of the tags, as in allennlp-models.
     initializer : `InitializerApplicator`, optional
     """
 
@@ -149,8 +149,8 @@ class CrfTagger(Model):
         `list[TagPath]`
             The k best, the best first; fewer where the sentence has fewer.
         """
-        mask = logits.new_ones(1, len(logits), dtype=torch.bool)
-        paths = CrfPaths(self.crf, logits.double().unsqueeze(0), mask)
+        logits = logits.to(self.crf.transitions.device, torch.double).unsqueeze(0)
+        paths = CrfPaths(self.crf, logits, logits.new_ones(logits.shape[:2], dtype=torch.bool))
         best = paths.best(k)
         # Shape: (k,)
         log_probabilities = (best.scores - paths.log_partition().unsqueeze(1))[0]

@@ -64,21 +64,17 @@ class NerPredictor(Predictor):
         outputs = self._model.forward_on_instances(instances)
         return [self._answer(*pair) for pair in zip(instances, outputs)]
 
-    def predict_json(self, inputs: JsonDict) -> JsonDict:
-        return self.predict_batch_json([inputs])[0]
-
     def dump_line(self, outputs: JsonDict) -> str:
         if self.format == "json":
             return super().dump_line(outputs)
         return "".join(f"{line}\n" for line in _readable(outputs))
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
-        text = None
         match json_dict:
             case {"sentence": str(text), **others} if not others:
                 tokens = self._dataset_reader.tokenizer.tokenize(text)
             case {"tokens": [*words], **others} if not others and all(map(_is_word, words)):
-                tokens = [Token(word) for word in words]
+                text, tokens = " ".join(words), _placed(words)
             case _:
                 raise ValueError(
                     'expected {"sentence": "raw text"} or {"tokens": ["one", "word", "each"]}, but '
@@ -91,11 +87,12 @@ class NerPredictor(Predictor):
         return instance
 
     def _answer(self, instance: Instance, output: dict[str, Any]) -> JsonDict:
-        words, text = output["tokens"], instance["metadata"].metadata.get("sentence")
-        tokens = instance["tokens"].tokens
+        words, tokens = output["tokens"], instance["tokens"].tokens
+        text = instance["metadata"].metadata.get("sentence")
         if text is None:
+            # From a file, which has tokens alone.
             text, tokens = " ".join(words), _placed(words)
-        answer = {
+        answer: JsonDict = {
             "sentence": text,
             "tokens": words,
             "tags": output["tags"],

@@ -50,7 +50,14 @@ class SplittingTokenizer(Tokenizer):
             With `idx` and `idx_end`, the characters of `text` that each covers; white space is
             in none.
         """
-        return [part for word in self.words.tokenize(text) for part in _split(word)]
+        tokens: list[Token] = []
+        for word in self.words.tokenize(text):
+            for token in _split(word):
+                # spaCy cuts one of the two off.
+                if tokens and token.text == "`" == tokens[-1].text and _touch(tokens[-1], token):
+                    token = _token("``", tokens.pop().idx)
+                tokens.append(token)
+        return tokens
 
 
 def _split(word: Token) -> Iterator[Token]:
@@ -60,5 +67,13 @@ def _split(word: Token) -> Iterator[Token]:
     start = word.idx
     for part in _MARK.split(word.text):
         if part:
-            yield Token(_WRITTEN.get(part, part), idx=start, idx_end=start + len(part))
+            yield _token(part, start)
         start += len(part)
+
+
+def _touch(one: Token, other: Token) -> bool:
+    return one.idx_end == other.idx
+
+
+def _token(raw: str, start: int) -> Token:
+    return Token(_WRITTEN.get(raw, raw), idx=start, idx_end=start + len(raw))

@@ -385,6 +385,17 @@ def test_what_was_begun_otherwise_is_gone_on_with_only_as_it_was(
     assert len(numbers) == len(begun.text.read_text().splitlines())
 
 
+def test_parts_of_nobody_knows_which_run_are_not_used(
+    begun: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a kill came while they were removed."""
+    (begun.partial / "about.json").unlink()
+
+    allennlp(monkeypatch, "elmo-embed", begun.text, begun.hdf5, *FILES, "--average")
+
+    assert {array.shape[1:] for array in read(begun.hdf5).values()} == {(32,), ()}
+
+
 def test_an_interrupt_says_that_the_same_command_goes_on(
     begun: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:

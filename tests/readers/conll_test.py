@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 from allennlp.common.checks import ConfigurationError
@@ -28,7 +29,7 @@ def written(folder: Path, content: str | bytes) -> Path:
     return path
 
 
-def two_columns(**settings: str) -> ConllReader:
+def two_columns(**settings: Any) -> ConllReader:
     return ConllReader(columns=["word", "ner"], **settings)
 
 

@@ -27,7 +27,6 @@ def test_answer_inside_a_token_is_all_tokens_that_it_overlaps() -> None:
 
 def test_characters_that_no_token_covers_have_no_tokens() -> None:
     assert passage().tokens_of(2, 4) is None
-    assert passage().tokens_of(5, 5) is None
     assert passage().tokens_of(len(TEXT), len(TEXT) + 3) is None
 
 

@@ -176,7 +176,7 @@ def test_workers_read_every_question_once() -> None:
         reader = SquadReader()
         reader._set_worker_info(WorkerInfo(3, worker))
         ids.update(instance["metadata"]["id"] for instance in reader.read(FIXTURE))
-    assert ids == Counter(read(SquadReader()))
+    assert ids == Counter(read(SquadReader()).keys())
 
 
 def test_a_fraction_is_one_of_questions() -> None:
@@ -190,7 +190,8 @@ def test_answers_come_back_as_they_were_where_they_fall_on_the_edges_of_tokens(p
     if not path.exists():
         pytest.skip("needs `make data`")
     reader, others = SquadReader(), 0
-    for question in read_squad(path):
+    # A part of the real ones.
+    for question in read_squad(path)[:1000]:
         passage, _ = reader._tokenized(question.passage)
         edges = set(passage.starts), set(passage.ends)
         for answer in question.answers:

@@ -62,8 +62,7 @@ class ColumnReader(FromParams):
         for name in ("word", tag_column, lemma_column or "word"):
             if columns.count(name) != 1:
                 raise ConfigurationError(
-                    f"there is no column {name!r} among the columns {', '.join(columns)}, or it is "
-                    "there twice"
+                    f"{name!r} must be one of the columns, once, but they are {', '.join(columns)}"
                 )
 
     def read(self, file_path: str | os.PathLike) -> Iterator[TaggedSentence]:

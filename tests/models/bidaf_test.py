@@ -1,0 +1,297 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import _jsonnet
+import numpy as np
+import pytest
+import torch
+from allennlp.common import Params
+from allennlp.common.checks import ConfigurationError
+from allennlp.common.testing import ModelTestCase
+from allennlp.data import Batch, DatasetReader, Instance, Vocabulary
+from allennlp.models import Model
+
+from elmo_tasks.metrics.squad import SquadMetric
+from elmo_tasks.models.bidaf import Bidaf
+
+ROOT = Path(__file__).parents[2]
+FIXTURE = "fixtures/squad.json"
+VARIANTS = sorted((ROOT / "training_configs" / "squad").glob("*.jsonnet"))
+
+
+def shrunk(path: Path, change: str = "{}") -> dict[str, Any]:
+    """The config at `path` changed, shrunk by the overlay and evaluated."""
+    snippet = f"(import '{path}') + (import '{ROOT}/fixtures/tiny.libsonnet') + {change}"
+    return json.loads(_jsonnet.evaluate_snippet("test", snippet))
+
+
+def both(change: str = "{}") -> dict[str, Any]:
+    return shrunk(ROOT / "training_configs" / "squad" / "both.jsonnet", change)
+
+
+@pytest.fixture(autouse=True)
+def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def test_variants_were_found() -> None:
+    assert len(VARIANTS) >= 7
+
+
+class TestVariants(ModelTestCase):
+    @pytest.mark.parametrize("path", VARIANTS, ids=lambda path: path.stem)
+    def test_trains_saves_loads_and_is_the_same_in_a_batch(self, path: Path) -> None:
+        config_file = self.TEST_DIR / "config.json"
+        config_file.write_text(json.dumps(shrunk(path)))
+        # AllenNLP compares the batches of two loaders.
+        no_noise = json.dumps({"data_loader.batch_sampler.padding_noise": 0})
+        self.ensure_model_can_train_save_and_load(config_file, overrides=no_noise)
+        self.set_up_model(config_file, FIXTURE)
+        self.ensure_batch_predictions_are_consistent()
+
+
+class Built:
+    """A model and the instances of the fixture, from a config."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        torch.manual_seed(0)
+        params = Params(config)
+        self.reader = DatasetReader.from_params(params["validation_dataset_reader"])
+        self.instances = list(self.reader.read(FIXTURE))
+        self.vocab = Vocabulary.from_instances(self.instances)
+        self.model: Bidaf = Model.from_params(params["model"], vocab=self.vocab).eval()
+
+    def tensors(
+        self, instances: list[Instance], lengths: tuple[int, int] | None = None
+    ) -> dict[str, Any]:
+        """With the lengths of question and passage, where they are given."""
+        batch = Batch(instances)
+        batch.index_instances(self.vocab)
+        padding = batch.get_padding_lengths()
+        for name, length in zip(("question", "passage"), lengths or ()):
+            for key in padding[name]:
+                if "num_token_characters" not in key:
+                    padding[name][key] = length
+        return batch.as_tensor_dict(padding)
+
+    def ask(self, question: str, passage: str) -> Instance:
+        instance = self.reader.text_to_instance(question, passage)
+        self.reader.apply_token_indexers(instance)
+        return instance
+
+
+# The table of layers of Peters et al. 2018, supplement A.4, over one passage without padding, in
+# NumPy; the text embedder is tested on its own.
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+def softmax(x: np.ndarray) -> np.ndarray:
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+class Reference:
+    def __init__(self, model: Bidaf) -> None:
+        self.weights = {name: value.numpy() for name, value in model.state_dict().items()}
+
+    def gru(self, name: str, suffix: str, inputs: np.ndarray) -> np.ndarray:
+        w_x, w_h, b_x, b_h = (
+            self.weights[f"{name}._module.{kind}_l0{suffix}"]
+            for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        )
+        h, outputs = np.zeros(w_h.shape[1]), []
+        for x in inputs:
+            (r, z, n), (u_r, u_z, u_n) = (np.split(g, 3) for g in (w_x @ x + b_x, w_h @ h + b_h))
+            z = sigmoid(z + u_z)
+            h = (1 - z) * np.tanh(n + sigmoid(r + u_r) * u_n) + z * h
+            outputs.append(h)
+        return np.stack(outputs)
+
+    def bigru(self, name: str, x: np.ndarray) -> np.ndarray:
+        backward = self.gru(name, "_reverse", x[::-1])[::-1]
+        return np.concatenate([self.gru(name, "", x), backward], axis=-1)
+
+    def linear(self, name: str, x: np.ndarray) -> np.ndarray:
+        return x @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
+
+    def scores(self, name: str, p: np.ndarray, q: np.ndarray) -> np.ndarray:
+        w_p, w_q, w_pq = (
+            self.weights[f"{name}.score.{part}"][0] for part in ("p.weight", "q.weight", "product")
+        )
+        return (p @ w_p)[:, None] + q @ w_q + (p * w_pq) @ q.T
+
+    def logits(
+        self, q: np.ndarray, p: np.ndarray, q_elmo: np.ndarray, p_elmo: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        q = np.concatenate([self.bigru("encoder", q), q_elmo], axis=-1)
+        p = np.concatenate([self.bigru("encoder", p), p_elmo], axis=-1)
+        scores = self.scores("attention", p, q)
+        c2q, q2c = softmax(scores) @ q, softmax(scores.max(axis=1)) @ p
+        x = np.concatenate([p, c2q, p * c2q, p * q2c], axis=-1)
+        x = np.maximum(self.linear("attended", x), 0)
+        h = self.bigru("residual_encoder", x)
+        e = np.exp(self.scores("self_attention", h, h)) * (1 - np.eye(len(h)))
+        null = np.exp(self.weights["self_attention.null_logit"])
+        found = (e / (e.sum(axis=1, keepdims=True) + null)) @ h
+        found = np.concatenate([found, h, found * h], axis=-1)
+        x = x + np.maximum(self.linear("self_attended", found), 0)
+        start = self.bigru("start_encoder", x)
+        end = self.bigru("end_encoder", np.concatenate([x, start], axis=-1))
+        return self.linear("start", start)[:, 0], self.linear("end", end)[:, 0]
+
+
+def test_logits_are_those_of_the_table_of_layers() -> None:
+    built = Built(both())
+    # Weights large enough for the attention to be far from uniform.
+    model = built.model.double()
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            parameter.data.add_(0.3 * torch.randn_like(parameter))
+    tensors = built.tensors(built.instances)
+    with torch.no_grad():
+        output = model(**tensors)
+        q, p = model.text_embedder(tensors["question"], tensors["passage"])
+    reference = Reference(model)
+    for row in range(len(built.instances)):
+        m, n = int(q.mask[row].sum()), int(p.mask[row].sum())
+        texts = (q.x[row, :m], p.x[row, :n], q.elmo[row, :m], p.elmo[row, :n])
+        expected = reference.logits(*(each.numpy() for each in texts))
+        for name, logits in zip(("start_logits", "end_logits"), expected):
+            np.testing.assert_allclose(output[name][row, :n].numpy(), logits, atol=1e-9)
+            assert (output[name][row, n:] < -1e300).all()
+
+
+def test_loss_is_the_sum_of_the_two_cross_entropies() -> None:
+    built = Built(both())
+    tensors = built.tensors(built.instances)
+    output = built.model(**tensors)
+    expected = 0.0
+    for end in ("start", "end"):
+        logits = output[f"{end}_logits"].log_softmax(dim=1)
+        expected -= logits.gather(1, tensors[f"span_{end}"]).mean().item()
+    assert output["loss"].item() == pytest.approx(expected, rel=1e-6)
+
+
+def test_padding_changes_neither_logits_nor_gradients() -> None:
+    built = Built(both())
+    results = []
+    for lengths in (None, (30, 120)):
+        built.model.zero_grad()
+        output = built.model(**built.tensors(built.instances[:3], lengths))
+        output["loss"].backward()
+        gradients = [p.grad.clone() for p in built.model.parameters() if p.grad is not None]
+        results.append((output["start_logits"], output["end_logits"], gradients))
+    for plain, padded in zip(results[0][:2], results[1][:2]):
+        length = plain.size(1)
+        torch.testing.assert_close(padded[:, :length], plain, atol=1e-5, rtol=1e-5)
+    for plain, padded in zip(results[0][2], results[1][2], strict=True):
+        torch.testing.assert_close(padded, plain, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("variant", ["baseline", "both"])
+def test_gradients_reach_every_parameter_but_those_of_the_frozen_bilm(variant: str) -> None:
+    built = Built(shrunk(ROOT / "training_configs" / "squad" / f"{variant}.jsonnet"))
+    built.model(**built.tensors(built.instances))["loss"].backward()
+    without = {n for n, p in built.model.named_parameters() if p.grad is None or not p.grad.any()}
+    bilm = {name for name, _ in built.model.named_parameters() if ".bilm." in name}
+    assert without == bilm
+    assert bool(bilm) == (variant == "both")
+
+
+def test_weights_start_as_published() -> None:
+    model = Built(both()).model
+    for name, parameter in model.named_parameters():
+        if "encoder._module" in name or name.startswith(("attended", "self_attended", "start.")):
+            assert parameter.any() == ("weight" in name)
+        if "encoder._module.weight" in name:
+            assert parameter.abs().max() <= 0.1
+    assert model.self_attention.null_logit.item() == -1
+
+
+def test_dropout_of_a_text_has_one_mask_for_all_its_tokens() -> None:
+    model = Built(both()).model.train()
+    dropped = model.dropout(torch.ones(2, 5, 40))
+    assert torch.equal(dropped, dropped[:, :1].expand_as(dropped))
+    assert not torch.equal(dropped[0], dropped[1])
+
+
+def test_bilm_runs_once_for_question_and_passage() -> None:
+    built, batches = Built(both()), []
+    built.model.text_embedder.bilm.register_forward_hook(
+        lambda module, inputs, output: batches.append(inputs[0].size(0))
+    )
+    built.model(**built.tensors(built.instances[:3]))
+    assert batches == [6]
+
+
+def test_answer_is_the_slice_of_the_raw_passage_and_is_scored() -> None:
+    built = Built(both())
+    tensors = built.tensors(built.instances)
+    output = built.model(**tensors)
+    metric = SquadMetric()
+    for instance, answer, (first, last) in zip(
+        built.instances, output["answer"], output["best_span"].tolist(), strict=True
+    ):
+        tokens = instance["passage"].tokens
+        text = instance["metadata"]["passage"].text
+        assert answer == text[tokens[first].idx : tokens[last].idx_end] != ""
+        assert 0 <= last - first < 17
+        metric([answer], [instance["metadata"]["answers"]])
+    assert output["id"][0] == "harbour-1"
+    metrics = built.model.get_metrics(reset=True)
+    assert {name: metrics[name] for name in ("em", "f1")} == metric.get_metric()
+    assert metrics["elmo_input_gamma"] == 1
+    assert built.model.get_metrics()["f1"] == 0
+
+
+def test_answer_is_never_longer_than_asked_for() -> None:
+    built = Built(both("{ max_answer_tokens: 1 }"))
+    spans = built.model(**built.tensors(built.instances))["best_span"]
+    assert torch.equal(spans[:, 0], spans[:, 1])
+
+
+def test_passage_and_question_of_one_token_are_read() -> None:
+    built = Built(both())
+    instances = [
+        built.ask("Who?", "Owls"),
+        built.ask("Why", built.instances[0]["metadata"]["passage"].text),
+    ]
+    output = built.model(**built.tensors(instances))
+    assert output["answer"][0] == "Owls"
+    assert "loss" not in output
+    assert output["start_logits"].isfinite().all()
+
+
+def test_long_answer_is_trained_on() -> None:
+    built = Built(both())
+    instance = built.reader.text_to_instance(
+        "What?", " ".join(["word"] * 40), answers=["word"], span=(2, 38)
+    )
+    built.reader.apply_token_indexers(instance)
+    output = built.model(**built.tensors([instance]))
+    output["loss"].backward()
+    assert output["loss"].isfinite()
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ("{ encoder+: { input_size: 5 } }", "output of text_embedder must match input of encoder"),
+        (
+            "{ start_encoder+: { input_size: 5 } }",
+            "input of residual_encoder must match input of start_encoder",
+        ),
+        (
+            "{ end_encoder+: { input_size: 5 } }",
+            "residual_encoder with output of start_encoder must match input of end_encoder",
+        ),
+        ("{ max_answer_tokens: 0 }", "max_answer_tokens must be 1 or more, not 0"),
+    ],
+)
+def test_widths_that_do_not_fit_are_refused_by_their_names(change: str, complaint: str) -> None:
+    with pytest.raises(ConfigurationError, match=complaint):
+        Built(both(f"{{ model+: {change} }}"))
