@@ -1,4 +1,5 @@
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ PENALTY = "model.regularizer.regexes"
 EXTRAS = "{ attention_dropout: 0.5, weight_penalty: 0.0001, halve_learning_rate: true }"
 
 
+@cache
 def variant(name: str, change: str = "{}") -> dict[str, Any]:
     return config(SNLI / f"{name}.jsonnet", change)
 
@@ -102,7 +104,7 @@ def test_value_that_cannot_be_is_refused_by_jsonnet(change: str, complaint: str)
 @pytest.mark.parametrize("name", ["baseline", "both"])
 def test_penalty_is_on_the_weight_matrices_above_elmo_and_on_the_mixes(name: str) -> None:
     # A biLM that trains is not penalised either.
-    tuned = "{ weight_penalty: 0.5, bilm:: lib.fixture { requires_grad: true } }"
+    tuned = "{ weight_penalty: 0.5, bilm:: lib.fixture { requires_grad: true, state: 'reset' } }"
     snippet = (
         f"local lib = import '{ROOT}/training_configs/lib/bilms.libsonnet'; "
         f"(import '{SNLI}/{name}.jsonnet') + (import '{ROOT}/fixtures/tiny.libsonnet') + {tuned}"

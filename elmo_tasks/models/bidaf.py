@@ -99,8 +99,9 @@ class Bidaf(Model):
         self.attended = torch.nn.Linear(self.attention.get_output_dim(), x_dim)
         self.self_attention = SelfAttention(residual_encoder.get_output_dim())
         self.self_attended = torch.nn.Linear(3 * residual_encoder.get_output_dim(), x_dim)
-        self.start = torch.nn.Linear(start_encoder.get_output_dim(), 1)
-        self.end = torch.nn.Linear(end_encoder.get_output_dim(), 1)
+        # Without a bias, which the softmax over the tokens would take out again.
+        self.start = torch.nn.Linear(start_encoder.get_output_dim(), 1, bias=False)
+        self.end = torch.nn.Linear(end_encoder.get_output_dim(), 1, bias=False)
         self._check_dimensions()
         self.squad = SquadMetric()
         initializer(self)

@@ -6,6 +6,7 @@ import random
 import shutil
 import signal
 import time
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,9 +54,14 @@ def paths(tmp_path: Path) -> Paths:
     return Paths(text, tmp_path / "out.hdf5")
 
 
-@pytest.fixture(scope="module")
-def encoder() -> ElmoEncoder:
+@cache
+def fixture_encoder() -> ElmoEncoder:
     return ElmoEncoder.from_files(*FIXTURE_FILES)
+
+
+@pytest.fixture()
+def encoder() -> ElmoEncoder:
+    return fixture_encoder()
 
 
 @pytest.fixture()
@@ -243,7 +249,7 @@ def long_text(paths: Paths, small_parts: None) -> Paths:
 
 
 def embedded(paths: Paths) -> None:
-    embed(read_text(paths.text), paths.hdf5, ElmoEncoder.from_files(*FIXTURE_FILES))
+    embed(read_text(paths.text), paths.hdf5, fixture_encoder())
 
 
 def killed_at(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, number: int) -> None:

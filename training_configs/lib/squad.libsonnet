@@ -78,7 +78,7 @@ base {
         ['encoder\\._module\\.weight_', { type: 'elmo_truncated_normal', std: 0.05 }],
         ['encoder\\._module\\.bias_', { type: 'zero' }],
         ['^((self_)?attended|start|end)\\.weight$', { type: 'xavier_uniform' }],
-        ['^((self_)?attended|start|end)\\.bias$', { type: 'zero' }],
+        ['^(self_)?attended\\.bias$', { type: 'zero' }],
       ],
     },
   },

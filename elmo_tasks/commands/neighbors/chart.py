@@ -1,3 +1,5 @@
+import textwrap
+
 import torch
 from matplotlib import colormaps
 from matplotlib.axes import Axes
@@ -7,6 +9,9 @@ from elmo_tasks.commands.neighbors.report import Report
 
 # Of the concordance: each section has a heading and so many lines, in inches and points.
 _NUM_LINES, _LINE, _POINTS = 5, 0.17, 8
+# In a line of the title.
+_LETTERS = 70
+
 _COSINES = colormaps["viridis_r"]
 
 
@@ -35,7 +40,7 @@ def draw(report: Report) -> Figure:
 def _draw_plane(axes: Axes, report: Report) -> list:
     """The colour of each section."""
     points, shares = _principal(report.vectors)
-    axes.set_title(report.title(), parse_math=False)
+    axes.set_title(textwrap.fill(report.title(), _LETTERS), parse_math=False)
     for name, share in zip("xy", shares):
         order = {"x": "first", "y": "second"}[name]
         axes.set(**{f"{name}label": f"{order} principal component, {share:.0%} of the variance"})

@@ -1,8 +1,13 @@
+import textwrap
+
 from matplotlib.figure import Figure
 
 from elmo_tasks.commands.probe.report import Report
 
 _BASELINE, _LAYER, _MIX = "0.75", "C0", "C1"
+
+# In a line of the title.
+_LETTERS = 48
 
 
 def draw(report: Report) -> Figure:
@@ -17,6 +22,6 @@ def draw(report: Report) -> Figure:
     axes.set_xlim(0, 112)
     axes.set_xticks(range(0, 101, 20))
     axes.set_xlabel("accuracy, %")
-    axes.set_title(report.title)
+    axes.set_title(textwrap.fill(report.title, _LETTERS), parse_math=False)
     axes.spines[["top", "right"]].set_visible(False)
     return figure

@@ -22,14 +22,16 @@ def report(num_occurrences: int = 9, num_groups: int = 2, ranked: bool = False) 
     corpus = Corpus(occurrences, 3 * num_occurrences, 100, Counter())
     groups = [rank(vectors, vectors[0])] if ranked else cluster(vectors, num_groups)
     wanted = (Occurrence(["play", "it"], 0), vectors[0]) if ranked else None
-    return Report("play", "LSTM 2", "mini", "text.txt", corpus, vectors, groups, similar, wanted)
+    bilm = "runs/a/path/of/some/length/model.tar.gz"
+    return Report("play", "LSTM 2", bilm, "text.txt", corpus, vectors, groups, similar, wanted)
 
 
 @pytest.mark.parametrize("made", [report(), report(40, 8), report(1), report(3, ranked=True)])
 def test_nothing_is_cut_off_and_the_lines_are_those_of_the_report(made: Report) -> None:
     texts = drawn_texts(draw(made))
 
-    assert made.title() in texts and made.without_context() in texts
+    assert made.title() in {text.replace("\n", " ") for text in texts}
+    assert made.without_context() in texts
     for section in made.sections(5):
         assert section.heading in texts
         assert {occurrence.line() for _, occurrence in section.lines} <= set(texts)
