@@ -1,7 +1,7 @@
 """
-Makes JSON lines of movie reviews, as AllenNLP's `text_classification_json` reads them, of the tables
-of Kaushik et al. 2020 (github.com/acmi-lab/counterfactually-augmented-data, sentiment/orig): columns
-`Sentiment` and `Text`, separated by tabs.
+Makes JSON lines of movie reviews, as AllenNLP's `text_classification_json` reads them, of the
+tables of Kaushik et al. 2020 (github.com/acmi-lab/counterfactually-augmented-data, the original
+reviews): columns `Sentiment` and `Text`, separated by tabs.
 
     python scripts/imdb_json.py data/movie-reviews/imdb_cad_orig_train.tsv runs/imdb/train.jsonl
     python scripts/imdb_json.py data/movie-reviews/imdb_cad_orig_dev.tsv runs/imdb/dev.jsonl
@@ -39,8 +39,9 @@ def convert(table: Path, lines: Path) -> int:
     """Writes the file whole or not at all, and returns the number of reviews."""
     number = 0
     with written_aside(lines) as aside, open(aside, "w", encoding="utf-8") as file:
-        for number, (label, text) in enumerate(reviews(table), start=1):
+        for label, text in reviews(table):
             file.write(json.dumps({"text": text, "label": label}, ensure_ascii=False) + "\n")
+            number += 1
     return number
 
 

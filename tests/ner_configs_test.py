@@ -40,6 +40,16 @@ def test_widths_of_the_paper_follow() -> None:
     assert [encoder["input_size"] for encoder in model["encoders"]] == [50 + 128]
 
 
+def test_words_are_looked_up_as_their_vectors_have_them() -> None:
+    def indexer(name: str, change: str = "{}") -> dict[str, Any]:
+        return config(name, change)["dataset_reader"]["token_indexers"]["tokens"]
+
+    assert indexer("paper") == {"type": "elmo_folded_id", "lowercase_tokens": True}
+    assert indexer("input") == {"type": "single_id", "lowercase_tokens": True}
+    cased = "{ word_vectors: 'glove.840B', lowercase: false }"
+    assert indexer("input", cased) == {"type": "single_id", "lowercase_tokens": False}
+
+
 def test_penalty_is_the_paper_s_unless_a_variant_says_otherwise() -> None:
     def penalty(name: str) -> list[Any]:
         return [

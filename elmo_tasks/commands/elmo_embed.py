@@ -113,7 +113,7 @@ class ElmoEmbed(Subcommand):
             help="the folder of a store, as trainings have it; vectors are then rounded to float16",
         )
         add("--forget-sentences", action="store_true", help="write no sentence_to_index")
-        add("--batch-tokens", type=int, default=2048, help="tokens in a batch (default: 2048)")
+        add("--batch-tokens", type=int, default=2048, help="tokens in a batch")
         add(
             "--force",
             action="store_true",

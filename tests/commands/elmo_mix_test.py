@@ -2,6 +2,7 @@ import json
 import math
 import re
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,10 @@ from tests.bilm.reference import FIXTURE_FILES
 from tests.commands.archives import FIXTURE, ROOT, classifier, sst
 from tests.commands.command_line import allennlp
 
+Mixes = Callable[..., list[dict[str, Any]]]
+
 ELMO: dict[str, Any] = {"type": "elmo_bilm", "bilm": FIXTURE}
-ONE_LAYER: dict[str, Any] = {**ELMO, "mix": {"layers": 1}}
+ONE_LAYER: dict[str, Any] = {"type": "elmo_bilm", "bilm": {**FIXTURE}, "mix": {"layers": 1}}
 
 
 def set_mixes(folder: Path, **values: tuple[list[float], float]) -> None:
@@ -46,12 +49,15 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def mixes(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, *args: object
-) -> list[dict[str, Any]]:
-    capsys.readouterr()
-    allennlp(monkeypatch, "elmo-mix", *args, "--json", "-")
-    return json.loads(capsys.readouterr().out)["mixes"]
+@pytest.fixture
+def mixes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mixes:
+    """What the command says of some archives, as JSON."""
+
+    def run(*archives: object) -> list[dict[str, Any]]:
+        allennlp(monkeypatch, "elmo-mix", *archives, "--json", tmp_path / "mix.json")
+        return json.loads((tmp_path / "mix.json").read_text())["mixes"]
+
+    return run
 
 
 def refusal(monkeypatch: pytest.MonkeyPatch, *args: object) -> str:
@@ -60,10 +66,8 @@ def refusal(monkeypatch: pytest.MonkeyPatch, *args: object) -> str:
     return str(refused.value)
 
 
-def test_weights_gamma_and_their_products_are_those_of_equation_1(
-    both: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
-    at_input, at_output = mixes(monkeypatch, capsys, both)
+def test_weights_gamma_and_their_products_are_those_of_equation_1(both: Path, mixes: Mixes) -> None:
+    at_input, at_output = mixes(both)
 
     expected = softmax([1.0, -0.5, 2.0])
     assert (at_input["model"], at_input["place"], at_input["gamma"]) == ("both", "input", 0.5)
@@ -95,12 +99,10 @@ def test_the_table_has_a_row_for_each_place_and_the_files_say_the_same(
     assert {path.name for path in numbers.parent.iterdir()} == {"mix.json", "mix.png"}
 
 
-def test_one_layer_alone_has_all_the_weight(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
+def test_one_layer_alone_has_all_the_weight(tmp_path: Path, mixes: Mixes) -> None:
     sst(tmp_path, "last_only")
 
-    rows = mixes(monkeypatch, capsys, tmp_path)
+    rows = mixes(tmp_path)
 
     assert [(row["place"], row["weights"]) for row in rows] == [
         ("input", [0.0, 0.0, 1.0]),
@@ -109,14 +111,14 @@ def test_one_layer_alone_has_all_the_weight(
 
 
 def test_a_token_embedder_is_at_the_input_and_two_have_their_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    tmp_path: Path, mixes: Mixes
 ) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
     archive = classifier(tmp_path / "one", elmo=ONE_LAYER)
     classifier(tmp_path / "two", first=ELMO, second=ONE_LAYER)
 
-    rows = mixes(monkeypatch, capsys, archive, tmp_path / "two")
+    rows = mixes(archive, tmp_path / "two")
 
     assert [(row["model"], row["place"]) for row in rows] == [
         ("one", "input"),
@@ -184,7 +186,7 @@ def test_two_archives_of_one_name_are_refused() -> None:
 
 
 def test_the_same_values_are_metrics_of_every_epoch_and_scalars_of_tensorboard(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mixes: Mixes
 ) -> None:
     monkeypatch.chdir(ROOT)
     change = """{ trainer+: {
@@ -196,25 +198,23 @@ def test_the_same_values_are_metrics_of_every_epoch_and_scalars_of_tensorboard(
 
     train_model(Params(config), str(tmp_path / "run"))
 
-    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
-    places = [f"elmo_{place}_" for place in ("input", "output")]
-    for split in ("train", "validation"):
-        scalars = read_scalars(tmp_path / "run" / "log" / split)
-        name = {"train": "training", "validation": "validation"}[split]
-        for prefix in places:
-            for value in ("s0", "s1", "s2", "gamma"):
-                of_epochs = [
-                    json.loads((tmp_path / "run" / f"metrics_epoch_{epoch}.json").read_text())
-                    for epoch in range(3)
-                ]
-                expected = [epoch[f"{name}_{prefix}{value}"] for epoch in of_epochs]
-                assert scalars[prefix + value] == pytest.approx(expected, rel=1e-6)
-                assert len(set(expected)) > 1
-    rows = mixes(monkeypatch, capsys, tmp_path / "run" / "model.tar.gz")
+    epochs = [
+        json.loads((tmp_path / "run" / f"metrics_epoch_{epoch}.json").read_text())
+        for epoch in range(3)
+    ]
+    places = ("elmo_input_", "elmo_output_")
+    names = [place + value for place in places for value in ("s0", "s1", "s2", "gamma")]
+    for log, split in (("train", "training"), ("validation", "validation")):
+        scalars = read_scalars(tmp_path / "run" / "log" / log)
+        for name in names:
+            expected = [epoch[f"{split}_{name}"] for epoch in epochs]
+            assert scalars[name] == pytest.approx(expected, rel=1e-6)
+            assert len(set(expected)) == 3
+    rows = mixes(tmp_path / "run" / "model.tar.gz")
     for prefix, row in zip(places, rows, strict=True):
-        best = [metrics[f"best_validation_{prefix}{value}"] for value in ("s0", "s1", "s2")]
+        best = [epochs[-1][f"best_validation_{prefix}{value}"] for value in ("s0", "s1", "s2")]
         assert row["weights"] == pytest.approx(best)
-        assert row["gamma"] == pytest.approx(metrics[f"best_validation_{prefix}gamma"])
+        assert row["gamma"] == pytest.approx(epochs[-1][f"best_validation_{prefix}gamma"])
 
 
 def read_scalars(folder: Path) -> dict[str, list[float]]:
@@ -229,6 +229,6 @@ def read_scalars(folder: Path) -> dict[str, list[float]]:
         event = Event.FromString(content[place + 12 : place + 12 + length])
         place += 12 + length + 4
         for value in event.summary.value:
-            if match := re.fullmatch(r"epoch_metrics/(.+)", value.tag):
+            if match := re.fullmatch(r"(?:train|validation)/(.+)", value.tag):
                 scalars.setdefault(match[1], []).append(value.simple_value)
     return scalars

@@ -52,22 +52,21 @@ def test_configs_were_found() -> None:
 def test_parts_of_speech_are_learnt_from_each_layer_and_the_mix(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    config = config_file(tmp_path, "pos", "{ probe: { num_epochs: 40, batch_size: 16 } }")
+    change = "{ probe+: { num_epochs: 20, batch_size: 16, learning_rate: 0.1 } }"
+    config = config_file(tmp_path, "pos", change)
 
     found = numbers(monkeypatch, capsys, config)
 
     rows = {row["name"]: row for row in found["rows"]}
     names = ["most frequent tag", "most frequent tag of each word"]
     assert list(rows) == [*names, "tokens", "LSTM 1", "LSTM 2", "mix"]
-    # Of the tokens that it was trained on.
-    assert all(rows[name]["accuracy"] > 0.9 for name in list(rows)[2:])
+    # Of the tokens that it was trained on, by a random biLM.
+    assert all(rows[name]["accuracy"] > 0.7 for name in list(rows)[2:])
     assert sum(rows["mix"]["weights"]) == pytest.approx(1)
     lines = [line.split() for line in (ROOT / CONFIGS["pos"]).read_text().splitlines()]
     tags = [line[1] for line in lines if line and line[0] != "-DOCSTART-"]
     assert found["counts"]["train_tokens"] == found["counts"]["validation_tokens"] == len(tags)
-    assert rows[names[0]]["accuracy"] == pytest.approx(
-        max(map(tags.count, tags)) / len(tags)
-    )
+    assert rows[names[0]]["accuracy"] == pytest.approx(max(map(tags.count, tags)) / len(tags))
 
 
 def test_senses_are_the_nearest_of_their_words_and_the_files_are_written(

@@ -196,10 +196,10 @@ def test_gradients_reach_every_parameter_but_those_of_the_frozen_bilm() -> None:
 
 def test_bilm_runs_once_for_both_texts() -> None:
     built = Built(both())
+    bilm = built.model.text_embedder.bilm
+    assert bilm is not None
     runs: list[torch.Size] = []
-    built.model.text_embedder.bilm.register_forward_pre_hook(
-        lambda _, inputs: runs.append(inputs[0].shape)
-    )
+    bilm.register_forward_pre_hook(lambda _, inputs: runs.append(inputs[0].shape))
     built.model(**built.tensors(built.instances))
     assert len(runs) == 1
     assert runs[0][0] == 2 * len(built.instances)

@@ -93,7 +93,7 @@ def test_predict_answers_every_line(archive: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("{'premise': 'A cat.'}", "expected .*premise.* Expecting property name"),
+        ("{'premise': 'A cat.'}", "expected .*premise.*Expecting property name"),
         ("A cat sleeps.", "Expecting value"),
         ('{"premise": "A cat."}', "expected .*, but got {'premise': 'A cat.'}"),
         ('{"premise": " ", "hypothesis": "A cat."}', "the premise is empty"),

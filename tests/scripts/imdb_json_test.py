@@ -1,14 +1,12 @@
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from allennlp.data import DatasetReader
 
-from scripts.imdb_json import convert
+from scripts.imdb_json import convert, main
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "imdb_json.py"
 TABLE = (
     "Sentiment\tText\n"
     "Negative\tToo long.<br /><br />Far too  long.\n"
@@ -58,7 +56,10 @@ def test_allennlps_reader_reads_it(table: Path, tmp_path: Path) -> None:
     ("text", "complaint"),
     [
         ("", "1: expected the header Sentiment Text, not ''"),
-        ("Label\tText\nNegative\tBad.\n", "1: expected the header Sentiment Text, not 'Label Text'"),
+        (
+            "Label\tText\nNegative\tBad.\n",
+            "1: expected the header Sentiment Text, not 'Label Text'",
+        ),
         ("Sentiment\tText\n", "1: expected reviews after the header, but there are none"),
         ("Sentiment\tText\nNegative Bad.\n", "2: expected a sentiment, a tab and a text, not "),
         ("Sentiment\tText\nNegative\tBad.\nPositive\t\n", "3: expected a sentiment, a tab and a"),
@@ -81,14 +82,14 @@ def test_a_table_that_cannot_be_read_is_refused_with_the_line_and_nothing_is_wri
 
 
 def test_the_script_says_in_a_line_what_it_did_or_what_is_wrong(
-    table: Path, tmp_path: Path
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    def run(*args: Path) -> subprocess.CompletedProcess:
-        command = [sys.executable, str(SCRIPT), *map(str, args)]
-        return subprocess.run(command, capture_output=True, text=True)
-
     lines = tmp_path / "reviews.jsonl"
-    assert run(table, lines).stdout == f"{lines}: 3 reviews\n"
-    failed = run(tmp_path / "missing.tsv", lines)
-    assert failed.returncode == 1 and failed.stderr.splitlines()[-1].startswith("error: ")
-    assert "Traceback" not in failed.stderr
+
+    monkeypatch.setattr(sys, "argv", ["imdb_json.py", str(table), str(lines)])
+    main()
+    assert capsys.readouterr().out == f"{lines}: 3 reviews\n"
+
+    monkeypatch.setattr(sys, "argv", ["imdb_json.py", str(tmp_path / "missing.tsv"), str(lines)])
+    with pytest.raises(SystemExit, match="error: .*missing.tsv"):
+        main()

@@ -1,1 +1,1 @@
-(import 'input.jsonnet') { bilm: 'original', word_vectors: { embedding_dim: 50, pretrained_file: 'data/senna.txt' } }
+(import 'input.jsonnet') { bilm: 'original', fold_digits: true, word_vectors: { embedding_dim: 50, pretrained_file: 'data/senna.txt' } }

@@ -1,4 +1,5 @@
 import textwrap
+from typing import Any
 
 import torch
 from matplotlib import colormaps
@@ -71,7 +72,7 @@ def _principal(vectors: torch.Tensor) -> tuple[torch.Tensor, list[float]]:
     return points, [*variances[:2].tolist(), 0.0][:2]
 
 
-def _write(axes: Axes, row: int, text: str, color: object, **style: object) -> None:
+def _write(axes: Axes, row: int, text: str, color: Any, **style: Any) -> None:
     axes.text(
         0,
         row,

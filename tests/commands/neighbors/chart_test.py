@@ -1,5 +1,6 @@
 from collections import Counter
 
+import numpy
 import pytest
 import torch
 from torch.nn.functional import normalize
@@ -41,7 +42,7 @@ def test_points_are_in_the_colours_of_their_clusters() -> None:
     made = report()
     plane, below = draw(made).axes
 
-    assert [len(points.get_offsets()) for points in plane.collections] == [
+    assert [len(numpy.asarray(points.get_offsets())) for points in plane.collections] == [
         len(group.members) for group in made.groups
     ]
     headings = {text.get_text(): text.get_color() for text in below.texts}
@@ -69,4 +70,4 @@ def test_ranked_points_are_coloured_by_their_cosines() -> None:
     plane = draw(made).axes[0]
 
     (points,) = plane.collections
-    assert list(points.get_array()) == made.groups[0].cosines
+    assert numpy.asarray(points.get_array()).tolist() == made.groups[0].cosines

@@ -56,10 +56,7 @@ def test_mean_cosines_are_of_all_pairs_of_two() -> None:
     for first in groups:
         for second in groups:
             pairs = [
-                cosine(heaps[i], heaps[j])
-                for i in first.members
-                for j in second.members
-                if i != j
+                cosine(heaps[i], heaps[j]) for i in first.members for j in second.members if i != j
             ]
             assert mean_cosine(heaps, first, second) == pytest.approx(
                 sum(pairs) / len(pairs), abs=1e-6

@@ -18,7 +18,8 @@ def written(folder: Path, text: str | bytes) -> Path:
 def test_a_token_is_a_line_and_an_empty_line_ends_a_sentence(tmp_path: Path) -> None:
     path = written(
         tmp_path,
-        "-DOCSTART- - -\n\nThe the -\nbanks\tbank  bank%river\r\n\n\nShe she -\nplays play play%game",
+        "-DOCSTART- - -\n\nThe the -\nbanks\tbank  bank%river\r\n\n\n"
+        "She she -\nplays play play%game",
     )
 
     assert list(SENSES.read(path)) == [

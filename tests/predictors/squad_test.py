@@ -1,0 +1,190 @@
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import _jsonnet
+import pytest
+from allennlp.commands import main
+from allennlp.commands.train import train_model
+from allennlp.common import Params
+from allennlp.common.checks import ConfigurationError
+from allennlp.common.util import JsonDict
+from allennlp.models import load_archive
+from allennlp.predictors import Predictor
+
+from elmo_tasks.predictors import squad
+from elmo_tasks.predictors.squad import SquadPredictor
+
+ROOT = Path(__file__).parents[2]
+FILE = json.loads((ROOT / "fixtures" / "squad.json").read_text(encoding="utf-8"))
+PASSAGE = "The  café-bar\u00a0opened in 1998 🍲 on Mill Street."
+QUESTION = {"passage": PASSAGE, "question": "When did it open?"}
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("squad") / "model"
+    shrunk = "(import 'training_configs/squad/both.jsonnet') + (import 'fixtures/tiny.libsonnet')"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        config = json.loads(_jsonnet.evaluate_snippet("test", shrunk))
+        config["trainer"]["num_epochs"] = 1
+        train_model(Params(config), str(folder))
+    return folder / "model.tar.gz"
+
+
+@pytest.fixture(scope="module")
+def predictor(archive: Path) -> Iterator[SquadPredictor]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(archive.parent)
+        loaded = Predictor.from_archive(load_archive(archive))
+        assert isinstance(loaded, SquadPredictor)
+        yield loaded
+
+
+def with_settings(predictor: SquadPredictor, **settings: Any) -> SquadPredictor:
+    return SquadPredictor(predictor._model, predictor._dataset_reader, **settings)
+
+
+def questions() -> list[tuple[str, str, str]]:
+    """Id, question and passage of all of the fixture."""
+    return [
+        (qa["id"], qa["question"], paragraph["context"])
+        for article in FILE["data"]
+        for paragraph in article["paragraphs"]
+        for qa in paragraph["qas"]
+    ]
+
+
+def test_answer_is_a_slice_of_the_raw_passage_with_its_characters(
+    predictor: SquadPredictor,
+) -> None:
+    answer = predictor.predict_json(QUESTION)
+    assert answer.keys() == {"answer", "start", "end", "probability", "best"}
+    assert len(answer["best"]) == 5
+    assert answer["best"][0] == {name: answer[name] for name in answer if name != "best"}
+    for span in answer["best"]:
+        assert PASSAGE[span["start"] : span["end"]] == span["answer"] != ""
+    probabilities = [span["probability"] for span in answer["best"]]
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert len({(span["start"], span["end"]) for span in answer["best"]}) == 5
+
+
+def test_probabilities_of_all_spans_are_those_of_start_times_end(
+    predictor: SquadPredictor,
+) -> None:
+    every = with_settings(predictor, num_best=1000).predict_json(QUESTION)["best"]
+    instance = predictor._json_to_instance(QUESTION)
+    length = len(instance["passage"])
+    assert len(every) == length * (length + 1) // 2 < 1000
+    output = predictor._model.forward_on_instance(instance)
+    first = output["best_span"].tolist()
+    assert every[0]["answer"] == instance["metadata"]["passage"].text_of(*first)
+    assert sum(span["probability"] for span in every) <= 1 + 1e-5
+
+
+def test_attention_is_given_where_it_is_asked_for(predictor: SquadPredictor) -> None:
+    asked = with_settings(predictor, attention=True)
+    other = {"passage": PASSAGE + " Nobody knows.", "question": "Who knows what?"}
+    for answer in asked.predict_batch_json([QUESTION, other]):
+        assert answer["question_tokens"][0] in ("When", "Who")
+        assert answer["passage_tokens"][:4] == ["The", "café", "-", "bar"]
+        assert len(answer["attention"]) == len(answer["passage_tokens"])
+        for weights in answer["attention"]:
+            assert len(weights) == len(answer["question_tokens"])
+            assert sum(weights) == pytest.approx(1, abs=1e-5)
+
+
+def test_answers_of_a_file_are_those_of_single_questions(predictor: SquadPredictor) -> None:
+    answers = predictor.predict_json(FILE)
+    assert list(answers) == [id for id, _, _ in questions()]
+    for id, question, passage in questions()[::4]:
+        alone = predictor.predict_json({"passage": passage, "question": question})
+        assert answers[id]["answer"] == alone["answer"]
+        assert answers[id]["probability"] == pytest.approx(alone["probability"], rel=1e-4)
+
+
+def test_files_and_questions_may_stand_beside_each_other(predictor: SquadPredictor) -> None:
+    single, file, again = predictor.predict_batch_json([QUESTION, FILE, QUESTION])
+    assert single["answer"] == again["answer"]
+    assert len(file) == 13
+
+
+def test_batches_hold_texts_of_like_length_and_few_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(squad, "_MAX_TOKENS", 10)
+    assert list(squad._batches([2, 30, 3, 3, 1])) == [[1], [2, 3, 0], [4]]
+
+
+def test_official_file_on_one_line_becomes_the_official_answers(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dev.json").write_text(json.dumps(FILE), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    arguments = ["predict", str(archive), "dev.json", "--output-file", "out.json", "--silent"]
+    arguments += ["--predictor-args", '{"official": true}', "--include-package", "elmo_tasks"]
+    monkeypatch.setattr("sys.argv", ["allennlp", *arguments])
+    main()
+    answers = json.loads((tmp_path / "out.json").read_text())
+    assert list(answers) == [id for id, _, _ in questions()]
+    for id, _, passage in questions():
+        assert answers[id] in passage and answers[id]
+
+
+def test_indented_file_is_refused_with_what_to_do(predictor: SquadPredictor) -> None:
+    first, second = json.dumps(FILE, indent=1).splitlines()[:2]
+    for line in (first, second):
+        with pytest.raises(ValueError, match="on one line|to one line by `python -m json.tool"):
+            predictor.load_line(f"{line}\n")
+    assert predictor.load_line(json.dumps(FILE)) == FILE
+
+
+def test_passage_of_twenty_thousand_tokens_is_read(predictor: SquadPredictor) -> None:
+    passage = "The owl sleeps . " * 5000
+    answer = predictor.predict_json({"passage": passage, "question": "Who sleeps?"})
+    assert passage[answer["start"] : answer["end"]] == answer["answer"] != ""
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        {},
+        {"passage": PASSAGE},
+        {"passage": PASSAGE, "question": ["When", "?"]},
+        {"passage": None, "question": "When?"},
+        {"passage": PASSAGE, "question": "When?", "answer": "1998"},
+        ["When?"],
+    ],
+)
+def test_other_input_is_refused_with_what_was_got(predictor: SquadPredictor, inputs: Any) -> None:
+    with pytest.raises(
+        ValueError, match="expected .*passage.* or a whole file.*, but got"
+    ) as error:
+        predictor.predict_json(inputs)
+    assert repr(inputs) in str(error.value)
+
+
+@pytest.mark.parametrize("empty", ["passage", "question"])
+@pytest.mark.parametrize("text", ["", " \n\u00a0"])
+def test_text_without_a_word_is_refused(predictor: SquadPredictor, empty: str, text: str) -> None:
+    with pytest.raises(ValueError, match=f"there is no word in the {empty}"):
+        predictor.predict_json({**QUESTION, empty: text})
+
+
+def test_error_in_a_file_says_where(predictor: SquadPredictor) -> None:
+    broken = json.loads(json.dumps(FILE))
+    broken["data"][0]["paragraphs"][1]["qas"][2]["question"] = ""
+    place = r"data\[0\].paragraphs\[1\].qas\[2\].question: there is no word"
+    with pytest.raises(ValueError, match=place):
+        predictor.predict_json(broken)
+
+
+@pytest.mark.parametrize("num_best", [0, "5", True])
+def test_number_of_spans_is_one_or_more(predictor: SquadPredictor, num_best: Any) -> None:
+    with pytest.raises(ConfigurationError, match="num_best must be 1 or more, not"):
+        with_settings(predictor, num_best=num_best)
+
+
+def test_answers_are_lines_of_json(predictor: SquadPredictor) -> None:
+    answer: JsonDict = predictor.predict_json(QUESTION)
+    assert json.loads(predictor.dump_line(answer)) == answer

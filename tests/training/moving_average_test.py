@@ -1,0 +1,192 @@
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import _jsonnet
+import pytest
+import torch
+from allennlp.commands.train import train_model
+from allennlp.common import Params
+from allennlp.common.checks import ConfigurationError
+from allennlp.models import Model, load_archive
+from allennlp.training import GradientDescentTrainer, TrainerCallback
+from allennlp.training.moving_average import MovingAverage
+
+from elmo_tasks.training.moving_average import FixedMovingAverage
+from elmo_tasks.training.trainer import ElmoTrainer
+from tests.training.stopping import STOP_AT, Stopped
+
+ROOT = Path(__file__).parents[2]
+StateDict = dict[str, torch.Tensor]
+
+# Without dropout, which AllenNLP does not draw again for the epochs that it skips. The decay is one
+# at which a few batches tell averages from weights.
+TRAINING = """{
+  model+: { dropout: 0, feedforward+: { dropout: 0 }, classifier+: { dropout: 0 } },
+  data_loader+: { batch_sampler+: { batch_size: 10 } },
+  trainer+: {
+    num_epochs: 3,
+    moving_average: { type: 'elmo_exponential', decay: 0.8 },
+    callbacks: ['stop', 'note_weights'],
+  },
+}"""
+
+
+@TrainerCallback.register("note_weights", exist_ok=True)
+class NoteWeights(TrainerCallback):
+    """Notes one weight, as it is at each validation batch and at the end of each epoch."""
+
+    validated: list[float] = []
+    ended: list[float] = []
+
+    def on_batch(self, trainer: GradientDescentTrainer, *args: Any, **kwargs: Any) -> None:
+        if not kwargs["is_training"]:
+            self.validated.append(weight(trainer.model.state_dict()))
+
+    def on_epoch(self, trainer: GradientDescentTrainer, *args: Any, **kwargs: Any) -> None:
+        self.ended.append(weight(trainer.model.state_dict()))
+
+
+def weight(state: StateDict) -> float:
+    return state["pool_score.weight"][0, 0].item()
+
+
+@pytest.fixture(autouse=True)
+def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    NoteWeights.validated, NoteWeights.ended = [], []
+
+
+def config(change: str = "{}") -> dict[str, Any]:
+    parts = ["training_configs/sst/baseline.jsonnet", "fixtures/tiny.libsonnet"]
+    snippet = " + ".join(f"(import '{ROOT}/{part}')" for part in parts)
+    return json.loads(_jsonnet.evaluate_snippet("test", f"{snippet} + {TRAINING} + {change}"))
+
+
+def train(params: dict[str, Any], folder: Path, recover: bool = False) -> Model:
+    return train_model(Params(copy.deepcopy(params)), str(folder), recover=recover)
+
+
+def best(folder: Path) -> StateDict:
+    return torch.load(folder / "best.th")
+
+
+def assert_close(one: StateDict, other: StateDict) -> None:
+    torch.testing.assert_close(dict(one), dict(other), rtol=0, atol=1e-6)
+
+
+def test_average_is_that_of_the_formula_from_the_first_update_on() -> None:
+    parameter = torch.nn.Parameter(torch.tensor([1.0]))
+    average = MovingAverage.by_name("elmo_exponential")([("w", parameter)], decay=0.9)
+    expected = 1.0
+    for number, value in enumerate((2.0, -3.0, 5.0)):
+        parameter.data.fill_(value)
+        # AllenNLP tells the number of the update, by which its own changes the decay.
+        average.apply(number + 1)
+        expected = 0.9 * expected + 0.1 * value
+        average.assign_average_value()
+        assert parameter.item() == pytest.approx(expected)
+        average.restore()
+        assert parameter.item() == value
+
+
+def test_state_is_by_name_and_reaches_the_parameters_of_another_model() -> None:
+    one, other = (torch.nn.Parameter(torch.zeros(2)) for _ in range(2))
+    saved = FixedMovingAverage([("w", one)], decay=0.5)
+    one.data.fill_(4)
+    saved.apply()
+    loaded = FixedMovingAverage([("w", other)], decay=0.5)
+    loaded.load_state_dict(copy.deepcopy(saved.state_dict()))
+    other.data.fill_(6)
+    loaded.apply()
+    loaded.assign_average_value()
+    assert other.tolist() == [4, 4] and one.tolist() == [4, 4]
+
+
+def test_state_of_another_model_is_refused() -> None:
+    parameter = torch.nn.Parameter(torch.zeros(2))
+    saved = FixedMovingAverage([("w", parameter)]).state_dict()
+    with pytest.raises(RuntimeError, match="those of another model: v, w"):
+        FixedMovingAverage([("v", parameter)]).load_state_dict(saved)
+
+
+@pytest.mark.parametrize(
+    ("setting", "complaint"),
+    [
+        ({"decay": 1}, "decay must be from 0 to below 1, not 1"),
+        ({"validate_on": "best"}, "validate_on must be average or raw, not 'best'"),
+    ],
+)
+def test_setting_that_cannot_be_is_refused(setting: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ConfigurationError, match=complaint):
+        FixedMovingAverage([], **setting)
+
+
+@pytest.mark.parametrize("validate_on", ["average", "raw"])
+def test_validation_measures_what_was_chosen_and_the_averages_are_kept(
+    tmp_path: Path, validate_on: str
+) -> None:
+    change = f"{{ trainer+: {{ moving_average+: {{ validate_on: '{validate_on}' }} }} }}"
+    # The last epoch is the best.
+    last = change + " + { trainer+: { validation_metric: '-loss' } }"
+    model = train(config(last), tmp_path / "model")
+
+    states = [torch.load(tmp_path / "model" / f"training_state_e{n}_b0.th") for n in (2, 3)]
+    averages = [weight(state["moving_average"]["averages"]) for state in states]
+    validated, ended = NoteWeights.validated[1:], NoteWeights.ended[1:]
+    assert validated == (ended if validate_on == "raw" else averages)
+    # Training goes on from the raw weights.
+    checkpoint = torch.load(tmp_path / "model" / "model_state_e3_b0.th")
+    assert weight(checkpoint) == ended[-1] != averages[-1]
+    metrics = json.loads((tmp_path / "model" / "metrics.json").read_text())
+    assert metrics["best_epoch"] == 2
+    assert weight(best(tmp_path / "model")) == weight(model.state_dict()) == averages[-1]
+    archived = load_archive(tmp_path / "model" / "model.tar.gz").model
+    assert weight(archived.state_dict()) == averages[-1]
+
+
+@pytest.mark.parametrize("at", ["1:1", "2:1"])
+def test_training_that_was_killed_and_recovered_ends_as_one_that_was_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    train(config(), tmp_path / "uninterrupted")
+    with monkeypatch.context() as patch:
+        patch.setenv(STOP_AT, at)
+        patch.setattr(ElmoTrainer, "_finalize_best_model_state", lambda self: None)
+        with pytest.raises(Stopped):
+            train(config(), tmp_path / "model")
+
+    model = train(config(), tmp_path / "model", recover=True)
+
+    expected = best(tmp_path / "uninterrupted")
+    assert_close(best(tmp_path / "model"), expected)
+    assert_close(model.state_dict(), expected)
+    ends = [
+        torch.load(tmp_path / name / "training_state_e3_b0.th")["moving_average"]["averages"]
+        for name in ("model", "uninterrupted")
+    ]
+    assert_close(*ends)
+
+
+def test_training_that_was_killed_before_it_kept_the_best_keeps_the_averages_once_recovered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    def killed(*args: Any) -> None:
+        raise Killed
+
+    # The first epoch is the best.
+    first = "{ trainer+: { num_epochs: 1 } }"
+    train(config(first), tmp_path / "uninterrupted")
+    with monkeypatch.context() as patch:
+        patch.setattr(ElmoTrainer, "_save_model_state", killed)
+        with pytest.raises(Killed):
+            train(config(first), tmp_path / "model")
+    assert not (tmp_path / "model" / "best.th").exists()
+
+    train(config(first), tmp_path / "model", recover=True)
+
+    assert_close(best(tmp_path / "model"), best(tmp_path / "uninterrupted"))
