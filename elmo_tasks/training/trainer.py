@@ -1,4 +1,5 @@
 import os
+import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -44,12 +45,15 @@ class ElmoTrainer(GradientDescentTrainer):
 
     def _validation_loss(self, epoch: int) -> tuple[float, float | None, int]:
         average = self._moving_average
-        if getattr(average, "validate_on", None) != "raw":
-            return super()._validation_loss(epoch)
-        self._moving_average = None
+        if getattr(average, "validate_on", None) == "raw":
+            self._moving_average = None
+        # A training that is recovered passes over its finished epochs without validating, and must
+        # draw the same order of batches from then on.
+        drawn = random.getstate()
         try:
             return super()._validation_loss(epoch)
         finally:
+            random.setstate(drawn)
             self._moving_average = average
 
     @contextmanager

@@ -53,7 +53,7 @@ def mean_cosine(vectors: torch.Tensor, group: Group, other: Group) -> float:
     """Of every member of a group with every other one of the second, which may be the same."""
     first, second = vectors[group.members].double(), vectors[other.members].double()
     total, num_pairs = float(first.sum(0) @ second.sum(0)), len(first) * len(second)
-    if group == other:
+    if group is other:
         # Each is alike to itself.
         total, num_pairs = total - len(first), num_pairs - len(first)
     return total / num_pairs if num_pairs else 1.0

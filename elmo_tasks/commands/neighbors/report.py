@@ -61,7 +61,7 @@ class Report(NamedTuple):
         if self.wanted is None:
             return [
                 Section(
-                    f"Cluster {k} of {len(group.members):,}, the most typical",
+                    f"Cluster {k}, {len(group.members):,} places, the most typical first",
                     self._lines(group)[:number],
                 )
                 for k, group in enumerate(self.groups, start=1)
@@ -77,12 +77,10 @@ class Report(NamedTuple):
 
     def separation(self) -> list[dict[str, Any]]:
         """The mean cosines within every cluster and between every two."""
+        pairs = combinations_with_replacement(enumerate(self.groups, start=1), 2)
         return [
-            {"clusters": [i + 1, j + 1], "mean_cosine": mean_cosine(self.vectors, *pair)}
-            for (i, j), pair in zip(
-                combinations_with_replacement(range(len(self.groups)), 2),
-                combinations_with_replacement(self.groups, 2),
-            )
+            {"clusters": [i, j], "mean_cosine": mean_cosine(self.vectors, first, second)}
+            for (i, first), (j, second) in pairs
         ]
 
     def text_of(self, number: int) -> str:

@@ -2,6 +2,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import torch
+from allennlp.common import Tqdm
 
 from elmo_tasks.commands.probe.column_reader import TaggedSentence
 from elmo_tasks.encoder import ElmoEncoder
@@ -31,8 +32,10 @@ def embed(encoder: ElmoEncoder, sentences: Iterable[TaggedSentence]) -> TaggedTo
     keys: list[str] = []
     tags: list[str] = []
     vectors = []
-    layers_of = encoder.layers(sentence.words for sentence in sentences)
-    for sentence, layers in zip(sentences, layers_of):
+    layers_of = encoder.layers([sentence.words for sentence in sentences])
+    for sentence, layers in Tqdm.tqdm(
+        zip(sentences, layers_of), total=len(sentences), desc="layers", unit=" sentences"
+    ):
         places = [place for place, tag in enumerate(sentence.tags) if tag]
         keys += [sentence.keys[place] for place in places]
         tags += [sentence.tags[place] for place in places]

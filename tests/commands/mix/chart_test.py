@@ -21,7 +21,7 @@ def test_a_column_is_a_place_and_a_row_a_layer_from_the_tokens_up() -> None:
     (image,) = axes.images
     # Drawn from the bottom up, with a gap where a biLM has a layer less.
     assert image.origin == "lower"
-    cells = numpy.ma.filled(image.get_array(), -1).T.tolist()
+    cells = numpy.ma.asarray(image.get_array()).filled(-1).T.tolist()
     assert cells == [[0.1, 0.7, 0.2], [0.75, 0.25, -1], [0.2, 0.3, 0.5]]
     assert (image.norm.vmin, image.norm.vmax) == (0, 1)
 
