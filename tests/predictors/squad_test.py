@@ -76,6 +76,7 @@ def test_probabilities_of_all_spans_are_those_of_start_times_end(
 ) -> None:
     every = with_settings(predictor, num_best=1000).predict_json(QUESTION)["best"]
     instance = predictor._json_to_instance(QUESTION)
+    predictor._dataset_reader.apply_token_indexers(instance)
     length = len(instance["passage"])
     assert len(every) == length * (length + 1) // 2 < 1000
     output = predictor._model.forward_on_instance(instance)

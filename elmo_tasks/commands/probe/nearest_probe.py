@@ -15,8 +15,8 @@ class NearestProbe(Probe):
     """
     The nearest sense of each word in each layer (Peters et al. 2018, section 5.3): a sense is the
     mean of its vectors in the training data, and the nearest of those of the same word is that of
-    the largest cosine. A word that is not in the training data has the sense that is most frequent
-    there.
+    the largest cosine, the more frequent where two are as near. A word that is not in the training
+    data has the sense that is most frequent there.
 
     Registered as a `Probe` with name "nearest".
     """
@@ -43,13 +43,17 @@ class _Senses:
         for key, places in _places(train.keys).items():
             of_tag = _places(train.tags[place] for place in places)
             vectors = train.layers[places, number].float()
-            self._tags[key] = list(of_tag)
-            self._means[key] = torch.stack([vectors[part].mean(0) for part in of_tag.values()])
+            # The most frequent first.
+            self._tags[key] = sorted(of_tag, key=lambda tag: -len(of_tag[tag]))
+            means = [vectors[of_tag[tag]].mean(0) for tag in self._tags[key]]
+            self._means[key] = normalize(torch.stack(means))
 
     def nearest(self, key: str, vectors: torch.Tensor) -> list[str]:
         """To vectors of shape (tokens, dim)."""
-        cosines = vectors @ normalize(self._means[key]).T
-        return [self._tags[key][number] for number in cosines.argmax(dim=1).tolist()]
+        cosines = normalize(vectors) @ self._means[key].T
+        # Of those that are alike but for rounding, the first.
+        nearest = cosines.mul(1e4).round().argmax(dim=1)
+        return [self._tags[key][number] for number in nearest.tolist()]
 
 
 def _places(names: Iterable[str]) -> dict[str, list[int]]:

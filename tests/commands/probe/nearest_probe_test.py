@@ -89,6 +89,14 @@ def test_it_is_the_nearest_of_all_means_compared_one_by_one(train: list, validat
     assert sum(of_word) - ambiguous <= right <= sum(of_word)
 
 
+def test_of_senses_that_are_alike_the_most_frequent_is_taken() -> None:
+    train = tokens(*(("w", tag, [0.1, 0.3]) for tag in "xyyzyx"))
+
+    found = {tag: accuracies(train, tokens(("w", tag, [0.3, 0.1]))) for tag in "xyz"}
+
+    assert found == {"x": [0.0], "y": [1.0], "z": [0.0]}
+
+
 def test_each_layer_has_its_own_senses() -> None:
     # The second layer is the first with the senses exchanged.
     layers = torch.tensor([[[1.0, 0], [0, 1]], [[0, 1], [1, 0]]])
