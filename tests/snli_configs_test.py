@@ -89,6 +89,7 @@ def test_widths_of_the_paper_follow() -> None:
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
+        ("{ dropout: '0.5' }", "dropout must be from 0 to below 1, not 0.5"),
         ("{ attention_dropout: 1 }", "attention_dropout must be from 0 to below 1, not 1"),
         ("{ weight_penalty: -1 }", "weight_penalty must be 0 or more, not -1"),
         ("{ weight_penalty: null }", "weight_penalty must be 0 or more, not null"),

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import torch
 from allennlp.nn.util import read_state_dict
 from allennlp.training import GradientDescentTrainer, Trainer
+from allennlp.training.moving_average import MovingAverage
 from allennlp.training.trainer import TrainerCheckpoint
 
 from elmo_tasks.bilm import BiLm
@@ -44,7 +45,7 @@ class ElmoTrainer(GradientDescentTrainer):
                     self._save_best(self.model.state_dict())
 
     def _validation_loss(self, epoch: int) -> tuple[float, float | None, int]:
-        average = self._moving_average
+        average: MovingAverage | None = self._moving_average
         if getattr(average, "validate_on", None) == "raw":
             self._moving_average = None
         # A training that is recovered passes over its finished epochs without validating, and must

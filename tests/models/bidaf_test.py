@@ -221,7 +221,9 @@ def test_dropout_of_a_text_has_one_mask_for_all_its_tokens() -> None:
 
 def test_bilm_runs_once_for_question_and_passage() -> None:
     built, batches = Built(both()), []
-    built.model.text_embedder.bilm.register_forward_hook(
+    bilm = built.model.text_embedder.bilm
+    assert bilm is not None
+    bilm.register_forward_hook(
         lambda module, inputs, output: batches.append(inputs[0].size(0))
     )
     built.model(**built.tensors(built.instances[:3]))

@@ -64,7 +64,7 @@ def test_answer_is_in_the_passage_at_its_start_alone(answer: Answer, right: bool
         ({"data": ["x"]}, r"data\[0\]: expected an object with 'paragraphs', but got 'x'"),
         (content(context=5, qas=[question()]), r"data\[0\].paragraphs\[0\].context: expected a st"),
         (content("x"), r"paragraphs\[0\].qas\[0\]: expected an object with 'id', but got 'x'"),
-        (content(question(id=5)), r"qas\[0\].id: expected a string, but got 5"),
+        (content({**question(), "id": 5}), r"qas\[0\].id: expected a string, but got 5"),
         (content(question(answers=None)), r"qas\[0\].answers: expected a list, but got None"),
         (
             content(question(answers=[{"text": "owl"}])),

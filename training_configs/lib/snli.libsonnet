@@ -2,6 +2,8 @@
 // What neither paper says is allennlp-models' choice.
 local base = import 'base.libsonnet';
 
+local is_dropout(value) = std.isNumber(value) && value >= 0 && value < 1;
+
 base {
   local config = self,
 
@@ -20,10 +22,12 @@ base {
   // 'sentence': spaCy's rules cut the raw text; 'binary_parse': the leaves of the official parses.
   tokens_from:: 'sentence',
   hidden_dim:: 300,  // Chen et al.
+  dropout:: 0.5,  // Chen et al.
   learning_rate:: 0.0004,  // Chen et al.
 
-  assert std.isNumber(config.attention_dropout)
-         && config.attention_dropout >= 0 && config.attention_dropout < 1 :
+  assert is_dropout(config.dropout) :
+         'dropout must be from 0 to below 1, not %s' % std.toString(config.dropout),
+  assert is_dropout(config.attention_dropout) :
          'attention_dropout must be from 0 to below 1, not %s'
          % std.toString(config.attention_dropout),
   assert std.isNumber(config.weight_penalty) && config.weight_penalty >= 0 :
@@ -80,9 +84,9 @@ base {
       num_layers: 2,
       hidden_dims: [config.hidden_dim, 3],
       activations: ['relu', 'linear'],  // Peters et al.; tanh in Chen et al.
-      dropout: [0.5, 0.0],
+      dropout: [config.dropout, 0.0],
     },
-    dropout: 0.5,  // Chen et al.
+    dropout: config.dropout,
     attention_dropout: config.attention_dropout,
   },
 
