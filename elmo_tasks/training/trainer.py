@@ -26,6 +26,8 @@ class ElmoTrainer(GradientDescentTrainer):
     Registered as a `Trainer` with name "elmo"; its parameters are AllenNLP's.
     """
 
+    _moving_average: MovingAverage | None
+
     def get_checkpoint_state(self) -> TrainerCheckpoint | None:
         checkpoint = super().get_checkpoint_state()
         if checkpoint is None or self._is_sharded():
@@ -45,7 +47,7 @@ class ElmoTrainer(GradientDescentTrainer):
                     self._save_best(self.model.state_dict())
 
     def _validation_loss(self, epoch: int) -> tuple[float, float | None, int]:
-        average: MovingAverage | None = self._moving_average
+        average = self._moving_average
         if getattr(average, "validate_on", None) == "raw":
             self._moving_average = None
         # A training that is recovered passes over its finished epochs without validating, and must

@@ -223,9 +223,7 @@ def test_bilm_runs_once_for_question_and_passage() -> None:
     built, batches = Built(both()), []
     bilm = built.model.text_embedder.bilm
     assert bilm is not None
-    bilm.register_forward_hook(
-        lambda module, inputs, output: batches.append(inputs[0].size(0))
-    )
+    bilm.register_forward_hook(lambda module, inputs, output: batches.append(inputs[0].size(0)))
     built.model(**built.tensors(built.instances[:3]))
     assert batches == [6]
 
