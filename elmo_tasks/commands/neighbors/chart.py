@@ -10,8 +10,8 @@ from elmo_tasks.commands.neighbors.report import Report
 
 # Of the concordance: each section has a heading and so many lines, in inches and points.
 _NUM_LINES, _LINE, _POINTS = 5, 0.17, 8
-# In a line of the title.
-_LETTERS = 70
+# Letters in a line: of the title, and of the words of layer 0.
+_LETTERS, _WIDTH = 70, 95
 
 _COSINES = colormaps["viridis_r"]
 
@@ -32,7 +32,7 @@ def draw(report: Report) -> Figure:
         for number, (_, occurrence) in enumerate(section.lines, start=1):
             _write(below, row + number, occurrence.line(), color, family="monospace")
         row += len(section.lines) + 2
-    _write(below, row, report.without_context(), "black", wrap=True)
+    _write(below, row, textwrap.fill(report.without_context(), _WIDTH), "black")
     below.set_ylim(num_lines, -0.5)
     below.axis("off")
     return figure
