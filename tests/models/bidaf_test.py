@@ -45,8 +45,8 @@ class TestVariants(ModelTestCase):
         config_file = self.TEST_DIR / "config.json"
         config_file.write_text(json.dumps(shrunk(path)))
         # AllenNLP compares the batches of two loaders.
-        no_noise = {"data_loader.batch_sampler.padding_noise": 0, "trainer.num_epochs": 1}
-        self.ensure_model_can_train_save_and_load(config_file, overrides=json.dumps(no_noise))
+        in_order = {"data_loader.batch_sampler.shuffle": False, "trainer.num_epochs": 1}
+        self.ensure_model_can_train_save_and_load(config_file, overrides=json.dumps(in_order))
         self.set_up_model(config_file, FIXTURE)
         self.ensure_batch_predictions_are_consistent()
 

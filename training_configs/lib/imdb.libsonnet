@@ -11,7 +11,7 @@ base {
   hidden_dim:: 64,
   // Tokens of a review that are read; the rest is left out.
   max_tokens:: 300,
-  learning_rate:: 0.002,
+  learning_rate:: 0.001,
 
   assert !std.member(config.elmo_at, 'output') :
          "elmo_at can be ['input'] or [] here: AllenNLP's basic_classifier has no other place",
