@@ -132,6 +132,9 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
   // A task adds to it. Checkpoints are whole or not there, and leave out a frozen biLM.
   trainer: { type: 'elmo', checkpointer: 'elmo' },
 
+  // Whether word vectors begin at random.
+  learns_vectors:: !std.objectHas(config.chosen_vectors, 'pretrained_file'),
+
   // For `model+:`. A mix of one layer has no weights.
   regularized:: {
     [if has_elmo && config.elmo_layers == 'all' && config.elmo_lambda > 0 then 'regularizer']: {

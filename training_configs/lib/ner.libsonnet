@@ -41,7 +41,6 @@ base {
 
   local encoder_input_dims =
     [config.input_dim] + [2 * hidden_dim for hidden_dim in config.hidden_dims],
-  local learns_vectors = !std.objectHas(config.chosen_vectors, 'pretrained_file'),
 
   token_indexers+:: {
     tokens: {
@@ -62,8 +61,8 @@ base {
   train_data_path: 'data/conll2003/eng.train',
   validation_data_path: 'data/conll2003/eng.testa',
   // Where vectors are learned, a word that no training sentence has would get one that is not.
-  datasets_for_vocab_creation: if learns_vectors then ['train'] else ['train', 'validation'],
-  vocabulary: if learns_vectors then { min_count: { tokens: config.min_count } } else {},
+  datasets_for_vocab_creation: if config.learns_vectors then ['train'] else ['train', 'validation'],
+  vocabulary: if config.learns_vectors then { min_count: { tokens: config.min_count } } else {},
 
   model: config.regularized {
     type: 'elmo_crf_tagger',

@@ -74,7 +74,13 @@ base {
     dropout: config.dropout,
     max_answer_tokens: config.max_answer_tokens,
     initializer: {
-      regexes: [
+      // As large as GloVe's are. AllenNLP would draw vectors that are learned with a deviation of
+      // 0.008, for 30,000 words, and the attention would see next to nothing of them.
+      regexes: (
+        if config.learns_vectors then
+          [['words\\.token_embedder_tokens\\.weight', { type: 'normal', std: 0.4 }]]
+        else []
+      ) + [
         ['encoder\\._module\\.weight_', { type: 'elmo_truncated_normal', std: 0.05 }],
         ['encoder\\._module\\.bias_', { type: 'zero' }],
         ['^((self_)?attended|start|end)\\.weight$', { type: 'xavier_uniform' }],
