@@ -32,7 +32,7 @@ base {
   // Words seen once are unknown ones.
   vocabulary: { min_count: { tokens: 2 } },
 
-  model: config.initialized + config.regularized + {
+  model: config.regularized {
     type: 'basic_classifier',
     text_field_embedder: {
       token_embedders: embedder.words.token_embedders {
