@@ -12,7 +12,7 @@ from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
-from elmo_tasks.readers.sst import _unescape
+from elmo_tasks.readers.sst import unescape
 
 logger = logging.getLogger(__name__)
 
@@ -106,7 +106,7 @@ class SnliReader(DatasetReader):
             return self.tokenizer.tokenize(text)
         # Only the ASCII space separates: a leaf may contain a no-break space.
         leaves = [word for word in text.split(" ") if word not in ("(", ")", "")]
-        return [Token(_unescape(leaf)) for leaf in leaves]
+        return [Token(unescape(leaf)) for leaf in leaves]
 
 
 def _labelled_pairs(file_path: str | os.PathLike) -> Iterator[tuple[int, dict[str, str]]]:

@@ -176,7 +176,7 @@ def parse_tree(line: str) -> Tree:
         label, word = piece.groups()
         if word is not None:
             nodes.append(Node(int(label), len(words), len(words) + 1))
-            words.append(_unescape(word))
+            words.append(unescape(word))
         elif label is not None:
             opened.append((int(label), len(words)))
         elif opened:
@@ -189,7 +189,7 @@ def parse_tree(line: str) -> Tree:
     return Tree(words, nodes)
 
 
-def _unescape(word: str) -> str:
+def unescape(word: str) -> str:
     return _ESCAPES.get(word) or word.replace("\\/", "/").replace("\\*", "*")
 
 
