@@ -85,9 +85,8 @@ class CharCnn(torch.nn.Module):
         x = self.activation(filters)
         *products, project = self._products[len(self.convolutions) :]
         for layer, product in zip(self.highways._layers, products):
-            gates = product(x, layer.weight, layer.bias, self.dtype).to(x.dtype)
-            transform, carry = gates.chunk(2, dim=1)
-            x = torch.lerp(torch.relu(transform), x, torch.sigmoid(carry))
+            transform, carry = product(x, layer.weight, layer.bias, self.dtype).chunk(2, dim=1)
+            x = torch.lerp(torch.relu(transform), x.to(transform.dtype), torch.sigmoid(carry))
         return project(x, self.projection.weight, self.projection.bias, self.dtype)
 
     def _filters(self, char_ids: torch.Tensor) -> torch.Tensor:
