@@ -60,7 +60,7 @@ class ElmoNeighbors(Subcommand):
             help="one tokenized sentence a line; plain, .gz or .xz; a pattern is several",
         )
         add("--sentence", help="tokenized, with the word: rank the others by its first place there")
-        add("--clusters", type=int, default=2, metavar="K", help="otherwise: how many (default: 2)")
+        add("--clusters", type=int, default=2, metavar="K", help="otherwise: how many")
         add("--layer", type=int, metavar="J", help="0 for the tokens (default: the top)")
         add("--ignore-case", action="store_true", help="take Bank for bank")
         add(
@@ -68,16 +68,16 @@ class ElmoNeighbors(Subcommand):
             type=int,
             default=1000,
             metavar="N",
-            help="of more, draw as many (default: 1000)",
+            help="of more, draw as many",
         )
-        add("--seed", type=int, default=0, help="of what is drawn, and of clusters (default: 0)")
-        add("--top", type=int, default=8, metavar="N", help="lines for each group (default: 8)")
+        add("--seed", type=int, default=0, help="of what is drawn, and of clusters")
+        add("--top", type=int, default=8, metavar="N", help="lines for each group")
         add(
             "--max-words",
             type=int,
             default=20_000,
             metavar="N",
-            help="words of layer 0 to compare, the most frequent of the text (default: 20000)",
+            help="words of layer 0 to compare, the most frequent of the text",
         )
         add_encoder_options(subparser)
         add_outputs(subparser)

@@ -56,11 +56,9 @@ class ElmoStore(Subcommand):
             default=[],
             help="add what the stores at these paths hold, and compute nothing",
         )
+        subparser.add_argument("--batch-tokens", type=int, default=2048, help="tokens in a batch")
         subparser.add_argument(
-            "--batch-tokens", type=int, default=2048, help="tokens in a batch (default: 2048)"
-        )
-        subparser.add_argument(
-            "--cuda-device", type=int, default=-1, help="id of the GPU to use (default: none)"
+            "--cuda-device", type=int, default=-1, help="id of the GPU to use, if any"
         )
         subparser.add_argument(
             "-o", "--overrides", default="", help="a JSON object with changes to the config"

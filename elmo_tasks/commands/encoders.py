@@ -22,7 +22,7 @@ def add_encoder_options(subparser: argparse.ArgumentParser) -> None:
     add("--name", help="which biLM, where the model of an archive has several")
     add("--options-file", help="with --weight-file: the two files of a biLM")
     add("--weight-file", help="with --options-file")
-    add("--cuda-device", type=int, default=-1, help="id of the GPU to use (default: none)")
+    add("--cuda-device", type=int, default=-1, help="id of the GPU to use, if any")
 
 
 def encoder_from_args(

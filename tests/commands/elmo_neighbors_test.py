@@ -12,7 +12,8 @@ from tests.bilm.reference import FIXTURE_FILES
 from tests.commands.archives import FIXTURE, classifier, sst
 from tests.commands.command_line import allennlp
 
-CORPUS = Path(__file__).parents[2] / "fixtures" / "corpus" / "train.txt"
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+CORPUS = FIXTURES / "corpus" / "train.txt"
 BILM = BiLm.from_files(*FIXTURE_FILES).eval()
 FILES = ("--options-file", FIXTURE_FILES[0], "--weight-file", FIXTURE_FILES[1])
 
@@ -112,6 +113,20 @@ def test_the_text_shows_the_sentences_of_each_cluster_and_the_picture_is_drawn(
     assert lines[-2].startswith("Mean cosines of two places: ")
     assert lines[-1].startswith("Without context (layer 0) it has one vector, nearest to: ")
     assert (chart / "the.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_senses_of_play_come_apart_in_mini(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """The picture of the README: 18 sentences with the verb, then 18 with the noun."""
+    text = FIXTURES / "play.txt"
+
+    allennlp(monkeypatch, "elmo-neighbors", "play", "--corpus", text, "--json", "-")
+
+    groups = json.loads(capsys.readouterr().out)["groups"]
+    sentences = text.read_text().splitlines()
+    clusters = {frozenset(" ".join(place["words"]) for place in group) for group in groups}
+    assert clusters == {frozenset(sentences[:18]), frozenset(sentences[18:])}
 
 
 def test_a_sentence_of_the_text_is_not_ranked_beside_itself(

@@ -22,7 +22,8 @@ def draw(report: Report) -> Figure:
     their clusters or of their cosines, with the lines of some below.
     """
     sections = report.sections(_NUM_LINES)
-    num_lines = sum(len(section.lines) + 2 for section in sections) + 2
+    without_context = textwrap.wrap(report.without_context(), _WIDTH, break_on_hyphens=False)
+    num_lines = sum(len(section.lines) + 2 for section in sections) + len(without_context)
     figure = Figure((8, 5 + _LINE * num_lines), layout="constrained")
     plane, below = figure.subplots(2, height_ratios=[5, _LINE * num_lines])
     colors = _draw_plane(plane, report)
@@ -32,8 +33,9 @@ def draw(report: Report) -> Figure:
         for number, (_, occurrence) in enumerate(section.lines, start=1):
             _write(below, row + number, occurrence.line(), color, family="monospace")
         row += len(section.lines) + 2
-    _write(below, row, textwrap.fill(report.without_context(), _WIDTH), "black")
-    below.set_ylim(num_lines, -0.5)
+    for number, line in enumerate(without_context):
+        _write(below, row + number, line, "black")
+    below.set_ylim(num_lines - 0.5, -0.5)
     below.axis("off")
     return figure
 
