@@ -30,7 +30,7 @@ _EXAMPLES = """
 examples:
   allennlp elmo-ablation sst --variants baseline both --seeds 1 2 3 --set 'store="runs/layers"'
   allennlp elmo-ablation sst --variants input both --seeds 1 2 --set hidden_dim=150 \\
-      --set 'bilm="small"' -o '{"trainer.num_epochs": 10}' -s runs/ablation/sst-small
+      --set num_epochs=10 --set 'bilm="small"' -s runs/ablation/sst-small
   allennlp elmo-ablation snli --variants baseline both --seeds 1 2 3 --train-fraction 0.01,0.1,1
 """
 
@@ -62,7 +62,8 @@ class ElmoAblation(Subcommand):
             type=_fractions,
             metavar="F,F,...",
             help="train each run on these fractions of the training data, such as 0.01,0.1,1: the "
-            "curve of the paper's Figure 1; the part is drawn by the seed of the run",
+            "curve of the paper's Figure 1; the part is drawn by the seed of the run, and "
+            "num_epochs grows as the part shrinks, for as many updates, unless patience ends it",
         )
         add(
             "--set",

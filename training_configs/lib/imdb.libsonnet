@@ -11,6 +11,7 @@ base {
   hidden_dim:: 64,
   // Tokens of a review that are read; the rest is left out.
   max_tokens:: 300,
+  num_epochs:: 10,
   learning_rate:: 0.001,
 
   assert !std.member(config.elmo_at, 'output') :
@@ -60,7 +61,7 @@ base {
   trainer+: {
     optimizer: { type: 'adam', lr: config.learning_rate },
     grad_norm: 5.0,
-    num_epochs: 10,
+    num_epochs: config.num_epochs,
     patience: 4,
     validation_metric: '+accuracy',
   },

@@ -23,6 +23,7 @@ base {
   tokens_from:: 'sentence',
   hidden_dim:: 300,  // Chen et al.
   dropout:: 0.5,  // Chen et al.
+  num_epochs:: 75,
   learning_rate:: 0.0004,  // Chen et al.
 
   assert is_dropout(config.dropout) :
@@ -107,7 +108,7 @@ base {
       threshold: 0,
     },
     grad_norm: 5.0,  // Peters et al.; 10 in Chen et al.
-    num_epochs: 75,
+    num_epochs: config.num_epochs,
     patience: 5,
     validation_metric: '+accuracy',
   },

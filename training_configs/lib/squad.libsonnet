@@ -16,6 +16,7 @@ base {
   // What to do with a wrong answer_start: 'skip' or 'refuse'.
   wrong_answers:: 'skip',
   batch_size:: 45,
+  num_epochs:: 24,
   // 'raw' as published; 'average': the weights that the validation measures.
   validate_on:: 'raw',
   optimizer:: { type: 'adadelta', lr: 1.0, rho: 0.95, eps: 1e-8 },
@@ -107,7 +108,7 @@ base {
   trainer+: {
     optimizer: config.optimizer,
     moving_average: { type: 'elmo_exponential', decay: 0.999, validate_on: config.validate_on },
-    num_epochs: 24,
+    num_epochs: config.num_epochs,
     validation_metric: '+f1',
   },
 }

@@ -16,6 +16,7 @@ base {
   // 'encoder': ELMo joins the output of the first biLSTM; 'integrator': that of the second.
   output_place:: 'encoder',
   hidden_dim:: 300,  // McCann et al.
+  num_epochs:: 40,
   learning_rate:: 0.001,  // McCann et al.; 0.0001 in Peters et al.
 
   assert std.objectHas(granularities, config.granularity) :
@@ -91,7 +92,7 @@ base {
   trainer+: {
     optimizer: { type: 'adam', lr: config.learning_rate },
     grad_norm: 5.0,
-    num_epochs: 40,
+    num_epochs: config.num_epochs,
     patience: 5,
     validation_metric: '+accuracy',
   },

@@ -94,6 +94,11 @@ config {
     reader: config.dataset_reader,
   },
   validation_dataset_reader: std.get(config, 'validation_dataset_reader', config.dataset_reader),
+  trainer+: {
+    // As many updates as with all of the data, unless patience ends it.
+    [if std.objectHas(config.trainer, 'num_epochs') then 'num_epochs']:
+      std.ceil(super.num_epochs / %(fraction)r),
+  },
 }
 """
 

@@ -84,6 +84,17 @@ def test_a_fraction_is_of_the_training_data_alone(configs: Path) -> None:
     assert "validation_dataset_reader" not in evaluate(configs)
 
 
+@pytest.mark.parametrize(
+    "fraction, num_epochs", [(1.0, 5), (0.5, 10), (0.3, 17), (0.01, 500), (0.001, 5000)]
+)
+def test_a_part_is_trained_for_as_many_updates_as_the_whole(
+    configs: Path, fraction: float, num_epochs: int
+) -> None:
+    assert evaluate(configs, fraction=fraction)["trainer"] == {"num_epochs": num_epochs}
+    (configs / "library.libsonnet").write_text(LIBRARY.replace("num_epochs: 5", "patience: 1"))
+    assert evaluate(configs, fraction=fraction)["trainer"] == {"patience": 1}
+
+
 def test_a_misspelt_field_is_refused_with_those_there_are(configs: Path) -> None:
     with pytest.raises(
         ConfigurationError, match=r"--set widht: .*base\.jsonnet has no such field; it has .*width"
