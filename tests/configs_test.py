@@ -44,11 +44,6 @@ def differences(one: str, other: str) -> set[str]:
     return {path for path in first.keys() | second.keys() if first.get(path) != second.get(path)}
 
 
-@pytest.fixture(autouse=True)
-def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-
-
 def test_configs_were_found() -> None:
     names = {path.stem for path in CONFIGS if path.parent == SST}
     assert names >= {"baseline", "input", "output", "both", "last_only", "lambda_1", "paper"}

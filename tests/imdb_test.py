@@ -27,11 +27,6 @@ def tiny(name: str) -> dict[str, Any]:
     return config(name, f"(import '{ROOT}/fixtures/tiny.libsonnet') + {{ max_tokens: 60 }}")
 
 
-@pytest.fixture(autouse=True)
-def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-
-
 def test_both_configs_are_there_and_a_line_each() -> None:
     paths = sorted(IMDB.glob("*.jsonnet"))
     assert [path.stem for path in paths] == ["baseline", "elmo"]

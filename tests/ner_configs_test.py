@@ -21,11 +21,6 @@ def tiny(name: str, change: str = "{}") -> dict[str, Any]:
     return config(name, f"(import '{ROOT}/fixtures/tiny.libsonnet') + {change}")
 
 
-@pytest.fixture(autouse=True)
-def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-
-
 @pytest.mark.parametrize("path", sorted(NER.glob("*.jsonnet")), ids=lambda path: path.stem)
 def test_variant_is_a_line_over_the_library(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").strip().splitlines()) == 1

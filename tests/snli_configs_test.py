@@ -31,11 +31,6 @@ def differences(one: dict[str, Any], other: dict[str, Any]) -> set[str]:
     return {path for path in first.keys() | second.keys() if first.get(path) != second.get(path)}
 
 
-@pytest.fixture(autouse=True)
-def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-
-
 @pytest.mark.parametrize("name", VARIANTS)
 def test_variant_is_a_line_over_the_library(name: str) -> None:
     assert len((SNLI / f"{name}.jsonnet").read_text(encoding="utf-8").splitlines()) == 1

@@ -46,11 +46,6 @@ class Losses(TrainerCallback):
             self.noted.append(batch_outputs[0]["loss"].item())
 
 
-@pytest.fixture(autouse=True)
-def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-
-
 def config(store: Any, variant: str = "both") -> dict[str, Any]:
     """Of SST."""
     parts = [f"training_configs/sst/{variant}.jsonnet", "fixtures/tiny.libsonnet"]

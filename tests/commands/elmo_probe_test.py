@@ -14,11 +14,6 @@ CONFIGS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-
-
 def config_file(folder: Path, name: str, change: str = "{}") -> Path:
     """A config of training_configs/probe with the biLM and the data of the tests."""
     path = folder / f"{name}.jsonnet"

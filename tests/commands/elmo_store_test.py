@@ -22,11 +22,6 @@ ROOT = Path(__file__).parents[2]
 STORE = "model.text_embedder.bilm.store"
 
 
-@pytest.fixture(autouse=True)
-def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-
-
 @pytest.fixture()
 def path(tmp_path: Path) -> str:
     return str(tmp_path / "store")

@@ -1,22 +1,14 @@
-import json
-from pathlib import Path
-from typing import Any
-
-import _jsonnet
 import numpy as np
 import pytest
 import torch
-from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError
-from allennlp.common.testing import ModelTestCase
-from allennlp.data import Batch, DatasetReader, Instance, Token, Vocabulary
-from allennlp.models import Model
+from allennlp.data import Token
 
 from elmo_tasks.models.bcn import Bcn, _attend
+from tests.models.numpy_layers import bilstm, feedforward, softmax
+from tests.models.tasks import Task, VariantTestCase
 
-ROOT = Path(__file__).parents[2]
-FIXTURE = "fixtures/sst.txt"
-VARIANTS = sorted((ROOT / "training_configs" / "sst").glob("*.jsonnet"))
+TASK = Task("sst")
 CHOICES = [
     "{ classifier: 'maxout' }",
     "{ output_place: 'integrator' }",
@@ -24,101 +16,19 @@ CHOICES = [
     "{ granularity: '2-class' }",
 ]
 # A variant and what it is changed by.
-CASES = [(path, "{}") for path in VARIANTS]
-CASES += [(ROOT / "training_configs" / "sst" / "both.jsonnet", choice) for choice in CHOICES]
+CASES = [(variant, "{}") for variant in TASK.variants] + [("both", each) for each in CHOICES]
 
 
-def shrunk(path: Path, change: str = "{}") -> dict[str, Any]:
-    """The config at `path` changed, shrunk by the overlay and evaluated."""
-    snippet = f"(import '{path}') + (import '{ROOT}/fixtures/tiny.libsonnet') + {change}"
-    return json.loads(_jsonnet.evaluate_snippet("test", snippet))
-
-
-def both(change: str = "{}") -> dict[str, Any]:
-    return shrunk(ROOT / "training_configs" / "sst" / "both.jsonnet", change)
-
-
-@pytest.fixture(autouse=True)
-def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-
-
-def test_variants_were_found() -> None:
-    assert len(VARIANTS) >= 7
-
-
-class TestVariants(ModelTestCase):
-    @pytest.mark.parametrize(
-        ("path", "change"), CASES, ids=lambda value: getattr(value, "stem", value)
-    )
-    def test_trains_saves_loads_and_is_the_same_in_a_batch(self, path: Path, change: str) -> None:
-        config_file = self.TEST_DIR / "config.json"
-        config_file.write_text(json.dumps(shrunk(path, change)))
+class TestVariants(VariantTestCase):
+    @pytest.mark.parametrize(("variant", "change"), CASES)
+    def test_trains_saves_loads_and_is_the_same_in_a_batch(self, variant: str, change: str) -> None:
         # AllenNLP compares the batches of two loaders.
-        no_noise = json.dumps({"data_loader.batch_sampler.padding_noise": 0})
-        self.ensure_model_can_train_save_and_load(config_file, overrides=no_noise)
-        self.set_up_model(config_file, FIXTURE)
-        self.ensure_batch_predictions_are_consistent()
-
-
-class Built:
-    """A model and the instances of the fixture, from a config."""
-
-    def __init__(self, config: dict[str, Any]) -> None:
-        torch.manual_seed(0)
-        params = Params(config)
-        self.reader = DatasetReader.from_params(params["validation_dataset_reader"])
-        self.instances = list(self.reader.read(FIXTURE))
-        self.vocab = Vocabulary.from_instances(self.instances)
-        self.model: Bcn = Model.from_params(params["model"], vocab=self.vocab).eval()
-
-    def tensors(self, instances: list[Instance], length: int | None = None) -> dict[str, Any]:
-        batch = Batch(instances)
-        batch.index_instances(self.vocab)
-        lengths = batch.get_padding_lengths()
-        for name in lengths["tokens"]:
-            if length and name != "elmo___num_token_characters":
-                lengths["tokens"][name] = length
-        return batch.as_tensor_dict(lengths)
+        no_noise = {"data_loader.batch_sampler.padding_noise": 0}
+        self.ensure_works(TASK.config(variant, change), no_noise)
 
 
 # The paper's equations over one sentence without padding, in NumPy; the text embedder is tested on
 # its own.
-
-
-def sigmoid(x: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-x))
-
-
-def softmax(x: np.ndarray) -> np.ndarray:
-    e = np.exp(x - x.max(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
-
-
-def lstm(weights: dict[str, np.ndarray], suffix: str, inputs: np.ndarray) -> np.ndarray:
-    bias = weights[f"bias_ih_l0{suffix}"] + weights[f"bias_hh_l0{suffix}"]
-    h = c = np.zeros(len(bias) // 4)
-    outputs = []
-    for x in inputs:
-        gates = weights[f"weight_ih_l0{suffix}"] @ x + weights[f"weight_hh_l0{suffix}"] @ h + bias
-        i, f, g, o = np.split(gates, 4)
-        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
-        h = sigmoid(o) * np.tanh(c)
-        outputs.append(h)
-    return np.stack(outputs)
-
-
-def bilstm(encoder: torch.nn.Module, inputs: np.ndarray) -> np.ndarray:
-    weights = {name: value.numpy() for name, value in encoder._module.state_dict().items()}
-    backward = lstm(weights, "_reverse", inputs[::-1])[::-1]
-    return np.concatenate([lstm(weights, "", inputs), backward], axis=-1)
-
-
-def feedforward(network: torch.nn.Module, x: np.ndarray, relus: int) -> np.ndarray:
-    for number, linear in enumerate(network._linear_layers):
-        x = x @ linear.weight.detach().numpy().T + linear.bias.detach().numpy()
-        x = np.maximum(x, 0) if number < relus else x
-    return x
 
 
 def bcn(model: Bcn, x: np.ndarray, elmo: np.ndarray, at_encoder: bool) -> np.ndarray:
@@ -134,7 +44,7 @@ def bcn(model: Bcn, x: np.ndarray, elmo: np.ndarray, at_encoder: bool) -> np.nda
 
 @pytest.mark.parametrize("place", ["encoder", "integrator"])
 def test_logits_are_those_of_the_equations(place: str) -> None:
-    built = Built(both(f"{{ output_place: '{place}' }}"))
+    built = TASK.build(f"{{ output_place: '{place}' }}")
     # Weights large enough for the attention to be far from uniform.
     model = built.model.double()
     for parameter in model.parameters():
@@ -151,7 +61,7 @@ def test_logits_are_those_of_the_equations(place: str) -> None:
 
 
 def test_padding_has_no_part_in_the_pools_whatever_the_sign() -> None:
-    model = Built(both()).model
+    model = TASK.build().model
     y = torch.rand(2, 3, 16) + 0.5
     for signed in (y, -y):
         mask = torch.tensor([[True, True, False], [True, True, True]])
@@ -174,11 +84,11 @@ def test_attention_gives_padding_nothing_where_all_scores_are_far_below_zero() -
 
 
 def test_padding_changes_neither_logits_nor_gradients() -> None:
-    built = Built(both())
+    built = TASK.build()
     results = []
-    for length in (None, 40):
+    for lengths in ({}, {"tokens": 40}):
         built.model.zero_grad()
-        output = built.model(**built.tensors(built.instances[:3], length))
+        output = built.model(**built.tensors(built.instances[:3], **lengths))
         output["loss"].backward()
         gradients = [p.grad.clone() for p in built.model.parameters() if p.grad is not None]
         results.append((output["logits"], gradients))
@@ -188,7 +98,7 @@ def test_padding_changes_neither_logits_nor_gradients() -> None:
 
 
 def test_gradients_reach_every_parameter_but_those_of_the_frozen_bilm() -> None:
-    built = Built(both())
+    built = TASK.build()
     built.model(**built.tensors(built.instances))["loss"].backward()
     without = {n for n, p in built.model.named_parameters() if p.grad is None or not p.grad.any()}
     bilm = {name for name, _ in built.model.named_parameters() if ".bilm." in name}
@@ -196,7 +106,7 @@ def test_gradients_reach_every_parameter_but_those_of_the_frozen_bilm() -> None:
 
 
 def test_sentence_of_a_thousand_tokens_has_probabilities() -> None:
-    built = Built(both())
+    built = TASK.build()
     instances = [built.reader.text_to_instance([Token("word")] * n) for n in (1000, 1)]
     for instance in instances:
         built.reader.apply_token_indexers(instance)
@@ -205,7 +115,7 @@ def test_sentence_of_a_thousand_tokens_has_probabilities() -> None:
 
 
 def test_predictions_speak_of_classes_by_name() -> None:
-    built = Built(both())
+    built = TASK.build()
     answer = built.model.forward_on_instance(built.instances[3])
     assert answer["tokens"] == ["(", "A", "pleasant", "stroll", ")", "in", "the", "rain"]
     assert set(answer["probabilities"]) == {
@@ -217,7 +127,7 @@ def test_predictions_speak_of_classes_by_name() -> None:
 
 
 def test_metrics_are_accuracy_and_the_weights_of_each_place() -> None:
-    built = Built(both())
+    built = TASK.build()
     output = built.model(**built.tensors(built.instances))
     right = output["logits"].argmax(dim=1) == built.tensors(built.instances)["label"]
     metrics = built.model.get_metrics(reset=True)
@@ -245,4 +155,4 @@ def test_metrics_are_accuracy_and_the_weights_of_each_place() -> None:
 )
 def test_widths_that_do_not_fit_are_refused_by_their_names(change: str, complaint: str) -> None:
     with pytest.raises(ConfigurationError, match=complaint):
-        Built(both(f"{{ model+: {change} }}"))
+        TASK.build(f"{{ model+: {change} }}")

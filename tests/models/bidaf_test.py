@@ -1,97 +1,33 @@
-import json
-from pathlib import Path
-from typing import Any
-
-import _jsonnet
 import numpy as np
 import pytest
 import torch
-from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError
-from allennlp.common.testing import ModelTestCase
-from allennlp.data import Batch, DatasetReader, Instance, Vocabulary
-from allennlp.models import Model
+from allennlp.data import Instance
 
 from elmo_tasks.metrics.squad import SquadMetric
 from elmo_tasks.models.bidaf import Bidaf
+from tests.models.numpy_layers import sigmoid, softmax
+from tests.models.tasks import Built, Task, VariantTestCase
 
-ROOT = Path(__file__).parents[2]
-FIXTURE = "fixtures/squad.json"
-VARIANTS = sorted((ROOT / "training_configs" / "squad").glob("*.jsonnet"))
-
-
-def shrunk(path: Path, change: str = "{}") -> dict[str, Any]:
-    """The config at `path` changed, shrunk by the overlay and evaluated."""
-    snippet = f"(import '{path}') + (import '{ROOT}/fixtures/tiny.libsonnet') + {change}"
-    return json.loads(_jsonnet.evaluate_snippet("test", snippet))
+TASK = Task("squad")
 
 
-def both(change: str = "{}") -> dict[str, Any]:
-    return shrunk(ROOT / "training_configs" / "squad" / "both.jsonnet", change)
+def ask(built: Built, question: str, passage: str) -> Instance:
+    instance = built.reader.text_to_instance(question, passage)
+    built.reader.apply_token_indexers(instance)
+    return instance
 
 
-@pytest.fixture(autouse=True)
-def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-
-
-def test_variants_were_found() -> None:
-    assert len(VARIANTS) >= 7
-
-
-class TestVariants(ModelTestCase):
-    @pytest.mark.parametrize("path", VARIANTS, ids=lambda path: path.stem)
-    def test_trains_saves_loads_and_is_the_same_in_a_batch(self, path: Path) -> None:
-        config_file = self.TEST_DIR / "config.json"
-        config_file.write_text(json.dumps(shrunk(path)))
+class TestVariants(VariantTestCase):
+    @pytest.mark.parametrize("variant", TASK.variants)
+    def test_trains_saves_loads_and_is_the_same_in_a_batch(self, variant: str) -> None:
         # AllenNLP compares the batches of two loaders.
         in_order = {"data_loader.batch_sampler.shuffle": False, "trainer.num_epochs": 1}
-        self.ensure_model_can_train_save_and_load(config_file, overrides=json.dumps(in_order))
-        self.set_up_model(config_file, FIXTURE)
-        self.ensure_batch_predictions_are_consistent()
-
-
-class Built:
-    """A model and the instances of the fixture, from a config."""
-
-    def __init__(self, config: dict[str, Any]) -> None:
-        torch.manual_seed(0)
-        params = Params(config)
-        self.reader = DatasetReader.from_params(params["validation_dataset_reader"])
-        self.instances = list(self.reader.read(FIXTURE))
-        self.vocab = Vocabulary.from_instances(self.instances)
-        self.model: Bidaf = Model.from_params(params["model"], vocab=self.vocab).eval()
-
-    def tensors(
-        self, instances: list[Instance], lengths: tuple[int, int] | None = None
-    ) -> dict[str, Any]:
-        """With the lengths of question and passage, where they are given."""
-        batch = Batch(instances)
-        batch.index_instances(self.vocab)
-        padding = batch.get_padding_lengths()
-        for name, length in zip(("question", "passage"), lengths or ()):
-            for key in padding[name]:
-                if "num_token_characters" not in key:
-                    padding[name][key] = length
-        return batch.as_tensor_dict(padding)
-
-    def ask(self, question: str, passage: str) -> Instance:
-        instance = self.reader.text_to_instance(question, passage)
-        self.reader.apply_token_indexers(instance)
-        return instance
+        self.ensure_works(TASK.config(variant), in_order)
 
 
 # The table of layers of Peters et al. 2018, supplement A.4, over one passage without padding, in
 # NumPy; the text embedder is tested on its own.
-
-
-def sigmoid(x: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-x))
-
-
-def softmax(x: np.ndarray) -> np.ndarray:
-    e = np.exp(x - x.max(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
 
 
 class Reference:
@@ -145,7 +81,7 @@ class Reference:
 
 
 def test_logits_are_those_of_the_table_of_layers() -> None:
-    built = Built(both())
+    built = TASK.build()
     # Weights large enough for the attention to be far from uniform.
     model = built.model.double()
     for parameter in model.parameters():
@@ -166,7 +102,7 @@ def test_logits_are_those_of_the_table_of_layers() -> None:
 
 
 def test_loss_is_the_sum_of_the_two_cross_entropies() -> None:
-    built = Built(both())
+    built = TASK.build()
     tensors = built.tensors(built.instances)
     output = built.model(**tensors)
     expected = 0.0
@@ -177,11 +113,11 @@ def test_loss_is_the_sum_of_the_two_cross_entropies() -> None:
 
 
 def test_padding_changes_neither_logits_nor_gradients() -> None:
-    built = Built(both())
+    built = TASK.build()
     results = []
-    for lengths in (None, (30, 120)):
+    for lengths in ({}, {"question": 30, "passage": 120}):
         built.model.zero_grad()
-        output = built.model(**built.tensors(built.instances[:3], lengths))
+        output = built.model(**built.tensors(built.instances[:3], **lengths))
         output["loss"].backward()
         gradients = [p.grad.clone() for p in built.model.parameters() if p.grad is not None]
         results.append((output["start_logits"], output["end_logits"], gradients))
@@ -194,7 +130,7 @@ def test_padding_changes_neither_logits_nor_gradients() -> None:
 
 @pytest.mark.parametrize("variant", ["baseline", "both"])
 def test_gradients_reach_every_parameter_but_those_of_the_frozen_bilm(variant: str) -> None:
-    built = Built(shrunk(ROOT / "training_configs" / "squad" / f"{variant}.jsonnet"))
+    built = TASK.build(variant=variant)
     built.model(**built.tensors(built.instances))["loss"].backward()
     without = {n for n, p in built.model.named_parameters() if p.grad is None or not p.grad.any()}
     bilm = {name for name, _ in built.model.named_parameters() if ".bilm." in name}
@@ -203,7 +139,7 @@ def test_gradients_reach_every_parameter_but_those_of_the_frozen_bilm(variant: s
 
 
 def test_weights_start_as_published() -> None:
-    model = Built(both()).model
+    model = TASK.build().model
     for name, parameter in model.named_parameters():
         if "encoder._module" in name or name.startswith(("attended", "self_attended", "start.")):
             assert parameter.any() == ("weight" in name)
@@ -213,14 +149,14 @@ def test_weights_start_as_published() -> None:
 
 
 def test_dropout_of_a_text_has_one_mask_for_all_its_tokens() -> None:
-    model = Built(both()).model.train()
+    model = TASK.build().model.train()
     dropped = model.dropout(torch.ones(2, 5, 40))
     assert torch.equal(dropped, dropped[:, :1].expand_as(dropped))
     assert not torch.equal(dropped[0], dropped[1])
 
 
 def test_bilm_runs_once_for_question_and_passage() -> None:
-    built, batches = Built(both()), []
+    built, batches = TASK.build(), []
     bilm = built.model.text_embedder.bilm
     assert bilm is not None
     bilm.register_forward_hook(lambda module, inputs, output: batches.append(inputs[0].size(0)))
@@ -229,7 +165,7 @@ def test_bilm_runs_once_for_question_and_passage() -> None:
 
 
 def test_answer_is_the_slice_of_the_raw_passage_and_is_scored() -> None:
-    built = Built(both())
+    built = TASK.build()
     tensors = built.tensors(built.instances)
     output = built.model(**tensors)
     metric = SquadMetric()
@@ -249,16 +185,16 @@ def test_answer_is_the_slice_of_the_raw_passage_and_is_scored() -> None:
 
 
 def test_answer_is_never_longer_than_asked_for() -> None:
-    built = Built(both("{ max_answer_tokens: 1 }"))
+    built = TASK.build("{ max_answer_tokens: 1 }")
     spans = built.model(**built.tensors(built.instances))["best_span"]
     assert torch.equal(spans[:, 0], spans[:, 1])
 
 
 def test_passage_and_question_of_one_token_are_read() -> None:
-    built = Built(both())
+    built = TASK.build()
     instances = [
-        built.ask("Who?", "Owls"),
-        built.ask("Why", built.instances[0]["metadata"]["passage"].text),
+        ask(built, "Who?", "Owls"),
+        ask(built, "Why", built.instances[0]["metadata"]["passage"].text),
     ]
     output = built.model(**built.tensors(instances))
     assert output["answer"][0] == "Owls"
@@ -267,7 +203,7 @@ def test_passage_and_question_of_one_token_are_read() -> None:
 
 
 def test_long_answer_is_trained_on() -> None:
-    built = Built(both())
+    built = TASK.build()
     instance = built.reader.text_to_instance(
         "What?", " ".join(["word"] * 40), answers=["word"], span=(2, 38)
     )
@@ -294,4 +230,4 @@ def test_long_answer_is_trained_on() -> None:
 )
 def test_widths_that_do_not_fit_are_refused_by_their_names(change: str, complaint: str) -> None:
     with pytest.raises(ConfigurationError, match=complaint):
-        Built(both(f"{{ model+: {change} }}"))
+        TASK.build(f"{{ model+: {change} }}")

@@ -1,23 +1,13 @@
-import json
-from pathlib import Path
-from typing import Any
-
-import _jsonnet
 import pytest
 import torch
-from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError
-from allennlp.common.testing import ModelTestCase
-from allennlp.data import Batch, DatasetReader, Instance, Token, Vocabulary
-from allennlp.models import Model
+from allennlp.data import Token
 
 from elmo_tasks.models.crf_tagger import CrfTagger
 from elmo_tasks.readers.entities import Entity, read_entities, write_tags
+from tests.models.tasks import Built, Task, VariantTestCase
 
-ROOT = Path(__file__).parents[2]
-NER = ROOT / "training_configs" / "ner"
-FIXTURE = "fixtures/ner.txt"
-VARIANTS = sorted(NER.glob("*.jsonnet"))
+TASK = Task("ner")
 CHOICES = [
     "{ scheme: 'BIO' }",
     "{ hidden_dims: [4] }",
@@ -25,74 +15,26 @@ CHOICES = [
     "{ characters: null }",
 ]
 # A variant and what it is changed by.
-CASES = [(path, "{}") for path in VARIANTS] + [(NER / "both.jsonnet", each) for each in CHOICES]
+CASES = [(variant, "{}") for variant in TASK.variants] + [("both", each) for each in CHOICES]
 
 
-def shrunk(path: Path, change: str = "{}") -> dict[str, Any]:
-    """The config at `path` changed, shrunk by the overlay and evaluated."""
-    snippet = f"(import '{path}') + (import '{ROOT}/fixtures/tiny.libsonnet') + {change}"
-    return json.loads(_jsonnet.evaluate_snippet("test", snippet))
-
-
-def both(change: str = "{}") -> dict[str, Any]:
-    return shrunk(NER / "both.jsonnet", change)
-
-
-@pytest.fixture(autouse=True)
-def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-
-
-def test_variants_were_found() -> None:
-    names = {path.stem for path in VARIANTS}
-    assert names >= {"baseline", "input", "output", "both", "last_only", "lambda_1", "paper"}
-
-
-class TestVariants(ModelTestCase):
-    @pytest.mark.parametrize(
-        ("path", "change"), CASES, ids=lambda value: getattr(value, "stem", value)
-    )
-    def test_trains_saves_loads_and_is_the_same_in_a_batch(self, path: Path, change: str) -> None:
-        config_file = self.TEST_DIR / "config.json"
-        config_file.write_text(json.dumps(shrunk(path, change)))
-        # AllenNLP compares the batches of two loaders.
-        no_noise = json.dumps({"data_loader.batch_sampler.padding_noise": 0})
-        # The mask of the constraints is a parameter of AllenNLP's CRF.
-        self.ensure_model_can_train_save_and_load(
-            config_file, overrides=no_noise, gradients_to_ignore={"crf._constraint_mask"}
+class TestVariants(VariantTestCase):
+    @pytest.mark.parametrize(("variant", "change"), CASES)
+    def test_trains_saves_loads_and_is_the_same_in_a_batch(self, variant: str, change: str) -> None:
+        self.ensure_works(
+            TASK.config(variant, change),
+            # AllenNLP compares the batches of two loaders.
+            {"data_loader.batch_sampler.padding_noise": 0},
+            # The mask of the constraints is a parameter of AllenNLP's CRF.
+            gradients_to_ignore={"crf._constraint_mask"},
+            # Those of the padding are cut off by the tags.
+            keys_to_ignore=("best_tags", "mask", "logits"),
         )
-        self.set_up_model(config_file, FIXTURE)
-        # Those of the padding are cut off by the tags.
-        self.ensure_batch_predictions_are_consistent(keys_to_ignore=("best_tags", "mask", "logits"))
-
-
-class Built:
-    """A model and the instances of the fixture, from a config."""
-
-    def __init__(self, config: dict[str, Any]) -> None:
-        torch.manual_seed(0)
-        params = Params(config)
-        self.reader = DatasetReader.from_params(params["dataset_reader"])
-        self.instances = list(self.reader.read(FIXTURE))
-        self.vocab = Vocabulary.from_instances(self.instances)
-        self.model: CrfTagger = Model.from_params(params["model"], vocab=self.vocab).eval()
-
-    def tensors(self, instances: list[Instance], length: int | None = None) -> dict[str, Any]:
-        batch = Batch(instances)
-        batch.index_instances(self.vocab)
-        lengths = batch.get_padding_lengths()
-        for names in (lengths["tokens"], lengths["tags"]):
-            for name in names:
-                if length and "num_token_characters" not in name:
-                    names[name] = length
-        return batch.as_tensor_dict(lengths)
 
 
 @pytest.fixture(scope="module")
 def built() -> Built:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(ROOT)
-        return Built(both())
+    return TASK.build()
 
 
 def test_logits_are_those_of_one_encoder_after_the_other_and_elmo(built: Built) -> None:
@@ -136,9 +78,9 @@ def test_dropout_drops_the_same_of_every_token(built: Built) -> None:
 
 def test_padding_changes_neither_loss_nor_gradients(built: Built) -> None:
     results = []
-    for length in (None, 40):
+    for lengths in ({}, {"tokens": 40, "tags": 40}):
         built.model.zero_grad()
-        output = built.model(**built.tensors(built.instances[:3], length))
+        output = built.model(**built.tensors(built.instances[:3], **lengths))
         output["loss"].backward()
         gradients = [p.grad.clone() for p in built.model.parameters() if p.grad is not None]
         results.append([output["loss"], *gradients])
@@ -156,7 +98,7 @@ def test_gradients_reach_every_parameter_but_those_that_are_fixed(built: Built) 
 
 @pytest.mark.parametrize("scheme", ["BIO", "BIOUL"])
 def test_tags_are_always_a_sequence_of_the_scheme(scheme: str) -> None:
-    built = Built(both(f"{{ scheme: '{scheme}' }}"))
+    built = TASK.build(f"{{ scheme: '{scheme}' }}")
     assert built.model.scheme == scheme
     # Scores that would choose anything but for the constraints.
     torch.nn.init.normal_(built.model.tag_scores.weight, std=20)
@@ -295,4 +237,4 @@ def test_metrics_are_of_the_best_paths_and_have_the_weights_of_each_place(built:
 )
 def test_widths_that_do_not_fit_are_refused_by_their_names(change: str, complaint: str) -> None:
     with pytest.raises(ConfigurationError, match=complaint):
-        Built(both(f"{{ model+: {change} }}"))
+        TASK.build(f"{{ model+: {change} }}")

@@ -1,80 +1,23 @@
-import json
-from pathlib import Path
-from typing import Any
-
-import _jsonnet
 import numpy as np
 import pytest
 import torch
-from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError
-from allennlp.common.testing import ModelTestCase
-from allennlp.data import Batch, DatasetReader, Instance, Token, Vocabulary
-from allennlp.models import Model
+from allennlp.data import Token, Vocabulary
 
 from elmo_tasks.models.esim import Esim, _softmax_over
-from tests.models.bcn_test import bilstm, feedforward, softmax
+from tests.models.numpy_layers import bilstm, feedforward, softmax
+from tests.models.tasks import Task, VariantTestCase
 
-ROOT = Path(__file__).parents[2]
-FIXTURE = "fixtures/snli.jsonl"
-VARIANTS = sorted((ROOT / "training_configs" / "snli").glob("*.jsonnet"))
+TASK = Task("snli")
 CLASSES = {"entailment", "neutral", "contradiction"}
 
 
-def shrunk(path: Path, change: str = "{}") -> dict[str, Any]:
-    """The config at `path` changed, shrunk by the overlay and evaluated."""
-    snippet = f"(import '{path}') + (import '{ROOT}/fixtures/tiny.libsonnet') + {change}"
-    return json.loads(_jsonnet.evaluate_snippet("test", snippet))
-
-
-def both(change: str = "{}") -> dict[str, Any]:
-    return shrunk(ROOT / "training_configs" / "snli" / "both.jsonnet", change)
-
-
-@pytest.fixture(autouse=True)
-def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-
-
-def test_variants_were_found() -> None:
-    assert len(VARIANTS) >= 7
-
-
-class TestVariants(ModelTestCase):
-    @pytest.mark.parametrize("path", VARIANTS, ids=lambda path: path.stem)
-    def test_trains_saves_loads_and_is_the_same_in_a_batch(self, path: Path) -> None:
-        config_file = self.TEST_DIR / "config.json"
-        config_file.write_text(json.dumps(shrunk(path)))
+class TestVariants(VariantTestCase):
+    @pytest.mark.parametrize("variant", TASK.variants)
+    def test_trains_saves_loads_and_is_the_same_in_a_batch(self, variant: str) -> None:
         # AllenNLP compares the batches of two loaders.
-        no_noise = json.dumps({"data_loader.batch_sampler.padding_noise": 0})
-        self.ensure_model_can_train_save_and_load(config_file, overrides=no_noise)
-        self.set_up_model(config_file, FIXTURE)
-        self.ensure_batch_predictions_are_consistent()
-
-
-class Built:
-    """A model and the instances of the fixture, from a config."""
-
-    def __init__(self, config: dict[str, Any]) -> None:
-        torch.manual_seed(0)
-        params = Params(config)
-        self.reader = DatasetReader.from_params(params["dataset_reader"])
-        self.instances = list(self.reader.read(FIXTURE))
-        self.vocab = Vocabulary.from_instances(self.instances)
-        self.model: Esim = Model.from_params(params["model"], vocab=self.vocab).eval()
-
-    def tensors(
-        self, instances: list[Instance], premise: int | None = None, hypothesis: int | None = None
-    ) -> dict[str, Any]:
-        """With each text padded to the given length where that is longer."""
-        batch = Batch(instances)
-        batch.index_instances(self.vocab)
-        lengths = batch.get_padding_lengths()
-        for text, length in (("premise", premise), ("hypothesis", hypothesis)):
-            for name in lengths[text]:
-                if length and name != "elmo___num_token_characters":
-                    lengths[text][name] = length
-        return batch.as_tensor_dict(lengths)
+        no_noise = {"data_loader.batch_sampler.padding_noise": 0}
+        self.ensure_works(TASK.config(variant), no_noise)
 
 
 # The paper's equations over one pair without padding, in NumPy; the text embedder is tested on its
@@ -103,7 +46,7 @@ class InNumpy:
 
 
 def test_every_step_is_that_of_the_equations() -> None:
-    built = Built(both())
+    built = TASK.build()
     # Weights large enough for the attention to be far from uniform.
     model = built.model.double()
     for parameter in model.parameters():
@@ -147,7 +90,7 @@ def test_attention_gives_padding_nothing_where_all_scores_are_far_below_zero() -
 
 
 def test_maximum_ignores_padding_where_all_values_are_negative() -> None:
-    model = Built(both()).model
+    model = TASK.build().model
     width = 4 * 8
     with torch.no_grad():
         for name, parameter in model.composer.named_parameters():
@@ -165,11 +108,12 @@ def test_maximum_ignores_padding_where_all_values_are_negative() -> None:
 
 
 def test_padding_changes_neither_logits_nor_gradients() -> None:
-    built = Built(both())
+    built = TASK.build()
     results = []
-    for lengths in ((None, None), (40, 30), (20, 40)):
+    more = [{"premise": p, "hypothesis": h} for p, h in ((40, 30), (20, 40))]
+    for lengths in ({}, *more):
         built.model.zero_grad()
-        output = built.model(**built.tensors(built.instances[:3], *lengths))
+        output = built.model(**built.tensors(built.instances[:3], **lengths))
         output["loss"].backward()
         gradients = [p.grad.clone() for p in built.model.parameters() if p.grad is not None]
         results.append([output["logits"], *gradients])
@@ -179,7 +123,7 @@ def test_padding_changes_neither_logits_nor_gradients() -> None:
 
 
 def test_texts_that_change_places_change_their_parts_of_the_answer() -> None:
-    built = Built(both())
+    built = TASK.build()
     tensors = built.tensors(built.instances)
     swapped = {**tensors, "premise": tensors["hypothesis"], "hypothesis": tensors["premise"]}
     attention = built.model(**tensors)["premise_attention"]
@@ -187,7 +131,7 @@ def test_texts_that_change_places_change_their_parts_of_the_answer() -> None:
 
 
 def test_gradients_reach_every_parameter_but_those_of_the_frozen_bilm() -> None:
-    built = Built(both())
+    built = TASK.build()
     built.model(**built.tensors(built.instances))["loss"].backward()
     without = {n for n, p in built.model.named_parameters() if p.grad is None or not p.grad.any()}
     bilm = {name for name, _ in built.model.named_parameters() if ".bilm." in name}
@@ -195,7 +139,7 @@ def test_gradients_reach_every_parameter_but_those_of_the_frozen_bilm() -> None:
 
 
 def test_bilm_runs_once_for_both_texts() -> None:
-    built = Built(both())
+    built = TASK.build()
     bilm = built.model.text_embedder.bilm
     assert bilm is not None
     runs: list[torch.Size] = []
@@ -209,7 +153,7 @@ def test_bilm_runs_once_for_both_texts() -> None:
     ("before", "after"), [("text_embedder", "encoder"), ("projection", "composer")]
 )
 def test_dropout_before_a_bilstm_is_the_same_for_all_tokens(before: str, after: str) -> None:
-    built = Built(both())
+    built = TASK.build()
     model = built.model.train()
     # Of each text, before and after the dropout; shape (batch, length, width).
     whole: list[torch.Tensor] = []
@@ -231,7 +175,7 @@ def test_dropout_before_a_bilstm_is_the_same_for_all_tokens(before: str, after: 
 
 
 def test_attention_dropout_falls_on_the_enhancement_in_training() -> None:
-    built = Built(both("{ attention_dropout:: 0.5 }"))
+    built = TASK.build("{ attention_dropout:: 0.5 }")
     inputs: list[torch.Tensor] = []
     built.model.projection.register_forward_pre_hook(lambda _, args: inputs.append(args[0]))
     zeros = []
@@ -245,7 +189,7 @@ def test_attention_dropout_falls_on_the_enhancement_in_training() -> None:
 
 
 def test_premise_of_a_thousand_tokens_has_probabilities() -> None:
-    built = Built(both())
+    built = TASK.build()
     lengths = [(1000, 1), (1, 1000), (1, 1)]
     instances = [
         built.reader.text_to_instance([Token("word")] * p, [Token("word")] * h) for p, h in lengths
@@ -257,7 +201,7 @@ def test_premise_of_a_thousand_tokens_has_probabilities() -> None:
 
 
 def test_predictions_speak_of_classes_by_name_and_attention_has_no_padding() -> None:
-    built = Built(both())
+    built = TASK.build()
     answers = built.model.forward_on_instances(built.instances)
     for instance, answer in zip(built.instances, answers, strict=True):
         p, h = len(instance["premise"]), len(instance["hypothesis"])
@@ -273,7 +217,7 @@ def test_predictions_speak_of_classes_by_name_and_attention_has_no_padding() -> 
 
 @pytest.mark.parametrize("order", [sorted(CLASSES), sorted(CLASSES, reverse=True)])
 def test_labels_may_have_any_order(order: list[str]) -> None:
-    built = Built(both())
+    built = TASK.build()
     vocab = Vocabulary.empty()
     for name in order:
         vocab.add_token_to_namespace(name, "labels")
@@ -285,7 +229,7 @@ def test_labels_may_have_any_order(order: list[str]) -> None:
 
 
 def test_metrics_are_accuracy_and_the_weights_of_each_place() -> None:
-    built = Built(both())
+    built = TASK.build()
     tensors = built.tensors(built.instances)
     output = built.model(**tensors)
     right = output["logits"].argmax(dim=1) == tensors["label"]
@@ -310,4 +254,4 @@ def test_metrics_are_accuracy_and_the_weights_of_each_place() -> None:
 )
 def test_widths_that_do_not_fit_are_refused_by_their_names(change: str, complaint: str) -> None:
     with pytest.raises(ConfigurationError, match=complaint):
-        Built(both(f"{{ model+: {change} }}"))
+        TASK.build(f"{{ model+: {change} }}")

@@ -36,11 +36,6 @@ LINES = [line.split() for line in CORPUS.read_text(encoding="utf-8").splitlines(
 SENTENCES = [LINES[number] for number in (0, 3, 12, 88)]
 
 
-@pytest.fixture(autouse=True)
-def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-
-
 def make_vocab() -> Vocabulary:
     words = {word for words in LINES for word in words}
     return Vocabulary(tokens_to_add={"tokens": ["</S>", "<S>", *sorted(words)[::2]]})

@@ -35,11 +35,6 @@ NOISE = "{ num_samples: 20, dropout: 0.1 }"
 ACCUMULATE = "{ trainer+: { num_gradient_accumulation_steps: 2 } }"
 
 
-@pytest.fixture(autouse=True)
-def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-
-
 def train(config: dict[str, Any], folder: Path, recover: bool = False) -> None:
     train_model(Params(copy.deepcopy(config)), str(folder), recover=recover)
 

@@ -53,8 +53,7 @@ def weight(state: StateDict) -> float:
 
 
 @pytest.fixture(autouse=True)
-def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
+def nothing_noted() -> None:
     NoteWeights.validated, NoteWeights.ended = [], []
 
 

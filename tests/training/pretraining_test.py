@@ -40,11 +40,6 @@ FIRST_IS_BEST = "{ trainer+: { validation_metric: '+perplexity' } }"
 PAIR = ["options.json", "weights.hdf5"]
 
 
-@pytest.fixture(autouse=True)
-def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-
-
 def train(config: dict[str, Any], folder: Path, recover: bool = False) -> None:
     train_model(Params(copy.deepcopy(config)), str(folder), recover=recover)
 

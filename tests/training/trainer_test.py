@@ -36,11 +36,6 @@ class Killed(BaseException):
     """Ends a training with nothing more done, as kill -9."""
 
 
-@pytest.fixture(autouse=True)
-def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-
-
 def config(change: str = "{}", variant: str = "both") -> dict[str, Any]:
     parts = [f"training_configs/sst/{variant}.jsonnet", "fixtures/tiny.libsonnet"]
     snippet = " + ".join(f"(import '{ROOT}/{part}')" for part in parts)
