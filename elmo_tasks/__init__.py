@@ -49,6 +49,7 @@ from elmo_tasks.readers import (  # noqa: F401
     counted_vocabulary,
     folded_indexer,
     fraction,
+    repeated_sampler,
     sentences,
     snli,
     spacy_tokenizer,

@@ -9,6 +9,7 @@ from allennlp.common.checks import ConfigurationError
 from allennlp.data import Tokenizer, Vocabulary
 from tqdm import tqdm
 
+from elmo_tasks.batches import batches_by_length
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.options import read_options
 from elmo_tasks.bilm.store import LayerStore
@@ -215,7 +216,7 @@ class ElmoEncoder:
             layers = [torch.zeros(self.bilm.num_layers, 0, self.bilm.get_output_dim())] * len(
                 window
             )
-            for numbers in self._batches(window):
+            for numbers in batches_by_length(list(map(len, window)), self.batch_tokens):
                 tensors = self._table.tensors([window[number] for number in numbers])
                 char_ids = tensors["elmo"]["elmo_tokens"].to(self.bilm.char_cnn.embedding.device)
                 for number, row in zip(numbers, self.bilm(char_ids).layers.cpu()):
@@ -230,19 +231,10 @@ class ElmoEncoder:
             if self.tokenizer is None:
                 return sentence.split()
             return [token.ensure_text() for token in self.tokenizer.tokenize(sentence)]
-        tokens = list(sentence)
+        tokens = list(sentence) if isinstance(sentence, Iterable) else [sentence]
         if not all(isinstance(token, str) for token in tokens):
             raise ValueError(f"a sentence is a string or a list of tokens, not {sentence!r:.80}")
         return tokens
-
-    def _batches(self, window: list[list[str]]) -> Iterator[list[int]]:
-        """The numbers of sentences of like length, the longest first; empty ones are left out."""
-        numbers = [number for number, words in enumerate(window) if words]
-        numbers.sort(key=lambda number: len(window[number]), reverse=True)
-        while numbers:
-            size = max(1, self.batch_tokens // len(window[numbers[0]]))
-            yield numbers[:size]
-            numbers = numbers[size:]
 
     def _outputs(self, layers: torch.Tensor) -> dict[str, torch.Tensor]:
         """By their names, from the layers of a sentence."""

@@ -53,10 +53,10 @@ def reviews(table: Path) -> Iterator[tuple[str, str]]:
         if header != COLUMNS:
             raise ValueError(f"expected the header {' '.join(COLUMNS)}, not {' '.join(header)!r}")
         for row in rows:
-            if len(row) != 2 or not all(map(str.strip, row)):
+            review = [re.sub(r"(<br ?/?>|\s)+", " ", column).strip() for column in row]
+            if len(review) != 2 or not all(review):
                 raise ValueError(f"expected a sentiment, a tab and a text, not {row!r:.80}")
-            label, text = row
-            yield label.strip(), re.sub(r"(<br ?/?>|\s)+", " ", text).strip()
+            yield review[0], review[1]
         if rows.line_num == 1:
             raise ValueError("expected reviews after the header, but there are none")
     except (ValueError, csv.Error) as error:

@@ -268,6 +268,8 @@ def test_what_is_no_list_of_sentences_is_refused(encoder: ElmoEncoder) -> None:
         next(encoder.iterate("It is"))
     with pytest.raises(ValueError, match="a string or a list of tokens, not .*'It', 3"):
         encoder([["It", 3]])  # type: ignore
+    with pytest.raises(ValueError, match="a string or a list of tokens, not 3"):
+        encoder([3])  # type: ignore
     with pytest.raises(ValueError, match="1 lengths for 2 sentences"):
         encoder(TEXT[:2], lengths=[3])
     with pytest.raises(ValueError, match="length of sentence 1 is 3, but it has 2 tokens"):

@@ -72,12 +72,15 @@ def test_characters_can_be_left_out() -> None:
     changed = config("baseline", "{ characters: null }")
     assert list(changed["model"]["text_embedder"]["words"]["token_embedders"]) == ["tokens"]
     assert changed["model"]["encoder"]["input_size"] == 100
+    assert changed["vocabulary"] == {"min_count": {}}
 
 
 def test_training_is_as_published() -> None:
     trainer = config("both")["trainer"]
     assert trainer["optimizer"] == {"type": "adadelta", "lr": 1, "rho": 0.95, "eps": 1e-8}
     assert trainer["moving_average"]["decay"] == 0.999
+    changed = config("both", "{ average_decay: 0.99 }")
+    assert changed["trainer"]["moving_average"]["decay"] == 0.99
     assert trainer["moving_average"]["validate_on"] == "raw"
     assert "grad_norm" not in trainer and trainer["num_epochs"] == 24
     sampler = config("both")["data_loader"]["batch_sampler"]

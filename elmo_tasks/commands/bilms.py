@@ -1,4 +1,6 @@
 import os
+import tarfile
+import zlib
 
 import torch
 from allennlp.common.checks import ConfigurationError
@@ -8,10 +10,38 @@ from allennlp.modules.elmo import _ElmoBiLm
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.elmo import ElmoMix
 
+# By the last part of a mix's name in the model. A token embedder is always at the input.
+_PLACES = {"input_mix": "input", "output_mix": "output", "mix": "input"}
+
 
 def find_bilms(model: torch.nn.Module) -> dict[str, BiLm]:
     """The biLMs of a model, each once, by their names in it: `text_embedder.bilm`."""
     return {name: module for name, module in model.named_modules() if isinstance(module, BiLm)}
+
+
+def find_mixes(model: torch.nn.Module) -> dict[str, ElmoMix]:
+    """
+    The mixes of a model by their places, `input` and `output`, or by their names in the model
+    where two would have the same place.
+    """
+    mixes = {name: module for name, module in model.named_modules() if isinstance(module, ElmoMix)}
+    places = [_PLACES.get(name.rpartition(".")[2], name) for name in mixes]
+    return {
+        place if places.count(place) == 1 else name: mix
+        for place, (name, mix) in zip(places, mixes.items())
+    }
+
+
+def load_model(archive_file: str | os.PathLike, weights_file: str | None = None) -> Model:
+    """
+    The model of an archive, by path or address, or of the folder of a training, to be evaluated;
+    with other weights than the best where `weights_file` is given. Raises `ConfigurationError`
+    where the archive is none or not whole.
+    """
+    try:
+        return load_archive(archive_file, weights_file=weights_file).model.eval()
+    except (tarfile.TarError, EOFError, zlib.error) as error:
+        raise ConfigurationError(f"{archive_file} is no whole archive: {error}") from error
 
 
 def load_bilm(
@@ -34,7 +64,7 @@ def load_bilm(
     `tuple[str, BiLm]`
         Raises `ConfigurationError` where there is none, or not one alone.
     """
-    model = load_archive(archive_file, weights_file=weights_file).model.eval()
+    model = load_model(archive_file, weights_file)
     chosen = _choose(model, archive_file, name)
     return chosen, find_bilms(model)[chosen]
 
@@ -47,15 +77,10 @@ def load_elmo(
     `input` and `output`, or `input` alone for the token embedder `elmo_bilm`; a language model
     has none.
     """
-    model = load_archive(archive_file).model.eval()
+    model = load_model(archive_file)
     chosen = _choose(model, archive_file, name)
     beside = model.get_submodule(chosen.rpartition(".")[0])
-    mixes = {
-        child.removesuffix("mix").rstrip("_") or "input": module
-        for child, module in beside.named_children()
-        if isinstance(module, ElmoMix)
-    }
-    return find_bilms(model)[chosen], mixes
+    return find_bilms(model)[chosen], find_mixes(beside)
 
 
 def _choose(model: Model, archive_file: str | os.PathLike, name: str | None) -> str:

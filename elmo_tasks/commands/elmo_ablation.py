@@ -62,8 +62,8 @@ class ElmoAblation(Subcommand):
             type=_fractions,
             metavar="F,F,...",
             help="train each run on these fractions of the training data, such as 0.01,0.1,1: the "
-            "curve of the paper's Figure 1; the part is drawn by the seed of the run, and "
-            "num_epochs grows as the part shrinks, for as many updates, unless patience ends it",
+            "curve of the paper's Figure 1; the part is drawn by the seed of the run, and an "
+            "epoch goes through it so often that it has as many updates as with all of the data",
         )
         add(
             "--set",
@@ -104,7 +104,7 @@ def _ablate_from_args(args: argparse.Namespace) -> None:
         refuse_other_settings(configs)
         metric = find_metric(configs.values())
         report = _train(args, runs, settings, metric)
-    except ConfigurationError as error:
+    except (ConfigurationError, OSError) as error:
         sys.exit(f"elmo-ablation: {error}")
     except (KeyboardInterrupt, SigTermReceived):
         sys.exit("elmo-ablation: interrupted; the same command goes on from here")

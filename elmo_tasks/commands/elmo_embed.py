@@ -2,7 +2,6 @@ import argparse
 import logging
 import os
 import sys
-import tarfile
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from itertools import islice
@@ -112,7 +111,11 @@ class ElmoEmbed(Subcommand):
             metavar="DIR",
             help="the folder of a store, as trainings have it; vectors are then rounded to float16",
         )
-        add("--forget-sentences", action="store_true", help="write no sentence_to_index")
+        add(
+            "--forget-sentences",
+            action="store_true",
+            help="write no sentence_to_index, which is made in memory: for a text larger than that",
+        )
         add("--batch-tokens", type=int, default=2048, help="tokens in a batch")
         add(
             "--force",
@@ -141,7 +144,7 @@ def _embed_from_args(args: argparse.Namespace) -> None:
             with_sentences=not args.forget_sentences,
             begin_anew=args.force,
         )
-    except (ConfigurationError, OSError, ValueError, tarfile.TarError) as error:
+    except (ConfigurationError, OSError, ValueError) as error:
         sys.exit(f"elmo-embed: {error}")
     except (KeyboardInterrupt, SigTermReceived):
         sys.exit("elmo-embed: interrupted; the same command goes on from here")

@@ -1,7 +1,6 @@
 import argparse
 import os
 import sys
-import tarfile
 from pathlib import Path
 
 from allennlp.commands.subcommand import Subcommand
@@ -68,7 +67,7 @@ def _export_from_args(args: argparse.Namespace) -> None:
                 force=args.force,
             )
         )
-    except (ConfigurationError, OSError, tarfile.TarError) as error:
+    except (ConfigurationError, OSError) as error:
         sys.exit(f"elmo-export: {error}")
 
 

@@ -1,7 +1,6 @@
 import argparse
 import os
 import sys
-import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,7 +53,7 @@ def _report_from_args(args: argparse.Namespace) -> None:
         mixes = [mix for name in archives for mix in read_mixes(name, archives[name])]
         numbers = {"mixes": [mix.as_dict() for mix in mixes]}
         deliver(args, describe(mixes), numbers, lambda: _draw(mixes))
-    except (ConfigurationError, OSError, tarfile.TarError) as error:
+    except (ConfigurationError, OSError) as error:
         sys.exit(f"elmo-mix: {error}")
 
 

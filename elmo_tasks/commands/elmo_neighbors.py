@@ -1,6 +1,5 @@
 import argparse
 import sys
-import tarfile
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -93,7 +92,7 @@ def _neighbors_from_args(args: argparse.Namespace) -> None:
                 raise ConfigurationError(f"--{option} must be 1 or more, not {getattr(args, name)}")
         report = neighbors(args)
         deliver(args, report.text_of(args.top), report.as_dict(), lambda: _draw(report))
-    except (ConfigurationError, OSError, ValueError, tarfile.TarError) as error:
+    except (ConfigurationError, OSError, ValueError) as error:
         sys.exit(f"elmo-neighbors: {error}")
 
 

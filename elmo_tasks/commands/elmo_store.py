@@ -12,6 +12,7 @@ from allennlp.common.checks import ConfigurationError
 from allennlp.common.util import lazy_groups_of
 from allennlp.data import DatasetReader, Instance
 
+from elmo_tasks.batches import batches_by_length
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.fingerprint import hash_bytes
 from elmo_tasks.bilm.store import LayerStore
@@ -102,9 +103,10 @@ def fill(
     missing = list(_missing(bilm, texts, numbers))
     print(f"{len(numbers):,} sentences, of which {path} lacks {len(missing):,}")
     with Tqdm.tqdm(total=sum(map(texts.length, missing)), unit=" tokens") as progress:
-        for batch in _batches(texts, missing, batch_tokens):
-            bilm(_padded([texts[number] for number in batch]).to(bilm.char_cnn.embedding.device))
-            progress.update(sum(map(texts.length, batch)))
+        for batch in batches_by_length(list(map(texts.length, missing)), batch_tokens):
+            sentences = [texts[missing[place]] for place in batch]
+            bilm(_padded(sentences).to(bilm.char_cnn.embedding.device))
+            progress.update(sum(map(len, sentences)))
     return len(missing)
 
 
@@ -176,16 +178,6 @@ def _missing(bilm: BiLm, texts: DistinctTexts, numbers: list[int]) -> Iterator[i
     for group in lazy_groups_of(numbers, _GROUP):
         lacks = bilm.store.lacks(bilm, [texts[number] for number in group])
         yield from (number for number, lacking in zip(group, lacks) if lacking)
-
-
-def _batches(texts: DistinctTexts, numbers: list[int], batch_tokens: int) -> Iterator[list[int]]:
-    """Texts of like length together, the longest first."""
-    numbers = sorted(numbers, key=texts.length, reverse=True)
-    start = 0
-    while start < len(numbers):
-        stop = start + max(1, batch_tokens // texts.length(numbers[start]))
-        yield numbers[start:stop]
-        start = stop
 
 
 def _padded(sentences: list[numpy.ndarray]) -> torch.Tensor:

@@ -1,4 +1,5 @@
 import torch
+from allennlp.common.checks import ConfigurationError
 from allennlp.data import Vocabulary
 from allennlp.modules import TokenEmbedder
 from torch.nn.functional import pad
@@ -41,6 +42,10 @@ class CharacterCnn(TokenEmbedder):
         vocab_namespace: str = "token_characters",
     ) -> None:
         super().__init__()
+        if max_characters < width:
+            raise ConfigurationError(
+                f"max_characters must be at least width, {width}, not {max_characters}"
+            )
         num_characters = vocab.get_vocab_size(vocab_namespace)
         self.embedding = torch.nn.Embedding(num_characters, embedding_dim, padding_idx=0)
         self.dropout = torch.nn.Dropout(dropout)

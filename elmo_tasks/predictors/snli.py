@@ -13,9 +13,8 @@ _EXPECTED = '{"premise": "raw text", "hypothesis": "raw text"}'
 class SnliPredictor(Predictor):
     """
     Predicts whether a premise entails a hypothesis, from `{"premise": "...", "hypothesis": "..."}`,
-    raw text that the tokenizer of the dataset reader cuts. An answer has `premise_tokens`,
-    `hypothesis_tokens`, `label` and `probabilities`, by the names of the classes, beside what the
-    model puts out.
+    raw text that the tokenizer of the dataset reader cuts. An answer has `label`, `probabilities`
+    by the names of the classes, `premise_tokens` and `hypothesis_tokens`.
 
     Registered as a `Predictor` with name "elmo_snli".
 
@@ -67,9 +66,10 @@ class SnliPredictor(Predictor):
         )
 
     def _answer(self, output: JsonDict) -> JsonDict:
+        names = ["label", "probabilities", "premise_tokens", "hypothesis_tokens"]
         if self.attention:
-            return output
-        return {name: output[name] for name in output if not name.endswith("_attention")}
+            names += ["premise_attention", "hypothesis_attention"]
+        return {name: output[name] for name in names}
 
 
 def _check(inputs: JsonDict) -> None:
@@ -77,6 +77,6 @@ def _check(inputs: JsonDict) -> None:
         case {"premise": str(premise), "hypothesis": str(hypothesis), **others} if not others:
             for name, text in (("premise", premise), ("hypothesis", hypothesis)):
                 if not text.strip():
-                    raise ValueError(f"the {name} is empty in {inputs!r}")
+                    raise ValueError(f"the {name} is empty in {inputs!r:.200}")
         case _:
-            raise ValueError(f"expected {_EXPECTED}, but got {inputs!r}")
+            raise ValueError(f"expected {_EXPECTED}, but got {inputs!r:.200}")

@@ -1,5 +1,4 @@
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -10,6 +9,7 @@ from allennlp.data import Batch, DatasetReader, Instance
 from allennlp.nn.util import move_to_device
 from allennlp.predictors import Predictor
 
+from elmo_tasks.batches import batches_by_length
 from elmo_tasks.models.bidaf import Bidaf
 from elmo_tasks.readers.squad_file import parse_squad
 
@@ -25,8 +25,8 @@ class SquadPredictor(Predictor):
 
     The answer to a question has `answer`, a slice of the passage; `start` and `end`, the
     characters of the passage that it covers; `probability`; and `best`, the most probable spans
-    with the same four, the answer itself first. That of a file has the answer to each question by
-    its id.
+    with the same four, the answer itself first; and its `id`, where a reader read it from a file.
+    That of a file in SQuAD's format has the answer to each question by its id.
 
     Registered as a `Predictor` with name "elmo_squad".
 
@@ -59,16 +59,24 @@ class SquadPredictor(Predictor):
         self.num_best = num_best
         self.attention = attention
         self.official = official
+        self._num_lines = 0
 
     def load_line(self, line: str) -> JsonDict:
+        self._num_lines += 1
+        # AllenNLP passes blank lines over.
+        place = f"line {self._num_lines}, not counting blank ones"
         try:
-            return json.loads(line)
+            inputs = json.loads(line)
+            _check(inputs)
         except json.JSONDecodeError as error:
             raise ValueError(
-                "each line of the input must be JSON of its own: a question, or a whole file in "
-                "SQuAD's format. An indented file is brought to one line by `python -m json.tool "
-                f"--compact FILE > LINE.json`. Got {line[:80]!r} ({error})"
+                f"{place}: each line of the input must be JSON of its own: a question, or a whole "
+                "file in SQuAD's format. An indented file is brought to one line by `python -m "
+                f"json.tool --compact FILE > LINE.json`. Got {line[:80]!r} ({error})"
             ) from error
+        except ValueError as error:
+            raise ValueError(f"{place}: {error}") from error
+        return inputs
 
     def predict_json(self, inputs: JsonDict) -> JsonDict:
         return self.predict_batch_json([inputs])[0]
@@ -95,8 +103,9 @@ class SquadPredictor(Predictor):
 
     def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
         answers: list[JsonDict] = [{} for _ in instances]
+        lengths = [len(instance["passage"]) for instance in instances]
         with Tqdm.tqdm(total=len(instances), disable=len(instances) < 2) as progress:
-            for numbers in _batches([len(instance["passage"]) for instance in instances]):
+            for numbers in batches_by_length(lengths, _MAX_TOKENS):
                 batch = [instances[number] for number in numbers]
                 for number, answer in zip(numbers, self._answers(batch), strict=True):
                     answers[number] = answer
@@ -104,13 +113,8 @@ class SquadPredictor(Predictor):
         return answers
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
-        match json_dict:
-            case {"passage": str(passage), "question": str(question), **others} if not others:
-                return self._dataset_reader.text_to_instance(question, passage)
-        raise ValueError(
-            'expected {"passage": "raw text", "question": "raw text"}, or a whole file in SQuAD\'s '
-            f'format, {{"data": [...]}}, but got {_shown(json_dict)}'
-        )
+        _check(json_dict)
+        return self._dataset_reader.text_to_instance(json_dict["question"], json_dict["passage"])
 
     def _file_instances(self, content: JsonDict) -> list[Instance]:
         instances = []
@@ -126,6 +130,7 @@ class SquadPredictor(Predictor):
         return instances
 
     def _in_file(self, answer: JsonDict) -> JsonDict | str:
+        del answer["id"]
         return answer["answer"] if self.official else answer
 
     @torch.no_grad()
@@ -162,17 +167,23 @@ class SquadPredictor(Predictor):
                         "probability": probability,
                     }
                 )
-        return {**best[0], "best": best}
+        id = instance["metadata"]["id"]
+        return {**({} if id is None else {"id": id}), **best[0], "best": best}
 
 
-def _batches(lengths: list[int]) -> Iterator[list[int]]:
-    """Numbers of passages, those of like length together, the longest first."""
-    numbers = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
-    start = 0
-    while start < len(numbers):
-        stop = start + max(1, _MAX_TOKENS // lengths[numbers[start]])
-        yield numbers[start:stop]
-        start = stop
+def _check(inputs: Any) -> None:
+    match inputs:
+        case {"data": _}:
+            parse_squad(inputs)
+        case {"passage": str(passage), "question": str(question), **others} if not others:
+            for name, text in (("passage", passage), ("question", question)):
+                if not text.strip():
+                    raise ValueError(f"there is no word in the {name} {text!r}")
+        case _:
+            raise ValueError(
+                'expected {"passage": "raw text", "question": "raw text"}, or a whole file in '
+                f'SQuAD\'s format, {{"data": [...]}}, but got {inputs!r:.200}'
+            )
 
 
 def _attention(instance: Instance, weights: torch.Tensor) -> JsonDict:
@@ -183,8 +194,3 @@ def _attention(instance: Instance, weights: torch.Tensor) -> JsonDict:
         "question_tokens": tokens["question"],
         "attention": weights.tolist(),
     }
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 200 else f"{text[:200]}..."

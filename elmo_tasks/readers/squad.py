@@ -29,7 +29,7 @@ class SquadReader(DatasetReader):
     Reads SQuAD (Rajpurkar et al. 2016) in its official JSON, version 1.1 or 2.0. The label of a
     question are the first and the last token that overlap its answer; of several answers, the one
     given most often. Questions that version 2.0 calls impossible are left out. What was left out,
-    and why, and how many answers begin or end inside a token, is logged at the end.
+    and why, and how many answers are not whole tokens, is logged at the end.
 
     Registered as a `DatasetReader` with name "elmo_squad".
 
@@ -160,7 +160,8 @@ class SquadReader(DatasetReader):
             question.question,
             question.passage,
             id=question.id,
-            answers=[answer.text for answer in question.answers],
+            # One without text would be right wherever nothing is answered.
+            answers=[answer.text for answer in question.answers if answer.text],
             span=Counter(within).most_common(1)[0][0],
             max_passage_tokens=limit,
         )
@@ -197,5 +198,5 @@ def _describe(counts: Counter[str]) -> str:
     return (
         f"{counts['read']:,} questions read; left out: {left_out}; of the answers, "
         f"{counts['wrong answers']:,} were passed over as wrong, and "
-        f"{counts['not whole tokens']:,} begin or end inside a token"
+        f"{counts['not whole tokens']:,} are not whole tokens"
     )

@@ -84,8 +84,8 @@ def parse_squad(content: Any) -> list[Question]:
 
 def _questions(content: Any) -> Iterator[Question]:
     for at, article in _list(content, "data", ""):
-        for at_paragraph, paragraph in _list(article, "paragraphs", at):
-            qas = list(_list(paragraph, "qas", at_paragraph))
+        for at_paragraph, paragraph in _list_if_any(article, "paragraphs", at):
+            qas = list(_list_if_any(paragraph, "qas", at_paragraph))
             passage = _text(paragraph, "context", at_paragraph) if qas else ""
             for place, qa in qas:
                 yield Question(
@@ -129,6 +129,11 @@ def _list(parent: Any, key: str, place: str) -> Iterator[tuple[str, Any]]:
     where = f"{place}.{key}" if place else key
     for number, element in enumerate(_get(parent, key, list, place)):
         yield f"{where}[{number}]", element
+
+
+def _list_if_any(parent: Any, key: str, place: str) -> Iterator[tuple[str, Any]]:
+    """The same, of nothing where an object has no such key."""
+    return iter(()) if isinstance(parent, dict) and key not in parent else _list(parent, key, place)
 
 
 def _text(parent: Any, key: str, place: str) -> str:

@@ -151,8 +151,12 @@ def test_what_is_no_archive_is_refused_in_a_line(
 ) -> None:
     text = tmp_path / "model.tar.gz"
     text.write_text("no archive")
+    torn = tmp_path / "torn.tar.gz"
+    (tmp_path / "whole").mkdir()
+    whole = classifier(tmp_path / "whole", elmo={"type": "elmo_bilm", "bilm": FIXTURE})
+    torn.write_bytes(whole.read_bytes()[:-1000])
 
-    for path in (tmp_path / "missing.tar.gz", text):
+    for path in (tmp_path / "missing.tar.gz", text, torn):
         message = refusal(monkeypatch, path)
         assert message.startswith("elmo-mix: ") and "\n" not in message
 

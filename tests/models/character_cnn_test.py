@@ -1,5 +1,6 @@
 import pytest
 import torch
+from allennlp.common.checks import ConfigurationError
 from allennlp.data import Vocabulary
 from allennlp.modules import TokenEmbedder
 
@@ -49,6 +50,11 @@ def test_vector_does_not_depend_on_the_longest_word_beside_it() -> None:
     cnn = built()
     alone, beside = cnn(ids("bad")), cnn(ids("bad", "abcdefgabcdefg"))
     torch.testing.assert_close(alone[0, 0], beside[0, 0])
+
+
+def test_tokens_shorter_than_a_window_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match="max_characters must be at least width, 5, not 3"):
+        CharacterCnn(VOCAB, embedding_dim=2, num_filters=5, width=5, max_characters=3)
 
 
 def test_padding_is_zeros() -> None:

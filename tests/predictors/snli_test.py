@@ -59,7 +59,13 @@ def test_answer_has_label_probabilities_and_tokens(predictor: Predictor) -> None
     assert set(answer["probabilities"]) == CLASSES
     assert sum(answer["probabilities"].values()) == pytest.approx(1, abs=1e-5)
     assert answer["label"] == max(CLASSES, key=answer["probabilities"].__getitem__)
-    assert not any("attention" in name for name in answer)
+    assert set(answer) == {"label", "probabilities", "premise_tokens", "hypothesis_tokens"}
+
+
+def test_a_complaint_shows_the_first_characters_alone(predictor: Predictor) -> None:
+    with pytest.raises(ValueError) as error:
+        predictor.load_line(json.dumps({"premise": "word " * 20_000, "hypothesis": ""}))
+    assert len(str(error.value)) < 600
 
 
 def test_attention_is_given_on_request(attentive: Predictor) -> None:

@@ -13,7 +13,6 @@ from allennlp.common.util import JsonDict
 from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
-from elmo_tasks.predictors import squad
 from elmo_tasks.predictors.squad import SquadPredictor
 
 ROOT = Path(__file__).parents[2]
@@ -112,11 +111,6 @@ def test_files_and_questions_may_stand_beside_each_other(predictor: SquadPredict
     assert len(file) == 13
 
 
-def test_batches_hold_texts_of_like_length_and_few_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(squad, "_MAX_TOKENS", 10)
-    assert list(squad._batches([2, 30, 3, 3, 1])) == [[1], [2, 3, 0], [4]]
-
-
 def test_official_file_on_one_line_becomes_the_official_answers(
     archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,6 +132,36 @@ def test_indented_file_is_refused_with_what_to_do(predictor: SquadPredictor) -> 
         with pytest.raises(ValueError, match="on one line|to one line by `python -m json.tool"):
             predictor.load_line(f"{line}\n")
     assert predictor.load_line(json.dumps(FILE)) == FILE
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("When?", "line 2, .* each line of the input must be JSON"),
+        (
+            '{"passage": "An owl."}',
+            "line 2, .* expected .*passage.*, but got {'passage': 'An owl.'}",
+        ),
+        ('{"passage": "An owl.", "question": " "}', "line 2, .* no word in the question ' '"),
+        ('{"data": [{"paragraphs": 3}]}', r"line 2, .* data\[0\].paragraphs: expected a list"),
+    ],
+)
+def test_a_bad_line_is_named_by_its_number(
+    predictor: SquadPredictor, line: str, complaint: str
+) -> None:
+    fresh = with_settings(predictor)
+    fresh.load_line(json.dumps(QUESTION))
+    with pytest.raises(ValueError, match=complaint):
+        fresh.load_line(line)
+
+
+def test_instances_of_a_file_are_answered_with_their_ids(
+    predictor: SquadPredictor, tmp_path: Path
+) -> None:
+    (tmp_path / "dev.json").write_text(json.dumps(FILE), encoding="utf-8")
+    instances = list(predictor._dataset_reader.read(tmp_path / "dev.json"))[:3]
+    answers = predictor.predict_batch_instance(instances)
+    assert [answer["id"] for answer in answers] == [id for id, _, _ in questions()][:3]
 
 
 def test_passage_of_twenty_thousand_tokens_is_read(predictor: SquadPredictor) -> None:

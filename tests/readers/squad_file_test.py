@@ -30,6 +30,7 @@ def test_questions_of_every_paragraph_are_read_with_their_place() -> None:
 def test_articles_and_paragraphs_without_questions_are_passed_over() -> None:
     empty = {"version": "1.1", "data": [{"title": "Nothing", "paragraphs": []}]}
     assert parse_squad(empty) == []
+    assert parse_squad({"data": [{"title": "Nothing"}, {"paragraphs": [{"context": "x"}]}]}) == []
     # Nobody asks about a passage without a word.
     assert parse_squad(content(context="")) == []
 

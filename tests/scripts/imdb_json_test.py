@@ -63,6 +63,7 @@ def test_allennlps_reader_reads_it(table: Path, tmp_path: Path) -> None:
         ("Sentiment\tText\n", "1: expected reviews after the header, but there are none"),
         ("Sentiment\tText\nNegative Bad.\n", "2: expected a sentiment, a tab and a text, not "),
         ("Sentiment\tText\nNegative\tBad.\nPositive\t\n", "3: expected a sentiment, a tab and a"),
+        ("Sentiment\tText\nPositive\t<br /> <br />\n", "2: expected a sentiment, a tab and a text"),
         ("Sentiment\tText\nNegative\tBad.\tWorse.\n", "2: expected a sentiment, a tab and a text"),
         ('Sentiment\tText\nNegative\t"Bad" film.\n', "2: "),
         ("Sentiment\tText\nNegative\tB\udcf6d.\n", "2: not UTF-8"),

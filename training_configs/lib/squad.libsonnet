@@ -19,6 +19,9 @@ base {
   num_epochs:: 24,
   // 'raw' as published; 'average': the weights that the validation measures.
   validate_on:: 'raw',
+  // Of the average, at every update. It is for long trainings: after 2,500 updates 8 % of the
+  // averages are still the weights that the training began with.
+  average_decay:: 0.999,
   optimizer:: { type: 'adadelta', lr: 1.0, rho: 0.95, eps: 1e-8 },
 
   characters:: { embedding_dim: 20, num_filters: 100, width: 5, dropout: 0.2 },
@@ -46,7 +49,9 @@ base {
   local character_cnn = { type: 'elmo_character_cnn', max_characters: 14 } + config.characters,
 
   // Characters seen less often are unknown.
-  vocabulary: { min_count: { token_characters: 49 } },
+  vocabulary: {
+    min_count: { [if config.characters != null then 'token_characters']: 49 },
+  },
   dataset_reader: config.validation_dataset_reader {
     [if config.max_passage_tokens != null then 'max_passage_tokens']: config.max_passage_tokens,
   },
@@ -107,7 +112,7 @@ base {
   },
   trainer+: {
     optimizer: config.optimizer,
-    moving_average: { type: 'elmo_exponential', decay: 0.999, validate_on: config.validate_on },
+    moving_average: { type: 'elmo_exponential', decay: config.average_decay, validate_on: config.validate_on },
     num_epochs: config.num_epochs,
     validation_metric: '+f1',
   },

@@ -11,6 +11,8 @@ base {
   elmo_lambda:: 0.001,  // Peters et al.
 
   granularity:: '5-class',
+  // Of the phrases to train on (McCann et al.); null for whole sentences, as for evaluation.
+  min_phrase_tokens:: 4,
   // 'feedforward', as Peters et al.; 'maxout', as McCann et al., without the batch norm.
   classifier:: 'feedforward',
   // 'encoder': ELMo joins the output of the first biLSTM; 'integrator': that of the second.
@@ -58,8 +60,7 @@ base {
     hidden_size: config.hidden_dim,
   },
 
-  // Phrases of at least 4 tokens to train on (McCann et al.), whole sentences to evaluate.
-  dataset_reader: config.validation_dataset_reader { min_phrase_tokens: 4 },
+  dataset_reader: config.validation_dataset_reader { min_phrase_tokens: config.min_phrase_tokens },
   validation_dataset_reader: {
     type: 'elmo_sst',
     granularity: config.granularity,

@@ -40,7 +40,12 @@ class Settings(NamedTuple):
         return self.configs / f"{variant}.jsonnet"
 
     def child(self, run: Run, folder: Path) -> str:
-        """The config of a run, for a file in a folder. One colon refuses a misspelt field."""
+        """
+        The config of a run, for a file in a folder: a child of the variant, so that one colon
+        refuses a misspelt field, or JSON with all of it for a part of the data.
+        """
+        if run.fraction != 1:
+            return json.dumps(self.evaluate(run), indent=2) + "\n"
         # Real paths, since the `..` of a link's folder is not the folder that has the link.
         target, start = (
             os.path.realpath(path) for path in (self.variant_file(run.variant), folder)
@@ -49,10 +54,11 @@ class Settings(NamedTuple):
         fields = ", ".join(
             f"{field}: {json.dumps(value)}" for field, value in {**self.changes, **seeds}.items()
         )
-        config = f"(import {json.dumps(os.path.relpath(target, start))}) {{ {fields} }}"
-        if run.fraction == 1:
-            return f"{config}\n"
-        return _FRACTION % {"config": config, "fraction": run.fraction, "seed": run.seed}
+        return f"(import {json.dumps(os.path.relpath(target, start))}) {{ {fields} }}\n"
+
+    def overrides_of(self, run: Run) -> str:
+        """Those that the child of a run does not have in it."""
+        return self.overrides if run.fraction == 1 else ""
 
     def evaluate(self, run: Run) -> dict[str, Any]:
         """
@@ -62,7 +68,8 @@ class Settings(NamedTuple):
         file = self.variant_file(run.variant)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"{run.variant}.jsonnet"
-            path.write_text(self.child(run, Path(folder)), encoding="utf-8")
+            whole = run._replace(fraction=1.0)
+            path.write_text(self.child(whole, Path(folder)), encoding="utf-8")
             try:
                 fields = _all_fields(file)
                 config = Params.from_file(path, self.overrides).as_dict(quiet=True)
@@ -72,7 +79,7 @@ class Settings(NamedTuple):
             raise ConfigurationError(
                 f"--set {unknown[0]}: {file} has no such field; it has {', '.join(fields)}"
             )
-        return config
+        return config if run.fraction == 1 else _part(config, run)
 
 
 def _all_fields(file: Path) -> list[str]:
@@ -81,26 +88,34 @@ def _all_fields(file: Path) -> list[str]:
     return json.loads(_jsonnet.evaluate_snippet("fields", snippet))
 
 
-# Made plain, so that a reader which the config derives from another one is not changed as well.
-_FRACTION = """\
-local config = std.parseJson(std.manifestJsonMinified(
-  %(config)s
-));
-config {
-  dataset_reader: {
-    type: 'elmo_fraction',
-    fraction: %(fraction)r,
-    seed: %(seed)d,
-    reader: config.dataset_reader,
-  },
-  validation_dataset_reader: std.get(config, 'validation_dataset_reader', config.dataset_reader),
-  trainer+: {
-    // As many updates as with all of the data, unless patience ends it.
-    [if std.objectHas(config.trainer, 'num_epochs') then 'num_epochs']:
-      std.ceil(super.num_epochs / %(fraction)r),
-  },
-}
-"""
+def _part(config: dict[str, Any], run: Run) -> dict[str, Any]:
+    """
+    A config with a fraction of its training data, which an epoch goes through so often that it is
+    as long as with all of them: as many updates from one validation to the next.
+    """
+    reader, loader = config["dataset_reader"], config.get("data_loader", {})
+    if "batch_sampler" not in loader:
+        raise ConfigurationError(
+            f"{run.variant} has no data_loader with a batch_sampler, which a fraction needs"
+        )
+    sampler = loader["batch_sampler"]
+    if "drop_last" in sampler:
+        # A small part is less than a batch.
+        sampler = {**sampler, "drop_last": False}
+    repeated = {"type": "elmo_repeated", "sampler": sampler, "times": round(1 / run.fraction)}
+    return {
+        # By default the validation has what the training has.
+        "validation_dataset_reader": reader,
+        "validation_data_loader": loader,
+        **config,
+        "dataset_reader": {
+            "type": "elmo_fraction",
+            "fraction": run.fraction,
+            "seed": run.seed,
+            "reader": reader,
+        },
+        "data_loader": {**loader, "batch_sampler": repeated},
+    }
 
 
 def parse_change(text: str) -> tuple[str, Any]:

@@ -95,7 +95,7 @@ def start(
             shutil.rmtree(run.folder)
         with written_aside(run.config_file) as aside:
             aside.write_text(settings.child(run, run.log.parent), encoding="utf-8")
-        command = _command(run, settings.overrides, packages)
+        command = _command(run, settings.overrides_of(run), packages)
         if progress == Progress.INTERRUPTED:
             command.append("--recover")
         return Training(run, _process(command, threads, log))

@@ -1,14 +1,8 @@
 from typing import Any, NamedTuple
 
-import torch
 from allennlp.common.checks import ConfigurationError
-from allennlp.models import load_archive
 
-from elmo_tasks.commands.bilms import describe_model
-from elmo_tasks.elmo import ElmoMix
-
-# By the last part of a mix's name in the model. A token embedder is always at the input.
-_PLACES = {"input_mix": "input", "output_mix": "output", "mix": "input"}
+from elmo_tasks.commands.bilms import describe_model, find_mixes, load_model
 
 
 class PlacedMix(NamedTuple):
@@ -42,7 +36,7 @@ def read_mixes(name: str, archive: str) -> list[PlacedMix]:
     The mixes of an archive, for the model of a name; raises `ConfigurationError` where there is
     none.
     """
-    model = load_archive(archive).model
+    model = load_model(archive)
     mixes = find_mixes(model)
     if not mixes:
         raise ConfigurationError(
@@ -52,16 +46,3 @@ def read_mixes(name: str, archive: str) -> list[PlacedMix]:
         PlacedMix(name, place, mix.weights.tolist(), mix.gamma.item())
         for place, mix in mixes.items()
     ]
-
-
-def find_mixes(model: torch.nn.Module) -> dict[str, ElmoMix]:
-    """
-    The mixes of a model by their places, `input` and `output`, or by their names in the model
-    where two would have the same place.
-    """
-    mixes = {name: module for name, module in model.named_modules() if isinstance(module, ElmoMix)}
-    places = [_PLACES.get(name.rpartition(".")[2], name) for name in mixes]
-    return {
-        place if places.count(place) == 1 else name: mix
-        for place, (name, mix) in zip(places, mixes.items())
-    }

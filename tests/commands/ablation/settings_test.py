@@ -16,6 +16,7 @@ LIBRARY = """\
   model: { width: config.width, twice: 2 * config.width },
   trainer: { num_epochs: 5 },
   dataset_reader: { type: 'some' },
+  data_loader: { batch_sampler: { type: 'bucket', batch_size: 4, drop_last: true } },
 }
 """
 
@@ -45,6 +46,7 @@ def test_a_run_is_its_variant_with_the_seed_and_all_that_follows_from_changes(
         "model": {"width": 3, "twice": 6},
         "trainer": {"num_epochs": 5},
         "dataset_reader": {"type": "some"},
+        "data_loader": {"batch_sampler": {"type": "bucket", "batch_size": 4, "drop_last": True}},
         "random_seed": 7,
         "numpy_seed": 7,
         "pytorch_seed": 7,
@@ -84,15 +86,36 @@ def test_a_fraction_is_of_the_training_data_alone(configs: Path) -> None:
     assert "validation_dataset_reader" not in evaluate(configs)
 
 
-@pytest.mark.parametrize(
-    "fraction, num_epochs", [(1.0, 5), (0.5, 10), (0.3, 17), (0.01, 500), (0.001, 5000)]
-)
-def test_a_part_is_trained_for_as_many_updates_as_the_whole(
-    configs: Path, fraction: float, num_epochs: int
-) -> None:
-    assert evaluate(configs, fraction=fraction)["trainer"] == {"num_epochs": num_epochs}
-    (configs / "library.libsonnet").write_text(LIBRARY.replace("num_epochs: 5", "patience: 1"))
-    assert evaluate(configs, fraction=fraction)["trainer"] == {"patience": 1}
+def test_an_epoch_of_a_fraction_is_as_long_as_one_of_the_whole(configs: Path) -> None:
+    sampler = {"type": "bucket", "batch_size": 4}
+    config = evaluate(configs, fraction=0.01)
+    assert config["trainer"] == {"num_epochs": 5}
+    assert config["data_loader"]["batch_sampler"] == {
+        "type": "elmo_repeated",
+        "times": 100,
+        # Otherwise a part that is less than a batch would have none.
+        "sampler": {**sampler, "drop_last": False},
+    }
+    assert config["validation_data_loader"] == {"batch_sampler": {**sampler, "drop_last": True}}
+
+
+def test_overrides_are_of_the_whole_of_which_a_fraction_is_taken(configs: Path) -> None:
+    overrides = '{"dataset_reader.new": 2, "trainer.num_epochs": 2}'
+    settings = Settings(configs, {}, overrides)
+    run = Run(configs, "base", 1, 0.5)
+    config = settings.evaluate(run)
+    changed = {"type": "some", "new": 2}
+    assert config["dataset_reader"]["reader"] == config["validation_dataset_reader"] == changed
+    assert config["trainer"] == {"num_epochs": 2}
+    assert json.loads(settings.child(run, configs)) == config
+    assert settings.overrides_of(run) == ""
+    assert settings.overrides_of(Run(configs, "base", 1)) == overrides
+
+
+def test_a_fraction_without_a_sampler_is_refused(configs: Path) -> None:
+    (configs / "bare.jsonnet").write_text("(import 'library.libsonnet') { data_loader: {} }")
+    with pytest.raises(ConfigurationError, match="bare has no data_loader with a batch_sampler"):
+        evaluate(configs, "bare", fraction=0.5)
 
 
 def test_a_misspelt_field_is_refused_with_those_there_are(configs: Path) -> None:
