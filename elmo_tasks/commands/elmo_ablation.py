@@ -62,8 +62,8 @@ class ElmoAblation(Subcommand):
             type=_fractions,
             metavar="F,F,...",
             help="train each run on these fractions of the training data, such as 0.01,0.1,1: the "
-            "curve of the paper's Figure 1; the part is drawn by the seed of the run, and an "
-            "epoch goes through it so often that it has as many updates as with all of the data",
+            "curve of the paper's Figure 1; the part is drawn by the seed of the run, and has as "
+            "many updates as all of the data: more epochs, each of which goes through it often",
         )
         add(
             "--set",

@@ -6,8 +6,8 @@ from allennlp.data import BatchSampler, Instance
 @BatchSampler.register("elmo_repeated")
 class RepeatedSampler(BatchSampler):
     """
-    Goes through the data several times an epoch, each time in a new order of another sampler's: a
-    tenth of some data then has as many updates from one validation to the next as the whole has.
+    Goes through the data several times an epoch, each time in a new order of another sampler's, so
+    that little data is not validated after every few updates.
 
     Registered as a `BatchSampler` with name "elmo_repeated".
 

@@ -134,7 +134,7 @@ def test_a_failed_run_is_a_failed_row_and_a_finished_one_stays_as_it_is(
 def test_an_ablation_that_was_killed_goes_on_where_it_was_and_predicts(
     folder: Path, ablate: Ablate
 ) -> None:
-    args = ("--variants", "both", "--seeds", 1, "-o", epochs(8), "--train-fraction", "0.5")
+    args = ("--variants", "both", "--seeds", 1, "-o", epochs(4), "--train-fraction", "0.5")
     run = folder / "runs" / "both" / "fraction_0.5" / "seed1"
     kill_after_epoch(2, run, command(folder, *args))
     assert not (run / "metrics.json").exists()
@@ -147,6 +147,7 @@ def test_an_ablation_that_was_killed_goes_on_where_it_was_and_predicts(
     assert status == 0
     assert "both, 50 % of the training data, seed 1: validation loss " in shown
     assert "| both | 50 % |" in shown
+    # Twice as many, of half the data.
     assert len(list(run.glob("metrics_epoch_*.json"))) == 8
     assert (run / "metrics_epoch_0.json").stat().st_mtime_ns == first
     assert "Recovering from prior training" in run.with_suffix(".log").read_text()

@@ -1,4 +1,5 @@
 import json
+import math
 import os
 import re
 import tempfile
@@ -90,8 +91,10 @@ def _all_fields(file: Path) -> list[str]:
 
 def _part(config: dict[str, Any], run: Run) -> dict[str, Any]:
     """
-    A config with a fraction of its training data, which an epoch goes through so often that it is
-    as long as with all of them: as many updates from one validation to the next.
+    A config with a fraction of its training data and as many updates as with all of them. With
+    1/n^2 of the data there are n times as many epochs, and each goes through the part n times: more
+    validations to choose from, where less data is sooner learnt by heart, but not n^2 times as
+    many, which would take most of the time. Patience grows with the epochs.
     """
     reader, loader = config["dataset_reader"], config.get("data_loader", {})
     if "batch_sampler" not in loader:
@@ -102,7 +105,12 @@ def _part(config: dict[str, Any], run: Run) -> dict[str, Any]:
     if "drop_last" in sampler:
         # A small part is less than a batch.
         sampler = {**sampler, "drop_last": False}
-    repeated = {"type": "elmo_repeated", "sampler": sampler, "times": round(1 / run.fraction)}
+    times = round(run.fraction**-0.5)
+    repeated = {"type": "elmo_repeated", "sampler": sampler, "times": times}
+    trainer = dict(config["trainer"])
+    for name in ("num_epochs", "patience"):
+        if trainer.get(name) is not None:
+            trainer[name] = math.ceil(trainer[name] / run.fraction / times)
     return {
         # By default the validation has what the training has.
         "validation_dataset_reader": reader,
@@ -115,6 +123,7 @@ def _part(config: dict[str, Any], run: Run) -> dict[str, Any]:
             "reader": reader,
         },
         "data_loader": {**loader, "batch_sampler": repeated},
+        "trainer": trainer,
     }
 
 

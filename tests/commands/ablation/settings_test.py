@@ -14,7 +14,7 @@ LIBRARY = """\
   local config = self,
   width:: 3,
   model: { width: config.width, twice: 2 * config.width },
-  trainer: { num_epochs: 5 },
+  trainer: { num_epochs: 5, patience: 2 },
   dataset_reader: { type: 'some' },
   data_loader: { batch_sampler: { type: 'bucket', batch_size: 4, drop_last: true } },
 }
@@ -44,7 +44,7 @@ def test_a_run_is_its_variant_with_the_seed_and_all_that_follows_from_changes(
 ) -> None:
     assert evaluate(configs) == {
         "model": {"width": 3, "twice": 6},
-        "trainer": {"num_epochs": 5},
+        "trainer": {"num_epochs": 5, "patience": 2},
         "dataset_reader": {"type": "some"},
         "data_loader": {"batch_sampler": {"type": "bucket", "batch_size": 4, "drop_last": True}},
         "random_seed": 7,
@@ -57,7 +57,7 @@ def test_a_run_is_its_variant_with_the_seed_and_all_that_follows_from_changes(
 
 def test_overrides_are_those_of_allennlp(configs: Path) -> None:
     settings = Settings(configs, {}, '{"trainer.num_epochs": 2}')
-    assert settings.evaluate(Run(configs, "base", 1))["trainer"] == {"num_epochs": 2}
+    assert settings.evaluate(Run(configs, "base", 1))["trainer"] == {"num_epochs": 2, "patience": 2}
 
 
 @pytest.mark.parametrize("fraction", [1.0, 0.25])
@@ -86,17 +86,29 @@ def test_a_fraction_is_of_the_training_data_alone(configs: Path) -> None:
     assert "validation_dataset_reader" not in evaluate(configs)
 
 
-def test_an_epoch_of_a_fraction_is_as_long_as_one_of_the_whole(configs: Path) -> None:
+@pytest.mark.parametrize(
+    ("fraction", "times", "num_epochs", "patience"),
+    [(0.5, 1, 10, 4), (0.25, 2, 10, 4), (0.1, 3, 17, 7), (0.01, 10, 50, 20)],
+)
+def test_a_fraction_has_as_many_updates_as_the_whole(
+    configs: Path, fraction: float, times: int, num_epochs: int, patience: int
+) -> None:
     sampler = {"type": "bucket", "batch_size": 4}
-    config = evaluate(configs, fraction=0.01)
-    assert config["trainer"] == {"num_epochs": 5}
+    config = evaluate(configs, fraction=fraction)
+    assert config["trainer"] == {"num_epochs": num_epochs, "patience": patience}
     assert config["data_loader"]["batch_sampler"] == {
         "type": "elmo_repeated",
-        "times": 100,
+        "times": times,
         # Otherwise a part that is less than a batch would have none.
         "sampler": {**sampler, "drop_last": False},
     }
     assert config["validation_data_loader"] == {"batch_sampler": {**sampler, "drop_last": True}}
+
+
+def test_without_patience_a_fraction_has_none(configs: Path) -> None:
+    settings = Settings(configs, {}, '{"trainer.patience": null}')
+    config = settings.evaluate(Run(configs, "base", 1, 0.25))
+    assert config["trainer"] == {"num_epochs": 10, "patience": None}
 
 
 def test_overrides_are_of_the_whole_of_which_a_fraction_is_taken(configs: Path) -> None:
@@ -106,7 +118,7 @@ def test_overrides_are_of_the_whole_of_which_a_fraction_is_taken(configs: Path) 
     config = settings.evaluate(run)
     changed = {"type": "some", "new": 2}
     assert config["dataset_reader"]["reader"] == config["validation_dataset_reader"] == changed
-    assert config["trainer"] == {"num_epochs": 2}
+    assert config["trainer"] == {"num_epochs": 4, "patience": 4}
     assert json.loads(settings.child(run, configs)) == config
     assert settings.overrides_of(run) == ""
     assert settings.overrides_of(Run(configs, "base", 1)) == overrides
