@@ -324,7 +324,7 @@ def test_runs_killed_at_any_moment_end_with_the_same_file(long_text: Paths) -> N
     embedded(whole)
     seconds = time.monotonic() - begun
     drawn = random.Random(0)
-    statuses = []
+    statuses: list[int] = []
 
     while not long_text.hdf5.exists():
         pid = start(lambda: embedded(long_text))
