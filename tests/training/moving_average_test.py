@@ -90,6 +90,18 @@ def test_average_is_that_of_the_formula_from_the_first_update_on() -> None:
         assert parameter.item() == value
 
 
+def test_with_a_decay_of_0_the_averages_are_the_weights_themselves() -> None:
+    parameter = torch.nn.Parameter(torch.randn(5))
+    average = FixedMovingAverage([("w", parameter)], decay=0)
+    for _ in range(2):
+        parameter.data.normal_()
+        weights = parameter.detach().clone()
+        average.apply()
+        average.assign_average_value()
+        assert torch.equal(parameter, weights)
+        average.restore()
+
+
 def test_state_is_by_name_and_reaches_the_parameters_of_another_model() -> None:
     one, other = (torch.nn.Parameter(torch.zeros(2)) for _ in range(2))
     saved = FixedMovingAverage([("w", one)], decay=0.5)

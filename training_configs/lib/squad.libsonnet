@@ -112,7 +112,11 @@ base {
   },
   trainer+: {
     optimizer: config.optimizer,
-    moving_average: { type: 'elmo_exponential', decay: config.average_decay, validate_on: config.validate_on },
+    moving_average: {
+      type: 'elmo_exponential',
+      decay: config.average_decay,
+      validate_on: config.validate_on,
+    },
     num_epochs: config.num_epochs,
     validation_metric: '+f1',
   },
