@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from elmo_tasks.files import written_aside
+from elmo_tasks.common.files import written_aside
 from elmo_tasks.readers.sentences import read_lines
 
 COLUMNS = ["Sentiment", "Text"]

@@ -17,8 +17,6 @@ from elmo_tasks.bilm.char_cnn import (
     CharCnn,
     boundary_char_ids,
 )
-from elmo_tasks.bilm.distinct import DistinctTokens, distinct_rows
-from elmo_tasks.bilm.fingerprint import hash_bytes, hash_tensors
 from elmo_tasks.bilm.lstm_scan import LstmState
 from elmo_tasks.bilm.lstm_stack import LstmStack
 from elmo_tasks.bilm.options import STATES, BiLmOptions, exported, read_options
@@ -30,7 +28,9 @@ from elmo_tasks.bilm.state import INITIAL_STATES, SnapshotState
 from elmo_tasks.bilm.store import LayerStore
 from elmo_tasks.bilm.token_cache import TokenCache
 from elmo_tasks.bilm.weights import read_weights, write_weights
-from elmo_tasks.files import written_aside
+from elmo_tasks.common.distinct_rows import DistinctTokens, distinct_rows
+from elmo_tasks.common.files import written_aside
+from elmo_tasks.common.hashing import hash_bytes, hash_tensors
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from allennlp.common.file_utils import cached_path
 
 from elmo_tasks.bilm.char_cnn import NUM_CHARACTERS
 from elmo_tasks.bilm.options import BiLmOptions
-from elmo_tasks.files import written_aside
+from elmo_tasks.common.files import written_aside
 
 Array = numpy.ndarray
 StateDict = dict[str, torch.Tensor]

@@ -16,7 +16,7 @@ from elmo_tasks.commands.ablation.result import Result, find_metric, read_result
 from elmo_tasks.commands.ablation.run import Run
 from elmo_tasks.commands.ablation.settings import Settings, parse_change, refuse_other_settings
 from elmo_tasks.commands.ablation.training import Training, start, train_all
-from elmo_tasks.files import written_aside
+from elmo_tasks.common.files import written_aside
 
 _DESCRIPTION = """
 Train variants of a task with several seeds each, and compare them: a table, its numbers as JSON and

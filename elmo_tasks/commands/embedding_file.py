@@ -9,7 +9,7 @@ import h5py
 import numpy
 from allennlp.common.checks import ConfigurationError
 
-from elmo_tasks.files import written_aside
+from elmo_tasks.common.files import written_aside
 
 Array = numpy.ndarray
 

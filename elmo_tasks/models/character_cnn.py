@@ -4,7 +4,7 @@ from allennlp.data import Vocabulary
 from allennlp.modules import TokenEmbedder
 from torch.nn.functional import pad
 
-from elmo_tasks.bilm.distinct import distinct_rows
+from elmo_tasks.common.distinct_rows import distinct_rows
 
 
 @TokenEmbedder.register("elmo_character_cnn")

@@ -9,7 +9,7 @@ from allennlp.data import Batch, DatasetReader, Instance
 from allennlp.nn.util import move_to_device
 from allennlp.predictors import Predictor
 
-from elmo_tasks.batches import batches_by_length
+from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.models.bidaf import Bidaf
 from elmo_tasks.readers.squad_file import parse_squad
 

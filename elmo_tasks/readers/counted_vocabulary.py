@@ -7,7 +7,7 @@ from typing import Any, Union
 from allennlp.common.checks import ConfigurationError
 from allennlp.data import Instance, Vocabulary
 
-from elmo_tasks.files import written_aside
+from elmo_tasks.common.files import written_aside
 from elmo_tasks.readers.sentences import BEGIN_TOKEN, END_TOKEN
 
 # A name with a dot: AllenNLP takes every other file of the folder for a namespace.

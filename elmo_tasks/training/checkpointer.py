@@ -6,7 +6,7 @@ import torch
 from allennlp.training import Checkpointer, Trainer
 from allennlp.training.trainer import TrainerCheckpoint
 
-from elmo_tasks.files import written_aside
+from elmo_tasks.common.files import written_aside
 
 
 @Checkpointer.register("elmo")

@@ -11,7 +11,7 @@ from allennlp.training.trainer import TrainerCheckpoint
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.stand_in import StateDict, with_weights, without_weights
-from elmo_tasks.files import written_aside
+from elmo_tasks.common.files import written_aside
 
 
 @Trainer.register("elmo", constructor="from_partial_objects")

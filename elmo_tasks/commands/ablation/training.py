@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from elmo_tasks.commands.ablation.run import Progress, Run
 from elmo_tasks.commands.ablation.settings import Settings
-from elmo_tasks.files import written_aside
+from elmo_tasks.common.files import written_aside
 
 # What a process gets to end by itself: AllenNLP archives the best weights so far.
 _SECONDS_TO_END = 60

@@ -3,8 +3,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elmo_tasks.bilm import distinct
-from elmo_tasks.bilm.distinct import DistinctTokens, distinct_rows
+from elmo_tasks.common import distinct_rows as distinct
+from elmo_tasks.common.distinct_rows import DistinctTokens, distinct_rows
 
 rows = st.lists(st.lists(st.integers(0, 2), min_size=3, max_size=3), max_size=12)
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from elmo_tasks.files import written_aside
+from elmo_tasks.common.files import written_aside
 
 
 def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elmo_tasks.batches import batches_by_length
+from elmo_tasks.common.batches import batches_by_length
 
 
 def test_the_longest_come_first_with_those_of_like_length() -> None:

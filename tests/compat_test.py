@@ -22,7 +22,7 @@ from allennlp.training.learning_rate_schedulers import (
 )
 from torch.serialization import add_safe_globals, clear_safe_globals, get_safe_globals
 
-from elmo_tasks.mends import MendedMultiProcessDataLoader, MendedReduceOnPlateau
+from elmo_tasks.compat import MendedMultiProcessDataLoader, MendedReduceOnPlateau
 
 # Runs AllenNLP's trainer for an epoch; "{mends}" is an import or nothing.
 TRAIN = """
@@ -184,7 +184,7 @@ def test_multiprocess_is_the_name_of_our_loader() -> None:
     assert DataLoader.by_name("multiprocess") is MendedMultiProcessDataLoader
 
 
-@pytest.mark.parametrize(("mends", "warned"), [("", True), ("import elmo_tasks.mends", False)])
+@pytest.mark.parametrize(("mends", "warned"), [("", True), ("import elmo_tasks.compat", False)])
 def test_training_warns_of_torch_cuda_amp_without_the_mend_only(mends: str, warned: bool) -> None:
     run = subprocess.run(
         [sys.executable, "-c", TRAIN.format(mends=mends)], capture_output=True, text=True
