@@ -32,8 +32,8 @@ from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.char_cnn import PAD_CHARACTER
 from elmo_tasks.bilm.packing import Packing
 from elmo_tasks.bilm.products import FrozenProduct
-from elmo_tasks.bilm.store import LayerStore
 from elmo_tasks.common.distinct_rows import distinct_rows
+from elmo_tasks.store.layer_store import LayerStore
 
 # Memory of an LSTM, its output, highway layers: the released sizes.
 SIZES = {"small": (1024, 128, 1), "medium": (2048, 256, 1), "original": (4096, 512, 2)}

@@ -31,7 +31,7 @@ from allennlp.training.optimizers import Optimizer
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.char_cnn import PAD_CHARACTER
-from elmo_tasks.bilm.options import BiLmOptions
+from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.bilm.packing import Packing
 from elmo_tasks.models.language_model import ElmoLanguageModel
 from elmo_tasks.readers.corpus_loader import SentenceLoader

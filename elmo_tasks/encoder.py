@@ -10,13 +10,13 @@ from allennlp.data import Tokenizer, Vocabulary
 from tqdm import tqdm
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.bilm.options import read_options
-from elmo_tasks.bilm.store import LayerStore
-from elmo_tasks.bilm.weights import KNOWN_BILMS
+from elmo_tasks.bilm.files.options import read_options
+from elmo_tasks.bilm.files.weights import KNOWN_BILMS
 from elmo_tasks.commands.bilms import load_elmo
 from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.readers.char_id_table import CharIdTable
+from elmo_tasks.store.layer_store import LayerStore
 
 # A text to be cut into tokens, or its tokens.
 Sentence = Union[str, Sequence[str]]

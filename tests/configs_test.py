@@ -11,7 +11,7 @@ from allennlp.common.checks import ConfigurationError
 from allennlp.data import DatasetReader, Vocabulary
 from allennlp.models import Model
 
-from elmo_tasks.bilm.weights import KNOWN_BILMS
+from elmo_tasks.bilm.files.weights import KNOWN_BILMS
 
 ROOT = Path(__file__).parents[1]
 CONFIGS = sorted((ROOT / "training_configs").glob("*/*.jsonnet"))

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 import elmo_tasks.encoder
 from elmo_tasks import ElmoEncoder
 from elmo_tasks.bilm import BiLm, BiLmOutput
-from elmo_tasks.bilm.options import read_options
-from elmo_tasks.bilm.store import LayerStore
-from elmo_tasks.bilm.weights import KNOWN_BILMS
+from elmo_tasks.bilm.files.options import read_options
+from elmo_tasks.bilm.files.weights import KNOWN_BILMS
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
+from elmo_tasks.store.layer_store import LayerStore
 from tests.bilm.examples import WORDS, ids_of
 from tests.bilm.reference import FIXTURE_FILES, ReferenceBiLm, random_files
 from tests.commands.archives import FIXTURE, classifier, language_model, sst

@@ -17,20 +17,20 @@ from elmo_tasks.bilm.char_cnn import (
     CharCnn,
     boundary_char_ids,
 )
-from elmo_tasks.bilm.lstm_scan import LstmState
+from elmo_tasks.bilm.files.options import STATES, BiLmOptions, exported, read_options
+from elmo_tasks.bilm.files.weights import read_weights, write_weights
+from elmo_tasks.bilm.frozen_checkpoint import take_stand_in
 from elmo_tasks.bilm.lstm_stack import LstmStack
-from elmo_tasks.bilm.options import STATES, BiLmOptions, exported, read_options
 from elmo_tasks.bilm.outputs import BiLmOutput, Prediction
 from elmo_tasks.bilm.packing import Packing
 from elmo_tasks.bilm.products import Derived
-from elmo_tasks.bilm.stand_in import take_stand_in
+from elmo_tasks.bilm.recurrence import LstmState
 from elmo_tasks.bilm.state import INITIAL_STATES, SnapshotState
-from elmo_tasks.bilm.store import LayerStore
 from elmo_tasks.bilm.token_cache import TokenCache
-from elmo_tasks.bilm.weights import read_weights, write_weights
 from elmo_tasks.common.distinct_rows import DistinctTokens, distinct_rows
 from elmo_tasks.common.files import written_aside
 from elmo_tasks.common.hashing import hash_bytes, hash_tensors
+from elmo_tasks.store.layer_store import LayerStore
 
 logger = logging.getLogger(__name__)
 

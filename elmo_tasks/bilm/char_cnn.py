@@ -4,7 +4,7 @@ import torch
 from allennlp.modules import Highway
 from torch.nn.functional import embedding
 
-from elmo_tasks.bilm.options import BiLmOptions
+from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.bilm.products import Product
 
 # Ids of AllenNLP's `elmo_characters` indexer: 0 is padding, a byte is 1 to 256.

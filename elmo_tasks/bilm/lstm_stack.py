@@ -1,8 +1,8 @@
 import torch
 
-from elmo_tasks.bilm.lstm_scan import LstmState
-from elmo_tasks.bilm.options import BiLmOptions
+from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.bilm.projected_lstm import ProjectedLstm
+from elmo_tasks.bilm.recurrence import LstmState
 
 
 class LstmStack(torch.nn.Module):

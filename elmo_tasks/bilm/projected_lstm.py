@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import torch
 
-from elmo_tasks.bilm.lstm_scan import LstmState, Scan
 from elmo_tasks.bilm.products import Derived, FrozenProduct
+from elmo_tasks.bilm.recurrence import LstmState, Scan
 
 # Gates whose inputs are multiplied at once where there is no gradient: 8 MB, which the allocator
 # gives again block after block. A third of the speed of these products is lost on fresh memory.

@@ -12,8 +12,8 @@ from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.char_cnn import NUM_CHARACTERS, PAD_CHARACTER
-from elmo_tasks.bilm.options import BiLmOptions, read_options
-from elmo_tasks.bilm.weights import (
+from elmo_tasks.bilm.files.options import BiLmOptions, read_options
+from elmo_tasks.bilm.files.weights import (
     HDF5_ERRORS,
     dataset_names,
     layout_problems,

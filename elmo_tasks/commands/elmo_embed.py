@@ -14,11 +14,11 @@ from allennlp.common import Tqdm
 from allennlp.common.checks import ConfigurationError
 from allennlp.common.util import SigTermReceived
 
-from elmo_tasks.bilm.store import LayerStore
 from elmo_tasks.commands.embedding_file import EmbeddingFile
 from elmo_tasks.commands.encoders import add_encoder_options, encoder_from_args
 from elmo_tasks.encoder import ElmoEncoder, windows
 from elmo_tasks.readers.sentences import corpus_files, read_lines
+from elmo_tasks.store.layer_store import LayerStore
 
 logger = logging.getLogger(__name__)
 

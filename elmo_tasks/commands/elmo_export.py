@@ -6,7 +6,7 @@ from pathlib import Path
 from allennlp.commands.subcommand import Subcommand
 from allennlp.common.checks import ConfigurationError
 
-from elmo_tasks.bilm.weights import num_parameters
+from elmo_tasks.bilm.files.weights import num_parameters
 from elmo_tasks.commands.bilms import load_bilm
 
 _DESCRIPTION = """

@@ -4,10 +4,10 @@ import os
 from allennlp.common.checks import ConfigurationError, check_for_gpu
 from allennlp.common.util import int_to_device
 
-from elmo_tasks.bilm.store import LayerStore
-from elmo_tasks.bilm.weights import KNOWN_BILMS
+from elmo_tasks.bilm.files.weights import KNOWN_BILMS
 from elmo_tasks.commands.bilms import load_bilm
 from elmo_tasks.encoder import ElmoEncoder
+from elmo_tasks.store.layer_store import LayerStore
 
 
 def add_encoder_options(subparser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,7 @@ from allennlp.training.moving_average import MovingAverage
 from allennlp.training.trainer import TrainerCheckpoint
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.bilm.stand_in import StateDict, with_weights, without_weights
+from elmo_tasks.bilm.frozen_checkpoint import StateDict, with_weights, without_weights
 from elmo_tasks.common.files import written_aside
 
 

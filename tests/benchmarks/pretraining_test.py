@@ -5,7 +5,7 @@ import torch
 from allennlp.data import Vocabulary
 
 from benchmarks.pretraining import Product, main, prepare, products_of
-from elmo_tasks.bilm.options import BiLmOptions
+from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.readers.char_id_table import CharIdTable
 from tests.bilm.reference import make_options
 

@@ -6,7 +6,7 @@ from allennlp.data.token_indexers.elmo_indexer import ELMoCharacterMapper
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.char_cnn import BEGIN_SENTENCE, END_SENTENCE, CharCnn, boundary_char_ids
-from elmo_tasks.bilm.options import BiLmOptions
+from elmo_tasks.bilm.files.options import BiLmOptions
 from tests.bilm.reference import FIXTURE_FILES, ReferenceBiLm, char_ids, make_options
 
 

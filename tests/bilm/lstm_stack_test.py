@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from elmo_tasks.bilm.lstm_scan import LstmState
+from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.bilm.lstm_stack import LstmStack
-from elmo_tasks.bilm.options import BiLmOptions
+from elmo_tasks.bilm.recurrence import LstmState
 from tests.bilm.reference import make_options
 
 BATCH_SIZES = [3, 3, 2, 1]

@@ -8,8 +8,8 @@ import torch
 from torch.nn.functional import linear
 
 from elmo_tasks.bilm import BiLm, products
+from elmo_tasks.bilm.files.weights import KNOWN_BILMS
 from elmo_tasks.bilm.products import Derived, FrozenProduct, Product
-from elmo_tasks.bilm.weights import KNOWN_BILMS
 
 OPTIONS = Path(KNOWN_BILMS["mini"]).with_name("options.json")
 

@@ -6,8 +6,8 @@ from torch.func import functional_call
 from torch.nn.functional import linear
 from torch.nn.utils.rnn import PackedSequence
 
-from elmo_tasks.bilm.lstm_scan import LstmState
 from elmo_tasks.bilm.projected_lstm import ProjectedLstm
+from elmo_tasks.bilm.recurrence import LstmState
 from tests.bilm.reference import reorder_gates
 
 BATCH_SIZES = [5, 5, 3, 3, 1, 1, 1]

@@ -1,7 +1,7 @@
 import torch
 
-from elmo_tasks.bilm.lstm_scan import LstmState
-from elmo_tasks.bilm.options import BiLmOptions
+from elmo_tasks.bilm.files.options import BiLmOptions
+from elmo_tasks.bilm.recurrence import LstmState
 from elmo_tasks.bilm.state import CarryState, InitialState, SnapshotState
 from tests.bilm.reference import make_options
 

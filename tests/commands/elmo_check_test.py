@@ -9,8 +9,8 @@ import pytest
 from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.bilm.options import BiLmOptions
-from elmo_tasks.bilm.weights import KNOWN_BILMS, num_parameters
+from elmo_tasks.bilm.files.options import BiLmOptions
+from elmo_tasks.bilm.files.weights import KNOWN_BILMS, num_parameters
 from elmo_tasks.commands.elmo_check import check
 from tests.bilm.reference import (
     FIXTURE_FILES,

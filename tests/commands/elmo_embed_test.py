@@ -17,10 +17,10 @@ import torch
 
 import elmo_tasks.encoder
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.bilm.store_contents import contents
 from elmo_tasks.commands import embedding_file
 from elmo_tasks.commands.elmo_embed import embed, read_text
 from elmo_tasks.encoder import ElmoEncoder
+from elmo_tasks.store.contents import contents
 from tests.bilm.processes import end, run, start
 from tests.bilm.reference import FIXTURE_FILES, random_files
 from tests.commands.archives import SENTENCES, sst

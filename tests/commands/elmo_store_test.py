@@ -11,12 +11,12 @@ from allennlp.common.checks import ConfigurationError
 from allennlp.modules.elmo import batch_to_ids
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.bilm.store import LayerStore
-from elmo_tasks.bilm.store_contents import contents, merge
 from elmo_tasks.commands.elmo_store import fill
 from elmo_tasks.readers.sst import parse_tree
-from tests.bilm.store_test import computed_by, fixture_bilm
+from elmo_tasks.store.contents import contents, merge
+from elmo_tasks.store.layer_store import LayerStore
 from tests.commands.command_line import allennlp
+from tests.store.layer_store_test import computed_by, fixture_bilm
 
 ROOT = Path(__file__).parents[2]
 STORE = "model.text_embedder.bilm.store"

@@ -47,7 +47,7 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
   // A name in bilms.libsonnet, or an object with `options` and `pretrained_file`.
   bilm:: 'mini',
   // Where the biLM's layers are kept, so that a sentence is read once: null for nowhere, a folder,
-  // or an object with the arguments of `LayerStore` (elmo_tasks/bilm/store.py).
+  // or an object with the arguments of `LayerStore` (elmo_tasks/store/layer_store.py).
   store:: null,
   // 'learned' or 'glove.840B', or an object with the arguments of AllenNLP's `embedding`.
   word_vectors:: 'learned',

@@ -7,7 +7,7 @@ local bilms = import 'bilms.libsonnet';
   // A name in bilms.libsonnet, or an object with `options` and `pretrained_file`.
   bilm:: 'mini',
   // Where the biLM's layers are kept: null for nowhere, a folder, or an object with the arguments of
-  // `LayerStore` (elmo_tasks/bilm/store.py).
+  // `LayerStore` (elmo_tasks/store/layer_store.py).
   store:: null,
   // 'linear' or 'nearest', with arguments of LinearProbe or NearestProbe (elmo_tasks/commands/probe).
   probe:: { type: 'linear' },

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from allennlp.common.checks import ConfigurationError
 from allennlp.common.util import lazy_groups_of
 
-from elmo_tasks.bilm.layer_database import LayerDatabase
-from elmo_tasks.bilm.store_owner import StoreOwner
 from elmo_tasks.common.hashing import HASH_BYTES
+from elmo_tasks.store.database import LayerDatabase
+from elmo_tasks.store.layer_source import StoreOwner
 
 # Entries that a merge reads and writes at once.
 _GROUP = 200

@@ -11,7 +11,7 @@ import lmdb
 import numpy
 from allennlp.common.checks import ConfigurationError
 
-from elmo_tasks.bilm.lmdb_file import (
+from elmo_tasks.store.lmdb_file import (
     begin,
     file_identity,
     find_damage,

@@ -14,8 +14,8 @@ import lmdb
 import pytest
 from allennlp.common.checks import ConfigurationError
 
-from elmo_tasks.bilm import lmdb_file
-from elmo_tasks.bilm.layer_database import LayerDatabase
+from elmo_tasks.store import lmdb_file
+from elmo_tasks.store.database import LayerDatabase
 from tests.bilm.processes import end, run, start
 
 NOBODY = 65534

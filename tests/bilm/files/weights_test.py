@@ -14,9 +14,10 @@ import torch
 from allennlp.common.checks import ConfigurationError
 from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 
-from elmo_tasks.bilm import BiLm, weights
-from elmo_tasks.bilm.options import BiLmOptions
-from elmo_tasks.bilm.weights import KNOWN_BILMS
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm.files import weights
+from elmo_tasks.bilm.files.options import BiLmOptions
+from elmo_tasks.bilm.files.weights import KNOWN_BILMS
 from tests.bilm.reference import (
     FIXTURE_FILES,
     Array,

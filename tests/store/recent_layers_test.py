@@ -1,6 +1,6 @@
 import numpy
 
-from elmo_tasks.bilm.recent_entries import RecentEntries
+from elmo_tasks.store.recent_layers import RecentEntries
 
 
 def entry(num_bytes: int) -> numpy.ndarray:

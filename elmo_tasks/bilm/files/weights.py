@@ -13,14 +13,14 @@ from allennlp.common.checks import ConfigurationError
 from allennlp.common.file_utils import cached_path
 
 from elmo_tasks.bilm.char_cnn import NUM_CHARACTERS
-from elmo_tasks.bilm.options import BiLmOptions
+from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.common.files import written_aside
 
 Array = numpy.ndarray
 StateDict = dict[str, torch.Tensor]
 
 _RELEASED = "https://allennlp.s3.amazonaws.com/models/elmo/{0}/elmo_{0}_weights.hdf5"
-_PRETRAINED = Path(__file__).parents[1] / "pretrained"
+_PRETRAINED = Path(__file__).parents[2] / "pretrained"
 
 # The biLMs that `pretrained_file` knows by name: those of the paper's authors, and ours, which
 # come with the package. Their options stand in training_configs/lib/bilms.libsonnet.

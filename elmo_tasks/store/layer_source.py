@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy
 import torch
 
-from elmo_tasks.bilm.layer_database import LayerDatabase
 from elmo_tasks.common.hashing import hash_bytes
+from elmo_tasks.store.database import LayerDatabase
 
 if TYPE_CHECKING:
     from elmo_tasks.bilm.bilm import BiLm

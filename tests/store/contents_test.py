@@ -4,9 +4,9 @@ import pytest
 from allennlp.common.checks import ConfigurationError
 from allennlp.modules.elmo import batch_to_ids
 
-from elmo_tasks.bilm.store import LayerStore
-from elmo_tasks.bilm.store_contents import contents, merge
-from tests.bilm.store_test import computed_by, fixture_bilm, moved
+from elmo_tasks.store.contents import contents, merge
+from elmo_tasks.store.layer_store import LayerStore
+from tests.store.layer_store_test import computed_by, fixture_bilm, moved
 
 
 @pytest.fixture()

@@ -13,13 +13,13 @@ from allennlp.predictors import Predictor
 from allennlp.training import GradientDescentTrainer, TrainerCallback
 from torch.nn.parallel import DistributedDataParallel
 
-from elmo_tasks.bilm.layer_database import LayerDatabase
 from elmo_tasks.bilm.products import packs
-from elmo_tasks.bilm.store import LayerStore
 from elmo_tasks.elmo.token_embedder import ElmoBiLmEmbedder
+from elmo_tasks.store.database import LayerDatabase
+from elmo_tasks.store.layer_store import LayerStore
 from tests.bilm.examples import ids_of, sentences
 from tests.bilm.processes import end, start
-from tests.bilm.store_test import fixture_bilm
+from tests.store.layer_store_test import fixture_bilm
 
 ROOT = Path(__file__).parents[2]
 SENTENCE = {"sentence": "It 's a film of wit and charm ."}

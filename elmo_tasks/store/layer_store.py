@@ -10,10 +10,10 @@ import torch
 from allennlp.common import FromParams
 from allennlp.common.checks import ConfigurationError
 
-from elmo_tasks.bilm.layer_database import LayerDatabase
-from elmo_tasks.bilm.recent_entries import RecentEntries
-from elmo_tasks.bilm.store_owner import StoreOwner
 from elmo_tasks.common.hashing import hash_bytes
+from elmo_tasks.store.database import LayerDatabase
+from elmo_tasks.store.layer_source import StoreOwner
+from elmo_tasks.store.recent_layers import RecentEntries
 
 if TYPE_CHECKING:
     from elmo_tasks.bilm.bilm import BiLm

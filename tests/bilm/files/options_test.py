@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from allennlp.common.checks import ConfigurationError
 
-from elmo_tasks.bilm.options import BiLmOptions
+from elmo_tasks.bilm.files.options import BiLmOptions
 from tests.bilm.reference import make_options
 
 # Of the released original model, as its `options.json` has them.

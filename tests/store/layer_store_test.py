@@ -17,8 +17,8 @@ from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError
 
 from elmo_tasks.bilm import BiLm, BiLmOutput
-from elmo_tasks.bilm.layer_database import LayerDatabase
-from elmo_tasks.bilm.store import LayerStore
+from elmo_tasks.store.database import LayerDatabase
+from elmo_tasks.store.layer_store import LayerStore
 from tests.bilm.examples import SENTENCE, WORDS, ids_of, sentences
 from tests.bilm.processes import end, start
 from tests.bilm.reference import FIXTURE_FILES, make_options, random_files
