@@ -30,7 +30,7 @@ from allennlp.predictors import Predictor
 from allennlp.training.metrics import SpanBasedF1Measure
 
 import elmo_tasks  # noqa: F401  mends
-from elmo_tasks.models.crf_paths import CrfPaths
+from elmo_tasks.modules.crf_paths import CrfPaths
 from elmo_tasks.predictors.ner import NerPredictor
 
 REST = "the rest"

@@ -31,7 +31,7 @@ from tqdm import tqdm
 from benchmarks.bilm import SIZES, machine
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.outputs import BiLmOutput
-from elmo_tasks.elmo import ElmoTextEmbedder, EmbeddedText
+from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
 
 ROOT = Path(__file__).parents[1]
 

@@ -24,17 +24,19 @@ from elmo_tasks.commands import (  # noqa: F401
     elmo_probe,
     elmo_store,
 )
-from elmo_tasks.elmo import token_embedder  # noqa: F401
 from elmo_tasks.encoder import ElmoEncoder  # noqa: F401
+from elmo_tasks.language_model import (  # noqa: F401
+    callback,
+    corpus_loader,
+    counted_vocabulary,
+    model,
+)
 from elmo_tasks.metrics import squad as _squad_metric  # noqa: F401
-from elmo_tasks.models import (  # noqa: F401
-    bcn,
-    bidaf,
+from elmo_tasks.models import bcn, bidaf, crf_tagger, esim  # noqa: F401
+from elmo_tasks.modules import (  # noqa: F401
     character_cnn,
-    crf_tagger,
-    esim,
     gru,
-    language_model,
+    token_embedder,
     truncated_normal,
     word_vectors,
 )
@@ -45,8 +47,6 @@ from elmo_tasks.predictors import squad as _squad_predictor  # noqa: F401
 from elmo_tasks.predictors import sst as _sst_predictor  # noqa: F401
 from elmo_tasks.readers import (  # noqa: F401
     conll,
-    corpus_loader,
-    counted_vocabulary,
     folded_indexer,
     fraction,
     repeated_sampler,
@@ -57,4 +57,4 @@ from elmo_tasks.readers import (  # noqa: F401
     squad,
     sst,
 )
-from elmo_tasks.training import checkpointer, moving_average, pretraining, trainer  # noqa: F401
+from elmo_tasks.training import checkpointer, moving_average, trainer  # noqa: F401

@@ -10,7 +10,7 @@ from allennlp.common import Params
 from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
-from elmo_tasks.elmo import ElmoBiLmEmbedder
+from elmo_tasks.modules.token_embedder import ElmoBiLmEmbedder
 
 ROOT = Path(__file__).parents[1]
 IMDB = ROOT / "training_configs" / "imdb"

@@ -6,14 +6,18 @@ PACKAGE = Path(__file__).parents[1] / "elmo_tasks"
 
 # What a folder may import: the way of the data, backwards.
 ORDER = {
-    "readers": set(),
-    "bilm": set(),
+    "common": set(),
+    "readers": {"common"},
+    "store": {"common"},
+    "bilm": {"common", "store"},
     "elmo": {"bilm"},
+    "modules": {"bilm", "common", "elmo", "readers"},
     "metrics": set(),
-    "models": {"bilm", "elmo", "metrics", "readers"},
-    "predictors": {"bilm", "elmo", "models", "readers"},
-    "training": {"bilm", "elmo", "models", "readers"},
-    "commands": {"bilm", "elmo", "models", "predictors", "readers", "training"},
+    "models": {"elmo", "metrics", "modules", "readers"},
+    "language_model": {"bilm", "common", "readers"},
+    "training": {"bilm", "common"},
+    "predictors": {"common", "language_model", "models", "readers"},
+    "commands": {"bilm", "common", "elmo", "readers", "store"},
 }
 
 

@@ -9,7 +9,7 @@ from allennlp.nn import InitializerApplicator
 from allennlp.nn.util import masked_max, masked_mean, masked_softmax, weighted_sum
 from allennlp.training.metrics import CategoricalAccuracy
 
-from elmo_tasks.elmo import ElmoTextEmbedder, EmbeddedText
+from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
 
 # The layers whose output the ELMo of the output place can join.
 OUTPUT_PLACES = ("encoder", "integrator")

@@ -9,11 +9,11 @@ from allennlp.nn import InitializerApplicator
 from allennlp.nn.util import min_value_of_dtype
 from torch.nn.functional import cross_entropy
 
-from elmo_tasks.elmo import ElmoTextEmbedder
 from elmo_tasks.metrics.squad import SquadMetric
-from elmo_tasks.models.bidirectional_attention import BidirectionalAttention
-from elmo_tasks.models.self_attention import SelfAttention
-from elmo_tasks.models.spans import BestSpans, best_spans
+from elmo_tasks.modules.bidirectional_attention import BidirectionalAttention
+from elmo_tasks.modules.self_attention import SelfAttention
+from elmo_tasks.modules.spans import BestSpans, best_spans
+from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 
 
 class Reading(NamedTuple):

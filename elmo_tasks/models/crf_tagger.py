@@ -10,8 +10,8 @@ from allennlp.modules.conditional_random_field.conditional_random_field import a
 from allennlp.nn import InitializerApplicator
 from allennlp.training.metrics import SpanBasedF1Measure
 
-from elmo_tasks.elmo import ElmoTextEmbedder
-from elmo_tasks.models.crf_paths import CrfPaths
+from elmo_tasks.modules.crf_paths import CrfPaths
+from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 from elmo_tasks.readers.entities import Entity, has_ends, read_entities, split_tag
 
 

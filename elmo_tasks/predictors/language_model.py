@@ -6,7 +6,7 @@ from allennlp.data import Batch, Instance
 from allennlp.nn.util import move_to_device
 from allennlp.predictors import Predictor
 
-from elmo_tasks.models.language_model import ElmoLanguageModel
+from elmo_tasks.language_model.model import ElmoLanguageModel
 
 # Places whose softmax is in memory at a time.
 _PLACES = 64

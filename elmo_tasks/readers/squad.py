@@ -11,7 +11,7 @@ from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenIndexer
 from allennlp.data.tokenizers import Tokenizer
 
 from elmo_tasks.readers.passage import Passage
-from elmo_tasks.readers.shared_text_field import SharedTextField
+from elmo_tasks.readers.passage_field import SharedTextField
 from elmo_tasks.readers.splitting_tokenizer import SplittingTokenizer
 from elmo_tasks.readers.squad_file import Question, read_squad
 

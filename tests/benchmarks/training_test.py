@@ -5,7 +5,7 @@ from allennlp.modules.elmo import Elmo, batch_to_ids
 
 from benchmarks.training import FreeBiLm, UpstreamEmbedder
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.elmo import ElmoTextEmbedder
+from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 
 OPTIONS, WEIGHTS = "fixtures/bilm/options.json", "fixtures/bilm/weights.hdf5"
 

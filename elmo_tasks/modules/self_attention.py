@@ -1,7 +1,7 @@
 import torch
 from allennlp.nn.util import min_value_of_dtype
 
-from elmo_tasks.models.trilinear import TrilinearScore
+from elmo_tasks.modules.trilinear import TrilinearScore
 
 # Scores that are in memory at a time where there is no gradient: 256 MB in float32.
 _MAX_SCORES = 2**26

@@ -1,6 +1,6 @@
 import torch
 
-from elmo_tasks.models.trilinear import TrilinearScore
+from elmo_tasks.modules.trilinear import TrilinearScore
 
 
 def test_scores_are_those_of_the_concatenation() -> None:

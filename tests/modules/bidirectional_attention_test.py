@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from elmo_tasks.models.bidirectional_attention import BidirectionalAttention
+from elmo_tasks.modules.bidirectional_attention import BidirectionalAttention
 
 
 def softmax(x: np.ndarray) -> np.ndarray:

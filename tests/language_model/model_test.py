@@ -22,10 +22,10 @@ from allennlp.training.optimizers import DenseSparseAdam
 from allennlp.training.util import evaluate
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.models.language_model import ElmoLanguageModel
+from elmo_tasks.language_model.corpus_loader import CorpusLoader, SentenceLoader, WindowLoader
+from elmo_tasks.language_model.counted_vocabulary import CountedVocabulary
+from elmo_tasks.language_model.model import ElmoLanguageModel
 from elmo_tasks.readers.char_id_table import CharIdTable
-from elmo_tasks.readers.corpus_loader import CorpusLoader, SentenceLoader, WindowLoader
-from elmo_tasks.readers.counted_vocabulary import CountedVocabulary
 from elmo_tasks.readers.sentences import SentencesReader
 from tests.bilm.reference import ReferenceBiLm, char_ids, make_options, random_files
 from tests.language_models import CONFIGS, CORPUS, ROOT, shrunk

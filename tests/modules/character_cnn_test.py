@@ -4,7 +4,7 @@ from allennlp.common.checks import ConfigurationError
 from allennlp.data import Vocabulary
 from allennlp.modules import TokenEmbedder
 
-from elmo_tasks.models.character_cnn import CharacterCnn
+from elmo_tasks.modules.character_cnn import CharacterCnn
 
 CHARACTERS = "abcdefg"
 VOCAB = Vocabulary({"token_characters": dict.fromkeys(CHARACTERS, 1)})

@@ -2,7 +2,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elmo_tasks.models.spans import best_spans
+from elmo_tasks.modules.spans import best_spans
 
 
 def by_force(

@@ -13,7 +13,8 @@ from allennlp.modules.token_embedders import Embedding
 from allennlp.nn.regularizers import RegularizerApplicator
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.elmo import ElmoMix, ElmoTextEmbedder, EmbeddedText
+from elmo_tasks.elmo import ElmoMix
+from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
 from tests.bilm.reference import FIXTURE_FILES
 
 WORD_DIM, ELMO_DIM = 5, 32

@@ -9,7 +9,7 @@ from allennlp.modules.conditional_random_field.conditional_random_field import a
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elmo_tasks.models.crf_paths import CrfPaths
+from elmo_tasks.modules.crf_paths import CrfPaths
 from elmo_tasks.readers.entities import Entity, TagError, read_entities
 
 SCHEMES = {

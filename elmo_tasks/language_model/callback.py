@@ -4,7 +4,7 @@ from typing import Any
 
 from allennlp.training import GradientDescentTrainer, TrainerCallback
 
-from elmo_tasks.readers.corpus_loader import CorpusLoader
+from elmo_tasks.language_model.corpus_loader import CorpusLoader
 
 logger = logging.getLogger(__name__)
 

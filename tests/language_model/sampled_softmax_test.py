@@ -5,8 +5,8 @@ import pytest
 import torch
 from allennlp.modules.sampled_softmax_loss import SampledSoftmaxLoss
 
-from elmo_tasks.models import sampled_softmax
-from elmo_tasks.models.sampled_softmax import SampledSoftmax
+from elmo_tasks.language_model import sampled_softmax
+from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
 
 NUM_CLASSES, DIM = 50, 8
 

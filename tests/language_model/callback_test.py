@@ -20,8 +20,8 @@ from allennlp.models import load_archive
 from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.training import pretraining
-from elmo_tasks.training.pretraining import PretrainingCallback
+from elmo_tasks.language_model import callback as pretraining
+from elmo_tasks.language_model.callback import PretrainingCallback
 from tests.bilm.reference import assert_equals_upstream
 from tests.language_models import CORPUS, HELDOUT, ROOT, shrunk
 from tests.training.stopping import STOP_AT, Stopped

@@ -12,9 +12,9 @@ from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError
 from allennlp.data import DataLoader, DatasetReader, Vocabulary
 
-from elmo_tasks.readers import corpus_loader
-from elmo_tasks.readers.corpus_loader import CorpusLoader
-from elmo_tasks.readers.counted_vocabulary import CountedVocabulary
+from elmo_tasks.language_model import corpus_loader
+from elmo_tasks.language_model.corpus_loader import CorpusLoader
+from elmo_tasks.language_model.counted_vocabulary import CountedVocabulary
 from elmo_tasks.readers.sentences import SentencesReader
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "corpus" / "train.txt"

@@ -3,7 +3,7 @@ import torch
 from allennlp.modules import Seq2SeqEncoder
 from allennlp.modules.seq2seq_encoders import GruSeq2SeqEncoder
 
-from elmo_tasks.models.gru import ElmoGru
+from elmo_tasks.modules.gru import ElmoGru
 
 
 def pair(input_size: int, hidden_size: int) -> tuple[GruSeq2SeqEncoder, ElmoGru]:

@@ -1,7 +1,7 @@
 import torch
 from allennlp.nn.util import masked_softmax, min_value_of_dtype, weighted_sum
 
-from elmo_tasks.models.trilinear import TrilinearScore
+from elmo_tasks.modules.trilinear import TrilinearScore
 
 
 class BidirectionalAttention(torch.nn.Module):

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from elmo_tasks.models import self_attention
-from elmo_tasks.models.self_attention import SelfAttention
+from elmo_tasks.modules import self_attention
+from elmo_tasks.modules.self_attention import SelfAttention
 
 
 def built(dim: int = 4) -> SelfAttention:

@@ -13,7 +13,7 @@ from allennlp.nn.util import dist_reduce_sum, read_state_dict
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.state import CarryState
-from elmo_tasks.models.sampled_softmax import SampledSoftmax
+from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
 
 logger = logging.getLogger(__name__)
 

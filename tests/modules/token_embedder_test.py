@@ -15,7 +15,7 @@ from allennlp.modules.elmo import Elmo
 from allennlp.modules.token_embedders import ElmoTokenEmbedder
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.elmo import ElmoBiLmEmbedder
+from elmo_tasks.modules.token_embedder import ElmoBiLmEmbedder
 from tests.bilm.reference import FIXTURE_FILES
 
 SENTENCES = [["A", "film", "of", "charm", "."], ["It", "is"], ["na\u00efve"]]
