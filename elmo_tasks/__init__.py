@@ -24,7 +24,7 @@ from elmo_tasks.commands import (  # noqa: F401
     elmo_probe,
     elmo_store,
 )
-from elmo_tasks.encoder import ElmoEncoder  # noqa: F401
+from elmo_tasks.encoder.encoder import ElmoEncoder  # noqa: F401
 from elmo_tasks.language_model import (  # noqa: F401
     callback,
     corpus_loader,

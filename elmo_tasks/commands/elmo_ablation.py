@@ -11,11 +11,11 @@ from allennlp.common.checks import ConfigurationError
 from allennlp.common.util import SigTermReceived
 from tqdm import tqdm
 
-from elmo_tasks.commands.ablation.report import Report
-from elmo_tasks.commands.ablation.result import Result, find_metric, read_result
-from elmo_tasks.commands.ablation.run import Run
-from elmo_tasks.commands.ablation.settings import Settings, parse_change, refuse_other_settings
-from elmo_tasks.commands.ablation.training import Training, start, train_all
+from elmo_tasks.analysis.ablation.report import Report
+from elmo_tasks.analysis.ablation.result import Result, find_metric, read_result
+from elmo_tasks.analysis.ablation.run import Run
+from elmo_tasks.analysis.ablation.settings import Settings, parse_change, refuse_other_settings
+from elmo_tasks.analysis.ablation.training import Training, start, train_all
 from elmo_tasks.common.files import written_aside
 
 _DESCRIPTION = """
@@ -155,7 +155,7 @@ def _line(training: Training, result: Result, report: Report) -> str:
 
 def _write(report: Report, folder: Path) -> None:
     # Imported here, since no other command needs matplotlib, which takes its time.
-    from elmo_tasks.commands.ablation.chart import draw
+    from elmo_tasks.analysis.ablation.chart import draw
 
     with written_aside(folder / "results.json") as aside:
         aside.write_text(json.dumps(report.as_dict(), indent=2) + "\n", encoding="utf-8")

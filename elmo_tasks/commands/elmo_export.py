@@ -7,7 +7,7 @@ from allennlp.commands.subcommand import Subcommand
 from allennlp.common.checks import ConfigurationError
 
 from elmo_tasks.bilm.files.weights import num_parameters
-from elmo_tasks.commands.bilms import load_bilm
+from elmo_tasks.elmo.archives import load_bilm
 
 _DESCRIPTION = """
 Write the biLM of an archive as options.json and weights.hdf5, the two files that AllenNLP, bilm-tf

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from allennlp.commands.subcommand import Subcommand
 from allennlp.common.checks import ConfigurationError
 
-from elmo_tasks.commands.mix.placed_mix import PlacedMix, read_mixes
+from elmo_tasks.analysis.mix.placed_mix import PlacedMix, read_mixes
 from elmo_tasks.commands.outputs import add_outputs, deliver, layer_name, table
 
 if TYPE_CHECKING:
@@ -106,6 +106,6 @@ def _shown(numbers: Sequence[float]) -> list[str]:
 
 def _draw(mixes: Sequence[PlacedMix]) -> "Figure":
     # Imported here, since it takes its time.
-    from elmo_tasks.commands.mix.chart import draw
+    from elmo_tasks.analysis.mix.chart import draw
 
     return draw(mixes)

@@ -9,13 +9,13 @@ from allennlp.common import Tqdm
 from allennlp.common.checks import ConfigurationError
 from torch.nn.functional import normalize
 
-from elmo_tasks.commands.encoders import add_encoder_options, encoder_from_args
-from elmo_tasks.commands.neighbors.groups import cluster, rank
-from elmo_tasks.commands.neighbors.occurrences import Corpus, Occurrence, search
-from elmo_tasks.commands.neighbors.report import Report
-from elmo_tasks.commands.neighbors.similar_words import similar_words
+from elmo_tasks.analysis.neighbors.groups import cluster, rank
+from elmo_tasks.analysis.neighbors.occurrences import Corpus, Occurrence, search
+from elmo_tasks.analysis.neighbors.report import Report
+from elmo_tasks.analysis.neighbors.similar_words import similar_words
+from elmo_tasks.commands.bilm_arguments import add_encoder_options, encoder_from_args
 from elmo_tasks.commands.outputs import add_outputs, deliver, layer_name
-from elmo_tasks.encoder import ElmoEncoder
+from elmo_tasks.encoder.encoder import ElmoEncoder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -175,6 +175,6 @@ def _nothing_found(args: argparse.Namespace, corpus: Corpus) -> str:
 
 def _draw(report: Report) -> "Figure":
     # Imported here, since it takes its time.
-    from elmo_tasks.commands.neighbors.chart import draw
+    from elmo_tasks.analysis.neighbors.chart import draw
 
     return draw(report)

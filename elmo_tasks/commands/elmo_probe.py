@@ -6,15 +6,15 @@ from allennlp.commands.subcommand import Subcommand
 from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError
 
+from elmo_tasks.analysis.probe.column_reader import ColumnReader
+from elmo_tasks.analysis.probe.linear_probe import LinearProbe  # noqa: F401  registers its name
+from elmo_tasks.analysis.probe.nearest_probe import NearestProbe  # noqa: F401  the same
+from elmo_tasks.analysis.probe.probe import Probe
+from elmo_tasks.analysis.probe.report import Report, report
+from elmo_tasks.analysis.probe.tagged_tokens import embed
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.commands.outputs import add_outputs, deliver
-from elmo_tasks.commands.probe.column_reader import ColumnReader
-from elmo_tasks.commands.probe.linear_probe import LinearProbe  # noqa: F401  registers its name
-from elmo_tasks.commands.probe.nearest_probe import NearestProbe  # noqa: F401  the same
-from elmo_tasks.commands.probe.probe import Probe
-from elmo_tasks.commands.probe.report import Report, report
-from elmo_tasks.commands.probe.tagged_tokens import embed
-from elmo_tasks.encoder import ElmoEncoder
+from elmo_tasks.encoder.encoder import ElmoEncoder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -102,6 +102,6 @@ def _read(config_file: str, overrides: str) -> Params:
 
 def _draw(answer: Report) -> "Figure":
     # Imported here, since it takes its time.
-    from elmo_tasks.commands.probe.chart import draw
+    from elmo_tasks.analysis.probe.chart import draw
 
     return draw(answer)

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from elmo_tasks.commands.ablation.environment import describe_environment
+from elmo_tasks.analysis.environment import describe_environment
 from elmo_tasks.common.files import written_aside
 
 # Pictures are drawn by functions that import it themselves: it takes its time, and no other

@@ -15,11 +15,11 @@ import numpy
 import pytest
 import torch
 
-import elmo_tasks.encoder
+import elmo_tasks.encoder.encoder
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.commands import embedding_file
 from elmo_tasks.commands.elmo_embed import embed, read_text
-from elmo_tasks.encoder import ElmoEncoder
+from elmo_tasks.encoder import embedding_file
+from elmo_tasks.encoder.encoder import ElmoEncoder
 from elmo_tasks.store.contents import contents
 from tests.bilm.processes import end, run, start
 from tests.bilm.reference import FIXTURE_FILES, random_files
@@ -66,7 +66,7 @@ def encoder() -> ElmoEncoder:
 
 @pytest.fixture()
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(elmo_tasks.encoder, "WINDOW_TOKENS", 12)
+    monkeypatch.setattr(elmo_tasks.encoder.encoder, "WINDOW_TOKENS", 12)
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from allennlp.common.checks import ConfigurationError
 from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.commands.bilms import load_bilm
 from elmo_tasks.commands.elmo_check import check
 from elmo_tasks.commands.elmo_export import export
+from elmo_tasks.elmo.archives import load_bilm
 from tests.bilm.reference import FIXTURE_FILES, read_datasets, upstream_layers
 from tests.commands.archives import FIXTURE, classifier, language_model, sst
 from tests.commands.command_line import allennlp

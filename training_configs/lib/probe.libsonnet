@@ -9,7 +9,7 @@ local bilms = import 'bilms.libsonnet';
   // Where the biLM's layers are kept: null for nowhere, a folder, or an object with the arguments of
   // `LayerStore` (elmo_tasks/store/layer_store.py).
   store:: null,
-  // 'linear' or 'nearest', with arguments of LinearProbe or NearestProbe (elmo_tasks/commands/probe).
+  // 'linear' or 'nearest', with arguments of LinearProbe or NearestProbe (elmo_tasks/analysis/probe).
   probe:: { type: 'linear' },
 
   local bilm =

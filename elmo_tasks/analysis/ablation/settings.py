@@ -1,0 +1,173 @@
+import json
+import math
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import _jsonnet
+from allennlp.common import Params
+from allennlp.common.checks import ConfigurationError
+
+from elmo_tasks.analysis.ablation.run import Run
+
+SEEDS = ("random_seed", "numpy_seed", "pytorch_seed")
+
+
+class Settings(NamedTuple):
+    """
+    What the runs of an ablation are trained with.
+
+    # Parameters
+
+    configs : `Path`
+        The folder of the variants, a `.jsonnet` each.
+    changes : `dict[str, Any]`
+        Fields of the task's library with their new values.
+    overrides : `str`, optional
+        AllenNLP's own, merged into the config that jsonnet makes.
+    """
+
+    configs: Path
+    changes: dict[str, Any]
+    overrides: str = ""
+
+    def variants(self) -> list[str]:
+        return sorted(path.stem for path in self.configs.glob("*.jsonnet"))
+
+    def variant_file(self, variant: str) -> Path:
+        return self.configs / f"{variant}.jsonnet"
+
+    def child(self, run: Run, folder: Path) -> str:
+        """
+        The config of a run, for a file in a folder: a child of the variant, so that one colon
+        refuses a misspelt field, or JSON with all of it for a part of the data.
+        """
+        if run.fraction != 1:
+            return json.dumps(self.evaluate(run), indent=2) + "\n"
+        # Real paths, since the `..` of a link's folder is not the folder that has the link.
+        target, start = (
+            os.path.realpath(path) for path in (self.variant_file(run.variant), folder)
+        )
+        seeds = dict.fromkeys(SEEDS, run.seed)
+        fields = ", ".join(
+            f"{field}: {json.dumps(value)}" for field, value in {**self.changes, **seeds}.items()
+        )
+        return f"(import {json.dumps(os.path.relpath(target, start))}) {{ {fields} }}\n"
+
+    def overrides_of(self, run: Run) -> str:
+        """Those that the child of a run does not have in it."""
+        return self.overrides if run.fraction == 1 else ""
+
+    def evaluate(self, run: Run) -> dict[str, Any]:
+        """
+        The config of a run, as AllenNLP reads it. Raises `ConfigurationError` where there is no
+        field of a name that is changed, and where jsonnet refuses a value.
+        """
+        file = self.variant_file(run.variant)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"{run.variant}.jsonnet"
+            whole = run._replace(fraction=1.0)
+            path.write_text(self.child(whole, Path(folder)), encoding="utf-8")
+            try:
+                fields = _all_fields(file)
+                config = Params.from_file(path, self.overrides).as_dict(quiet=True)
+            except (RuntimeError, ValueError) as error:
+                raise ConfigurationError(f"{file} cannot be read: {_first_line(error)}") from error
+        if unknown := [field for field in self.changes if field not in fields]:
+            raise ConfigurationError(
+                f"--set {unknown[0]}: {file} has no such field; it has {', '.join(fields)}"
+            )
+        return config if run.fraction == 1 else _part(config, run)
+
+
+def _all_fields(file: Path) -> list[str]:
+    """Those of a library, which do not appear in the config, as well."""
+    snippet = f"std.objectFieldsAll(import {json.dumps(os.path.realpath(file))})"
+    return json.loads(_jsonnet.evaluate_snippet("fields", snippet))
+
+
+def _part(config: dict[str, Any], run: Run) -> dict[str, Any]:
+    """
+    A config with a fraction of its training data and as many updates as with all of them. With
+    1/n^2 of the data there are n times as many epochs, and each goes through the part n times: more
+    validations to choose from, where less data is sooner learnt by heart, but not n^2 times as
+    many, which would take most of the time. Patience grows with the epochs.
+    """
+    reader, loader = config["dataset_reader"], config.get("data_loader", {})
+    if "batch_sampler" not in loader:
+        raise ConfigurationError(
+            f"{run.variant} has no data_loader with a batch_sampler, which a fraction needs"
+        )
+    sampler = loader["batch_sampler"]
+    if "drop_last" in sampler:
+        # A small part is less than a batch.
+        sampler = {**sampler, "drop_last": False}
+    times = round(run.fraction**-0.5)
+    repeated = {"type": "elmo_repeated", "sampler": sampler, "times": times}
+    trainer = dict(config["trainer"])
+    for name in ("num_epochs", "patience"):
+        if trainer.get(name) is not None:
+            trainer[name] = math.ceil(trainer[name] / run.fraction / times)
+    return {
+        # By default the validation has what the training has.
+        "validation_dataset_reader": reader,
+        "validation_data_loader": loader,
+        **config,
+        "dataset_reader": {
+            "type": "elmo_fraction",
+            "fraction": run.fraction,
+            "seed": run.seed,
+            "reader": reader,
+        },
+        "data_loader": {**loader, "batch_sampler": repeated},
+        "trainer": trainer,
+    }
+
+
+def parse_change(text: str) -> tuple[str, Any]:
+    """A field and its value, from `FIELD=VALUE`, VALUE in jsonnet. Raises `ValueError`."""
+    field, separator, value = text.partition("=")
+    if not separator or not re.fullmatch(r"[A-Za-z_]\w*", field):
+        raise ValueError(f"expected FIELD=VALUE, such as hidden_dim=150, but got {text!r}")
+    if field in SEEDS:
+        raise ValueError(f"{field} follows from --seeds")
+    try:
+        # What it imports is looked for in the working directory.
+        return field, json.loads(_jsonnet.evaluate_snippet(os.path.join(os.getcwd(), field), value))
+    except RuntimeError as error:
+        # Without the place, which is of a file that there is not.
+        reason = re.split(r":[\d():-]+: ", _first_line(error), maxsplit=1)[-1]
+        raise ValueError(
+            f"the value of {text!r} is no jsonnet ({reason}); a string has quotes: "
+            f"--set '{field}=\"text\"'"
+        ) from error
+
+
+def refuse_other_settings(configs: Mapping[Run, dict[str, Any]]) -> None:
+    """Raises `ConfigurationError` where a run is there already and differs, or no run is."""
+    for run, config in configs.items():
+        if run.is_in_the_way():
+            raise ConfigurationError(
+                f"{run.folder} is in the way: it has files, but no config.json of a training"
+            )
+        trained = run.trained_config()
+        if trained is None or trained == config:
+            continue
+        now, then = Params(config).as_flat_dict(), Params(trained).as_flat_dict()
+        changed = [
+            f"{key} was {json.dumps(then.get(key))}, not {json.dumps(now.get(key))}"
+            for key in sorted(now.keys() | then.keys())
+            if now.get(key) != then.get(key)
+        ]
+        more = f"; and {len(changed) - 3} more" if len(changed) > 3 else ""
+        raise ConfigurationError(
+            f"{run.folder} was trained with other settings: {'; '.join(changed[:3])}{more}. "
+            "Choose another folder with -s, or remove this one."
+        )
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n")[0].removeprefix("RUNTIME ERROR: ")

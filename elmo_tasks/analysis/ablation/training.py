@@ -1,0 +1,163 @@
+import fcntl
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator, Iterable
+from pathlib import Path
+from typing import BinaryIO
+
+from allennlp.models.archival import archive_model
+from tqdm import tqdm
+
+from elmo_tasks.analysis.ablation.run import Progress, Run
+from elmo_tasks.analysis.ablation.settings import Settings
+from elmo_tasks.common.files import written_aside
+
+# What a process gets to end by itself: AllenNLP archives the best weights so far.
+_SECONDS_TO_END = 60
+
+
+class Training:
+    """
+    AllenNLP's own training of a run, in a process of its own, or none where the run is complete.
+
+    The process holds a lock on its log as long as it lives, so that a run is not trained twice at
+    a time, even if the ablation that started it was killed.
+
+    # Parameters
+
+    run : `Run`
+    process : `subprocess.Popen`, optional
+    """
+
+    def __init__(self, run: Run, process: subprocess.Popen | None = None) -> None:
+        self.run = run
+        self.process = process
+
+    @property
+    def has_ended(self) -> bool:
+        return self.process is None or self.process.poll() is not None
+
+    def error(self) -> str | None:
+        """What went wrong, once it has ended."""
+        if self.run.progress() == Progress.COMPLETE:
+            return None
+        assert self.process is not None
+        code = self.process.returncode
+        return f"{f'signal {-code}' if code < 0 else f'exit {code}'}: {_last_line(self.run.log)}"
+
+    def stop(self) -> None:
+        if self.process is None:
+            return
+        self.process.terminate()
+        try:
+            self.process.wait(_SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def start(
+    run: Run, settings: Settings, threads: int, packages: Iterable[str] = ()
+) -> Training | None:
+    """
+    Begins a run, or goes on with it.
+
+    # Parameters
+
+    threads : `int`
+        `OMP_NUM_THREADS` of the process.
+    packages : `Iterable[str]`, optional
+        As `--include-package`.
+
+    # Returns
+
+    `Training`
+        `None` where another process trains the run right now.
+    """
+    run.log.parent.mkdir(parents=True, exist_ok=True)
+    with open(run.log, "ab") as log:
+        try:
+            fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return None
+        progress = run.progress()
+        if progress == Progress.TRAINED:
+            _archive(run)
+        if progress in (Progress.TRAINED, Progress.COMPLETE):
+            return Training(run)
+        if progress == Progress.INTERRUPTED:
+            run.remove_broken_checkpoints()
+        elif run.folder.exists():
+            shutil.rmtree(run.folder)
+        with written_aside(run.config_file) as aside:
+            aside.write_text(settings.child(run, run.log.parent), encoding="utf-8")
+        command = _command(run, settings.overrides_of(run), packages)
+        if progress == Progress.INTERRUPTED:
+            command.append("--recover")
+        return Training(run, _process(command, threads, log))
+
+
+def train_all(
+    runs: Iterable[Run], begin: Callable[[Run], Training | None], jobs: int
+) -> Generator[Training, None, None]:
+    """Trains so many at a time, and yields each that has ended; ends all where it is closed."""
+    waiting, running = list(runs), list[Training]()
+    announced = set[Run]()
+    try:
+        while waiting or running:
+            for run in list(waiting):
+                if len(running) == jobs:
+                    break
+                training = begin(run)
+                if training is not None:
+                    waiting.remove(run)
+                    running.append(training)
+                elif run not in announced:
+                    announced.add(run)
+                    tqdm.write(f"{run}: another process trains it; waiting for it to end")
+            ended = [training for training in running if training.has_ended]
+            for training in ended:
+                running.remove(training)
+                yield training
+            if not ended:
+                time.sleep(0.2)
+    finally:
+        for training in running:
+            training.stop()
+
+
+def _command(run: Run, overrides: str, packages: Iterable[str]) -> list[str]:
+    command = [sys.executable, "-m", "allennlp", "train", str(run.config_file)]
+    command += ["-s", str(run.folder), "--file-friendly-logging"]
+    if overrides:
+        command += ["--overrides", overrides]
+    for package in packages:
+        command += ["--include-package", package]
+    return command
+
+
+def _process(command: list[str], threads: int, log: BinaryIO) -> subprocess.Popen:
+    log.write(f"$ {shlex.join(command)}\n".encode())
+    log.flush()
+    return subprocess.Popen(
+        command,
+        env={**os.environ, "OMP_NUM_THREADS": str(threads)},
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+    )
+
+
+def _archive(run: Run) -> None:
+    """Writes the archive of a training that was killed after all else."""
+    config = run.trained_config() or {}
+    archive_model(run.folder, include_in_archive=config.get("include_in_archive"))
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")

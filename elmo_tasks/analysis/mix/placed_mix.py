@@ -1,0 +1,48 @@
+from typing import Any, NamedTuple
+
+from allennlp.common.checks import ConfigurationError
+
+from elmo_tasks.elmo.archives import describe_model, find_mixes, load_model
+
+
+class PlacedMix(NamedTuple):
+    """
+    How a model mixes the layers of its biLM where ELMo joins it.
+
+    # Parameters
+
+    model, place : `str`
+    weights : `list[float]`
+        s_j of equation (1), from the layer of the tokens to the top; they sum to 1.
+    gamma : `float`
+    """
+
+    model: str
+    place: str
+    weights: list[float]
+    gamma: float
+
+    @property
+    def products(self) -> list[float]:
+        """gamma * s_j."""
+        return [self.gamma * weight for weight in self.weights]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**self._asdict(), "products": self.products}
+
+
+def read_mixes(name: str, archive: str) -> list[PlacedMix]:
+    """
+    The mixes of an archive, for the model of a name; raises `ConfigurationError` where there is
+    none.
+    """
+    model = load_model(archive)
+    mixes = find_mixes(model)
+    if not mixes:
+        raise ConfigurationError(
+            f"{archive} holds no mix of elmo_tasks, but {describe_model(model)}"
+        )
+    return [
+        PlacedMix(name, place, mix.weights.tolist(), mix.gamma.item())
+        for place, mix in mixes.items()
+    ]

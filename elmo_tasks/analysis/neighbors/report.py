@@ -1,0 +1,131 @@
+from itertools import combinations_with_replacement
+from typing import Any, NamedTuple
+
+import torch
+
+from elmo_tasks.analysis.neighbors.groups import Group, mean_cosine
+from elmo_tasks.analysis.neighbors.occurrences import Corpus, Occurrence
+
+
+class Section(NamedTuple):
+    """
+    Some occurrences that are shown together.
+
+    # Parameters
+
+    heading : `str`
+    lines : `list[tuple[float, Occurrence]]`
+        Each with its cosine.
+    """
+
+    heading: str
+    lines: list[tuple[float, Occurrence]]
+
+
+class Report(NamedTuple):
+    """
+    The occurrences of a word by their vectors in one layer.
+
+    # Parameters
+
+    word, layer, bilm, text : `str`
+        Of what layer of which biLM, in which text.
+    corpus : `Corpus`
+    vectors : `torch.Tensor`
+        Shape (occurrences, dim), of length 1.
+    groups : `list[Group]`
+        Clusters, or all as one where they are ranked.
+    similar : `list[tuple[str, float]]`
+        The nearest words of layer 0.
+    wanted : `tuple[Occurrence, torch.Tensor]`, optional
+        The occurrence that the others are ranked by, with its vector.
+    """
+
+    word: str
+    layer: str
+    bilm: str
+    text: str
+    corpus: Corpus
+    vectors: torch.Tensor
+    groups: list[Group]
+    similar: list[tuple[str, float]]
+    wanted: tuple[Occurrence, torch.Tensor] | None = None
+
+    def title(self) -> str:
+        shown, found = len(self.corpus.occurrences), self.corpus.num_occurrences
+        part = f"{found:,}" if shown == found else f"{shown:,} of {found:,}"
+        return f"{self.word} in {part} places, by the layer {self.layer} of {self.bilm}"
+
+    def sections(self, number: int) -> list[Section]:
+        """With so many occurrences at most in each."""
+        if self.wanted is None:
+            return [
+                Section(
+                    f"Cluster {k}, {len(group.members):,} places, the most typical first",
+                    self._lines(group)[:number],
+                )
+                for k, group in enumerate(self.groups, start=1)
+            ]
+        lines = self._lines(self.groups[0])
+        furthest = lines[max(number, len(lines) - number) :]
+        nearest = Section("The nearest", lines[:number])
+        return [nearest, Section("The furthest", furthest)] if furthest else [nearest]
+
+    def without_context(self) -> str:
+        words = ", ".join(f"{word} {cosine:.2f}" for word, cosine in self.similar)
+        return f"Without context (layer 0) it has one vector, nearest to: {words or 'no other'}"
+
+    def separation(self) -> list[dict[str, Any]]:
+        """The mean cosines within every cluster and between every two."""
+        pairs = combinations_with_replacement(enumerate(self.groups, start=1), 2)
+        return [
+            {"clusters": [i, j], "mean_cosine": mean_cosine(self.vectors, first, second)}
+            for (i, first), (j, second) in pairs
+        ]
+
+    def text_of(self, number: int) -> str:
+        """All of it for a person, with so many occurrences in each section."""
+        corpus = self.corpus
+        lines = [f"{self.title()}; {corpus.num_sentences:,} sentences of {self.text}"]
+        if self.wanted is not None:
+            lines += ["", f"Beside: {' '.join(self.wanted[0].words)}"]
+        for section in self.sections(number):
+            lines += ["", f"{section.heading}:"]
+            lines += [f"{cosine:6.3f} {place.line()}" for cosine, place in section.lines]
+        lines += ["", *self._separation_lines(), f"{self.without_context()}."]
+        return "\n".join(lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "word": self.word,
+            "layer": self.layer,
+            "bilm": self.bilm,
+            "text": self.text,
+            "num_sentences": self.corpus.num_sentences,
+            "num_occurrences": self.corpus.num_occurrences,
+            "beside": None if self.wanted is None else self.wanted[0]._asdict(),
+            "groups": [
+                [{"cosine": cosine, **place._asdict()} for cosine, place in self._lines(group)]
+                for group in self.groups
+            ],
+            "mean_cosines": self.separation(),
+            "nearest_words_of_layer_0": [
+                {"word": word, "cosine": cosine} for word, cosine in self.similar
+            ],
+        }
+
+    def _lines(self, group: Group) -> list[tuple[float, Occurrence]]:
+        return [
+            (cosine, self.corpus.occurrences[member])
+            for member, cosine in zip(group.members, group.cosines)
+        ]
+
+    def _separation_lines(self) -> list[str]:
+        if len(self.groups) == 1:
+            return []
+        parts = []
+        for pair in self.separation():
+            i, j = pair["clusters"]
+            which = f"in {i}" if i == j else f"between {i} and {j}"
+            parts.append(f"{pair['mean_cosine']:.3f} {which}")
+        return [f"Mean cosines of two places: {', '.join(parts)}."]

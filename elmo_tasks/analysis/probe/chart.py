@@ -1,0 +1,27 @@
+import textwrap
+
+from matplotlib.figure import Figure
+
+from elmo_tasks.analysis.probe.report import Report
+
+_BASELINE, _LAYER, _MIX = "0.75", "C0", "C1"
+
+# In a line of the title.
+_LETTERS = 48
+
+
+def draw(report: Report) -> Figure:
+    """A bar for each row, with the baselines in grey and the mix in a colour of its own."""
+    figure = Figure((7, 1.4 + 0.42 * len(report.rows)), layout="constrained")
+    axes = figure.subplots()
+    percents = [100 * row.accuracy for row in report.rows]
+    colors = [_BASELINE] * 2 + [_LAYER if row.weights is None else _MIX for row in report.rows[2:]]
+    bars = axes.barh([row.name for row in report.rows], percents, height=0.65, color=colors)
+    axes.bar_label(bars, [f"{percent:.2f}" for percent in percents], padding=4)
+    axes.invert_yaxis()
+    axes.set_xlim(0, 112)
+    axes.set_xticks(range(0, 101, 20))
+    axes.set_xlabel("accuracy, %")
+    axes.set_title(textwrap.fill(report.title, _LETTERS), parse_math=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure

@@ -1,0 +1,3 @@
+from elmo_tasks.encoder.encoder import ElmoEncoder
+
+__all__ = ["ElmoEncoder"]

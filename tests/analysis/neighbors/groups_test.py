@@ -1,0 +1,68 @@
+import numpy
+import pytest
+import torch
+from torch.nn.functional import normalize
+
+from elmo_tasks.analysis.neighbors.groups import Group, cluster, mean_cosine, rank
+
+
+def vectors(number: int, dim: int = 5, seed: int = 0) -> torch.Tensor:
+    return normalize(torch.randn(number, dim, generator=torch.Generator().manual_seed(seed)))
+
+
+def two_heaps() -> torch.Tensor:
+    """Five vectors about one axis, three about another."""
+    axes = torch.eye(5)[[0, 1, 0, 0, 1, 0, 1, 0]]
+    return normalize(axes + 0.1 * vectors(8))
+
+
+def cosine(first: torch.Tensor, second: torch.Tensor) -> float:
+    a, b = first.numpy(), second.numpy()
+    return float(a @ b / (numpy.linalg.norm(a) * numpy.linalg.norm(b)))
+
+
+def test_all_are_ranked_by_their_cosine() -> None:
+    all_of_them, wanted = vectors(20), vectors(1, seed=1)[0]
+
+    group = rank(all_of_them, wanted)
+
+    cosines = [cosine(vector, wanted) for vector in all_of_them]
+    assert group.members == sorted(range(20), key=lambda number: -cosines[number])
+    assert group.cosines == pytest.approx(sorted(cosines, reverse=True), abs=1e-6)
+
+
+def test_two_heaps_are_two_clusters_the_larger_first() -> None:
+    heaps = two_heaps()
+
+    first, second = cluster(heaps, 2)
+
+    assert (set(first.members), set(second.members)) == ({0, 2, 3, 5, 7}, {1, 4, 6})
+    for group in (first, second):
+        middle = heaps[group.members].mean(0)
+        expected = [cosine(heaps[member], middle) for member in group.members]
+        assert group.cosines == pytest.approx(expected, abs=1e-6)
+        assert expected == sorted(expected, reverse=True)
+
+
+def test_there_are_no_more_clusters_than_vectors_that_differ() -> None:
+    (group,) = cluster(vectors(1).expand(4, -1), 3)
+    assert sorted(group.members) == [0, 1, 2, 3]
+    assert len(cluster(vectors(2), 3)) == 2
+
+
+def test_mean_cosines_are_of_all_pairs_of_two() -> None:
+    heaps = two_heaps()
+    groups = cluster(heaps, 2)
+    for first in groups:
+        for second in groups:
+            pairs = [
+                cosine(heaps[i], heaps[j]) for i in first.members for j in second.members if i != j
+            ]
+            assert mean_cosine(heaps, first, second) == pytest.approx(
+                sum(pairs) / len(pairs), abs=1e-6
+            )
+
+
+def test_one_alone_is_like_itself() -> None:
+    alone = Group([0], [1.0])
+    assert mean_cosine(vectors(1), alone, alone) == 1

@@ -1,0 +1,114 @@
+import gzip
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elmo_tasks.analysis.neighbors.occurrences import Occurrence, search
+
+LINES = [
+    "the bank of the river",
+    "a bank and a bank",
+    "",
+    "Bank holidays",
+    "nothing here",
+]
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(LINES) + "\n")
+    return path
+
+
+def test_every_place_of_the_word_is_found_in_its_order(text: Path) -> None:
+    corpus = search(text, "bank", max_occurrences=10)
+
+    first, second = LINES[0].split(), LINES[1].split()
+    assert corpus.occurrences == [
+        Occurrence(first, 1),
+        Occurrence(second, 1),
+        Occurrence(second, 4),
+    ]
+    # The empty line is no sentence.
+    assert (corpus.num_occurrences, corpus.num_sentences) == (3, 4)
+    assert corpus.counts == Counter(" ".join(LINES).split())
+
+
+def test_case_is_ignored_on_request_alone(text: Path) -> None:
+    words = [
+        occurrence.words[occurrence.place]
+        for occurrence in search(text, "BANK", 10, ignore_case=True).occurrences
+    ]
+
+    assert words == ["bank", "bank", "bank", "Bank"]
+    assert search(text, "BANK", 10).occurrences == []
+
+
+def test_packed_files_and_patterns_are_read(text: Path) -> None:
+    text.with_name("text.gz").write_bytes(gzip.compress(b"the bank\n"))
+
+    assert search(text.with_name("text.*"), "bank", 10).num_occurrences == 4
+
+
+def test_a_line_of_5000_tokens_is_read_in_pieces(text: Path) -> None:
+    words = ["w"] * 5000
+    words[300] = "bank"
+    text.write_text(" ".join(words) + "\n")
+
+    (found,) = search(text, "bank", 10).occurrences
+
+    assert found.words[found.place] == "bank" and len(found.words) <= 256
+
+
+def test_of_too_many_each_is_as_likely_to_be_drawn(text: Path) -> None:
+    text.write_text("".join(f"{number} x\n" for number in range(12)))
+    drawn: Counter[str] = Counter()
+    for seed in range(600):
+        found = search(text, "x", 4, seed=seed)
+        numbers = [occurrence.words[0] for occurrence in found.occurrences]
+        assert numbers == sorted(set(numbers), key=int) and len(numbers) == 4
+        assert found.num_occurrences == 12
+        drawn.update(numbers)
+
+    # 200 of each on the average; four standard deviations are 46.
+    assert len(drawn) == 12
+    assert all(abs(count - 200) < 46 for count in drawn.values())
+
+
+def test_the_same_seed_draws_the_same(text: Path) -> None:
+    text.write_text("".join(f"{number} x\n" for number in range(50)))
+
+    draws = [search(text, "x", 5, seed=seed).occurrences for seed in (1, 1, 2)]
+
+    assert draws[0] == draws[1] != draws[2]
+
+
+words = st.lists(st.text("abc", min_size=1, max_size=6), min_size=1, max_size=12)
+
+
+@given(words, st.data(), st.integers(1, 20))
+def test_a_window_is_whole_words_on_either_side_as_many_as_fit(
+    sentence: list[str], data: st.DataObject, width: int
+) -> None:
+    place = data.draw(st.integers(0, len(sentence) - 1))
+
+    before, word, after = Occurrence(sentence, place).window(width)
+
+    assert word == sentence[place]
+    assert len(before) <= width and len(after) <= width
+    left, right = before.split(), after.split()
+    start, stop = place - len(left), place + 1 + len(right)
+    assert sentence[start:place] == left and sentence[place + 1 : stop] == right
+    # One more would not fit.
+    assert start == 0 or len(before) + bool(before) + len(sentence[start - 1]) > width
+    assert stop == len(sentence) or len(after) + bool(after) + len(sentence[stop]) > width
+
+
+def test_lines_are_aligned_at_the_word() -> None:
+    lines = [Occurrence(words.split(), 1).line() for words in ("a bank b", "longer bank")]
+
+    assert lines[0].index("bank") == lines[1].index("bank")

@@ -1,0 +1,69 @@
+from collections.abc import Iterator
+
+import torch
+from matplotlib.patches import Rectangle
+
+from elmo_tasks.analysis.probe.chart import draw
+from elmo_tasks.analysis.probe.probe import Probe, Row
+from elmo_tasks.analysis.probe.report import report
+from elmo_tasks.analysis.probe.tagged_tokens import TaggedTokens
+from tests.commands.charts import drawn_texts
+
+
+class GivenRows(Probe):
+    def rows(self, train: TaggedTokens, validation: TaggedTokens) -> Iterator[Row]:
+        yield Row("tokens", 0.5)
+        yield Row("mix", 1.0, [0.25, 0.75])
+
+
+def tokens(keys: str, tags: str) -> TaggedTokens:
+    return TaggedTokens(keys.split(), tags.split(), torch.zeros(len(keys.split()), 1, 2))
+
+
+REPORT = report(
+    "pos of dev.txt in a biLM whose name is a path of some length/weights.hdf5",
+    GivenRows(),
+    tokens("a a b c c", "X X Y Z X"),
+    tokens("a b c d d d d e", "X Y X X Y V V X"),
+)
+
+
+def test_the_baselines_stand_before_the_layers_and_all_is_counted() -> None:
+    rows = [(row.name, row.accuracy) for row in REPORT.rows]
+
+    assert rows == [
+        # Always X: four of eight.
+        ("most frequent tag", 0.5),
+        # b is told as well; c has Z as often as X, and before it; d and e are unknown, so X.
+        ("most frequent tag of each word", 0.5),
+        ("tokens", 0.5),
+        ("mix", 1.0),
+    ]
+    assert REPORT.counts == {
+        "train_tokens": 5,
+        "tags": 3,
+        "validation_tokens": 8,
+        "unseen_words": 5,
+        "unseen_tags": 2,
+    }
+
+
+def test_the_text_is_a_table_with_the_weights_of_the_mix() -> None:
+    text = REPORT.text()
+
+    assert "| mix                            |      100.00 |" in text
+    assert "Weights of the layers in the mix: 0.250 tokens, 0.750 LSTM 1." in text
+    assert "8 to validate on, of which 5 are of words" in text
+    assert REPORT.as_dict()["rows"][3] == {"name": "mix", "accuracy": 1.0, "weights": [0.25, 0.75]}
+
+
+def test_the_chart_has_a_bar_for_each_row_and_nothing_is_cut_off() -> None:
+    figure = draw(REPORT)
+
+    texts = drawn_texts(figure)
+    assert {"most frequent tag of each word", "mix", "100.00", "50.00"} <= set(texts)
+    (axes,) = figure.axes
+    bars = [bar for bar in axes.patches if isinstance(bar, Rectangle)]
+    assert [bar.get_width() for bar in bars] == [50, 50, 50, 100]
+    colors = [bar.get_facecolor() for bar in bars]
+    assert colors[0] == colors[1] and len(set(colors)) == 3

@@ -1,0 +1,83 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from allennlp.common.checks import ConfigurationError
+
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.elmo.archives import find_bilms, load_bilm
+from tests.bilm.reference import FIXTURE_FILES
+from tests.commands.archives import FIXTURE, classifier, language_model, sst
+
+ELMO: dict[str, Any] = {"type": "elmo_bilm", "bilm": FIXTURE}
+FIRST = "_text_field_embedder.token_embedder_first.bilm"
+SECOND = "_text_field_embedder.token_embedder_second.bilm"
+
+
+def test_every_bilm_of_a_model_is_found_once_by_its_name() -> None:
+    shared, other = (BiLm.from_files(*FIXTURE_FILES) for _ in range(2))
+    inner = torch.nn.ModuleDict({"bilm": shared, "words": torch.nn.Linear(1, 1)})
+    model = torch.nn.ModuleDict({"embedder": inner, "again": shared, "other": other})
+
+    found = find_bilms(model)
+
+    assert found == {"embedder.bilm": shared, "other": other}
+
+
+def test_a_model_without_a_bilm_has_none() -> None:
+    assert find_bilms(torch.nn.Linear(1, 1)) == {}
+
+
+def test_a_bilm_alone_is_found() -> None:
+    bilm = BiLm.from_files(*FIXTURE_FILES)
+
+    assert find_bilms(bilm) == {"": bilm}
+
+
+def test_the_one_bilm_of_an_archive_needs_no_name(tmp_path: Path) -> None:
+    archive = language_model(tmp_path)
+
+    name, bilm = load_bilm(archive)
+
+    assert name == "bilm" and not bilm.training
+    best = torch.load(tmp_path / "best.th")
+    assert torch.equal(bilm.char_cnn.embedding, best["bilm.char_cnn.embedding"])
+    assert load_bilm(archive, "bilm")[0] == "bilm"
+
+
+def test_one_of_several_is_chosen_by_its_name(tmp_path: Path) -> None:
+    archive = classifier(
+        tmp_path, first=ELMO, second={**ELMO, "bilm": {**FIXTURE, "state": "reset"}}
+    )
+
+    name, bilm = load_bilm(archive, SECOND)
+
+    assert (name, bilm.state_name) == (SECOND, "reset")
+    with pytest.raises(ConfigurationError, match=f"2 biLMs: {FIRST}, {SECOND}; choose one by its"):
+        load_bilm(archive)
+    with pytest.raises(ConfigurationError, match=f"no biLM named 'bilm', but {FIRST}, {SECOND}"):
+        load_bilm(archive, "bilm")
+
+
+def test_an_archive_without_elmo_says_what_it_holds(tmp_path: Path) -> None:
+    archive = sst(tmp_path, "baseline")
+
+    with pytest.raises(ConfigurationError) as caught:
+        load_bilm(archive)
+
+    message = caught.value.message
+    assert message.startswith(f"{archive} holds no biLM of elmo_tasks, but a Bcn of text_embedder")
+    assert "text_embedder (ElmoTextEmbedder)" in message and "AllenNLP's own" not in message
+
+
+def test_an_archive_with_allennlps_elmo_says_so(tmp_path: Path) -> None:
+    upstreams = {
+        "type": "elmo_token_embedder",
+        "options_file": str(FIXTURE_FILES[0]),
+        "weight_file": str(FIXTURE_FILES[1]),
+    }
+    archive = classifier(tmp_path, elmo=upstreams)
+
+    with pytest.raises(ConfigurationError, match="a BasicClassifier of .* is AllenNLP's own, "):
+        load_bilm(archive)

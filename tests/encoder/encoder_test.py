@@ -1,0 +1,416 @@
+import io
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import torch
+from allennlp.common.checks import ConfigurationError
+from allennlp.modules.elmo import Elmo
+from hypothesis import given
+from hypothesis import strategies as st
+
+import elmo_tasks.encoder.encoder
+from elmo_tasks import ElmoEncoder
+from elmo_tasks.bilm import BiLm, BiLmOutput
+from elmo_tasks.bilm.files.options import read_options
+from elmo_tasks.bilm.files.weights import KNOWN_BILMS
+from elmo_tasks.elmo import ElmoMix
+from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
+from elmo_tasks.store.layer_store import LayerStore
+from tests.bilm.examples import WORDS, ids_of
+from tests.bilm.reference import FIXTURE_FILES, ReferenceBiLm, random_files
+from tests.commands.archives import FIXTURE, classifier, language_model, sst
+
+TEXT = ["The boat left the bank .", "Banks lend", "", "It 's na\u00efve !", "A"]
+TOKENS = [line.split() for line in TEXT]
+NAMES = ["word_emb", "lstm_outputs1", "lstm_outputs2", "elmo", "default", "mask"]
+
+close = {"atol": 1e-5, "rtol": 0}
+
+
+@pytest.fixture(scope="module")
+def bilm() -> BiLm:
+    return BiLm.from_files(*FIXTURE_FILES).eval()
+
+
+@pytest.fixture(scope="module")
+def encoder(bilm: BiLm) -> ElmoEncoder:
+    return ElmoEncoder(bilm)
+
+
+def assert_alike(one: dict[str, Any], other: dict[str, Any]) -> None:
+    assert list(one) == list(other)
+    for name in one:
+        torch.testing.assert_close(one[name], other[name], msg=name, **close)
+
+
+# What comes out.
+
+
+def test_outputs_have_the_names_and_shapes_of_the_module_on_tensorflow_hub(
+    encoder: ElmoEncoder,
+) -> None:
+    outputs = encoder(TEXT)
+
+    assert {name: tuple(output.shape) for name, output in outputs.items()} == {
+        "word_emb": (5, 6, 16),
+        "lstm_outputs1": (5, 6, 32),
+        "lstm_outputs2": (5, 6, 32),
+        "elmo": (5, 6, 32),
+        "default": (5, 32),
+        "mask": (5, 6),
+    }
+    assert outputs["mask"].sum(dim=1).tolist() == [6, 2, 0, 4, 1]
+    assert not any(output.requires_grad for output in outputs.values())
+
+
+def test_outputs_are_the_layers_that_the_paper_defines(encoder: ElmoEncoder) -> None:
+    reference = ReferenceBiLm(*FIXTURE_FILES)
+    # Shape: (num_layers, length, 2 * projection_dim)
+    layers, _ = reference.layers(TOKENS[3], reference.snapshot())
+
+    outputs = ElmoEncoder(encoder.bilm, as_numpy=True)(TEXT)
+
+    for name, expected in {
+        "word_emb": layers[0, :, :16],
+        "lstm_outputs1": layers[1],
+        "lstm_outputs2": layers[2],
+        "elmo": layers.mean(axis=0),
+    }.items():
+        numpy.testing.assert_allclose(outputs[name][3, :4], expected, atol=1e-5)
+
+
+def test_elmo_equals_that_of_allennlps_module() -> None:
+    options = {**read_options(FIXTURE_FILES[0]), "state": "reset"}
+    elmo = Elmo(*FIXTURE_FILES, num_output_representations=1, dropout=0)
+    sentences = [words for words in TOKENS if words]
+
+    outputs = ElmoEncoder(BiLm(options, str(FIXTURE_FILES[1])).eval())(sentences)
+
+    # Of its first batch, which starts from zeros.
+    expected = elmo(ids_of(sentences))
+    torch.testing.assert_close(outputs["elmo"], expected["elmo_representations"][0], **close)
+    assert torch.equal(outputs["mask"], expected["mask"].bool())
+
+
+def test_default_is_the_mean_over_the_tokens_alone(encoder: ElmoEncoder) -> None:
+    outputs = encoder(TEXT)
+
+    for row, words in enumerate(TOKENS):
+        tokens = outputs["elmo"][row, : len(words)]
+        expected = tokens.mean(dim=0) if words else torch.zeros(32)
+        torch.testing.assert_close(outputs["default"][row], expected)
+
+
+def test_padding_is_zeros(encoder: ElmoEncoder) -> None:
+    outputs = encoder(TEXT)
+
+    for name in NAMES[:4]:
+        assert not outputs[name][~outputs["mask"]].any()
+
+
+def test_further_layers_are_named_by_their_numbers(tmp_path: Path) -> None:
+    bilm = BiLm.from_files(*random_files(tmp_path, n_layers=3)).eval()
+
+    outputs = ElmoEncoder(bilm)(TEXT[:1])
+
+    assert [name for name in outputs if name.startswith("lstm")] == [
+        "lstm_outputs1",
+        "lstm_outputs2",
+        "lstm_outputs3",
+    ]
+    torch.testing.assert_close(outputs["lstm_outputs3"], bilm(ids_of(TOKENS[:1])).layers[:, 3])
+
+
+def test_outputs_are_numpys_where_asked(bilm: BiLm, encoder: ElmoEncoder) -> None:
+    outputs = ElmoEncoder(bilm, as_numpy=True)(TEXT)
+
+    assert all(isinstance(output, numpy.ndarray) for output in outputs.values())
+    assert outputs["elmo"].dtype == numpy.float32 and outputs["mask"].dtype == bool
+    assert_alike({name: torch.from_numpy(outputs[name]) for name in outputs}, encoder(TEXT))
+    (one,) = ElmoEncoder(bilm, as_numpy=True).iterate(TEXT[:1])
+    assert isinstance(one["elmo"], numpy.ndarray)
+
+
+def test_there_may_be_no_sentences_or_none_with_tokens(encoder: ElmoEncoder) -> None:
+    assert encoder([])["elmo"].shape == (0, 0, 32)
+    assert encoder(["", " "])["lstm_outputs1"].shape == (2, 0, 32)
+    assert encoder([""])["default"].tolist() == [[0] * 32]
+    assert list(encoder.iterate([])) == []
+
+
+# In any order, in any batch.
+
+
+@given(
+    sentences=st.lists(st.lists(st.sampled_from(WORDS), max_size=9), max_size=8),
+    batch_tokens=st.integers(1, 30),
+    window_tokens=st.integers(1, 40),
+    seed=st.integers(0, 100),
+)
+def test_layers_equal_those_of_each_sentence_alone_in_any_order_and_batch_size(
+    bilm: BiLm, sentences: list[list[str]], batch_tokens: int, window_tokens: int, seed: int
+) -> None:
+    random.Random(seed).shuffle(sentences)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(elmo_tasks.encoder.encoder, "WINDOW_TOKENS", window_tokens)
+        layers = list(ElmoEncoder(bilm, batch_tokens=batch_tokens).layers(sentences))
+
+    assert len(layers) == len(sentences)
+    for words, found in zip(sentences, layers):
+        assert found.shape == (3, len(words), 32)
+        if words:
+            torch.testing.assert_close(found, bilm(ids_of([words])).layers[0], **close)
+
+
+def test_batches_hold_sentences_of_like_length_and_as_many_tokens_as_allowed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shapes = []
+    bilm = BiLm.from_files(*FIXTURE_FILES).eval()
+    forward = bilm.forward
+
+    def noted(char_ids: torch.Tensor) -> BiLmOutput:
+        shapes.append(tuple(char_ids.shape[:2]))
+        return forward(char_ids)
+
+    monkeypatch.setattr(bilm, "forward", noted)
+
+    ElmoEncoder(bilm, batch_tokens=12)([["a"] * length for length in (2, 20, 1, 3, 0, 2, 4, 3)])
+
+    assert shapes == [(1, 20), (3, 4), (3, 2)]
+
+
+def test_a_stream_is_read_as_it_is_asked_for(
+    encoder: ElmoEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(elmo_tasks.encoder.encoder, "WINDOW_TOKENS", 40)
+    read = 0
+
+    def endless() -> Any:
+        nonlocal read
+        while True:
+            read += 1
+            yield TEXT[read % len(TEXT)]
+
+    outputs = encoder.iterate(endless())
+    for number in range(1, 100):
+        assert next(outputs)["elmo"].shape == (len(TOKENS[number % len(TEXT)]), 32)
+        assert read <= number + 40
+
+
+def test_iterate_gives_each_sentence_without_padding(encoder: ElmoEncoder) -> None:
+    together = encoder(TEXT)
+
+    for row, (words, outputs) in enumerate(
+        zip(TOKENS, encoder.iterate(io.StringIO("\n".join(TEXT))))
+    ):
+        assert_alike(
+            outputs,
+            {
+                name: output[row] if name == "default" else output[row, : len(words)]
+                for name, output in together.items()
+            },
+        )
+
+
+# What goes in.
+
+
+def test_all_forms_of_the_same_sentences_agree(encoder: ElmoEncoder) -> None:
+    strings = encoder(TEXT)
+    longest = max(map(len, TOKENS))
+    padded = [words + [""] * (longest - len(words)) for words in TOKENS]
+    lengths = [len(words) for words in TOKENS]
+
+    for form in (
+        encoder(TOKENS),
+        encoder(padded),
+        encoder(padded, lengths),
+        encoder(numpy.array(padded), numpy.array(lengths)),
+        encoder(padded, torch.tensor(lengths)),
+        encoder([f" {line}  \n" for line in TEXT]),
+    ):
+        assert_alike(form, strings)
+
+
+def test_lengths_say_what_is_padding_whatever_it_is(encoder: ElmoEncoder) -> None:
+    outputs = encoder([["A", "", "x"], ["It", "", ""]], lengths=[1, 2])
+
+    # As wide as what was given.
+    assert outputs["mask"].tolist() == [[True, False, False], [True, True, False]]
+    # An empty token that is not padding is a token.
+    layers = encoder.bilm(ids_of([["It", ""]])).layers
+    torch.testing.assert_close(outputs["lstm_outputs2"][1:, :2], layers[:, 2], **close)
+
+
+def test_an_empty_token_within_a_sentence_is_a_token(encoder: ElmoEncoder) -> None:
+    assert encoder([["It", "", "is", ""]])["mask"].tolist() == [[True, True, True, False]]
+
+
+def test_strings_are_cut_by_a_tokenizer_where_one_is_given(
+    bilm: BiLm, encoder: ElmoEncoder
+) -> None:
+    by_rules = ElmoEncoder(bilm, tokenizer=ElmoSpacyTokenizer())
+
+    assert by_rules.tokenize("It's na\u00efve!\n") == ["It", "'s", "na\u00efve", "!"]
+    assert_alike(by_rules(["It's na\u00efve!"]), encoder(["It 's na\u00efve !"]))
+    assert_alike(by_rules([["It's"]]), encoder([["It's"]]))
+
+
+def test_what_is_no_list_of_sentences_is_refused(encoder: ElmoEncoder) -> None:
+    with pytest.raises(ValueError, match="a list of sentences, not one string: 'It is'"):
+        encoder("It is")
+    with pytest.raises(ValueError, match="not one string"):
+        next(encoder.iterate("It is"))
+    with pytest.raises(ValueError, match="a string or a list of tokens, not .*'It', 3"):
+        encoder([["It", 3]])  # type: ignore
+    with pytest.raises(ValueError, match="a string or a list of tokens, not 3"):
+        encoder([3])  # type: ignore
+    with pytest.raises(ValueError, match="1 lengths for 2 sentences"):
+        encoder(TEXT[:2], lengths=[3])
+    with pytest.raises(ValueError, match="length of sentence 1 is 3, but it has 2 tokens"):
+        encoder(TEXT[:2], lengths=[3, 3])
+    with pytest.raises(ConfigurationError, match="batch_tokens must be at least 1, not 0"):
+        ElmoEncoder(encoder.bilm, batch_tokens=0)
+
+
+# Which biLM, which mix.
+
+
+def test_a_bilm_comes_by_name_and_by_its_files() -> None:
+    mini = ElmoEncoder.from_name("mini")
+    weights = Path(KNOWN_BILMS["mini"])
+
+    by_files = ElmoEncoder.from_files(weights.with_name("options.json"), weights)
+
+    assert mini(TEXT)["elmo"].shape == (5, 6, 256)
+    assert_alike(by_files(TEXT), mini(TEXT))
+    assert_alike(ElmoEncoder.from_name()(TEXT), mini(TEXT))
+
+
+def test_options_of_every_known_bilm_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def from_files(options_file: str, weight_file: str, *_: Any) -> None:
+        asked.append(options_file)
+
+    monkeypatch.setattr(ElmoEncoder, "from_files", from_files)
+    ElmoEncoder.from_name("original-5.5B")
+
+    size = "2x4096_512_2048cnn_2xhighway_5.5B"
+    folder = "https://allennlp.s3.amazonaws.com/models/elmo"
+    assert asked == [f"{folder}/{size}/elmo_{size}_options.json"]
+
+
+def test_an_unknown_name_is_refused_with_those_that_are_known() -> None:
+    with pytest.raises(
+        ConfigurationError, match="no biLM is known as 'tiny'; known are medium, mi"
+    ):
+        ElmoEncoder.from_name("tiny")
+
+
+def trained(folder: Path, **mixes: ElmoMix) -> Path:
+    """The folder of a training of SST, with these mixes at its places."""
+    sst(folder, "both")
+    state = torch.load(folder / "best.th")
+    for place, mix in mixes.items():
+        for name, tensor in mix.state_dict().items():
+            state[f"text_embedder.{place}_mix.{name}"] = tensor
+    torch.save(state, folder / "best.th")
+    return folder
+
+
+def a_mix(weights: list[float], gamma: float, **settings: Any) -> ElmoMix:
+    mix = ElmoMix(3, **settings)
+    mix.load_state_dict(
+        {"scalar_parameters": torch.tensor(weights).log(), "gamma": torch.tensor([gamma])}
+    )
+    return mix
+
+
+def test_the_mix_of_an_archive_is_that_of_the_place(tmp_path: Path, encoder: ElmoEncoder) -> None:
+    folder = trained(
+        tmp_path, input=a_mix([0.5, 0.25, 0.25], 2.0), output=a_mix([0.1, 0.2, 0.7], 1.0)
+    )
+
+    outputs = ElmoEncoder.from_archive(folder, place="output")(TEXT)
+
+    layers = list(encoder.layers(TOKENS))
+    for row, words in enumerate(TOKENS):
+        x, h1, h2 = layers[row]
+        elmo = 0.1 * x + 0.2 * h1 + 0.7 * h2
+        torch.testing.assert_close(outputs["elmo"][row, : len(words)], elmo, **close)
+    assert_alike({**outputs, "elmo": 0, "default": 0}, {**encoder(TEXT), "elmo": 0, "default": 0})
+    assert ElmoEncoder.from_archive(folder, "input").mix.gamma.item() == 2
+    for place in (None, "middle"):
+        with pytest.raises(ConfigurationError, match=f"places input, output: .* not {place!r}"):
+            ElmoEncoder.from_archive(folder, place)
+
+
+def test_the_one_mix_of_an_archive_needs_no_place(tmp_path: Path) -> None:
+    elmo = {"type": "elmo_bilm", "bilm": FIXTURE, "mix": {"layers": 1}}
+    archive = classifier(tmp_path, elmo=elmo)
+
+    outputs = ElmoEncoder.from_archive(archive)(TEXT)
+
+    torch.testing.assert_close(outputs["elmo"], outputs["lstm_outputs1"])
+    assert_alike(ElmoEncoder.from_archive(archive, "input")(TEXT), outputs)
+
+
+def test_a_language_model_has_the_mean_of_its_layers(tmp_path: Path) -> None:
+    outputs = ElmoEncoder.from_archive(language_model(tmp_path))(TEXT)
+
+    x = torch.cat([outputs["word_emb"]] * 2, dim=2)
+    mean = (x + outputs["lstm_outputs1"] + outputs["lstm_outputs2"]) / 3
+    torch.testing.assert_close(outputs["elmo"], mean, **close)
+
+
+def test_a_mix_normalizes_each_sentence_alone_and_is_left_as_it_was(bilm: BiLm) -> None:
+    mix = a_mix([0.5, 0.2, 0.3], 1.0, layer_norm="batch", dropout=0.5)
+    encoder = ElmoEncoder(bilm, mix)
+
+    outputs = encoder(TEXT)
+
+    (alone,) = encoder.iterate(TEXT[:1])
+    torch.testing.assert_close(outputs["elmo"][0], alone["elmo"], **close)
+    mix.eval()
+    # The statistics of a batch of one sentence are those of the sentence.
+    layers = bilm(ids_of(TOKENS[:1]))
+    torch.testing.assert_close(alone["elmo"], mix(*layers)[0], **close)
+    assert mix.layer_norm == "batch"
+
+
+@pytest.mark.parametrize(
+    "settings", [{"requires_grad": True, "state": "reset"}, {"state": "carry"}]
+)
+def test_a_bilm_that_trains_or_carries_its_state_is_left_as_it_was(
+    settings: dict[str, Any], bilm: BiLm
+) -> None:
+    given = BiLm(read_options(FIXTURE_FILES[0]), str(FIXTURE_FILES[1]), **settings)
+    given.train()
+
+    encoder = ElmoEncoder(given)
+    first, second = encoder(TEXT), encoder(TEXT[::-1])
+
+    torch.testing.assert_close(first["elmo"], second["elmo"].flip(0), **close)
+    assert given.training and given.state_name == settings["state"]
+    if settings["state"] == "carry":
+        # It then has the snapshot that the fixture has.
+        assert_alike(first, ElmoEncoder(bilm)(TEXT))
+
+
+def test_a_store_serves_the_layers(tmp_path: Path, encoder: ElmoEncoder) -> None:
+    store = LayerStore(str(tmp_path), dtype="float32")
+    by_store = ElmoEncoder.from_files(*FIXTURE_FILES, store=store)
+
+    assert_alike(by_store(TEXT), encoder(TEXT))
+
+    def computes(*_: Any) -> Any:
+        raise AssertionError("computed again")
+
+    by_store.bilm._layers = computes  # type: ignore
+    assert_alike(by_store(TEXT), encoder(TEXT))

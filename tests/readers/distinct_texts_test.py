@@ -1,0 +1,37 @@
+from allennlp.data import Instance, Token
+from allennlp.data.fields import LabelField, ListField, TextField
+from allennlp.data.token_indexers import ELMoTokenCharactersIndexer, SingleIdTokenIndexer
+from allennlp.modules.elmo import batch_to_ids
+
+from elmo_tasks.readers.distinct_texts import DistinctTexts
+
+
+def test_texts_in_lists_and_of_several_fields_are_found_once() -> None:
+    def text(words: str, indexed: bool = True) -> TextField:
+        indexer = ELMoTokenCharactersIndexer() if indexed else SingleIdTokenIndexer()
+        return TextField([Token(word) for word in words.split()], {"any": indexer})
+
+    instances = [
+        Instance({"premise": text("a b"), "hypothesis": text("c"), "label": LabelField("x")}),
+        Instance({"options": ListField([ListField([text("c"), text("d e f")])])}),
+        Instance({"words": text("g", indexed=False), "empty": text("")}),
+    ]
+
+    texts = DistinctTexts(instances)
+
+    assert len(texts) == 3
+    for number, words in enumerate(["a b", "c", "d e f"]):
+        assert texts.length(number) == len(words.split())
+        assert texts[number].tolist() == batch_to_ids([words.split()])[0].tolist()
+
+
+def test_words_that_an_indexer_gives_other_ids_are_another_text() -> None:
+    fields = {
+        str(tokens): TextField([Token("x")], {"elmo": ELMoTokenCharactersIndexer(None, tokens)})
+        for tokens in (None, {"x": 5})
+    }
+
+    texts = DistinctTexts([Instance(fields)])
+
+    assert len(texts) == 2
+    assert texts[0].tolist() != texts[1].tolist()
