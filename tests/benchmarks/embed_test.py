@@ -7,7 +7,7 @@ import pytest
 from allennlp.modules.elmo import _ElmoBiLm
 
 from benchmarks.embed import main, upstream
-from tests.bilm.reference import FIXTURE_FILES, ReferenceBiLm
+from tests.helpers.reference_bilm import FIXTURE_FILES, ReferenceBiLm
 
 TEXT = Path(__file__).parents[2] / "fixtures" / "corpus" / "train.txt"
 

@@ -7,7 +7,7 @@ from allennlp.data import Vocabulary
 from benchmarks.pretraining import Product, main, prepare, products_of
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.readers.char_id_table import CharIdTable
-from tests.bilm.reference import make_options
+from tests.helpers.reference_bilm import make_options
 
 
 def test_a_row_for_each_size_and_precision_is_printed(

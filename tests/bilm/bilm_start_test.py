@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.state import CarryState, SnapshotState
 from scripts.make_fixture_bilm import make_bilm
-from tests.bilm.examples import SENTENCE, WORDS, ids_of, sentences
-from tests.bilm.reference import (
+from tests.helpers.bilm_examples import SENTENCE, WORDS, ids_of, sentences
+from tests.helpers.reference_bilm import (
     FIXTURE_FILES,
     ReferenceBiLm,
     assert_equals_upstream,

@@ -11,8 +11,8 @@ from allennlp.modules.elmo import _ElmoBiLm
 
 from elmo_tasks.bilm import BiLm
 from scripts.make_fixture_bilm import make_bilm
-from tests.bilm.examples import SENTENCE, SHAPES, WORDS, ids_of, sentences
-from tests.bilm.reference import (
+from tests.helpers.bilm_examples import SENTENCE, SHAPES, WORDS, ids_of, sentences
+from tests.helpers.reference_bilm import (
     FIXTURE_FILES,
     ReferenceBiLm,
     assert_equals_upstream,

@@ -9,8 +9,8 @@ import torch
 from allennlp.modules.elmo import _ElmoBiLm
 
 from elmo_tasks.bilm import BiLm
-from tests.bilm.examples import SENTENCE, SHAPES, ids_of, sentences
-from tests.bilm.reference import (
+from tests.helpers.bilm_examples import SENTENCE, SHAPES, ids_of, sentences
+from tests.helpers.reference_bilm import (
     FIXTURE_FILES,
     random_files,
     upstream_layers,

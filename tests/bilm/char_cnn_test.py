@@ -7,7 +7,7 @@ from allennlp.data.token_indexers.elmo_indexer import ELMoCharacterMapper
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.char_cnn import BEGIN_SENTENCE, END_SENTENCE, CharCnn, boundary_char_ids
 from elmo_tasks.bilm.files.options import BiLmOptions
-from tests.bilm.reference import FIXTURE_FILES, ReferenceBiLm, char_ids, make_options
+from tests.helpers.reference_bilm import FIXTURE_FILES, ReferenceBiLm, char_ids, make_options
 
 
 def test_token_vectors_equal_a_plain_numpy_cnn() -> None:

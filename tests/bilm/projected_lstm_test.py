@@ -8,7 +8,7 @@ from torch.nn.utils.rnn import PackedSequence
 
 from elmo_tasks.bilm.projected_lstm import ProjectedLstm
 from elmo_tasks.bilm.recurrence import LstmState
-from tests.bilm.reference import reorder_gates
+from tests.helpers.reference_bilm import reorder_gates
 
 BATCH_SIZES = [5, 5, 3, 3, 1, 1, 1]
 # Neither, either and both bounds; these are reached in about half of the places.

@@ -12,7 +12,8 @@ from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.bilm.files.weights import KNOWN_BILMS, num_parameters
 from elmo_tasks.commands.elmo_check import check
-from tests.bilm.reference import (
+from tests.helpers.command_line import allennlp
+from tests.helpers.reference_bilm import (
     FIXTURE_FILES,
     Array,
     make_options,
@@ -21,7 +22,6 @@ from tests.bilm.reference import (
     read_datasets,
     write_files,
 )
-from tests.commands.command_line import allennlp
 
 CELL = "RNN_0/RNN/MultiRNNCell/Cell0/LSTMCell"
 

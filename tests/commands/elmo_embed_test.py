@@ -21,10 +21,10 @@ from elmo_tasks.commands.elmo_embed import embed, read_text
 from elmo_tasks.encoder import embedding_file
 from elmo_tasks.encoder.encoder import ElmoEncoder
 from elmo_tasks.store.contents import contents
-from tests.bilm.processes import end, run, start
-from tests.bilm.reference import FIXTURE_FILES, random_files
-from tests.commands.archives import SENTENCES, sst
-from tests.commands.command_line import allennlp
+from tests.helpers.archives import SENTENCES, sst
+from tests.helpers.command_line import allennlp
+from tests.helpers.processes import end, run, start
+from tests.helpers.reference_bilm import FIXTURE_FILES, random_files
 
 LINES = [
     "The boat left the bank .",

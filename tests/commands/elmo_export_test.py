@@ -13,9 +13,9 @@ from elmo_tasks.bilm import BiLm
 from elmo_tasks.commands.elmo_check import check
 from elmo_tasks.commands.elmo_export import export
 from elmo_tasks.elmo.archives import load_bilm
-from tests.bilm.reference import FIXTURE_FILES, read_datasets, upstream_layers
-from tests.commands.archives import FIXTURE, classifier, language_model, sst
-from tests.commands.command_line import allennlp
+from tests.helpers.archives import FIXTURE, classifier, language_model, sst
+from tests.helpers.command_line import allennlp
+from tests.helpers.reference_bilm import FIXTURE_FILES, read_datasets, upstream_layers
 
 ELMO: dict[str, Any] = {"type": "elmo_bilm", "bilm": FIXTURE}
 # An archive, the name of the biLM in it, and the state that it starts from.

@@ -15,9 +15,9 @@ from allennlp.common.checks import ConfigurationError
 from tensorboardX.proto.event_pb2 import Event
 
 from elmo_tasks.commands.elmo_mix import named_archives
-from tests.bilm.reference import FIXTURE_FILES
-from tests.commands.archives import FIXTURE, ROOT, classifier, sst
-from tests.commands.command_line import allennlp
+from tests.helpers.archives import FIXTURE, ROOT, classifier, sst
+from tests.helpers.command_line import allennlp
+from tests.helpers.reference_bilm import FIXTURE_FILES
 
 Mixes = Callable[..., list[dict[str, Any]]]
 

@@ -8,9 +8,9 @@ from allennlp.modules.elmo import batch_to_ids
 from torch.nn.functional import cosine_similarity
 
 from elmo_tasks.bilm import BiLm
-from tests.bilm.reference import FIXTURE_FILES
-from tests.commands.archives import FIXTURE, classifier, sst
-from tests.commands.command_line import allennlp
+from tests.helpers.archives import FIXTURE, classifier, sst
+from tests.helpers.command_line import allennlp
+from tests.helpers.reference_bilm import FIXTURE_FILES
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 CORPUS = FIXTURES / "corpus" / "train.txt"

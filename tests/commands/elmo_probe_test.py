@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.commands.command_line import allennlp
+from tests.helpers.command_line import allennlp
 
 ROOT = Path(__file__).parents[2]
 CONFIGS = {

@@ -15,7 +15,7 @@ from elmo_tasks.commands.elmo_store import fill
 from elmo_tasks.readers.sst import parse_tree
 from elmo_tasks.store.contents import contents, merge
 from elmo_tasks.store.layer_store import LayerStore
-from tests.commands.command_line import allennlp
+from tests.helpers.command_line import allennlp
 from tests.store.layer_store_test import computed_by, fixture_bilm
 
 ROOT = Path(__file__).parents[2]

@@ -7,8 +7,8 @@ from allennlp.common.checks import ConfigurationError
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.elmo.archives import find_bilms, load_bilm
-from tests.bilm.reference import FIXTURE_FILES
-from tests.commands.archives import FIXTURE, classifier, language_model, sst
+from tests.helpers.archives import FIXTURE, classifier, language_model, sst
+from tests.helpers.reference_bilm import FIXTURE_FILES
 
 ELMO: dict[str, Any] = {"type": "elmo_bilm", "bilm": FIXTURE}
 FIRST = "_text_field_embedder.token_embedder_first.bilm"

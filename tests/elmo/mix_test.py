@@ -10,7 +10,7 @@ from allennlp.modules.elmo import Elmo
 from allennlp.nn.regularizers import RegularizerApplicator
 
 from elmo_tasks.elmo import ElmoMix
-from tests.bilm.reference import FIXTURE_FILES
+from tests.helpers.reference_bilm import FIXTURE_FILES
 
 W = [0.3, -1.2, 0.8]
 GAMMA = 1.7

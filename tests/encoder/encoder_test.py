@@ -19,9 +19,9 @@ from elmo_tasks.bilm.files.weights import KNOWN_BILMS
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 from elmo_tasks.store.layer_store import LayerStore
-from tests.bilm.examples import WORDS, ids_of
-from tests.bilm.reference import FIXTURE_FILES, ReferenceBiLm, random_files
-from tests.commands.archives import FIXTURE, classifier, language_model, sst
+from tests.helpers.archives import FIXTURE, classifier, language_model, sst
+from tests.helpers.bilm_examples import WORDS, ids_of
+from tests.helpers.reference_bilm import FIXTURE_FILES, ReferenceBiLm, random_files
 
 TEXT = ["The boat left the bank .", "Banks lend", "", "It 's na\u00efve !", "A"]
 TOKENS = [line.split() for line in TEXT]

@@ -22,9 +22,9 @@ from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.language_model import callback as pretraining
 from elmo_tasks.language_model.callback import PretrainingCallback
-from tests.bilm.reference import assert_equals_upstream
-from tests.language_models import CORPUS, HELDOUT, ROOT, shrunk
-from tests.training.stopping import STOP_AT, Stopped
+from tests.helpers.language_model_configs import CORPUS, HELDOUT, ROOT, shrunk
+from tests.helpers.reference_bilm import assert_equals_upstream
+from tests.helpers.stop_callback import STOP_AT, Stopped
 
 CHANGE = """{
   num_samples: null, dropout: 0,

@@ -27,9 +27,9 @@ from elmo_tasks.language_model.counted_vocabulary import CountedVocabulary
 from elmo_tasks.language_model.model import ElmoLanguageModel
 from elmo_tasks.readers.char_id_table import CharIdTable
 from elmo_tasks.readers.sentences import SentencesReader
-from tests.bilm.reference import ReferenceBiLm, char_ids, make_options, random_files
-from tests.language_models import CONFIGS, CORPUS, ROOT, shrunk
-from tests.models import grammar
+from tests.helpers import grammar
+from tests.helpers.language_model_configs import CONFIGS, CORPUS, ROOT, shrunk
+from tests.helpers.reference_bilm import ReferenceBiLm, char_ids, make_options, random_files
 
 LINES = [line.split() for line in CORPUS.read_text(encoding="utf-8").splitlines()]
 # Of several lengths, one a single word.

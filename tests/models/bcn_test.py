@@ -5,8 +5,8 @@ from allennlp.common.checks import ConfigurationError
 from allennlp.data import Token
 
 from elmo_tasks.models.bcn import Bcn, _attend
-from tests.models.numpy_layers import bilstm, feedforward, softmax
-from tests.models.tasks import Task, VariantTestCase
+from tests.helpers.numpy_layers import bilstm, feedforward, softmax
+from tests.helpers.task_models import Task, VariantTestCase
 
 TASK = Task("sst")
 CHOICES = [

@@ -6,8 +6,8 @@ from allennlp.data import Instance
 
 from elmo_tasks.metrics.squad import SquadMetric
 from elmo_tasks.models.bidaf import Bidaf
-from tests.models.numpy_layers import sigmoid, softmax
-from tests.models.tasks import Built, Task, VariantTestCase
+from tests.helpers.numpy_layers import sigmoid, softmax
+from tests.helpers.task_models import Built, Task, VariantTestCase
 
 TASK = Task("squad")
 

@@ -5,7 +5,7 @@ from allennlp.data import Token
 
 from elmo_tasks.models.crf_tagger import CrfTagger
 from elmo_tasks.readers.entities import Entity, read_entities, write_tags
-from tests.models.tasks import Built, Task, VariantTestCase
+from tests.helpers.task_models import Built, Task, VariantTestCase
 
 TASK = Task("ner")
 CHOICES = [

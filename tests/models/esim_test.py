@@ -5,8 +5,8 @@ from allennlp.common.checks import ConfigurationError
 from allennlp.data import Token, Vocabulary
 
 from elmo_tasks.models.esim import Esim, _softmax_over
-from tests.models.numpy_layers import bilstm, feedforward, softmax
-from tests.models.tasks import Task, VariantTestCase
+from tests.helpers.numpy_layers import bilstm, feedforward, softmax
+from tests.helpers.task_models import Task, VariantTestCase
 
 TASK = Task("snli")
 CLASSES = {"entailment", "neutral", "contradiction"}

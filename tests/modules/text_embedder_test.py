@@ -15,7 +15,7 @@ from allennlp.nn.regularizers import RegularizerApplicator
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
-from tests.bilm.reference import FIXTURE_FILES
+from tests.helpers.reference_bilm import FIXTURE_FILES
 
 WORD_DIM, ELMO_DIM = 5, 32
 PREMISE = [["A", "film", "of", "charm"], ["It", "is"]]

@@ -16,7 +16,7 @@ from allennlp.modules.token_embedders import ElmoTokenEmbedder
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.modules.token_embedder import ElmoBiLmEmbedder
-from tests.bilm.reference import FIXTURE_FILES
+from tests.helpers.reference_bilm import FIXTURE_FILES
 
 SENTENCES = [["A", "film", "of", "charm", "."], ["It", "is"], ["na\u00efve"]]
 

@@ -11,8 +11,8 @@ from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 from allennlp.predictors import Predictor
 
 from elmo_tasks.predictors.language_model import LanguageModelPredictor
-from tests.commands.archives import SENTENCES, language_model
-from tests.commands.command_line import allennlp
+from tests.helpers.archives import SENTENCES, language_model
+from tests.helpers.command_line import allennlp
 
 # The last word is not in the vocabulary.
 SENTENCE = "the old dog saw a zebra"

@@ -16,7 +16,7 @@ from allennlp.common.checks import ConfigurationError
 
 from elmo_tasks.store import lmdb_file
 from elmo_tasks.store.database import LayerDatabase
-from tests.bilm.processes import end, run, start
+from tests.helpers.processes import end, run, start
 
 NOBODY = 65534
 

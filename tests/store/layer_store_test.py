@@ -19,9 +19,9 @@ from allennlp.common.checks import ConfigurationError
 from elmo_tasks.bilm import BiLm, BiLmOutput
 from elmo_tasks.store.database import LayerDatabase
 from elmo_tasks.store.layer_store import LayerStore
-from tests.bilm.examples import SENTENCE, WORDS, ids_of, sentences
-from tests.bilm.processes import end, start
-from tests.bilm.reference import FIXTURE_FILES, make_options, random_files
+from tests.helpers.bilm_examples import SENTENCE, WORDS, ids_of, sentences
+from tests.helpers.processes import end, start
+from tests.helpers.reference_bilm import FIXTURE_FILES, make_options, random_files
 
 BATCH = sentences(7, 3, 0, 12, 1)
 OTHER_BATCH = [SENTENCE, *BATCH[::-1], WORDS]

@@ -17,8 +17,8 @@ from elmo_tasks.bilm.products import packs
 from elmo_tasks.modules.token_embedder import ElmoBiLmEmbedder
 from elmo_tasks.store.database import LayerDatabase
 from elmo_tasks.store.layer_store import LayerStore
-from tests.bilm.examples import ids_of, sentences
-from tests.bilm.processes import end, start
+from tests.helpers.bilm_examples import ids_of, sentences
+from tests.helpers.processes import end, start
 from tests.store.layer_store_test import fixture_bilm
 
 ROOT = Path(__file__).parents[2]

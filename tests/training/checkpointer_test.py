@@ -17,8 +17,8 @@ from allennlp.training.trainer import TrainerCheckpoint
 
 from elmo_tasks.readers.sentences import SentencesReader
 from elmo_tasks.training.checkpointer import ElmoCheckpointer
-from tests.language_models import ROOT, shrunk
-from tests.training.stopping import KILL, STOP_AT, Stopped
+from tests.helpers.language_model_configs import ROOT, shrunk
+from tests.helpers.stop_callback import KILL, STOP_AT, Stopped
 
 # Three epochs of nine or ten batches, a checkpoint every four, and a rate that changes every batch.
 CHANGE = """{
@@ -66,7 +66,7 @@ def test_a_killed_training_ends_as_one_that_was_not(
     config, folder = shrunk("small", CHANGE), tmp_path / "run"
     (tmp_path / "config.json").write_text(json.dumps(config))
     command = [sys.executable, "-m", "allennlp", "train", str(tmp_path / "config.json")]
-    command += ["-s", str(folder), "--include-package", "tests.training.stopping"]
+    command += ["-s", str(folder), "--include-package", "tests.helpers.stop_callback"]
     environment = {**os.environ, STOP_AT: "1:7", KILL: "1"}
     killed = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
     assert killed.returncode == -9, killed.stderr

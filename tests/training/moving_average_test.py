@@ -15,7 +15,7 @@ from allennlp.training.moving_average import MovingAverage
 
 from elmo_tasks.training.moving_average import FixedMovingAverage
 from elmo_tasks.training.trainer import ElmoTrainer
-from tests.training.stopping import STOP_AT, Stopped
+from tests.helpers.stop_callback import STOP_AT, Stopped
 
 ROOT = Path(__file__).parents[2]
 StateDict = dict[str, torch.Tensor]

@@ -16,8 +16,8 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.training.trainer import ElmoTrainer
-from tests.bilm.reference import FIXTURE_FILES
-from tests.training.stopping import STOP_AT, Stopped
+from tests.helpers.reference_bilm import FIXTURE_FILES
+from tests.helpers.stop_callback import STOP_AT, Stopped
 
 ROOT = Path(__file__).parents[2]
 BILM = "text_embedder.bilm."
@@ -181,7 +181,7 @@ def test_interrupted_training_leaves_a_whole_archive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(STOP_AT, "2:1")
-    monkeypatch.setattr("tests.training.stopping.Stopped", KeyboardInterrupt)
+    monkeypatch.setattr("tests.helpers.stop_callback.Stopped", KeyboardInterrupt)
 
     with pytest.raises(KeyboardInterrupt):
         train(config(), tmp_path / "model")

@@ -3,7 +3,7 @@ import pytest
 
 from elmo_tasks.analysis.mix.chart import draw
 from elmo_tasks.analysis.mix.placed_mix import PlacedMix
-from tests.commands.charts import drawn_texts
+from tests.helpers.charts import drawn_texts
 
 MIXES = [
     PlacedMix("sst/both", "output", [0.2, 0.3, 0.5], 1.5),

@@ -10,7 +10,7 @@ from elmo_tasks.analysis.neighbors.chart import draw
 from elmo_tasks.analysis.neighbors.groups import cluster, rank
 from elmo_tasks.analysis.neighbors.occurrences import Corpus, Occurrence
 from elmo_tasks.analysis.neighbors.report import Report
-from tests.commands.charts import drawn_texts
+from tests.helpers.charts import drawn_texts
 
 # Two dollars, which are no formula, and words that leave no blank.
 WORDS = "for $ 5 or $_6 one can play at a table of incomprehensibilities and nothing else".split()

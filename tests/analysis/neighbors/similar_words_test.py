@@ -3,7 +3,7 @@ from allennlp.modules.elmo import batch_to_ids
 
 from elmo_tasks.analysis.neighbors.similar_words import similar_words
 from elmo_tasks.bilm import BiLm
-from tests.bilm.reference import FIXTURE_FILES
+from tests.helpers.reference_bilm import FIXTURE_FILES
 
 WORDS = ["bank", "banks", "river", "a", "the", "naïve"]
 

@@ -7,7 +7,7 @@ from elmo_tasks.analysis.probe.chart import draw
 from elmo_tasks.analysis.probe.probe import Probe, Row
 from elmo_tasks.analysis.probe.report import report
 from elmo_tasks.analysis.probe.tagged_tokens import TaggedTokens
-from tests.commands.charts import drawn_texts
+from tests.helpers.charts import drawn_texts
 
 
 class GivenRows(Probe):

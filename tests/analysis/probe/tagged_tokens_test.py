@@ -5,7 +5,7 @@ from elmo_tasks.analysis.probe.column_reader import TaggedSentence
 from elmo_tasks.analysis.probe.tagged_tokens import embed
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.encoder.encoder import ElmoEncoder
-from tests.bilm.reference import FIXTURE_FILES
+from tests.helpers.reference_bilm import FIXTURE_FILES
 
 SENTENCES = [
     TaggedSentence(["A", "bank"], ["a", "bank"], ["", "river"]),

@@ -5,7 +5,7 @@ import pytest
 from allennlp.common.checks import ConfigurationError
 
 from elmo_tasks.bilm.files.options import BiLmOptions
-from tests.bilm.reference import make_options
+from tests.helpers.reference_bilm import make_options
 
 # Of the released original model, as its `options.json` has them.
 ORIGINAL = """

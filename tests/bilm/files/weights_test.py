@@ -18,7 +18,7 @@ from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.files import weights
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.bilm.files.weights import KNOWN_BILMS
-from tests.bilm.reference import (
+from tests.helpers.reference_bilm import (
     FIXTURE_FILES,
     Array,
     make_options,

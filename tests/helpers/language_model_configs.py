@@ -6,7 +6,7 @@ from typing import Any
 
 import _jsonnet
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CONFIGS = sorted((ROOT / "training_configs" / "bilm").glob("*.jsonnet"))
 CORPUS = ROOT / "fixtures" / "corpus" / "train.txt"
 HELDOUT = ROOT / "fixtures" / "corpus" / "heldout.txt"

@@ -12,9 +12,9 @@ from allennlp.models import Model
 from allennlp.training.learning_rate_schedulers import LearningRateScheduler
 from allennlp.training.optimizers import Optimizer
 
-from tests.configs_test import config, leaves
+from tests.configs.sst_test import config, leaves
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SNLI = ROOT / "training_configs" / "snli"
 VARIANTS = ["baseline", "input", "output", "both", "last_only", "lambda_1"]
 PENALTY = "model.regularizer.regexes"

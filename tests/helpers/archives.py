@@ -11,7 +11,7 @@ from allennlp.common import Params
 from allennlp.data import DatasetReader, Vocabulary
 from allennlp.models import Model, archive_model
 
-from tests.bilm.reference import FIXTURE_FILES, make_options
+from tests.helpers.reference_bilm import FIXTURE_FILES, make_options
 
 ROOT = Path(__file__).parents[2]
 FIXTURE = {

@@ -5,7 +5,7 @@ from typing import Any
 import _jsonnet
 import pytest
 
-SQUAD = Path(__file__).parents[1] / "training_configs" / "squad"
+SQUAD = Path(__file__).parents[2] / "training_configs" / "squad"
 
 
 def config(variant: str, change: str = "{}") -> dict[str, Any]:

@@ -7,7 +7,7 @@ import pytest
 from allennlp.commands.train import train_model
 from allennlp.common import Params
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 NER = ROOT / "training_configs" / "ner"
 
 

@@ -13,7 +13,7 @@ from allennlp.models import Model
 
 from elmo_tasks.bilm.files.weights import KNOWN_BILMS
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CONFIGS = sorted((ROOT / "training_configs").glob("*/*.jsonnet"))
 SST = ROOT / "training_configs" / "sst"
 

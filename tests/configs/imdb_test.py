@@ -12,7 +12,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.modules.token_embedder import ElmoBiLmEmbedder
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 IMDB = ROOT / "training_configs" / "imdb"
 # One is longer than the reviews of the fixture, and has words that are not in it.
 REVIEWS = ["A warm film about goats, and not a dull minute!", "Dull. " * 40, "Zzyzx?"]
