@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from allennlp.common import FromParams, Params
-from allennlp.common.checks import ConfigurationError
 from allennlp.modules.elmo import batch_to_ids
 
 from elmo_tasks.bilm.char_cnn import (
@@ -28,6 +27,7 @@ from elmo_tasks.bilm.recurrence import LstmState
 from elmo_tasks.bilm.state import INITIAL_STATES, SnapshotState
 from elmo_tasks.bilm.token_cache import TokenCache
 from elmo_tasks.common.distinct_rows import DistinctTokens, distinct_rows
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import written_aside
 from elmo_tasks.common.hashing import hash_bytes, hash_tensors
 from elmo_tasks.store.layer_store import LayerStore

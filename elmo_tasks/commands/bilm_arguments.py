@@ -1,10 +1,11 @@
 import argparse
 import os
 
-from allennlp.common.checks import ConfigurationError, check_for_gpu
+from allennlp.common.checks import check_for_gpu
 from allennlp.common.util import int_to_device
 
 from elmo_tasks.bilm.files.weights import KNOWN_BILMS
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.archives import load_bilm
 from elmo_tasks.encoder.encoder import ElmoEncoder
 from elmo_tasks.store.layer_store import LayerStore

@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from allennlp.commands.subcommand import Subcommand
-from allennlp.common.checks import ConfigurationError
 from allennlp.common.util import SigTermReceived
 from tqdm import tqdm
 
@@ -16,6 +15,7 @@ from elmo_tasks.analysis.ablation.result import Result, find_metric, read_result
 from elmo_tasks.analysis.ablation.run import Run
 from elmo_tasks.analysis.ablation.settings import Settings, parse_change, refuse_other_settings
 from elmo_tasks.analysis.ablation.training import Training, start, train_all
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import written_aside
 
 _DESCRIPTION = """

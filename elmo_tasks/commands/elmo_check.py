@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import h5py
 import torch
 from allennlp.commands.subcommand import Subcommand
-from allennlp.common.checks import ConfigurationError
 from allennlp.common.file_utils import cached_path
 from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 
@@ -22,6 +21,7 @@ from elmo_tasks.bilm.files.weights import (
     read_array,
     value_problems,
 )
+from elmo_tasks.common.errors import ConfigurationError
 
 _DESCRIPTION = """
 Say what a biLM is, from its two files in the layout of bilm-tf, and whether the two are sound: all
@@ -113,7 +113,7 @@ def _check_options(
     try:
         raw = read_options(options_file)
     except ConfigurationError as error:
-        return None, None, Report([fact], [error.message])
+        return None, None, Report([fact], [str(error)])
     options, problems = BiLmOptions.parse(raw)
     if problems:
         problems = [f"{options_file}: {problem}" for problem in problems]
@@ -172,7 +172,7 @@ def _check_weights(
             problems = [f"{weight_file}: {problem}" for problem in problems]
             return file.filename, Report(facts, problems)
     except ConfigurationError as error:
-        return None, Report([("weights", str(weight_file))], [error.message])
+        return None, Report([("weights", str(weight_file))], [str(error)])
 
 
 def _dataset_problems(file: h5py.File, name: str) -> list[str]:

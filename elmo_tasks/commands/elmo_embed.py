@@ -11,10 +11,10 @@ from typing import NamedTuple
 import torch
 from allennlp.commands.subcommand import Subcommand
 from allennlp.common import Tqdm
-from allennlp.common.checks import ConfigurationError
 from allennlp.common.util import SigTermReceived
 
 from elmo_tasks.commands.bilm_arguments import add_encoder_options, encoder_from_args
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.encoder.embedding_file import EmbeddingFile
 from elmo_tasks.encoder.encoder import ElmoEncoder, windows
 from elmo_tasks.readers.sentences import corpus_files, read_lines

@@ -4,9 +4,9 @@ import sys
 from pathlib import Path
 
 from allennlp.commands.subcommand import Subcommand
-from allennlp.common.checks import ConfigurationError
 
 from elmo_tasks.bilm.files.weights import num_parameters
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.archives import load_bilm
 
 _DESCRIPTION = """

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from allennlp.commands.subcommand import Subcommand
-from allennlp.common.checks import ConfigurationError
 
 from elmo_tasks.analysis.mix.placed_mix import PlacedMix, read_mixes
 from elmo_tasks.commands.outputs import add_outputs, deliver, layer_name, table
+from elmo_tasks.common.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 import torch
 from allennlp.commands.subcommand import Subcommand
 from allennlp.common import Tqdm
-from allennlp.common.checks import ConfigurationError
 from torch.nn.functional import normalize
 
 from elmo_tasks.analysis.neighbors.groups import cluster, rank
@@ -15,6 +14,7 @@ from elmo_tasks.analysis.neighbors.report import Report
 from elmo_tasks.analysis.neighbors.similar_words import similar_words
 from elmo_tasks.commands.bilm_arguments import add_encoder_options, encoder_from_args
 from elmo_tasks.commands.outputs import add_outputs, deliver, layer_name
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.encoder.encoder import ElmoEncoder
 
 if TYPE_CHECKING:

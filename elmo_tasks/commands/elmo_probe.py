@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from allennlp.commands.subcommand import Subcommand
 from allennlp.common import Params
-from allennlp.common.checks import ConfigurationError
 
 from elmo_tasks.analysis.probe.column_reader import ColumnReader
 from elmo_tasks.analysis.probe.linear_probe import LinearProbe  # noqa: F401  registers its name
@@ -14,6 +13,7 @@ from elmo_tasks.analysis.probe.report import Report, report
 from elmo_tasks.analysis.probe.tagged_tokens import embed
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.commands.outputs import add_outputs, deliver
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.encoder.encoder import ElmoEncoder
 
 if TYPE_CHECKING:

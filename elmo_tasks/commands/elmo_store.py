@@ -8,12 +8,12 @@ import numpy
 import torch
 from allennlp.commands.subcommand import Subcommand
 from allennlp.common import Params, Tqdm
-from allennlp.common.checks import ConfigurationError
 from allennlp.common.util import lazy_groups_of
 from allennlp.data import DatasetReader, Instance
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.batches import batches_by_length
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hashing import hash_bytes
 from elmo_tasks.readers.distinct_texts import DistinctTexts
 from elmo_tasks.store.contents import Contents, contents, merge

@@ -3,11 +3,11 @@ import tarfile
 import zlib
 
 import torch
-from allennlp.common.checks import ConfigurationError
 from allennlp.models import Model, load_archive
 from allennlp.modules.elmo import _ElmoBiLm
 
 from elmo_tasks.bilm import BiLm
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
 
 # By the last part of a mix's name in the model. A token embedder is always at the input.

@@ -2,7 +2,8 @@ from typing import Any, Union
 
 import torch
 from allennlp.common import FromParams
-from allennlp.common.checks import ConfigurationError
+
+from elmo_tasks.common.errors import ConfigurationError
 
 LAYER_NORMS = ("batch", "sentence")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import h5py
 import numpy
-from allennlp.common.checks import ConfigurationError
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import written_aside
 
 Array = numpy.ndarray

@@ -5,7 +5,6 @@ from typing import Any, Union
 
 import torch
 from allennlp.common import Tqdm
-from allennlp.common.checks import ConfigurationError
 from allennlp.data import Tokenizer, Vocabulary
 from tqdm import tqdm
 
@@ -13,6 +12,7 @@ from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.files.options import read_options
 from elmo_tasks.bilm.files.weights import KNOWN_BILMS
 from elmo_tasks.common.batches import batches_by_length
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.elmo.archives import load_elmo
 from elmo_tasks.readers.char_id_table import CharIdTable

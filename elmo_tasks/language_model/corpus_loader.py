@@ -6,12 +6,12 @@ from itertools import islice
 from typing import Any
 
 import torch
-from allennlp.common.checks import ConfigurationError
 from allennlp.common.util import is_distributed
 from allennlp.data import DataLoader, Instance, Vocabulary
 from allennlp.data.data_loaders import TensorDict
 from allennlp.nn.util import move_to_device
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.char_id_table import CharIdTable
 from elmo_tasks.readers.sentences import BEGIN_TOKEN, END_TOKEN, SentencesReader, corpus_files
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Union
 
-from allennlp.common.checks import ConfigurationError
 from allennlp.data import Instance, Vocabulary
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import written_aside
 from elmo_tasks.readers.sentences import BEGIN_TOKEN, END_TOKEN
 

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from allennlp.common.checks import ConfigurationError
 from allennlp.common.file_utils import cached_path
 from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
@@ -13,6 +12,7 @@ from allennlp.nn.util import dist_reduce_sum, read_state_dict
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.state import CarryState
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
 
 logger = logging.getLogger(__name__)

@@ -1,7 +1,7 @@
 from typing import Any, Union
 
 import torch
-from allennlp.common.checks import ConfigurationError, check_dimensions_match
+from allennlp.common.checks import check_dimensions_match
 from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
 from allennlp.modules import FeedForward, Maxout, Seq2SeqEncoder
@@ -9,6 +9,7 @@ from allennlp.nn import InitializerApplicator
 from allennlp.nn.util import masked_max, masked_mean, masked_softmax, weighted_sum
 from allennlp.training.metrics import CategoricalAccuracy
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
 
 # The layers whose output the ELMo of the output place can join.

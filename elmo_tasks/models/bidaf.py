@@ -1,7 +1,7 @@
 from typing import Any, NamedTuple
 
 import torch
-from allennlp.common.checks import ConfigurationError, check_dimensions_match
+from allennlp.common.checks import check_dimensions_match
 from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
 from allennlp.modules import InputVariationalDropout, Seq2SeqEncoder
@@ -9,6 +9,7 @@ from allennlp.nn import InitializerApplicator
 from allennlp.nn.util import min_value_of_dtype
 from torch.nn.functional import cross_entropy
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.metrics.squad import SquadMetric
 from elmo_tasks.modules.bidirectional_attention import BidirectionalAttention
 from elmo_tasks.modules.self_attention import SelfAttention

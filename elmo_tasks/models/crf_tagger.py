@@ -2,7 +2,7 @@ import math
 from typing import Any, NamedTuple
 
 import torch
-from allennlp.common.checks import ConfigurationError, check_dimensions_match
+from allennlp.common.checks import check_dimensions_match
 from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
 from allennlp.modules import ConditionalRandomField, InputVariationalDropout, Seq2SeqEncoder
@@ -10,6 +10,7 @@ from allennlp.modules.conditional_random_field.conditional_random_field import a
 from allennlp.nn import InitializerApplicator
 from allennlp.training.metrics import SpanBasedF1Measure
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.modules.crf_paths import CrfPaths
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 from elmo_tasks.readers.entities import Entity, has_ends, read_entities, split_tag

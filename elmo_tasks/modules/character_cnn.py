@@ -1,10 +1,10 @@
 import torch
-from allennlp.common.checks import ConfigurationError
 from allennlp.data import Vocabulary
 from allennlp.modules import TokenEmbedder
 from torch.nn.functional import pad
 
 from elmo_tasks.common.distinct_rows import distinct_rows
+from elmo_tasks.common.errors import ConfigurationError
 
 
 @TokenEmbedder.register("elmo_character_cnn")

@@ -3,12 +3,12 @@ from typing import NamedTuple
 
 import torch
 from allennlp.common import FromParams, Lazy
-from allennlp.common.checks import ConfigurationError
 from allennlp.data import TextFieldTensors
 from allennlp.modules import TextFieldEmbedder
 from allennlp.nn.util import get_text_field_mask
 
 from elmo_tasks.bilm import BiLm
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.mix import ElmoMix
 
 # The name of the char ids' indexer in a reader's `token_indexers`.

@@ -3,10 +3,11 @@ from collections.abc import Iterable
 import numpy
 import torch
 from allennlp.common import Tqdm
-from allennlp.common.checks import ConfigurationError
 from allennlp.data import Vocabulary
 from allennlp.modules.token_embedders import TokenEmbedder
 from allennlp.modules.token_embedders.embedding import EmbeddingsTextFile
+
+from elmo_tasks.common.errors import ConfigurationError
 
 
 @TokenEmbedder.register("elmo_word_vectors")

@@ -1,10 +1,11 @@
 import json
 
-from allennlp.common.checks import ConfigurationError
 from allennlp.common.util import JsonDict
 from allennlp.data import DatasetReader, Instance
 from allennlp.models import Model
 from allennlp.predictors import Predictor
+
+from elmo_tasks.common.errors import ConfigurationError
 
 _EXPECTED = '{"premise": "raw text", "hypothesis": "raw text"}'
 

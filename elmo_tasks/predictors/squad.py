@@ -3,13 +3,13 @@ from typing import Any
 
 import torch
 from allennlp.common import Tqdm
-from allennlp.common.checks import ConfigurationError
 from allennlp.common.util import JsonDict
 from allennlp.data import Batch, DatasetReader, Instance
 from allennlp.nn.util import move_to_device
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.batches import batches_by_length
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.models.bidaf import Bidaf
 from elmo_tasks.readers.squad_file import parse_squad
 

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, TypeVar
 
-from allennlp.common.checks import ConfigurationError
 from allennlp.data import DatasetReader, Instance
+
+from elmo_tasks.common.errors import ConfigurationError
 
 T = TypeVar("T")
 

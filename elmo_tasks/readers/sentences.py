@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from allennlp.common.checks import ConfigurationError
 from allennlp.common.file_utils import cached_path
 from allennlp.data import DatasetReader, Instance, Token, TokenIndexer
 from allennlp.data.fields import TextField
 from allennlp.data.token_indexers import ELMoTokenCharactersIndexer, SingleIdTokenIndexer
+
+from elmo_tasks.common.errors import ConfigurationError
 
 logger = logging.getLogger(__name__)
 

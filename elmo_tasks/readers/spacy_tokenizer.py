@@ -1,9 +1,10 @@
 from functools import cache
 
 import spacy
-from allennlp.common.checks import ConfigurationError
 from allennlp.data.tokenizers import Token, Tokenizer
 from spacy.language import Language
+
+from elmo_tasks.common.errors import ConfigurationError
 
 
 @Tokenizer.register("elmo_spacy")

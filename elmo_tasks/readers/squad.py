@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from allennlp.common.checks import ConfigurationError
 from allennlp.data import DatasetReader, Instance
 from allennlp.data.fields import Field, IndexField, MetadataField, TextField
 from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenIndexer
 from allennlp.data.tokenizers import Tokenizer
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.passage import Passage
 from elmo_tasks.readers.passage_field import SharedTextField
 from elmo_tasks.readers.splitting_tokenizer import SplittingTokenizer

@@ -3,9 +3,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from allennlp.common.checks import ConfigurationError
 from allennlp.common.util import lazy_groups_of
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hashing import HASH_BYTES
 from elmo_tasks.store.database import LayerDatabase
 from elmo_tasks.store.layer_source import StoreOwner

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import lmdb
 import numpy
-from allennlp.common.checks import ConfigurationError
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.store.lmdb_file import (
     begin,
     file_identity,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy
 import torch
 from allennlp.common import FromParams
-from allennlp.common.checks import ConfigurationError
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hashing import hash_bytes
 from elmo_tasks.store.database import LayerDatabase
 from elmo_tasks.store.layer_source import StoreOwner

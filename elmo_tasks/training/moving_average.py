@@ -2,8 +2,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import torch
-from allennlp.common.checks import ConfigurationError
 from allennlp.training.moving_average import MovingAverage
+
+from elmo_tasks.common.errors import ConfigurationError
 
 VALIDATIONS = ("average", "raw")
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 import torch
-from allennlp.common.checks import ConfigurationError
 from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.commands.elmo_check import check
 from elmo_tasks.commands.elmo_export import export
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.archives import load_bilm
 from tests.helpers.archives import FIXTURE, classifier, language_model, sst
 from tests.helpers.command_line import allennlp

@@ -11,10 +11,10 @@ import pytest
 import torch
 from allennlp.commands.train import train_model
 from allennlp.common import Params
-from allennlp.common.checks import ConfigurationError
 from tensorboardX.proto.event_pb2 import Event
 
 from elmo_tasks.commands.elmo_mix import named_archives
+from elmo_tasks.common.errors import ConfigurationError
 from tests.helpers.archives import FIXTURE, ROOT, classifier, sst
 from tests.helpers.command_line import allennlp
 from tests.helpers.reference_bilm import FIXTURE_FILES

@@ -7,11 +7,11 @@ from typing import Any
 import _jsonnet
 import pytest
 import torch
-from allennlp.common.checks import ConfigurationError
 from allennlp.modules.elmo import batch_to_ids
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.commands.elmo_store import fill
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.sst import parse_tree
 from elmo_tasks.store.contents import contents, merge
 from elmo_tasks.store.layer_store import LayerStore

@@ -7,11 +7,11 @@ import pytest
 import torch
 from allennlp.commands.train import train_model
 from allennlp.common import Params
-from allennlp.common.checks import ConfigurationError
 from allennlp.data import DatasetReader, Vocabulary
 from allennlp.models import Model
 
 from elmo_tasks.bilm.files.weights import KNOWN_BILMS
+from elmo_tasks.common.errors import ConfigurationError
 
 ROOT = Path(__file__).parents[2]
 CONFIGS = sorted((ROOT / "training_configs").glob("*/*.jsonnet"))

@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 import torch
-from allennlp.common.checks import ConfigurationError
 
 from elmo_tasks.bilm import BiLm
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.archives import find_bilms, load_bilm
 from tests.helpers.archives import FIXTURE, classifier, language_model, sst
 from tests.helpers.reference_bilm import FIXTURE_FILES
@@ -66,7 +66,7 @@ def test_an_archive_without_elmo_says_what_it_holds(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as caught:
         load_bilm(archive)
 
-    message = caught.value.message
+    message = str(caught.value)
     assert message.startswith(f"{archive} holds no biLM of elmo_tasks, but a Bcn of text_embedder")
     assert "text_embedder (ElmoTextEmbedder)" in message and "AllenNLP's own" not in message
 

@@ -4,11 +4,11 @@ import numpy
 import pytest
 import torch
 from allennlp.common import Lazy, Params
-from allennlp.common.checks import ConfigurationError
 from allennlp.modules import ScalarMix
 from allennlp.modules.elmo import Elmo
 from allennlp.nn.regularizers import RegularizerApplicator
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
 from tests.helpers.reference_bilm import FIXTURE_FILES
 

@@ -6,7 +6,6 @@ from typing import Any
 import numpy
 import pytest
 import torch
-from allennlp.common.checks import ConfigurationError
 from allennlp.modules.elmo import Elmo
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +15,7 @@ from elmo_tasks import ElmoEncoder
 from elmo_tasks.bilm import BiLm, BiLmOutput
 from elmo_tasks.bilm.files.options import read_options
 from elmo_tasks.bilm.files.weights import KNOWN_BILMS
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 from elmo_tasks.store.layer_store import LayerStore

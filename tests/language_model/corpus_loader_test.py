@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import torch
 from allennlp.common import Params
-from allennlp.common.checks import ConfigurationError
 from allennlp.data import DataLoader, DatasetReader, Vocabulary
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.language_model import corpus_loader
 from elmo_tasks.language_model.corpus_loader import CorpusLoader
 from elmo_tasks.language_model.counted_vocabulary import CountedVocabulary

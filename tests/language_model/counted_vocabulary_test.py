@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from allennlp.common import Params
-from allennlp.common.checks import ConfigurationError
 from allennlp.data import DatasetReader, Instance, Vocabulary
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.language_model.corpus_loader import SentenceLoader
 from elmo_tasks.language_model.counted_vocabulary import CountedVocabulary
 from elmo_tasks.readers.sentences import SentencesReader

@@ -13,7 +13,6 @@ import pytest
 import torch
 from allennlp.commands.train import train_model
 from allennlp.common import Params
-from allennlp.common.checks import ConfigurationError
 from allennlp.common.testing import ModelTestCase
 from allennlp.data import Vocabulary
 from allennlp.models import Model, load_archive
@@ -22,6 +21,7 @@ from allennlp.training.optimizers import DenseSparseAdam
 from allennlp.training.util import evaluate
 
 from elmo_tasks.bilm import BiLm
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.language_model.corpus_loader import CorpusLoader, SentenceLoader, WindowLoader
 from elmo_tasks.language_model.counted_vocabulary import CountedVocabulary
 from elmo_tasks.language_model.model import ElmoLanguageModel

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 import torch
-from allennlp.common.checks import ConfigurationError
 from allennlp.data import Token
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.models.bcn import Bcn, _attend
 from tests.helpers.numpy_layers import bilstm, feedforward, softmax
 from tests.helpers.task_models import Task, VariantTestCase

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 import torch
-from allennlp.common.checks import ConfigurationError
 from allennlp.data import Instance
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.metrics.squad import SquadMetric
 from elmo_tasks.models.bidaf import Bidaf
 from tests.helpers.numpy_layers import sigmoid, softmax

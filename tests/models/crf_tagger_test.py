@@ -1,8 +1,8 @@
 import pytest
 import torch
-from allennlp.common.checks import ConfigurationError
 from allennlp.data import Token
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.models.crf_tagger import CrfTagger
 from elmo_tasks.readers.entities import Entity, read_entities, write_tags
 from tests.helpers.task_models import Built, Task, VariantTestCase

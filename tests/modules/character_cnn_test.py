@@ -1,9 +1,9 @@
 import pytest
 import torch
-from allennlp.common.checks import ConfigurationError
 from allennlp.data import Vocabulary
 from allennlp.modules import TokenEmbedder
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.modules.character_cnn import CharacterCnn
 
 CHARACTERS = "abcdefg"

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 import torch
 from allennlp.common import Lazy, Params
-from allennlp.common.checks import ConfigurationError
 from allennlp.data import TextFieldTensors
 from allennlp.modules.elmo import batch_to_ids
 from allennlp.modules.text_field_embedders import BasicTextFieldEmbedder
@@ -13,6 +12,7 @@ from allennlp.modules.token_embedders import Embedding
 from allennlp.nn.regularizers import RegularizerApplicator
 
 from elmo_tasks.bilm import BiLm
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
 from tests.helpers.reference_bilm import FIXTURE_FILES

@@ -3,9 +3,10 @@ from pathlib import Path
 import pytest
 import torch
 from allennlp.common import Params
-from allennlp.common.checks import ConfigurationError
 from allennlp.data import Vocabulary
 from allennlp.modules import TokenEmbedder
+
+from elmo_tasks.common.errors import ConfigurationError
 
 WORDS = ("Owl", "owl", "OWL", "Barn", "zzz")
 VOCAB = Vocabulary({"tokens": dict.fromkeys(WORDS, 1)})

@@ -8,12 +8,12 @@ import pytest
 from allennlp.commands import main as allennlp
 from allennlp.commands.train import train_model
 from allennlp.common import Params
-from allennlp.common.checks import ConfigurationError
 from allennlp.common.util import JsonDict
 from allennlp.models import load_archive
 from allennlp.models.archival import Archive
 from allennlp.predictors import Predictor
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.predictors.ner import NerPredictor
 from elmo_tasks.readers.conll import ConllReader
 

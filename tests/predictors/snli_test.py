@@ -8,11 +8,11 @@ import torch
 from allennlp.commands import main
 from allennlp.commands.train import train_model
 from allennlp.common import Params
-from allennlp.common.checks import ConfigurationError
 from allennlp.common.util import JsonDict
 from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.predictors.snli import SnliPredictor
 
 ROOT = Path(__file__).parents[2]

@@ -2,11 +2,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from allennlp.common.checks import ConfigurationError
 from allennlp.data import Batch, Instance, Vocabulary
 from allennlp.data.dataset_readers import Conll2003DatasetReader
 from allennlp.data.dataset_readers.dataset_reader import WorkerInfo
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.conll import ConllReader
 from elmo_tasks.readers.entities import read_entities
 from elmo_tasks.readers.fraction import FractionReader

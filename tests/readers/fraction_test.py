@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 from allennlp.common import Params
-from allennlp.common.checks import ConfigurationError
 from allennlp.data import DatasetReader, Instance, Token
 from allennlp.data.data_loaders import MultiProcessDataLoader
 from allennlp.data.fields import MetadataField
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.fraction import FractionReader
 from elmo_tasks.readers.sst import SstReader
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import torch
 from allennlp.common import Params
-from allennlp.common.checks import ConfigurationError
 from allennlp.data import Batch, DatasetReader, Vocabulary
 from allennlp.data.dataset_readers.dataset_reader import DistributedInfo, WorkerInfo
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers import sentences as sentences_module
 from elmo_tasks.readers.char_id_table import CharIdTable
 from elmo_tasks.readers.sentences import SentencesReader

@@ -5,13 +5,13 @@ from typing import Any
 
 import nltk
 import pytest
-from allennlp.common.checks import ConfigurationError
 from allennlp.data import Instance, Token, Vocabulary
 from allennlp.data.dataset_readers.dataset_reader import WorkerInfo
 from allennlp.data.tokenizers import WhitespaceTokenizer
 from hypothesis import given
 from hypothesis import strategies as st
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.snli import LABELS, SnliReader
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

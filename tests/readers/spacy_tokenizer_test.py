@@ -2,11 +2,11 @@ import pickle
 
 import pytest
 from allennlp.common import Params
-from allennlp.common.checks import ConfigurationError
 from allennlp.data.tokenizers import Tokenizer
 from hypothesis import given
 from hypothesis import strategies as st
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from allennlp.common.checks import ConfigurationError
 from allennlp.data import Instance, Vocabulary
 from allennlp.data.dataset_readers.dataset_reader import WorkerInfo
 from allennlp.data.token_indexers import ELMoTokenCharactersIndexer
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.fraction import FractionReader
 from elmo_tasks.readers.squad import SquadReader
 from elmo_tasks.readers.squad_file import read_squad

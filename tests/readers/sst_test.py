@@ -3,12 +3,12 @@ from pathlib import Path
 
 import nltk
 import pytest
-from allennlp.common.checks import ConfigurationError
 from allennlp.data import Instance, Vocabulary
 from allennlp.data.dataset_readers.dataset_reader import WorkerInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.sst import Node, SstReader, parse_tree
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "sst.txt"

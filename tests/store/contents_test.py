@@ -1,9 +1,9 @@
 from pathlib import Path
 
 import pytest
-from allennlp.common.checks import ConfigurationError
 from allennlp.modules.elmo import batch_to_ids
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.store.contents import contents, merge
 from elmo_tasks.store.layer_store import LayerStore
 from tests.store.layer_store_test import computed_by, fixture_bilm, moved

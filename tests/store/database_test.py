@@ -12,8 +12,8 @@ from pathlib import Path
 
 import lmdb
 import pytest
-from allennlp.common.checks import ConfigurationError
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.store import lmdb_file
 from elmo_tasks.store.database import LayerDatabase
 from tests.helpers.processes import end, run, start

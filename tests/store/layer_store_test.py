@@ -14,9 +14,9 @@ import numpy
 import pytest
 import torch
 from allennlp.common import Params
-from allennlp.common.checks import ConfigurationError
 
 from elmo_tasks.bilm import BiLm, BiLmOutput
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.store.database import LayerDatabase
 from elmo_tasks.store.layer_store import LayerStore
 from tests.helpers.bilm_examples import SENTENCE, WORDS, ids_of, sentences

@@ -8,11 +8,11 @@ import pytest
 import torch
 from allennlp.commands.train import train_model
 from allennlp.common import Params
-from allennlp.common.checks import ConfigurationError
 from allennlp.models import Model, load_archive
 from allennlp.training import GradientDescentTrainer, TrainerCallback
 from allennlp.training.moving_average import MovingAverage
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.training.moving_average import FixedMovingAverage
 from elmo_tasks.training.trainer import ElmoTrainer
 from tests.helpers.stop_callback import STOP_AT, Stopped

@@ -10,11 +10,11 @@ import pytest
 import torch
 from allennlp.commands.train import train_model
 from allennlp.common import Params
-from allennlp.common.checks import ConfigurationError
 from allennlp.models import Model, load_archive
 from allennlp.predictors import Predictor
 
 from elmo_tasks.bilm import BiLm
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.training.trainer import ElmoTrainer
 from tests.helpers.reference_bilm import FIXTURE_FILES
 from tests.helpers.stop_callback import STOP_AT, Stopped

@@ -5,9 +5,8 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from allennlp.common.checks import ConfigurationError
-
 from elmo_tasks.analysis.ablation.run import Run
+from elmo_tasks.common.errors import ConfigurationError
 
 
 class Result(NamedTuple):

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import _jsonnet
 from allennlp.common import Params
-from allennlp.common.checks import ConfigurationError
 
 from elmo_tasks.analysis.ablation.run import Run
+from elmo_tasks.common.errors import ConfigurationError
 
 SEEDS = ("random_seed", "numpy_seed", "pytorch_seed")
 

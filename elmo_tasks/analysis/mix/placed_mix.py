@@ -1,7 +1,6 @@
 from typing import Any, NamedTuple
 
-from allennlp.common.checks import ConfigurationError
-
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.archives import describe_model, find_mixes, load_model
 
 

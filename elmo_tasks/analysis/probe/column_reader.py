@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from allennlp.common import FromParams
-from allennlp.common.checks import ConfigurationError
 from allennlp.common.file_utils import cached_path
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.sentences import read_lines
 
 # The first column of a line that begins a document and belongs to no sentence.

@@ -2,8 +2,9 @@ import json
 import os
 from typing import Any, NamedTuple
 
-from allennlp.common.checks import ConfigurationError
 from allennlp.common.file_utils import cached_path
+
+from elmo_tasks.common.errors import ConfigurationError
 
 STATES = ("reset", "snapshot", "carry")
 

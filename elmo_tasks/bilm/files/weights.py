@@ -9,11 +9,11 @@ from typing import NamedTuple
 import h5py
 import numpy
 import torch
-from allennlp.common.checks import ConfigurationError
 from allennlp.common.file_utils import cached_path
 
 from elmo_tasks.bilm.char_cnn import NUM_CHARACTERS
 from elmo_tasks.bilm.files.options import BiLmOptions
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import written_aside
 
 Array = numpy.ndarray
@@ -210,13 +210,13 @@ def open_weights(weight_file: str | os.PathLike) -> Iterator[h5py.File]:
     try:
         with h5py.File(path, "r") as file:
             yield file
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{weight_file}: {error}") from error
     except HDF5_ERRORS as error:
         raise ConfigurationError(
             f"{weight_file} cannot be read as HDF5; it may be truncated or another kind of file "
             f"({error})"
         ) from error
-    except ConfigurationError as error:
-        raise ConfigurationError(f"{weight_file}: {error.message}") from error
 
 
 def dataset_names(file: h5py.File) -> list[str]:

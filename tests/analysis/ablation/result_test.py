@@ -2,10 +2,10 @@ import json
 from pathlib import Path
 
 import pytest
-from allennlp.common.checks import ConfigurationError
 
 from elmo_tasks.analysis.ablation.result import find_metric, read_result
 from elmo_tasks.analysis.ablation.run import Run
+from elmo_tasks.common.errors import ConfigurationError
 
 
 def finished(folder: Path, durations: list[str]) -> Run:

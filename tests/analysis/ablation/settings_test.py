@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 from allennlp.common import Params
-from allennlp.common.checks import ConfigurationError
 
 from elmo_tasks.analysis.ablation.run import Run
 from elmo_tasks.analysis.ablation.settings import Settings, parse_change, refuse_other_settings
+from elmo_tasks.common.errors import ConfigurationError
 
 LIBRARY = """\
 {

@@ -2,9 +2,9 @@ import gzip
 from pathlib import Path
 
 import pytest
-from allennlp.common.checks import ConfigurationError
 
 from elmo_tasks.analysis.probe.column_reader import ColumnReader, TaggedSentence
+from elmo_tasks.common.errors import ConfigurationError
 
 SENSES = ColumnReader(["word", "lemma", "sense"], "sense", "lemma", untagged="-")
 

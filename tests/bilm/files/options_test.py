@@ -2,9 +2,9 @@ import json
 from typing import Any
 
 import pytest
-from allennlp.common.checks import ConfigurationError
 
 from elmo_tasks.bilm.files.options import BiLmOptions
+from elmo_tasks.common.errors import ConfigurationError
 from tests.helpers.reference_bilm import make_options
 
 # Of the released original model, as its `options.json` has them.
