@@ -27,11 +27,11 @@ import torch
 from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 from tqdm import tqdm
 
-import elmo_tasks  # noqa: F401  mends
+import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.bilm.char_cnn import PAD_CHARACTER
+from elmo_tasks.bilm.characters import PAD_CHARACTER
+from elmo_tasks.bilm.frozen_product import FrozenProduct
 from elmo_tasks.bilm.packing import Packing
-from elmo_tasks.bilm.products import FrozenProduct
 from elmo_tasks.common.distinct_rows import distinct_rows
 from elmo_tasks.store.layer_store import LayerStore
 

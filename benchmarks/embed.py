@@ -30,10 +30,10 @@ import torch
 from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 from tqdm import tqdm
 
-import elmo_tasks  # noqa: F401  mends
+import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
 from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.bilm.files.options import read_options
-from elmo_tasks.bilm.files.weights import KNOWN_BILMS
 from elmo_tasks.commands.elmo_embed import embed, read_text
 from elmo_tasks.encoder.encoder import ElmoEncoder
 from elmo_tasks.readers.sentences import read_lines

@@ -29,7 +29,7 @@ from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 from allennlp.training.metrics import SpanBasedF1Measure
 
-import elmo_tasks  # noqa: F401  mends
+import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
 from elmo_tasks.modules.crf_paths import CrfPaths
 from elmo_tasks.predictors.ner import NerPredictor
 

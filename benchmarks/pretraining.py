@@ -30,7 +30,7 @@ from allennlp.data import TensorDict, Vocabulary
 from allennlp.training.optimizers import Optimizer
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.bilm.char_cnn import PAD_CHARACTER
+from elmo_tasks.bilm.characters import PAD_CHARACTER
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.bilm.packing import Packing
 from elmo_tasks.language_model.corpus_loader import SentenceLoader

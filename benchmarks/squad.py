@@ -28,7 +28,7 @@ from allennlp.data import Batch, DatasetReader, Instance, Vocabulary
 from allennlp.models import Model
 from allennlp.training.optimizers import Optimizer
 
-import elmo_tasks  # noqa: F401  registers every name
+import elmo_tasks.plugin  # noqa: F401  registers every name
 from benchmarks.bilm import machine
 from elmo_tasks.models.bidaf import Bidaf
 from elmo_tasks.predictors.squad import SquadPredictor

@@ -1,60 +1,17 @@
 """
-ELMo (Peters et al. 2018) and the tasks of its paper, as a plugin of AllenNLP.
+ELMo (Peters et al. 2018) and the tasks of its paper.
 
-AllenNLP imports a plugin without its submodules, so every module that registers a name is imported
-here by name.
+The biLM, its files, the store, the mix and `ElmoEncoder` need PyTorch, but not AllenNLP. Everything
+else is a plugin of AllenNLP, which `elmo_tasks.plugin` registers.
 """
 
-try:
-    import allennlp  # noqa: F401
-except ModuleNotFoundError:
-    raise ImportError(
-        "elmo_tasks needs AllenNLP and the versions it is tested with, which"
-        " `pip install --no-deps -r requirements.txt` installs from its repository."
-    ) from None
+import sys
 
-from elmo_tasks import compat  # noqa: F401
-from elmo_tasks.commands import (  # noqa: F401
-    elmo_ablation,
-    elmo_check,
-    elmo_embed,
-    elmo_export,
-    elmo_mix,
-    elmo_neighbors,
-    elmo_probe,
-    elmo_store,
-)
-from elmo_tasks.encoder.encoder import ElmoEncoder  # noqa: F401
-from elmo_tasks.language_model import (  # noqa: F401
-    callback,
-    corpus_loader,
-    counted_vocabulary,
-    model,
-)
-from elmo_tasks.metrics import squad as _squad_metric  # noqa: F401
-from elmo_tasks.models import bcn, bidaf, crf_tagger, esim  # noqa: F401
-from elmo_tasks.modules import (  # noqa: F401
-    character_cnn,
-    gru,
-    token_embedder,
-    truncated_normal,
-    word_vectors,
-)
-from elmo_tasks.predictors import language_model as _language_model_predictor  # noqa: F401
-from elmo_tasks.predictors import ner as _ner_predictor  # noqa: F401
-from elmo_tasks.predictors import snli as _snli_predictor  # noqa: F401
-from elmo_tasks.predictors import squad as _squad_predictor  # noqa: F401
-from elmo_tasks.predictors import sst as _sst_predictor  # noqa: F401
-from elmo_tasks.readers import (  # noqa: F401
-    conll,
-    folded_indexer,
-    fraction,
-    repeated_sampler,
-    sentences,
-    snli,
-    spacy_tokenizer,
-    splitting_tokenizer,
-    squad,
-    sst,
-)
-from elmo_tasks.training import checkpointer, moving_average, trainer  # noqa: F401
+from elmo_tasks.encoder import ElmoEncoder
+
+__all__ = ["ElmoEncoder"]
+__version__ = "0.1.0"
+
+# AllenNLP imports its plugins by this name.
+if sys.modules.get("allennlp") is not None:
+    import elmo_tasks.plugin  # noqa: F401

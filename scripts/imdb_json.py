@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from elmo_tasks.common.files import written_aside
+from elmo_tasks.common.files import atomic_write
 from elmo_tasks.readers.sentences import read_lines
 
 COLUMNS = ["Sentiment", "Text"]
@@ -38,7 +38,7 @@ def main() -> None:
 def convert(table: Path, lines: Path) -> int:
     """Writes the file whole or not at all, and returns the number of reviews."""
     number = 0
-    with written_aside(lines) as aside, open(aside, "w", encoding="utf-8") as file:
+    with atomic_write(lines) as aside, open(aside, "w", encoding="utf-8") as file:
         for label, text in reviews(table):
             file.write(json.dumps({"text": text, "label": label}, ensure_ascii=False) + "\n")
             number += 1

@@ -5,7 +5,7 @@ import hypothesis
 import pytest
 import torch
 
-import elmo_tasks  # noqa: F401  registers every name
+import elmo_tasks.plugin  # noqa: F401  registers every name
 
 # The tests run in as many processes as there are cores.
 torch.set_num_threads(1)

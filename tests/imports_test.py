@@ -1,46 +1,118 @@
+"""The rooms of the package stand in an order, and no file imports one that depends on it."""
+
 import ast
+import graphlib
 from collections.abc import Iterator
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[1] / "elmo_tasks"
+import pytest
 
-# What a folder may import: the way of the data, backwards.
-ORDER = {
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "elmo_tasks"
+
+# What the files of a room may import beside their own room.
+ORDER: dict[str, set[str]] = {
     "common": set(),
     "readers": {"common"},
     "store": {"common"},
     "bilm": {"common", "store"},
-    "elmo": {"bilm"},
-    "modules": {"bilm", "common", "elmo", "readers"},
+    "elmo": {"common", "bilm"},
+    "modules": {"common", "readers", "bilm", "elmo"},
     "metrics": set(),
-    "models": {"elmo", "metrics", "modules", "readers"},
-    "language_model": {"bilm", "common", "readers"},
-    "training": {"bilm", "common"},
-    "predictors": {"common", "language_model", "models", "readers"},
-    "commands": {"bilm", "common", "elmo", "readers", "store"},
+    "models": {"common", "readers", "elmo", "modules", "metrics"},
+    "language_model": {"common", "readers", "bilm"},
+    "training": {"common", "bilm"},
+    "predictors": {"common", "readers", "models", "language_model"},
+    "encoder": {"common", "store", "bilm", "elmo"},
+    "analysis": {"common", "readers", "store", "bilm", "elmo", "encoder"},
+    "commands": {"common", "readers", "store", "bilm", "elmo", "encoder", "analysis"},
 }
 
+# These modules stand above all rooms, and `compat` below them.
+TOP = {"__init__", "plugin"}
 
-def imports(path: Path) -> Iterator[str]:
+
+def imported_names(path: Path) -> Iterator[str]:
+    """Yields every module that a file may import, wherever the import stands in it."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
-        if module.startswith("elmo_tasks."):
-            yield module.split(".")[1]
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} has a relative import"
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                yield name if is_module(name) else str(node.module)
 
 
-def test_imports_point_backwards_along_the_way_of_the_data() -> None:
-    seen = 0
-    for folder, allowed in ORDER.items():
-        for path in (PACKAGE / folder).rglob("*.py"):
-            for imported in imports(path):
-                seen += 1
-                # Modules of the package itself, such as `files`, serve all.
-                if (PACKAGE / imported).is_dir() and imported != folder:
-                    assert imported in allowed, f"{path.name} of {folder} imports {imported}"
-    assert seen > 20
+def is_module(name: str) -> bool:
+    path = ROOT / name.replace(".", "/")
+    return path.with_suffix(".py").exists() or (path / "__init__.py").exists()
 
 
-def test_every_folder_has_its_place_in_the_order() -> None:
-    folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
-    assert folders == set(ORDER)
+
+def imports_of_files() -> dict[str, set[str]]:
+    """Maps each module of the package to the modules of the package that it imports."""
+    return {
+        module_name(path): {
+            name for name in imported_names(path) if name.split(".")[0] == "elmo_tasks"
+        }
+        for path in sorted(PACKAGE.rglob("*.py"))
+    }
+
+
+def room(module: str) -> str:
+    """Returns the room of a module, or its own name if it stands in none."""
+    return (module.split(".") + ["__init__"])[1]
+
+
+def describe_order() -> str:
+    """Returns the order of the rooms as CONTRIBUTING.md has it."""
+    width = max(map(len, ORDER))
+    lines = [
+        f"{name:{width}}  <-  {', '.join(sorted(allowed, key=list(ORDER).index)) or 'nothing'}"
+        for name, allowed in ORDER.items()
+    ]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("name", ORDER)
+def test_a_room_imports_only_rooms_before_it(name: str) -> None:
+    before = set(list(ORDER)[: list(ORDER).index(name)])
+    assert ORDER[name] <= before
+
+    arrows = [
+        f"{module} -> {imported}"
+        for module, names in imports_of_files().items()
+        for imported in names
+        if room(module) == name and room(imported) not in {name, *ORDER[name]}
+    ]
+
+    assert not arrows, f"{name} may import {sorted(ORDER[name])}, but has {'; '.join(arrows)}"
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    try:
+        graphlib.TopologicalSorter(imports_of_files()).prepare()
+    except graphlib.CycleError as error:
+        # Each module of the list is imported by the next one.
+        pytest.fail("a circle of imports: " + " <- ".join(error.args[1]))
+
+
+def test_every_folder_and_module_has_its_place_in_the_order() -> None:
+    rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    modules = {path.stem for path in PACKAGE.glob("*.py")}
+
+    assert rooms == set(ORDER)
+    assert modules == TOP | {"compat"}
+
+
+def test_contributing_has_the_order_as_it_is() -> None:
+    assert describe_order() in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+if __name__ == "__main__":
+    print(describe_order())

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 WITHOUT_ALLENNLP = """
 import sys
 sys.modules["allennlp"] = None
-import elmo_tasks
+import elmo_tasks.plugin
 """
 
 IMPORT_PLUGINS = """
@@ -37,8 +37,8 @@ def test_without_allennlp_one_sentence_says_what_to_run() -> None:
     assert result.returncode == 1
     assert result.stderr.count("Traceback") == 1
     assert result.stderr.splitlines()[-1] == (
-        "ImportError: elmo_tasks needs AllenNLP and the versions it is tested with, which"
-        " `pip install --no-deps -r requirements.txt` installs from its repository."
+        "ImportError: this part of elmo_tasks needs AllenNLP and the versions it is tested with, which"
+        " `pip install --no-deps -r requirements.txt` installs from its repository"
     )
 
 

@@ -1,24 +1,20 @@
 import math
 
 import torch
-from allennlp.modules import Highway
 from torch.nn.functional import embedding
 
+from elmo_tasks.bilm.characters import NUM_CHARACTERS, PAD_CHARACTER
 from elmo_tasks.bilm.files.options import BiLmOptions
-from elmo_tasks.bilm.products import Product
-
-# Ids of AllenNLP's `elmo_characters` indexer: 0 is padding, a byte is 1 to 256.
-NUM_CHARACTERS = 262
-BEGIN_SENTENCE, END_SENTENCE, BEGIN_WORD, END_WORD, PAD_CHARACTER = 257, 258, 259, 260, 261
+from elmo_tasks.bilm.frozen_product import Product
 
 # Tokens go through the network in groups that bound its memory, and through the convolutions in
-# smaller ones, of like length.
+# smaller groups of similar length.
 _GROUP_TOKENS, _WINDOW_TOKENS = 2048, 128
 
 
 class CharCnn(torch.nn.Module):
     """
-    The context-independent token representation x^LM of Peters et al. 2018, section 3.2:
+    Computes the context-independent token representation x^LM of Peters et al. 2018, section 3.2:
     convolutions over the characters of a token, highway layers, a linear projection.
 
     # Parameters
@@ -26,7 +22,7 @@ class CharCnn(torch.nn.Module):
     options : `BiLmOptions`
         Widths, filters and activation.
     dtype : `torch.dtype`, optional
-        Of the products while no gradient is wanted; by default that of the weights.
+        The dtype of the products while no gradient is needed; by default that of the weights.
     """
 
     def __init__(self, options: BiLmOptions, dtype: torch.dtype | None = None) -> None:
@@ -35,13 +31,12 @@ class CharCnn(torch.nn.Module):
         self.max_characters = options.max_characters
         self.embedding = torch.nn.Parameter(torch.empty(NUM_CHARACTERS, options.char_dim))
         self.convolutions = torch.nn.ModuleList(
-            torch.nn.Conv1d(options.char_dim, number, width) for width, number in options.filters
+            torch.nn.Conv1d(options.char_dim, num_filters, width)
+            for width, num_filters in options.filters
         )
         self.activation = {"relu": torch.relu, "tanh": torch.tanh}[options.activation]
-        # AllenNLP's gate carries the input where bilm-tf's carries the transform: `weights.py`
-        # negates it.
-        self.highways = Highway(options.num_filters, options.num_highway, torch.relu)
-        # bilm-tf leaves the projection out where the widths are equal; here it is the identity.
+        self.highways = _HighwayWeights(options.num_filters, options.num_highway)
+        # bilm-tf has no projection if the widths are equal; here it is the identity.
         self.projection = torch.nn.Linear(options.num_filters, options.projection_dim)
         self._products = [Product() for _ in range(len(options.filters) + options.num_highway + 1)]
         self.reset_parameters()
@@ -57,7 +52,7 @@ class CharCnn(torch.nn.Module):
         for highway in self.highways._layers:
             torch.nn.init.normal_(highway.weight, std=1 / math.sqrt(num_filters))
             torch.nn.init.zeros_(highway.bias)
-            # Carry the input at first: -2 on the gate of the transform.
+            # At first the layer carries its input; bilm-tf has -2 on the gate of the transform.
             highway.bias.data[num_filters:] = 2
         torch.nn.init.normal_(self.projection.weight, std=1 / math.sqrt(num_filters))
         torch.nn.init.zeros_(self.projection.bias)
@@ -67,8 +62,8 @@ class CharCnn(torch.nn.Module):
         # Parameters
 
         char_ids : `torch.LongTensor`
-            Shape (tokens, 50); no row is padding. The padding within a token is a character like
-            the others, with a learned embedding, so all 50 count.
+            Shape (tokens, 50), without padding tokens. Padding within a token is a character with a
+            learned embedding, so that all 50 characters count.
 
         # Returns
 
@@ -77,7 +72,8 @@ class CharCnn(torch.nn.Module):
         """
         order = (char_ids != PAD_CHARACTER).sum(dim=1).argsort()
         vectors = [self._vectors(group) for group in char_ids[order].split(_GROUP_TOKENS)]
-        # Under autocast too, what the LSTMs add to and remember keeps the dtype of the weights.
+        # The LSTMs add to these vectors and remember sums of them: under autocast, too, they have
+        # the dtype of the weights.
         return torch.cat(vectors)[order.argsort()].to(self.embedding.dtype)
 
     def _vectors(self, char_ids: torch.Tensor) -> torch.Tensor:
@@ -90,12 +86,12 @@ class CharCnn(torch.nn.Module):
         return project(x, self.projection.weight, self.projection.bias, self.dtype)
 
     def _filters(self, char_ids: torch.Tensor) -> torch.Tensor:
-        """The maximum of each filter over all windows, of tokens of which the last is longest."""
+        """Returns the maximum of each filter over all windows; the last token is the longest."""
         longest = int((char_ids[-1:] != PAD_CHARACTER).sum())
         pooled = []
         for convolution, product in zip(self.convolutions, self._products):
             (width,) = convolution.kernel_size
-            # Of the windows that begin after the longest token, all alike, one is enough.
+            # All windows that begin after the longest token are equal, so that one is enough.
             slots = min(longest + width, char_ids.size(1))
             # Shape: (tokens, windows, char_dim * width)
             windows = embedding(char_ids[:, :slots], self.embedding).unfold(1, width, 1).flatten(2)
@@ -104,14 +100,18 @@ class CharCnn(torch.nn.Module):
             )
             # Shape: (tokens, windows, filters)
             responses = responses.unflatten(0, windows.shape[:2])
-            # `amax` is the faster of the two, and its gradient the slower.
+            # `amax` is faster than `max`, but its gradient is slower.
             largest = responses.max(1)[0] if responses.requires_grad else responses.amax(1)
             pooled.append(largest + convolution.bias)
         return torch.cat(pooled, dim=1)
 
 
-def boundary_char_ids(character: int, max_characters: int) -> torch.Tensor:
-    """The char ids of a token of one character, as those of the two sentence boundaries are."""
-    char_ids = torch.full((max_characters,), PAD_CHARACTER)
-    char_ids[:3] = torch.tensor([BEGIN_WORD, character, END_WORD])
-    return char_ids
+class _HighwayWeights(torch.nn.Module):
+    """
+    The weights of the highway layers, under the names that AllenNLP's `Highway` gives them. A gate
+    of 1 carries the input, where bilm-tf's carries the transform: `layout.py` negates it.
+    """
+
+    def __init__(self, dim: int, num_layers: int) -> None:
+        super().__init__()
+        self._layers = torch.nn.ModuleList(torch.nn.Linear(dim, 2 * dim) for _ in range(num_layers))

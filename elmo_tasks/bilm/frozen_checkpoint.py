@@ -1,56 +1,55 @@
 import copy
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
 
 import torch
 
-if TYPE_CHECKING:
-    from elmo_tasks.bilm.bilm import BiLm
-
 StateDict = dict[str, torch.Tensor]
 
-# In a state dict, this stands in for the weights of a biLM that has them already.
-STAND_IN = "fingerprint"
+# The key of the fingerprint that stands in a state dict for the weights of a frozen biLM.
+FINGERPRINT = "fingerprint"
 
 
-def without_weights(bilm: "BiLm", prefix: str, state: StateDict) -> StateDict:
-    """The state dict with the fingerprint of the biLM at `prefix` in place of its weights."""
-    # A copy keeps what PyTorch notes beside the tensors.
-    kept = copy.copy(state)
-    for name in bilm.weights():
-        del kept[prefix + name]
-    kept[prefix + STAND_IN] = torch.tensor(list(bilm.fingerprint()), dtype=torch.uint8)
-    return kept
-
-
-def with_weights(bilm: "BiLm", prefix: str, state: StateDict) -> StateDict:
+def leave_out_weights(
+    state: StateDict, prefix: str, names: Iterable[str], fingerprint: bytes
+) -> StateDict:
     """
-    The reverse, where there is a fingerprint. Raises `ValueError` if it is of other weights than
-    those of the biLM.
+    Returns a copy of a state dict in which a biLM's fingerprint stands for its weights.
+
+    # Parameters
+
+    state : `dict[str, torch.Tensor]`
+        The state dict of a model.
+    prefix : `str`
+        The beginning of the keys of the biLM in it, such as `text_embedder.bilm.`.
+    names : `Iterable[str]`
+        The names of the biLM's weights, without the prefix.
+    fingerprint : `bytes`
+        The fingerprint of the biLM.
     """
-    fingerprint = state.get(prefix + STAND_IN)
-    if fingerprint is None:
+    # A copy keeps the metadata that PyTorch attaches to a state dict.
+    short = copy.copy(state)
+    for name in names:
+        del short[prefix + name]
+    short[prefix + FINGERPRINT] = torch.tensor(list(fingerprint), dtype=torch.uint8)
+    return short
+
+
+def put_back_weights(
+    state: StateDict, prefix: str, weights: Mapping[str, torch.Tensor], fingerprint: bytes
+) -> StateDict:
+    """
+    Reverses `leave_out_weights`. Returns the state dict itself if it has no fingerprint. Raises
+    `ValueError` if it has that of a biLM with other weights.
+    """
+    kept = state.get(prefix + FINGERPRINT)
+    if kept is None:
         return state
-    if bytes(fingerprint.tolist()) != bilm.fingerprint():
+    if bytes(kept.tolist()) != fingerprint:
         raise ValueError(
-            f"holds the biLM {prefix[:-1]} by its fingerprint alone, as the checkpoints of a task "
-            "do, and this biLM has other weights: the archive of the training, or its best.th when "
-            "it has ended, are whole"
+            f"contains only the fingerprint of the biLM {prefix[:-1]}, and this model's biLM has "
+            "other weights; load model.tar.gz, or best.th after the training has ended"
         )
     whole = copy.copy(state)
-    del whole[prefix + STAND_IN]
-    whole.update({prefix + name: tensor for name, tensor in bilm.weights().items()})
+    del whole[prefix + FINGERPRINT]
+    whole.update({prefix + name: tensor for name, tensor in weights.items()})
     return whole
-
-
-def take_stand_in(
-    bilm: "BiLm", state: StateDict, prefix: str, _: Any, __: bool, *problems: list[str]
-) -> None:
-    """A pre-hook of `load_state_dict`, which thus takes a state dict `without_weights`."""
-    try:
-        whole = with_weights(bilm, prefix, state)
-    except ValueError as error:
-        # Of missing keys, of unexpected ones, and what else there is to say.
-        problems[2].append(f"The file {error}.")
-    else:
-        state.pop(prefix + STAND_IN, None)
-        state.update(whole)

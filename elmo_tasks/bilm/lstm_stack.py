@@ -2,23 +2,24 @@ import torch
 
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.bilm.projected_lstm import ProjectedLstm
-from elmo_tasks.bilm.recurrence import LstmState
+from elmo_tasks.bilm.state import LstmState
 
 
 class LstmStack(torch.nn.Module):
     """
-    The LSTM layers of one direction of the biLM (Peters et al. 2018, section 3.1). From the
-    second layer on the input of a layer is added to its output, where the options say so; what a
-    layer feeds back to itself is without that sum.
+    The LSTM layers of one direction of the biLM (Peters et al. 2018, section 3.1). With skip
+    connections, the input of each layer but the first is added to its output; what a layer feeds
+    back to itself does not include that sum.
 
     # Parameters
 
     options : `BiLmOptions`
-        Layers, widths and bounds.
+        Number of layers, widths and bounds.
     dropout : `float`
-        On the input of every layer while training; the sum has it too, as in bilm-tf.
+        Dropout on the input of every layer while training. As in bilm-tf, the skip connection adds
+        the input after dropout.
     dtype : `torch.dtype`, optional
-        Of the products while no gradient is wanted; by default that of the weights.
+        The dtype of the products while no gradient is needed; by default that of the weights.
     """
 
     def __init__(
@@ -48,22 +49,22 @@ class LstmStack(torch.nn.Module):
         inputs : `torch.Tensor`
             Shape (tokens, projection_dim), packed in the order in which this direction reads.
         batch_sizes : `list[int]`
-            Rows alive in each step.
+            Number of rows that have a token, step by step.
         state : `LstmState`
             Shapes (num_layers, rows, projection_dim) and (num_layers, rows, cell_dim).
 
         # Returns
 
         `tuple[list[torch.Tensor], LstmState]`
-            The output of each layer, shape (tokens, projection_dim), and the state after the last
-            step of each row, shaped as the state before.
+            The output of each layer, shape (tokens, projection_dim), and the state of each row
+            after its last step, with the shapes of the state before.
         """
         outputs: list[torch.Tensor] = []
         after = []
-        for number, layer in enumerate(self.layers):
+        for j, layer in enumerate(self.layers):
             inputs = self.dropout(inputs)
-            output, last = layer(inputs, batch_sizes, LstmState(state.h[number], state.c[number]))
-            inputs = output + inputs if number > 0 and self.skip_connections else output
+            output, last = layer(inputs, batch_sizes, LstmState(state.h[j], state.c[j]))
+            inputs = output + inputs if j > 0 and self.skip_connections else output
             outputs.append(inputs)
             after.append(last)
         h, c = (torch.stack(part) for part in zip(*after))

@@ -9,9 +9,9 @@ class BiLmOutput(NamedTuple):
 
     layers : `torch.Tensor`
         Shape (batch, num_layers + 1, length, 2 * projection_dim): h_{k,0} to h_{k,L}, without
-        those of the sentence boundaries, zeros at padding. Layer 0 is x^LM twice.
+        the sentence boundaries, zeros at padding. Layer 0 has x^LM twice.
     mask : `torch.BoolTensor`
-        Shape (batch, length): true where there is a token.
+        Shape (batch, length): true at tokens.
     """
 
     layers: torch.Tensor
@@ -25,7 +25,8 @@ class Prediction(NamedTuple):
     output : `torch.Tensor`
         Shape (tokens, projection_dim): the top layer of one direction, packed.
     following : `torch.LongTensor`
-        Shape (tokens,): where in the flattened (batch, length) the token that each predicts lies.
+        Shape (tokens,): the index, in the flattened (batch, length), of the token that each output
+        predicts.
     """
 
     output: torch.Tensor

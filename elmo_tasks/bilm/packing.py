@@ -5,18 +5,18 @@ import torch
 
 class Packing(NamedTuple):
     """
-    The order in which an LSTM visits the tokens of a batch: step by step, and in each step only
-    the rows that still have a token, the longest row first (as in `torch`'s `PackedSequence`).
+    The order in which an LSTM visits the tokens of a batch, as in PyTorch's `PackedSequence`: step
+    by step, and in each step the rows that still have a token, the longest row first.
 
     # Parameters
 
     rows : `torch.LongTensor`
-        Shape (batch,): rows of the batch, longest first.
+        Shape (batch,): the rows of the batch, longest first.
     batch_sizes : `list[int]`
-        Rows alive in each step; they sum to the number of tokens.
+        Number of rows that have a token, step by step; they sum to the number of tokens.
     forward_index, backward_index : `torch.LongTensor`
-        Shape (tokens,): where in the flattened (batch, length) the token of each packed place
-        lies, reading every row from its first token, or from its last.
+        Shape (tokens,): the indices of the packed tokens in the flattened (batch, length), if every
+        row is read from its first token, or from its last.
     """
 
     rows: torch.Tensor
@@ -27,8 +27,8 @@ class Packing(NamedTuple):
     @classmethod
     def of(cls, lengths: torch.Tensor, width: int | None = None) -> "Packing":
         """
-        `lengths` has shape (batch,), tokens of each row; `width` is the length of a padded row,
-        by default that of the longest.
+        Packs rows of `lengths` tokens, shape (batch,). `width` is the length of a padded row, by
+        default the longest length.
         """
         lengths, rows = lengths.sort(descending=True, stable=True)
         longest = int(lengths[0]) if len(lengths) else 0

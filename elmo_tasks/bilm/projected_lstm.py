@@ -4,32 +4,34 @@ from typing import NamedTuple
 
 import torch
 
-from elmo_tasks.bilm.products import Derived, FrozenProduct
-from elmo_tasks.bilm.recurrence import LstmState, Scan
+from elmo_tasks.bilm.frozen_product import FrozenProduct
+from elmo_tasks.bilm.recurrence import Recurrence
+from elmo_tasks.bilm.state import LstmState
+from elmo_tasks.bilm.weight_cache import WeightCache
 
-# Gates whose inputs are multiplied at once where there is no gradient: 8 MB, which the allocator
-# gives again block after block. A third of the speed of these products is lost on fresh memory.
+# Gates whose inputs are multiplied at once if there is no gradient. They fill 8 MB, which the
+# allocator reuses block after block; on fresh memory these products lose a third of their speed.
 _BLOCK_GATES = 2 << 20
 
 
 class ProjectedLstm(torch.nn.Module):
     """
     One direction of one layer of the biLM: an LSTM whose output is projected to a smaller width
-    before it is put out and fed back, with bounds on the memory and on the projected output
-    (Sak et al. 2014; Peters et al. 2018, section 3.2). It equals `torch.nn.LSTM` with `proj_size`
-    where there are no bounds.
+    before it is returned and fed back, with bounds on the memory and on the projected output (Sak
+    et al. 2014; Peters et al. 2018, section 3.2). Without bounds it equals `torch.nn.LSTM` with
+    `proj_size`.
 
-    The four gates lie in the order input, forget, output, candidate, so that one sigmoid serves
-    the first three.
+    The four gates are in the order input, forget, output, candidate, so that one call of sigmoid
+    serves the first three.
 
     # Parameters
 
     input_dim, cell_dim, projection_dim : `int`
-        Widths of what comes in, of the memory, and of what goes out.
+        Widths of the input, of the memory and of the output.
     cell_clip, projection_clip : `float | None`
         Bounds on the absolute values of the memory and of the output.
     dtype : `torch.dtype`, optional
-        Of the products while no gradient is wanted; by default that of the weights.
+        The dtype of the products while no gradient is needed; by default that of the weights.
     """
 
     def __init__(
@@ -51,11 +53,14 @@ class ProjectedLstm(torch.nn.Module):
         self.recurrent_weight = torch.nn.Parameter(torch.empty(4 * cell_dim, projection_dim))
         self.bias = torch.nn.Parameter(torch.empty(4 * cell_dim))
         self.projection_weight = torch.nn.Parameter(torch.empty(projection_dim, cell_dim))
-        self._products = Derived(_products)
+        self._products = WeightCache(_products)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws the weights as TensorFlow's LSTM does, whose input and recurrent are one matrix."""
+        """
+        Draws the weights as TensorFlow's LSTM does, where the input and the recurrent weight are
+        one matrix.
+        """
         fans = sum(self.input_weight.shape) + self.projection_dim
         for weight in (self.input_weight, self.recurrent_weight):
             torch.nn.init.uniform_(weight, -math.sqrt(6 / fans), math.sqrt(6 / fans))
@@ -72,9 +77,9 @@ class ProjectedLstm(torch.nn.Module):
         inputs : `torch.Tensor`
             Shape (tokens, input_dim), packed (see `Packing`).
         batch_sizes : `list[int]`
-            Rows alive in each step.
+            Number of rows that have a token, step by step.
         state : `LstmState`
-            Of every row before its first step. No gradient reaches it.
+            The state of every row before its first step. No gradient reaches it.
 
         # Returns
 
@@ -87,16 +92,18 @@ class ProjectedLstm(torch.nn.Module):
         trains = any(tensor.requires_grad for tensor in (inputs, *weights))
         if trains and torch.is_grad_enabled():
             clips = (self.cell_clip, self.projection_clip)
-            outputs = Scan.apply(inputs, *weights, h, c, batch_sizes, *clips)
+            outputs = Recurrence.apply(inputs, *weights, h, c, batch_sizes, *clips)
         else:
-            outputs = self._read(inputs, batch_sizes, h, c)
+            outputs = self._run(inputs, batch_sizes, h, c)
         return outputs, LstmState(h, c)
 
-    def _read(
+    def _run(
         self, inputs: torch.Tensor, batch_sizes: list[int], h: torch.Tensor, c: torch.Tensor
     ) -> torch.Tensor:
-        """The outputs, without what a gradient needs; `h` and `c` become the states after."""
-        products = self._products.of(
+        """
+        Returns the outputs, without a gradient; `h` and `c` receive the state after the last step.
+        """
+        products = self._products.get(
             self.input_weight,
             self.recurrent_weight,
             self.bias,
@@ -112,7 +119,8 @@ class ProjectedLstm(torch.nn.Module):
                 h[rows : len(output)] = output[rows:]
                 gates = products.recurrent(output[:rows], projected[:rows]).to(c.dtype)
                 projected, memory = projected[rows:], c[:rows]
-                # tanh(x) = 2 sigmoid(2 x) - 1: PyTorch's sigmoid is ten times as fast as its tanh.
+                # tanh(x) = 2 sigmoid(2x) - 1, since PyTorch's sigmoid is ten times as fast as its
+                # tanh.
                 gates[:, 3 * self.cell_dim :].mul_(2)
                 i, f, o, g = gates.sigmoid_().split(self.cell_dim, dim=1)
                 memory.mul_(f).addcmul_(i, g, value=2).sub_(i)
@@ -129,7 +137,10 @@ class ProjectedLstm(torch.nn.Module):
 
 
 class _Products(NamedTuple):
-    """Those of one layer; the projection takes half of what it projects."""
+    """
+    The products of one layer. The projection weight is doubled because it receives half of
+    tanh(memory).
+    """
 
     input: FrozenProduct
     recurrent: FrozenProduct
@@ -151,7 +162,7 @@ def _products(
 
 
 def _blocks(batch_sizes: list[int], max_tokens: int) -> Iterator[list[int]]:
-    """Steps in groups of a bounded number of tokens: their inputs are one product."""
+    """Yields steps in groups with a bounded number of tokens; a group's inputs are one product."""
     block: list[int] = []
     for rows in batch_sizes:
         if block and sum(block) + rows > max_tokens:

@@ -1,34 +1,19 @@
 import math
-from typing import NamedTuple
 
 import torch
 from torch.autograd.function import once_differentiable
 
+from elmo_tasks.bilm.state import LstmState
 
-class LstmState(NamedTuple):
+
+class Recurrence(torch.autograd.Function):
     """
-    What one LSTM layer of one direction carries from step to step.
+    Runs a `ProjectedLstm` over packed steps, with a gradient. All products that do not depend on an
+    earlier step, and all gradients of the weights, are computed as one product for all steps; a
+    step works in place. `h` and `c` hold the state before the first step and receive, in place, the
+    state after the last.
 
-    # Parameters
-
-    h : `torch.Tensor`
-        Shape (rows, projection_dim), the clipped output, without the residual.
-    c : `torch.Tensor`
-        Shape (rows, cell_dim), the clipped memory.
-    """
-
-    h: torch.Tensor
-    c: torch.Tensor
-
-
-class Scan(torch.autograd.Function):
-    """
-    The recurrence of a `ProjectedLstm` over packed steps, with its gradient. The products that
-    need no earlier step, and the gradients of the weights, are one product each for all steps; a
-    step's work is in place. `h` and `c` come in as the states before and go out, in place, as
-    those after.
-
-    Under autocast the products are in its dtype; sums, memory and outputs keep that of the memory.
+    Under autocast the products have its dtype; sums, memory and outputs keep the memory's dtype.
     """
 
     @staticmethod
@@ -55,7 +40,7 @@ class Scan(torch.autograd.Function):
         gates = torch.addmm(bias.to(dtype), inputs, input_weight.t())
         outputs = inputs.new_empty(len(inputs), h.size(1))
         cells = c.new_empty(len(inputs), cell_dim)
-        # Copies, since h and c become the states after.
+        # Copied, since h and c receive the state after the last step.
         first = LstmState(h.to(dtype, copy=True), c.clone())
         output, start = h.to(dtype), 0
         for rows in batch_sizes:
@@ -93,7 +78,7 @@ class Scan(torch.autograd.Function):
         # Shapes: (tokens, 4 * cell_dim) and (tokens, projection_dim)
         grad_gates = torch.empty_like(gates)
         grad_outputs = grad_outputs.to(dtype, copy=True)
-        # As the outputs have it, in their precision.
+        # Rounded to the precision of the outputs, which were clipped to it.
         projection_clip = torch.tensor(ctx.projection_clip, dtype=dtype, device=outputs.device)
         grad_h = torch.zeros_like(ctx.first.h)
         grad_c = torch.zeros_like(ctx.first.c)
@@ -121,7 +106,7 @@ class Scan(torch.autograd.Function):
             memory.mul_(f)
             torch.mm(gate, recurrent_weight, out=grad_h[:rows])
             stop -= rows
-        # The output that each step was fed, and what each step projected.
+        # The outputs that each step was fed, and what each step projected.
         # Shapes: (tokens, projection_dim) and (tokens, cell_dim)
         first_rows = ctx.batch_sizes[0] if ctx.batch_sizes else 0
         fed = torch.cat([ctx.first.h[:first_rows]] + [outputs[before] for before in previous[1:]])
@@ -142,7 +127,9 @@ def _product_dtype(inputs: torch.Tensor) -> torch.dtype:
 
 
 def _previous(batch_sizes: list[int]) -> list[slice | None]:
-    """For each step, the packed places of the step before, of the rows alive in both."""
+    """
+    Returns for each step the packed tokens of the step before, in the rows that both steps have.
+    """
     previous: list[slice | None] = [None] * bool(batch_sizes)
     start = 0
     for before, rows in zip(batch_sizes, batch_sizes[1:]):

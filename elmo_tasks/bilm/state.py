@@ -1,18 +1,35 @@
+from typing import NamedTuple
+
 import torch
 
 from elmo_tasks.bilm.files.options import BiLmOptions
-from elmo_tasks.bilm.recurrence import LstmState
+
+
+class LstmState(NamedTuple):
+    """
+    Holds what LSTM layers carry from step to step.
+
+    # Parameters
+
+    h : `torch.Tensor`
+        Shape (..., rows, projection_dim): the clipped output, without the skip connection.
+    c : `torch.Tensor`
+        Shape (..., rows, cell_dim): the clipped memory.
+    """
+
+    h: torch.Tensor
+    c: torch.Tensor
 
 
 class InitialState(torch.nn.Module):
     """
-    What the LSTMs of both directions start from: zeros. The base of the other two, and itself the
-    state `reset`, for a biLM trained sentence by sentence.
+    Gives the state that the LSTMs of both directions start from. This one, `reset`, is zeros, for a
+    biLM that was trained sentence by sentence; the other two extend it.
 
     # Parameters
 
     options : `BiLmOptions`
-        Layers and widths.
+        Number of layers, and widths.
     """
 
     def __init__(self, options: BiLmOptions) -> None:
@@ -21,25 +38,28 @@ class InitialState(torch.nn.Module):
         self.c_shape = (options.num_layers, 2, options.cell_dim)
 
     def zeros(self, num_rows: int, like: torch.Tensor) -> LstmState:
-        """Shapes (num_layers, 2, rows, projection_dim) and (num_layers, 2, rows, cell_dim)."""
+        """
+        Returns zeros of shape (num_layers, 2, rows, projection_dim) and (num_layers, 2, rows,
+        cell_dim).
+        """
         return LstmState(
             like.new_zeros(*self.h_shape[:2], num_rows, self.h_shape[2]),
             like.new_zeros(*self.c_shape[:2], num_rows, self.c_shape[2]),
         )
 
     def before(self, num_rows: int, like: torch.Tensor) -> LstmState:
-        """The state that `num_rows` rows start from, on the device and in the dtype of `like`."""
+        """Returns the state that rows start from, on the device and in the dtype of `like`."""
         return self.zeros(num_rows, like)
 
     def after(self, state: LstmState) -> None:
-        """Told the state in which the rows ended."""
+        """Receives the state in which the rows ended."""
 
 
 class SnapshotState(InitialState):
     """
-    The state `snapshot`, for weights trained with state carried from sentence to sentence: every
-    row of every call starts from one state, the one to which the biLM settles on a fixed text. It
-    is saved with the weights.
+    Starts every row of every call from one fixed state, `snapshot`: the one that the biLM reaches
+    on a fixed text. It suits weights that were trained with state carried from sentence to
+    sentence. It is saved with the weights.
     """
 
     h: torch.Tensor
@@ -57,16 +77,16 @@ class SnapshotState(InitialState):
         return LstmState(h, c)
 
     def keep(self, state: LstmState) -> None:
-        """Makes the state after the first row of a batch the one to start from."""
+        """Sets the fixed state to the one in which the first row of a batch ended."""
         self.h.copy_(state.h[:, :, 0])
         self.c.copy_(state.c[:, :, 0])
 
 
 class CarryState(InitialState):
     """
-    The state `carry`, upstream's behaviour: a row starts where the same row of the call before
-    ended, so that vectors depend on the order of batches. A batch with more rows has zeros for the
-    new ones; the rows of a smaller batch are the first.
+    Starts a row where the same row of the call before ended, `carry`, as AllenNLP's ELMo does.
+    Vectors then depend on the order of batches. New rows of a larger batch start from zeros; a
+    smaller batch has the first rows.
     """
 
     def __init__(self, options: BiLmOptions) -> None:
@@ -74,7 +94,7 @@ class CarryState(InitialState):
         self._last: LstmState | None = None
 
     def reset(self) -> None:
-        """Forgets what was carried."""
+        """Forgets the carried state."""
         self._last = None
 
     def before(self, num_rows: int, like: torch.Tensor) -> LstmState:

@@ -4,7 +4,7 @@ import os
 from allennlp.common.checks import check_for_gpu
 from allennlp.common.util import int_to_device
 
-from elmo_tasks.bilm.files.weights import KNOWN_BILMS
+from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.archives import load_bilm
 from elmo_tasks.encoder.encoder import ElmoEncoder

@@ -16,7 +16,7 @@ from elmo_tasks.analysis.ablation.run import Run
 from elmo_tasks.analysis.ablation.settings import Settings, parse_change, refuse_other_settings
 from elmo_tasks.analysis.ablation.training import Training, start, train_all
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.files import written_aside
+from elmo_tasks.common.files import atomic_write
 
 _DESCRIPTION = """
 Train variants of a task with several seeds each, and compare them: a table, its numbers as JSON and
@@ -157,11 +157,11 @@ def _write(report: Report, folder: Path) -> None:
     # Imported here, since no other command needs matplotlib, which takes its time.
     from elmo_tasks.analysis.ablation.chart import draw
 
-    with written_aside(folder / "results.json") as aside:
+    with atomic_write(folder / "results.json") as aside:
         aside.write_text(json.dumps(report.as_dict(), indent=2) + "\n", encoding="utf-8")
-    with written_aside(folder / "table.md") as aside:
+    with atomic_write(folder / "table.md") as aside:
         aside.write_text(report.text(), encoding="utf-8")
-    with written_aside(folder / "chart.png") as aside:
+    with atomic_write(folder / "chart.png") as aside:
         draw(report).savefig(aside, format="png", dpi=150)
 
 

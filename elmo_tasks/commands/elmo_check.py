@@ -10,13 +10,13 @@ from allennlp.common.file_utils import cached_path
 from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.bilm.char_cnn import NUM_CHARACTERS, PAD_CHARACTER
+from elmo_tasks.bilm.characters import NUM_CHARACTERS, PAD_CHARACTER
+from elmo_tasks.bilm.files.layout import num_parameters
 from elmo_tasks.bilm.files.options import BiLmOptions, read_options
 from elmo_tasks.bilm.files.weights import (
     HDF5_ERRORS,
     dataset_names,
     layout_problems,
-    num_parameters,
     open_weights,
     read_array,
     value_problems,

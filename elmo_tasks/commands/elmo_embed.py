@@ -16,7 +16,8 @@ from allennlp.common.util import SigTermReceived
 from elmo_tasks.commands.bilm_arguments import add_encoder_options, encoder_from_args
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.encoder.embedding_file import EmbeddingFile
-from elmo_tasks.encoder.encoder import ElmoEncoder, windows
+from elmo_tasks.encoder.encoder import ElmoEncoder
+from elmo_tasks.encoder.sentence_layers import windows
 from elmo_tasks.readers.sentences import corpus_files, read_lines
 from elmo_tasks.store.layer_store import LayerStore
 

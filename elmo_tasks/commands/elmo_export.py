@@ -5,7 +5,7 @@ from pathlib import Path
 
 from allennlp.commands.subcommand import Subcommand
 
-from elmo_tasks.bilm.files.weights import num_parameters
+from elmo_tasks.bilm.files.layout import num_parameters
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.archives import load_bilm
 

@@ -11,7 +11,7 @@ from elmo_tasks.analysis.probe.nearest_probe import NearestProbe  # noqa: F401  
 from elmo_tasks.analysis.probe.probe import Probe
 from elmo_tasks.analysis.probe.report import Report, report
 from elmo_tasks.analysis.probe.tagged_tokens import embed
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import bilm_from_config
 from elmo_tasks.commands.outputs import add_outputs, deliver
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.encoder.encoder import ElmoEncoder
@@ -83,7 +83,7 @@ def probe(config: Params) -> Report:
     model = config.pop("model")
     bilm = model.pop("bilm")
     title = f"{reader.tag_column} of {validation_path} in {bilm.get('pretrained_file')}"
-    encoder = ElmoEncoder(BiLm.from_params(bilm).eval())
+    encoder = ElmoEncoder(bilm_from_config(bilm.as_dict()).eval())
     classifier = Probe.from_params(model)
     config.assert_empty("elmo-probe")
     # Both are read before the layers of one are computed, which takes its time.

@@ -11,7 +11,7 @@ from allennlp.common import Params, Tqdm
 from allennlp.common.util import lazy_groups_of
 from allennlp.data import DatasetReader, Instance
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import BiLm, bilm_from_config
 from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hashing import hash_bytes
@@ -131,7 +131,7 @@ def _load_bilm(config: dict[str, Any], path: str) -> BiLm:
     """The biLM of a config, with a store at the path; whole, so that only weights can be amiss."""
     params = _find_bilm(config)
     store = {**params.get("store", {}), "path": path, "memory": 0}
-    return BiLm.from_params(Params({**params, "store": store})).eval()
+    return bilm_from_config({**params, "store": store}).eval()
 
 
 def _find_bilm(config: Any) -> dict[str, Any]:
@@ -175,8 +175,9 @@ def _instances(config: dict[str, Any]) -> Iterator[Instance]:
 def _missing(bilm: BiLm, texts: DistinctTexts, numbers: list[int]) -> Iterator[int]:
     """The texts that the store lacks."""
     assert isinstance(bilm.store, LayerStore)
+    source = bilm.source()
     for group in lazy_groups_of(numbers, _GROUP):
-        lacks = bilm.store.lacks(bilm, [texts[number] for number in group])
+        lacks = bilm.store.lacks(source, [texts[number] for number in group])
         yield from (number for number, lacking in zip(group, lacks) if lacking)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from elmo_tasks.analysis.environment import describe_environment
-from elmo_tasks.common.files import written_aside
+from elmo_tasks.common.files import atomic_write
 
 # Pictures are drawn by functions that import it themselves: it takes its time, and no other
 # command needs it.
@@ -32,10 +32,10 @@ def deliver(
     content = json.dumps({**numbers, **describe_environment()}, indent=2, ensure_ascii=False)
     print(content if args.json == "-" else text)
     if args.json not in (None, "-"):
-        with written_aside(args.json) as aside:
+        with atomic_write(args.json) as aside:
             aside.write_text(content + "\n", encoding="utf-8")
     if args.chart is not None:
-        with written_aside(args.chart) as aside:
+        with atomic_write(args.chart) as aside:
             draw().savefig(aside, format="png", dpi=150)
 
 

@@ -1,15 +1,27 @@
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 def batches_by_length(lengths: Sequence[int], max_tokens: int) -> Iterator[list[int]]:
     """
-    The numbers of texts in batches, those of like length together, the longest first: as many as
-    have `max_tokens` with their padding, and one at least. Texts without tokens are left out.
+    Yields batches of the indices of texts, the longest texts first, so that a batch has texts of
+    similar length. A batch has at most `max_tokens` tokens, padding included, but at least one
+    text. Texts without tokens are left out.
     """
-    numbers = [number for number, length in enumerate(lengths) if length]
-    numbers.sort(key=lengths.__getitem__, reverse=True)
+    indices = [index for index, length in enumerate(lengths) if length]
+    indices.sort(key=lengths.__getitem__, reverse=True)
     start = 0
-    while start < len(numbers):
-        stop = start + max(1, max_tokens // lengths[numbers[start]])
-        yield numbers[start:stop]
+    while start < len(indices):
+        stop = start + max(1, max_tokens // lengths[indices[start]])
+        yield indices[start:stop]
         start = stop
+
+
+def groups_of(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Yields the items in lists of `size`; the last may be shorter."""
+    items = iter(items)
+    while group := list(islice(items, size)):
+        yield group

@@ -6,10 +6,11 @@ from pathlib import Path
 
 
 @contextmanager
-def written_aside(path: str | os.PathLike) -> Iterator[Path]:
+def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
     """
-    Gives a path in the folder of `path` to write to, and renames it to `path` when the block ends
-    well; where it does not, nothing is left. The file thus appears whole or not at all.
+    Yields a temporary path in the folder of `path` to write to, and renames it to `path` if the
+    block ends without an error, so that the file appears whole or not at all. Nothing is left of a
+    block that fails.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -18,7 +19,7 @@ def written_aside(path: str | os.PathLike) -> Iterator[Path]:
     aside = Path(name)
     try:
         yield aside
-        # A temporary file is readable by its owner alone; this one is an ordinary file.
+        # `mkstemp` makes the file readable by its owner only; give it the usual permissions.
         umask = os.umask(0)
         os.umask(umask)
         aside.chmod(0o666 & ~umask)

@@ -6,12 +6,12 @@ HASH_BYTES = 16
 
 
 def hash_bytes(content: bytes | memoryview) -> bytes:
-    """A hash of 128 bits, the same in every process."""
+    """Returns a hash of 128 bits that is the same in every process."""
     return hashlib.blake2b(content, digest_size=HASH_BYTES).digest()
 
 
 def hash_tensors(*tensors: torch.Tensor) -> bytes:
-    """Of their shapes, dtypes and numbers, wherever they lie."""
+    """Hashes the shapes, dtypes and numbers of tensors on any device."""
     hashes = []
     for tensor in tensors:
         content = tensor.detach().cpu().contiguous()

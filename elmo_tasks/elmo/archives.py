@@ -1,28 +1,27 @@
+import importlib
 import os
 import tarfile
 import zlib
 
 import torch
-from allennlp.models import Model, load_archive
-from allennlp.modules.elmo import _ElmoBiLm
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
 
-# By the last part of a mix's name in the model. A token embedder is always at the input.
+# The place of a mix, by the last part of its name in a model. A token embedder is at the input.
 _PLACES = {"input_mix": "input", "output_mix": "output", "mix": "input"}
 
 
 def find_bilms(model: torch.nn.Module) -> dict[str, BiLm]:
-    """The biLMs of a model, each once, by their names in it: `text_embedder.bilm`."""
+    """Returns the biLMs of a model, each once, by their names in it: `text_embedder.bilm`."""
     return {name: module for name, module in model.named_modules() if isinstance(module, BiLm)}
 
 
 def find_mixes(model: torch.nn.Module) -> dict[str, ElmoMix]:
     """
-    The mixes of a model by their places, `input` and `output`, or by their names in the model
-    where two would have the same place.
+    Returns the mixes of a model by their places, `input` and `output`. Mixes that would share a
+    place have their names in the model instead.
     """
     mixes = {name: module for name, module in model.named_modules() if isinstance(module, ElmoMix)}
     places = [_PLACES.get(name.rpartition(".")[2], name) for name in mixes]
@@ -32,37 +31,49 @@ def find_mixes(model: torch.nn.Module) -> dict[str, ElmoMix]:
     }
 
 
-def load_model(archive_file: str | os.PathLike, weights_file: str | None = None) -> Model:
+def load_model(archive_file: str | os.PathLike, weights_file: str | None = None) -> torch.nn.Module:
     """
-    The model of an archive, by path or address, or of the folder of a training, to be evaluated;
-    with other weights than the best where `weights_file` is given. Raises `ConfigurationError`
-    where the archive is none or not whole.
+    Loads the model of an archive, for evaluation. It needs AllenNLP.
+
+    # Parameters
+
+    archive_file : `str | os.PathLike`
+        The path or address of a `model.tar.gz`, or the folder of a training.
+    weights_file : `str`, optional
+        Other weights than the best, such as those of a checkpoint.
+
+    # Raises
+
+    `ConfigurationError`
+        The file is not an archive, or not a whole one.
     """
+    # The plugin registers the names in the archive's config. It imports this file as well.
+    importlib.import_module("elmo_tasks.plugin")
+    from allennlp.models import load_archive
+
     try:
         return load_archive(archive_file, weights_file=weights_file).model.eval()
     except (tarfile.TarError, EOFError, zlib.error) as error:
-        raise ConfigurationError(f"{archive_file} is no whole archive: {error}") from error
+        raise ConfigurationError(f"{archive_file} is not a whole archive: {error}") from error
 
 
 def load_bilm(
     archive_file: str | os.PathLike, name: str | None = None, weights_file: str | None = None
 ) -> tuple[str, BiLm]:
     """
-    The biLM of an archive, and its name in the model.
+    Loads the biLM of an archive; returns its name in the model as well.
 
     # Parameters
 
-    archive_file : `str | os.PathLike`
-        A `model.tar.gz`, by path or address, or the folder of a training.
+    archive_file, weights_file
+        As for `load_model`.
     name : `str`, optional
-        Which one, where the model has several.
-    weights_file : `str`, optional
-        Other weights than the best, such as those of a checkpoint.
+        The name of the biLM, needed if the model has several.
 
-    # Returns
+    # Raises
 
-    `tuple[str, BiLm]`
-        Raises `ConfigurationError` where there is none, or not one alone.
+    `ConfigurationError`
+        The model has no biLM, or it has several and none is named.
     """
     model = load_model(archive_file, weights_file)
     chosen = _choose(model, archive_file, name)
@@ -73,9 +84,9 @@ def load_elmo(
     archive_file: str | os.PathLike, name: str | None = None
 ) -> tuple[BiLm, dict[str, ElmoMix]]:
     """
-    The biLM of an archive, chosen as in `load_bilm`, and the mixes beside it by their places:
-    `input` and `output`, or `input` alone for the token embedder `elmo_bilm`; a language model
-    has none.
+    Loads the biLM of an archive, chosen as in `load_bilm`, and the mixes beside it by their places:
+    `input` and `output`, or only `input` for the token embedder `elmo_bilm`. A language model has
+    no mix.
     """
     model = load_model(archive_file)
     chosen = _choose(model, archive_file, name)
@@ -83,8 +94,8 @@ def load_elmo(
     return find_bilms(model)[chosen], find_mixes(beside)
 
 
-def _choose(model: Model, archive_file: str | os.PathLike, name: str | None) -> str:
-    """The name of the biLM that is meant."""
+def _choose(model: torch.nn.Module, archive_file: str | os.PathLike, name: str | None) -> str:
+    """Returns the name of the biLM that is meant."""
     bilms = find_bilms(model)
     if not bilms:
         raise ConfigurationError(
@@ -100,15 +111,17 @@ def _choose(model: Model, archive_file: str | os.PathLike, name: str | None) -> 
     return name or next(iter(bilms))
 
 
-def describe_model(model: Model) -> str:
-    """What a model without a biLM is made of."""
+def describe_model(model: torch.nn.Module) -> str:
+    """Says what a model without a biLM is made of."""
+    from allennlp.modules.elmo import _ElmoBiLm
+
     parts = ", ".join(
         f"{name} ({type(module).__name__})" for name, module in model.named_children()
     )
     text = f"a {type(model).__name__} of {parts or 'no modules'}"
     if any(isinstance(module, _ElmoBiLm) for module in model.modules()):
         text += (
-            "; the ELMo in it is AllenNLP's own, which does not keep its options: use the files it "
+            "; its ELMo is AllenNLP's own, which does not keep its options: use the files that it "
             "was made from"
         )
     return text

@@ -1,32 +1,31 @@
 from typing import Any, Union
 
 import torch
-from allennlp.common import FromParams
 
 from elmo_tasks.common.errors import ConfigurationError
 
 LAYER_NORMS = ("batch", "sentence")
 
 
-class ElmoMix(torch.nn.Module, FromParams):
+class ElmoMix(torch.nn.Module):
     """
     Equation (1) of Peters et al. 2018: ELMo_k = gamma * sum_j s_j h_{k,j}, with s = softmax(w).
 
     # Parameters
 
     num_layers : `int`
-        Layers that the biLM returns, that of the tokens included.
+        Layers that the biLM returns, the token layer included.
     layers : `str | int`, optional (default = `'all'`)
-        `all`, `last`, or the number of one layer, 0 being that of the tokens. One layer alone has
-        gamma and no w, as in the paper's "last only" (supplement A.2).
+        `all`, `last`, or the index of one layer, 0 for the token layer. A single layer has gamma
+        and no w, as in the paper's "last only" (supplement A.2).
     trainable : `bool`, optional (default = `True`)
         Whether w and gamma are trained.
     layer_norm : `str`, optional
-        Brings each layer to mean 0 and variance 1 before it is weighted, with one mean and one
-        variance for all features and tokens of a `batch`, as bilm-tf has it, or of a `sentence`,
-        so that an answer does not depend on its batch. By default neither.
+        Normalizes each layer to mean 0 and variance 1 before it is weighted, over all features and
+        tokens of the `batch`, as bilm-tf does, or of each `sentence`, so that a result does not
+        depend on its batch. By default layers are not normalized.
     dropout : `float`, optional (default = `0.5`)
-        On the elements of ELMo_k.
+        Dropout on the elements of ELMo_k.
     """
 
     def __init__(
@@ -46,7 +45,7 @@ class ElmoMix(torch.nn.Module, FromParams):
                 f"not {layer_norm!r}"
             )
         self.layer_norm = layer_norm
-        # One tensor, named as upstream's list of scalars is, so that its regexes match.
+        # One tensor, under the name of AllenNLP's list of scalars, so that its regexes match.
         weights = torch.zeros(num_layers) if self.layer is None else None
         self.register_parameter(
             "scalar_parameters",
@@ -58,7 +57,7 @@ class ElmoMix(torch.nn.Module, FromParams):
 
     @property
     def weights(self) -> torch.Tensor:
-        """s of equation (1): shape (num_layers,), summing to 1."""
+        """The weights s of equation (1): shape (num_layers,), with sum 1."""
         if self.scalar_parameters is not None:
             return torch.softmax(self.scalar_parameters, dim=0)
         chosen = self.gamma.new_zeros(self.num_layers)
@@ -81,7 +80,7 @@ class ElmoMix(torch.nn.Module, FromParams):
         """
         if layers.size(1) != self.num_layers:
             raise ConfigurationError(
-                f"a mix of {self.num_layers} layers got {layers.size(1)} of them"
+                f"a mix of {self.num_layers} layers got {layers.size(1)} layers"
             )
         weights = self.weights
         if self.layer is not None:
@@ -95,14 +94,14 @@ class ElmoMix(torch.nn.Module, FromParams):
 
 
 def _single_layer(layers: Union[str, int], num_layers: int) -> int | None:
-    """The number of the one layer that is used, or `None` for all."""
+    """Returns the index of the only layer that is used, or `None` for all layers."""
     if layers == "all":
         return None
     if layers == "last":
         return num_layers - 1
     if not isinstance(layers, int) or isinstance(layers, bool) or not 0 <= layers < num_layers:
         raise ConfigurationError(
-            f"layers of a mix must be all, last or a number from 0 to {num_layers - 1}, "
+            f"layers of a mix must be all, last or an index from 0 to {num_layers - 1}, "
             f"not {layers!r}"
         )
     return layers
@@ -112,7 +111,7 @@ def _normalize(layers: torch.Tensor, mask: torch.Tensor, over_batch: bool) -> to
     # Shape: (batch, 1, length, 1)
     mask = mask[:, None, :, None]
     axes = (0, 2, 3) if over_batch else (2, 3)
-    # A sentence without tokens has no statistics; its zeros stay zeros.
+    # A sentence without tokens has no statistics, and its zeros stay zeros.
     count = (mask.sum(dim=axes, keepdim=True) * layers.size(3)).clamp(min=1)
     mean = (layers * mask).sum(dim=axes, keepdim=True) / count
     centered = (layers - mean) * mask
@@ -121,7 +120,7 @@ def _normalize(layers: torch.Tensor, mask: torch.Tensor, over_batch: bool) -> to
 
 
 def _join_scalars(state: dict[str, Any], prefix: str, *_: Any) -> None:
-    """Upstream's checkpoints have each w_j as a parameter of its own."""
+    """Joins the scalars of AllenNLP's checkpoints, where each w_j is a parameter of its own."""
     keys = [key for key in state if key.startswith(f"{prefix}scalar_parameters.")]
     if keys:
         keys.sort(key=lambda key: int(key.rpartition(".")[2]))

@@ -1,3 +1,4 @@
 from elmo_tasks.encoder.encoder import ElmoEncoder
+from elmo_tasks.encoder.sentence_layers import SentenceLayers
 
-__all__ = ["ElmoEncoder"]
+__all__ = ["ElmoEncoder", "SentenceLayers"]

@@ -9,7 +9,7 @@ import h5py
 import numpy
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.files import written_aside
+from elmo_tasks.common.files import atomic_write
 
 Array = numpy.ndarray
 
@@ -58,7 +58,7 @@ class EmbeddingFile:
             unwanted += self.folder.glob("*.part")
         for file in unwanted:
             file.unlink()
-        with written_aside(self.folder / _ABOUT) as aside:
+        with atomic_write(self.folder / _ABOUT) as aside:
             aside.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
         self._parts = list(self._complete_parts())
 
@@ -75,7 +75,7 @@ class EmbeddingFile:
     def add(self, arrays: Sequence[Array]) -> None:
         """A part: the arrays of the next sentences, of float32, tokens in the last axis but one."""
         shapes = numpy.array([array.shape for array in arrays])
-        with written_aside(self._path(len(self._parts))) as aside, open(aside, "wb") as file:
+        with atomic_write(self._path(len(self._parts))) as aside, open(aside, "wb") as file:
             numpy.save(file, shapes)
             for array in arrays:
                 file.write(numpy.ascontiguousarray(array, numpy.float32).data)

@@ -7,7 +7,7 @@ from typing import Any, Union
 from allennlp.data import Instance, Vocabulary
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.files import written_aside
+from elmo_tasks.common.files import atomic_write
 from elmo_tasks.readers.sentences import BEGIN_TOKEN, END_TOKEN
 
 # A name with a dot: AllenNLP takes every other file of the folder for a namespace.
@@ -51,7 +51,7 @@ class CountedVocabulary(Vocabulary):
     def save_to_files(self, directory: str) -> None:
         super().save_to_files(directory)
         counts = {"sentences": self.num_sentences, "tokens": self.num_tokens}
-        with written_aside(Path(directory) / _COUNTS_FILE) as aside:
+        with atomic_write(Path(directory) / _COUNTS_FILE) as aside:
             aside.write_text(json.dumps(counts), encoding="utf-8")
 
     @classmethod

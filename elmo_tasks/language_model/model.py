@@ -1,7 +1,7 @@
 import logging
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Union
 
 import torch
 from allennlp.common.file_utils import cached_path
@@ -10,7 +10,7 @@ from allennlp.models import Model
 from allennlp.models.archival import extracted_archive, get_weights_path
 from allennlp.nn.util import dist_reduce_sum, read_state_dict
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import BiLm, bilm_from_config
 from elmo_tasks.bilm.state import CarryState
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
@@ -34,7 +34,7 @@ class ElmoLanguageModel(Model):
 
     # Parameters
 
-    bilm : `BiLm`
+    bilm : `BiLm | dict[str, Any]`
         With `requires_grad`, and the dropout on the inputs of its LSTMs.
     num_samples : `int`, optional
         Words drawn for the sampled softmax of a batch; by default the softmax is full.
@@ -56,7 +56,7 @@ class ElmoLanguageModel(Model):
     def __init__(
         self,
         vocab: Vocabulary,
-        bilm: BiLm,
+        bilm: Union[BiLm, dict[str, Any]],
         num_samples: int = None,
         dropout: float = 0.1,
         dtype: str = None,
@@ -65,6 +65,7 @@ class ElmoLanguageModel(Model):
         **kwargs: Any,
     ) -> None:
         super().__init__(vocab, **kwargs)
+        bilm = bilm_from_config(bilm)
         if not bilm.trains:
             raise ConfigurationError("the bilm of a language model needs requires_grad: true")
         if dtype not in (None, "float32", "bfloat16"):

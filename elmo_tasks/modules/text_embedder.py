@@ -1,17 +1,18 @@
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, Union
 
 import torch
-from allennlp.common import FromParams, Lazy
+from allennlp.common import FromParams
 from allennlp.data import TextFieldTensors
 from allennlp.modules import TextFieldEmbedder
 from allennlp.nn.util import get_text_field_mask
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import BiLm, bilm_from_config
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.from_fields import from_fields
 from elmo_tasks.elmo.mix import ElmoMix
 
-# The name of the char ids' indexer in a reader's `token_indexers`.
+# The name that the indexer of char ids has in a reader's `token_indexers`.
 ELMO_INDEXER = "elmo"
 
 
@@ -20,10 +21,9 @@ class EmbeddedText(NamedTuple):
     # Parameters
 
     x : `torch.Tensor`
-        Shape (batch, length, x_dim): [x_k; ELMo_k], or x_k where ELMo is not at the input.
+        Shape (batch, length, x_dim): [x_k; ELMo_k], or x_k if ELMo is not at the input.
     elmo : `torch.Tensor`
-        Shape (batch, length, elmo_dim): ELMo_k of the output place, of width 0 where it is not
-        used.
+        Shape (batch, length, elmo_dim): ELMo_k for the output; of width 0 if ELMo is not there.
     mask : `torch.BoolTensor`
         Shape (batch, length).
     """
@@ -33,60 +33,61 @@ class EmbeddedText(NamedTuple):
     mask: torch.Tensor
 
     def extend(self, h: torch.Tensor) -> torch.Tensor:
-        """[h_k; ELMo_k], from `h` of shape (batch, length, h_dim)."""
+        """Returns [h_k; ELMo_k], for `h` of shape (batch, length, h_dim)."""
         return torch.cat([h, self.elmo], dim=-1)
 
 
 class ElmoTextEmbedder(torch.nn.Module, FromParams):
     """
-    Where ELMo joins a task model (Peters et al. 2018, section 3.3): at the input, as
-    [x_k; ELMo_k], at the output of its encoder, as [h_k; ELMo_k], at both, or not at all. A mix
-    that is not given is a place that is not used.
+    Embeds the texts of a task model, with ELMo at the input, as [x_k; ELMo_k], at the output of the
+    encoder, as [h_k; ELMo_k], at both places, or at neither (Peters et al. 2018, section 3.3). ELMo
+    joins at each place that has a mix.
 
     # Parameters
 
     words : `TextFieldEmbedder`
-        x_k, from all indexers but `elmo`.
-    bilm : `BiLm`, optional
-        Needed by either mix.
-    input_mix, output_mix : `ElmoMix`, optional
-        One of each serves all texts.
+        Computes x_k, from all indexers but `elmo`.
+    bilm : `BiLm | dict[str, Any]`, optional
+        The biLM, or the arguments of one (see `bilm_from_config`); needed with either mix.
+    input_mix, output_mix : `dict[str, Any]`, optional
+        Arguments of `ElmoMix` at each place. All texts share them.
+    serialization_dir : `str`, optional
+        AllenNLP gives it (see `bilm_from_config`).
     """
 
     def __init__(
         self,
         words: TextFieldEmbedder,
-        bilm: BiLm = None,
-        input_mix: Lazy[ElmoMix] = None,
-        output_mix: Lazy[ElmoMix] = None,
+        bilm: Union[BiLm, dict[str, Any]] = None,
+        input_mix: dict[str, Any] = None,
+        output_mix: dict[str, Any] = None,
+        serialization_dir: str = None,
     ) -> None:
         super().__init__()
         if (bilm is None) != (input_mix is None and output_mix is None):
             raise ConfigurationError(
-                "a text embedder has a bilm and at least one of input_mix and output_mix, or none "
-                "of the three"
+                "give bilm together with input_mix, output_mix or both; or give none of them"
             )
         self.words = words
-        self.bilm = bilm
-        num_layers = 0 if bilm is None else bilm.num_layers
-        self.input_mix = input_mix and input_mix.construct(num_layers=num_layers)
-        self.output_mix = output_mix and output_mix.construct(num_layers=num_layers)
+        self.bilm = None if bilm is None else bilm_from_config(bilm, serialization_dir)
+        self.input_mix = self._mix(input_mix)
+        self.output_mix = self._mix(output_mix)
 
     def get_output_dim(self) -> int:
-        """Width of x."""
+        """Returns the width of `EmbeddedText.x`."""
         return self.words.get_output_dim() + self._place_dim(self.input_mix)
 
     def get_elmo_dim(self) -> int:
-        """Width that `EmbeddedText.extend` adds."""
+        """Returns the width that `EmbeddedText.extend` adds."""
         return self._place_dim(self.output_mix)
 
     def mixes(self) -> dict[str, ElmoMix]:
-        """The mix of each place that is used."""
+        """Returns the mix of each place that has one."""
         places = {"input": self.input_mix, "output": self.output_mix}
         return {place: mix for place, mix in places.items() if mix is not None}
 
     def mix_metrics(self) -> dict[str, float]:
-        """The mix weights s_j and gamma of each place, as metrics of an epoch."""
+        """Returns the weights s_j and gamma of each place, as metrics of an epoch."""
         metrics = {}
         for place, mix in self.mixes().items():
             for j, weight in enumerate(mix.weights.tolist()):
@@ -99,12 +100,12 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
         # Parameters
 
         texts : `TextFieldTensors`
-            One or more texts of each instance; the biLM runs once for all of them.
+            One or more texts of each instance. The biLM runs once for all of them.
 
         # Returns
 
         `list[EmbeddedText]`
-            One a text.
+            One per text.
         """
         layers = self._layers(texts)
         return [self._embed(text, layer) for text, layer in zip(texts, layers)]
@@ -121,7 +122,7 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
         return EmbeddedText(x, self.output_mix(layers, mask), mask)
 
     def _layers(self, texts: Sequence[TextFieldTensors]) -> list[torch.Tensor | None]:
-        """Of each text, in one run of the biLM: shape (batch, num_layers, length, dim)."""
+        """Returns each text's layers, shape (batch, num_layers, length, dim), from one run."""
         if self.bilm is None:
             return [None] * len(texts)
         char_ids = [_char_ids(text) for text in texts]
@@ -131,6 +132,11 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
         ]
         layers = self.bilm(torch.cat(padded)).layers.chunk(len(texts))
         return [part[:, :, : ids.size(1)] for part, ids in zip(layers, char_ids)]
+
+    def _mix(self, fields: dict[str, Any] | None) -> ElmoMix | None:
+        if fields is None or self.bilm is None:
+            return None
+        return from_fields(ElmoMix, fields, num_layers=self.bilm.num_layers)
 
     def _place_dim(self, mix: ElmoMix | None) -> int:
         return 0 if mix is None or self.bilm is None else self.bilm.get_output_dim()

@@ -1,31 +1,41 @@
+from typing import Any, Union
+
 import torch
-from allennlp.common import Lazy
 from allennlp.modules.token_embedders import TokenEmbedder
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import BiLm, bilm_from_config
+from elmo_tasks.common.from_fields import from_fields
 from elmo_tasks.elmo.mix import ElmoMix
 
 
 @TokenEmbedder.register("elmo_bilm")
 class ElmoBiLmEmbedder(TokenEmbedder):
     """
-    ELMo_k (Peters et al. 2018, equation 1) as the embedder of any AllenNLP model, in the place of
-    `elmo_token_embedder`; its indexer is `elmo_characters`.
+    Gives any AllenNLP model ELMo_k (Peters et al. 2018, equation 1), in the place of AllenNLP's
+    `elmo_token_embedder`. Its indexer is `elmo_characters`.
 
     Registered as a `TokenEmbedder` with name "elmo_bilm".
 
     # Parameters
 
-    bilm : `BiLm`
-        The biLM.
-    mix : `ElmoMix`, optional
-        By default the trained mix of all layers, with a dropout of 0.5.
+    bilm : `BiLm | dict[str, Any]`
+        The biLM, or the arguments of one (see `bilm_from_config`).
+    mix : `dict[str, Any]`, optional
+        Arguments of `ElmoMix`; by default it mixes all layers, is trained, and has a dropout of
+        0.5.
+    serialization_dir : `str`, optional
+        AllenNLP gives it (see `bilm_from_config`).
     """
 
-    def __init__(self, bilm: BiLm, mix: Lazy[ElmoMix] = Lazy(ElmoMix)) -> None:
+    def __init__(
+        self,
+        bilm: Union[BiLm, dict[str, Any]],
+        mix: dict[str, Any] = None,
+        serialization_dir: str = None,
+    ) -> None:
         super().__init__()
-        self.bilm = bilm
-        self.mix = mix.construct(num_layers=bilm.num_layers)
+        self.bilm = bilm_from_config(bilm, serialization_dir)
+        self.mix = from_fields(ElmoMix, mix or {}, num_layers=self.bilm.num_layers)
 
     def get_output_dim(self) -> int:
         return self.bilm.get_output_dim()

@@ -3,12 +3,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from allennlp.common.util import lazy_groups_of
-
+from elmo_tasks.common.batches import groups_of
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hashing import HASH_BYTES
 from elmo_tasks.store.database import LayerDatabase
-from elmo_tasks.store.layer_source import StoreOwner
+from elmo_tasks.store.source_record import SourceRecord
 
 # Entries that a merge reads and writes at once.
 _GROUP = 200
@@ -16,17 +15,19 @@ _GROUP = 200
 
 class Share(NamedTuple):
     """
-    What a store holds of one biLM in one dtype.
+    Counts what a store holds of one biLM in one dtype.
 
     # Parameters
 
-    owner : `StoreOwner`
+    source : `SourceRecord`
+        The biLM.
     num_sentences : `int`
+        Sentences whose layers are there.
     num_bytes : `int`
-        Of their layers.
+        Size of these layers.
     """
 
-    owner: StoreOwner
+    source: SourceRecord
     num_sentences: int
     num_bytes: int
 
@@ -36,10 +37,11 @@ class Contents(NamedTuple):
     # Parameters
 
     shares : `list[Share]`
+        The share of each biLM.
     num_sentences : `int`
-        That differ, whichever biLM read them.
+        Distinct sentences of all biLMs together.
     file_bytes : `int`
-        Of the file.
+        Size of the file.
     """
 
     shares: list[Share]
@@ -48,20 +50,20 @@ class Contents(NamedTuple):
 
 
 def contents(path: str) -> Contents:
-    """What the store at a path holds; its entries are counted, not read."""
+    """Says what the store at a path holds; its entries are counted, not read."""
     database = _existing(path)
     num_sentences: Counter[bytes] = Counter()
     num_bytes: Counter[bytes] = Counter()
     sentences = set()
     for value in database.values():
-        owner, sentence = _split(value.key)
+        source, sentence = _split(value.key)
         if sentence:
-            num_sentences[owner] += 1
-            num_bytes[owner] += value.num_bytes
+            num_sentences[source] += 1
+            num_bytes[source] += value.num_bytes
             sentences.add(sentence)
     shares = [
-        Share(owner, num_sentences[owner.key()], num_bytes[owner.key()])
-        for owner in _owners(database)
+        Share(record, num_sentences[record.key()], num_bytes[record.key()])
+        for record in _records(database)
     ]
     file_bytes = os.path.getsize(os.path.join(path, "data.mdb"))
     return Contents(shares, len(sentences), file_bytes)
@@ -69,19 +71,19 @@ def contents(path: str) -> Contents:
 
 def merge(path: str, other_path: str) -> int:
     """
-    Adds to the store at `path` what another holds, such as one that another machine filled;
-    returns how many entries were sound, and are now there.
+    Adds the entries of another store, such as one that another machine filled, to the store at
+    `path`. Returns how many sound entries the other has; all of them are there afterwards.
     """
     other, database = _existing(other_path), LayerDatabase.at(path)
-    keys = {owner.key(): owner.shared_in(database).key() for owner in _owners(other)}
+    keys = {record.key(): record.shared_in(database).key() for record in _records(other)}
     num_merged = 0
-    for group in lazy_groups_of(_entries(other), _GROUP):
+    for group in groups_of(_entries(other), _GROUP):
         read = other.get(dict.fromkeys(group))
         merged = {}
         for key, value in read.items():
-            owner, sentence = _split(key)
-            if owner in keys:
-                merged[keys[owner] + sentence] = value.tobytes()
+            source, sentence = _split(key)
+            if source in keys:
+                merged[keys[source] + sentence] = value.tobytes()
         database.put(merged)
         num_merged += len(merged)
     return num_merged
@@ -93,10 +95,10 @@ def _existing(path: str) -> LayerDatabase:
     return LayerDatabase.at(path)
 
 
-def _owners(database: LayerDatabase) -> list[StoreOwner]:
-    records = [value.key for value in database.values() if len(value.key) == HASH_BYTES]
-    kept = database.get(dict.fromkeys(records))
-    return [StoreOwner.from_bytes(record.tobytes()) for record in kept.values()]
+def _records(database: LayerDatabase) -> list[SourceRecord]:
+    keys = [value.key for value in database.values() if len(value.key) == HASH_BYTES]
+    kept = database.get(dict.fromkeys(keys))
+    return [SourceRecord.from_bytes(record.tobytes()) for record in kept.values()]
 
 
 def _entries(database: LayerDatabase) -> Iterator[bytes]:
@@ -104,5 +106,8 @@ def _entries(database: LayerDatabase) -> Iterator[bytes]:
 
 
 def _split(key: bytes) -> tuple[bytes, bytes]:
-    """Whose layers an entry holds, and of which sentence; none for the record of an owner."""
+    """
+    Splits a key into the parts of the biLM and of the sentence; the key of a record has no second
+    part.
+    """
     return key[:HASH_BYTES], key[HASH_BYTES:]

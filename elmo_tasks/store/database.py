@@ -22,10 +22,10 @@ from elmo_tasks.store.lmdb_file import (
 
 logger = logging.getLogger(__name__)
 
-# A value follows the checksum of its key and itself.
+# Every entry begins with a checksum of its key and its value.
 _CHECKSUM_BYTES = 4
 
-# Says that a file of LMDB is ours.
+# The key that marks an LMDB file as a store.
 _MARK = b"elmo_tasks layers 1"
 
 
@@ -35,7 +35,7 @@ class Value(NamedTuple):
 
     key : `bytes`
     num_bytes : `int`
-        Of the value; it has not been read.
+        Size of the value, which has not been read.
     """
 
     key: bytes
@@ -44,16 +44,16 @@ class Value(NamedTuple):
 
 class LayerDatabase:
     """
-    Values by key in an LMDB file that the processes of one machine share: any number of them read
-    while one writes. A value is there when its transaction ended, whatever becomes of the writer,
-    and carries a checksum: one that does not fit counts as missing. It raises nothing that the
-    file or its disk cause; it then has or takes no more values, and says so once.
+    Keeps values by key in an LMDB file that the processes of one machine share: any number of them
+    read while one writes. A value is there once its transaction has ended, even if its writer is
+    killed afterwards. A value whose checksum does not fit counts as missing. File and disk errors
+    are logged once, not raised; the database then returns or accepts no more values.
 
     # Parameters
 
     path : `str`
-        A folder, on a disk of this machine (LMDB's locks do not reach over a network). It is
-        made, and opened, at the first use.
+        A folder on a disk of this machine, since LMDB's locks do not work over a network. It is
+        made and opened at the first use.
     """
 
     def __init__(self, path: str) -> None:
@@ -65,7 +65,7 @@ class LayerDatabase:
 
     @classmethod
     def at(cls, path: str) -> "LayerDatabase":
-        """The one of this process, since LMDB opens a file once in a process."""
+        """Returns this process's database at a path; LMDB allows one per file and process."""
         path = os.path.realpath(path)
         database = _DATABASES.get(path)
         if database is None:
@@ -74,8 +74,8 @@ class LayerDatabase:
 
     def get(self, sizes: Mapping[bytes, int | None]) -> dict[bytes, numpy.ndarray]:
         """
-        The values of the keys that have one, as arrays of bytes; `sizes` says how many bytes a
-        value must have, where that is known.
+        Returns the values of the keys that have one, as arrays of bytes. `sizes` maps each key to
+        the number of bytes that its value must have, or to `None` if that is not known.
         """
         with self._lock:
             environment = self._opened()
@@ -93,7 +93,7 @@ class LayerDatabase:
         return {key: value for key, value in read.items() if value is not None}
 
     def put(self, values: Mapping[bytes, bytes]) -> None:
-        """Adds values in one transaction. Those that are there and sound stay as they are."""
+        """Adds values in one transaction; a sound value that is there already is kept."""
         with self._lock:
             environment = self._opened()
             if environment is None or not self._takes_values or not values:
@@ -103,15 +103,15 @@ class LayerDatabase:
             except (lmdb.Error, MemoryError) as error:
                 self._takes_values = False
                 logger.warning(
-                    "The store %s takes no more layers (%s; %.1f MB are free on its disk); those "
-                    "that it lacks are computed whenever they are needed.",
+                    "The store %s takes no more layers (%s; %.1f MB are free on its disk); layers "
+                    "that it lacks are computed each time they are needed.",
                     self.path,
                     error,
                     shutil.disk_usage(self.path).free / 1e6,
                 )
 
     def values(self) -> Iterator[Value]:
-        """All there are, in the order of their keys."""
+        """Yields the key and size of every value, in the order of the keys."""
         with self._lock:
             environment = self._opened()
             if environment is None:
@@ -131,7 +131,7 @@ class LayerDatabase:
             self._environment, self._identity = None, ()
 
     def _opened(self) -> lmdb.Environment | None:
-        """The environment, opened by this process, of the file that is now at the path."""
+        """Returns the environment of the file that is at the path now; this process opened it."""
         if (os.getpid(), *file_identity(self.path)) != self._identity:
             self.close()
             self._takes_values = True
@@ -145,7 +145,7 @@ class LayerDatabase:
     def _open(self) -> lmdb.Environment | None:
         damage = find_damage(self.path)
         if damage is not None:
-            self._give_up("is damaged; delete it to have it made anew", damage)
+            self._give_up("is damaged; delete it, and it is made anew", damage)
             return None
         try:
             environment = open_environment(self.path)
@@ -154,20 +154,20 @@ class LayerDatabase:
             return None
         self._takes_values = not environment.flags()["readonly"]
         if not self._takes_values:
-            logger.warning("The store %s can be read, but takes no more layers.", self.path)
+            logger.warning("The store %s can only be read; it takes no more layers.", self.path)
         with begin(environment) as transaction:
             foreign = transaction.stat()["entries"] > 0 and transaction.get(_MARK) is None
         if foreign:
             environment.close()
             raise ConfigurationError(
-                f"{self.path} is an LMDB file of another program: the path of a store is a folder "
-                "of its own"
+                f"{self.path} holds an LMDB file of another program; give the store a folder of "
+                "its own"
             )
         return environment
 
     def _give_up(self, what: str, why: Any) -> None:
         logger.warning(
-            "The store %s %s (%s); layers are computed, and kept in memory only.",
+            "The store %s %s (%s); layers are computed and kept in memory only.",
             self.path,
             what,
             why,
@@ -200,11 +200,11 @@ def _with_checksum(key: bytes, value: bytes) -> bytes:
 
 
 def _checked(key: bytes, entry: Any, size: int | None) -> numpy.ndarray | None:
-    """A copy of the value in an entry, if there is one and it is sound."""
+    """Returns a copy of the value in an entry, or `None` if it is missing or not sound."""
     if entry is None or (size is not None and len(entry) != size + _CHECKSUM_BYTES):
         return None
     entry = numpy.frombuffer(entry, numpy.uint8)
-    # What is checked is the copy: the file may change under us where no lock could be had.
+    # The copy is checked, since the file may change where it was opened without a lock.
     value = entry[_CHECKSUM_BYTES:].copy()
     checksum = int.from_bytes(entry[:_CHECKSUM_BYTES].tobytes(), "little")
     return value if zlib.crc32(value, zlib.crc32(key)) == checksum else None

@@ -1,76 +1,36 @@
-import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy
-import torch
-
-from elmo_tasks.common.hashing import hash_bytes
-from elmo_tasks.store.database import LayerDatabase
-
-if TYPE_CHECKING:
-    from elmo_tasks.bilm.bilm import BiLm
-
-# States that differ by no more than this lead to the same layers to 1e-5.
-_SAME_START = 5e-6
 
 
-class StoreOwner(NamedTuple):
+class LayerSource(NamedTuple):
     """
-    Whose layers the entries of a store are.
+    Describes a biLM to a store, which knows no biLM: what its layers follow from, and their shape.
 
     # Parameters
 
-    weights : `bytes`
-        Fingerprint of the biLM and of the entries' dtype.
+    fingerprint : `bytes`
+        A hash of the weights, the options, the dtype and the kind of start state.
     about : `dict[str, str]`
-        What people want to know of both.
+        A description for people: `bilm` (sizes and dtype) and `state`.
     start : `numpy.ndarray`
-        The state that every sentence starts from: no numbers where that is zeros.
+        The numbers of the state that every sentence starts from; empty where it is zeros.
+    num_layers : `int`
+        Layers of a sentence, the token layer included.
+    dim : `int`
+        Width of a layer.
     """
 
-    weights: bytes
+    fingerprint: bytes
     about: dict[str, str]
     start: numpy.ndarray
+    num_layers: int
+    dim: int
 
-    @classmethod
-    def of(cls, bilm: "BiLm", dtype: str) -> "StoreOwner":
-        options = bilm.options
-        size = f"{options.num_layers}x{options.cell_dim}_{options.projection_dim}"
-        about = {"bilm": f"{size} {bilm.dtype}", "state": bilm.state_name, "dtype": dtype}
-        parts = [part.detach().float().cpu().flatten() for part in bilm.state.state_dict().values()]
-        start = torch.cat([torch.zeros(0), *parts]).numpy()
-        return cls(hash_bytes(bilm.fingerprint() + dtype.encode()), about, start)
-
-    def key(self) -> bytes:
-        """What the keys of the entries begin with: 16 bytes."""
-        return hash_bytes(self.weights + self.start.tobytes())
-
-    def shared_in(self, database: LayerDatabase) -> "StoreOwner":
+    def entry_bytes(self, length: int, dtype: str) -> int:
         """
-        The owner whose entries in a database this one shares. The state that a biLM starts from
-        follows from its weights, but not to the last bit on every machine: the database keeps that
-        of the first which came, and whoever differs from it by rounding alone goes by it.
+        Returns the size of an entry: the other layers whole, but layer 0 once, whose two halves are
+        equal.
         """
-        for key in (self.weights, self.key()):
-            database.put({key: self.to_bytes()})
-            kept = database.get({key: None}).get(key)
-            if kept is not None:
-                first = StoreOwner.from_bytes(kept.tobytes())
-                if first.starts_like(self):
-                    return first
-        return self
-
-    def starts_like(self, other: "StoreOwner") -> bool:
-        """Whether the states of both are the same but for rounding."""
-        return numpy.allclose(self.start, other.start, rtol=0, atol=_SAME_START)
-
-    def to_bytes(self) -> bytes:
-        about = json.dumps({**self.about, "weights": self.weights.hex()})
-        return about.encode() + b"\n" + self.start.tobytes()
-
-    @classmethod
-    def from_bytes(cls, content: bytes) -> "StoreOwner":
-        line, _, start = content.partition(b"\n")
-        about = json.loads(line)
-        weights = bytes.fromhex(about.pop("weights"))
-        return cls(weights, about, numpy.frombuffer(start, numpy.float32))
+        width = self.dim * (2 * self.num_layers - 1) // 2
+        return length * width * numpy.dtype(dtype).itemsize

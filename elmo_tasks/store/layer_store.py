@@ -3,20 +3,17 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy
 import torch
-from allennlp.common import FromParams
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hashing import hash_bytes
 from elmo_tasks.store.database import LayerDatabase
-from elmo_tasks.store.layer_source import StoreOwner
-from elmo_tasks.store.recent_layers import RecentEntries
-
-if TYPE_CHECKING:
-    from elmo_tasks.bilm.bilm import BiLm
+from elmo_tasks.store.layer_source import LayerSource
+from elmo_tasks.store.recent_layers import RecentLayers
+from elmo_tasks.store.source_record import SourceRecord
 
 logger = logging.getLogger(__name__)
 
@@ -25,26 +22,27 @@ DTYPES = ("float16", "float32")
 Array = numpy.ndarray
 
 
-class LayerStore(FromParams):
+class LayerStore:
     """
-    Remembers the layers that a frozen biLM computed for a sentence (Peters et al. 2018, section
-    3.2, where they are computed once and fixed): in memory, and in a folder that the processes of
-    a machine and all trainings after them share. It fills itself as sentences come.
+    Keeps the layers that a frozen biLM computed for each sentence (Peters et al. 2018, section 3.2:
+    they are computed once and fixed), in memory and in a folder that the processes of a machine and
+    all later trainings share. It fills itself as sentences come.
 
-    An entry is found by the sentence's char ids, the biLM's weights and options, the state it
-    starts from and the `dtype`, so that several biLMs may share a folder. What is not there, or
-    not sound, is computed. Layer 0, which a biLM puts out twice, is kept once.
+    An entry is found by the sentence's char ids, the biLM's weights and options, its start state
+    and the store's `dtype`, so that several biLMs may share a folder. A sentence without a sound
+    entry is computed.
 
     # Parameters
 
     path : `str`, optional
-        A folder on a disk of this machine, made where it is missing; by default memory alone. The
-        archive of a training leaves this path closed (see `is_closed_by`).
+        A folder on a disk of this machine; it is made if it is missing. By default layers are kept
+        in memory only. A model that is loaded from an archive leaves the folder of its training
+        closed (see `is_closed_by`).
     dtype : `str`, optional (default = `'float16'`)
-        Of the numbers kept: `float16` or `float32`. Layers that were just computed are rounded to
-        it as well, so that a sentence has the same layers in every epoch.
+        `float16` or `float32`, for the layers that are kept. Layers that were just computed are
+        rounded to it as well, so that a sentence has the same layers in every epoch.
     memory : `float`, optional (default = `1000`)
-        Megabytes (of 10^6 bytes) of layers to keep in memory, those used last; in each process.
+        Megabytes (of 10^6 bytes) of recently used layers that each process keeps in memory.
     """
 
     def __init__(self, path: str = None, dtype: str = "float16", memory: float = 1000) -> None:
@@ -61,53 +59,57 @@ class LayerStore(FromParams):
         self.path = path
         self.dtype = dtype
         self.memory = memory
-        self._recent = RecentEntries(int(memory * 1e6))
-        self._owners: dict[bytes, bytes] = {}
+        self._recent = RecentLayers(int(memory * 1e6))
+        # The first part of the keys of a source's entries, by that of its own record.
+        self._prefixes: dict[bytes, bytes] = {}
         self._database = None if path is None else LayerDatabase.at(path)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A copy of a biLM, and one in another process, opens the folder anew.
+        # A copy, in this process or another, opens the folder itself.
         return LayerStore, (self.path, self.dtype, self.memory)
 
-    def is_closed_by(self, serialization_dir: str) -> bool:
+    def is_closed_by(self, serialization_dir: str | os.PathLike) -> bool:
         """
-        Whether the archive unpacked in this folder was trained with the store of this path: then
-        it is not opened. Another path can only have been asked for, by `--overrides`.
+        Tells whether the archive unpacked in this folder was trained with the store of this path:
+        such a store is not opened. A store of another path can only come from `--overrides`, and is
+        opened.
         """
         config = Path(serialization_dir) / "config.json"
         if not config.exists():
             return False
         closed = self.path in _store_paths(json.loads(config.read_text(encoding="utf-8")))
         if closed:
-            logger.info("The store %s, of the model's training, stays closed.", self.path or "")
+            logger.info("The store %s of the model's training stays closed.", self.path or "")
         return closed
 
     def layers(
         self,
-        bilm: "BiLm",
+        source: LayerSource,
         char_ids: torch.Tensor,
         compute: Callable[[torch.Tensor], torch.Tensor],
     ) -> torch.Tensor:
         """
         # Parameters
 
-        bilm : `BiLm`
-            Whose layers.
+        source : `LayerSource`
+            The biLM that computes the layers.
         char_ids : `torch.LongTensor`
             Shape (batch, length, 50).
         compute : `Callable`
-            From char ids to layers, for the sentences that are not in the store.
+            Computes the layers of char ids, for the sentences that the store lacks.
 
         # Returns
 
         `torch.Tensor`
-            Shape (batch, num_layers, length, 2 * projection_dim), on the device of `char_ids`.
+            Shape (batch, num_layers, length, dim), in the store's dtype, on the CPU.
         """
         sentences = _sentences(char_ids)
-        keys = self._keys(bilm, sentences)
+        keys = self._keys(source, sentences)
         lengths = dict(zip(keys, map(len, sentences)))
-        found = self._find({key: self._num_bytes(bilm, n) for key, n in lengths.items() if n})
-        # Of each sentence that is missing, where it stands first.
+        found = self._find(
+            {key: source.entry_bytes(n, self.dtype) for key, n in lengths.items() if n}
+        )
+        # The first row of each sentence that is missing.
         missing = {
             key: row
             for row, key in reversed(list(enumerate(keys)))
@@ -115,35 +117,32 @@ class LayerStore(FromParams):
         }
         if missing:
             found.update(self._compute(list(missing), char_ids[list(missing.values())], compute))
-        shape = (len(keys), bilm.num_layers, char_ids.size(1), bilm.get_output_dim())
+        shape = (len(keys), source.num_layers, char_ids.size(1), source.dim)
         layers = torch.zeros(shape, dtype=getattr(torch, self.dtype))
         for row, key in zip(layers.numpy(), keys):
             if lengths[key]:
                 _unpack(found[key], row[:, : lengths[key]])
-        like = bilm.char_cnn.embedding
-        return layers.to(like.device).to(like.dtype)
+        return layers
 
-    def lacks(self, bilm: "BiLm", sentences: list[Array]) -> list[bool]:
-        """Whether each sentence, as char ids of shape (length, 50), is missing on disk."""
+    def lacks(self, source: LayerSource, sentences: list[Array]) -> list[bool]:
+        """
+        Tells of each sentence, given as char ids of shape (length, 50), whether it is missing on
+        disk.
+        """
         if self._database is None:
             return [True] * len(sentences)
-        keys = self._keys(bilm, sentences)
-        sizes = {key: self._num_bytes(bilm, len(ids)) for key, ids in zip(keys, sentences)}
+        keys = self._keys(source, sentences)
+        sizes = {key: source.entry_bytes(len(ids), self.dtype) for key, ids in zip(keys, sentences)}
         there = self._database.get(sizes)
         return [key not in there for key in keys]
 
-    def _keys(self, bilm: "BiLm", sentences: Iterable[Array]) -> list[bytes]:
-        owner = StoreOwner.of(bilm, self.dtype)
-        known = owner.key()
-        if known not in self._owners:
-            shared = owner if self._database is None else owner.shared_in(self._database)
-            self._owners[known] = shared.key()
-        return [self._owners[known] + hash_bytes(ids.tobytes()) for ids in sentences]
-
-    def _num_bytes(self, bilm: "BiLm", length: int) -> int:
-        """Of an entry: x^LM, and the other layers in both directions."""
-        width = bilm.get_output_dim() * (2 * bilm.num_layers - 1) // 2
-        return length * width * numpy.dtype(self.dtype).itemsize
+    def _keys(self, source: LayerSource, sentences: Iterable[Array]) -> list[bytes]:
+        record = SourceRecord.of(source, self.dtype)
+        known = record.key()
+        if known not in self._prefixes:
+            shared = record if self._database is None else record.shared_in(self._database)
+            self._prefixes[known] = shared.key()
+        return [self._prefixes[known] + hash_bytes(ids.tobytes()) for ids in sentences]
 
     def _find(self, sizes: Mapping[bytes, int]) -> dict[bytes, Array]:
         found = {key: entry for key in sizes if (entry := self._recent.get(key)) is not None}
@@ -180,19 +179,19 @@ class LayerStore(FromParams):
 
 
 def _sentences(char_ids: torch.Tensor) -> list[Array]:
-    """The char ids of each sentence without its padding."""
+    """Returns the char ids of each sentence without its padding."""
     ids = char_ids.to("cpu", torch.int16).numpy()
     return [row[:length] for row, length in zip(ids, (ids > 0).any(axis=2).sum(axis=1))]
 
 
 def _pack(layers: Array) -> Array:
-    """An entry from layers of shape (num_layers, length, dim); the halves of layer 0 are alike."""
+    """Makes an entry of layers of shape (num_layers, length, dim), with one half of layer 0."""
     half = layers.shape[2] // 2
     return numpy.concatenate([layers[0, :, :half].ravel(), layers[1:].ravel()])
 
 
 def _unpack(entry: Array, layers: Array) -> None:
-    """Writes an entry to layers of shape (num_layers, length, dim)."""
+    """Writes an entry into layers of shape (num_layers, length, dim)."""
     _, length, dim = layers.shape
     x = entry[: length * dim // 2].reshape(length, dim // 2)
     layers[0, :, : dim // 2] = x
@@ -201,7 +200,7 @@ def _unpack(entry: Array, layers: Array) -> None:
 
 
 def _store_paths(config: Any) -> Iterator[str | None]:
-    """The path of every store in a config."""
+    """Yields the path of every store in a config."""
     if isinstance(config, dict):
         for key, value in config.items():
             if key == "store" and isinstance(value, dict):

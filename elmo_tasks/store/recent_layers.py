@@ -3,14 +3,14 @@ from collections import OrderedDict
 import numpy
 
 
-class RecentEntries:
+class RecentLayers:
     """
-    The arrays used last, by key, as many as a number of bytes holds.
+    Keeps the arrays used last, by key, in a bounded number of bytes.
 
     # Parameters
 
     max_bytes : `int`
-        Never exceeded.
+        Total size of the arrays that are kept.
     """
 
     def __init__(self, max_bytes: int) -> None:

@@ -6,7 +6,7 @@ import torch
 from allennlp.training import Checkpointer, Trainer
 from allennlp.training.trainer import TrainerCheckpoint
 
-from elmo_tasks.common.files import written_aside
+from elmo_tasks.common.files import atomic_write
 
 
 @Checkpointer.register("elmo")
@@ -57,5 +57,5 @@ class ElmoCheckpointer(Checkpointer):
 
 
 def _save(content: Any, path: str) -> None:
-    with written_aside(path) as aside:
+    with atomic_write(path) as aside:
         torch.save(content, aside)

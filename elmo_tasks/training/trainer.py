@@ -1,6 +1,6 @@
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
@@ -10,8 +10,8 @@ from allennlp.training.moving_average import MovingAverage
 from allennlp.training.trainer import TrainerCheckpoint
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.bilm.frozen_checkpoint import StateDict, with_weights, without_weights
-from elmo_tasks.common.files import written_aside
+from elmo_tasks.bilm.frozen_checkpoint import StateDict, leave_out_weights, put_back_weights
+from elmo_tasks.common.files import atomic_write
 
 
 @Trainer.register("elmo", constructor="from_partial_objects")
@@ -32,7 +32,9 @@ class ElmoTrainer(GradientDescentTrainer):
         checkpoint = super().get_checkpoint_state()
         if checkpoint is None or self._is_sharded():
             return checkpoint
-        state = self._for_each_frozen_bilm(without_weights, checkpoint.model_state)
+        state = checkpoint.model_state
+        for prefix, bilm in self._frozen_bilms():
+            state = leave_out_weights(state, prefix, bilm.weights(), bilm.fingerprint())
         return TrainerCheckpoint(state, checkpoint.trainer_state)
 
     def _maybe_restore_checkpoint(self) -> None:
@@ -75,17 +77,17 @@ class ElmoTrainer(GradientDescentTrainer):
         super()._finalize_best_model_state()
         if self._serialization_dir and os.path.exists(self._best_path()):
             state = read_state_dict(self._best_path(), cuda_device=-1)
-            whole = self._for_each_frozen_bilm(with_weights, state)
+            whole = state
+            for prefix, bilm in self._frozen_bilms():
+                whole = put_back_weights(whole, prefix, bilm.weights(), bilm.fingerprint())
             if whole is not state:
                 self._save_best(whole)
 
-    def _for_each_frozen_bilm(
-        self, change: Callable[[BiLm, str, StateDict], StateDict], state: StateDict
-    ) -> StateDict:
+    def _frozen_bilms(self) -> Iterator[tuple[str, BiLm]]:
+        """Yields each frozen biLM of the model, with the beginning of its keys in a state dict."""
         for name, module in self.model.named_modules(remove_duplicate=False):
             if isinstance(module, BiLm) and not module.trains:
-                state = change(module, f"{name}.", state)
-        return state
+                yield f"{name}.", module
 
     def _is_sharded(self) -> bool:
         return self._ddp_wrapped_model is not None and self._ddp_wrapped_model.is_sharded
@@ -94,5 +96,5 @@ class ElmoTrainer(GradientDescentTrainer):
         return os.path.join(self._serialization_dir, "best.th")
 
     def _save_best(self, state: StateDict) -> None:
-        with written_aside(self._best_path()) as aside:
+        with atomic_write(self._best_path()) as aside:
             torch.save(state, aside)

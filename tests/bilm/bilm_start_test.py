@@ -203,7 +203,7 @@ def test_a_carried_state_is_forgotten_on_reset() -> None:
 
 def test_a_snapshot_taken_under_autocast_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     # As on a GPU, where autocast reaches the products.
-    monkeypatch.setattr("elmo_tasks.bilm.products.packs", lambda dtype: False)
+    monkeypatch.setattr("elmo_tasks.bilm.frozen_product.packs", lambda dtype: False)
     expected = fixture_bilm("snapshot").state.h
 
     with torch.autocast("cpu", torch.bfloat16):

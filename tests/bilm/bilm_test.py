@@ -5,10 +5,9 @@ from pathlib import Path
 import numpy
 import pytest
 import torch
-from allennlp.common import Params
 from allennlp.modules.elmo import _ElmoBiLm
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import BiLm, bilm_from_config
 from elmo_tasks.common.errors import ConfigurationError
 from scripts.make_fixture_bilm import make_bilm
 from tests.helpers.bilm_examples import SENTENCE, SHAPES, WORDS, ids_of, sentences
@@ -121,14 +120,12 @@ def test_a_batch_of_padding_alone_gives_zeros(state: str, shape: tuple[int, int]
 
 
 def test_a_config_builds_the_bilm_of_the_files() -> None:
-    params = Params(
-        {
-            "options": json.loads(FIXTURE_FILES[0].read_text()),
-            "pretrained_file": str(FIXTURE_FILES[1]),
-        }
-    )
+    fields = {
+        "options": json.loads(FIXTURE_FILES[0].read_text()),
+        "pretrained_file": str(FIXTURE_FILES[1]),
+    }
 
-    bilm = BiLm.from_params(params)
+    bilm = bilm_from_config(fields)
 
     ids = ids_of([SENTENCE])
     assert torch.equal(bilm(ids).layers, BiLm.from_files(*FIXTURE_FILES)(ids).layers)

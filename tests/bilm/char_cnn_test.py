@@ -2,10 +2,9 @@ import math
 
 import numpy
 import torch
-from allennlp.data.token_indexers.elmo_indexer import ELMoCharacterMapper
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.bilm.char_cnn import BEGIN_SENTENCE, END_SENTENCE, CharCnn, boundary_char_ids
+from elmo_tasks.bilm.char_cnn import CharCnn
 from elmo_tasks.bilm.files.options import BiLmOptions
 from tests.helpers.reference_bilm import FIXTURE_FILES, ReferenceBiLm, char_ids, make_options
 
@@ -29,14 +28,6 @@ def test_token_vectors_equal_a_plain_numpy_cnn() -> None:
 
     expected = [reference.token_vector(row) for row in ids]
     numpy.testing.assert_allclose(vectors.detach(), expected, atol=1e-5)
-
-
-def test_boundaries_are_those_of_allennlps_mapper() -> None:
-    mapper = ELMoCharacterMapper()
-
-    for character, token in ((BEGIN_SENTENCE, "<S>"), (END_SENTENCE, "</S>")):
-        expected = mapper.convert_word_to_char_ids(token)
-        assert boundary_char_ids(character, 50).tolist() == expected
 
 
 def test_new_weights_are_drawn_as_bilm_tf_draws_them() -> None:

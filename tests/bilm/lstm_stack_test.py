@@ -3,7 +3,7 @@ import torch
 
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.bilm.lstm_stack import LstmStack
-from elmo_tasks.bilm.recurrence import LstmState
+from elmo_tasks.bilm.state import LstmState
 from tests.helpers.reference_bilm import make_options
 
 BATCH_SIZES = [3, 3, 2, 1]

@@ -7,7 +7,7 @@ from torch.nn.functional import linear
 from torch.nn.utils.rnn import PackedSequence
 
 from elmo_tasks.bilm.projected_lstm import ProjectedLstm
-from elmo_tasks.bilm.recurrence import LstmState
+from elmo_tasks.bilm.state import LstmState
 from tests.helpers.reference_bilm import reorder_gates
 
 BATCH_SIZES = [5, 5, 3, 3, 1, 1, 1]

@@ -1,8 +1,7 @@
 import torch
 
 from elmo_tasks.bilm.files.options import BiLmOptions
-from elmo_tasks.bilm.recurrence import LstmState
-from elmo_tasks.bilm.state import CarryState, InitialState, SnapshotState
+from elmo_tasks.bilm.state import CarryState, InitialState, LstmState, SnapshotState
 from tests.helpers.reference_bilm import make_options
 
 OPTIONS = BiLmOptions.from_dict(make_options())

@@ -9,8 +9,9 @@ import pytest
 from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 
 from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
+from elmo_tasks.bilm.files.layout import num_parameters
 from elmo_tasks.bilm.files.options import BiLmOptions
-from elmo_tasks.bilm.files.weights import KNOWN_BILMS, num_parameters
 from elmo_tasks.commands.elmo_check import check
 from tests.helpers.command_line import allennlp
 from tests.helpers.reference_bilm import (

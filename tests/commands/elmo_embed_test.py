@@ -15,7 +15,7 @@ import numpy
 import pytest
 import torch
 
-import elmo_tasks.encoder.encoder
+import elmo_tasks.encoder.sentence_layers
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.commands.elmo_embed import embed, read_text
 from elmo_tasks.encoder import embedding_file
@@ -66,7 +66,7 @@ def encoder() -> ElmoEncoder:
 
 @pytest.fixture()
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(elmo_tasks.encoder.encoder, "WINDOW_TOKENS", 12)
+    monkeypatch.setattr(elmo_tasks.encoder.sentence_layers, "WINDOW_TOKENS", 12)
 
 
 def read(path: Path) -> dict[str, Any]:

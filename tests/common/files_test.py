@@ -3,13 +3,13 @@ from pathlib import Path
 
 import pytest
 
-from elmo_tasks.common.files import written_aside
+from elmo_tasks.common.files import atomic_write
 
 
 def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "new" / "folder" / "text.txt"
 
-    with written_aside(path) as aside:
+    with atomic_write(path) as aside:
         aside.write_text("half")
         assert not path.exists()
         aside.write_text("whole")
@@ -22,7 +22,7 @@ def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
 def test_a_file_that_is_not_finished_leaves_nothing(
     tmp_path: Path, error: type[BaseException]
 ) -> None:
-    with pytest.raises(error), written_aside(tmp_path / "text.txt") as aside:
+    with pytest.raises(error), atomic_write(tmp_path / "text.txt") as aside:
         aside.write_text("half")
         raise error
 
@@ -33,7 +33,7 @@ def test_a_file_that_is_not_finished_leaves_the_old_one(tmp_path: Path) -> None:
     path = tmp_path / "text.txt"
     path.write_text("old")
 
-    with pytest.raises(ValueError), written_aside(path) as aside:
+    with pytest.raises(ValueError), atomic_write(path) as aside:
         aside.write_text("half")
         raise ValueError
 
@@ -45,7 +45,7 @@ def test_a_new_file_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
     path = tmp_path / "text.txt"
     path.write_text("old")
 
-    with written_aside(str(path)) as aside:
+    with atomic_write(str(path)) as aside:
         aside.write_text("new")
 
     assert path.read_text() == "new"
@@ -57,7 +57,7 @@ def test_a_file_in_the_working_directory_needs_no_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
 
-    with written_aside("text.txt") as aside:
+    with atomic_write("text.txt") as aside:
         aside.write_text("whole")
 
     assert Path("text.txt").read_text() == "whole"
@@ -66,7 +66,7 @@ def test_a_file_in_the_working_directory_needs_no_folder(
 def test_a_file_has_the_permissions_of_any_new_file(tmp_path: Path) -> None:
     (tmp_path / "plain.txt").touch()
 
-    with written_aside(tmp_path / "text.txt") as aside:
+    with atomic_write(tmp_path / "text.txt") as aside:
         aside.touch()
 
     modes = {path.stat().st_mode for path in tmp_path.iterdir()}

@@ -10,7 +10,7 @@ from allennlp.common import Params
 from allennlp.data import DatasetReader, Vocabulary
 from allennlp.models import Model
 
-from elmo_tasks.bilm.files.weights import KNOWN_BILMS
+from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.common.errors import ConfigurationError
 
 ROOT = Path(__file__).parents[2]

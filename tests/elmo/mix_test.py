@@ -3,12 +3,13 @@ from typing import Any
 import numpy
 import pytest
 import torch
-from allennlp.common import Lazy, Params
+from allennlp.common import Params
 from allennlp.modules import ScalarMix
 from allennlp.modules.elmo import Elmo
 from allennlp.nn.regularizers import RegularizerApplicator
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.from_fields import from_fields
 from elmo_tasks.elmo import ElmoMix
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
@@ -292,9 +293,9 @@ def test_the_regularizer_penalizes_w_of_every_mix_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("layers", ["all", "last", 0, 2])
 def test_a_config_says_which_layers(layers: str | int) -> None:
-    params = Params({"layers": layers, "layer_norm": "sentence", "dropout": 0.1})
+    fields = {"layers": layers, "layer_norm": "sentence", "dropout": 0.1}
 
-    mix = Lazy(ElmoMix, params=params).construct(num_layers=3)
+    mix = from_fields(ElmoMix, fields, num_layers=3)
 
     expected = ElmoMix(3, layers)
     assert mix.layer == expected.layer and mix.state_dict().keys() == expected.state_dict().keys()
@@ -303,7 +304,7 @@ def test_a_config_says_which_layers(layers: str | int) -> None:
 
 @pytest.mark.parametrize("layers", ["first", -1, 3, True, None, 1.0])
 def test_layers_that_cannot_be_are_refused(layers: Any) -> None:
-    with pytest.raises(ConfigurationError, match="all, last or a number from 0 to 2, not"):
+    with pytest.raises(ConfigurationError, match="all, last or an index from 0 to 2, not"):
         ElmoMix(3, layers=layers)
 
 
@@ -314,5 +315,5 @@ def test_a_layer_norm_that_cannot_be_is_refused(layer_norm: Any) -> None:
 
 
 def test_another_number_of_layers_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="a mix of 3 layers got 2 of them"):
+    with pytest.raises(ConfigurationError, match="a mix of 3 layers got 2 layers"):
         ElmoMix(3)(torch.zeros(1, 2, 4, 5), torch.ones(1, 4, dtype=torch.bool))

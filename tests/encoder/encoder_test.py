@@ -10,11 +10,11 @@ from allennlp.modules.elmo import Elmo
 from hypothesis import given
 from hypothesis import strategies as st
 
-import elmo_tasks.encoder.encoder
+import elmo_tasks.encoder.sentence_layers
 from elmo_tasks import ElmoEncoder
 from elmo_tasks.bilm import BiLm, BiLmOutput
+from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.bilm.files.options import read_options
-from elmo_tasks.bilm.files.weights import KNOWN_BILMS
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
@@ -156,7 +156,7 @@ def test_layers_equal_those_of_each_sentence_alone_in_any_order_and_batch_size(
     random.Random(seed).shuffle(sentences)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(elmo_tasks.encoder.encoder, "WINDOW_TOKENS", window_tokens)
+        patch.setattr(elmo_tasks.encoder.sentence_layers, "WINDOW_TOKENS", window_tokens)
         layers = list(ElmoEncoder(bilm, batch_tokens=batch_tokens).layers(sentences))
 
     assert len(layers) == len(sentences)
@@ -187,7 +187,7 @@ def test_batches_hold_sentences_of_like_length_and_as_many_tokens_as_allowed(
 def test_a_stream_is_read_as_it_is_asked_for(
     encoder: ElmoEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(elmo_tasks.encoder.encoder, "WINDOW_TOKENS", 40)
+    monkeypatch.setattr(elmo_tasks.encoder.sentence_layers, "WINDOW_TOKENS", 40)
     read = 0
 
     def endless() -> Any:

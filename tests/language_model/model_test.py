@@ -13,6 +13,7 @@ import pytest
 import torch
 from allennlp.commands.train import train_model
 from allennlp.common import Params
+from allennlp.common.checks import ConfigurationError as AllenNlpError
 from allennlp.common.testing import ModelTestCase
 from allennlp.data import Vocabulary
 from allennlp.models import Model, load_archive
@@ -460,7 +461,7 @@ def test_adagrads_numbers_are_those_of_bilm_tf_for_a_20th_of_its_loss() -> None:
 
 @pytest.mark.parametrize("change", ["{ from_archiv: 'x' }", "{ batch_token: 7 }"])
 def test_misspelt_field_is_refused_by_training(change: str, tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="Extra parameters .*(from_archiv|batch_token)"):
+    with pytest.raises(AllenNlpError, match="Extra parameters .*(from_archiv|batch_token)"):
         train_model(Params(shrunk("mini", change)), str(tmp_path / "model"))
 
 

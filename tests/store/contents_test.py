@@ -24,7 +24,7 @@ def test_contents_are_counted_by_whose_they_are(path: str) -> None:
 
     # A token has 5 * 16 numbers.
     counted = {
-        (share.owner.about["state"], share.owner.about["dtype"]): (
+        (share.source.about["state"], share.source.about["dtype"]): (
             share.num_sentences,
             share.num_bytes,
         )

@@ -217,7 +217,7 @@ def test_file_that_was_cut_short_is_left_alone_with_one_message(
     assert (folder / "data.mdb").read_bytes() == before
     (message,) = messages(caplog)
     assert str(folder) in message
-    assert "is damaged; delete it to have it made anew (its file was cut short)" in message
+    assert "is damaged; delete it, and it is made anew (its file was cut short)" in message
 
 
 @pytest.mark.parametrize("num_bytes", [0, 100_000])
@@ -246,7 +246,7 @@ def test_file_of_garbage_is_left_alone_with_one_message(
         database.put(filled)
 
     (message,) = messages(caplog)
-    assert "is damaged; delete it to have it made anew" in message
+    assert "is damaged; delete it, and it is made anew" in message
 
 
 @pytest.mark.parametrize("num_bytes", [1, 512, 4096])
@@ -341,7 +341,7 @@ def test_folder_that_cannot_be_written_is_read_with_one_message(
             assert read(database, content) == content
             database.put(values(5, seed=1))
         (message,) = messages(caplog)
-        assert "can be read, but takes no more layers" in message
+        assert "can only be read; it takes no more layers" in message
 
     assert run(work) == 0
     folder.chmod(0o755)

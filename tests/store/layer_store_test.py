@@ -13,9 +13,8 @@ from typing import Any
 import numpy
 import pytest
 import torch
-from allennlp.common import Params
 
-from elmo_tasks.bilm import BiLm, BiLmOutput
+from elmo_tasks.bilm import BiLm, BiLmOutput, bilm_from_config
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.store.database import LayerDatabase
 from elmo_tasks.store.layer_store import LayerStore
@@ -41,13 +40,13 @@ def fixture_bilm(store: LayerStore | None = None, **params: Any) -> BiLm:
 def computed_by(bilm: BiLm, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many sentences the biLM computes, each time it does."""
     numbers: list[int] = []
-    compute = bilm._layers
+    compute = bilm._frozen_layers
 
     def count(char_ids: torch.Tensor) -> torch.Tensor:
         numbers.append(len(char_ids))
         return compute(char_ids)
 
-    monkeypatch.setattr(bilm, "_layers", count)
+    monkeypatch.setattr(bilm, "_frozen_layers", count)
     return numbers
 
 
@@ -146,7 +145,7 @@ def test_memory_keeps_to_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_layers_computed_under_autocast_are_those_without(monkeypatch: pytest.MonkeyPatch) -> None:
     # As on a GPU, where autocast reaches the products.
-    monkeypatch.setattr("elmo_tasks.bilm.products.packs", lambda dtype: False)
+    monkeypatch.setattr("elmo_tasks.bilm.frozen_product.packs", lambda dtype: False)
     bilm = fixture_bilm(LayerStore(dtype="float32"))
     with torch.autocast("cpu", torch.bfloat16):
         layers = bilm(ids_of(BATCH)).layers
@@ -334,8 +333,8 @@ def test_path_of_a_file_is_refused(tmp_path: Path) -> None:
 
 def test_value_that_the_dtype_cannot_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     bilm = fixture_bilm(LayerStore())
-    compute = bilm._layers
-    monkeypatch.setattr(bilm, "_layers", lambda char_ids: 1e5 * compute(char_ids))
+    compute = bilm._frozen_layers
+    monkeypatch.setattr(bilm, "_frozen_layers", lambda char_ids: 1e5 * compute(char_ids))
 
     with pytest.raises(ConfigurationError, match="a value beyond float16, the dtype of its store"):
         bilm(ids_of(BATCH))
@@ -351,7 +350,7 @@ def test_config_gives_a_store(path: str) -> None:
         "store": {"path": path, "dtype": "float32", "memory": 20},
     }
 
-    bilm = BiLm.from_params(Params(params))
+    bilm = bilm_from_config(params)
 
     assert isinstance(bilm.store, LayerStore)
     assert (bilm.store.path, bilm.store.dtype, bilm.store.memory) == (path, "float32", 20)
@@ -373,7 +372,7 @@ def test_archive_has_no_store_but_one_that_was_asked_for(
     params = copy.deepcopy(trained)
     params["store"] = asked_for or params["store"]
 
-    bilm = BiLm.from_params(Params(params), serialization_dir=str(tmp_path))
+    bilm = bilm_from_config(params, str(tmp_path))
 
     assert (bilm.store is not None) == opened
 
@@ -383,7 +382,7 @@ def test_training_that_is_recovered_has_its_store(tmp_path: Path) -> None:
     params["pretrained_file"] = str(FIXTURE_FILES[1])
     (tmp_path / "config.json").write_text(json.dumps({"model": {"bilm": params}}))
 
-    bilm = BiLm.from_params(Params(copy.deepcopy(params)), serialization_dir=str(tmp_path))
+    bilm = bilm_from_config(copy.deepcopy(params), str(tmp_path))
 
     assert bilm.store is not None
 

@@ -1,19 +1,19 @@
 import numpy
 
-from elmo_tasks.store.recent_layers import RecentEntries
+from elmo_tasks.store.recent_layers import RecentLayers
 
 
 def entry(num_bytes: int) -> numpy.ndarray:
     return numpy.full(num_bytes, num_bytes, numpy.uint8)
 
 
-def kept(entries: RecentEntries, keys: bytes) -> bytes:
+def kept(entries: RecentLayers, keys: bytes) -> bytes:
     """Which of the one-letter keys have an entry."""
     return bytes(key for key in keys if bytes([key]) in entries._entries)
 
 
 def test_those_used_last_are_kept_as_far_as_the_bytes_reach() -> None:
-    entries = RecentEntries(10)
+    entries = RecentLayers(10)
     for key in (b"a", b"b", b"c"):
         entries.put(key, entry(3))
 
@@ -28,7 +28,7 @@ def test_those_used_last_are_kept_as_far_as_the_bytes_reach() -> None:
 
 
 def test_entry_that_is_too_large_drives_nothing_out() -> None:
-    entries = RecentEntries(10)
+    entries = RecentLayers(10)
     entries.put(b"a", entry(10))
 
     entries.put(b"b", entry(11))
@@ -37,7 +37,7 @@ def test_entry_that_is_too_large_drives_nothing_out() -> None:
 
 
 def test_key_that_is_there_counts_once() -> None:
-    entries = RecentEntries(10)
+    entries = RecentLayers(10)
     for _ in range(5):
         entries.put(b"a", entry(5))
     entries.put(b"b", entry(5))
@@ -46,7 +46,7 @@ def test_key_that_is_there_counts_once() -> None:
 
 
 def test_no_bytes_keep_nothing() -> None:
-    entries = RecentEntries(0)
+    entries = RecentLayers(0)
     entries.put(b"a", entry(1))
 
     assert entries.get(b"a") is None

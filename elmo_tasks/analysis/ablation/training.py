@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from elmo_tasks.analysis.ablation.run import Progress, Run
 from elmo_tasks.analysis.ablation.settings import Settings
-from elmo_tasks.common.files import written_aside
+from elmo_tasks.common.files import atomic_write
 
 # What a process gets to end by itself: AllenNLP archives the best weights so far.
 _SECONDS_TO_END = 60
@@ -93,7 +93,7 @@ def start(
             run.remove_broken_checkpoints()
         elif run.folder.exists():
             shutil.rmtree(run.folder)
-        with written_aside(run.config_file) as aside:
+        with atomic_write(run.config_file) as aside:
             aside.write_text(settings.child(run, run.log.parent), encoding="utf-8")
         command = _command(run, settings.overrides_of(run), packages)
         if progress == Progress.INTERRUPTED:

@@ -2,40 +2,39 @@ import json
 import os
 from typing import Any, NamedTuple
 
-from allennlp.common.file_utils import cached_path
-
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.fetch import local_path
 
 STATES = ("reset", "snapshot", "carry")
 
 
 class BiLmOptions(NamedTuple):
     """
-    The numbers in an `options.json` of the bilm-tf layout (section 3.2; supplement A of
-    Peters et al. 2018 gives the released sizes), read and checked once.
+    Holds the numbers of an `options.json` of bilm-tf's layout, checked (Peters et al. 2018, section
+    3.2; supplement A gives the released sizes).
 
     # Parameters
 
     filters : `tuple[tuple[int, int], ...]`
-        (width in characters, number of filters) of each convolution, in the order of the file.
+        Pairs (width in characters, number of filters), one per convolution, in the file's order.
     activation : `str`
-        `relu` or `tanh`, after the maximum over the characters of a token.
+        `relu` or `tanh`; it follows the maximum over the characters of a token.
     char_dim : `int`
-        Width of a character's embedding.
+        Width of a character embedding.
     max_characters : `int`
-        Character ids a token has, boundaries of the word and padding included: 50.
+        Character ids per token, word boundaries and padding included: 50.
     num_highway : `int`
-        Highway layers over the filters; may be 0.
+        Highway layers over the filters; 0 or more.
     num_layers : `int`
-        LSTM layers of each direction.
+        LSTM layers in each direction.
     cell_dim, projection_dim : `int`
-        Width of an LSTM's memory and of what it puts out.
+        Widths of an LSTM's memory and of its output.
     cell_clip, projection_clip : `float | None`
-        Bounds on the memory and on the projected output; `None` (or 0) for none.
+        Bounds on the memory and on the projected output; `None` (or 0 in the file) for no bound.
     skip_connections : `bool`
         Whether the input of a layer is added to its output, from the second layer on.
     state : `str | None`
-        What the LSTMs start from, where the file says so (ours do, see `state.py`).
+        The state that the LSTMs start from (see `state.py`); bilm-tf's files do not have it.
     """
 
     filters: tuple[tuple[int, int], ...]
@@ -53,11 +52,11 @@ class BiLmOptions(NamedTuple):
 
     @property
     def num_filters(self) -> int:
-        return sum(number for _, number in self.filters)
+        return sum(num_filters for _, num_filters in self.filters)
 
     @classmethod
     def from_dict(cls, options: dict[str, Any]) -> "BiLmOptions":
-        """Raises `ConfigurationError` with every key that is missing or cannot be."""
+        """Reads options; raises `ConfigurationError` with every key that is missing or wrong."""
         parsed, problems = cls.parse(options)
         if problems:
             raise ConfigurationError(f"options: {'; '.join(problems)}")
@@ -65,7 +64,10 @@ class BiLmOptions(NamedTuple):
 
     @classmethod
     def parse(cls, options: dict[str, Any]) -> tuple["BiLmOptions", list[str]]:
-        """The options, and all that is wrong with them; where anything is, they are not whole."""
+        """
+        Returns the options and a list of all that is wrong with them; if that is not empty, some
+        options are `None`.
+        """
         values = _Values(options)
         parsed = cls(
             filters=values.filters("char_cnn.filters"),
@@ -81,8 +83,8 @@ class BiLmOptions(NamedTuple):
             skip_connections=values.get("lstm.use_skip_connections", bool, False),
             state=options.get("state"),
         )
-        # bilm-tf trains with 261 characters and predicts with 262, the 262nd being our padding;
-        # the same weights fit both.
+        # bilm-tf trains with 261 characters and predicts with 262: the last is padding, which has
+        # no weights of its own.
         num_characters = values.get("char_cnn.n_characters", int, 262)
         values.expect(
             num_characters in (261, 262, None),
@@ -107,9 +109,9 @@ class BiLmOptions(NamedTuple):
 
 
 def read_options(options_file: str | os.PathLike) -> dict[str, Any]:
-    """The content of an `options.json`, by path or address."""
+    """Reads an `options.json` from a path or an address."""
     try:
-        with open(cached_path(options_file), encoding="utf-8") as file:
+        with open(local_path(options_file), encoding="utf-8") as file:
             options = json.load(file)
     except FileNotFoundError as error:
         raise ConfigurationError(f"there is no file of options {options_file}") from error
@@ -124,8 +126,8 @@ def read_options(options_file: str | os.PathLike) -> dict[str, Any]:
 
 class _Values:
     """
-    Takes values out of nested options by their dotted paths, and gathers in `problems` what is
-    wrong with them; a wrong value comes out as `None`.
+    Looks up values in nested options by dotted paths, and collects in `problems` what is wrong with
+    them. A wrong value is returned as `None`.
     """
 
     def __init__(self, options: dict[str, Any]) -> None:
@@ -133,7 +135,7 @@ class _Values:
         self.problems: list[str] = []
 
     def expect(self, holds: bool, problem: str) -> None:
-        # Several values may miss the same section.
+        # Several values may lack the same section.
         if not holds and problem not in self.problems:
             self.problems.append(problem)
 
@@ -161,17 +163,19 @@ class _Values:
             return ()
         for pair in filters:
             if not _is_pair(pair):
-                self.expect(False, f"{path} must be pairs of a width and a number, not {pair!r}")
+                self.expect(
+                    False, f"{path} must be pairs of a width and a number of filters, not {pair!r}"
+                )
                 return ()
-        return tuple((width, number) for width, number in filters)
+        return tuple((width, num_filters) for width, num_filters in filters)
 
     def _section(self, path: str) -> tuple[dict[str, Any] | None, str]:
         *parents, key = path.split(".")
         section: Any = self._options
-        for number, parent in enumerate(parents, start=1):
+        for depth, parent in enumerate(parents, start=1):
             section = section.get(parent)
             if not isinstance(section, dict):
-                where = ".".join(parents[:number])
+                where = ".".join(parents[:depth])
                 self.expect(False, f"{where} is missing, or is not an object")
                 return None, key
         return section, key
@@ -179,11 +183,11 @@ class _Values:
 
 def _is_pair(value: Any) -> bool:
     is_pair = isinstance(value, (list, tuple)) and len(value) == 2
-    return is_pair and all(type(number) is int and number > 0 for number in value)
+    return is_pair and all(type(part) is int and part > 0 for part in value)
 
 
 def exported(raw: dict[str, Any], options: BiLmOptions, state: str) -> dict[str, Any]:
-    """The content of an `options.json` with the keys that upstream reads without a default."""
+    """Adds to an `options.json` the keys for which bilm-tf and AllenNLP have no default."""
     lstm = {"cell_clip": None, "proj_clip": None, **raw["lstm"]}
     char_cnn = {
         **raw["char_cnn"],

@@ -14,9 +14,10 @@ import torch
 from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.bilm.files import weights
+from elmo_tasks.bilm.files import known_bilms, layout
+from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
+from elmo_tasks.bilm.files.layout import datasets
 from elmo_tasks.bilm.files.options import BiLmOptions
-from elmo_tasks.bilm.files.weights import KNOWN_BILMS
 from elmo_tasks.common.errors import ConfigurationError
 from tests.helpers.reference_bilm import (
     FIXTURE_FILES,
@@ -174,7 +175,7 @@ def test_a_crash_while_writing_leaves_what_was_there(
         raise KeyboardInterrupt
 
     # In the middle: the biases of the LSTMs come last.
-    monkeypatch.setattr(weights, "_revert_bias", crash)
+    monkeypatch.setattr(layout, "_revert_bias", crash)
     with pytest.raises(KeyboardInterrupt):
         BiLm.from_files(*FIXTURE_FILES).to_files(tmp_path)
 
@@ -375,7 +376,7 @@ def test_weights_that_cannot_be_fetched_are_refused(monkeypatch: pytest.MonkeyPa
         raise requests.ConnectionError("network is unreachable")
 
     # The real one tries for half a minute.
-    monkeypatch.setattr(weights, "cached_path", fail)
+    monkeypatch.setattr(known_bilms, "local_path", fail)
 
     with pytest.raises(ConfigurationError, match="small cannot be fetched.*network is unreachable"):
         BiLm(make_options(), "small")
@@ -389,9 +390,7 @@ def test_the_options_of_the_original_model_ask_for_the_parameters_of_its_file() 
         dim=4096,
     )
 
-    found = {
-        dataset.name: dataset.shape for dataset in weights.datasets(BiLmOptions.from_dict(raw))
-    }
+    found = {dataset.name: dataset.shape for dataset in datasets(BiLmOptions.from_dict(raw))}
 
     assert found == shapes(raw)
     assert sum(numpy.prod(shape) for shape in found.values()) == 93_600_848

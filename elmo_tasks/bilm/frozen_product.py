@@ -1,25 +1,24 @@
 import functools
 import logging
-from collections.abc import Callable
-from typing import Any, Generic, TypeVar
 
 import torch
 from torch.nn.functional import linear
 
+from elmo_tasks.bilm.weight_cache import WeightCache
+
 logger = logging.getLogger(__name__)
 
-T = TypeVar("T")
-
-# Rows for which oneDNN lays a weight out: about a step of an LSTM. Others run as well.
+# The number of rows for which oneDNN lays a weight out, about a step of an LSTM. Other numbers
+# work.
 _ROWS = 32
 
 
 class FrozenProduct:
     """
-    x W^T + b for a weight that does not change. On a CPU the weight is laid out once for oneDNN,
-    whose products then run several times as fast as `torch.nn.functional.linear` in float32, with
-    no more rounding; where PyTorch's operators for that are missing, changed or not for this
-    machine, it is `linear`.
+    Computes x W^T + b for a weight that does not change. On a CPU the weight is laid out once for
+    oneDNN, whose products then run several times as fast as `torch.nn.functional.linear` in
+    float32, with no more rounding. `linear` is used if PyTorch's operators for that are missing or
+    do not work on this machine.
 
     # Parameters
 
@@ -28,8 +27,8 @@ class FrozenProduct:
     bias : `torch.Tensor | None`
         Shape (out_dim,).
     dtype : `torch.dtype | None`
-        Of the product and of its result; by default that of the weight. Sums within it are in
-        float32 all the same.
+        The dtype of the factors and of the result; by default that of the weight. Sums within the
+        product are in float32 in any case.
     """
 
     def __init__(
@@ -51,7 +50,7 @@ class FrozenProduct:
         x : `torch.Tensor`
             Shape (rows, in_dim), of any dtype.
         added : `torch.Tensor`, optional
-            Shape (rows, out_dim), in the dtype of the product.
+            Shape (rows, out_dim), in the dtype of the product; it is added to the result.
 
         # Returns
 
@@ -68,46 +67,11 @@ class FrozenProduct:
         return multiply.binary(x, added, self._weight, self._bias, "add")
 
 
-class Derived(Generic[T]):
-    """
-    Something made of weights, and made anew when they are others. It is not copied or saved with
-    the module that holds it.
-
-    # Parameters
-
-    make : `Callable`
-        Makes it of the weights.
-    """
-
-    def __init__(self, make: Callable[..., T]) -> None:
-        self._make = make
-        self._seen: list[Any] = []
-        self._samples: list[torch.Tensor] = []
-        self._value: T | None = None
-
-    def of(self, *weights: torch.Tensor, **settings: Any) -> T:
-        """Made of these weights and settings, now or before."""
-        seen: list[Any] = [(part.data_ptr(), part._version, part.device) for part in weights]
-        seen.append(settings)
-        # A write through `.data` leaves the version as it was.
-        samples = [weight.detach().flatten()[:: 1 + weight.numel() // 512] for weight in weights]
-        if self._value is None or seen != self._seen or not _equal(samples, self._samples):
-            self._value = self._make(*weights, **settings)
-            self._seen, self._samples = seen, [sample.clone() for sample in samples]
-        return self._value
-
-    def __deepcopy__(self, _: Any) -> "Derived[T]":
-        return Derived(self._make)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Derived, (self._make,)
-
-
 class Product:
-    """x W^T + b: a `FrozenProduct` where no gradient is wanted, and `linear` where one is."""
+    """Computes x W^T + b: as a `FrozenProduct`, or by `linear` if a gradient is needed."""
 
     def __init__(self) -> None:
-        self._frozen = Derived(FrozenProduct)
+        self._frozen = WeightCache(FrozenProduct)
 
     def __call__(
         self,
@@ -119,15 +83,17 @@ class Product:
         if torch.is_grad_enabled() and (x.requires_grad or weight.requires_grad):
             return linear(x, weight, bias)
         weights = [weight] if bias is None else [weight, bias]
-        return self._frozen.of(*weights, dtype=dtype)(x)
+        return self._frozen.get(*weights, dtype=dtype)(x)
 
 
 @functools.cache
 def packs(dtype: torch.dtype) -> bool:
-    """Whether oneDNN's products of laid out weights are there and right, and says if not."""
+    """
+    Tells whether oneDNN's products with laid-out weights exist here and are right; logs it if not.
+    """
     if dtype not in (torch.float32, torch.bfloat16) or not torch.backends.mkldnn.is_available():
         return False
-    # Its own, so that a training draws the same numbers whether or not this was asked before.
+    # A generator of its own leaves the random numbers of a training as they are.
     generator = torch.Generator().manual_seed(0)
     x, added, weight, bias = (
         torch.randn(shape, generator=generator, dtype=dtype)
@@ -141,16 +107,12 @@ def packs(dtype: torch.dtype) -> bool:
         close = functools.partial(torch.allclose, rtol=0.02, atol=0.1)
         right = close(plain, expected) and close(summed, expected + added)
     except (AttributeError, NotImplementedError, RuntimeError, TypeError) as error:
-        logger.info("Weights are not laid out for oneDNN (%s); products are slower.", error)
+        logger.info("oneDNN cannot lay weights out here (%s); products are slower.", error)
         return False
     if not right:
-        logger.info("oneDNN's products of laid out weights are not right here; not used.")
+        logger.info("oneDNN's products with laid-out weights are wrong here, so they are not used.")
     return right
 
 
 def _pack(weight: torch.Tensor) -> torch.Tensor:
     return torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), _ROWS)
-
-
-def _equal(samples: list[torch.Tensor], others: list[torch.Tensor]) -> bool:
-    return all(torch.equal(sample, other) for sample, other in zip(samples, others))

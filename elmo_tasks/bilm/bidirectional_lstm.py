@@ -1,0 +1,75 @@
+from collections.abc import Sequence
+
+import torch
+
+from elmo_tasks.bilm.lstm_stack import LstmStack
+from elmo_tasks.bilm.packing import Packing
+from elmo_tasks.bilm.state import LstmState
+from elmo_tasks.bilm.token_vectors import TokenVectors
+
+
+def bidirectional_layers(
+    stacks: Sequence[LstmStack],
+    tokens: TokenVectors,
+    lengths: torch.Tensor,
+    max_length: int,
+    start: LstmState,
+    last: LstmState,
+) -> torch.Tensor:
+    """
+    Runs the LSTMs of both directions over sentences with their boundaries.
+
+    # Parameters
+
+    stacks : `Sequence[LstmStack]`
+        The LSTMs of the forward and of the backward direction.
+    tokens : `TokenVectors`
+        x^LM of a batch of length `max_length + 2`: each sentence between its two boundaries.
+    lengths : `torch.LongTensor`
+        Shape (batch,): tokens of each sentence, without the boundaries.
+    max_length : `int`
+        Length of the output.
+    start, last : `LstmState`
+        The state that each row starts from, and the state that receives, in place, what each row
+        ended in. Shapes (num_layers, 2, batch, projection_dim) and (num_layers, 2, batch,
+        cell_dim).
+
+    # Returns
+
+    `torch.Tensor`
+        Shape (batch, num_layers + 1, max_length, 2 * projection_dim), zeros at padding. Layer 0 has
+        x^LM twice.
+    """
+    width = max_length + 2
+    packing = Packing.of(lengths + 2, width)
+    dim = tokens.vectors.size(1)
+    layers = tokens.vectors.new_zeros(len(lengths), len(stacks[0].layers) + 1, max_length, 2 * dim)
+    for d, index in enumerate((packing.forward_index, packing.backward_index)):
+        outputs = read_direction(stacks, d, tokens.at(index), packing, start, last)
+        rows, positions = index // width, index % width
+        inside = (positions > 0) & (positions <= lengths[rows])
+        rows, positions = rows[inside], positions[inside] - 1
+        columns = slice(d * dim, (d + 1) * dim)
+        for j, output in enumerate(outputs):
+            layers[rows, j, positions, columns] = output[inside]
+    return layers
+
+
+def read_direction(
+    stacks: Sequence[LstmStack],
+    direction: int,
+    inputs: torch.Tensor,
+    packing: Packing,
+    start: LstmState,
+    last: LstmState,
+) -> list[torch.Tensor]:
+    """
+    Runs the LSTMs of one direction, 0 forward and 1 backward, over packed tokens. Returns its
+    layers, that of the inputs first, each of shape (tokens, projection_dim). `start` and `last` are
+    those of `bidirectional_layers`.
+    """
+    before = LstmState(*(part[:, direction, packing.rows] for part in start))
+    outputs, after = stacks[direction](inputs, packing.batch_sizes, before)
+    for part, ended in zip(last, after):
+        part[:, direction, packing.rows] = ended
+    return [inputs, *outputs]

@@ -1,0 +1,41 @@
+from collections.abc import Sequence
+
+import torch
+
+# Character ids: 0 is padding between tokens, 1 to 256 are the bytes of UTF-8, the rest marks
+# boundaries, and `PAD_CHARACTER` is the padding within a token.
+NUM_CHARACTERS = 262
+BEGIN_SENTENCE, END_SENTENCE, BEGIN_WORD, END_WORD, PAD_CHARACTER = 257, 258, 259, 260, 261
+
+# The sentence boundaries as words, in text and in the vocabularies of bilm-tf.
+BEGIN_TOKEN, END_TOKEN = "<S>", "</S>"
+_BOUNDARIES = {BEGIN_TOKEN: BEGIN_SENTENCE, END_TOKEN: END_SENTENCE}
+
+# Characters per token in every released biLM.
+MAX_CHARACTERS = 50
+
+
+def word_char_ids(word: str, max_characters: int = MAX_CHARACTERS) -> list[int]:
+    """
+    Returns the `max_characters` ids of a word, as AllenNLP's indexer `elmo_characters` gives them:
+    a mark for the beginning, the bytes of the word, a mark for the end, padding. A longer word is
+    cut.
+    """
+    if word in _BOUNDARIES:
+        inner = [_BOUNDARIES[word]]
+    else:
+        inner = [byte + 1 for byte in word.encode("utf-8", "ignore")[: max_characters - 2]]
+    char_ids = [BEGIN_WORD, *inner, END_WORD]
+    return char_ids + [PAD_CHARACTER] * (max_characters - len(char_ids))
+
+
+def batch_char_ids(
+    sentences: Sequence[Sequence[str]], max_characters: int = MAX_CHARACTERS
+) -> torch.Tensor:
+    """Returns the char ids of a batch: shape (batch, length, max_characters), padded with zeros."""
+    longest = max(map(len, sentences), default=0)
+    char_ids = torch.zeros(len(sentences), longest, max_characters, dtype=torch.long)
+    for row, words in zip(char_ids, sentences):
+        for token, word in zip(row, words):
+            token.copy_(torch.tensor(word_char_ids(word, max_characters)))
+    return char_ids

@@ -1,0 +1,43 @@
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from elmo_tasks.bilm.bilm import BiLm
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.from_fields import from_fields
+from elmo_tasks.store import LayerStore
+
+
+def bilm_from_config(
+    bilm: BiLm | Mapping[str, Any], serialization_dir: str | os.PathLike | None = None
+) -> BiLm:
+    """
+    Makes a biLM from a config's object of that name.
+
+    # Parameters
+
+    bilm : `BiLm | Mapping[str, Any]`
+        The arguments of `BiLm`, with those of `LayerStore` under `store`; or a biLM, which is
+        returned as it is.
+    serialization_dir : `str | os.PathLike`, optional
+        The folder of the training, or of the unpacked archive. A model from an archive leaves the
+        store of its training closed.
+
+    # Raises
+
+    `ConfigurationError`
+        A field is unknown, missing, or has a wrong value.
+    """
+    if isinstance(bilm, BiLm):
+        return bilm
+    if not isinstance(bilm, Mapping):
+        raise ConfigurationError(f"bilm must be an object with options, not {bilm!r:.80}")
+    fields = dict(bilm)
+    store = fields.pop("store", None)
+    if store is not None and not isinstance(store, LayerStore):
+        store = from_fields(LayerStore, store)
+    # Only the config of an archive has no file of weights to read.
+    from_archive = fields.get("pretrained_file") is None and serialization_dir is not None
+    if store is not None and from_archive and store.is_closed_by(serialization_dir):
+        store = None
+    return from_fields(BiLm, fields, store=store)

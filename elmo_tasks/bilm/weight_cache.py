@@ -1,0 +1,45 @@
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+import torch
+
+T = TypeVar("T")
+
+
+class WeightCache(Generic[T]):
+    """
+    Keeps a value that was computed from weights, and computes it again when the weights have
+    changed. The value is neither copied nor saved with the module that holds the cache.
+
+    # Parameters
+
+    make : `Callable`
+        Computes the value from the weights, and from settings given by name.
+    """
+
+    def __init__(self, make: Callable[..., T]) -> None:
+        self._make = make
+        self._seen: list[Any] = []
+        self._samples: list[torch.Tensor] = []
+        self._value: T | None = None
+
+    def get(self, *weights: torch.Tensor, **settings: Any) -> T:
+        """Returns the value for these weights and settings."""
+        seen: list[Any] = [(part.data_ptr(), part._version, part.device) for part in weights]
+        seen.append(settings)
+        # A write through `.data` does not change the version, so that some numbers are compared.
+        samples = [weight.detach().flatten()[:: 1 + weight.numel() // 512] for weight in weights]
+        if self._value is None or seen != self._seen or not _equal(samples, self._samples):
+            self._value = self._make(*weights, **settings)
+            self._seen, self._samples = seen, [sample.clone() for sample in samples]
+        return self._value
+
+    def __deepcopy__(self, _: Any) -> "WeightCache[T]":
+        return WeightCache(self._make)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return WeightCache, (self._make,)
+
+
+def _equal(samples: list[torch.Tensor], others: list[torch.Tensor]) -> bool:
+    return all(torch.equal(sample, other) for sample, other in zip(samples, others))

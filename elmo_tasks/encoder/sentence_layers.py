@@ -1,0 +1,83 @@
+from collections.abc import Iterable, Iterator
+
+import torch
+from tqdm import tqdm
+
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm.char_id_table import CharIdTable
+from elmo_tasks.common.batches import batches_by_length
+from elmo_tasks.common.errors import ConfigurationError
+
+# Tokens whose sentences are sorted by length, and whose layers are in memory, at a time: 200 MB at
+# the original size.
+WINDOW_TOKENS = 16384
+
+
+class SentenceLayers:
+    """
+    Computes the layers of sentences, each independent of all others, in batches of similar length.
+
+    # Parameters
+
+    bilm : `BiLm`
+        On any device. A frozen copy is used of a biLM that trains or carries its state.
+    batch_tokens : `int`, optional (default = `2048`)
+        Tokens per batch at most, padding included; a longer sentence is a batch of its own.
+    """
+
+    def __init__(self, bilm: BiLm, batch_tokens: int = 2048) -> None:
+        if batch_tokens < 1:
+            raise ConfigurationError(f"batch_tokens must be at least 1, not {batch_tokens}")
+        varies = bilm.trains or bilm.training or bilm.state_name == "carry"
+        self.bilm = bilm.frozen(bilm.store) if varies else bilm
+        self.batch_tokens = batch_tokens
+        self._table = CharIdTable()
+
+    def __call__(
+        self, sentences: Iterable[list[str]], progress: tqdm | None = None
+    ) -> Iterator[torch.Tensor]:
+        """
+        Yields the layers of each sentence of a stream, in order, in bounded memory.
+
+        # Parameters
+
+        sentences : `Iterable[list[str]]`
+            Sentences as tokens.
+        progress : `tqdm`, optional
+            A bar that counts tokens.
+
+        # Returns
+
+        `Iterator[torch.Tensor]`
+            Shape (num_layers, length, 2 * projection_dim), on the CPU, with x^LM twice as layer 0.
+            Sentences of a batch share their memory.
+        """
+        for window in windows(sentences):
+            layers = [self.no_layers()] * len(window)
+            for batch in batches_by_length(list(map(len, window)), self.batch_tokens):
+                char_ids = self._table.char_ids([window[index] for index in batch])
+                computed = self.bilm(char_ids.to(self.bilm.char_cnn.embedding.device)).layers
+                for index, row in zip(batch, computed.cpu()):
+                    layers[index] = row[:, : len(window[index])]
+                if progress is not None:
+                    progress.update(sum(len(window[index]) for index in batch))
+            yield from layers
+
+    def no_layers(self) -> torch.Tensor:
+        """Returns the layers of a sentence without tokens."""
+        return torch.zeros(self.bilm.num_layers, 0, self.bilm.get_output_dim())
+
+
+def windows(sentences: Iterable[list[str]]) -> Iterator[list[list[str]]]:
+    """Yields sentences in groups of `WINDOW_TOKENS` or slightly more."""
+    window: list[list[str]] = []
+    size = 0
+    for words in sentences:
+        window.append(words)
+        # An empty sentence counts as one token.
+        size += len(words) + 1
+        if size >= WINDOW_TOKENS:
+            yield window
+            window, size = [], 0
+    if window:
+        yield window

@@ -1,0 +1,45 @@
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Union
+
+# A text, which is cut into tokens, or its tokens.
+Sentence = Union[str, Sequence[str]]
+
+# Cuts a text into tokens; spaCy's and AllenNLP's tokens have their words as `text`.
+Tokenizer = Callable[[str], Iterable[Any]]
+
+
+def tokenize(sentence: Sentence, tokenizer: Tokenizer | None = None) -> list[str]:
+    """
+    Returns the tokens of a sentence, padding included. A string is cut by the tokenizer, or at
+    blanks if there is none. Raises `ValueError` if the sentence is neither a string nor a list of
+    strings.
+    """
+    if isinstance(sentence, str):
+        if tokenizer is None:
+            return sentence.split()
+        # AllenNLP's tokenizers are objects with a method of this name.
+        cut = getattr(tokenizer, "tokenize", tokenizer)
+        return [token if isinstance(token, str) else token.text for token in cut(sentence)]
+    tokens = list(sentence) if isinstance(sentence, Iterable) else [sentence]
+    if not all(isinstance(token, str) for token in tokens):
+        raise ValueError(f"a sentence is a string or a list of tokens, not {sentence!r:.80}")
+    return tokens
+
+
+def without_padding(words: list[str]) -> list[str]:
+    """Removes the empty strings at the end."""
+    while words and not words[-1]:
+        words = words[:-1]
+    return words
+
+
+def cut_to_lengths(padded: list[list[str]], lengths: list[int]) -> list[list[str]]:
+    """Removes all words after the given lengths; raises `ValueError` if a length cannot be."""
+    if len(lengths) != len(padded):
+        raise ValueError(f"got {len(lengths)} lengths for {len(padded)} sentences")
+    for index, (words, length) in enumerate(zip(padded, lengths)):
+        if not 0 <= length <= len(words):
+            raise ValueError(
+                f"the length of sentence {index} is {length}, but it has {len(words)} tokens"
+            )
+    return [words[:length] for words, length in zip(padded, lengths)]

@@ -1,0 +1,38 @@
+import pytest
+import torch
+from allennlp.data.token_indexers.elmo_indexer import ELMoCharacterMapper
+from allennlp.modules.elmo import batch_to_ids
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elmo_tasks.bilm.characters import NUM_CHARACTERS, batch_char_ids, word_char_ids
+from tests.helpers.bilm_examples import WORDS
+
+words = st.one_of(st.sampled_from(WORDS), st.text(max_size=60))
+
+
+@given(word=words)
+def test_char_ids_of_a_word_are_allennlps(word: str) -> None:
+    expected = ELMoCharacterMapper().convert_word_to_char_ids(word)
+
+    assert word_char_ids(word) == expected
+    assert max(expected) < NUM_CHARACTERS
+
+
+@given(sentences=st.lists(st.lists(words, min_size=1, max_size=4), min_size=1, max_size=3))
+def test_char_ids_of_a_batch_are_allennlps(sentences: list[list[str]]) -> None:
+    assert torch.equal(batch_char_ids(sentences), batch_to_ids(sentences))
+
+
+@pytest.mark.parametrize("max_characters", [5, 60])
+def test_a_token_has_as_many_characters_as_the_options_say(max_characters: int) -> None:
+    char_ids = word_char_ids("boat", max_characters)
+
+    assert len(char_ids) == max_characters
+    # The three letters that fit in 5 characters, or all four and padding.
+    assert char_ids[:4] == [259, *(ord(letter) + 1 for letter in "boa")]
+
+
+@pytest.mark.parametrize("sentences", [[], [[]], [[], []]], ids=str)
+def test_a_batch_without_tokens_has_no_length(sentences: list[list[str]]) -> None:
+    assert batch_char_ids(sentences).shape == (len(sentences), 0, 50)

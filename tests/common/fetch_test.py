@@ -1,0 +1,69 @@
+import functools
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+import torch
+
+from elmo_tasks.common.fetch import local_path
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[str]:
+    """Serves the folder `served`."""
+    served = tmp_path / "served"
+    served.mkdir()
+    (served / "text.txt").write_text("a boat")
+    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(served))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def without_allennlp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "allennlp.common.file_utils", None)
+    monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path / "cache"))
+
+
+def test_local_file_is_its_own_copy(tmp_path: Path) -> None:
+    path = tmp_path / "a!b#c.txt"
+    path.write_text("here")
+
+    assert local_path(path) == str(path)
+
+
+def test_file_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="missing.txt"):
+        local_path(tmp_path / "missing.txt")
+
+
+def test_address_is_fetched_once(server: str, tmp_path: Path, without_allennlp: None) -> None:
+    fetched = local_path(f"{server}/text.txt")
+    (tmp_path / "served" / "text.txt").unlink()
+
+    again = local_path(f"{server}/text.txt")
+
+    assert again == fetched and fetched.endswith("text.txt")
+    assert Path(fetched).read_text() == "a boat"
+
+
+def test_file_that_the_server_lacks_leaves_nothing(
+    server: str, tmp_path: Path, without_allennlp: None
+) -> None:
+    with pytest.raises(OSError):
+        local_path(f"{server}/missing.txt")
+
+    assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+
+
+def test_other_address_is_refused(without_allennlp: None) -> None:
+    with pytest.raises(OSError, match="s3://bucket/file is not an http:// or https:// address"):
+        local_path("s3://bucket/file")

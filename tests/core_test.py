@@ -1,0 +1,109 @@
+"""The core gives ELMo in an environment without AllenNLP and spaCy."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+CORE = ("common", "store", "bilm", "elmo", "encoder")
+
+# Imports of these fail, as where they are not installed.
+BLOCKED = """
+import sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("allennlp", "cached_path", "spacy", "transformers"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Blocked())
+"""
+
+
+def run(script: str, *arguments: str) -> subprocess.CompletedProcess:
+    """Runs a script in a process of its own, in which AllenNLP cannot be imported."""
+    return subprocess.run(
+        [sys.executable, "-c", BLOCKED + script, *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+
+
+def modules_of(room: str) -> list[str]:
+    paths = sorted((ROOT / "elmo_tasks" / room).rglob("*.py"))
+    return [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths]
+
+
+@pytest.mark.parametrize("room", CORE)
+def test_every_module_of_the_core_is_imported_without_allennlp(room: str) -> None:
+    modules = modules_of(room)
+    assert len(modules) > 2
+
+    result = run(
+        "import importlib\nfor name in sys.argv[1:]: importlib.import_module(name)", *modules
+    )
+
+    assert result.returncode == 0, result.stderr
+
+
+def test_sentences_are_encoded_without_allennlp(tmp_path: Path) -> None:
+    script = """
+import json
+from elmo_tasks import ElmoEncoder
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.store import LayerStore
+
+encoder = ElmoEncoder.from_name("mini", LayerStore(sys.argv[1]))
+first = encoder(["The boat left the bank .", "Banks lend money ."])["elmo"]
+again = encoder(["The boat left the bank .", "Banks lend money ."])["elmo"]
+encoder.bilm.to_files(sys.argv[2])
+read = BiLm.from_files(sys.argv[2] + "/options.json", sys.argv[2] + "/weights.hdf5")
+print(json.dumps([list(first.shape), bool((first == again).all()), read.num_layers]))
+"""
+
+    result = run(script, str(tmp_path / "store"), str(tmp_path / "files"))
+
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout) == [[2, 6, 256], True, 3]
+
+
+def test_an_archive_says_that_it_needs_allennlp() -> None:
+    result = run("from elmo_tasks import ElmoEncoder; ElmoEncoder.from_archive('model.tar.gz')")
+
+    assert "ImportError: this part of elmo_tasks needs AllenNLP" in result.stderr
+
+
+def test_the_core_imports_few_packages() -> None:
+    script = """
+import numpy, torch
+before = set(sys.modules)
+from elmo_tasks import ElmoEncoder
+from elmo_tasks.bilm import BiLm
+print(*sorted({name.partition(".")[0] for name in set(sys.modules) - before}))
+"""
+
+    result = run(script)
+
+    packages = set(result.stdout.split()) - set(sys.stdlib_module_names)
+    own = {name for name in packages if not name.startswith("_")}
+    assert own <= {"elmo_tasks", "h5py", "lmdb", "torch", "numpy", "tqdm"}, result.stderr
+
+
+def test_the_core_is_imported_in_half_a_second_more_than_torch() -> None:
+    script = """
+import time
+import torch
+start = time.process_time()
+from elmo_tasks import ElmoEncoder
+from elmo_tasks.bilm import BiLm
+print(time.process_time() - start)
+"""
+
+    # A busy machine makes a process slower, never faster.
+    seconds = min(float(run(script).stdout) for _ in range(3))
+
+    assert seconds < 0.5
