@@ -37,8 +37,8 @@ def test_without_allennlp_one_sentence_says_what_to_run() -> None:
     assert result.returncode == 1
     assert result.stderr.count("Traceback") == 1
     assert result.stderr.splitlines()[-1] == (
-        "ImportError: this part of elmo_tasks needs AllenNLP and the versions it is tested with, which"
-        " `pip install --no-deps -r requirements.txt` installs from its repository"
+        "ImportError: this part of elmo_tasks needs AllenNLP and the versions it is tested with,"
+        " which `pip install --no-deps -r requirements.txt` installs from its repository"
     )
 
 
