@@ -5,7 +5,7 @@ import os
 import random
 import shutil
 import signal
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -331,7 +331,7 @@ def test_runs_killed_at_any_moment_end_with_the_same_file(long_text: Paths) -> N
 
     # Each run may do a quarter more than the run before, and the last more than a whole run needs.
     for num_lines in (int(20 * 1.25**k) for k in range(25)):
-        statuses.append(run(lambda: embedded_until_killed(long_text, num_lines)))
+        statuses.append(run(partial(embedded_until_killed, long_text, num_lines)))
         parts_done.add(len(list(long_text.partial.glob("*.part"))))
         if statuses[-1] == 0:
             break

@@ -13,8 +13,8 @@ from typing import Any
 import lmdb
 import pytest
 
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks import store
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.store import lmdb_file
 from elmo_tasks.store.database import LayerDatabase
 from tests.helpers.processes import end, run, run_until_signalled, start
