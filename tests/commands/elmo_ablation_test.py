@@ -135,8 +135,8 @@ def test_an_ablation_that_was_killed_goes_on_where_it_was_and_predicts(
     folder: Path, ablate: Ablate
 ) -> None:
     changes = json.dumps({"trainer.num_epochs": 4, "trainer.callbacks": ["stop"]})
-    args = ("--variants", "both", "--seeds", 1, "-o", changes, "--train-fraction", "0.5")
-    args += ("--include-package", "tests.helpers.stop_callback")
+    args: list[object] = ["--variants", "both", "--seeds", 1, "--train-fraction", "0.5"]
+    args += ["-o", changes, "--include-package", "tests.helpers.stop_callback"]
     run = folder / "runs" / "both" / "fraction_0.5" / "seed1"
     kill_in_epoch(2, command(folder, *args))
     assert not (run / "metrics.json").exists()

@@ -6,9 +6,9 @@ from typing import Any
 
 from allennlp.training import GradientDescentTrainer, TrainerCallback
 
-# Names of environment variables. STOP_AT is "epoch:batch", as the trainer counts both, and says when
-# the callback raises `Stopped`. If KILL is "process" or "group", the callback kills the process or
-# its process group instead, as `kill -9` does.
+# Names of environment variables. STOP_AT is "epoch:batch", as the trainer counts both, and says
+# when the callback raises `Stopped`. If KILL is "process" or "group", the callback kills the
+# process or its process group instead, as `kill -9` does.
 STOP_AT, KILL = "ELMO_TASKS_TEST_STOP_AT", "ELMO_TASKS_TEST_KILL"
 
 
