@@ -1,25 +1,31 @@
-# `make` lists the targets. PYTHON=... chooses the interpreter that .venv is made with.
+# `make` lists the targets. `make PYTHON=...` chooses the interpreter that .venv is made with.
 
 SUPPORTED := 3.11 3.12 3.13
 
-# What an interpreter prints; nothing if it does not run, like a pyenv shim of a Python that is
-# not active.
+# Returns what an interpreter prints, or nothing if it does not run, as a pyenv shim of a Python
+# that is not active.
 ask = $(shell $(1) -c 'import sys; print($(2))' 2>/dev/null)
 version = $(call ask,$(1),"%d.%d" % sys.version_info[:2])
 installation = $(call ask,$(1),sys.base_prefix + sys.version)
 supported = $(filter $(SUPPORTED),$(call version,$(1)))
 
-# Only an interpreter that somebody chose must be the one that .venv was made with.
+# If somebody chose an interpreter, .venv must have been made with it; else any supported one is
+# good.
 CHOSEN := $(PYTHON)
 PYTHON ?= $(firstword $(foreach p,$(SUPPORTED:%=python%) python3,$(if $(call supported,$p),$p)))
 
-# One thread a process: two processes share the cores.
+# Two processes of one thread each share two cores.
 PYTEST := OMP_NUM_THREADS=1 .venv/bin/python -m pytest -n 2 -q
 
-.PHONY: help demo test check format data bench clean venv
+# The tests that depend on how a CPU rounds, and the variables that let oneDNN, PyTorch and MKL
+# compute on any x86 CPU as on one that has AVX2, but neither AVX-512 nor bfloat16.
+NUMERIC_TESTS := $(addprefix tests/,bilm store elmo modules models encoder)
+AVX2 := ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2
+
+.PHONY: help demo test test-avx2 check format data bench clean venv
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z]*\): .*## /  make \1	/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z0-9-]*\): .*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 18
 
 demo: venv  ## train a small model with ELMo and show what it predicts
 	.venv/bin/python scripts/demo.py
@@ -27,27 +33,31 @@ demo: venv  ## train a small model with ELMo and show what it predicts
 test: venv  ## run the tests
 	$(PYTEST)
 
-check: venv  ## what CI runs: format, lint, types, tests
+test-avx2: venv  ## run the numeric tests as on a CPU without AVX-512 and bfloat16
+	$(AVX2) $(PYTEST) $(NUMERIC_TESTS)
+
+check: venv  ## run what CI runs: format, lint, types, tests, and test-avx2
 	.venv/bin/python -m ruff format --check .
 	.venv/bin/python -m ruff check .
 	.venv/bin/python -m mypy
 	$(PYTEST)
+	$(AVX2) $(PYTEST) $(NUMERIC_TESTS)
 
-format: venv  ## format the code and mend what the linter can
+format: venv  ## format the code and correct what the linter can
 	.venv/bin/python -m ruff check --fix-only .
 	.venv/bin/python -m ruff format .
 
 data: venv  ## fetch the data sets that are free
 	.venv/bin/python scripts/fetch_data.py
 
-bench: venv  ## the speed of a small biLM beside AllenNLP's own
+bench: venv  ## compare the speed of a small biLM with that of AllenNLP's
 	.venv/bin/python benchmarks/bilm.py fixtures/corpus/train.txt --sizes small --batches 2 --turns 3
 
-clean:  ## remove what the tools leave; .venv and data stay
+clean:  ## remove the files of the tools, but neither .venv nor data
 	rm -rf build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
 
-# .venv is complete when it holds a copy of our requirements.txt: the copy is made last.
+# .venv is complete when it has a copy of requirements.txt, which is made last.
 complete = $(shell cmp -s requirements.txt .venv/requirements.txt 2>/dev/null && echo yes)
 made_by = $(findstring $(call installation,$(1)),$(call installation,.venv/bin/python))
 up_to_date = $(and $(complete),$(if $(CHOSEN),$(call made_by,$(PYTHON)),$(call version,.venv/bin/python)))

@@ -16,7 +16,7 @@ setup(
             "pretrained/**/*.txt",
         ]
     },
-    # Empty, because AllenNLP's own pins (torch < 1.13 and others) cannot be resolved beside the
-    # versions it is run with here: `pip install --no-deps -r requirements.txt` installs those.
+    # Empty, because AllenNLP's upper bounds (torch < 1.13 and others) exclude the versions that
+    # elmo_tasks is tested with. `pip install --no-deps -r requirements.txt` installs those.
     install_requires=[],
 )

@@ -23,8 +23,8 @@ print(LearningRateScheduler.by_name("reduce_on_plateau").__module__)
 
 
 def run(*command: str, cwd: Path = ROOT, **env: str) -> subprocess.CompletedProcess:
-    # Nothing of a make that runs these tests: it would hand on its own PYTHON and its level.
-    ours = ("MAKEFLAGS", "MAKELEVEL", "PYTHON")
+    # A `make` that runs these tests must not hand on its variables.
+    ours = ("MAKEFLAGS", "MAKELEVEL", "PYTHON", "ONEDNN_MAX_CPU_ISA")
     inherited = {name: value for name, value in os.environ.items() if name not in ours}
     return subprocess.run(
         command, cwd=cwd, env={**inherited, **env}, capture_output=True, text=True
@@ -62,7 +62,7 @@ def test_the_installed_plugin_is_found_from_the_home_directory(tmp_path: Path) -
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """What `make` needs of the repository, without an environment."""
+    """Returns a folder with the files that `make` needs, and without an environment."""
     if shutil.which("make") is None:
         pytest.skip("make is not installed")
     for name in ("Makefile", "requirements.txt"):
@@ -71,14 +71,18 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def fake_python(path: Path, version: str) -> Path:
-    """An interpreter that claims a version and makes environments of itself, like Python's."""
+    """
+    Writes a program that says it is Python of this version. It makes environments with copies of
+    itself, and adds a line to ran.txt for each other command: the arguments, and the CPU that
+    oneDNN is to take this one for.
+    """
     path.write_text(
         f"""#!/bin/sh
 case "$*" in
     *version_info*) echo {version} ;;
     *base_prefix*) echo "{path.name} {version}" ;;
     "-m venv --clear .venv") rm -rf .venv; mkdir -p .venv/bin; cp "$0" .venv/bin/python ;;
-    *) echo "$*" >> ran.txt; test ! -e fails ;;
+    *) echo "$* $ONEDNN_MAX_CPU_ISA" >> ran.txt; test ! -e fails ;;
 esac
 """
     )
@@ -107,11 +111,16 @@ def test_an_unsupported_python_is_refused_in_one_line(
     assert not (checkout / ".venv").exists()
 
 
-def make_test(checkout: Path, *args: str) -> list[str]:
-    """What Python is told by `make test`: pip's commands if .venv is made, and pytest's."""
+def made(checkout: Path, target: str, *args: str) -> list[list[str]]:
+    """Runs `make`, and returns the words of each command that it gave to Python."""
     (checkout / "ran.txt").unlink(missing_ok=True)
-    run("make", "test", *args, cwd=checkout)
-    return [line.split()[1] for line in (checkout / "ran.txt").read_text().splitlines()]
+    run("make", target, *args, cwd=checkout)
+    return [line.split() for line in (checkout / "ran.txt").read_text().splitlines()]
+
+
+def make_test(checkout: Path, *args: str) -> list[str]:
+    """Runs `make test`, and returns the modules that it ran: pip if it made .venv, and pytest."""
+    return [words[1] for words in made(checkout, "test", *args)]
 
 
 def test_the_environment_is_made_when_it_has_to_be(checkout: Path) -> None:
@@ -137,3 +146,18 @@ def test_a_half_made_environment_is_made_again(checkout: Path) -> None:
     assert make_test(checkout, python) == ["pip"]
     (checkout / "fails").unlink()
     assert make_test(checkout, python) == ["pip", "pip", "pytest"]
+
+
+def test_check_runs_the_numeric_tests_a_second_time_as_on_a_cpu_without_avx512(
+    checkout: Path,
+) -> None:
+    python = f"PYTHON={fake_python(checkout / 'one', '3.12')}"
+
+    *_, types, every_test, numeric_tests = made(checkout, "check", python)
+
+    assert types == ["-m", "mypy"]
+    assert every_test == ["-m", "pytest", "-n", "2", "-q"]
+    folders = [word for word in numeric_tests if word.startswith("tests/")]
+    assert numeric_tests == [*every_test, *folders, "AVX2"]
+    assert len(folders) >= 6 and all((ROOT / folder).is_dir() for folder in folders)
+    assert made(checkout, "test-avx2", python) == [numeric_tests]

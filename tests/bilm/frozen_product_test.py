@@ -11,10 +11,13 @@ from elmo_tasks.bilm.frozen_product import FrozenProduct, Product
 
 OPTIONS = Path(KNOWN_BILMS["mini"]).with_name("options.json")
 
+# The largest relative errors of one rounding, of significands of 8 and of 24 bits.
+BFLOAT16, FLOAT32 = 2**-8, 2**-24
+
 
 @pytest.fixture
 def no_operators(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """As in a PyTorch that has no such operators, or others."""
+    """Lets products run as with a PyTorch or a CPU that cannot pack weights."""
 
     def missing(weight: torch.Tensor) -> torch.Tensor:
         raise AttributeError("no such operator")
@@ -51,15 +54,47 @@ def test_what_is_added_is_left_as_it_was() -> None:
 
 
 def test_a_product_in_bfloat16_is_rounded_once() -> None:
-    x, weight, bias, added = (operand.bfloat16() for operand in operands())
+    x, weight, bias, _ = (operand.bfloat16() for operand in operands())
     exact = linear(x.double(), weight.double(), bias.double())
 
-    product = FrozenProduct(weight.float(), bias.float(), torch.bfloat16)
+    product = FrozenProduct(weight.float(), bias.float(), torch.bfloat16)(x.float())
 
-    # bfloat16 has 8 bits.
-    close = {"atol": 1e-5, "rtol": 2**-8}
-    torch.testing.assert_close(product(x.float()).double(), exact, **close)
-    torch.testing.assert_close(product(x, added).double(), exact + added.double(), **close)
+    bound = rounding_error(exact, sum_error(x, weight, bias))
+    assert torch.all((product.double() - exact).abs() <= bound)
+
+
+@pytest.mark.parametrize("with_operators", [True, False])
+def test_a_sum_in_bfloat16_is_rounded_once_by_the_operators_and_else_twice(
+    with_operators: bool, request: pytest.FixtureRequest
+) -> None:
+    if not with_operators:
+        request.getfixturevalue("no_operators")
+    elif not products.packs(torch.bfloat16):
+        pytest.skip("oneDNN has no packed products in bfloat16 on this CPU")
+    x, weight, bias, added = (operand.bfloat16() for operand in operands())
+    product = linear(x.double(), weight.double(), bias.double())
+    exact = product + added.double()
+
+    result = FrozenProduct(weight, bias)(x, added)
+
+    error = sum_error(x, weight, bias, added)
+    bound = rounding_error(exact, error if with_operators else rounding_error(product, error))
+    assert torch.all((result.double() - exact).abs() <= bound)
+
+
+def sum_error(x: torch.Tensor, weight: torch.Tensor, *terms: torch.Tensor) -> torch.Tensor:
+    """Bounds the error of x W^T + terms in float32, in any order (Higham 2002, section 3.1)."""
+    size = linear(x.double().abs(), weight.double().abs())
+    for term in terms:
+        size = size + term.double().abs()
+    # Products of two bfloat16 numbers are exact in float32; each addition is rounded.
+    steps = (x.shape[1] + len(terms)) * FLOAT32
+    return steps / (1 - steps) * size
+
+
+def rounding_error(exact: torch.Tensor, error: torch.Tensor) -> torch.Tensor:
+    """Bounds the error of a number with this error, once the number is rounded to bfloat16."""
+    return error + BFLOAT16 * (exact.abs() + error)
 
 
 def test_without_the_operators_a_product_is_linear(

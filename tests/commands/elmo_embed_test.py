@@ -5,8 +5,7 @@ import os
 import random
 import shutil
 import signal
-import time
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,12 +17,13 @@ import torch
 import elmo_tasks.encoder.sentence_layers
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.commands.elmo_embed import embed, read_text
+from elmo_tasks.common import files
 from elmo_tasks.encoder import embedding_file
 from elmo_tasks.encoder.encoder import ElmoEncoder
 from elmo_tasks.store.contents import contents
 from tests.helpers.archives import SENTENCES, sst
 from tests.helpers.command_line import allennlp
-from tests.helpers.processes import end, run, start
+from tests.helpers.processes import kill_after_lines, run
 from tests.helpers.reference_bilm import FIXTURE_FILES, random_files
 
 LINES = [
@@ -240,7 +240,7 @@ NUM_PARTS = 12
 
 @pytest.fixture()
 def long_text(paths: Paths, small_parts: None) -> Paths:
-    """Of `NUM_PARTS` parts."""
+    """Returns the paths of a text of 40 lines, which is embedded in `NUM_PARTS` parts."""
     words = " ".join(SENTENCES).split()
     drawn = random.Random(0)
     lines = [" ".join(drawn.choices(words, k=drawn.randrange(6))) for _ in range(40)]
@@ -252,8 +252,13 @@ def embedded(paths: Paths) -> None:
     embed(read_text(paths.text), paths.hdf5, fixture_encoder())
 
 
+def embedded_until_killed(paths: Paths, num_lines: int) -> None:
+    kill_after_lines(num_lines, embedding_file, files, shutil)
+    embedded(paths)
+
+
 def killed_at(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, number: int) -> None:
-    """Has the process killed in place of the call of this number."""
+    """Replaces a function by one that kills the process on its `number`th call."""
     calls, call = itertools.count(1), getattr(owner, name)
 
     def counted(*args: Any, **kwargs: Any) -> Any:
@@ -265,7 +270,7 @@ def killed_at(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, number: in
 
 
 def tokens_computed(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> int:
-    """By a run that goes on."""
+    """Embeds the text, and returns the number of tokens that the biLM computed for that."""
     computed = []
     forward = BiLm.forward
 
@@ -282,8 +287,9 @@ def tokens_computed(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> int:
 @pytest.mark.parametrize(
     ("owner", "name", "number", "parts_done"),
     [
-        # When a part is computed, is written but not yet named, has just been named; when the file
-        # is half done, and is written but not yet named.
+        # The run is killed when a part has been computed, when it has been written but not named,
+        # and when it has been named; when the file is half written, and when it has been written
+        # but not named.
         (embedding_file.EmbeddingFile, "add", 6, 5),
         (Path, "replace", 7, 5),
         (ElmoEncoder, "layers", 6, 5),
@@ -306,12 +312,12 @@ def test_a_killed_run_goes_on_and_loses_one_part_at_most(
     with monkeypatch.context() as patch:
         killed_at(patch, owner, name, number)
         assert run(lambda: embedded(long_text)) == -signal.SIGKILL
-
     assert not long_text.hdf5.exists()
-    parts = sorted(long_text.partial.glob("*.part"))
-    assert len(parts) == parts_done
+    assert len(list(long_text.partial.glob("*.part"))) == parts_done
     capsys.readouterr()
+
     computed = tokens_computed(long_text, monkeypatch)
+
     assert f" lines are in {long_text.partial}: going on from there" in capsys.readouterr().out
     assert (computed == 0) == (parts_done == NUM_PARTS) and computed < num_tokens
     assert long_text.hdf5.read_bytes() == whole.hdf5.read_bytes()
@@ -320,23 +326,20 @@ def test_a_killed_run_goes_on_and_loses_one_part_at_most(
 
 def test_runs_killed_at_any_moment_end_with_the_same_file(long_text: Paths) -> None:
     whole = Paths(long_text.text, long_text.hdf5.with_name("whole.hdf5"))
-    begun = time.monotonic()
     embedded(whole)
-    seconds = time.monotonic() - begun
-    drawn = random.Random(0)
-    statuses: list[int] = []
+    statuses, parts_done = [], set()
 
-    while not long_text.hdf5.exists():
-        pid = start(lambda: embedded(long_text))
-        # The first ones early, whatever else the machine did while the time was taken.
-        time.sleep(drawn.uniform(0, seconds * min(1, (len(statuses) + 1) / 16)))
-        os.kill(pid, signal.SIGKILL)
-        statuses.append(end(pid))
+    # Each run may do a quarter more than the run before, and the last more than a whole run needs.
+    for num_lines in (int(20 * 1.25**k) for k in range(25)):
+        statuses.append(run(partial(embedded_until_killed, long_text, num_lines)))
+        parts_done.add(len(list(long_text.partial.glob("*.part"))))
+        if statuses[-1] == 0:
+            break
 
-    assert len(statuses) > 1 and statuses[0] == -signal.SIGKILL
-    # The last may have been killed before it had removed the parts.
-    shutil.rmtree(long_text.partial, ignore_errors=True)
+    assert statuses == [-signal.SIGKILL] * (len(statuses) - 1) + [0]
+    assert len(parts_done) > 3 and NUM_PARTS in parts_done
     assert long_text.hdf5.read_bytes() == whole.hdf5.read_bytes()
+    assert not long_text.partial.exists()
 
 
 def test_a_damaged_part_and_those_after_it_are_computed_again(
@@ -348,8 +351,8 @@ def test_a_damaged_part_and_those_after_it_are_computed_again(
         killed_at(patch, embedding_file, "_write", 1)
         run(lambda: embedded(long_text))
     part = sorted(long_text.partial.glob("*.part"))[4]
-
     part.write_bytes(part.read_bytes()[:-1])
+
     embedded(long_text)
 
     assert long_text.hdf5.read_bytes() == whole.hdf5.read_bytes()
@@ -357,7 +360,7 @@ def test_a_damaged_part_and_those_after_it_are_computed_again(
 
 @pytest.fixture()
 def begun(long_text: Paths, monkeypatch: pytest.MonkeyPatch) -> Paths:
-    """A run that was killed, with the command line `command(paths)`."""
+    """Returns the paths of a run that was killed after its fifth part."""
     with monkeypatch.context() as patch:
         killed_at(patch, embedding_file.EmbeddingFile, "add", 6)
         run(lambda: embedded(long_text))

@@ -1,4 +1,4 @@
-"""Archives of small models with and without a biLM, untrained."""
+"""Makes archives of small, untrained models with and without a biLM."""
 
 import copy
 import json
@@ -27,7 +27,10 @@ SENTENCES = [
 
 
 def make_archive(folder: Path, config: dict[str, Any]) -> Path:
-    """The `model.tar.gz` of an untrained model; the folder is then that of its training."""
+    """
+    Writes the files of a training without training the model, and returns the path of the
+    `model.tar.gz` among them.
+    """
     params = Params(copy.deepcopy(config))
     reader = DatasetReader.from_params(params.pop("dataset_reader"))
     instances = list(reader.read(params.pop("train_data_path")))
@@ -41,6 +44,7 @@ def make_archive(folder: Path, config: dict[str, Any]) -> Path:
 
 
 def language_model(folder: Path, state: str = "reset") -> Path:
+    """Makes the archive of a language model, whose biLM starts as `state` says."""
     text = folder / "text.txt"
     text.write_text("\n".join(SENTENCES) + "\n")
     bilm = {"options": make_options(), "requires_grad": True, "state": state}
@@ -53,7 +57,7 @@ def language_model(folder: Path, state: str = "reset") -> Path:
 
 
 def classifier(folder: Path, **embedders: dict[str, Any]) -> Path:
-    """Of AllenNLP's own `basic_classifier`, with the token embedders by their names."""
+    """Makes the archive of AllenNLP's `basic_classifier` with these token embedders, by name."""
     text = folder / "text.jsonl"
     lines = [{"text": line, "label": ("even", "odd")[k % 2]} for k, line in enumerate(SENTENCES)]
     text.write_text("\n".join(map(json.dumps, lines)))
@@ -79,7 +83,7 @@ def classifier(folder: Path, **embedders: dict[str, Any]) -> Path:
 
 
 def sst(folder: Path, variant: str) -> Path:
-    """Of a config in training_configs/sst, shrunk."""
+    """Makes the archive of a config in training_configs/sst, shrunk."""
     snippet = f"(import '{ROOT}/training_configs/sst/{variant}.jsonnet')"
     shrunk = f"{snippet} + (import '{ROOT}/fixtures/tiny.libsonnet')"
     config = json.loads(_jsonnet.evaluate_snippet("test", shrunk))

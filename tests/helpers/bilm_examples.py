@@ -1,11 +1,12 @@
-"""Shapes of biLMs, and texts to read with them."""
+"""Examples of biLM options, of words and of sentences."""
 
 from typing import Any
 
 import torch
 from allennlp.modules.elmo import batch_to_ids
 
-# Each differs from the others in filters, activation, highway layers, LSTM layers and bounds.
+# Changes to the default options of `make_options`. The four biLMs differ in filters, activation,
+# highway layers, LSTM layers and bounds.
 SHAPES: dict[str, dict[str, Any]] = {
     "two_of_each": {},
     "bounds_that_bite": {
@@ -35,8 +36,8 @@ SHAPES: dict[str, dict[str, Any]] = {
 
 SENTENCE = ["It", "'s", "a", "naïve", "film", ",", "with", "<b>", "of", "100", "%", "charm", "."]
 WORDS = [
-    *("x" * number for number in range(1, 61)),
-    *("\u00e9" * number for number in (23, 24, 25, 30)),
+    *("x" * length for length in range(1, 61)),
+    *("\u00e9" * length for length in (23, 24, 25, 30)),
     "x" + "\u00e9" * 24,
     "\U0001f600",
     "\u6f22\u5b57",
@@ -50,15 +51,15 @@ WORDS = [
 
 
 def sentences(*lengths: int) -> list[list[str]]:
-    """Sentences of these lengths, which differ."""
+    """Returns different sentences of these lengths."""
     return [
-        [WORDS[(7 * row + 3 * place) % len(WORDS)] for place in range(length)]
+        [WORDS[(7 * row + 3 * index) % len(WORDS)] for index in range(length)]
         for row, length in enumerate(lengths)
     ]
 
 
 def ids_of(batch: list[list[str]], more_padding: int = 0) -> torch.Tensor:
-    """The char ids of a batch: shape (batch, length + more padding, 50)."""
-    # AllenNLP leaves out the last dimension where no sentence has a token.
+    """Returns the char ids of a batch, of shape (batch, length + more_padding, 50)."""
+    # If no sentence has a token, AllenNLP leaves out the last dimension.
     ids = batch_to_ids(batch).reshape(len(batch), -1, 50)
     return torch.nn.functional.pad(ids, (0, 0, 0, more_padding))

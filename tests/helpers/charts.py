@@ -1,12 +1,14 @@
+"""Draws figures and reads the texts in them."""
+
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 
 def drawn_texts(figure: Figure) -> list[str]:
-    """Draws a figure, checks that nothing of it is cut off, and gives the texts in it."""
+    """Draws a figure, asserts that its edges cut nothing off, and returns the texts in it."""
     FigureCanvasAgg(figure).draw()
-    # Of all that is drawn, in inches.
+    # The box around all that is drawn, in inches.
     box = figure.get_tightbbox()
     width, height = figure.get_size_inches()
     assert box.x0 >= 0 and box.y0 >= 0 and box.x1 <= width and box.y1 <= height

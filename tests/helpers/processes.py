@@ -1,13 +1,16 @@
-"""Work in processes of their own, for the tests of what several processes share."""
+"""Runs work in processes of its own, and kills them."""
 
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable
+from types import FrameType, ModuleType
+from typing import Any
 
 
 def start(work: Callable[[], object]) -> int:
-    """Does the work in a fork of this process, which ends with 0 if it did well."""
+    """Runs `work` in a fork of this process, and returns the id of the fork."""
     sys.stdout.flush()
     sys.stderr.flush()
     pid = os.fork()
@@ -26,9 +29,54 @@ def start(work: Callable[[], object]) -> int:
 
 
 def end(pid: int) -> int:
-    """How the process ended: its exit status, or minus the signal that ended it."""
+    """
+    Waits for the end of a process. Returns 0 if its work ended well, 1 if the work raised an error,
+    and minus the signal if a signal killed the process.
+    """
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 def run(work: Callable[[], object]) -> int:
+    """Runs `work` in a fork of this process, and returns what `end` returns."""
     return end(start(work))
+
+
+def run_until_signalled(work: Callable[[Callable[[], object]], object], num_signals: int) -> int:
+    """
+    Runs `work(signal)` in a fork of this process, and kills the fork as soon as it has called
+    `signal` `num_signals` times. What the fork is doing when the kill arrives is left to chance.
+    Returns what `end` returns.
+    """
+    reader, writer = os.pipe()
+
+    def signalling() -> None:
+        # Without a reader, `signal` raises an error: the fork ends if this process does.
+        os.close(reader)
+        work(lambda: os.write(writer, b"."))
+
+    pid = start(signalling)
+    os.close(writer)
+    try:
+        for _ in range(num_signals):
+            os.read(reader, 1)
+    finally:
+        os.close(reader)
+        os.kill(pid, signal.SIGKILL)
+        status = end(pid)
+    return status
+
+
+def kill_after_lines(num_lines: int, *modules: ModuleType) -> None:
+    """Kills this process when it has begun `num_lines` lines of these modules, counted from now."""
+    files, begun = {module.__file__ for module in modules}, 0
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal begun
+        if frame.f_code.co_filename not in files:
+            return None
+        begun += event == "line"
+        if begun == num_lines:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return trace
+
+    sys.settrace(trace)

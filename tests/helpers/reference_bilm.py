@@ -1,7 +1,7 @@
 """
-The biLM in plain NumPy, a sentence and a step at a time: slow, and written from the paper and the
-layout of bilm-tf's files alone, as a reference for the fast one. Beside it, AllenNLP's biLM as a
-second reference, and random files for both.
+Two references for the biLM: `ReferenceBiLm`, and AllenNLP's biLM. `ReferenceBiLm` is plain NumPy
+that reads one token of one sentence at a time, and follows the paper and the layout of bilm-tf's
+files alone. Random files for both are made here, too.
 """
 
 import json
@@ -18,10 +18,10 @@ from allennlp.nn.util import remove_sentence_boundaries
 from elmo_tasks.bilm import BiLm
 
 Array = numpy.ndarray
-# Of one sentence: [direction][layer] -> (h, c).
+# The state of one sentence: [direction][layer] -> (h, c).
 State = list[list[tuple[Array, Array]]]
 
-# What a snapshot is taken after.
+# A biLM reads this text five times over; a snapshot is the state after that.
 PANGRAM = ["The", "quick", "brown", "fox", "jumps", "over", "the", "lazy", "dog", "."]
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "bilm"
@@ -29,7 +29,10 @@ FIXTURE_FILES = (FIXTURE / "options.json", FIXTURE / "weights.hdf5")
 
 
 def make_options(**changes: Any) -> dict[str, Any]:
-    """The content of an `options.json` of a small biLM; `changes` are by the keys of the file."""
+    """
+    Returns the content of the `options.json` of a small biLM. `changes` are values of keys of the
+    file, for its section `char_cnn` if the key stands there and else for `lstm`.
+    """
     cnn = {
         "activation": "relu",
         "filters": [[1, 4], [2, 6], [3, 5]],
@@ -52,30 +55,30 @@ def make_options(**changes: Any) -> dict[str, Any]:
 
 
 def shapes(options: dict[str, Any]) -> dict[str, tuple[int, ...]]:
-    """Of every dataset in the `weights.hdf5` of these options."""
+    """Returns the shape of every dataset in the `weights.hdf5` of these options."""
     cnn, lstm = options["char_cnn"], options["lstm"]
-    n, p = sum(number for _, number in cnn["filters"]), lstm["projection_dim"]
+    n, p = sum(num_filters for _, num_filters in cnn["filters"]), lstm["projection_dim"]
     char_dim, cell_dim = cnn["embedding"]["dim"], lstm["dim"]
-    of: dict[str, tuple[int, ...]] = {"char_embed": (261, char_dim)}
-    for i, (width, number) in enumerate(cnn["filters"]):
-        of[f"CNN/W_cnn_{i}"] = (1, width, char_dim, number)
-        of[f"CNN/b_cnn_{i}"] = (number,)
+    by_name: dict[str, tuple[int, ...]] = {"char_embed": (261, char_dim)}
+    for i, (width, num_filters) in enumerate(cnn["filters"]):
+        by_name[f"CNN/W_cnn_{i}"] = (1, width, char_dim, num_filters)
+        by_name[f"CNN/b_cnn_{i}"] = (num_filters,)
     for k in range(cnn["n_highway"]):
         for gate in ("transform", "carry"):
-            of[f"CNN_high_{k}/W_{gate}"] = (n, n)
-            of[f"CNN_high_{k}/b_{gate}"] = (n,)
-    of["CNN_proj/W_proj"], of["CNN_proj/b_proj"] = (n, p), (p,)
+            by_name[f"CNN_high_{k}/W_{gate}"] = (n, n)
+            by_name[f"CNN_high_{k}/b_{gate}"] = (n,)
+    by_name["CNN_proj/W_proj"], by_name["CNN_proj/b_proj"] = (n, p), (p,)
     for d in (0, 1):
         for layer in range(lstm["n_layers"]):
             cell = f"RNN_{d}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
-            of[f"{cell}/W_0"] = (2 * p, 4 * cell_dim)
-            of[f"{cell}/B"] = (4 * cell_dim,)
-            of[f"{cell}/W_P_0"] = (cell_dim, p)
-    return of
+            by_name[f"{cell}/W_0"] = (2 * p, 4 * cell_dim)
+            by_name[f"{cell}/B"] = (4 * cell_dim,)
+            by_name[f"{cell}/W_P_0"] = (cell_dim, p)
+    return by_name
 
 
 def random_weights(options: dict[str, Any], seed: int = 0) -> dict[str, Array]:
-    """Datasets of random numbers, wide enough that every layer is of order 1."""
+    """Returns random datasets, whose numbers are so large that every layer is of order 1."""
     random = numpy.random.RandomState(seed)
     weights = {}
     for name, shape in shapes(options).items():
@@ -88,7 +91,7 @@ def random_weights(options: dict[str, Any], seed: int = 0) -> dict[str, Array]:
 def write_files(
     folder: Path, options: dict[str, Any], weights: dict[str, Array]
 ) -> tuple[Path, Path]:
-    """The two files of a biLM."""
+    """Writes the two files of a biLM, and returns their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     files = folder / "options.json", folder / "weights.hdf5"
     files[0].write_text(json.dumps(options))
@@ -99,13 +102,13 @@ def write_files(
 
 
 def random_files(folder: Path, seed: int = 0, **changes: Any) -> tuple[Path, Path]:
-    """The two files of a random biLM."""
+    """Writes the two files of a random biLM, and returns their paths."""
     options = make_options(**changes)
     return write_files(folder, options, random_weights(options, seed))
 
 
 def read_datasets(weight_file: str | Path) -> dict[str, Array]:
-    """Every dataset of a `weights.hdf5`, by its path in the file."""
+    """Returns every dataset of a `weights.hdf5`, by its path in the file."""
     names: list[str] = []
     with h5py.File(weight_file, "r") as file:
         file.visit(names.append)
@@ -114,7 +117,8 @@ def read_datasets(weight_file: str | Path) -> dict[str, Array]:
 
 class ReferenceBiLm:
     """
-    The biLM of Peters et al. 2018 (sections 3.1 and 3.2) from bilm-tf's two files, in float64.
+    The biLM of Peters et al. 2018 (sections 3.1 and 3.2), read from bilm-tf's two files. It
+    computes in float64.
     """
 
     def __init__(self, options_file: str | Path, weight_file: str | Path) -> None:
@@ -130,17 +134,15 @@ class ReferenceBiLm:
         return [[(h, c)] * self.lstm["n_layers"] for _ in range(2)]
 
     def snapshot(self) -> State:
-        """Where a fixed text, read five times over, leaves the LSTMs."""
+        """Returns the state after `PANGRAM`, read five times over."""
         state = self.zeros()
         for _ in range(5):
-            _, state = self.layers(
-                ["The", "quick", "brown", "fox", "jumps", "over", "the", "lazy", "dog", "."], state
-            )
+            _, state = self.layers(PANGRAM, state)
         return state
 
     def layers(self, tokens: list[str], state: State | None = None) -> tuple[Array, State]:
         """
-        Of one sentence that starts from `state`, by default zeros: the layers, shape
+        Reads one sentence from `state` on, by default zeros. Returns its layers, of shape
         (num_layers + 1, length, 2 * projection_dim), and the state at its end.
         """
         state = self.zeros() if state is None else state
@@ -153,7 +155,7 @@ class ReferenceBiLm:
         return layers[:, 1:-1], [forward_state, backward_state]
 
     def token_vector(self, ids: list[int]) -> Array:
-        """x^LM of one token."""
+        """Returns x^LM of one token."""
         characters = self.weights["char_embed"][ids]
         activation = relu if self.cnn["activation"] == "relu" else numpy.tanh
         pooled = []
@@ -174,7 +176,10 @@ class ReferenceBiLm:
         return x @ self.weights[f"{group}/W_{name}"] + self.weights[f"{group}/b_{name}"]
 
     def _stack(self, d: int, x: Array, state: list) -> tuple[Array, list]:
-        """All layers of one direction, x^LM first, in the order in which it reads."""
+        """
+        Returns all layers of one direction, x^LM first, and the state at the end. Tokens stand in
+        the order in which the direction reads them.
+        """
         layers, last = [x], []
         for layer in range(self.lstm["n_layers"]):
             output, end = self._lstm(
@@ -199,7 +204,7 @@ class ReferenceBiLm:
 
 
 def char_ids(token: str | int, num: int) -> list[int]:
-    """The rows of `char_embed` that make a token, or one of a single special character."""
+    """Returns the rows of `char_embed` for a token, or for one that is a special character."""
     characters = [token] if isinstance(token, int) else list(token.encode()[: num - 2])
     return [258, *characters, 259, *[260] * (num - 2 - len(characters))]
 
@@ -217,14 +222,17 @@ def clip(x: Array, bound: float | None) -> Array:
 
 
 def upstream_layers(upstream: _ElmoBiLm, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The layers and the mask of AllenNLP's biLM, shaped as ours, without sentence boundaries."""
+    """
+    Returns the layers and the mask of AllenNLP's biLM, without sentence boundaries and in the
+    shapes of our biLM.
+    """
     output = upstream(ids)
     parts = [remove_sentence_boundaries(layer, output["mask"]) for layer in output["activations"]]
     return torch.stack([layer for layer, _ in parts], dim=1), parts[0][1]
 
 
 def assert_equals_upstream(bilm: BiLm, upstream: _ElmoBiLm, ids: torch.Tensor) -> torch.Tensor:
-    """Layers and mask; gives the layers of ours."""
+    """Asserts that both biLMs have the same layers and mask, and returns the layers of ours."""
     layers, mask = bilm(ids)
     expected_layers, expected_mask = upstream_layers(upstream, ids)
 
@@ -236,7 +244,10 @@ def assert_equals_upstream(bilm: BiLm, upstream: _ElmoBiLm, ids: torch.Tensor) -
 def upstream_tensors(
     upstream: _ElmoBiLm, get: Callable[[torch.Tensor], torch.Tensor]
 ) -> dict[str, torch.Tensor]:
-    """What `get` makes of every parameter of AllenNLP's biLM, by its name in ours."""
+    """
+    Applies `get` to every parameter of AllenNLP's biLM, and returns the results by the names that
+    the parameters have in our biLM.
+    """
     encoder, lstm = upstream._token_embedder, upstream._elmo_lstm
     tensors = {
         "char_cnn.embedding": get(encoder._char_embedding_weights),
@@ -247,12 +258,12 @@ def upstream_tensors(
         ("convolutions", encoder._convolutions),
         ("highways._layers", encoder._highways._layers),
     ):
-        for number, module in enumerate(theirs):
-            tensors[f"char_cnn.{part}.{number}.weight"] = get(module.weight)
-            tensors[f"char_cnn.{part}.{number}.bias"] = get(module.bias)
+        for index, module in enumerate(theirs):
+            tensors[f"char_cnn.{part}.{index}.weight"] = get(module.weight)
+            tensors[f"char_cnn.{part}.{index}.bias"] = get(module.bias)
     for direction in ("forward", "backward"):
-        for number, cell in enumerate(getattr(lstm, f"{direction}_layers")):
-            key = f"{direction}_stack.layers.{number}"
+        for index, cell in enumerate(getattr(lstm, f"{direction}_layers")):
+            key = f"{direction}_stack.layers.{index}"
             tensors[f"{key}.input_weight"] = reorder_gates(get(cell.input_linearity.weight))
             tensors[f"{key}.recurrent_weight"] = reorder_gates(get(cell.state_linearity.weight))
             tensors[f"{key}.bias"] = reorder_gates(get(cell.state_linearity.bias))
@@ -261,6 +272,9 @@ def upstream_tensors(
 
 
 def reorder_gates(tensor: torch.Tensor) -> torch.Tensor:
-    """From PyTorch's order of gates, input, forget, candidate, output, to ours."""
+    """
+    Reorders the gates from PyTorch's order (input, forget, candidate, output) to ours (input,
+    forget, output, candidate).
+    """
     i, f, g, o = tensor.chunk(4)
     return torch.cat([i, f, o, g])

@@ -5,18 +5,19 @@ import resource
 import shutil
 import signal
 import tempfile
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import lmdb
 import pytest
 
+from elmo_tasks import store
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.store import lmdb_file
 from elmo_tasks.store.database import LayerDatabase
-from tests.helpers.processes import end, run, start
+from tests.helpers.processes import end, run, run_until_signalled, start
 
 NOBODY = 65534
 
@@ -159,30 +160,32 @@ def test_ten_processes_read_and_write_at_once(
 
 
 def test_after_twenty_kills_while_writing_every_value_reads_back_right(
-    tmp_path: Path, folder: Path
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     generator = random.Random(0)
     content = values(1000)
     keys = list(content)
+    with_checksum = store.database._with_checksum
 
-    def write(seed: int) -> None:
+    def write(seed: int, signal_a_value: Callable[[], object]) -> None:
+        def signalling(*args: Any) -> bytes:
+            signal_a_value()
+            return with_checksum(*args)
+
+        monkeypatch.setattr(store.database, "_with_checksum", signalling)
         database, mine = LayerDatabase(str(folder)), random.Random(seed)
         while True:
-            database.put({key: content[key] for key in mine.sample(keys, 50)})
-            (tmp_path / str(seed)).touch()
+            database.put({key: content[key] for key in mine.sample(keys, 10)})
 
+    # Each process is killed within one of its first five transactions.
     for seed in range(20):
-        process = start(partial(write, seed))
-        while not (tmp_path / str(seed)).exists():
-            time.sleep(0.001)
-        time.sleep(0.05 * generator.random())
-        os.kill(process, signal.SIGKILL)
-        assert end(process) == -signal.SIGKILL
+        status = run_until_signalled(partial(write, seed), generator.randint(1, 50))
+        assert status == -signal.SIGKILL
 
     database = LayerDatabase(str(folder))
     found = read(database, content)
     assert found == {key: content[key] for key in found}
-    # What is listed is sound, and there is something.
+    # The database lists what it holds, and holds something.
     assert {value.key for value in database.values()} == set(found) != set()
     database.put(content)
     assert read(database, content) == content

@@ -67,12 +67,11 @@ def test_a_killed_training_ends_as_one_that_was_not(
     (tmp_path / "config.json").write_text(json.dumps(config))
     command = [sys.executable, "-m", "allennlp", "train", str(tmp_path / "config.json")]
     command += ["-s", str(folder), "--include-package", "tests.helpers.stop_callback"]
-    environment = {**os.environ, STOP_AT: "1:7", KILL: "1"}
+    environment = {**os.environ, STOP_AT: "1:7", KILL: "process"}
     killed = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
     assert killed.returncode == -9, killed.stderr
     saved = {path.name for path in folder.glob("*_state_*.th")}
     assert "training_state_e1_b4.th" in saved and "training_state_e1_b8.th" not in saved
-
     reads, sentences = [], SentencesReader.sentences
 
     def count_reads(reader: SentencesReader, path: str, *args: Any) -> Any:
@@ -83,7 +82,7 @@ def test_a_killed_training_ends_as_one_that_was_not(
     train(config, folder, recover=True)
 
     assert_ended_alike(folder, uninterrupted)
-    # Two epochs; neither the one that was finished nor, for the vocabulary, the text once more.
+    # Two epochs read the text; the finished epoch and the vocabulary do not read it again.
     assert reads == ["train.txt", "heldout.txt"] * 2
     for name in ("best_epoch", "best_validation_perplexity", "validation_backward_perplexity"):
         metrics = [

@@ -1,7 +1,6 @@
 import fcntl
 import json
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -49,16 +48,21 @@ def test_a_run_that_another_process_trains_is_waited_for(
     run.log.parent.mkdir(parents=True)
     with open(run.log, "wb") as log:
         fcntl.flock(log, fcntl.LOCK_EX)
-        # A process that was started with the log holds the lock, as long as it lives.
-        other = subprocess.Popen(["sleep", "1"], stdout=log)
-    assert start(run, SETTINGS, threads=1) is None
+        # A process that was started with the log holds the lock, as long as it lives. This one
+        # lives until its input is closed.
+        other = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=log)
+    tries = []
 
     def begin(run: Run) -> Training | None:
-        return start(run, SETTINGS, threads=1) if other.poll() is None else Training(run)
+        tries.append(run)
+        if len(tries) < 4:
+            return start(run, SETTINGS, threads=1)
+        other.communicate()
+        return Training(run)
 
-    began = time.monotonic()
-    assert [training.run for training in train_all([run], begin, jobs=1)] == [run]
-    assert time.monotonic() - began > 0.5
+    ended = [training.run for training in train_all([run], begin, jobs=1)]
+
+    assert ended == [run] and len(tries) == 4
     said = "both, seed 0: another process trains it; waiting for it to end\n"
     assert capsys.readouterr().out == said
 
