@@ -26,7 +26,7 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 
 @LearningRateScheduler.register("reduce_on_plateau", exist_ok=True)
-class MendedReduceOnPlateau(ReduceOnPlateauLearningRateScheduler):
+class CompatibleReduceOnPlateau(ReduceOnPlateauLearningRateScheduler):
     """
     AllenNLP's `reduce_on_plateau`, which passes PyTorch an argument it has dropped.
 
@@ -64,7 +64,7 @@ class MendedReduceOnPlateau(ReduceOnPlateauLearningRateScheduler):
 
 
 @DataLoader.register("multiprocess", exist_ok=True)
-class MendedMultiProcessDataLoader(MultiProcessDataLoader):
+class CompatibleMultiProcessDataLoader(MultiProcessDataLoader):
     """
     AllenNLP's `multiprocess` data loader, with workers that can also be spawned.
 
@@ -73,16 +73,16 @@ class MendedMultiProcessDataLoader(MultiProcessDataLoader):
     """
 
     def _start_instance_workers(self, queue: Any, ctx: Any) -> Any:
-        with _locks_of(ctx):
+        with _use_locks_of(ctx):
             return super()._start_instance_workers(queue, ctx)
 
     def _start_batch_workers(self, queue: Any, ctx: Any) -> Any:
-        with _locks_of(ctx):
+        with _use_locks_of(ctx):
             return super()._start_batch_workers(queue, ctx)
 
 
 @contextmanager
-def _locks_of(ctx: Any) -> Iterator[None]:
+def _use_locks_of(ctx: Any) -> Iterator[None]:
     """Makes `multiprocessing.RLock()` a lock of `ctx`, the context that starts the workers."""
     default: Callable[[], Any] = multiprocessing.RLock
     multiprocessing.RLock = ctx.RLock

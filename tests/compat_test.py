@@ -22,7 +22,7 @@ from allennlp.training.learning_rate_schedulers import (
 )
 from torch.serialization import add_safe_globals, clear_safe_globals, get_safe_globals
 
-from elmo_tasks.compat import MendedMultiProcessDataLoader, MendedReduceOnPlateau
+from elmo_tasks.compat import CompatibleMultiProcessDataLoader, CompatibleReduceOnPlateau
 
 # Runs AllenNLP's trainer for an epoch; "{mends}" is an import or nothing.
 TRAIN = """
@@ -66,7 +66,7 @@ def test_reduce_on_plateau_of_allennlp_is_broken_and_ours_reduces(
     params = Params({"type": "reduce_on_plateau", "patience": 0, "factor": 0.5, "verbose": True})
     scheduler = LearningRateScheduler.from_params(params, optimizer=optimizer)
 
-    assert isinstance(scheduler, MendedReduceOnPlateau)
+    assert isinstance(scheduler, CompatibleReduceOnPlateau)
     scheduler.step(1.0)
     assert optimizer.param_groups[0]["lr"] == 1.0
     scheduler.step(1.0)
@@ -85,7 +85,7 @@ def test_reduce_on_plateau_takes_every_argument_of_pytorch(
         "cooldown": 2,
         "eps": 1e-10,
     }
-    scheduler = MendedReduceOnPlateau(optimizer, min_lr=1e-12, **given)
+    scheduler = CompatibleReduceOnPlateau(optimizer, min_lr=1e-12, **given)
 
     state = scheduler.state_dict()
     assert {name: state[name] for name in given} == given
@@ -172,7 +172,7 @@ def test_spawned_workers_of_allennlp_are_refused_their_lock(tmp_path: Path, kwar
 @WORKERS
 def test_spawned_workers_of_ours_read(tmp_path: Path, kwargs: dict) -> None:
     lock = torch.multiprocessing.RLock
-    loader = spawning(MendedMultiProcessDataLoader, tmp_path / "text.jsonl", **kwargs)
+    loader = spawning(CompatibleMultiProcessDataLoader, tmp_path / "text.jsonl", **kwargs)
 
     batches = list(loader)
 
@@ -181,7 +181,7 @@ def test_spawned_workers_of_ours_read(tmp_path: Path, kwargs: dict) -> None:
 
 
 def test_multiprocess_is_the_name_of_our_loader() -> None:
-    assert DataLoader.by_name("multiprocess") is MendedMultiProcessDataLoader
+    assert DataLoader.by_name("multiprocess") is CompatibleMultiProcessDataLoader
 
 
 @pytest.mark.parametrize(("mends", "warned"), [("", True), ("import elmo_tasks.compat", False)])

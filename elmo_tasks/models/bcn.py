@@ -124,7 +124,7 @@ class Bcn(Model):
         names = self.vocab.get_index_to_token_vocabulary("labels")
         probabilities = output_dict["class_probabilities"].tolist()
         by_name = [
-            {names[number]: probability for number, probability in enumerate(row)}
+            {names[index]: probability for index, probability in enumerate(row)}
             for row in probabilities
         ]
         labels = [max(row, key=row.__getitem__) for row in by_name]

@@ -17,7 +17,7 @@ from elmo_tasks.modules.spans import BestSpans, best_spans
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 
 
-class Reading(NamedTuple):
+class SpanScores(NamedTuple):
     """
     # Parameters
 
@@ -132,18 +132,18 @@ class Bidaf(Model):
             (batch, 2), first and last token; `id` and `answer`, a slice of the raw passage, where
             there is metadata; the scalar `loss`, where there are spans.
         """
-        reading = self.read(question, passage)
+        scores = self.score(question, passage)
         # Shape: (batch, 2)
-        spans = self.best_spans(reading).spans[:, 0]
+        spans = self.best_spans(scores).spans[:, 0]
         output: dict[str, Any] = {
-            "start_logits": reading.start_logits,
-            "end_logits": reading.end_logits,
+            "start_logits": scores.start_logits,
+            "end_logits": scores.end_logits,
             "best_span": spans,
         }
         if span_start is not None and span_end is not None:
             output["loss"] = cross_entropy(
-                reading.start_logits, span_start.squeeze(-1)
-            ) + cross_entropy(reading.end_logits, span_end.squeeze(-1))
+                scores.start_logits, span_start.squeeze(-1)
+            ) + cross_entropy(scores.end_logits, span_end.squeeze(-1))
         if metadata is not None:
             output["id"] = [about["id"] for about in metadata]
             output["answer"] = [
@@ -153,8 +153,8 @@ class Bidaf(Model):
                 self.squad(output["answer"], [about["answers"] for about in metadata])
         return output
 
-    def read(self, question: TextFieldTensors, passage: TextFieldTensors) -> Reading:
-        """The logits and the attention of a batch."""
+    def score(self, question: TextFieldTensors, passage: TextFieldTensors) -> SpanScores:
+        """Computes the logits of the start and the end, and the attention, of a batch."""
         q, p = self.text_embedder(question, passage)
         # Shape: (batch, question length, h_dim), and the same of the passage
         q_h, p_h = (text.extend(self._encode(self.encoder, text.x, text.mask)) for text in (q, p))
@@ -167,11 +167,11 @@ class Bidaf(Model):
         h_end = self.end_encoder(torch.cat([x, h_start], dim=-1), p.mask)
         logits = [layer(h).squeeze(-1) for layer, h in ((self.start, h_start), (self.end, h_end))]
         start, end = (each.masked_fill(~p.mask, min_value_of_dtype(each.dtype)) for each in logits)
-        return Reading(start, end, attention, p.mask)
+        return SpanScores(start, end, attention, p.mask)
 
-    def best_spans(self, reading: Reading, num_best: int = 1) -> BestSpans:
+    def best_spans(self, scores: SpanScores, num_best: int = 1) -> BestSpans:
         return best_spans(
-            reading.start_logits, reading.end_logits, reading.mask, self.max_answer_tokens, num_best
+            scores.start_logits, scores.end_logits, scores.mask, self.max_answer_tokens, num_best
         )
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:

@@ -134,7 +134,7 @@ class CrfTagger(Model):
         tags = [self._names(row[live]) for row, live in zip(best_tags, mask)]
         entities = [read_entities(row, self.scheme) for row in tags]
         paths = CrfPaths(self.crf, output_dict["logits"].double(), mask)
-        confidences = paths.span_probabilities(best_tags, entities, self._goes_on())
+        confidences = paths.span_probabilities(best_tags, entities, self._is_inside())
         return {**output_dict, "tags": tags, "entities": entities, "confidences": confidences}
 
     def best_paths(self, logits: torch.Tensor, k: int) -> list[TagPath]:
@@ -176,7 +176,7 @@ class CrfTagger(Model):
     def _names(self, tags: torch.Tensor) -> list[str]:
         return [self.tag_names[tag] for tag in tags.tolist()]
 
-    def _goes_on(self) -> torch.Tensor:
+    def _is_inside(self) -> torch.Tensor:
         """Whether a tag continues an entity: shape (tags,)."""
         prefixes = [split_tag(self.tag_names[tag])[0] for tag in range(len(self.tag_names))]
         return self.tag_scores.weight.new_tensor([p in ("I", "L") for p in prefixes]).bool()
@@ -185,8 +185,8 @@ class CrfTagger(Model):
         if not self.encoders:
             raise ConfigurationError("a tagger needs at least one of encoders")
         width, name = self.text_embedder.get_output_dim(), "output of text_embedder"
-        for number, encoder in enumerate(self.encoders, start=1):
+        for index, encoder in enumerate(self.encoders, start=1):
             check_dimensions_match(
-                width, encoder.get_input_dim(), name, f"input of encoder {number}"
+                width, encoder.get_input_dim(), name, f"input of encoder {index}"
             )
-            width, name = encoder.get_output_dim(), f"output of encoder {number}"
+            width, name = encoder.get_output_dim(), f"output of encoder {index}"

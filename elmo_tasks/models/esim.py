@@ -138,7 +138,7 @@ class Esim(Model):
         """
         names = self.vocab.get_index_to_token_vocabulary("labels")
         by_name = [
-            {names[number]: probability for number, probability in enumerate(row)}
+            {names[index]: probability for index, probability in enumerate(row)}
             for row in output_dict["class_probabilities"].tolist()
         ]
         labels = [max(row, key=row.__getitem__) for row in by_name]

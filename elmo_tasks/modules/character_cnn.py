@@ -72,7 +72,7 @@ class CharacterCnn(TokenEmbedder):
         """
         # A negative width cuts.
         ids = pad(token_characters, (0, self.max_characters - token_characters.size(2)))
-        distinct, places = distinct_rows(ids.flatten(0, 1))
+        distinct, rows = distinct_rows(ids.flatten(0, 1))
         # Shape: (distinct tokens, embedding_dim, max_characters)
         x = self.dropout(self.embedding(distinct)).transpose(1, 2)
         # Shape: (distinct tokens, num_filters, windows)
@@ -80,4 +80,4 @@ class CharacterCnn(TokenEmbedder):
         begins_inside = (distinct[:, : windows.size(2)] > 0).unsqueeze(1)
         # Zero is the least that ReLU gives.
         vectors = (windows * begins_inside).amax(dim=2)
-        return torch.nn.functional.embedding(places, vectors).view(*ids.shape[:2], -1)
+        return torch.nn.functional.embedding(rows, vectors).view(*ids.shape[:2], -1)

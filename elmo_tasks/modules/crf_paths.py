@@ -69,11 +69,11 @@ class CrfPaths:
             scores = torch.where(live, best + self._logits[:, step, None], scores)
             origins.append(torch.where(live, origin, stay).flatten(1))
         # Shape: (batch, k)
-        scores, places = (scores + self._end).flatten(1).topk(k, dim=1)
-        tags = [places % num_tags]
+        scores, indices = (scores + self._end).flatten(1).topk(k, dim=1)
+        tags = [indices % num_tags]
         for origin in reversed(origins):
-            places = origin.gather(1, places)
-            tags.append(places % num_tags)
+            indices = origin.gather(1, indices)
+            tags.append(indices % num_tags)
         return BestPaths(torch.stack(tags[::-1], dim=-1), scores)
 
     def log_partition(self) -> torch.Tensor:

@@ -63,10 +63,13 @@ _SUFFIXES = ("", "_reverse")
 
 
 def _backward_order(mask: torch.Tensor) -> torch.Tensor:
-    """For each place, the one that the backward direction has there; its own inverse."""
-    places = torch.arange(mask.size(1), device=mask.device).expand_as(mask)
-    mirrored = mask.sum(dim=1, keepdim=True) - 1 - places
-    return torch.where(mask, mirrored, places)
+    """
+    Returns, for each position, the index of the token that the backward direction reads there:
+    shape (batch, length). Reordering twice restores the order.
+    """
+    positions = torch.arange(mask.size(1), device=mask.device).expand_as(mask)
+    mirrored = mask.sum(dim=1, keepdim=True) - 1 - positions
+    return torch.where(mask, mirrored, positions)
 
 
 def _reordered(x: torch.Tensor, order: torch.Tensor) -> torch.Tensor:

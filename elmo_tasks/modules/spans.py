@@ -50,6 +50,6 @@ def best_spans(
     scores = (starts.unsqueeze(-1) + ends_from).masked_fill(
         ~is_inside, min_value_of_dtype(starts.dtype)
     )
-    scores, places = scores.flatten(1).topk(min(num_best, scores[0].numel()), dim=-1)
-    start = places.div(width, rounding_mode="floor")
-    return BestSpans(torch.stack([start, start + places % width], dim=-1), scores.exp())
+    scores, indices = scores.flatten(1).topk(min(num_best, scores[0].numel()), dim=-1)
+    start = indices.div(width, rounding_mode="floor")
+    return BestSpans(torch.stack([start, start + indices % width], dim=-1), scores.exp())

@@ -38,14 +38,14 @@ class WordVectors(TokenEmbedder):
     ) -> None:
         super().__init__()
         names = vocab.get_index_to_token_vocabulary(vocab_namespace)
-        words = [names[number] for number in range(len(names))]
+        words = [names[index] for index in range(len(names))]
         weight = torch.zeros(len(words), embedding_dim)
         if pretrained_file is not None:
             vectors = _read_vectors(pretrained_file, embedding_dim, words)
-            for number, word in enumerate(words):
+            for index, word in enumerate(words):
                 vector = vectors.get(word, vectors.get(word.lower()))
                 if vector is not None:
-                    weight[number] = torch.from_numpy(vector)
+                    weight[index] = torch.from_numpy(vector)
         self.weight = torch.nn.Parameter(weight, requires_grad=False)
 
     def get_output_dim(self) -> int:

@@ -23,8 +23,8 @@ def built(width: int = 3, max_characters: int = 6) -> CharacterCnn:
 def ids(*words: str, characters: int | None = None) -> torch.Tensor:
     """Shape (1, words, characters)."""
     longest = characters or max(map(len, words))
-    numbers = [[VOCAB.get_token_index(c, "token_characters") for c in word] for word in words]
-    return torch.tensor([[row + [0] * (longest - len(row)) for row in numbers]])
+    indices = [[VOCAB.get_token_index(c, "token_characters") for c in word] for word in words]
+    return torch.tensor([[row + [0] * (longest - len(row)) for row in indices]])
 
 
 def by_hand(cnn: CharacterCnn, word: str) -> torch.Tensor:

@@ -36,7 +36,7 @@ class Example:
         """Every path through a sentence, with its score; valid by its names alone."""
         for tags in itertools.product(range(len(self.names)), repeat=LENGTHS[row]):
             if not valid or self.entities(tags) is not None:
-                score = sum(self.logits[row, place, tag].item() for place, tag in enumerate(tags))
+                score = sum(self.logits[row, index, tag].item() for index, tag in enumerate(tags))
                 pairs = zip(tags, tags[1:])
                 yield tags, score + sum(self.crf.transitions[pair].item() for pair in pairs)
 
