@@ -82,7 +82,7 @@ def test_misspelt_field_is_refused_by_training(tmp_path: Path) -> None:
         ("{ elmo_at: 'input' }", "list of the places 'input' and 'output'.*, not input"),
         ("{ elmo_at: ['inputs'] }", "list of the places 'input' and 'output'"),
         ("{ elmo_at: ['input', 'input'] }", "each once at most"),
-        ("{ elmo_layers: 'top' }", "'all', 'last' or the number of one layer, not top"),
+        ("{ elmo_layers: 'top' }", "'all', 'last' or the index of one layer, not top"),
         ("{ elmo_lambda: -1 }", "elmo_lambda must be 0 or more, not -1"),
         ("{ elmo_lambda: '1' }", "elmo_lambda must be 0 or more"),
         ("{ elmo_dropout: 1 }", "elmo_dropout must be from 0 to below 1"),

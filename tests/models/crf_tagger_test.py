@@ -197,5 +197,5 @@ def test_metrics_are_of_the_best_paths(built: Built) -> None:
 
 
 def test_tagger_without_encoders_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="at least one of encoders"):
+    with pytest.raises(ConfigurationError, match="needs at least one encoder"):
         TASK.build("{ model+: { encoders: [] } }")
