@@ -1,4 +1,4 @@
-"""What holds of every config, and of the choices that all tasks share."""
+"""Tests of all shipped configs, and of the choices that all tasks share."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Layers over one sentence without padding, in NumPy."""
+"""Layers in NumPy, applied to one sentence without padding."""
 
 import numpy as np
 import torch

@@ -4,8 +4,8 @@
 // `from_bilm: null, from_archive: 'runs/mini/model.tar.gz', options: import 'options.json'`.
 (import '../lib/language_model.libsonnet') {
   from_bilm: 'mini',
-  // A new softmax needs at least this many batches, 1.3 M tokens, before its gradient is of use to the
-  // biLM. A shorter text needs more epochs.
+  // A new softmax needs at least this many batches, 1.3 M tokens, before its gradient is of use to
+  // the biLM. A shorter text needs more epochs.
   num_softmax_batches: 500,
   train_text: 'data/text/train.txt',
   heldout_text: 'data/text/heldout.txt',
