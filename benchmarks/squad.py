@@ -137,7 +137,7 @@ def measure_speed(
     predictor = build_predictor(config, content)
     model, watch = predictor._model, Stopwatch()
     watch.time(predictor._dataset_reader, "text_to_instance", "tokens")
-    watch.time(model, "read", "model")
+    watch.time(model, "score", "model")
     watch.time(model, "best_spans", "spans")
     if model.text_embedder.bilm is not None:
         watch.time(model.text_embedder.bilm, "forward", "biLM")

@@ -1,8 +1,9 @@
 """
-Mends for what broke in AllenNLP 2.10.1 as Python, PyTorch and NumPy went on.
+Repairs AllenNLP 2.10.1 where it fails with current versions of Python, PyTorch and NumPy.
 
-Two classes are registered under AllenNLP's own names, so that existing configs run unchanged. What
-breaks while AllenNLP itself is imported cannot be mended by a plugin; `requirements.txt` pins it.
+Two classes are registered under AllenNLP's own names, so that existing configs run unchanged. A
+plugin cannot repair what fails while AllenNLP itself is imported; `requirements.txt` pins the
+packages on which the import depends.
 """
 
 import warnings
@@ -26,13 +27,15 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 
 @LearningRateScheduler.register("reduce_on_plateau", exist_ok=True)
-class MendedReduceOnPlateau(ReduceOnPlateauLearningRateScheduler):
+class CompatibleReduceOnPlateau(ReduceOnPlateauLearningRateScheduler):
     """
-    AllenNLP's `reduce_on_plateau`, which passes PyTorch an argument it has dropped.
+    AllenNLP's `reduce_on_plateau` without the argument `verbose`, which PyTorch no longer takes.
+
+    Registered as a `LearningRateScheduler` with name "reduce_on_plateau".
 
     # Parameters
 
-    The same as AllenNLP's, in the same order. `verbose` is accepted and has no effect.
+    The parameters of AllenNLP's class, in the same order. `verbose` has no effect.
     """
 
     def __init__(
@@ -59,31 +62,33 @@ class MendedReduceOnPlateau(ReduceOnPlateauLearningRateScheduler):
             min_lr=min_lr,
             eps=eps,
         )
-        # Not the parent's __init__, which is the broken one.
+        # The parent's __init__ is the one that fails.
         _PyTorchLearningRateSchedulerWithMetricsWrapper.__init__(self, scheduler)
 
 
 @DataLoader.register("multiprocess", exist_ok=True)
-class MendedMultiProcessDataLoader(MultiProcessDataLoader):
+class CompatibleMultiProcessDataLoader(MultiProcessDataLoader):
     """
-    AllenNLP's `multiprocess` data loader, with workers that can also be spawned.
+    AllenNLP's `multiprocess` data loader, whose workers can also be spawned.
 
-    AllenNLP hands every worker a lock of the default start method, which Python refuses to send to
-    a worker of another one (`start_method: "spawn"`).
+    AllenNLP gives every worker a lock of the default start method. Python refuses to send that lock
+    to a worker with another start method, such as `start_method: "spawn"`.
+
+    Registered as a `DataLoader` with name "multiprocess".
     """
 
     def _start_instance_workers(self, queue: Any, ctx: Any) -> Any:
-        with _locks_of(ctx):
+        with _use_locks_of(ctx):
             return super()._start_instance_workers(queue, ctx)
 
     def _start_batch_workers(self, queue: Any, ctx: Any) -> Any:
-        with _locks_of(ctx):
+        with _use_locks_of(ctx):
             return super()._start_batch_workers(queue, ctx)
 
 
 @contextmanager
-def _locks_of(ctx: Any) -> Iterator[None]:
-    """Makes `multiprocessing.RLock()` a lock of `ctx`, the context that starts the workers."""
+def _use_locks_of(ctx: Any) -> Iterator[None]:
+    """Lets `multiprocessing.RLock()` return locks of `ctx`, the context that starts the workers."""
     default: Callable[[], Any] = multiprocessing.RLock
     multiprocessing.RLock = ctx.RLock
     try:
@@ -94,12 +99,12 @@ def _locks_of(ctx: Any) -> Iterator[None]:
 
 def _allow_numpy_scalars() -> None:
     """
-    Lets `torch.load` read NumPy scalars with `weights_only`, which stays on.
+    Lets `torch.load` read NumPy scalars although `weights_only` stays on.
 
-    Some schedulers (`cosine`) and metrics leave them in the training state, and `--recover` then
-    refuses the checkpoint.
+    Some schedulers (`cosine`) and metrics put NumPy scalars in the training state. `--recover`
+    would refuse such a checkpoint.
     """
-    # The function that NumPy pickles its scalars with has no public name.
+    # The function that unpickles NumPy's scalars has no public name.
     scalar = np.float64().__reduce__()[0]
     kinds = (np.bool_, np.int32, np.int64, np.float32, np.float64)
     dtypes = [type(np.dtype(kind)) for kind in kinds]
@@ -107,7 +112,7 @@ def _allow_numpy_scalars() -> None:
 
 
 def _ignore_amp_warning() -> None:
-    """Silences the notice on `torch.cuda.amp` that every loop of AllenNLP's trainer causes."""
+    """Silences the warning on `torch.cuda.amp` that AllenNLP's trainer causes."""
     warnings.filterwarnings(
         "ignore",
         message=r".*torch\.cuda\.amp\.",

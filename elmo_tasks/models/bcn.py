@@ -12,7 +12,7 @@ from allennlp.training.metrics import CategoricalAccuracy
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
 
-# The layers whose output the ELMo of the output place can join.
+# The layers whose output ELMo can join at the output place.
 OUTPUT_PLACES = ("encoder", "integrator")
 
 
@@ -20,28 +20,28 @@ OUTPUT_PLACES = ("encoder", "integrator")
 class Bcn(Model):
     """
     The biattentive classification network of McCann et al. 2017, section 5, with ELMo as in
-    Peters et al. 2018, supplement A.8: a sentence attends to itself, is read again together with
-    what it found, and is pooled in four ways.
+    Peters et al. 2018, supplement A.8. A sentence attends to itself, a second biLSTM integrates
+    what the attention found, and four poolings give the vector that is classified.
 
     Registered as a `Model` with name "elmo_bcn".
 
     # Parameters
 
     text_embedder : `ElmoTextEmbedder`
-        Words, and ELMo at the input, the output, both or neither.
+        Embeds words, with ELMo at the input, the output, both or neither.
     feedforward : `FeedForward`
-        On every embedded token.
+        Applied to every embedded token.
     encoder : `Seq2SeqEncoder`
-        Makes X of the tokens.
+        Computes X from the output of `feedforward`.
     integrator : `Seq2SeqEncoder`
-        Reads [X; X - C; X * C], with C what each token found by attention.
+        Reads [X; X - C; X * C], where C is what each token finds by attention.
     classifier : `FeedForward` or `Maxout`
-        From the four pooled vectors to as many numbers as there are classes.
+        Computes the logits of the classes from the four pooled vectors.
     output_place : `str`, optional (default = `'encoder'`)
-        What the ELMo of the output place joins: X, before the attention (`encoder`), or the output
-        of the `integrator`, as in allennlp-models. Nothing where there is no ELMo at the output.
+        The layer that ELMo joins at the output place: `encoder`, before the attention, or
+        `integrator`, as in allennlp-models. It has no effect without ELMo at the output.
     dropout : `float`, optional (default = `0.2`)
-        Before each of the two feed-forward networks, `feedforward` and `classifier`.
+        Applied to the inputs of `feedforward` and `classifier`.
     initializer : `InitializerApplicator`, optional
     """
 
@@ -72,7 +72,7 @@ class Bcn(Model):
         self.classifier = classifier
         self.output_place = output_place
         self.dropout = torch.nn.Dropout(dropout)
-        # Without a bias, which the softmax over the tokens would take out again.
+        # A bias would have no effect: the softmax over the tokens cancels it.
         self.pool_score = torch.nn.Linear(self._output_dim("integrator"), 1, bias=False)
         self._check_dimensions()
         self.accuracy = CategoricalAccuracy()
@@ -88,22 +88,22 @@ class Bcn(Model):
         # Parameters
 
         tokens : `TextFieldTensors`
-            Each sentence has at least one.
+            Sentences of at least one token each.
         label : `torch.LongTensor`, optional
             Shape (batch,).
         metadata : `list[dict[str, Any]]`, optional
-            The words of each sentence, under `tokens`.
+            A dictionary for each sentence, with its words under `tokens`.
 
         # Returns
 
         `dict[str, Any]`
-            `logits` and `class_probabilities`, both of shape (batch, classes); `tokens`, where
-            there is metadata; the scalar `loss`, where there are labels.
+            `logits` and `class_probabilities`, both of shape (batch, classes); `tokens`, if
+            metadata is given; the scalar `loss`, if labels are given.
         """
         (text,) = self.text_embedder(tokens)
         # Shape: (batch, length, encoder width)
         h = self.encoder(self.feedforward(self.dropout(text.x)), text.mask)
-        # Shape: (batch, length, x_dim), the width of ELMo added where its place is the encoder
+        # Shape: (batch, length, x_dim), which includes ELMo if output_place is 'encoder'
         x = self._extend("encoder", text, h)
         c = _attend(x, text.mask)
         # Shape: (batch, length, integrator width)
@@ -120,11 +120,11 @@ class Bcn(Model):
         return output
 
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
-        """Adds, for each sentence, `label` and `probabilities`, by the names of the classes."""
+        """Adds the `label` of each sentence and its `probabilities` by the names of the classes."""
         names = self.vocab.get_index_to_token_vocabulary("labels")
         probabilities = output_dict["class_probabilities"].tolist()
         by_name = [
-            {names[number]: probability for number, probability in enumerate(row)}
+            {names[index]: probability for index, probability in enumerate(row)}
             for row in probabilities
         ]
         labels = [max(row, key=row.__getitem__) for row in by_name]
@@ -138,12 +138,14 @@ class Bcn(Model):
         return text.extend(h) if layer == self.output_place else h
 
     def _output_dim(self, layer: str) -> int:
-        """Width of what `_extend` returns."""
+        """Returns the width of a layer's output after `_extend`."""
         elmo_dim = self.text_embedder.get_elmo_dim() if layer == self.output_place else 0
         return getattr(self, layer).get_output_dim() + elmo_dim
 
     def _pool(self, y: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Maximum, minimum, mean and self-attention over the tokens: shape (batch, 4 * y_dim)."""
+        """
+        Pools the tokens by maximum, minimum, mean and self-attention: shape (batch, 4 * y_dim).
+        """
         # Shape: (batch, length, 1)
         tokens = mask.unsqueeze(-1)
         scores = self.pool_score(y).squeeze(-1)
@@ -195,10 +197,10 @@ class Bcn(Model):
 
 def _attend(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """
-    What each token finds in its sentence, by A = X X^T: shape (batch, length, x_dim).
+    Computes what each token finds in its sentence by A = X X^T: shape (batch, length, x_dim).
 
-    The mask fills the scores of padding with the least number rather than zeros, since those of
-    the words may all be far below zero.
+    The scores of padding are set to the smallest number of the dtype. Zeros would win where all
+    scores of the words are far below zero.
     """
     # Shape: (batch, length of the queries, length of the keys)
     scores = x.bmm(x.transpose(1, 2))

@@ -17,15 +17,15 @@ from elmo_tasks.modules.spans import BestSpans, best_spans
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 
 
-class Reading(NamedTuple):
+class SpanScores(NamedTuple):
     """
     # Parameters
 
     start_logits, end_logits : `torch.Tensor`
-        Shape (batch, passage length), the least number at padding.
+        Shape (batch, passage length), with the smallest number of the dtype at padding.
     attention : `torch.Tensor`
-        Shape (batch, passage length, question length): what each token of the passage finds in the
-        question.
+        Shape (batch, passage length, question length): the weights by which each token of the
+        passage attends to the question.
     mask : `torch.BoolTensor`
         Shape (batch, passage length).
     """
@@ -40,29 +40,30 @@ class Reading(NamedTuple):
 class Bidaf(Model):
     """
     Bidirectional attention flow with self-attention, the model of Clark and Gardner 2017, section
-    3, with ELMo as in Peters et al. 2018, supplement A.4: question and passage are read by one
-    encoder, the passage attends to the question and to itself, and two chained encoders find the
-    start and the end of the answer.
+    3, with ELMo as in Peters et al. 2018, supplement A.4. One encoder reads question and passage,
+    the passage attends to the question and to itself, and two chained encoders score the tokens as
+    the start and the end of the answer.
 
     Registered as a `Model` with name "elmo_bidaf".
 
     # Parameters
 
     text_embedder : `ElmoTextEmbedder`
-        Words, and ELMo at the input, the output, both or neither; for question and passage.
+        Embeds the words of question and passage, with ELMo at the input, the output, both or
+        neither.
     encoder : `Seq2SeqEncoder`
-        Of question and passage.
+        Reads the question, and the passage.
     residual_encoder : `Seq2SeqEncoder`
-        Of the passage once it knows the question, before it attends to itself.
+        Reads the passage after the attention to the question, before the self-attention.
     start_encoder : `Seq2SeqEncoder`
-        Its output gives the logits of the start.
+        Reads the passage after the self-attention. The start is scored from its output.
     end_encoder : `Seq2SeqEncoder`
-        Reads the passage with the output of `start_encoder`, and gives the logits of the end.
+        Reads the passage and the output of `start_encoder`. The end is scored from its output.
     dropout : `float`, optional (default = `0.2`)
-        With one mask for all tokens of a text, before and after the first two encoders, and before
-        the last two.
+        Applied to the inputs and outputs of `encoder` and `residual_encoder` and to the passage
+        that the other two read, with one mask for all tokens of a text.
     max_answer_tokens : `int`, optional (default = `17`)
-        Of the answers that are predicted. A longer one is trained on as any other.
+        The longest answer that is predicted. Longer answers are trained on like all others.
     initializer : `InitializerApplicator`, optional
     """
 
@@ -100,7 +101,7 @@ class Bidaf(Model):
         self.attended = torch.nn.Linear(self.attention.get_output_dim(), x_dim)
         self.self_attention = SelfAttention(residual_encoder.get_output_dim())
         self.self_attended = torch.nn.Linear(3 * residual_encoder.get_output_dim(), x_dim)
-        # Without a bias, which the softmax over the tokens would take out again.
+        # A bias would have no effect: the softmax over the tokens cancels it.
         self.start = torch.nn.Linear(start_encoder.get_output_dim(), 1, bias=False)
         self.end = torch.nn.Linear(end_encoder.get_output_dim(), 1, bias=False)
         self._check_dimensions()
@@ -119,31 +120,32 @@ class Bidaf(Model):
         # Parameters
 
         question, passage : `TextFieldTensors`
-            Each has at least one token.
+            Texts of at least one token each.
         span_start, span_end : `torch.LongTensor`, optional
-            Shape (batch, 1): first and last token of the answer.
+            Shape (batch, 1): the indices of the first and the last token of the answer.
         metadata : `list[dict[str, Any]]`, optional
-            `passage`, a `Passage`, and where they are known `id` and the texts of the `answers`.
+            A dictionary for each question: `passage`, a `Passage`; `id`; and, if they are known,
+            `answers`, a list of texts.
 
         # Returns
 
         `dict[str, Any]`
             `start_logits` and `end_logits`, of shape (batch, passage length); `best_span`, of shape
-            (batch, 2), first and last token; `id` and `answer`, a slice of the raw passage, where
-            there is metadata; the scalar `loss`, where there are spans.
+            (batch, 2), the indices of the first and the last token; `id` and `answer`, a slice of
+            the raw passage, if metadata is given; the scalar `loss`, if spans are given.
         """
-        reading = self.read(question, passage)
+        scores = self.score(question, passage)
         # Shape: (batch, 2)
-        spans = self.best_spans(reading).spans[:, 0]
+        spans = self.best_spans(scores).spans[:, 0]
         output: dict[str, Any] = {
-            "start_logits": reading.start_logits,
-            "end_logits": reading.end_logits,
+            "start_logits": scores.start_logits,
+            "end_logits": scores.end_logits,
             "best_span": spans,
         }
         if span_start is not None and span_end is not None:
             output["loss"] = cross_entropy(
-                reading.start_logits, span_start.squeeze(-1)
-            ) + cross_entropy(reading.end_logits, span_end.squeeze(-1))
+                scores.start_logits, span_start.squeeze(-1)
+            ) + cross_entropy(scores.end_logits, span_end.squeeze(-1))
         if metadata is not None:
             output["id"] = [about["id"] for about in metadata]
             output["answer"] = [
@@ -153,10 +155,10 @@ class Bidaf(Model):
                 self.squad(output["answer"], [about["answers"] for about in metadata])
         return output
 
-    def read(self, question: TextFieldTensors, passage: TextFieldTensors) -> Reading:
-        """The logits and the attention of a batch."""
+    def score(self, question: TextFieldTensors, passage: TextFieldTensors) -> SpanScores:
+        """Computes the logits of the start and the end, and the attention, of a batch."""
         q, p = self.text_embedder(question, passage)
-        # Shape: (batch, question length, h_dim), and the same of the passage
+        # Shapes: (batch, question length, h_dim) and (batch, passage length, h_dim)
         q_h, p_h = (text.extend(self._encode(self.encoder, text.x, text.mask)) for text in (q, p))
         # Shape: (batch, passage length, 4 * h_dim)
         attended, attention = self.attention(p_h, q_h, p.mask, q.mask)
@@ -167,11 +169,11 @@ class Bidaf(Model):
         h_end = self.end_encoder(torch.cat([x, h_start], dim=-1), p.mask)
         logits = [layer(h).squeeze(-1) for layer, h in ((self.start, h_start), (self.end, h_end))]
         start, end = (each.masked_fill(~p.mask, min_value_of_dtype(each.dtype)) for each in logits)
-        return Reading(start, end, attention, p.mask)
+        return SpanScores(start, end, attention, p.mask)
 
-    def best_spans(self, reading: Reading, num_best: int = 1) -> BestSpans:
+    def best_spans(self, scores: SpanScores, num_best: int = 1) -> BestSpans:
         return best_spans(
-            reading.start_logits, reading.end_logits, reading.mask, self.max_answer_tokens, num_best
+            scores.start_logits, scores.end_logits, scores.mask, self.max_answer_tokens, num_best
         )
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:

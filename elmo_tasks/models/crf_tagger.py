@@ -21,11 +21,11 @@ class TagPath(NamedTuple):
     # Parameters
 
     tags : `list[str]`
-        One a token.
+        A tag for each token.
     entities : `list[Entity]`
-        Those that the tags stand for.
+        The entities that the tags encode.
     probability : `float`
-        Among all sequences of tags that the scheme has.
+        The probability of the path among all paths that the tagging scheme allows.
     """
 
     tags: list[str]
@@ -36,22 +36,23 @@ class TagPath(NamedTuple):
 @Model.register("elmo_crf_tagger")
 class CrfTagger(Model):
     """
-    Named entities by biLSTMs and a conditional random field, as in Peters et al. 2018, supplement
-    A.7: the tags of a sentence are chosen together, and only sequences that its scheme has can be.
-    The scheme is BIOUL where the vocabulary has tags of its ends, and otherwise BIO.
+    A tagger of named entities with biLSTMs and a conditional random field, as in Peters et al.
+    2018, supplement A.7. The tags of a sentence are chosen jointly, among the sequences that the
+    tagging scheme allows. The scheme is BIOUL if the vocabulary has tags for the ends of entities,
+    otherwise BIO.
 
     Registered as a `Model` with name "elmo_crf_tagger".
 
     # Parameters
 
     text_embedder : `ElmoTextEmbedder`
-        Words and characters, and ELMo at the input, the output, both or neither.
+        Embeds words and characters, with ELMo at the input, the output, both or neither.
     encoders : `list[Seq2SeqEncoder]`
-        One after the other; the paper has two biLSTMs. The ELMo of the output place joins what the
-        last puts out.
+        At least one encoder; each reads the output of the one before. The paper has two biLSTMs.
+        ELMo joins the output of the last one at the output place.
     dropout : `float`, optional (default = `0.5`)
-        Variational, with one mask for all tokens of a sentence: before each of the encoders, as in
-        the paper, and before the scores of the tags, as in allennlp-models.
+        Applied to the input of each encoder, as in the paper, and to the vectors from which tags
+        are scored, as in allennlp-models, with one mask for all tokens of a sentence.
     initializer : `InitializerApplicator`, optional
     """
 
@@ -93,18 +94,19 @@ class CrfTagger(Model):
         # Parameters
 
         tokens : `TextFieldTensors`
-            Each sentence has at least one.
+            Sentences of at least one token each.
         tags : `torch.LongTensor`, optional
             Shape (batch, length).
         metadata : `list[dict[str, Any]]`, optional
-            The words of each sentence, under `tokens`.
+            A dictionary for each sentence, with its words under `tokens`.
 
         # Returns
 
         `dict[str, Any]`
-            `logits`, of shape (batch, length, tags), before the CRF; `mask` and `best_tags`, the
-            tags of the best path, of shape (batch, length); `tokens`, where there is metadata; the
-            scalar `loss`, where there are tags: the negative log-likelihood, summed over the batch.
+            `logits`, of shape (batch, length, tags), the input of the CRF; `mask` and `best_tags`,
+            the tags of the best path, both of shape (batch, length); `tokens`, if metadata is
+            given; the scalar `loss`, if tags are given: the negative log-likelihood, summed over
+            the batch.
         """
         (text,) = self.text_embedder(tokens)
         h = text.x
@@ -126,29 +128,31 @@ class CrfTagger(Model):
 
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
         """
-        Adds, for each sentence, `tags` by their names; `entities`, a list of `Entity`; and
-        `confidences`, the marginal probability of each entity: that exactly these tokens are one
-        of this type, whatever the other tags are.
+        Adds, for each sentence, `tags`, the names of its tags; `entities`, a list of `Entity`; and
+        `confidences`, the marginal probability of each entity: the probability that exactly these
+        tokens are an entity of this type, summed over all tags of the other tokens.
         """
         best_tags, mask = output_dict["best_tags"], output_dict["mask"]
         tags = [self._names(row[live]) for row, live in zip(best_tags, mask)]
         entities = [read_entities(row, self.scheme) for row in tags]
         paths = CrfPaths(self.crf, output_dict["logits"].double(), mask)
-        confidences = paths.span_probabilities(best_tags, entities, self._goes_on())
+        confidences = paths.span_probabilities(best_tags, entities, self._is_inside())
         return {**output_dict, "tags": tags, "entities": entities, "confidences": confidences}
 
     def best_paths(self, logits: torch.Tensor, k: int) -> list[TagPath]:
         """
+        Finds the most probable sequences of tags of a sentence.
+
         # Parameters
 
         logits : `torch.Tensor`
-            Shape (length, tags): of one sentence, without padding.
+            Shape (length, tags): the logits of one sentence, without padding.
         k : `int`
 
         # Returns
 
         `list[TagPath]`
-            The k best, the best first; fewer where the sentence has fewer.
+            The k best paths, the best first; fewer if the sentence has fewer paths.
         """
         logits = logits.to(self.crf.transitions.device, torch.double).unsqueeze(0)
         paths = CrfPaths(self.crf, logits, logits.new_ones(logits.shape[:2], dtype=torch.bool))
@@ -165,8 +169,8 @@ class CrfTagger(Model):
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
         """
-        Precision, recall and F1 of entities, as conlleval has them: of all, and in evaluation also
-        of each type.
+        Returns precision, recall and F1 of entities as conlleval computes them: over all types
+        and, in evaluation mode, also for each type.
         """
         spans = self.span_f1.get_metric(reset)
         if self.training:
@@ -176,17 +180,19 @@ class CrfTagger(Model):
     def _names(self, tags: torch.Tensor) -> list[str]:
         return [self.tag_names[tag] for tag in tags.tolist()]
 
-    def _goes_on(self) -> torch.Tensor:
-        """Whether a tag continues an entity: shape (tags,)."""
+    def _is_inside(self) -> torch.Tensor:
+        """Returns whether each tag continues an entity: shape (tags,)."""
         prefixes = [split_tag(self.tag_names[tag])[0] for tag in range(len(self.tag_names))]
         return self.tag_scores.weight.new_tensor([p in ("I", "L") for p in prefixes]).bool()
 
     def _check_dimensions(self) -> None:
         if not self.encoders:
-            raise ConfigurationError("a tagger needs at least one of encoders")
-        width, name = self.text_embedder.get_output_dim(), "output of text_embedder"
-        for number, encoder in enumerate(self.encoders, start=1):
-            check_dimensions_match(
-                width, encoder.get_input_dim(), name, f"input of encoder {number}"
+            raise ConfigurationError(
+                "encoders is an empty list; a tagger needs at least one encoder"
             )
-            width, name = encoder.get_output_dim(), f"output of encoder {number}"
+        width, name = self.text_embedder.get_output_dim(), "output of text_embedder"
+        for index, encoder in enumerate(self.encoders, start=1):
+            check_dimensions_match(
+                width, encoder.get_input_dim(), name, f"input of encoder {index}"
+            )
+            width, name = encoder.get_output_dim(), f"output of encoder {index}"

@@ -17,29 +17,30 @@ from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
 class Esim(Model):
     """
     ESIM, the sequence model of Chen et al. 2017, section 3, with ELMo as in Peters et al. 2018,
-    supplement A.3: premise and hypothesis are read, each looks for its words in the other, and both
-    are read again together with what they found. All layers are shared by the two texts.
+    supplement A.3. A biLSTM encodes premise and hypothesis, each attends to the other, and a second
+    biLSTM reads both together with what the attention found. The two texts share all layers.
 
     Registered as a `Model` with name "elmo_esim".
 
     # Parameters
 
     text_embedder : `ElmoTextEmbedder`
-        Words, and ELMo at the input, the output, both or neither.
+        Embeds words, with ELMo at the input, the output, both or neither.
     encoder : `Seq2SeqEncoder`
-        The first biLSTM, whose output the ELMo of the output place joins.
+        The first biLSTM. ELMo joins its output at the output place.
     projection : `FeedForward`
-        Of the enhancement [a; ã; a - ã; a * ã], with ã what each token found by attention.
+        Applied to the enhancement [a; ã; a - ã; a * ã], where ã is what each token finds by
+        attention.
     composer : `Seq2SeqEncoder`
         The second biLSTM.
     classifier : `FeedForward`
-        From the mean and the maximum of each text to as many numbers as there are classes.
+        Computes the logits of the classes from the mean and the maximum of each text.
     dropout : `float`, optional (default = `0.5`)
-        Before `encoder` and `composer`, variational: one mask for all tokens of a text; before
-        `classifier`, on each element.
+        Applied to the inputs of `encoder` and `composer`, with one mask for all tokens of a text,
+        and to each element of the input of `classifier`.
     attention_dropout : `float`, optional (default = `0.0`)
-        On the elements of the enhancement. The paper has 0.5 "following attention" in its ELMo
-        models, and does not say where exactly.
+        Applied to each element of the enhancement. The paper has 0.5 "following attention" in its
+        ELMo models, and does not say where exactly.
     initializer : `InitializerApplicator`, optional
     """
 
@@ -83,24 +84,26 @@ class Esim(Model):
         # Parameters
 
         premise, hypothesis : `TextFieldTensors`
-            Each text has at least one token.
+            Texts of at least one token each.
         label : `torch.LongTensor`, optional
             Shape (batch,).
         metadata : `list[dict[str, Any]]`, optional
-            The words of each pair, under `premise_tokens` and `hypothesis_tokens`.
+            A dictionary for each pair, with its words under `premise_tokens` and
+            `hypothesis_tokens`.
 
         # Returns
 
         `dict[str, Any]`
             `logits` and `class_probabilities`, both of shape (batch, classes);
-            `premise_attention`, of shape (batch, premise length, hypothesis length), in which the
-            row of each token of the premise sums to 1, and `hypothesis_attention`, the other way
-            round; what is in the metadata; the scalar `loss`, where there are labels.
+            `premise_attention`, of shape (batch, premise length, hypothesis length), whose last
+            axis sums to 1; `hypothesis_attention`, of shape (batch, hypothesis length, premise
+            length), likewise; the fields of the metadata, if given; the scalar `loss`, if labels
+            are given.
         """
         p, h = self.text_embedder(premise, hypothesis)
-        # Shape: (batch, premise length, width of the encoder and the ELMo that joins it)
+        # Shape: (batch, premise length, a_dim), the width of the encoder and the ELMo at the output
         a = self._encode(p)
-        # Shape: (batch, hypothesis length, the same width)
+        # Shape: (batch, hypothesis length, a_dim)
         b = self._encode(h)
         # Shape: (batch, premise length, hypothesis length)
         scores = self.attention(a, b)
@@ -133,12 +136,12 @@ class Esim(Model):
 
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
         """
-        Adds, for each pair, `label` and `probabilities`, by the names of the classes, and cuts the
-        padding off its attention, where the words are known.
+        Adds the `label` of each pair and its `probabilities` by the names of the classes. Cuts
+        the padding off the attention if the words are known.
         """
         names = self.vocab.get_index_to_token_vocabulary("labels")
         by_name = [
-            {names[number]: probability for number, probability in enumerate(row)}
+            {names[index]: probability for index, probability in enumerate(row)}
             for row in output_dict["class_probabilities"].tolist()
         ]
         labels = [max(row, key=row.__getitem__) for row in by_name]
@@ -153,8 +156,8 @@ class Esim(Model):
 
     def _compose(self, a: torch.Tensor, found: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """
-        The mean and the maximum of a text that is read again together with what its tokens `found`
-        in the other, of the same shape as `a`: shape (batch, 2 * width of the composer).
+        Reads a text together with what its tokens `found` in the other text, of the same shape as
+        `a`, and returns the mean and the maximum: shape (batch, 2 * width of the composer).
         """
         enhanced = torch.cat([a, found, a - found, a * found], dim=-1)
         projected = self.projection(self.attention_dropout(enhanced))
@@ -203,15 +206,15 @@ class Esim(Model):
 
 def _softmax_over(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """
-    Over the last axis of `scores`, of which `mask`, of shape (batch, length), tells the tokens. It
-    fills the scores of padding with the least number rather than zeros, since those of the tokens
-    may all be far below zero.
+    Computes the softmax over the last axis of `scores`, whose tokens are marked by `mask`, of shape
+    (batch, length). The scores of padding are set to the smallest number of the dtype. Zeros would
+    win where all scores of the tokens are far below zero.
     """
     return masked_softmax(scores, mask.unsqueeze(1), memory_efficient=True)
 
 
 def _cut(output: dict[str, Any]) -> dict[str, list[torch.Tensor]]:
-    """The attention of each pair without its padding, where `output` has the words."""
+    """Returns the attention of each pair without padding; nothing if `output` lacks the words."""
     if "premise_tokens" not in output:
         return {}
     lengths = [

@@ -7,14 +7,14 @@ from elmo_tasks.modules.trilinear import TrilinearScore
 class BidirectionalAttention(torch.nn.Module):
     """
     The attention of BiDAF (Seo et al. 2017, section 2, layer 4) between a passage and a question:
-    [p; c2q; p * c2q; p * q2c], where c2q is what each token of the passage finds in the question,
-    and q2c is the mean of the passage, weighted by the best score that each token has with any of
-    the question.
+    [p; c2q; p * c2q; p * q2c]. c2q is what each token of the passage finds in the question. q2c is
+    the mean of the passage's tokens, weighted by the softmax of the best score of each with any
+    token of the question.
 
     # Parameters
 
     dim : `int`
-        Width of the tokens of both.
+        Width of the tokens of passage and question.
     """
 
     def __init__(self, dim: int) -> None:

@@ -12,22 +12,25 @@ class CharacterCnn(TokenEmbedder):
     """
     A CNN over the first characters of each token, as in the reading comprehension model of Clark
     and Gardner 2017: convolution, ReLU, and the maximum over the windows that begin in the token.
-    Every token is brought to `max_characters`, so that its vector depends on no other token. The
-    CNN runs once for each distinct token of a batch; in training a token thus has one dropout mask
-    in all its places.
+    Every token is padded or cut to `max_characters`, so that its vector depends on no other token.
+    The CNN runs once for each distinct token of a batch, so in training all occurrences of a token
+    in a batch have one dropout mask.
 
     Registered as a `TokenEmbedder` with name "elmo_character_cnn".
 
     # Parameters
 
     vocab : `Vocabulary`
-    embedding_dim, num_filters : `int`
+    embedding_dim : `int`
+        Width of a character's vector.
+    num_filters : `int`
+        Width of a token's vector.
     width : `int`
         Characters in a window.
     max_characters : `int`, optional (default = `14`)
-        The rest of a token is cut off. At least `width`.
+        Characters of a token that are read; at least `width`.
     dropout : `float`, optional (default = `0.2`)
-        On the elements of the characters' vectors.
+        Applied to each element of the characters' vectors.
     vocab_namespace : `str`, optional (default = `'token_characters'`)
     """
 
@@ -44,7 +47,8 @@ class CharacterCnn(TokenEmbedder):
         super().__init__()
         if max_characters < width:
             raise ConfigurationError(
-                f"max_characters must be at least width, {width}, not {max_characters}"
+                f"max_characters must be at least the width of a window, {width}, "
+                f"not {max_characters}"
             )
         num_characters = vocab.get_vocab_size(vocab_namespace)
         self.embedding = torch.nn.Embedding(num_characters, embedding_dim, padding_idx=0)
@@ -70,14 +74,14 @@ class CharacterCnn(TokenEmbedder):
         `torch.Tensor`
             Shape (batch, length, num_filters), zeros at padding.
         """
-        # A negative width cuts.
+        # A negative padding cuts.
         ids = pad(token_characters, (0, self.max_characters - token_characters.size(2)))
-        distinct, places = distinct_rows(ids.flatten(0, 1))
+        distinct, rows = distinct_rows(ids.flatten(0, 1))
         # Shape: (distinct tokens, embedding_dim, max_characters)
         x = self.dropout(self.embedding(distinct)).transpose(1, 2)
         # Shape: (distinct tokens, num_filters, windows)
         windows = torch.relu(self.convolution(x))
         begins_inside = (distinct[:, : windows.size(2)] > 0).unsqueeze(1)
-        # Zero is the least that ReLU gives.
+        # ReLU gives zero or more, so a zero never wins over a window of the token.
         vectors = (windows * begins_inside).amax(dim=2)
-        return torch.nn.functional.embedding(places, vectors).view(*ids.shape[:2], -1)
+        return torch.nn.functional.embedding(rows, vectors).view(*ids.shape[:2], -1)

@@ -13,9 +13,10 @@ class BestPaths(NamedTuple):
     # Parameters
 
     tags : `torch.LongTensor`
-        Shape (batch, k, length), the best first; anything where there is padding.
+        Shape (batch, k, length), the best path first, with arbitrary tags at padding.
     scores : `torch.Tensor`
-        Shape (batch, k); minus infinity where a sentence has fewer than k paths.
+        Shape (batch, k), with minus infinity for the missing paths of a sentence that has fewer
+        than k.
     """
 
     tags: torch.Tensor
@@ -24,21 +25,21 @@ class BestPaths(NamedTuple):
 
 class CrfPaths:
     """
-    All paths, which are sequences of one tag a token, through the sentences of a batch that the
-    constraints of a linear-chain CRF allow. A path scores the sum of its logits and transitions,
-    and its probability is proportional to the exponential of that, among these paths alone.
+    The paths through the sentences of a batch that the constraints of a linear-chain CRF allow. A
+    path has one tag for each token. Its score is the sum of its logits and transitions, and its
+    probability is the softmax of the scores of all these paths.
 
-    AllenNLP's `ConditionalRandomField.viterbi_tags` takes sentence after sentence; here a batch
-    takes each step at once.
+    AllenNLP's `ConditionalRandomField.viterbi_tags` decodes one sentence after the other; this
+    class takes each step for all sentences at once.
 
     # Parameters
 
     crf : `ConditionalRandomField`
-        Without transitions of its own at the start and the end.
+        A CRF without transitions of its own at the start and the end.
     logits : `torch.Tensor`
         Shape (batch, length, tags).
     mask : `torch.BoolTensor`
-        Shape (batch, length); padding is at the end, and each sentence has a token.
+        Shape (batch, length). Padding is at the end, and each sentence has at least one token.
     """
 
     def __init__(
@@ -46,19 +47,19 @@ class CrfPaths:
     ) -> None:
         num_tags = crf.num_tags
         scores = torch.nn.functional.pad(crf.transitions.detach().to(logits.dtype), (0, 2, 0, 2))
-        # The last two rows and columns are the start and the end.
+        # The last two rows and columns stand for the start and the end of a sentence.
         scores = scores.masked_fill(crf._constraint_mask == 0, -torch.inf)
         self._transitions = scores[:num_tags, :num_tags]
         self._start, self._end = scores[num_tags, :num_tags], scores[:num_tags, num_tags + 1]
         self._logits, self._mask = logits.detach(), mask
 
     def best(self, k: int = 1) -> BestPaths:
-        """The k best paths of each sentence, by Viterbi's algorithm with k paths to every tag."""
+        """Finds the k best paths of each sentence by Viterbi's algorithm, with k paths to a tag."""
         batch_size, length, num_tags = self._logits.shape
-        # Of the k best paths to each tag. Shape: (batch, k, tags)
+        # Scores of the k best paths that end in each tag. Shape: (batch, k, tags)
         scores = self._logits.new_full((batch_size, k, num_tags), -torch.inf)
         scores[:, 0] = self._logits[:, 0] + self._start
-        # Where each of them comes from, as rank * tags + tag: a place in a row of the one before.
+        # The path that each of them extends, as rank * num_tags + tag.
         origins = []
         stay = torch.arange(k * num_tags, device=scores.device).view(k, num_tags)
         for step in range(1, length):
@@ -69,23 +70,23 @@ class CrfPaths:
             scores = torch.where(live, best + self._logits[:, step, None], scores)
             origins.append(torch.where(live, origin, stay).flatten(1))
         # Shape: (batch, k)
-        scores, places = (scores + self._end).flatten(1).topk(k, dim=1)
-        tags = [places % num_tags]
+        scores, indices = (scores + self._end).flatten(1).topk(k, dim=1)
+        tags = [indices % num_tags]
         for origin in reversed(origins):
-            places = origin.gather(1, places)
-            tags.append(places % num_tags)
+            indices = origin.gather(1, indices)
+            tags.append(indices % num_tags)
         return BestPaths(torch.stack(tags[::-1], dim=-1), scores)
 
     def log_partition(self) -> torch.Tensor:
-        """The logarithm of the sum of all paths' exponentials: shape (batch,)."""
+        """Computes the log of the sum of the exponentials of all scores: shape (batch,)."""
         return self._log_sum_of_paths(self._sums_before()[:, -1])
 
     def span_probabilities(
         self, tags: torch.Tensor, spans: Sequence[Sequence[Entity]], inside: torch.Tensor
     ) -> list[list[float]]:
         """
-        The marginal probability of each entity: that exactly these tokens, and none beside them,
-        are an entity of this type, whatever the tags of the other tokens are.
+        Computes the marginal probability of each entity: the probability that exactly these tokens
+        are an entity of this type, summed over all tags of the other tokens.
 
         # Parameters
 
@@ -94,10 +95,15 @@ class CrfPaths:
         spans : `Sequence[Sequence[Entity]]`
             The entities in each path.
         inside : `torch.BoolTensor`
-            Shape (tags,): whether a tag continues an entity. After the end of one it cannot stand.
+            Shape (tags,): whether a tag continues an entity. Such a tag cannot follow its end.
+
+        # Returns
+
+        `list[list[float]]`
+            A probability for each entity.
         """
         before, after = self._sums_before(), self._sums_after(inside)
-        # Of the path's own logits and transitions, up to each token. Shape: (batch, length)
+        # The score of the path up to each token. Shape: (batch, length)
         steps = torch.nn.functional.pad(self._transitions[tags[:, :-1], tags[:, 1:]], (1, 0))
         path = (_pick(self._logits, tags) + steps).cumsum(dim=1)
         starts = (_pick(before, tags) - path).tolist()
@@ -113,8 +119,8 @@ class CrfPaths:
 
     def _sums_before(self) -> torch.Tensor:
         """
-        The logarithm of the sum over the beginnings of paths up to each tag, its logit included;
-        in padding, that of the last token. Shape (batch, length, tags).
+        Computes the log of the sum of exponentials of all paths from the start to each tag, with
+        the logit of the tag: shape (batch, length, tags). Padding repeats the last token's values.
         """
         sums = [self._logits[:, 0] + self._start]
         for step in range(1, self._logits.size(1)):
@@ -125,11 +131,11 @@ class CrfPaths:
 
     def _sums_after(self, inside: torch.Tensor) -> torch.Tensor:
         """
-        The logarithm of the sum over the ends of paths after each tag, those alone whose next tag
-        is not `inside`. Shape (batch, length, tags).
+        Computes the log of the sum of exponentials of all paths from each tag to the end, without
+        the logit of the tag, if the next tag is not `inside`: shape (batch, length, tags).
         """
         leaving = self._transitions.masked_fill(inside, -torch.inf)
-        # Of all ends, and of those that leave.
+        # `after` sums all paths to the end, `sums` those whose next tag is not inside.
         end = self._end.expand(self._logits.size(0), -1)
         after, sums = end, [end]
         for step in range(self._logits.size(1) - 1, 0, -1):
@@ -141,7 +147,7 @@ class CrfPaths:
 
 
 def _pick(values: torch.Tensor, tags: torch.Tensor) -> torch.Tensor:
-    """Of shape (batch, length), from values of shape (batch, length, tags)."""
+    """Selects the values of the tags: from shape (batch, length, tags) to (batch, length)."""
     return values.gather(-1, tags.unsqueeze(-1)).squeeze(-1)
 
 

@@ -11,14 +11,16 @@ class ElmoGru(GruSeq2SeqEncoder):
     """
     AllenNLP's bidirectional `gru` of one layer, with the same weights under the same names, but
     several times as fast to train on a CPU: the two directions take each step together, and the
-    gradient of the weights is one product for all steps. On a GPU it is AllenNLP's, by cuDNN.
+    gradient of the weights is one product for all steps. On a GPU, AllenNLP's own code runs cuDNN.
 
     Registered as a `Seq2SeqEncoder` with name "elmo_gru".
 
     # Parameters
 
-    input_size, hidden_size : `int`
-        The output is twice as wide as `hidden_size`.
+    input_size : `int`
+        Width of the input.
+    hidden_size : `int`
+        Width of the state of one direction, half the width of the output.
     """
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
@@ -58,15 +60,18 @@ class ElmoGru(GruSeq2SeqEncoder):
         return torch.stack([getattr(self._module, f"{name}{suffix}") for suffix in _SUFFIXES])
 
 
-# Of the names of the weights of the two directions.
+# The ends of the names of the weights: of the forward and the backward direction.
 _SUFFIXES = ("", "_reverse")
 
 
 def _backward_order(mask: torch.Tensor) -> torch.Tensor:
-    """For each place, the one that the backward direction has there; its own inverse."""
-    places = torch.arange(mask.size(1), device=mask.device).expand_as(mask)
-    mirrored = mask.sum(dim=1, keepdim=True) - 1 - places
-    return torch.where(mask, mirrored, places)
+    """
+    Returns, for each position, the index of the token that the backward direction reads there:
+    shape (batch, length). Reordering twice restores the order.
+    """
+    positions = torch.arange(mask.size(1), device=mask.device).expand_as(mask)
+    mirrored = mask.sum(dim=1, keepdim=True) - 1 - positions
+    return torch.where(mask, mirrored, positions)
 
 
 def _reordered(x: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
@@ -75,9 +80,10 @@ def _reordered(x: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
 
 class _Steps(torch.autograd.Function):
     """
-    The recurrence h_t = (1 - z) * n + z * h_{t-1}, with n = tanh(gates_n + r * u_n), r and z =
-    sigmoid(gates + u), and u = W h_{t-1} + b, of both directions at once. Gates are in PyTorch's
-    order r, z, n. Padding needs no mask, since it comes last in both directions.
+    The recurrence of both directions at once: h_t = (1 - z) * n + z * h_{t-1}, where
+    n = tanh(gates_n + r * u_n), r = sigmoid(gates_r + u_r), z = sigmoid(gates_z + u_z) and
+    u = W h_{t-1} + b. Gates are in PyTorch's order r, z, n. Padding needs no mask, since it comes
+    last in both directions.
     """
 
     @staticmethod
@@ -100,7 +106,7 @@ class _Steps(torch.autograd.Function):
         length, _, batch, _ = gates.shape
         dim = weight.size(2)
         by_column, bias = weight.transpose(1, 2).contiguous(), bias.unsqueeze(1)
-        # h_{t-1} of each step, and of one more; the numbers of each step that its gradient needs.
+        # h[t] is the state before step t. The other tensors are kept for the gradient of each step.
         h = gates.new_zeros(length + 1, 2, batch, dim)
         rz = gates.new_empty(length, 2, batch, 2 * dim)
         n, u_n = gates.new_empty(2, length, 2, batch, dim)
@@ -118,8 +124,8 @@ class _Steps(torch.autograd.Function):
     def backward(ctx: Any, d_h: torch.Tensor) -> tuple[torch.Tensor, ...]:
         weight, h, rz, n, u_n = ctx.saved_tensors
         r, z = rz.chunk(2, dim=-1)
-        # What a gradient of h_t is multiplied by to become that of n, r, z before their
-        # non-linearities, and of u: shape (length, 2, batch, 3, hidden_size).
+        # The gradient of h_t times `by_n` is that of n before its tanh; times `factors`, that of u.
+        # Shape of factors: (length, 2, batch, 3, hidden_size)
         by_n = (1 - z) * (1 - n * n)
         by_r, by_z = by_n * u_n * r * (1 - r), (h[:-1] - n) * z * (1 - z)
         factors = torch.stack([by_r, by_z, by_n * r], dim=3)
@@ -133,6 +139,6 @@ class _Steps(torch.autograd.Function):
             carried = torch.baddbmm(d_t * z[t], d_u[t].flatten(2), weight)
         d_gates = d_u.clone()
         d_gates[..., 2, :] = d_n
-        # Shape: (2, length * batch, 3 * hidden_size) and the same of h_{t-1}
+        # Shapes: (2, length * batch, 3 * hidden_size) and (2, length * batch, hidden_size)
         d_u, before = (each.flatten(3).transpose(0, 1).flatten(1, 2) for each in (d_u, h[:-1]))
         return d_gates.flatten(3), d_u.transpose(1, 2).bmm(before), d_u.sum(dim=1)

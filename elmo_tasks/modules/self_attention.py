@@ -3,22 +3,22 @@ from allennlp.nn.util import min_value_of_dtype
 
 from elmo_tasks.modules.trilinear import TrilinearScore
 
-# Scores that are in memory at a time where there is no gradient: 256 MB in float32.
+# Scores that are in memory at a time if no gradient is computed: 256 MB in float32.
 _MAX_SCORES = 2**26
 
 
 class SelfAttention(torch.nn.Module):
     """
-    What each token of a passage finds in the others (Clark and Gardner 2017, section 3.1): a
-    softmax over their trilinear scores and one more score, learned, of finding nothing, whose value
-    is zero. No token attends to itself.
+    The attention of each token of a passage to the other tokens (Clark and Gardner 2017, section
+    3.1): a softmax over their trilinear scores and one learned score of finding nothing, whose
+    value is a vector of zeros. No token attends to itself.
 
     # Parameters
 
     dim : `int`
         Width of the tokens.
     null_logit : `float`, optional (default = `-1.0`)
-        What the score of finding nothing is at first.
+        The initial score of finding nothing.
     """
 
     def __init__(self, dim: int, null_logit: float = -1.0) -> None:
@@ -45,12 +45,12 @@ class SelfAttention(torch.nn.Module):
         return torch.cat([self._found(x, mask, start, rows) for start in starts], dim=1)
 
     def _found(self, x: torch.Tensor, mask: torch.Tensor, start: int, rows: int) -> torch.Tensor:
-        """By so many tokens from one on."""
+        """Computes what `rows` tokens, from token `start` on, find in the passage."""
         # Shape: (batch, rows, length)
         scores = self.score(x[:, start : start + rows], x)
         itself = torch.ones_like(scores[0], dtype=torch.bool).triu(start).tril(start)
         hidden = itself | ~mask.unsqueeze(1)
         scores = scores.masked_fill(hidden, min_value_of_dtype(scores.dtype))
-        # The part of the attention that finds something: near 0 where all tokens are hidden.
+        # The sigmoid is the share of attention that finds something: about 0 if all are hidden.
         total = scores.logsumexp(dim=-1, keepdim=True)
         return torch.sigmoid(total - self.null_logit) * torch.softmax(scores, dim=-1).bmm(x)

@@ -10,8 +10,8 @@ class BestSpans(NamedTuple):
     # Parameters
 
     spans : `torch.LongTensor`
-        Shape (batch, num_best, 2): first and last token, the most probable first. Where a passage
-        has fewer spans than that, the rest end in its padding.
+        Shape (batch, num_best, 2): the indices of the first and the last token, the most probable
+        span first. If a passage has fewer spans, the other rows end in its padding.
     probabilities : `torch.Tensor`
         Shape (batch, num_best).
     """
@@ -28,8 +28,7 @@ def best_spans(
     num_best: int = 1,
 ) -> BestSpans:
     """
-    The spans with the largest product of the probabilities of their start and their end, chosen
-    together.
+    Finds the spans with the largest product of the probabilities of their start and their end.
 
     # Parameters
 
@@ -38,9 +37,9 @@ def best_spans(
     mask : `torch.BoolTensor`
         Shape (batch, length).
     max_tokens : `int`
-        Of a span: 0 <= end - start < max_tokens.
+        Tokens in the longest span: 0 <= end - start < max_tokens.
     num_best : `int`, optional (default = `1`)
-        As many as there may be in a batch of this length are returned, if fewer.
+        Spans to return for each passage; fewer if the padded length allows no more.
     """
     starts, ends = start_logits.log_softmax(dim=-1), end_logits.log_softmax(dim=-1)
     width = min(max_tokens, mask.size(1))
@@ -50,6 +49,6 @@ def best_spans(
     scores = (starts.unsqueeze(-1) + ends_from).masked_fill(
         ~is_inside, min_value_of_dtype(starts.dtype)
     )
-    scores, places = scores.flatten(1).topk(min(num_best, scores[0].numel()), dim=-1)
-    start = places.div(width, rounding_mode="floor")
-    return BestSpans(torch.stack([start, start + places % width], dim=-1), scores.exp())
+    scores, indices = scores.flatten(1).topk(min(num_best, scores[0].numel()), dim=-1)
+    start = indices.div(width, rounding_mode="floor")
+    return BestSpans(torch.stack([start, start + indices % width], dim=-1), scores.exp())

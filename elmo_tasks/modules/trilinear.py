@@ -4,8 +4,9 @@ import torch
 class TrilinearScore(torch.nn.Module):
     """
     The score of attention w1.p + w2.q + w3.(p * q) of Seo et al. 2017, section 2 (their equation
-    1), for all pairs of a row p and a row q at once: as three products, so that nothing of the
-    shape (batch, rows p, rows q, dim) is ever made. A bias would be taken out again by the softmax.
+    1), for all pairs of a row p and a row q at once. It is computed as three products, so that no
+    tensor of shape (batch, rows p, rows q, dim) is made. A bias would have no effect: the softmax
+    cancels it.
 
     # Parameters
 

@@ -5,14 +5,15 @@ from allennlp.nn import Initializer
 @Initializer.register("elmo_truncated_normal")
 class TruncatedNormal(Initializer):
     """
-    A normal distribution around zero, drawn again beyond two standard deviations, as TensorFlow's
-    `truncated_normal`.
+    Draws from a normal distribution around zero, cut off at two standard deviations, like
+    TensorFlow's `truncated_normal`.
 
     Registered as an `Initializer` with name "elmo_truncated_normal".
 
     # Parameters
 
     std : `float`
+        The standard deviation before the cut.
     """
 
     def __init__(self, std: float) -> None:

@@ -13,9 +13,9 @@ from elmo_tasks.common.errors import ConfigurationError
 @TokenEmbedder.register("elmo_word_vectors")
 class WordVectors(TokenEmbedder):
     """
-    Vectors of words from a file, which are not trained. A word that the file lacks has the vector
-    of its lower case, or else zeros, as padding and unknown words do; AllenNLP's `embedding` draws
-    a random one.
+    Vectors of words from a file, which are not trained. A word that the file lacks gets the vector
+    of its lower case; if the file lacks that too, it gets zeros, like padding and unknown words.
+    AllenNLP's `embedding` would draw a random vector.
 
     Registered as a `TokenEmbedder` with name "elmo_word_vectors".
 
@@ -23,9 +23,10 @@ class WordVectors(TokenEmbedder):
 
     vocab : `Vocabulary`
     embedding_dim : `int`
+        Numbers in the vector of a word.
     pretrained_file : `str`, optional
-        A word and its numbers on each line, as GloVe's; whatever AllenNLP's `EmbeddingsTextFile`
-        opens. An archive has the vectors and needs no file.
+        A file with a word and its numbers on each line, like GloVe's, in any form that AllenNLP's
+        `EmbeddingsTextFile` opens. An archive holds the vectors and needs no file.
     vocab_namespace : `str`, optional (default = `'tokens'`)
     """
 
@@ -38,26 +39,26 @@ class WordVectors(TokenEmbedder):
     ) -> None:
         super().__init__()
         names = vocab.get_index_to_token_vocabulary(vocab_namespace)
-        words = [names[number] for number in range(len(names))]
+        words = [names[index] for index in range(len(names))]
         weight = torch.zeros(len(words), embedding_dim)
         if pretrained_file is not None:
             vectors = _read_vectors(pretrained_file, embedding_dim, words)
-            for number, word in enumerate(words):
+            for index, word in enumerate(words):
                 vector = vectors.get(word, vectors.get(word.lower()))
                 if vector is not None:
-                    weight[number] = torch.from_numpy(vector)
+                    weight[index] = torch.from_numpy(vector)
         self.weight = torch.nn.Parameter(weight, requires_grad=False)
 
     def get_output_dim(self) -> int:
         return self.weight.size(1)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """From shape (batch, length) to (batch, length, embedding_dim)."""
+        """Looks up token ids of shape (batch, length): shape (batch, length, embedding_dim)."""
         return torch.nn.functional.embedding(tokens, self.weight)
 
 
 def _read_vectors(path: str, dim: int, words: Iterable[str]) -> dict[str, numpy.ndarray]:
-    """Those of the words and of their lower case."""
+    """Returns the vectors that a file has for the words and for their lower case."""
     wanted = {form for word in words for form in (word, word.lower())}
     vectors = {}
     with EmbeddingsTextFile(path) as lines:
@@ -69,6 +70,7 @@ def _read_vectors(path: str, dim: int, words: Iterable[str]) -> dict[str, numpy.
                 vectors[word] = numpy.array(fields, dtype=numpy.float32)
     if not vectors:
         raise ConfigurationError(
-            f"{path} has no vector of {dim} numbers for any word of the vocabulary"
+            f"{path} has no vector of {dim} numbers for any word of the vocabulary; "
+            "give the width of the file's vectors as embedding_dim"
         )
     return vectors

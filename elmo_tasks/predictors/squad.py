@@ -141,12 +141,12 @@ class SquadPredictor(Predictor):
         batch = Batch(instances)
         batch.index_instances(self._model.vocab)
         tensors = move_to_device(batch.as_tensor_dict(), self._model.start.weight.device)
-        reading = self._model.read(tensors["question"], tensors["passage"])
-        found = self._model.best_spans(reading, self.num_best)
+        scores = self._model.score(tensors["question"], tensors["passage"])
+        found = self._model.best_spans(scores, self.num_best)
         rows = zip(instances, found.spans.tolist(), found.probabilities.tolist())
         answers = [self._answer(*row) for row in rows]
         if self.attention:
-            for answer, instance, weights in zip(answers, instances, reading.attention):
+            for answer, instance, weights in zip(answers, instances, scores.attention):
                 answer.update(_attention(instance, weights))
         return answers
 

@@ -45,4 +45,5 @@ def test_time_is_counted_where_a_function_fails(monkeypatch: pytest.MonkeyPatch)
 
     with pytest.raises(ValueError):
         counted(fail, seconds, "one")()
+
     assert seconds["one"] > 0

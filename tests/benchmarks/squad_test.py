@@ -37,17 +37,23 @@ def test_the_first_questions_are_taken_with_their_passages() -> None:
 
     articles = [[paragraph("1", "2"), paragraph("3", "4")], [paragraph("5")]]
     content = {"data": [{"paragraphs": paragraphs} for paragraphs in articles]}
-    assert [question.id for question in parse_squad(first_questions(content, 3))] == ["1", "2", "3"]
+
+    questions = parse_squad(first_questions(content, 3))
+
+    assert [question.id for question in questions] == ["1", "2", "3"]
 
 
 def test_a_stopwatch_counts_what_a_function_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     class Owner:
-        def double(self, number: int) -> int:
-            return 2 * number
+        def double(self, value: int) -> int:
+            return 2 * value
 
     times = iter([10.0, 12.5, 20.0, 21.0])
     monkeypatch.setattr("time.perf_counter", lambda: next(times))
     owner, watch = Owner(), Stopwatch()
+
     watch.time(owner, "double", "doubling")
-    assert owner.double(3) == 6 and owner.double(4) == 8
+    doubled = [owner.double(3), owner.double(4)]
+
+    assert doubled == [6, 8]
     assert watch.seconds == {"doubling": 3.5}

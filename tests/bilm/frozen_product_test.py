@@ -69,7 +69,7 @@ def test_a_sum_in_bfloat16_is_rounded_once_by_the_operators_and_else_twice(
 ) -> None:
     if not with_operators:
         request.getfixturevalue("no_operators")
-    elif not products.packs(torch.bfloat16):
+    elif not frozen_product.packs(torch.bfloat16):
         pytest.skip("oneDNN has no packed products in bfloat16 on this CPU")
     x, weight, bias, added = (operand.bfloat16() for operand in operands())
     product = linear(x.double(), weight.double(), bias.double())

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.command_line import allennlp
+from tests.helpers.configs import SHIPPED
 
 ROOT = Path(__file__).parents[2]
 CONFIGS = {
@@ -40,8 +41,7 @@ def refusal(monkeypatch: pytest.MonkeyPatch, *args: object) -> str:
 
 
 def test_configs_were_found() -> None:
-    found = {path.stem for path in (ROOT / "training_configs" / "probe").glob("*.jsonnet")}
-    assert found == set(CONFIGS)
+    assert set(SHIPPED["probe"]) == set(CONFIGS)
 
 
 def test_parts_of_speech_are_learnt_from_each_layer_and_the_mix(

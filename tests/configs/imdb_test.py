@@ -2,7 +2,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import _jsonnet
 import pytest
 import torch
 from allennlp.commands.train import train_model
@@ -11,30 +10,19 @@ from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
 from elmo_tasks.modules.token_embedder import ElmoBiLmEmbedder
+from tests.helpers.configs import config, tiny
 
-ROOT = Path(__file__).parents[2]
-IMDB = ROOT / "training_configs" / "imdb"
 # One is longer than the reviews of the fixture, and has words that are not in it.
 REVIEWS = ["A warm film about goats, and not a dull minute!", "Dull. " * 40, "Zzyzx?"]
 
 
-def config(name: str, change: str = "{}") -> dict[str, Any]:
-    snippet = f"(import '{IMDB}/{name}.jsonnet') + {change}"
-    return json.loads(_jsonnet.evaluate_snippet("test", snippet))
-
-
-def tiny(name: str) -> dict[str, Any]:
-    return config(name, f"(import '{ROOT}/fixtures/tiny.libsonnet') + {{ max_tokens: 60 }}")
-
-
-def test_both_configs_are_there_and_a_line_each() -> None:
-    paths = sorted(IMDB.glob("*.jsonnet"))
-    assert [path.stem for path in paths] == ["baseline", "elmo"]
-    assert all(len(path.read_text().strip().splitlines()) == 1 for path in paths)
+def trainable(name: str) -> dict[str, Any]:
+    return tiny("imdb", name, "{ max_tokens: 60 }")
 
 
 def test_elmo_adds_an_embedder_its_ids_its_penalty_and_its_width_alone() -> None:
-    baseline, elmo = (Params(config(name)).as_flat_dict() for name in ("baseline", "elmo"))
+    baseline, elmo = (Params(config("imdb", name)).as_flat_dict() for name in ("baseline", "elmo"))
+
     added = {key for key in elmo if key not in baseline}
     embedder = "model.text_field_embedder.token_embedders.elmo."
     parts = (embedder, "dataset_reader.token_indexers.elmo.", "model.regularizer.")
@@ -50,14 +38,14 @@ def test_elmo_adds_an_embedder_its_ids_its_penalty_and_its_width_alone() -> None
 
 def test_the_output_is_no_place_of_a_model_of_allennlps() -> None:
     with pytest.raises(RuntimeError, match="elmo_at can be .* or .* here"):
-        config("elmo", "{ elmo_at: ['input', 'output'] }")
+        config("imdb", "elmo", "{ elmo_at: ['input', 'output'] }")
 
 
 @pytest.mark.parametrize("name", ["baseline", "elmo"])
 def test_what_is_saved_and_loaded_gives_the_same_answers_bit_for_bit(
     name: str, tmp_path: Path
 ) -> None:
-    model = train_model(Params(tiny(name)), str(tmp_path / "model")).eval()
+    model = train_model(Params(trainable(name)), str(tmp_path / "model")).eval()
 
     loaded = [load_archive(tmp_path / "model" / "model.tar.gz") for _ in range(2)]
 
@@ -78,7 +66,7 @@ def test_what_is_saved_and_loaded_gives_the_same_answers_bit_for_bit(
 
 
 def test_elmo_learns_the_reviews(tmp_path: Path) -> None:
-    params = tiny("elmo")
+    params = trainable("elmo")
     params["trainer"] |= {"num_epochs": 12, "patience": None}
     params["trainer"]["optimizer"]["lr"] = 0.02
 

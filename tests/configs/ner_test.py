@@ -1,43 +1,26 @@
-import json
 from pathlib import Path
 from typing import Any
 
-import _jsonnet
 import pytest
 from allennlp.commands.train import train_model
 from allennlp.common import Params
 
-ROOT = Path(__file__).parents[2]
-NER = ROOT / "training_configs" / "ner"
-
-
-def config(name: str, change: str = "{}") -> dict[str, Any]:
-    return json.loads(
-        _jsonnet.evaluate_snippet("test", f"(import '{NER}/{name}.jsonnet') + {change}")
-    )
-
-
-def tiny(name: str, change: str = "{}") -> dict[str, Any]:
-    return config(name, f"(import '{ROOT}/fixtures/tiny.libsonnet') + {change}")
-
-
-@pytest.mark.parametrize("path", sorted(NER.glob("*.jsonnet")), ids=lambda path: path.stem)
-def test_variant_is_a_line_over_the_library(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").strip().splitlines()) == 1
+from tests.helpers.configs import config, tiny
 
 
 def test_widths_of_the_paper_follow() -> None:
+    encoders = config("ner", "paper")["model"]["encoders"]
+    changed = config("ner", "paper", "{ elmo_at: ['output'], hidden_dims: [7] }")
+
     # Senna has 50, the characters 128, the original biLM 1024.
-    model = config("paper")["model"]
-    assert [encoder["input_size"] for encoder in model["encoders"]] == [50 + 128 + 1024, 400]
-    assert [encoder["hidden_size"] for encoder in model["encoders"]] == [200, 100]
-    model = config("paper", "{ elmo_at: ['output'], hidden_dims: [7] }")["model"]
-    assert [encoder["input_size"] for encoder in model["encoders"]] == [50 + 128]
+    assert [encoder["input_size"] for encoder in encoders] == [50 + 128 + 1024, 400]
+    assert [encoder["hidden_size"] for encoder in encoders] == [200, 100]
+    assert [encoder["input_size"] for encoder in changed["model"]["encoders"]] == [50 + 128]
 
 
 def test_words_are_looked_up_as_their_vectors_have_them() -> None:
     def indexer(name: str, change: str = "{}") -> dict[str, Any]:
-        return config(name, change)["dataset_reader"]["token_indexers"]["tokens"]
+        return config("ner", name, change)["dataset_reader"]["token_indexers"]["tokens"]
 
     assert indexer("paper") == {"type": "elmo_folded_id", "lowercase_tokens": True}
     assert indexer("input") == {"type": "single_id", "lowercase_tokens": True}
@@ -49,7 +32,9 @@ def test_penalty_is_the_paper_s_unless_a_variant_says_otherwise() -> None:
     def penalty(name: str) -> list[Any]:
         return [
             (regex, penalty["alpha"])
-            for regex, penalty in config(name)["model"].get("regularizer", {}).get("regexes", [])
+            for regex, penalty in config("ner", name)["model"]
+            .get("regularizer", {})
+            .get("regexes", [])
         ]
 
     for name in ("input", "output", "both", "paper"):
@@ -60,11 +45,13 @@ def test_penalty_is_the_paper_s_unless_a_variant_says_otherwise() -> None:
 
 
 def test_places_change_the_embedder_and_the_input_of_the_first_bilstm_alone() -> None:
-    models = {name: config(name)["model"] for name in ("baseline", "input", "output", "both")}
+    names = ("baseline", "input", "output", "both")
+    models = {name: config("ner", name)["model"] for name in names}
     mixes = {
         name: {part for part in model["text_embedder"] if part.endswith("mix")}
         for name, model in models.items()
     }
+
     assert mixes == {
         "baseline": set(),
         "input": {"input_mix"},
@@ -82,16 +69,19 @@ def test_learned_vectors_are_those_of_words_met_twice_in_training(tmp_path: Path
     validation = tmp_path / "validation.txt"
     validation.write_text("Quokka NN O O\nQuokka NN O O\n")
     change = f"{{ validation_data_path: '{validation}', trainer+: {{ num_epochs: 1 }} }}"
-    model = train_model(Params(tiny("baseline", change)), str(tmp_path / "model"))
-    words = model.vocab.get_token_to_index_vocabulary("tokens")
-    assert "oslo" in words and "quokka" not in words and "zoë" not in words
     # A pretrained file has vectors of words that no training sentence has.
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("quokka 1 2 3\noslo 4 5 6\n")
-    pretrained = f"{{ embedding_dim: 3, pretrained_file: '{vectors}' }}"
-    params = tiny("baseline", f"{change} + {{ word_vectors:: {pretrained} }}")
-    model = train_model(Params(params), str(tmp_path / "pretrained"))
-    assert "quokka" in model.vocab.get_token_to_index_vocabulary("tokens")
+    file = f"{{ word_vectors:: {{ embedding_dim: 3, pretrained_file: '{vectors}' }} }}"
+
+    learned, pretrained = (
+        train_model(Params(tiny("ner", "baseline", *changes)), str(tmp_path / folder))
+        for folder, changes in (("learned", [change]), ("pretrained", [change, file]))
+    )
+
+    words = learned.vocab.get_token_to_index_vocabulary("tokens")
+    assert "oslo" in words and "quokka" not in words and "zoë" not in words
+    assert "quokka" in pretrained.vocab.get_token_to_index_vocabulary("tokens")
 
 
 def test_file_of_two_columns_is_trained_on_by_naming_them(tmp_path: Path) -> None:
@@ -101,7 +91,9 @@ def test_file_of_two_columns_is_trained_on_by_naming_them(tmp_path: Path) -> Non
         columns: ['word', 'ner'], file_scheme: 'BIO', scheme: 'BIO', language: 'ru', min_count: 1,
         train_data_path: '{data}', validation_data_path: '{data}',
     }}"""
-    model = train_model(Params(tiny("both", change)), str(tmp_path / "model"))
+
+    model = train_model(Params(tiny("ner", "both", change)), str(tmp_path / "model"))
+
     tags = model.vocab.get_token_to_index_vocabulary("labels")
     assert set(tags) == {"O", "B-PER", "I-PER", "B-LOC", "I-LOC"}
     assert "петров" in model.vocab.get_token_to_index_vocabulary("tokens")
@@ -112,7 +104,8 @@ def test_type_that_only_the_validation_data_has_is_reported_with_file_and_line(
 ) -> None:
     validation = tmp_path / "validation.txt"
     validation.write_text("The DT O O\neuro NN O I-CASH\n")
-    params = tiny("baseline", f"{{ validation_data_path: '{validation}' }}")
+    params = tiny("ner", "baseline", f"{{ validation_data_path: '{validation}' }}")
+
     with pytest.raises(ValueError, match="validation.txt:2: the tag U-CASH is not one of"):
         train_model(Params(params), str(tmp_path / "model"))
 
@@ -128,4 +121,4 @@ def test_type_that_only_the_validation_data_has_is_reported_with_file_and_line(
 )
 def test_value_that_cannot_be_is_refused_by_jsonnet(change: str, complaint: str) -> None:
     with pytest.raises(RuntimeError, match=complaint):
-        config("both", change)
+        config("ner", "both", change)

@@ -1,9 +1,3 @@
-import json
-from functools import cache
-from pathlib import Path
-from typing import Any
-
-import _jsonnet
 import pytest
 import torch
 from allennlp.common import Params
@@ -12,34 +6,16 @@ from allennlp.models import Model
 from allennlp.training.learning_rate_schedulers import LearningRateScheduler
 from allennlp.training.optimizers import Optimizer
 
-from tests.configs.sst_test import config, leaves
+from tests.helpers.configs import BILMS, VARIANTS, config, differences, leaves, tiny
 
-ROOT = Path(__file__).parents[2]
-SNLI = ROOT / "training_configs" / "snli"
-VARIANTS = ["baseline", "input", "output", "both", "last_only", "lambda_1"]
 PENALTY = "model.regularizer.regexes"
 EXTRAS = "{ attention_dropout: 0.5, weight_penalty: 0.0001, halve_learning_rate: true }"
-
-
-@cache
-def variant(name: str, change: str = "{}") -> dict[str, Any]:
-    return config(SNLI / f"{name}.jsonnet", change)
-
-
-def differences(one: dict[str, Any], other: dict[str, Any]) -> set[str]:
-    first, second = leaves(one), leaves(other)
-    return {path for path in first.keys() | second.keys() if first.get(path) != second.get(path)}
-
-
-@pytest.mark.parametrize("name", VARIANTS)
-def test_variant_is_a_line_over_the_library(name: str) -> None:
-    assert len((SNLI / f"{name}.jsonnet").read_text(encoding="utf-8").splitlines()) == 1
 
 
 def test_variants_differ_from_the_baseline_in_the_place_alone() -> None:
     def changed(name: str) -> set[str]:
         ignored = ("model.text_embedder.bilm.", PENALTY, "dataset_reader.token_indexers.elmo.")
-        different = differences(variant("baseline"), variant(name))
+        different = differences(config("snli", "baseline"), config("snli", name))
         kept = {path for path in different if not path.startswith(ignored)}
         return {path.replace(".layers", "").replace(".dropout", "") for path in kept}
 
@@ -48,12 +24,15 @@ def test_variants_differ_from_the_baseline_in_the_place_alone() -> None:
     assert changed("input") == at_input
     assert changed("output") == at_output
     assert changed("both") == at_input | at_output
-    both = variant("both")
-    assert differences(both, variant("lambda_1")) == {f"{PENALTY}.0.1.alpha"}
+
+
+def test_last_only_and_lambda_1_are_both_with_one_change() -> None:
+    both, lambda_1, last_only = (config("snli", n) for n in ("both", "lambda_1", "last_only"))
+
+    assert differences(both, lambda_1) == {f"{PENALTY}.0.1.alpha"}
     mixes = {f"model.text_embedder.{place}_mix.layers" for place in ("input", "output")}
-    assert differences(both, variant("last_only")) == mixes | {
-        path for path in leaves(both) if path.startswith(PENALTY)
-    }
+    penalty = {path for path in leaves(both) if path.startswith(PENALTY)}
+    assert differences(both, last_only) == mixes | penalty
 
 
 def test_extras_of_the_paper_are_on_in_its_config_and_nowhere_else() -> None:
@@ -65,17 +44,20 @@ def test_extras_of_the_paper_are_on_in_its_config_and_nowhere_else() -> None:
         "trainer.learning_rate_scheduler.factor": 0.5,
         "trainer.learning_rate_scheduler.patience": 0,
     }
-    paper = leaves(variant("paper"))
+
+    configs = {name: leaves(config("snli", name)) for name in VARIANTS}
+
+    paper = configs.pop("paper")
     assert {path: paper.get(path) for path in extras} == extras
-    for name in VARIANTS:
-        here = leaves(variant(name))
+    for here in configs.values():
         assert here.pop("model.attention_dropout") == 0
         assert not set(here) & set(extras)
 
 
 def test_widths_of_the_paper_follow() -> None:
+    model = config("snli", "paper")["model"]
+
     # GloVe has 300, the original biLM 1024, a biLSTM 2 * 300.
-    model = variant("paper")["model"]
     assert model["encoder"]["input_size"] == 300 + 1024
     assert model["projection"]["input_dim"] == 4 * (600 + 1024) == 6496
     assert model["classifier"]["input_dim"] == 2400
@@ -94,18 +76,14 @@ def test_widths_of_the_paper_follow() -> None:
 )
 def test_value_that_cannot_be_is_refused_by_jsonnet(change: str, complaint: str) -> None:
     with pytest.raises(RuntimeError, match=complaint):
-        variant("both", change)
+        config("snli", "both", change)
 
 
 @pytest.mark.parametrize("name", ["baseline", "both"])
 def test_penalty_is_on_the_weight_matrices_above_elmo_and_on_the_mixes(name: str) -> None:
     # A biLM that trains is not penalised either.
-    tuned = "{ weight_penalty: 0.5, bilm:: lib.fixture { requires_grad: true, state: 'reset' } }"
-    snippet = (
-        f"local lib = import '{ROOT}/training_configs/lib/bilms.libsonnet'; "
-        f"(import '{SNLI}/{name}.jsonnet') + (import '{ROOT}/fixtures/tiny.libsonnet') + {tuned}"
-    )
-    params = Params(json.loads(_jsonnet.evaluate_snippet("test", snippet)))
+    trained = f"{BILMS}.fixture {{ requires_grad: true, state: 'reset' }}"
+    params = Params(tiny("snli", name, f"{{ weight_penalty: 0.5, bilm:: {trained} }}"))
     instances = DatasetReader.from_params(params["dataset_reader"]).read("fixtures/snli.jsonl")
     model = Model.from_params(params["model"], vocab=Vocabulary.from_instances(instances))
     expected = torch.zeros(())
@@ -118,9 +96,11 @@ def test_penalty_is_on_the_weight_matrices_above_elmo_and_on_the_mixes(name: str
         if is_mix or (not in_bilm_or_words and parameter.dim() == 2):
             expected += (0.001 if is_mix else 0.5) * (parameter.detach() ** 2).sum()
             regularized.add(full_name)
+
     penalty = model.get_regularization_penalty()
-    torch.testing.assert_close(penalty, expected)
     penalty.backward()
+
+    torch.testing.assert_close(penalty, expected)
     assert {n for n, p in model.named_parameters() if p.grad is not None} == regularized
     # Two biLSTMs of two directions with two matrices each, and three linear layers.
     assert len(regularized) == 2 * 2 * 2 + 3 + (2 if name == "both" else 0)
@@ -129,7 +109,7 @@ def test_penalty_is_on_the_weight_matrices_above_elmo_and_on_the_mixes(name: str
 
 
 def test_learning_rate_is_halved_on_every_epoch_that_does_not_improve() -> None:
-    params = Params(variant("baseline", EXTRAS)["trainer"])
+    params = Params(config("snli", "baseline", EXTRAS)["trainer"])
     layer = torch.nn.Linear(1, 1)
     optimizer = Optimizer.from_params(
         params["optimizer"], model_parameters=list(layer.named_parameters())
@@ -137,8 +117,10 @@ def test_learning_rate_is_halved_on_every_epoch_that_does_not_improve() -> None:
     scheduler = LearningRateScheduler.from_params(
         params["learning_rate_scheduler"], optimizer=optimizer
     )
+
     rates = []
     for accuracy in (0.5, 0.50001, 0.50001, 0.6, 0.55, 0.6, 0.59, 0.61):
         scheduler.step(accuracy)
         rates.append(optimizer.param_groups[0]["lr"] / 0.0004)
+
     assert rates == [1, 1, 1 / 2, 1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 16]

@@ -1,10 +1,11 @@
 """
-A small grammar whose entropy is known, to hold the perplexity of a language model against.
+A small grammar of known entropy, with which the perplexity of a language model is compared.
 
-A sentence is a walk over states, each step of which says a word. In one state no word leads to two
-states, so that a sentence can come about in one way only, and its probability is the product over
-its steps. The determiner says the number of the subject and so does the noun, with adjectives
-between them that tell nothing of it: whoever predicts either must remember the other.
+A sentence is a walk over states, and each step of the walk adds a word. No word leads from one
+state to two others, so there is only one walk for each sentence, and the probability of the
+sentence is the product of the probabilities of its steps. Determiner and noun are both singular or
+both plural, and the adjectives between them do not show which. A language model must therefore
+remember the one to predict the other.
 """
 
 import math
@@ -15,13 +16,13 @@ from typing import NamedTuple
 
 class Step(NamedTuple):
     probability: float
-    # None where the sentence ends.
+    # None if the sentence ends.
     word: str | None
     state: str
 
 
 def zipf(words: str, share: float, state: str) -> list[Step]:
-    """`share` among the words, the first being the most frequent."""
+    """Returns a step for each word. The probabilities follow Zipf's law and sum to `share`."""
     names = words.split()
     total = sum(1 / rank for rank in range(1, len(names) + 1))
     return [Step(share / rank / total, name, state) for rank, name in enumerate(names, start=1)]
@@ -62,11 +63,11 @@ def sentences(seed: int) -> Iterator[list[str]]:
 
 def perplexity() -> float:
     """
-    The exponential of the entropy of a sentence over the tokens it is expected to have, its end
-    included. It bounds a model of either direction, since the product of what either gives the
-    tokens of a sentence is the probability of that sentence.
+    Returns exp(entropy of a sentence / expected number of its tokens), where the end of a sentence
+    is a token. No forward or backward model has a lower perplexity in expectation, since either
+    factors the probability of a sentence over its tokens.
     """
-    # How often a sentence is in each state: from one walk to the next until nothing is left.
+    # The expected number of visits of a sentence to each state, summed step by step.
     visits = dict.fromkeys(GRAMMAR, 0.0)
     now = {"start": 1.0}
     while sum(now.values()) > 1e-12:
@@ -83,7 +84,7 @@ def perplexity() -> float:
         for state, steps in GRAMMAR.items()
         for step in steps
     )
-    # Every visit says a word or ends the sentence.
+    # Every visit adds a word or ends the sentence.
     return math.exp(entropy / sum(visits.values()))
 
 

@@ -1,22 +1,14 @@
-"""The configs of the language models, shrunk, for the tests that train one."""
+"""The configs of language models, shrunk, for the tests that train one."""
 
-import json
-from pathlib import Path
 from typing import Any
 
-import _jsonnet
+from tests.helpers.configs import ROOT, config_path, shipped, tiny
 
-ROOT = Path(__file__).parents[2]
-CONFIGS = sorted((ROOT / "training_configs" / "bilm").glob("*.jsonnet"))
+CONFIGS = [config_path(*each) for each in shipped("bilm")]
 CORPUS = ROOT / "fixtures" / "corpus" / "train.txt"
 HELDOUT = ROOT / "fixtures" / "corpus" / "heldout.txt"
 
 
 def shrunk(name: str, *changes: str) -> dict[str, Any]:
-    """A config of training_configs/bilm shrunk by the overlay, changed and evaluated."""
-    parts = [
-        f"import '{ROOT}/training_configs/bilm/{name}.jsonnet'",
-        f"import '{ROOT}/fixtures/tiny.libsonnet'",
-        *changes,
-    ]
-    return json.loads(_jsonnet.evaluate_snippet("test", " + ".join(f"({part})" for part in parts)))
+    """Returns a config of training_configs/bilm shrunk by the overlay, then changed."""
+    return tiny("bilm", name, *(f"({change})" for change in changes))

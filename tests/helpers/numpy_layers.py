@@ -1,4 +1,4 @@
-"""Layers over one sentence without padding, in NumPy."""
+"""Layers in NumPy, applied to one sentence without padding."""
 
 import numpy as np
 import torch
@@ -32,8 +32,8 @@ def bilstm(encoder: torch.nn.Module, inputs: np.ndarray) -> np.ndarray:
     return np.concatenate([lstm(weights, "", inputs), backward], axis=-1)
 
 
-def feedforward(network: torch.nn.Module, x: np.ndarray, relus: int) -> np.ndarray:
-    for number, linear in enumerate(network._linear_layers):
+def feedforward(network: torch.nn.Module, x: np.ndarray, num_relus: int) -> np.ndarray:
+    for layer, linear in enumerate(network._linear_layers):
         x = x @ linear.weight.detach().numpy().T + linear.bias.detach().numpy()
-        x = np.maximum(x, 0) if number < relus else x
+        x = np.maximum(x, 0) if layer < num_relus else x
     return x

@@ -1,16 +1,13 @@
-import json
-from collections.abc import Iterable
-from pathlib import Path
+"""The task models, built from their shrunk configs, with the instances of the fixtures."""
+
 from typing import Any
 
-import _jsonnet
 import torch
 from allennlp.common import Params
-from allennlp.common.testing import ModelTestCase
 from allennlp.data import Batch, DatasetReader, Instance, Vocabulary
 from allennlp.models import Model
 
-ROOT = Path(__file__).parents[2]
+from tests.helpers.configs import SHIPPED, tiny
 
 
 class Task:
@@ -24,17 +21,12 @@ class Task:
     """
 
     def __init__(self, name: str) -> None:
-        self.folder = ROOT / "training_configs" / name
-        self.variants = sorted(path.stem for path in self.folder.glob("*.jsonnet"))
-        assert {"baseline", "input", "output", "both", "last_only", "lambda_1", "paper"} <= set(
-            self.variants
-        )
+        self.name = name
+        self.variants = SHIPPED[name]
 
     def config(self, variant: str = "both", change: str = "{}") -> dict[str, Any]:
-        """A variant, changed by jsonnet, and evaluated."""
-        path = self.folder / f"{variant}.jsonnet"
-        snippet = f"(import '{path}') + (import '{ROOT}/fixtures/tiny.libsonnet') + {change}"
-        return json.loads(_jsonnet.evaluate_snippet("test", snippet))
+        """Returns a variant, changed by a jsonnet object."""
+        return tiny(self.name, variant, change)
 
     def build(self, change: str = "{}", variant: str = "both") -> "Built":
         return Built(self.config(variant, change))
@@ -53,7 +45,7 @@ class Built:
         self.model: Any = Model.from_params(params["model"], vocab=self.vocab).eval()
 
     def tensors(self, instances: list[Instance], **lengths: int) -> dict[str, Any]:
-        """A batch, with some fields padded to a length."""
+        """Returns a batch, with the fields in `lengths` padded to that many tokens."""
         batch = Batch(instances)
         batch.index_instances(self.vocab)
         padding = batch.get_padding_lengths()
@@ -62,21 +54,3 @@ class Built:
                 if "num_token_characters" not in name:
                     padding[field][name] = length
         return batch.as_tensor_dict(padding)
-
-
-class VariantTestCase(ModelTestCase):
-    def ensure_works(
-        self,
-        config: dict[str, Any],
-        overrides: dict[str, Any],
-        gradients_to_ignore: set[str] | None = None,
-        keys_to_ignore: Iterable[str] = (),
-    ) -> None:
-        """AllenNLP's own checks: it trains, is saved and loaded, and is the same in a batch."""
-        config_file = self.TEST_DIR / "config.json"
-        config_file.write_text(json.dumps(config))
-        self.ensure_model_can_train_save_and_load(
-            config_file, overrides=json.dumps(overrides), gradients_to_ignore=gradients_to_ignore
-        )
-        self.set_up_model(config_file, config["validation_data_path"])
-        self.ensure_batch_predictions_are_consistent(keys_to_ignore=keys_to_ignore)

@@ -3,28 +3,20 @@ import pytest
 import torch
 from allennlp.data import Token, Vocabulary
 
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.models.esim import Esim, _softmax_over
 from tests.helpers.numpy_layers import bilstm, feedforward, softmax
-from tests.helpers.task_models import Task, VariantTestCase
+from tests.helpers.task_models import Task
 
 TASK = Task("snli")
 CLASSES = {"entailment", "neutral", "contradiction"}
 
 
-class TestVariants(VariantTestCase):
-    @pytest.mark.parametrize("variant", TASK.variants)
-    def test_trains_saves_loads_and_is_the_same_in_a_batch(self, variant: str) -> None:
-        # AllenNLP compares the batches of two loaders.
-        no_noise = {"data_loader.batch_sampler.padding_noise": 0}
-        self.ensure_works(TASK.config(variant), no_noise)
-
-
-# The paper's equations over one pair without padding, in NumPy; the text embedder is tested on its
-# own.
-
-
 class InNumpy:
+    """
+    The paper's equations over one pair without padding, in NumPy. The text embedder is tested on
+    its own.
+    """
+
     def __init__(self, model: Esim, x: list[np.ndarray], elmo: list[np.ndarray]) -> None:
         self.encoded = [
             np.concatenate([bilstm(model.encoder, each), extra], axis=-1)
@@ -53,6 +45,7 @@ def test_every_step_is_that_of_the_equations() -> None:
         if parameter.requires_grad:
             parameter.data.mul_(3)
     tensors = built.tensors(built.instances, premise=16, hypothesis=11)
+
     with torch.no_grad():
         output = model(**tensors)
         texts = model.text_embedder(tensors["premise"], tensors["hypothesis"])
@@ -62,6 +55,7 @@ def test_every_step_is_that_of_the_equations() -> None:
             model._compose(each, other, text.mask)
             for each, other, text in zip(encoded, found, texts)
         ]
+
     names = ("premise_attention", "hypothesis_attention")
     for row in range(len(built.instances)):
         p, h = lengths = [int(text.mask[row].sum()) for text in texts]
@@ -84,69 +78,41 @@ def test_every_step_is_that_of_the_equations() -> None:
 
 def test_attention_gives_padding_nothing_where_all_scores_are_far_below_zero() -> None:
     scores = torch.tensor([[[-1000.0, -1001.0, 0.0]]])
+
     attention = _softmax_over(scores, torch.tensor([[True, True, False]]))
+
     expected = torch.softmax(torch.tensor([1.0, 0.0]), dim=0)
     assert torch.allclose(attention[0, 0], torch.cat([expected, torch.zeros(1)]))
 
 
 def test_maximum_ignores_padding_where_all_values_are_negative() -> None:
-    model = TASK.build().model
+    model = TASK.build().model.double()
     width = 4 * 8
+    found = a = torch.rand(2, 5, model.projection.get_input_dim() // 4, dtype=torch.double)
+    mask = torch.tensor([[True] * 3 + [False] * 2, [True] * 5])
+
     with torch.no_grad():
         for name, parameter in model.composer.named_parameters():
-            # The cells of an LSTM whose candidates are all negative are as well.
+            # An LSTM whose candidates are all negative has negative cells.
             parameter.zero_()
             if "bias_ih" in name:
                 parameter[16:24] = -torch.arange(1.0, 9.0)
-        found = a = torch.rand(2, 5, model.projection.get_input_dim() // 4)
-        mask = torch.tensor([[True] * 3 + [False] * 2, [True] * 5])
         padded = model._compose(a, found, mask)
         alone = model._compose(a[:1, :3], found[:1, :3], mask[:1, :3])
+
     assert (padded < 0).all()
     assert padded.shape == (2, width)
-    assert torch.allclose(padded[:1], alone, atol=1e-6)
-
-
-def test_padding_changes_neither_logits_nor_gradients() -> None:
-    built = TASK.build()
-    results = []
-    more = [{"premise": p, "hypothesis": h} for p, h in ((40, 30), (20, 40))]
-    for lengths in ({}, *more):
-        built.model.zero_grad()
-        output = built.model(**built.tensors(built.instances[:3], **lengths))
-        output["loss"].backward()
-        gradients = [p.grad.clone() for p in built.model.parameters() if p.grad is not None]
-        results.append([output["logits"], *gradients])
-    for padded in results[1:]:
-        for one, other in zip(results[0], padded, strict=True):
-            assert torch.allclose(one, other, atol=1e-6)
+    torch.testing.assert_close(padded[:1], alone)
 
 
 def test_texts_that_change_places_change_their_parts_of_the_answer() -> None:
     built = TASK.build()
-    tensors = built.tensors(built.instances)
+    model, tensors = built.model.double(), built.tensors(built.instances)
     swapped = {**tensors, "premise": tensors["hypothesis"], "hypothesis": tensors["premise"]}
-    attention = built.model(**tensors)["premise_attention"]
-    assert torch.allclose(built.model(**swapped)["hypothesis_attention"], attention, atol=1e-6)
 
+    found, expected = model(**swapped), model(**tensors)
 
-def test_gradients_reach_every_parameter_but_those_of_the_frozen_bilm() -> None:
-    built = TASK.build()
-    built.model(**built.tensors(built.instances))["loss"].backward()
-    without = {n for n, p in built.model.named_parameters() if p.grad is None or not p.grad.any()}
-    bilm = {name for name, _ in built.model.named_parameters() if ".bilm." in name}
-    assert without == bilm != set()
-
-
-def test_bilm_runs_once_for_both_texts() -> None:
-    built = TASK.build()
-    bilm = built.model.text_embedder.bilm
-    assert bilm is not None
-    runs: list[torch.Size] = []
-    bilm.register_forward_pre_hook(lambda _, inputs: runs.append(inputs[0].shape))
-    built.model(**built.tensors(built.instances))
-    assert len(runs) == 1
-    assert runs[0][0] == 2 * len(built.instances)
+    torch.testing.assert_close(found["hypothesis_attention"], expected["premise_attention"])
 
 
 @pytest.mark.parametrize(
@@ -155,7 +121,7 @@ def test_bilm_runs_once_for_both_texts() -> None:
 def test_dropout_before_a_bilstm_is_the_same_for_all_tokens(before: str, after: str) -> None:
     built = TASK.build()
     model = built.model.train()
-    # Of each text, before and after the dropout; shape (batch, length, width).
+    # The texts before and after the dropout; shape of each: (batch, length, width).
     whole: list[torch.Tensor] = []
     dropped: list[torch.Tensor] = []
     getattr(model, before).register_forward_hook(
@@ -164,10 +130,12 @@ def test_dropout_before_a_bilstm_is_the_same_for_all_tokens(before: str, after: 
         )
     )
     getattr(model, after).register_forward_pre_hook(lambda _, inputs: dropped.append(inputs[0]))
+
     model(**built.tensors(built.instances))
+
     assert len(whole) == len(dropped) == 2
     for x, y in zip(whole, dropped):
-        # At least once not zero, so that it tells whether the feature was dropped.
+        # 0 where a feature was dropped and 2 where it was not; -1 where it is 0 before the dropout.
         scale = (y / x).nan_to_num(nan=-1)
         most = scale.max(dim=1, keepdim=True).values
         assert set(most.unique().tolist()) >= {0, 2}
@@ -179,12 +147,14 @@ def test_attention_dropout_falls_on_the_enhancement_in_training() -> None:
     inputs: list[torch.Tensor] = []
     built.model.projection.register_forward_pre_hook(lambda _, args: inputs.append(args[0]))
     zeros = []
+
     for training in (False, True):
         inputs.clear()
         built.model.train(training)(**built.tensors(built.instances[:1]))
         zeros.append((inputs[0] == 0).float().mean().item())
+
     assert zeros[0] < 0.01
-    # ELMo_k has a dropout of its own, in both factors of a product.
+    # The dropout of ELMo_k makes more zeros, in both factors of a product.
     assert zeros[1] > 0.4
 
 
@@ -196,13 +166,17 @@ def test_premise_of_a_thousand_tokens_has_probabilities() -> None:
     ]
     for instance in instances:
         built.reader.apply_token_indexers(instance)
-    output = built.model(**built.tensors(instances))["class_probabilities"]
-    assert torch.allclose(output.sum(dim=1), torch.ones(3))
+
+    probabilities = built.model(**built.tensors(instances))["class_probabilities"]
+
+    assert torch.allclose(probabilities.sum(dim=1), torch.ones(3))
 
 
 def test_predictions_speak_of_classes_by_name_and_attention_has_no_padding() -> None:
     built = TASK.build()
+
     answers = built.model.forward_on_instances(built.instances)
+
     for instance, answer in zip(built.instances, answers, strict=True):
         p, h = len(instance["premise"]), len(instance["hypothesis"])
         assert len(answer["premise_tokens"]) == p and len(answer["hypothesis_tokens"]) == h
@@ -210,8 +184,8 @@ def test_predictions_speak_of_classes_by_name_and_attention_has_no_padding() -> 
         assert answer["hypothesis_attention"].shape == (h, p)
         assert torch.allclose(answer["premise_attention"].sum(dim=1), torch.ones(p))
         assert set(answer["probabilities"]) == CLASSES
-        number = int(np.argmax(answer["class_probabilities"]))
-        assert answer["label"] == built.vocab.get_token_from_index(number, "labels")
+        best = int(np.argmax(answer["class_probabilities"]))
+        assert answer["label"] == built.vocab.get_token_from_index(best, "labels")
         assert answer["probabilities"][answer["label"]] == max(answer["class_probabilities"])
 
 
@@ -223,35 +197,8 @@ def test_labels_may_have_any_order(order: list[str]) -> None:
         vocab.add_token_to_namespace(name, "labels")
     built.model.vocab = vocab
     probabilities = torch.tensor([[0.1, 0.7, 0.2]])
+
     answer = built.model.make_output_human_readable({"class_probabilities": probabilities})
+
     assert answer["label"] == [order[1]]
     assert answer["probabilities"][0] == pytest.approx(dict(zip(order, (0.1, 0.7, 0.2))))
-
-
-def test_metrics_are_accuracy_and_the_weights_of_each_place() -> None:
-    built = TASK.build()
-    tensors = built.tensors(built.instances)
-    output = built.model(**tensors)
-    right = output["logits"].argmax(dim=1) == tensors["label"]
-    metrics = built.model.get_metrics(reset=True)
-    assert metrics.pop("accuracy") == pytest.approx(right.float().mean().item())
-    weights = [f"elmo_{place}_s{j}" for place in ("input", "output") for j in range(3)]
-    assert metrics == pytest.approx(
-        {**dict.fromkeys(weights, 1 / 3), "elmo_input_gamma": 1, "elmo_output_gamma": 1}
-    )
-    assert built.model.get_metrics()["accuracy"] == 0
-
-
-@pytest.mark.parametrize(
-    ("change", "complaint"),
-    [
-        ("{ encoder+: { input_size: 5 } }", "output of text_embedder must match input of encoder"),
-        ("{ projection+: { input_dim: 5 } }", r"4 \* output of enc.* must match input of proj"),
-        ("{ composer+: { input_size: 5 } }", "output of projection must match input of composer"),
-        ("{ classifier+: { input_dim: 5 } }", r"4 \* output of composer must match input of cl"),
-        ("{ classifier+: { hidden_dims: [9, 7] } }", "number of classes .* got 7 and 3"),
-    ],
-)
-def test_widths_that_do_not_fit_are_refused_by_their_names(change: str, complaint: str) -> None:
-    with pytest.raises(ConfigurationError, match=complaint):
-        TASK.build(f"{{ model+: {change} }}")

@@ -2,11 +2,7 @@ import numpy as np
 import torch
 
 from elmo_tasks.modules.bidirectional_attention import BidirectionalAttention
-
-
-def softmax(x: np.ndarray) -> np.ndarray:
-    e = np.exp(x - x.max(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
+from tests.helpers.numpy_layers import softmax
 
 
 def test_it_is_that_of_the_equations_over_the_words_alone() -> None:
@@ -16,8 +12,10 @@ def test_it_is_that_of_the_equations_over_the_words_alone() -> None:
     lengths = [(6, 5), (4, 1), (1, 3)]
     p_mask = torch.arange(6) < torch.tensor([[n] for n, _ in lengths])
     q_mask = torch.arange(5) < torch.tensor([[m] for _, m in lengths])
+
     with torch.no_grad():
         attended, weights = attention(p, q, p_mask, q_mask)
+
     w = [each.detach().numpy()[0] for each in attention.score.parameters()]
     names = [name for name, _ in attention.score.named_parameters()]
     w_p, w_q, w_pq = (w[names.index(name)] for name in ("p.weight", "q.weight", "product"))
@@ -40,6 +38,8 @@ def test_padding_has_no_part_where_all_scores_are_far_below_zero() -> None:
     p, q = torch.ones(1, 3, 2), torch.ones(1, 3, 2)
     p[0, 2], q[0, 1:] = 7, 7
     mask = torch.tensor([[True, True, False]])
+
     attended, weights = attention(p, q, mask, torch.tensor([[True, False, False]]))
+
     assert torch.equal(weights[0, :2], torch.tensor([[1.0, 0, 0], [1, 0, 0]]))
     assert torch.equal(attended[0, :2], torch.ones(2, 8))

@@ -15,22 +15,22 @@ def built(width: int = 3, max_characters: int = 6) -> CharacterCnn:
     cnn = TokenEmbedder.by_name("elmo_character_cnn")(
         vocab=VOCAB, embedding_dim=4, num_filters=5, width=width, max_characters=max_characters
     )
-    # Large enough for some windows to be above zero.
+    # The vectors are large enough for some windows to be above zero.
     cnn.embedding.weight.data.mul_(100)
-    return cnn.eval()
+    return cnn.double().eval()
 
 
 def ids(*words: str, characters: int | None = None) -> torch.Tensor:
-    """Shape (1, words, characters)."""
+    """Returns the ids of the characters: shape (1, words, characters)."""
     longest = characters or max(map(len, words))
-    numbers = [[VOCAB.get_token_index(c, "token_characters") for c in word] for word in words]
-    return torch.tensor([[row + [0] * (longest - len(row)) for row in numbers]])
+    indices = [[VOCAB.get_token_index(c, "token_characters") for c in word] for word in words]
+    return torch.tensor([[row + [0] * (longest - len(row)) for row in indices]])
 
 
 def by_hand(cnn: CharacterCnn, word: str) -> torch.Tensor:
     row = ids(word[: cnn.max_characters], characters=cnn.max_characters)[0, 0]
     x, width = cnn.embedding.weight[row], cnn.convolution.kernel_size[0]
-    best = torch.zeros(5)
+    best = torch.zeros(5, dtype=x.dtype)
     for start in range(min(len(word), cnn.max_characters - width + 1)):
         window = torch.einsum("wd,fdw->f", x[start : start + width], cnn.convolution.weight)
         best = torch.maximum(best, window + cnn.convolution.bias)
@@ -41,19 +41,25 @@ def by_hand(cnn: CharacterCnn, word: str) -> torch.Tensor:
 def test_vector_is_the_largest_window_that_begins_in_the_word(width: int) -> None:
     cnn = built(width)
     words = ["a", "gab", "abcdef", "abcdefgfedcba", "a"]
+
     vectors = cnn(ids(*words))
+
     for word, vector in zip(words, vectors[0], strict=True):
         torch.testing.assert_close(vector, by_hand(cnn, word))
 
 
 def test_vector_does_not_depend_on_the_longest_word_beside_it() -> None:
     cnn = built()
+
     alone, beside = cnn(ids("bad")), cnn(ids("bad", "abcdefgabcdefg"))
+
     torch.testing.assert_close(alone[0, 0], beside[0, 0])
 
 
 def test_tokens_shorter_than_a_window_are_refused() -> None:
-    with pytest.raises(ConfigurationError, match="max_characters must be at least width, 5, not 3"):
+    with pytest.raises(
+        ConfigurationError, match="max_characters must be at least the width .*, 5, not 3"
+    ):
         CharacterCnn(VOCAB, embedding_dim=2, num_filters=5, width=5, max_characters=3)
 
 
@@ -64,16 +70,21 @@ def test_padding_is_zeros() -> None:
 def test_dropout_is_on_the_characters_in_training_alone() -> None:
     cnn = built()
     words = ids("bad", "cab", "bad")
-    assert torch.equal(cnn(words), cnn(words))
+
+    without = [cnn(words) for _ in range(2)]
     cnn.train()
     one, other = cnn(words), cnn(words)
+
+    assert torch.equal(*without)
     assert not torch.equal(one, other)
-    # One mask for a word in all its places.
+    # All occurrences of a word have one mask.
     assert torch.equal(one[0, 0], one[0, 2])
 
 
 def test_gradients_reach_the_characters_and_not_the_padding() -> None:
     cnn = built()
+
     cnn(ids("bad", "c")).sum().backward()
+
     assert cnn.embedding.weight.grad is not None
     assert not cnn.embedding.weight.grad[0].any() and cnn.embedding.weight.grad.any()

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from elmo_tasks.modules.crf_paths import CrfPaths
 from elmo_tasks.readers.entities import Entity, TagError, read_entities
+from tests.helpers.precision import in_dtype
 
 SCHEMES = {
     "BIO": ["O", "I-A", "B-A", "B-B", "I-B"],
@@ -33,10 +34,10 @@ class Example:
         self.paths = CrfPaths(self.crf, self.logits, self.mask)
 
     def all_paths(self, row: int, valid: bool = True) -> Iterator[tuple[tuple[int, ...], float]]:
-        """Every path through a sentence, with its score; valid by its names alone."""
+        """Yields each path through a sentence and its score; by default, only the valid paths."""
         for tags in itertools.product(range(len(self.names)), repeat=LENGTHS[row]):
             if not valid or self.entities(tags) is not None:
-                score = sum(self.logits[row, place, tag].item() for place, tag in enumerate(tags))
+                score = sum(self.logits[row, index, tag].item() for index, tag in enumerate(tags))
                 pairs = zip(tags, tags[1:])
                 yield tags, score + sum(self.crf.transitions[pair].item() for pair in pairs)
 
@@ -62,6 +63,7 @@ def test_best_paths_are_the_best_of_all_paths(scheme: str, seed: int) -> None:
     example = Example(scheme, seed)
     for k in (1, 3, 200):
         best = example.paths.best(k)
+
         for row, length in enumerate(LENGTHS):
             expected = sorted(example.all_paths(row), key=lambda path: -path[1])[:k]
             found = best.scores[row].isfinite()
@@ -76,21 +78,27 @@ def test_best_paths_are_the_best_of_all_paths(scheme: str, seed: int) -> None:
 @both
 def test_partition_is_the_sum_over_all_paths(scheme: str, seed: int) -> None:
     example = Example(scheme, seed)
-    for row, total in enumerate(example.paths.log_partition().tolist()):
+
+    totals = example.paths.log_partition().tolist()
+
+    for row, total in enumerate(totals):
         assert total == pytest.approx(log_sum([score for _, score in example.all_paths(row)]))
 
 
 @few
 @both
 def test_loss_of_the_crf_is_over_all_paths_valid_or_not(scheme: str, seed: int) -> None:
-    # So AllenNLP's is, whatever the constraints.
+    # AllenNLP's loss ignores the constraints.
     example = Example(scheme, seed)
     tags, expected = torch.zeros(len(LENGTHS), max(LENGTHS), dtype=torch.long), 0.0
     for row, length in enumerate(LENGTHS):
         gold, score = list(example.all_paths(row))[seed % 2]
         tags[row, :length] = torch.tensor(gold)
         expected += score - log_sum([score for _, score in example.all_paths(row, valid=False)])
-    assert example.crf(example.logits, tags, example.mask).item() == pytest.approx(expected)
+
+    log_likelihood = example.crf(example.logits, tags, example.mask).item()
+
+    assert log_likelihood == pytest.approx(expected)
 
 
 @few
@@ -98,14 +106,16 @@ def test_loss_of_the_crf_is_over_all_paths_valid_or_not(scheme: str, seed: int) 
 def test_confidence_is_the_share_of_the_paths_that_have_the_entity(scheme: str, seed: int) -> None:
     example = Example(scheme, seed)
     inside = torch.tensor([name[0] in "IL" for name in example.names])
-    # Not only the best path: every path has its entities.
+    # The path is any valid one, not only the best.
     tags, spans = torch.zeros(len(LENGTHS), max(LENGTHS), dtype=torch.long), []
     for row, length in enumerate(LENGTHS):
         paths = [path for path, _ in example.all_paths(row) if example.entities(path)]
         chosen = paths[(7 * seed) % len(paths)]
         tags[row, :length] = torch.tensor(chosen)
         spans.append(example.entities(chosen) or [])
+
     confidences = example.paths.span_probabilities(tags, spans, inside)
+
     for row, (row_spans, row_confidences) in enumerate(zip(spans, confidences, strict=True)):
         scored = [(example.entities(path) or [], score) for path, score in example.all_paths(row)]
         total = log_sum([score for _, score in scored])
@@ -116,17 +126,23 @@ def test_confidence_is_the_share_of_the_paths_that_have_the_entity(scheme: str, 
 
 @given(examples)
 def test_best_path_and_its_score_are_those_of_allennlp(example: Example) -> None:
-    expected = example.crf.viterbi_tags(example.logits, example.mask)
+    # AllenNLP adds in the default dtype.
+    with in_dtype(example.crf, torch.double):
+        expected = example.crf.viterbi_tags(example.logits, example.mask)
+
     best = example.paths.best()
+
     for row, (tags, score) in enumerate(expected):
         assert best.tags[row, 0, : LENGTHS[row]].tolist() == tags
-        assert best.scores[row, 0].item() == pytest.approx(score, abs=1e-3)
+        assert best.scores[row, 0].item() == pytest.approx(score)
 
 
 @given(examples)
 def test_what_stands_in_padding_changes_nothing(example: Example) -> None:
     noise = torch.where(example.mask.unsqueeze(-1), example.logits, -50 * example.logits)
+
     other = CrfPaths(example.crf, noise, example.mask)
+
     assert torch.equal(other.log_partition(), example.paths.log_partition())
     for one, two in zip(other.best(3), example.paths.best(3), strict=True):
         live = example.mask.unsqueeze(1) if one.dim() == 3 else torch.tensor(True)
@@ -138,16 +154,19 @@ def test_two_thousand_tokens_keep_their_probabilities() -> None:
     logits = example.logits[:1, :1].repeat(1, 2000, 1)
     mask = torch.ones(1, 2000, dtype=torch.bool)
     paths = CrfPaths(example.crf, logits, mask)
+
     best = paths.best(2)
     tags = best.tags[0, 0]
-    score = logits[0].gather(1, tags.unsqueeze(1)).sum()
-    score += example.crf.transitions[tags[:-1], tags[1:]].sum()
-    torch.testing.assert_close(best.scores[0, 0], score)
-    # AllenNLP adds up in single precision.
-    ((_, theirs),) = example.crf.viterbi_tags(logits, mask)
-    assert theirs == pytest.approx(score.item(), rel=1e-4)
-    assert best.scores[0, 0] >= best.scores[0, 1]
     spans = read_entities([example.names[tag] for tag in tags.tolist()], "BIOUL")
     inside = torch.tensor([name[0] in "IL" for name in example.names])
     (confidences,) = paths.span_probabilities(best.tags[:, 0], [spans], inside)
+    # AllenNLP adds in the default dtype.
+    with in_dtype(example.crf, torch.double):
+        ((_, theirs),) = example.crf.viterbi_tags(logits, mask)
+
+    score = logits[0].gather(1, tags.unsqueeze(1)).sum()
+    score += example.crf.transitions[tags[:-1], tags[1:]].sum()
+    torch.testing.assert_close(best.scores[0, 0], score)
+    assert theirs == pytest.approx(score.item())
+    assert best.scores[0, 0] >= best.scores[0, 1]
     assert len(confidences) > 0 and all(0 < confidence <= 1 for confidence in confidences)

@@ -7,7 +7,7 @@ from elmo_tasks.modules.gru import ElmoGru
 
 
 def pair(input_size: int, hidden_size: int) -> tuple[GruSeq2SeqEncoder, ElmoGru]:
-    """AllenNLP's and ours, with the same weights."""
+    """Returns AllenNLP's encoder and ours, with the same weights."""
     torch.manual_seed(0)
     theirs = GruSeq2SeqEncoder(input_size, hidden_size, bidirectional=True).double()
     ours = ElmoGru(input_size, hidden_size).double()
@@ -22,6 +22,7 @@ def test_output_and_gradients_are_those_of_pytorchs(lengths: list[int]) -> None:
     mask = torch.arange(8) < torch.tensor(lengths).unsqueeze(1)
     weights = torch.randn(len(lengths), 8, 10).double()
     results = []
+
     for encoder in (theirs, ours):
         x = torch.randn(
             len(lengths), 8, 3, generator=torch.Generator().manual_seed(1), dtype=torch.double
@@ -29,6 +30,7 @@ def test_output_and_gradients_are_those_of_pytorchs(lengths: list[int]) -> None:
         h = encoder(x, mask)
         (h * weights).sum().backward()
         results.append([h, x.grad, *(parameter.grad for parameter in encoder.parameters())])
+
     for expected, result in zip(*results, strict=True):
         torch.testing.assert_close(result, expected)
 
@@ -39,7 +41,9 @@ def test_padding_is_zeros_and_has_no_part_whatever_is_in_it() -> None:
     x = torch.randn(2, 3, 3).double()
     other = x.clone()
     other[0, 2] = 1000
+
     h = ours(x, mask)
+
     assert not h[0, 2].any()
     assert torch.equal(h, ours(other, mask))
 
@@ -53,5 +57,6 @@ def test_text_of_a_thousand_tokens_is_read_without_a_gradient() -> None:
 
 def test_it_has_the_widths_of_allennlps() -> None:
     encoder = Seq2SeqEncoder.by_name("elmo_gru")(input_size=3, hidden_size=5)
+
     assert (encoder.get_input_dim(), encoder.get_output_dim()) == (3, 10)
     assert encoder.is_bidirectional()

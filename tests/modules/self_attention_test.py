@@ -12,7 +12,10 @@ def built(dim: int = 4) -> SelfAttention:
 
 
 def found_by_hand(attention: SelfAttention, x: np.ndarray) -> np.ndarray:
-    """Exp(score) over their sum and exp(b), for one passage without padding."""
+    """
+    Computes the mean of a passage's tokens, weighted by exp(score) over the sum of these and
+    exp(null logit). The passage has no padding.
+    """
     score = attention.score
     w_p, w_q = score.p.weight.detach().numpy()[0], score.q.weight.detach().numpy()[0]
     w_pq, b = score.product.detach().numpy()[0], attention.null_logit.item()
@@ -26,7 +29,9 @@ def test_it_is_a_softmax_with_a_null_logit_and_without_the_diagonal() -> None:
     attention = built()
     x, lengths = 2 * torch.randn(3, 6, 4).double(), [6, 3, 2]
     mask = torch.arange(6) < torch.tensor(lengths).unsqueeze(1)
+
     found = attention(x, mask).detach()
+
     for row, length in enumerate(lengths):
         expected = found_by_hand(attention, x[row, :length].numpy())
         np.testing.assert_allclose(found[row, :length].numpy(), expected)
@@ -34,17 +39,22 @@ def test_it_is_a_softmax_with_a_null_logit_and_without_the_diagonal() -> None:
 
 def test_null_logit_is_minus_one_at_first_and_learned() -> None:
     attention = built()
-    assert attention.null_logit.item() == -1
+    first = attention.null_logit.item()
+
     attention(torch.randn(1, 3, 4).double(), torch.ones(1, 3, dtype=torch.bool)).sum().backward()
+
+    assert first == -1
     assert attention.null_logit.grad is not None and attention.null_logit.grad.any()
 
 
 def test_single_token_finds_nothing() -> None:
     attention = built()
     x = torch.randn(1, 2, 4, dtype=torch.double, requires_grad=True)
+
     found = attention(x, torch.tensor([[True, False]]))
-    assert not found[0, 0].any()
     found[0, 0].sum().backward()
+
+    assert not found[0, 0].any()
     assert x.grad is not None and x.grad.isfinite().all()
 
 
@@ -54,18 +64,24 @@ def test_large_scores_overflow_nowhere(scale: float) -> None:
     with torch.no_grad():
         attention.score.product.fill_(scale)
     x = (10 * torch.ones(1, 3, 4)).requires_grad_()
+
     found = attention(x, torch.ones(1, 3, dtype=torch.bool))
-    # Scores of 40,000: the others alone, or nothing.
+    found.sum().backward()
+
+    # With scores of 40,000 a token finds the others alone, with scores of -40,000 nothing.
     expected = x if scale > 0 else torch.zeros_like(x)
     assert torch.equal(found, expected)
-    found.sum().backward()
     assert x.grad is not None and x.grad.isfinite().all()
 
 
 def test_a_few_rows_at_a_time_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     attention, x = built(), torch.randn(2, 7, 4).double()
     mask = torch.arange(7) < torch.tensor([[7], [5]])
-    at_once = attention(x, mask)
     monkeypatch.setattr(self_attention, "_MAX_SCORES", 3 * mask.numel())
+
+    # The rows are computed at once if there is a gradient.
+    at_once = attention(x, mask)
     with torch.no_grad():
-        torch.testing.assert_close(attention(x, mask), at_once)
+        few_at_a_time = attention(x, mask)
+
+    torch.testing.assert_close(few_at_a_time, at_once)

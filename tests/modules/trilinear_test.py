@@ -8,7 +8,9 @@ def test_scores_are_those_of_the_concatenation() -> None:
     score = TrilinearScore(4).double()
     p, q = torch.randn(2, 5, 4).double(), torch.randn(2, 3, 4).double()
     weights = torch.cat([score.p.weight, score.q.weight, score.product], dim=1)
+
     scores = score(p, q)
+
     for row in range(2):
         for i in range(5):
             for j in range(3):
@@ -30,5 +32,6 @@ def test_nothing_of_the_width_of_all_pairs_is_made() -> None:
 
     with Watch():
         TrilinearScore(dim)(torch.randn(batch, rows, dim), torch.randn(batch, columns, dim))
-    # That of the scores, or of a text; all pairs would be 48 times as many.
+
+    # The largest tensor is the scores or a text; all pairs would have 48 times as many numbers.
     assert 0 < largest <= max(batch * rows * columns, batch * rows * dim)

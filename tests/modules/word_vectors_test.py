@@ -29,16 +29,20 @@ def file(tmp_path: Path) -> Path:
 
 def test_word_has_its_vector_or_that_of_its_lower_case_or_zeros(file: Path) -> None:
     ids = torch.tensor([[VOCAB.get_token_index(word) for word in WORDS] + [0, 1]])
+
     vectors = built(file)(ids)[0].tolist()
+
     assert vectors == [[1, 2], [3, 4], [3, 4], [7, 8], [0, 0], [0, 0], [0, 0]]
 
 
 def test_vectors_are_not_trained_and_are_saved(file: Path) -> None:
-    embedder = built(file)
-    assert not any(parameter.requires_grad for parameter in embedder.parameters())
-    other = built(None)
-    assert not other.state_dict()["weight"].any()
+    embedder, other = built(file), built(None)
+    was_empty = not other.state_dict()["weight"].any()
+
     other.load_state_dict(embedder.state_dict())
+
+    assert was_empty
+    assert not any(parameter.requires_grad for parameter in embedder.parameters())
     assert other.get_output_dim() == 2 and other.state_dict()["weight"].any()
 
 

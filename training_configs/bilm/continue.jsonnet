@@ -1,10 +1,11 @@
-// Goes on with a biLM on other text, for one epoch, as Peters et al. 2018, supplement A.1.
+// Continues to train a biLM on other text for one epoch, as in Peters et al. 2018, supplement A.1.
 //
-// With the archive of its training at hand, its softmax goes on too:
+// If you have the archive of the biLM's training, you can continue with its softmax as well:
 // `from_bilm: null, from_archive: 'runs/mini/model.tar.gz', options: import 'options.json'`.
 (import '../lib/language_model.libsonnet') {
   from_bilm: 'mini',
-  // The least for a softmax to be worth following: 1.3 M tokens. A shorter text needs more epochs.
+  // A new softmax needs at least this many batches, 1.3 M tokens, before its gradient is of use to
+  // the biLM. A shorter text needs more epochs.
   num_softmax_batches: 500,
   train_text: 'data/text/train.txt',
   heldout_text: 'data/text/heldout.txt',

@@ -1,10 +1,10 @@
-// A biLM of 3.0 M parameters that one core trains in an hour: the one that ships with the package.
+// The biLM that ships with the package: 3.0 M parameters, trained by one core in an hour.
 (import '../lib/language_model.libsonnet') {
   cell_dim: 512,
   projection_dim: 128,
   filters: [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256]],
   num_highway: 1,
-  // What one core reads in less than an hour.
+  // One core reads them in less than an hour.
   max_sentences: 550000,
   min_count: 5,
   num_samples: 2048,

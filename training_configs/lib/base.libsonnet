@@ -1,12 +1,12 @@
-// What all tasks share: where ELMo joins the model, and every indexer, width and regularizer that
-// follows from it.
+// The choices that all tasks share, such as where ELMo joins the model, and the indexers, widths
+// and regularizers that follow from them.
 //
-// The fields with `::` are the choices. A config changes one with a single colon, as in
-// `(import '../lib/sst.libsonnet') { elmo_at: ['input'] }`; a name that is not here then stays in
-// the config, where `allennlp train` refuses it.
+// The fields with `::` are the choices. A config changes a choice with a single colon, as in
+// `(import '../lib/sst.libsonnet') { elmo_at: ['input'] }`. A misspelt choice thus becomes a field
+// of the config, which `allennlp train` refuses.
 local bilms = import 'bilms.libsonnet';
 
-// For `word_vectors`: the arguments of AllenNLP's `embedding`.
+// The names that `word_vectors` can have, with the arguments of AllenNLP's `embedding`.
 local vectors = {
   learned: { embedding_dim: 100 },
   'glove.840B': {
@@ -35,24 +35,26 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
 {
   local config = self,
 
-  // Where ELMo joins the model: any of 'input' and 'output'.
+  // The places where ELMo joins the model: 'input', 'output', both or none.
   elmo_at:: [],
-  // Which layers of the biLM ELMo is made of: 'all', 'last', or the number of one.
+  // The layers of the biLM that ELMo mixes: 'all', 'last', or the index of one layer.
   elmo_layers:: 'all',
-  // Weight of the penalty on the weights of the layers, before their softmax; gamma has none.
+  // Weight of the L2 penalty on the mix weights before their softmax. Gamma has no penalty.
   elmo_lambda:: error 'a task sets elmo_lambda',
   elmo_dropout:: 0.5,
-  // null, or 'batch' or 'sentence': what each layer is brought to mean 0 and variance 1 over.
+  // What each layer is normalized over to mean 0 and variance 1: 'batch', 'sentence', or null for
+  // no normalization.
   elmo_layer_norm:: null,
   // A name in bilms.libsonnet, or an object with `options` and `pretrained_file`.
   bilm:: 'mini',
-  // Where the biLM's layers are kept, so that a sentence is read once: null for nowhere, a folder,
-  // or an object with the arguments of `LayerStore` (elmo_tasks/store/layer_store.py).
+  // Where the biLM's layers are stored, so that the biLM reads each sentence once: null for
+  // nowhere, a folder, or an object with the arguments of `LayerStore`
+  // (elmo_tasks/store/layer_store.py).
   store:: null,
   // 'learned' or 'glove.840B', or an object with the arguments of AllenNLP's `embedding`.
   word_vectors:: 'learned',
-  // null, or a CNN over the characters of each word, beside its vector: an object with
-  // `embedding_dim`, `num_filters`, `width` and `dropout`.
+  // A CNN over the characters of each word, whose output joins the word's vector: an object with
+  // `embedding_dim`, `num_filters`, `width` and `dropout`, or null for no CNN.
   characters:: null,
 
   assert std.isArray(config.elmo_at)
@@ -61,7 +63,7 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
          "elmo_at must be a list of the places 'input' and 'output', each once at most, not %s"
          % std.toString(config.elmo_at),
   assert is_one_of(config.elmo_layers, ['all', 'last']) || std.isNumber(config.elmo_layers) :
-         "elmo_layers must be 'all', 'last' or the number of one layer, not %s"
+         "elmo_layers must be 'all', 'last' or the index of one layer, not %s"
          % std.toString(config.elmo_layers),
   assert std.isNumber(config.elmo_lambda) && config.elmo_lambda >= 0 :
          'elmo_lambda must be 0 or more, not %s' % std.toString(config.elmo_lambda),
@@ -83,7 +85,7 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
          'word_vectors must be one of %s, or an object with embedding_dim, not %s'
          % [names(vectors), std.toString(config.word_vectors)],
 
-  // What follows, for a task's libsonnet.
+  // The fields below follow from the choices. A task's libsonnet reads them.
 
   chosen_bilm:: known_or_own(config.bilm, bilms),
   chosen_vectors:: known_or_own(config.word_vectors, vectors),
@@ -97,7 +99,7 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
   local has_characters = config.characters != null,
   local characters_dim = if has_characters then config.characters.num_filters else 0,
 
-  // Widths of x_k with the ELMo that joins it, and of the ELMo that joins h_k.
+  // The width of x_k with the ELMo of the input, and the width of the ELMo that joins h_k.
   input_dim:: config.chosen_vectors.embedding_dim + characters_dim + elmo_dim('input'),
   output_elmo_dim:: elmo_dim('output'),
 
@@ -129,13 +131,14 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
     [if elmo_at('output') then 'output_mix']: mix,
   },
 
-  // A task adds to it. Checkpoints are whole or not there, and leave out a frozen biLM.
+  // A task adds to the trainer. This checkpointer writes a checkpoint completely or not at all, and
+  // leaves out a frozen biLM.
   trainer: { type: 'elmo', checkpointer: 'elmo' },
 
-  // Whether word vectors begin at random.
+  // Whether word vectors start from random values.
   learns_vectors:: !std.objectHas(config.chosen_vectors, 'pretrained_file'),
 
-  // For `model+:`. A mix of one layer has no weights.
+  // The regularizer of a task's `model`. A mix of one layer has no weights to regularize.
   regularized:: {
     [if has_elmo && config.elmo_layers == 'all' && config.elmo_lambda > 0 then 'regularizer']: {
       regexes: [['scalar_parameters', { type: 'l2', alpha: config.elmo_lambda }]],

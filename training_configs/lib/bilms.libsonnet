@@ -1,4 +1,4 @@
-// The biLMs that a config can name. Each holds what a `BiLm` is made of: its options in full, so
+// The biLMs that a config can name. Each has the arguments of a `BiLm`: its options in full, so
 // that an archive needs no other file, and the name or path of its weights.
 local released(name, cell_dim, projection_dim, num_highway) = {
   options: {
@@ -23,19 +23,19 @@ local released(name, cell_dim, projection_dim, num_highway) = {
 };
 
 {
-  // Ours, which comes with the package: elmo_tasks/pretrained/mini/MODEL_CARD.md.
+  // Our own, which ships with the package: elmo_tasks/pretrained/mini/MODEL_CARD.md.
   mini: {
     options: import '../../elmo_tasks/pretrained/mini/options.json',
     pretrained_file: 'mini',
   },
 
-  // Those of the paper's authors; `original` is the paper's own.
+  // The biLMs that the paper's authors released; the paper's results are with `original`.
   small: released('small', 1024, 128, 1),
   medium: released('medium', 2048, 256, 1),
   original: released('original', 4096, 512, 2),
   'original-5.5B': released('original-5.5B', 4096, 512, 2),
 
-  // Tiny and random, for tests.
+  // A tiny biLM with random weights, for tests.
   fixture: {
     options: import '../../fixtures/bilm/options.json',
     pretrained_file: 'fixtures/bilm/weights.hdf5',

@@ -1,15 +1,16 @@
-// Whole movie reviews, positive or negative, by models of AllenNLP's own: how ELMo joins any of them,
-// as a token embedder at the input. The numbers are ours, for what one core does in some minutes.
+// Whole movie reviews, positive or negative, classified by a model of AllenNLP's own: an example of
+// how ELMo joins any of those models, as a token embedder at the input. The numbers are our choice
+// and keep the training to some minutes of one core.
 //
-// scripts/imdb_json.py makes the files.
+// scripts/imdb_json.py writes the data files.
 local base = import 'base.libsonnet';
 
 base {
   local config = self,
 
-  elmo_lambda:: 0.001,  // As Peters et al. for SST.
+  elmo_lambda:: 0.001,  // Peters et al. for SST.
   hidden_dim:: 64,
-  // Tokens of a review that are read; the rest is left out.
+  // Tokens of a review that are read. The rest is left out.
   max_tokens:: 300,
   num_epochs:: 10,
   learning_rate:: 0.001,
@@ -23,14 +24,14 @@ base {
   dataset_reader: {
     type: 'text_classification_json',
     token_indexers: config.token_indexers,
-    // AllenNLP's default downloads a pipeline of spaCy's.
+    // AllenNLP's default tokenizer would download a spaCy pipeline.
     tokenizer: { type: 'elmo_spacy', language: 'en' },
     max_sequence_length: config.max_tokens,
   },
   train_data_path: 'runs/imdb/train.jsonl',
   validation_data_path: 'runs/imdb/dev.jsonl',
 
-  // Words seen once are unknown ones.
+  // Words seen once count as unknown.
   vocabulary: { min_count: { tokens: 2 } },
 
   model: config.regularized {
@@ -50,7 +51,7 @@ base {
       input_size: config.input_dim,
       hidden_size: config.hidden_dim,
     },
-    // The mean over the tokens.
+    // Takes the mean over the tokens.
     seq2vec_encoder: { type: 'boe', embedding_dim: encoder_dim, averaged: true },
     dropout: 0.5,
   },

@@ -1,15 +1,16 @@
-// Pre-training a biLM (Peters et al. 2018, sections 3.1, 3.2 and 3.4; numbers of bilm-tf where the
-// paper has none). A variant changes the fields that begin with one word and a double colon:
-// `(import '../lib/language_model.libsonnet') { cell_dim: 512 }`.
+// Pre-training of a biLM (Peters et al. 2018, sections 3.1, 3.2 and 3.4). Where the paper gives no
+// number, it is that of bilm-tf. The fields with `::` are the choices. A config changes a choice
+// with a single colon: `(import '../lib/language_model.libsonnet') { cell_dim: 512 }`.
 local bilms = import 'bilms.libsonnet';
 
 {
   local config = self,
 
-  // Text: one tokenized sentence a line; plain, .gz or .xz; a glob pattern is several files.
+  // Files with one tokenized sentence on each line: plain text, .gz or .xz. A glob pattern names
+  // several files.
   train_text:: 'data/corpus/train.txt.xz',
   heldout_text:: 'data/corpus/heldout.txt.gz',
-  // The first sentences of the text alone; null for all.
+  // Trains on the first sentences only; null for all.
   max_sentences:: null,
 
   // The biLM.
@@ -39,33 +40,34 @@ local bilms = import 'bilms.libsonnet';
   },
   dropout:: 0.1,
 
-  // What the biLM starts from; two nulls for random weights.
+  // The biLM that training starts from. If both fields are null, its weights are random.
   //
-  // `from_archive`: the model.tar.gz of another training, with its softmax and its words. `options`
-  // are then those that lie beside it: `options: import 'runs/mini/options.json'`.
+  // `from_archive`: the model.tar.gz of another training, whose softmax and words are used as well.
+  // It needs the options.json beside the archive: `options: import 'runs/mini/options.json'`.
   //
   // `from_bilm`: a name in bilms.libsonnet, or an object with `options` and `pretrained_file`. The
-  // softmax is new, and for `num_softmax_batches` it is trained alone.
+  // softmax is new, and only the softmax is trained in the first `num_softmax_batches` batches.
   from_archive:: null,
   from_bilm:: null,
   num_softmax_batches:: 0,
 
-  // The softmax: words seen at least `min_count` times, `num_samples` of them drawn a batch; null
-  // for the full softmax.
+  // The classes of the softmax are the words seen at least `min_count` times. `num_samples` of them
+  // are drawn for each batch; null computes the full softmax.
   min_count:: 3,
   num_samples:: 8192,
 
-  // Sentence by sentence from zeros (`sentences`), or windows with carried state (`windows`).
+  // 'sentences': each sentence starts from a state of zeros. 'windows': the text is read in
+  // windows, and each window starts from the state after the one before.
   read_as:: 'sentences',
   batch_tokens:: 2560,
   window:: { rows: 128, length: 20 },
 
   dtype:: null,
   num_epochs:: 10,
-  // bilm-tf: a rate of 0.2, squares summed from 1.0 on and a norm of at most 10, for the gradient of
-  // 20 times our loss. Adagrad divides a gradient by the root of its squares, so that the factor
-  // drops out of the step, and is left in the two numbers that are compared with a gradient:
-  // 1.0 / 20^2 and 10 / 20.
+  // bilm-tf has a rate of 0.2, an initial accumulator of 1.0 and a gradient norm of at most 10, and
+  // its loss is 20 times ours. Adagrad divides a gradient by the root of the sum of its squares, so
+  // the factor of 20 cancels in the rate. It remains in the two numbers that are compared with a
+  // gradient: 1.0 / 20^2 and 10 / 20.
   optimizer:: { type: 'adagrad', lr: 0.2, initial_accumulator_value: 0.0025 },
   grad_norm:: 0.5,
   scheduler:: null,
@@ -126,7 +128,7 @@ local bilms = import 'bilms.libsonnet';
     [if config.scheduler != null then 'learning_rate_scheduler']: config.scheduler,
     grad_norm: config.grad_norm,
     validation_metric: '-perplexity',
-    // AllenNLP refuses to look at the clock where several processes train.
+    // AllenNLP refuses to save by the clock if several processes train.
     checkpointer: {
       type: 'elmo',
       [if !std.objectHas(config, 'distributed') then 'save_every_num_seconds']:

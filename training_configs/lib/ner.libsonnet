@@ -1,33 +1,34 @@
-// CoNLL-2003: biLSTMs and a CRF, as in Peters et al. 2018, supplement A.7. What the paper does not
-// say is allennlp-models' choice, unless a line says otherwise.
+// CoNLL-2003: biLSTMs and a CRF, as in Peters et al. 2018, supplement A.7. Where the paper gives no
+// value, it is that of allennlp-models, unless a comment says otherwise.
 local base = import 'base.libsonnet';
 
 base {
   local config = self,
 
   elmo_lambda:: 0.1,  // Peters et al.
-  // The dropout before the encoders and the tags covers what ELMo joins.
+  // ELMo needs no dropout of its own: it is part of the inputs of the encoders and of the tag
+  // scores, which have dropout.
   elmo_dropout:: 0,
 
-  // Names of the columns of the files, all of them, `word` among them, and the one to learn.
+  // Names of all columns of the files, one of which is `word`, and the column to learn.
   columns:: ['word', 'pos', 'chunk', 'ner'],
   tag_column:: 'ner',
-  // The scheme of the tags in the files, where it is not to be found out: 'IOB1', 'BIO' or 'BIOUL'.
+  // The tagging scheme of the files: 'IOB1', 'BIO', 'BIOUL', or null to detect it.
   file_scheme:: null,
-  // 'BIOUL' or 'BIO': the scheme of the tags to learn, whatever that of the files is.
+  // The tagging scheme that the model learns, 'BIOUL' or 'BIO'. It may differ from the files'.
   scheme:: 'BIOUL',
-  // Code of spaCy's rules for raw text.
+  // The language whose spaCy rules tokenize raw text.
   language:: 'en',
 
-  // Whether the word vectors are of words in lower case and with each digit as 0, as those of Senna;
-  // GloVe 6B is in lower case, and GloVe 840B neither. Characters and ELMo see the word as it is.
+  // Whether a word's vector is looked up in lower case, and with each digit as 0. Senna's vectors
+  // need both, GloVe 6B needs lower case, GloVe 840B neither. Characters and ELMo see the raw word.
   lowercase:: true,
   fold_digits:: false,
   characters:: { embedding_dim: 16, num_filters: 128, width: 3, dropout: 0 },  // Peters et al.
-  // Of each biLSTM, in one direction.
+  // The width of each biLSTM in one direction.
   hidden_dims:: [200, 100],  // Peters et al.
   dropout:: 0.5,
-  // Words that are rarer share one vector, where the vectors are learned.
+  // Words seen less often share one vector, if vectors are learned.
   min_count:: 2,
   batch_size:: 64,
   num_epochs:: 75,
@@ -60,7 +61,8 @@ base {
   },
   train_data_path: 'data/conll2003/eng.train',
   validation_data_path: 'data/conll2003/eng.testa',
-  // Where vectors are learned, a word that no training sentence has would get one that is not.
+  // If vectors are learned, a word that occurs only in the validation data would have a vector that
+  // is never trained.
   datasets_for_vocab_creation: if config.learns_vectors then ['train'] else ['train', 'validation'],
   vocabulary: if config.learns_vectors then { min_count: { tokens: config.min_count } } else {},
 

@@ -1,4 +1,4 @@
-// What `allennlp elmo-probe` asks of a biLM: the tags of words, from each of its layers.
+// Probes of `allennlp elmo-probe`: how well the tags of words follow from each layer of a biLM.
 local bilms = import 'bilms.libsonnet';
 
 {
@@ -6,10 +6,11 @@ local bilms = import 'bilms.libsonnet';
 
   // A name in bilms.libsonnet, or an object with `options` and `pretrained_file`.
   bilm:: 'mini',
-  // Where the biLM's layers are kept: null for nowhere, a folder, or an object with the arguments of
-  // `LayerStore` (elmo_tasks/store/layer_store.py).
+  // Where the biLM's layers are stored: null for nowhere, a folder, or an object with the arguments
+  // of `LayerStore` (elmo_tasks/store/layer_store.py).
   store:: null,
-  // 'linear' or 'nearest', with arguments of LinearProbe or NearestProbe (elmo_tasks/analysis/probe).
+  // The type, 'linear' or 'nearest', and arguments of LinearProbe or NearestProbe
+  // (elmo_tasks/analysis/probe).
   probe:: { type: 'linear' },
 
   local bilm =

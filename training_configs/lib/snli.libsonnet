@@ -1,5 +1,5 @@
 // SNLI: the sequence model of ESIM (Chen et al. 2017), as in Peters et al. 2018, supplement A.3.
-// What neither paper says is allennlp-models' choice.
+// Where neither paper gives a value, it is that of allennlp-models.
 local base = import 'base.libsonnet';
 
 local is_dropout(value) = std.isNumber(value) && value >= 0 && value < 1;
@@ -9,17 +9,18 @@ base {
 
   elmo_lambda:: 0.001,  // Peters et al.
 
-  // What Peters et al. have in their ELMo models and not in their baseline, beside
-  // `elmo_layer_norm`. Here it is off, so that variants differ in the place of ELMo alone.
+  // Peters et al. use the next three choices, and `elmo_layer_norm`, in their ELMo models but not
+  // in their baseline. Here they are off, so that variants differ only in the place of ELMo.
   //
-  // On what attention found.
+  // Dropout on the enhancement, which has what the attention found.
   attention_dropout:: 0,
-  // Weight of the L2 penalty on the weight matrices of all layers above ELMo, without biases.
+  // Weight of the L2 penalty on the weight matrices of all layers above ELMo. Biases have none.
   weight_penalty:: 0,
-  // After every epoch that does not improve on the best.
+  // Whether the learning rate is halved after every epoch that does not improve on the best.
   halve_learning_rate:: false,
 
-  // 'sentence': spaCy's rules cut the raw text; 'binary_parse': the leaves of the official parses.
+  // The tokens: 'sentence', by spaCy's rules from the raw text, or 'binary_parse', the leaves of
+  // the official parses.
   tokens_from:: 'sentence',
   hidden_dim:: 300,  // Chen et al.
   dropout:: 0.5,  // Chen et al.
@@ -40,7 +41,7 @@ base {
          "tokens_from must be 'sentence' or 'binary_parse', not %s"
          % std.toString(config.tokens_from),
 
-  // Beside the penalty on the weights of the mixes.
+  // A penalty in addition to the one on the mix weights.
   local penalty = if config.weight_penalty == 0 then {} else {
     regularizer+: {
       regexes+: [

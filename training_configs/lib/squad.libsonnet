@@ -1,26 +1,27 @@
 // SQuAD: bidirectional attention flow with self-attention, Clark and Gardner 2017, section 3, as in
-// Peters et al. 2018, supplement A.4. What neither paper says is the choice of the code that the
-// paper's numbers came from, document-qa.
+// Peters et al. 2018, supplement A.4. Where neither paper gives a value, it is that of document-qa,
+// the code that the paper's numbers came from.
 local base = import 'base.libsonnet';
 
 base {
   local config = self,
 
-  elmo_lambda:: 0,  // Peters et al.: without regularization it was best.
+  elmo_lambda:: 0,  // Peters et al.: no regularization was best.
 
   hidden_dim:: 90,  // Peters et al.; 100 in document-qa's model without ELMo.
   dropout:: 0.2,
   max_answer_tokens:: 17,
-  // Of training: null, or the number of tokens that a passage is cut at.
+  // The number of tokens at which training passages are cut; null for whole passages.
   max_passage_tokens:: null,
-  // What to do with a wrong answer_start: 'skip' or 'refuse'.
+  // What the reader does with an answer that does not stand at its answer_start: 'skip' or
+  // 'refuse'.
   wrong_answers:: 'skip',
   batch_size:: 45,
   num_epochs:: 24,
-  // 'raw' as published; 'average': the weights that the validation measures.
+  // The weights that validation measures: 'raw', as published, or their moving 'average'.
   validate_on:: 'raw',
-  // Of the average, at every update. It is for long trainings: after 2,500 updates 8 % of the
-  // averages are still the weights that the training began with.
+  // Decay of the average at every update. It suits long trainings: after 2,500 updates the average
+  // is still to 8 % the weights that training began with.
   average_decay:: 0.999,
   optimizer:: { type: 'adadelta', lr: 1.0, rho: 0.95, eps: 1e-8 },
 
@@ -31,7 +32,7 @@ base {
   assert std.member(['skip', 'refuse'], config.wrong_answers) :
          "wrong_answers must be 'skip' or 'refuse', not %s" % std.toString(config.wrong_answers),
 
-  // A word that GloVe lacks has the vector of its lower case, or zeros.
+  // A word that GloVe lacks gets the vector of its lower case, or zeros if GloVe lacks that too.
   local known_vectors = super.chosen_vectors,
   chosen_vectors::
     if config.word_vectors == 'glove.840B' then {
@@ -48,7 +49,7 @@ base {
   },
   local character_cnn = { type: 'elmo_character_cnn', max_characters: 14 } + config.characters,
 
-  // Characters seen less often are unknown.
+  // Characters seen less often count as unknown.
   vocabulary: {
     min_count: { [if config.characters != null then 'token_characters']: 49 },
   },
@@ -80,8 +81,8 @@ base {
     dropout: config.dropout,
     max_answer_tokens: config.max_answer_tokens,
     initializer: {
-      // As large as GloVe's are. AllenNLP would draw vectors that are learned with a deviation of
-      // 0.008, for 30,000 words, and the attention would see next to nothing of them.
+      // Learned vectors start as large as GloVe's. AllenNLP would draw them with a standard
+      // deviation of 0.008 for 30,000 words, which is too small to affect the attention.
       regexes: (
         if config.learns_vectors then
           [['words\\.token_embedder_tokens\\.weight', { type: 'normal', std: 0.4 }]]

@@ -1,8 +1,9 @@
 // SST: the biattentive classification network of McCann et al. 2017 (CoVe), section 5, as in
-// Peters et al. 2018, supplement A.8. What neither paper says is allennlp-models' choice.
+// Peters et al. 2018, supplement A.8. Where neither paper gives a value, it is that of
+// allennlp-models.
 local base = import 'base.libsonnet';
 
-// As `granularity` of the reader, with the number of classes.
+// The reader's values of `granularity`, with the number of classes.
 local granularities = { '5-class': 5, '3-class': 3, '2-class': 2 };
 
 base {
@@ -11,11 +12,12 @@ base {
   elmo_lambda:: 0.001,  // Peters et al.
 
   granularity:: '5-class',
-  // Of the phrases to train on (McCann et al.); null for whole sentences, as for evaluation.
+  // The length of the shortest phrases to train on (McCann et al.); null trains on whole sentences
+  // only, on which the model is always evaluated.
   min_phrase_tokens:: 4,
-  // 'feedforward', as Peters et al.; 'maxout', as McCann et al., without the batch norm.
+  // 'feedforward', as in Peters et al., or 'maxout', as in McCann et al. but without batch norm.
   classifier:: 'feedforward',
-  // 'encoder': ELMo joins the output of the first biLSTM; 'integrator': that of the second.
+  // The biLSTM whose output ELMo joins: 'encoder', the first, or 'integrator', the second.
   output_place:: 'encoder',
   hidden_dim:: 300,  // McCann et al.
   num_epochs:: 40,
@@ -36,7 +38,7 @@ base {
   local x_dim = encoder_dim + at('encoder'),
   local pooled_dim = 4 * (encoder_dim + at('integrator')),
   local num_classes = granularities[config.granularity],
-  // Widths and dropout of allennlp-models' maxout, for both.
+  // Both classifiers have the widths and dropout of allennlp-models' maxout.
   local classifier = {
     input_dim: pooled_dim,
     num_layers: 3,
@@ -84,7 +86,7 @@ base {
     integrator: bilstm(3 * x_dim),
     classifier: classifiers[config.classifier],
     output_place: config.output_place,
-    dropout: 0.2,  // One of the three that McCann et al. tried.
+    dropout: 0.2,  // One of three values that McCann et al. tried.
   },
 
   data_loader: {

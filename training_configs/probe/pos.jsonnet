@@ -1,4 +1,4 @@
-// Parts of speech: CoNLL-2003 has those of a tagger, beside its entities.
+// Parts of speech. CoNLL-2003 has them beside its entities, as a tagger assigned them.
 (import '../lib/probe.libsonnet') {
   dataset_reader: { columns: ['word', 'pos', 'chunk', 'ner'], tag_column: 'pos' },
   train_data_path: 'data/conll2003/eng.train',

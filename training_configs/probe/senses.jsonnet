@@ -1,5 +1,5 @@
-// Senses: the nearest of those of the same lemma, by the mean of each in the training data. A token
-// a line with its lemma and its sense, or - where it has none.
+// Word senses: the sense of the same lemma whose mean vector in the training data is the nearest. A
+// line of the files has a token, its lemma and its sense, or - if it has no sense.
 (import '../lib/probe.libsonnet') {
   probe: { type: 'nearest' },
   dataset_reader: {

@@ -1,0 +1,146 @@
+"""Tests of all shipped configs, and of the choices that all tasks share."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from allennlp.commands.train import train_model
+from allennlp.common import Params
+from allennlp.common.checks import ConfigurationError
+from allennlp.data import DatasetReader, Vocabulary
+from allennlp.models import Model
+
+from tests.helpers.configs import BILMS, ROOT, config, config_path, leaves, shipped, tiny
+
+# The snli paper config has the extras of Peters et al. as well, on several lines.
+ONE_LINE = [
+    each for each in shipped("imdb", "ner", "snli", "squad", "sst") if each != ("snli", "paper")
+]
+
+
+def tracked_configs() -> list[tuple[str, str]]:
+    """Returns (folder, name) of each config that git tracks; skips the test without git."""
+
+    def git(*arguments: str) -> str:
+        try:
+            done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+        except FileNotFoundError:
+            pytest.skip("git is not installed")
+        if done.returncode != 0:
+            pytest.skip(f"git does not read this folder: {done.stderr.strip()}")
+        return done.stdout
+
+    if Path(git("rev-parse", "--show-toplevel").strip()).resolve() != ROOT.resolve():
+        pytest.skip("the project is not a git repository of its own")
+    paths = git("ls-files", "-z", ":(glob)training_configs/*/*.jsonnet").split("\0")
+    return [(Path(path).parent.name, Path(path).stem) for path in paths if path]
+
+
+def test_shipped_configs_are_those_that_git_tracks() -> None:
+    tracked = tracked_configs()
+
+    assert sorted(shipped()) == sorted(tracked), "adapt SHIPPED in tests/helpers/configs.py"
+
+
+def test_every_shipped_config_is_there() -> None:
+    assert len(shipped()) > 0
+    assert all(config_path(*each).is_file() for each in shipped())
+
+
+@pytest.mark.parametrize(("folder", "name"), shipped())
+def test_config_names_files_for_training_and_validation_and_no_others(
+    folder: str, name: str
+) -> None:
+    evaluated = config(folder, name)
+
+    assert "test_data_path" not in evaluated
+    assert "train_data_path" in evaluated
+    for path, value in leaves(evaluated).items():
+        assert "cuda_device" not in path
+        assert not (isinstance(value, str) and value.startswith(("/", "~", "http")))
+
+
+@pytest.mark.parametrize(("folder", "name"), ONE_LINE)
+def test_variant_is_a_line_over_the_library(folder: str, name: str) -> None:
+    text = config_path(folder, name).read_text(encoding="utf-8")
+
+    assert len(text.strip().splitlines()) == 1
+
+
+def test_misspelt_field_is_refused_by_training(tmp_path: Path) -> None:
+    params = Params(tiny("sst", "both", "{ elmo_lamda: 1 }"))
+
+    with pytest.raises(ConfigurationError, match="Extra parameters .*elmo_lamda"):
+        train_model(params, str(tmp_path / "model"))
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ("{ elmo_at: 'input' }", "list of the places 'input' and 'output'.*, not input"),
+        ("{ elmo_at: ['inputs'] }", "list of the places 'input' and 'output'"),
+        ("{ elmo_at: ['input', 'input'] }", "each once at most"),
+        ("{ elmo_layers: 'top' }", "'all', 'last' or the index of one layer, not top"),
+        ("{ elmo_lambda: -1 }", "elmo_lambda must be 0 or more, not -1"),
+        ("{ elmo_lambda: '1' }", "elmo_lambda must be 0 or more"),
+        ("{ elmo_dropout: 1 }", "elmo_dropout must be from 0 to below 1"),
+        ("{ elmo_layer_norm: true }", "null, 'batch' or 'sentence', not true"),
+        ("{ bilm: 'smal' }", "bilm must be one of fixture, medium, mini, .*, not smal"),
+        ("{ bilm: { options: {} } }", "or an object with options and pretrained_file, not"),
+        ("{ word_vectors: 'glove' }", r"word_vectors must be one of glove\.840B, learned, or"),
+    ],
+)
+@pytest.mark.parametrize("name", ["baseline", "both"])
+def test_value_that_cannot_be_is_refused_by_jsonnet(name: str, change: str, complaint: str) -> None:
+    with pytest.raises(RuntimeError, match=complaint):
+        config("sst", name, change)
+
+
+def built(params: dict[str, Any]) -> Model:
+    instances = DatasetReader.from_params(Params(params["dataset_reader"])).read(
+        params["train_data_path"]
+    )
+    return Model.from_params(Params(params["model"]), vocab=Vocabulary.from_instances(instances))
+
+
+@pytest.mark.parametrize("elmo_lambda", [0.001, 2])
+def test_penalty_is_lambda_times_the_squares_of_the_weights_of_every_mix(
+    elmo_lambda: float,
+) -> None:
+    model = built(tiny("sst", "both", f"{{ elmo_lambda: {elmo_lambda} }}"))
+    embedder = model.text_embedder
+    weights = [embedder.input_mix.scalar_parameters, embedder.output_mix.scalar_parameters]
+    for parameter in weights:
+        torch.nn.init.normal_(parameter)
+    expected = elmo_lambda * sum((parameter.detach() ** 2).sum() for parameter in weights)
+
+    penalty = model.get_regularization_penalty()
+    penalty.backward()
+
+    torch.testing.assert_close(penalty, expected)
+    regularized = {
+        name for name, parameter in model.named_parameters() if parameter.grad is not None
+    }
+    assert regularized == {
+        f"text_embedder.{place}_mix.scalar_parameters" for place in ("input", "output")
+    }
+
+
+@pytest.mark.parametrize(
+    "change", ["{ elmo_lambda: 0 }", "{ elmo_layers: 0 }", "{ elmo_layers: 'last' }"]
+)
+def test_there_is_no_regularizer_where_there_is_nothing_to_regularize(change: str) -> None:
+    assert "regularizer" not in tiny("sst", "both", change)["model"]
+
+
+def test_own_bilm_and_known_bilm_with_a_change_are_taken() -> None:
+    options = f"import '{ROOT}/fixtures/bilm/options.json'"
+
+    own = tiny("sst", "both", f"{{ bilm: {{ options: {options}, pretrained_file: 'w.hdf5' }} }}")
+    tuned = tiny("sst", "both", f"{{ bilm: {BILMS}.small {{ requires_grad: true }} }}")
+
+    assert own["model"]["text_embedder"]["bilm"]["pretrained_file"] == "w.hdf5"
+    assert tuned["model"]["text_embedder"]["bilm"]["requires_grad"]
+    assert tuned["model"]["feedforward"]["input_dim"] == 8 + 2 * 128

@@ -1,0 +1,63 @@
+"""The shipped configs, evaluated with changes, and compared."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import _jsonnet
+
+ROOT = Path(__file__).parents[2]
+CONFIGS = ROOT / "training_configs"
+BILMS = f"(import '{CONFIGS}/lib/bilms.libsonnet')"
+TINY = f"(import '{ROOT}/fixtures/tiny.libsonnet')"
+
+# The configs of the repository by their folders. Tests take this list rather than a glob, so that
+# a config which a user saves beside the shipped ones is not tested.
+VARIANTS = ("baseline", "both", "input", "lambda_1", "last_only", "output", "paper")
+SHIPPED = {
+    "bilm": ("continue", "mini", "original", "small"),
+    "imdb": ("baseline", "elmo"),
+    "ner": VARIANTS,
+    "probe": ("pos", "senses"),
+    "snli": VARIANTS,
+    "squad": VARIANTS,
+    "sst": VARIANTS,
+}
+
+
+def shipped(*folders: str) -> list[tuple[str, str]]:
+    """Returns (folder, name) of each shipped config, of all folders if none is given."""
+    return [(folder, name) for folder in folders or SHIPPED for name in SHIPPED[folder]]
+
+
+def config_path(folder: str, name: str) -> Path:
+    return CONFIGS / folder / f"{name}.jsonnet"
+
+
+def evaluate(snippet: str) -> Any:
+    return json.loads(_jsonnet.evaluate_snippet("test", snippet))
+
+
+def config(folder: str, name: str, *changes: str) -> dict[str, Any]:
+    """Returns a config with jsonnet objects, such as `{ elmo_lambda: 1 }`, added to it."""
+    return evaluate(" + ".join((f"(import '{config_path(folder, name)}')", *changes)))
+
+
+def tiny(folder: str, name: str, *changes: str) -> dict[str, Any]:
+    """Returns a config shrunk by the overlay of the fixtures, then changed."""
+    return config(folder, name, TINY, *changes)
+
+
+def leaves(value: Any, path: str = "") -> dict[str, Any]:
+    """Returns every number and string of a config by its dotted path."""
+    if isinstance(value, dict):
+        return {k: v for key in value for k, v in leaves(value[key], f"{path}.{key}").items()}
+    if isinstance(value, list):
+        return {k: v for i, e in enumerate(value) for k, v in leaves(e, f"{path}.{i}").items()}
+    return {path[1:]: value}
+
+
+def differences(one: dict[str, Any], other: dict[str, Any]) -> set[str]:
+    """Returns the dotted paths at which two configs differ."""
+    first, second = leaves(one), leaves(other)
+    return {path for path in first.keys() | second.keys() if first.get(path) != second.get(path)}

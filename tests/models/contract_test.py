@@ -1,0 +1,286 @@
+"""The contract of every task model: training, padding, gradients, metrics and widths."""
+
+import json
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+from allennlp.common.checks import ConfigurationError
+from allennlp.common.testing import ModelTestCase
+
+from tests.helpers.precision import in_dtype, rounding
+from tests.helpers.task_models import Built, Task
+
+
+class Contract(NamedTuple):
+    """
+    # Parameters
+
+    choices : `list[str]`
+        Changes of `both` that are trained beside the variants.
+    overrides : `dict[str, Any]`
+        Settings that make two data loaders give the same batches, which AllenNLP compares.
+    num_texts : `int`
+        Texts of an instance.
+    lengths : `list[dict[str, int]]`
+        Numbers of tokens that the fields of three instances are padded to.
+    outputs : `list[str]`
+        Outputs that must not depend on the padding.
+    at_padding : `tuple[str, ...]`
+        Outputs that have values at padding, which nothing reads.
+    without_gradient : `set[str]`
+        Parameters that are fixed, beside those of the biLM.
+    metrics : `set[str]`
+        Names of the metrics, without those of the mixes.
+    widths : `list[tuple[str, str]]`
+        A change of the model that does not fit, and the complaint.
+    """
+
+    choices: list[str]
+    overrides: dict[str, Any]
+    num_texts: int
+    lengths: list[dict[str, int]]
+    outputs: list[str]
+    at_padding: tuple[str, ...]
+    without_gradient: set[str]
+    metrics: set[str]
+    widths: list[tuple[str, str]]
+
+
+CONTRACTS = {
+    "sst": Contract(
+        choices=[
+            "{ classifier: 'maxout' }",
+            "{ output_place: 'integrator' }",
+            "{ elmo_layer_norm: 'sentence' }",
+            "{ granularity: '2-class' }",
+        ],
+        overrides={"data_loader.batch_sampler.padding_noise": 0},
+        num_texts=1,
+        lengths=[{"tokens": 40}],
+        outputs=["logits"],
+        at_padding=(),
+        without_gradient=set(),
+        metrics={"accuracy"},
+        widths=[
+            (
+                "{ feedforward+: { input_dim: 5 } }",
+                "output of text_embedder must match input of feed.*5",
+            ),
+            (
+                "{ encoder+: { input_size: 5 } }",
+                "output of feedforward must match input of encoder",
+            ),
+            ("{ integrator+: { input_size: 5 } }", r"3 \* x.* must match input of integrator"),
+            (
+                "{ classifier+: { input_dim: 5 } }",
+                r"4 \* output of integrator.* input of classifier",
+            ),
+            ("{ classifier+: { hidden_dims: [9, 9, 7] } }", "number of classes .* got 7 and 5"),
+        ],
+    ),
+    "snli": Contract(
+        choices=[],
+        overrides={"data_loader.batch_sampler.padding_noise": 0},
+        num_texts=2,
+        lengths=[{"premise": 40, "hypothesis": 30}, {"premise": 20, "hypothesis": 40}],
+        outputs=["logits"],
+        at_padding=(),
+        without_gradient=set(),
+        metrics={"accuracy"},
+        widths=[
+            (
+                "{ encoder+: { input_size: 5 } }",
+                "output of text_embedder must match input of encoder",
+            ),
+            ("{ projection+: { input_dim: 5 } }", r"4 \* output of enc.* must match input of proj"),
+            (
+                "{ composer+: { input_size: 5 } }",
+                "output of projection must match input of composer",
+            ),
+            (
+                "{ classifier+: { input_dim: 5 } }",
+                r"4 \* output of composer must match input of cl",
+            ),
+            ("{ classifier+: { hidden_dims: [9, 7] } }", "number of classes .* got 7 and 3"),
+        ],
+    ),
+    "squad": Contract(
+        choices=[],
+        overrides={"data_loader.batch_sampler.shuffle": False, "trainer.num_epochs": 1},
+        num_texts=2,
+        lengths=[{"question": 30, "passage": 120}],
+        outputs=["start_logits", "end_logits"],
+        at_padding=(),
+        without_gradient=set(),
+        metrics={"em", "f1"},
+        widths=[
+            (
+                "{ encoder+: { input_size: 5 } }",
+                "output of text_embedder must match input of encoder",
+            ),
+            (
+                "{ start_encoder+: { input_size: 5 } }",
+                "input of residual_encoder must match input of start_encoder",
+            ),
+            (
+                "{ end_encoder+: { input_size: 5 } }",
+                "residual_encoder with output of start_encoder must match input of end_encoder",
+            ),
+        ],
+    ),
+    "ner": Contract(
+        choices=[
+            "{ scheme: 'BIO' }",
+            "{ hidden_dims: [4] }",
+            "{ elmo_layer_norm: 'sentence' }",
+            "{ characters: null }",
+        ],
+        overrides={"data_loader.batch_sampler.padding_noise": 0},
+        num_texts=1,
+        lengths=[{"tokens": 40, "tags": 40}],
+        outputs=["loss"],
+        at_padding=("best_tags", "mask", "logits"),
+        # The mask of the constraints is a parameter of AllenNLP's CRF.
+        without_gradient={"crf._constraint_mask"},
+        metrics={
+            f"{name}-{of}"
+            for name in ("precision", "recall", "f1-measure")
+            for of in ("overall", "PER", "LOC", "ORG", "MISC")
+        },
+        widths=[
+            (
+                "{ encoders: [super.encoders[0] { input_size: 5 }] }",
+                "output of text_embedder must match input of encoder 1",
+            ),
+            (
+                "{ encoders: [super.encoders[0], super.encoders[1] { input_size: 5 }] }",
+                "output of encoder 1 must match input of encoder 2.* 16 and 5",
+            ),
+        ],
+    ),
+}
+TASKS = {name: Task(name) for name in CONTRACTS}
+CASES = [
+    *((task, variant, "{}") for task in TASKS for variant in TASKS[task].variants),
+    *((task, "both", change) for task in TASKS for change in CONTRACTS[task].choices),
+]
+every_task = pytest.mark.parametrize("task", TASKS)
+
+
+class TestVariants(ModelTestCase):
+    @pytest.mark.parametrize(("task", "variant", "change"), CASES)
+    def test_trains_saves_loads_and_is_the_same_in_a_batch(
+        self, task: str, variant: str, change: str
+    ) -> None:
+        contract, config = CONTRACTS[task], TASKS[task].config(variant, change)
+        config_file = self.TEST_DIR / "config.json"
+        config_file.write_text(json.dumps(config))
+
+        self.ensure_model_can_train_save_and_load(
+            config_file,
+            overrides=json.dumps(contract.overrides),
+            gradients_to_ignore=contract.without_gradient,
+        )
+
+        self.set_up_model(config_file, config["validation_data_path"])
+        # AllenNLP allows a difference of 1e-6, which the rounding of float32 exceeds and that of
+        # float64 does not: it is 2^29 times as fine.
+        with in_dtype(self.model, torch.float64):
+            self.ensure_batch_predictions_are_consistent(keys_to_ignore=contract.at_padding)
+
+
+def outputs_and_gradients(
+    built: Built, names: list[str], lengths: dict[str, int]
+) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    built.model.zero_grad()
+    output = built.model(**built.tensors(built.instances[:3], **lengths))
+    output["loss"].backward()
+    gradients = [p.grad.clone() for p in built.model.parameters() if p.grad is not None]
+    return [output[name].detach() for name in names], gradients
+
+
+@every_task
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_padding_changes_neither_outputs_nor_gradients(task: str, dtype: torch.dtype) -> None:
+    contract, built = CONTRACTS[task], TASKS[task].build()
+
+    with in_dtype(built.model, dtype):
+        outputs, gradients = outputs_and_gradients(built, contract.outputs, {})
+        padded = [
+            outputs_and_gradients(built, contract.outputs, lengths) for lengths in contract.lengths
+        ]
+
+    for lengths, (more_outputs, more_gradients) in zip(contract.lengths, padded, strict=True):
+        bound = rounding(built.model, max(lengths.values()), dtype)
+        for one, other in zip(outputs, more_outputs, strict=True):
+            # A passage has a logit at each token, the padding included.
+            other = other[:, : one.size(1)] if one.dim() == 2 else other
+            torch.testing.assert_close(other, one, rtol=0, atol=bound * one.abs().max().item())
+        largest = max(gradient.abs().max().item() for gradient in gradients)
+        for one, other in zip(gradients, more_gradients, strict=True):
+            torch.testing.assert_close(other, one, rtol=0, atol=bound * largest)
+
+
+@every_task
+@pytest.mark.parametrize("variant", ["baseline", "both"])
+def test_gradients_reach_every_parameter_but_those_that_are_fixed(task: str, variant: str) -> None:
+    built = TASKS[task].build(variant=variant)
+
+    built.model(**built.tensors(built.instances))["loss"].backward()
+
+    parameters = dict(built.model.named_parameters())
+    without = {name for name, p in parameters.items() if p.grad is None or not p.grad.any()}
+    bilm = {name for name in parameters if ".bilm." in name}
+    assert without == bilm | CONTRACTS[task].without_gradient
+    assert bool(bilm) == (variant == "both")
+
+
+@every_task
+def test_bilm_runs_once_for_all_texts(task: str) -> None:
+    built = TASKS[task].build()
+    rows: list[int] = []
+    bilm = built.model.text_embedder.bilm
+    bilm.register_forward_pre_hook(lambda _, inputs: rows.append(inputs[0].size(0)))
+
+    built.model(**built.tensors(built.instances[:3]))
+
+    assert rows == [3 * CONTRACTS[task].num_texts]
+
+
+@every_task
+def test_metrics_have_the_weights_of_each_place_and_start_anew(task: str) -> None:
+    built, names = TASKS[task].build(), CONTRACTS[task].metrics
+
+    built.model(**built.tensors(built.instances))
+    metrics = built.model.get_metrics(reset=True)
+    anew = built.model.get_metrics()
+
+    weights = [f"elmo_{place}_s{j}" for place in ("input", "output") for j in range(3)]
+    mixes = {**dict.fromkeys(weights, 1 / 3), "elmo_input_gamma": 1, "elmo_output_gamma": 1}
+    assert {name: metrics[name] for name in metrics.keys() - names} == pytest.approx(mixes)
+    assert names <= metrics.keys()
+    assert not any(anew.get(name, 0) for name in names)
+
+
+@pytest.mark.parametrize("task", ["sst", "snli"])
+def test_accuracy_is_the_share_of_the_right_classes(task: str) -> None:
+    built = TASKS[task].build()
+    tensors = built.tensors(built.instances)
+
+    output = built.model(**tensors)
+
+    right = output["logits"].argmax(dim=1) == tensors["label"]
+    expected = right.float().mean().item()
+    assert built.model.get_metrics()["accuracy"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("task", "change", "complaint"),
+    [(task, *each) for task, contract in CONTRACTS.items() for each in contract.widths],
+)
+def test_widths_that_do_not_fit_are_refused_by_their_names(
+    task: str, change: str, complaint: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=complaint):
+        TASKS[task].build(f"{{ model+: {change} }}")
