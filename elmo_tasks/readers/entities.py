@@ -32,14 +32,14 @@ class TagError(ValueError):
     """
     # Parameters
 
-    place : `int`
+    index : `int`
         Of the token, from 0.
     reason : `str`
     """
 
-    def __init__(self, place: int, reason: str) -> None:
+    def __init__(self, index: int, reason: str) -> None:
         super().__init__(reason)
-        self.place = place
+        self.index = index
 
 
 def read_entities(tags: Sequence[str], scheme: str | None = None) -> list[Entity]:
@@ -59,16 +59,16 @@ def read_entities(tags: Sequence[str], scheme: str | None = None) -> list[Entity
     begun: list[tuple[str, int]] = []
     ends: list[int] = []
     before = ("O", "")
-    for place, tag in enumerate(tags):
-        prefix, type_ = _parse(tag, place, scheme)
-        if scheme is not None and not _is_allowed(scheme, before, (prefix, type_), place == 0):
-            what = f"follow {tags[place - 1]}" if place else "begin a sentence"
-            raise TagError(place, f"{tag} cannot {what} in {scheme}")
+    for index, tag in enumerate(tags):
+        prefix, type_ = _parse(tag, index, scheme)
+        if scheme is not None and not _is_allowed(scheme, before, (prefix, type_), index == 0):
+            what = f"follow {tags[index - 1]}" if index else "begin a sentence"
+            raise TagError(index, f"{tag} cannot {what} in {scheme}")
         goes_on = prefix in "IL" and before[0] in "BI" and before[1] == type_
         if before[0] != "O" and not goes_on:
-            ends.append(place)
+            ends.append(index)
         if prefix != "O" and not goes_on:
-            begun.append((type_, place))
+            begun.append((type_, index))
         before = (prefix, type_)
     if scheme == "BIOUL" and before[0] in "BI":
         raise TagError(len(tags) - 1, f"{tags[-1]} cannot end a sentence in BIOUL")
@@ -111,12 +111,12 @@ def tag_of(prefix: str, type_: str) -> str:
     return f"{prefix}-{type_}" if type_ else prefix
 
 
-def _parse(tag: str, place: int, scheme: str | None) -> tuple[str, str]:
+def _parse(tag: str, index: int, scheme: str | None) -> tuple[str, str]:
     prefix, type_ = split_tag(tag)
     prefixes = SCHEMES[scheme or "BIO"]
     if tag != "O" and (prefix not in list(prefixes) or tag.endswith("-") and not type_):
         raise TagError(
-            place,
+            index,
             f"{tag!r} is not a tag of {scheme or 'IOB1 or BIO'}: expected O, or "
             f"{' or '.join(prefixes)} with a hyphen and a type, such as {prefixes[0]}-PER",
         )

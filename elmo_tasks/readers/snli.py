@@ -1,18 +1,18 @@
 import json
 import logging
 import os
+import string
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 
-from allennlp.common.file_utils import cached_path
 from allennlp.data import DatasetReader, Instance
 from allennlp.data.fields import Field, LabelField, MetadataField, TextField
 from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
-from elmo_tasks.readers.sst import unescape
+from elmo_tasks.readers.treebank import unescape
 
 logger = logging.getLogger(__name__)
 
@@ -65,8 +65,8 @@ class SnliReader(DatasetReader):
         self.tokenizer = tokenizer or ElmoSpacyTokenizer()
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
-        for number, pair in self.shard_iterable(_labelled_pairs(file_path)):
-            with _at_line(file_path, number):
+        for line_number, pair in self.shard_iterable(_labelled_pairs(file_path)):
+            with at_line(file_path, line_number):
                 instance = self.text_to_instance(
                     self._tokens(pair, 1), self._tokens(pair, 2), pair["gold_label"]
                 )
@@ -112,8 +112,8 @@ class SnliReader(DatasetReader):
 def _labelled_pairs(file_path: str | os.PathLike) -> Iterator[tuple[int, dict[str, str]]]:
     """The number of its line and the fields of each pair that has a gold label."""
     dropped = 0
-    for number, pair in _pairs(file_path):
-        with _at_line(file_path, number):
+    for line_number, pair in _pairs(file_path):
+        with at_line(file_path, line_number):
             label = _field(pair, "gold_label")
             if label not in (*LABELS, NO_LABEL):
                 raise ValueError(
@@ -122,26 +122,23 @@ def _labelled_pairs(file_path: str | os.PathLike) -> Iterator[tuple[int, dict[st
         if label == NO_LABEL:
             dropped += 1
         else:
-            yield number, pair
+            yield line_number, pair
     logger.info("%s: dropped %d pairs without a gold label", file_path, dropped)
 
 
 def _pairs(file_path: str | os.PathLike) -> Iterator[tuple[int, dict[str, str]]]:
     names: list[str] | None = None
     empty = True
-    with open(cached_path(file_path), "rb") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.strip():
-                continue
-            with _at_line(file_path, number):
-                # Here, so that a line that is not UTF-8 is found with its number.
-                text = line.decode("utf-8").rstrip("\r\n")
-                if empty and "gold_label" in text.split("\t"):
-                    names = text.split("\t")
-                    continue
-                pair = _parse_json(text) if names is None else _parse_columns(text, names)
-            empty = False
-            yield number, pair
+    for line_number, line in numbered_lines(file_path):
+        if not line.strip(string.whitespace):
+            continue
+        if empty and "gold_label" in line.split("\t"):
+            names = line.split("\t")
+            continue
+        with at_line(file_path, line_number):
+            pair = _parse_json(line) if names is None else _parse_columns(line, names)
+        empty = False
+        yield line_number, pair
     if empty:
         raise ValueError(f"{file_path} is empty: expected a pair on every line")
 
@@ -173,12 +170,3 @@ def _field(pair: dict[str, str], name: str) -> str:
     if not isinstance(pair[name], str):
         raise ValueError(f"{name} must be text, not {pair[name]!r}")
     return pair[name]
-
-
-@contextmanager
-def _at_line(file_path: str | os.PathLike, number: int) -> Iterator[None]:
-    """Says where a `ValueError` comes from."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"{file_path}:{number}: {error}") from error

@@ -3,7 +3,7 @@ import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from allennlp.common.file_utils import cached_path
+from elmo_tasks.common.fetch import local_path
 
 
 class Answer(NamedTuple):
@@ -48,7 +48,7 @@ class Question(NamedTuple):
 
 def read_squad(file_path: str | os.PathLike) -> list[Question]:
     """The questions of a file in SQuAD's format. Raises `ValueError` that says where it is not."""
-    with open(cached_path(file_path), "rb") as file:
+    with open(local_path(file_path), "rb") as file:
         try:
             content = json.load(file)
         except json.JSONDecodeError as error:

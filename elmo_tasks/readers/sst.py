@@ -1,16 +1,16 @@
 import os
-import re
+import string
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
-from allennlp.common.file_utils import cached_path
 from allennlp.data import DatasetReader, Instance
 from allennlp.data.fields import Field, LabelField, MetadataField, TextField
 from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
+from elmo_tasks.readers.treebank import Node, Tree, parse_tree
 
 # The class of each of the treebank's labels, 0 to 4; a phrase without one is left out.
 CLASSES: dict[str, tuple[str | None, ...]] = {
@@ -68,11 +68,9 @@ class SstReader(DatasetReader):
         self.tokenizer = tokenizer or ElmoSpacyTokenizer()
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
-        for number, line in self.shard_iterable(_numbered_lines(file_path)):
-            try:
-                tree = parse_tree(line.decode("utf-8"))
-            except ValueError as error:
-                raise ValueError(f"{file_path}:{number}: {error}") from error
+        for line_number, line in self.shard_iterable(_numbered_trees(file_path)):
+            with at_line(file_path, line_number):
+                tree = parse_tree(line)
             tokens = [Token(word) for word in tree.words]
             for node in self._chosen(tree):
                 label = self.classes[node.label]
@@ -101,105 +99,18 @@ class SstReader(DatasetReader):
     def apply_token_indexers(self, instance: Instance) -> None:
         instance["tokens"].token_indexers = self.token_indexers
 
-    def _chosen(self, tree: "Tree") -> list["Node"]:
+    def _chosen(self, tree: Tree) -> list[Node]:
         if self.min_phrase_tokens is None:
             return [tree.root]
         return [node for node in tree.nodes if node.end - node.start >= self.min_phrase_tokens]
 
 
-class Node(NamedTuple):
-    """
-    # Parameters
-
-    label : `int`
-        0 to 4.
-    start, end : `int`
-        It covers `words[start:end]` of its tree.
-    """
-
-    label: int
-    start: int
-    end: int
-
-
-class Tree(NamedTuple):
-    """
-    # Parameters
-
-    words : `list[str]`
-        Its leaves, escapes undone.
-    nodes : `list[Node]`
-        Leaves included; children before their parent.
-    """
-
-    words: list[str]
-    nodes: list[Node]
-
-    @property
-    def root(self) -> Node:
-        return self.nodes[-1]
-
-
-# A leaf, the beginning of a node that has children, or the end of one. Only the ASCII space
-# separates: some leaves of the treebank contain a no-break space.
-_PIECE = re.compile(r" *(?:\(([0-4])(?: +([^() ]+) *\)| *(?=\())|\))")
-
-_ESCAPES = {
-    "-LRB-": "(",
-    "-RRB-": ")",
-    "-LSB-": "[",
-    "-RSB-": "]",
-    "-LCB-": "{",
-    "-RCB-": "}",
-    "``": '"',
-    "''": '"',
-    "`": "'",
-}
-
-
-def parse_tree(line: str) -> Tree:
-    """Raises `ValueError` where the line is not one whole tree."""
-    words: list[str] = []
-    nodes: list[Node] = []
-    opened: list[tuple[int, int]] = []
-    line = line.rstrip(" \r\n")
-    place = 0
-    while place < len(line):
-        piece = _PIECE.match(line, place)
-        if piece is None:
-            raise ValueError(
-                f"column {place + 1}: expected a node such as (3 good), with a label from 0 to 4 "
-                f"and a word or nodes in it, not {line[place : place + 20]!r}"
-            )
-        if nodes and not opened:
-            raise ValueError(f"column {place + 1}: the tree has ended before this bracket")
-        label, word = piece.groups()
-        if word is not None:
-            nodes.append(Node(int(label), len(words), len(words) + 1))
-            words.append(unescape(word))
-        elif label is not None:
-            opened.append((int(label), len(words)))
-        elif opened:
-            nodes.append(Node(*opened.pop(), len(words)))
-        else:
-            raise ValueError(f"column {place + 1}: this bracket closes nothing")
-        place = piece.end()
-    if opened or not nodes:
-        raise ValueError(f"the tree ends before {len(opened)} of its brackets are closed")
-    return Tree(words, nodes)
-
-
-def unescape(word: str) -> str:
-    return _ESCAPES.get(word) or word.replace("\\/", "/").replace("\\*", "*")
-
-
-def _numbered_lines(file_path: str | os.PathLike) -> Iterator[tuple[int, bytes]]:
-    """Those that are not blank; bytes, so that one that is not UTF-8 is found with its number."""
+def _numbered_trees(file_path: str | os.PathLike) -> Iterator[tuple[int, str]]:
+    """Yields each line that is not blank, with its number."""
     blank = True
-    with open(cached_path(file_path), "rb") as file:
-        for number, line in enumerate(file, start=1):
-            if line.strip():
-                blank = False
-                yield number, line
+    for line_number, line in numbered_lines(file_path):
+        if line.strip(string.whitespace):
+            blank = False
+            yield line_number, line
     if blank:
         raise ValueError(f"{file_path} is empty: expected a tree on every line")

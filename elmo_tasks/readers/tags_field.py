@@ -38,14 +38,14 @@ class TagsField(SequenceLabelField):
 
     def index(self, vocab: Vocabulary) -> None:
         known = vocab.get_token_to_index_vocabulary(self._label_namespace)
-        for place, tag in enumerate(self.labels):
+        for index, tag in enumerate(self.labels):
             if tag not in known:
                 types = sorted({split_tag(each)[1] for each in known} - {""})
                 raise ValueError(
-                    f"{self._line(place)}the tag {tag} is not one of the model, which was trained "
+                    f"{self._line(index)}the tag {tag} is not one of the model, which was trained "
                     f"on {self.scheme} tags of the types {', '.join(types) or '(none)'}"
                 )
         super().index(vocab)
 
-    def _line(self, place: int) -> str:
-        return "" if self.origin is None else f"{self.origin[0]}:{self.origin[1] + place}: "
+    def _line(self, index: int) -> str:
+        return "" if self.origin is None else f"{self.origin[0]}:{self.origin[1] + index}: "

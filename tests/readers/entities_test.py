@@ -67,7 +67,7 @@ def test_bioul_is_read_as_by_allennlp_or_refused_where_a_sequence_cannot_be(
     try:
         entities = read_entities(tags, "BIOUL")
     except TagError as error:
-        assert tags[error.place][2:] != tags[error.place - 1][2:]
+        assert tags[error.index][2:] != tags[error.index - 1][2:]
         return
     assert inclusive(entities) == spans
     assert write_tags(entities, len(tags), "BIOUL") == tags
@@ -78,12 +78,12 @@ def test_iob1_takes_a_b_between_two_entities_of_a_type_alone(
     tags: list[str], data: st.DataObject
 ) -> None:
     assert read_entities(tags, "IOB1") == read_entities(tags)
-    pairs = [place for place in range(1, len(tags)) if tags[place] == tags[place - 1] != "O"]
+    pairs = [index for index in range(1, len(tags)) if tags[index] == tags[index - 1] != "O"]
     if pairs:
-        place = data.draw(st.sampled_from(pairs))
-        tags[place] = f"B{tags[place][1:]}"
+        index = data.draw(st.sampled_from(pairs))
+        tags[index] = f"B{tags[index][1:]}"
         assert read_entities(tags, "IOB1") == read_entities(tags)
-        assert place in [start for _, start, _ in read_entities(tags, "IOB1")]
+        assert index in [start for _, start, _ in read_entities(tags, "IOB1")]
     with pytest.raises(TagError, match="B-PER cannot follow O in IOB1"):
         read_entities([*tags, "O", "B-PER"], "IOB1")
 
@@ -102,7 +102,7 @@ def test_tags_without_a_type_are_read_and_written() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tags", "scheme", "place", "reason"),
+    ("tags", "scheme", "index", "reason"),
     [
         (["O", "I-PER"], "BIO", 1, "I-PER cannot follow O in BIO"),
         (["B-LOC", "I-PER"], "BIO", 1, "I-PER cannot follow B-LOC in BIO"),
@@ -120,8 +120,8 @@ def test_tags_without_a_type_are_read_and_written() -> None:
     ],
 )
 def test_what_a_scheme_does_not_have_is_refused_with_its_place(
-    tags: list[str], scheme: str | None, place: int, reason: str
+    tags: list[str], scheme: str | None, index: int, reason: str
 ) -> None:
     with pytest.raises(TagError, match=reason) as error:
         read_entities(tags, scheme)
-    assert error.value.place == place
+    assert error.value.index == index
