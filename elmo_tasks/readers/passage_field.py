@@ -2,7 +2,7 @@ from allennlp.data import Token, Vocabulary
 from allennlp.data.fields import TextField
 
 
-class SharedTextField(TextField):
+class PassageField(TextField):
     """
     A text that several instances hold, such as the passage of several questions: it is indexed
     once, and its char ids are in memory once.

@@ -11,7 +11,7 @@ from allennlp.data.tokenizers import Tokenizer
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.passage import Passage
-from elmo_tasks.readers.passage_field import SharedTextField
+from elmo_tasks.readers.passage_field import PassageField
 from elmo_tasks.readers.splitting_tokenizer import SplittingTokenizer
 from elmo_tasks.readers.squad_file import Question, read_squad
 
@@ -73,7 +73,7 @@ class SquadReader(DatasetReader):
         # The last passage, which the next question is often about as well.
         self._text: str | None = None
         self._passage: Passage
-        self._field: SharedTextField
+        self._field: PassageField
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
         counts: Counter[str] = Counter()
@@ -81,7 +81,7 @@ class SquadReader(DatasetReader):
             try:
                 instance = self._labelled(question, counts)
             except ValueError as error:
-                raise ValueError(f"{file_path}: {question.place}: {error}") from error
+                raise ValueError(f"{file_path}: {question.path}: {error}") from error
             if instance is not None:
                 counts["read"] += 1
                 yield instance
@@ -128,13 +128,13 @@ class SquadReader(DatasetReader):
         instance["question"].token_indexers = self.token_indexers
         instance["passage"].token_indexers = self.token_indexers
 
-    def _tokenized(self, text: str) -> tuple[Passage, SharedTextField]:
+    def _tokenized(self, text: str) -> tuple[Passage, PassageField]:
         if text != self._text:
             tokens = self.tokenizer.tokenize(text)
             if not tokens:
                 raise ValueError(f"there is no word in the passage {text!r}")
             self._text = text
-            self._passage, self._field = Passage.of(text, tokens), SharedTextField(tokens)
+            self._passage, self._field = Passage.of(text, tokens), PassageField(tokens)
         return self._passage, self._field
 
     def _labelled(self, question: Question, counts: Counter[str]) -> Instance | None:
@@ -189,7 +189,7 @@ class SquadReader(DatasetReader):
             raise ValueError(complaint)
         counts["wrong answers"] += 1
         if counts["wrong answers"] <= _MAX_NAMED:
-            logger.warning("%s: %s; it is passed over", question.place, complaint)
+            logger.warning("%s: %s; it is passed over", question.path, complaint)
 
 
 def _describe(counts: Counter[str]) -> str:

@@ -1,7 +1,7 @@
 from allennlp.data import Instance, Token, Vocabulary
 from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenIndexer
 
-from elmo_tasks.readers.passage_field import SharedTextField
+from elmo_tasks.readers.passage_field import PassageField
 
 
 class CountingIndexer(SingleIdTokenIndexer):
@@ -12,8 +12,8 @@ class CountingIndexer(SingleIdTokenIndexer):
         return super().tokens_to_indices(tokens, vocabulary)
 
 
-def shared(indexer: TokenIndexer) -> SharedTextField:
-    field = SharedTextField([Token("the"), Token("owl")])
+def shared(indexer: TokenIndexer) -> PassageField:
+    field = PassageField([Token("the"), Token("owl")])
     field.token_indexers = {"tokens": indexer}
     return field
 

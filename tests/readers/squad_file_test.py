@@ -22,7 +22,7 @@ def test_questions_of_every_paragraph_are_read_with_their_place() -> None:
     questions = read_squad(FIXTURE)
     assert [each.id for each in questions[:2]] == ["harbour-1", "harbour-2"]
     assert len(questions) == 13
-    assert questions[4].place == "data[0].paragraphs[1].qas[0]"
+    assert questions[4].path == "data[0].paragraphs[1].qas[0]"
     assert questions[4].answers[0] == Answer("1920", 7)
     assert all(answer.is_in(each.passage) for each in questions for answer in each.answers)
 
