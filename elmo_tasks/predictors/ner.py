@@ -8,6 +8,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.models.crf_tagger import CrfTagger
+from elmo_tasks.predictors.inputs import joined_tokens, sentence_input
 from elmo_tasks.readers.entities import Entity
 
 
@@ -70,18 +71,7 @@ class NerPredictor(Predictor):
         return "".join(f"{line}\n" for line in _readable(outputs))
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
-        match json_dict:
-            case {"sentence": str(text), **others} if not others:
-                tokens = self._dataset_reader.tokenizer.tokenize(text)
-            case {"tokens": [*words], **others} if not others and all(map(_is_word, words)):
-                text, tokens = " ".join(words), _placed(words)
-            case _:
-                raise ValueError(
-                    'expected {"sentence": "raw text"} or {"tokens": ["one", "word", "each"]}, but '
-                    f"got {json_dict!r}"
-                )
-        if not tokens:
-            raise ValueError(f"there is no word in {json_dict!r}")
+        text, tokens = sentence_input(json_dict, self._dataset_reader.tokenizer.tokenize)
         instance = self._dataset_reader.text_to_instance(tokens)
         instance["metadata"].metadata["sentence"] = text
         return instance
@@ -91,7 +81,7 @@ class NerPredictor(Predictor):
         text = instance["metadata"].metadata.get("sentence")
         if text is None:
             # From a file, which has tokens alone.
-            text, tokens = " ".join(words), _placed(words)
+            text, tokens = " ".join(words), joined_tokens(words)
         answer: JsonDict = {
             "sentence": text,
             "tokens": words,
@@ -112,15 +102,6 @@ class NerPredictor(Predictor):
                 for path in self._model.best_paths(logits, self.top_k)
             ]
         return answer
-
-
-def _placed(words: list[str]) -> list[Token]:
-    """With the characters that each word covers where blanks join them."""
-    tokens, start = [], 0
-    for word in words:
-        tokens.append(Token(word, idx=start, idx_end=start + len(word)))
-        start += len(word) + 1
-    return tokens
 
 
 def _entity(text: str, tokens: list[Token], span: Entity) -> JsonDict:
@@ -149,7 +130,3 @@ def _marked(text: str, entities: list[JsonDict]) -> str:
         marked = " ".join(filter(None, [entity["type"], entity["text"]]))
         text = f"{text[:start]}[{marked}]{text[end:]}"
     return " ".join(text.splitlines())
-
-
-def _is_word(value: object) -> bool:
-    return isinstance(value, str) and value.strip() != ""

@@ -6,8 +6,9 @@ from allennlp.models import Model
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.predictors.inputs import check_texts
 
-_EXPECTED = '{"premise": "raw text", "hypothesis": "raw text"}'
+_TEXTS = ("premise", "hypothesis")
 
 
 @Predictor.register("elmo_snli")
@@ -44,12 +45,12 @@ class SnliPredictor(Predictor):
         self._num_lines += 1
         try:
             inputs = json.loads(line)
-            _check(inputs)
+            check_texts(inputs, _TEXTS)
         except ValueError as error:
             # AllenNLP passes blank lines over.
             raise ValueError(
                 f"line {self._num_lines}, not counting blank ones, {line[:60]!r}: expected "
-                f"{_EXPECTED} ({error})"
+                f'{{"premise": "raw text", "hypothesis": "raw text"}} ({error})'
             ) from error
         return inputs
 
@@ -60,7 +61,7 @@ class SnliPredictor(Predictor):
         return [self._answer(output) for output in super().predict_batch_instance(instances)]
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
-        _check(json_dict)
+        check_texts(json_dict, _TEXTS)
         tokenize = self._dataset_reader.tokenizer.tokenize
         return self._dataset_reader.text_to_instance(
             tokenize(json_dict["premise"]), tokenize(json_dict["hypothesis"])
@@ -71,13 +72,3 @@ class SnliPredictor(Predictor):
         if self.attention:
             names += ["premise_attention", "hypothesis_attention"]
         return {name: output[name] for name in names}
-
-
-def _check(inputs: JsonDict) -> None:
-    match inputs:
-        case {"premise": str(premise), "hypothesis": str(hypothesis), **others} if not others:
-            for name, text in (("premise", premise), ("hypothesis", hypothesis)):
-                if not text.strip():
-                    raise ValueError(f"the {name} is empty in {inputs!r:.200}")
-        case _:
-            raise ValueError(f"expected {_EXPECTED}, but got {inputs!r:.200}")

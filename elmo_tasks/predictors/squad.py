@@ -11,6 +11,7 @@ from allennlp.predictors import Predictor
 from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.models.bidaf import Bidaf
+from elmo_tasks.predictors.inputs import check_texts
 from elmo_tasks.readers.squad_file import parse_squad
 
 # Of a batch: tokens of its passages with their padding, where it has more than one.
@@ -64,18 +65,18 @@ class SquadPredictor(Predictor):
     def load_line(self, line: str) -> JsonDict:
         self._num_lines += 1
         # AllenNLP passes blank lines over.
-        place = f"line {self._num_lines}, not counting blank ones"
+        where = f"line {self._num_lines}, not counting blank ones"
         try:
             inputs = json.loads(line)
             _check(inputs)
         except json.JSONDecodeError as error:
             raise ValueError(
-                f"{place}: each line of the input must be JSON of its own: a question, or a whole "
+                f"{where}: each line of the input must be JSON of its own: a question, or a whole "
                 "file in SQuAD's format. An indented file is brought to one line by `python -m "
                 f"json.tool --compact FILE > LINE.json`. Got {line[:80]!r} ({error})"
             ) from error
         except ValueError as error:
-            raise ValueError(f"{place}: {error}") from error
+            raise ValueError(f"{where}: {error}") from error
         return inputs
 
     def predict_json(self, inputs: JsonDict) -> JsonDict:
@@ -105,10 +106,10 @@ class SquadPredictor(Predictor):
         answers: list[JsonDict] = [{} for _ in instances]
         lengths = [len(instance["passage"]) for instance in instances]
         with Tqdm.tqdm(total=len(instances), disable=len(instances) < 2) as progress:
-            for numbers in batches_by_length(lengths, _MAX_TOKENS):
-                batch = [instances[number] for number in numbers]
-                for number, answer in zip(numbers, self._answers(batch), strict=True):
-                    answers[number] = answer
+            for indices in batches_by_length(lengths, _MAX_TOKENS):
+                batch = [instances[index] for index in indices]
+                for index, answer in zip(indices, self._answers(batch), strict=True):
+                    answers[index] = answer
                 progress.update(len(batch))
         return answers
 
@@ -126,7 +127,7 @@ class SquadPredictor(Predictor):
                     )
                 )
             except ValueError as error:
-                raise ValueError(f"{question.place}: {error}") from error
+                raise ValueError(f"{question.path}: {error}") from error
         return instances
 
     def _in_file(self, answer: JsonDict) -> JsonDict | str:
@@ -172,18 +173,11 @@ class SquadPredictor(Predictor):
 
 
 def _check(inputs: Any) -> None:
-    match inputs:
-        case {"data": _}:
-            parse_squad(inputs)
-        case {"passage": str(passage), "question": str(question), **others} if not others:
-            for name, text in (("passage", passage), ("question", question)):
-                if not text.strip():
-                    raise ValueError(f"there is no word in the {name} {text!r}")
-        case _:
-            raise ValueError(
-                'expected {"passage": "raw text", "question": "raw text"}, or a whole file in '
-                f'SQuAD\'s format, {{"data": [...]}}, but got {inputs!r:.200}'
-            )
+    if isinstance(inputs, dict) and "data" in inputs:
+        parse_squad(inputs)
+    else:
+        file = ', or a whole file in SQuAD\'s format, {"data": [...]}'
+        check_texts(inputs, ("passage", "question"), alternative=file)
 
 
 def _attention(instance: Instance, weights: torch.Tensor) -> JsonDict:

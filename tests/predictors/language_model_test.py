@@ -255,33 +255,6 @@ def test_allennlp_predict_answers_for_a_file_of_text(
 # What cannot be answered.
 
 
-@pytest.mark.parametrize(
-    "inputs",
-    [
-        {},
-        {"text": "the dog"},
-        {"sentence": ["the", "dog"]},
-        {"sentence": None},
-        {"sentence": "the dog", "tokens": ["the", "dog"]},
-        {"sentence": "the dog", "top_k": 5},
-        {"sentence": "the dog", "places": 1},
-        {"tokens": "the dog"},
-        {"tokens": ["the", 1]},
-        {"tokens": ["the", ""]},
-    ],
-)
-def test_other_input_is_refused_with_what_was_got(predictor: Predictor, inputs: JsonDict) -> None:
-    with pytest.raises(ValueError, match="expected .*sentence.* or .*tokens.*, but got") as error:
-        predictor.predict_json(inputs)
-    assert repr(inputs) in str(error.value)
-
-
-@pytest.mark.parametrize("inputs", [{"sentence": ""}, {"sentence": " \n"}, {"tokens": []}])
-def test_text_without_a_word_is_refused(predictor: Predictor, inputs: JsonDict) -> None:
-    with pytest.raises(ValueError, match="there is no word in"):
-        predictor.predict_batch_json([{"sentence": "the dog"}, inputs])
-
-
 @pytest.mark.parametrize("place", [-1, 2, 1.0, True, None, "1"])
 def test_a_place_that_is_none_of_the_words_is_refused(predictor: Predictor, place: Any) -> None:
     with pytest.raises(ValueError, match=f"a word, from 0 to 1, but is {place!r} in .*the dog"):

@@ -162,31 +162,6 @@ def test_command_passes_the_arguments_on(
 
 
 @pytest.mark.parametrize(
-    "inputs",
-    [
-        {},
-        {"text": "Fine."},
-        {"sentence": ["Fine", "."]},
-        {"sentence": "Fine.", "top_k": 2},
-        {"sentence": "Fine.", "tokens": ["Fine", "."]},
-        {"tokens": "Fine."},
-        {"tokens": ["Fine", 1]},
-        {"tokens": ["Fine", ""]},
-    ],
-)
-def test_other_input_is_refused_with_what_was_got(predictor: Predictor, inputs: JsonDict) -> None:
-    with pytest.raises(ValueError, match="expected .*sentence.* or .*tokens.*, but got") as error:
-        predictor.predict_json(inputs)
-    assert repr(inputs) in str(error.value)
-
-
-@pytest.mark.parametrize("inputs", [{"sentence": ""}, {"sentence": " \n"}, {"tokens": []}])
-def test_text_without_a_word_is_refused(predictor: Predictor, inputs: JsonDict) -> None:
-    with pytest.raises(ValueError, match="there is no word in"):
-        predictor.predict_json(inputs)
-
-
-@pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
         ({"top_k": -1}, "whole number from 0, not -1"),

@@ -170,32 +170,6 @@ def test_passage_of_twenty_thousand_tokens_is_read(predictor: SquadPredictor) ->
     assert passage[answer["start"] : answer["end"]] == answer["answer"] != ""
 
 
-@pytest.mark.parametrize(
-    "inputs",
-    [
-        {},
-        {"passage": PASSAGE},
-        {"passage": PASSAGE, "question": ["When", "?"]},
-        {"passage": None, "question": "When?"},
-        {"passage": PASSAGE, "question": "When?", "answer": "1998"},
-        ["When?"],
-    ],
-)
-def test_other_input_is_refused_with_what_was_got(predictor: SquadPredictor, inputs: Any) -> None:
-    with pytest.raises(
-        ValueError, match="expected .*passage.* or a whole file.*, but got"
-    ) as error:
-        predictor.predict_json(inputs)
-    assert repr(inputs) in str(error.value)
-
-
-@pytest.mark.parametrize("empty", ["passage", "question"])
-@pytest.mark.parametrize("text", ["", " \n\u00a0"])
-def test_text_without_a_word_is_refused(predictor: SquadPredictor, empty: str, text: str) -> None:
-    with pytest.raises(ValueError, match=f"there is no word in the {empty}"):
-        predictor.predict_json({**QUESTION, empty: text})
-
-
 def test_error_in_a_file_says_where(predictor: SquadPredictor) -> None:
     broken = json.loads(json.dumps(FILE))
     broken["data"][0]["paragraphs"][1]["qas"][2]["question"] = ""

@@ -88,28 +88,3 @@ def test_answers_of_a_batch_are_those_of_single_sentences(predictor: Predictor) 
 def test_answer_is_a_line_of_json(predictor: Predictor) -> None:
     line = predictor.dump_line(predictor.predict_json({"sentence": "Fine."}))
     assert json.loads(line)["label"] in CLASSES
-
-
-@pytest.mark.parametrize(
-    "inputs",
-    [
-        {},
-        {"text": "Fine."},
-        {"sentence": ["Fine", "."]},
-        {"sentence": "Fine.", "label": "positive"},
-        {"sentence": "Fine.", "tokens": ["Fine", "."]},
-        {"tokens": "Fine."},
-        {"tokens": ["Fine", 1]},
-        {"tokens": ["Fine", ""]},
-    ],
-)
-def test_other_input_is_refused_with_what_was_got(predictor: Predictor, inputs: JsonDict) -> None:
-    with pytest.raises(ValueError, match="expected .*sentence.* or .*tokens.*, but got") as error:
-        predictor.predict_json(inputs)
-    assert repr(inputs) in str(error.value)
-
-
-@pytest.mark.parametrize("inputs", [{"sentence": ""}, {"sentence": " \n"}, {"tokens": []}])
-def test_text_without_a_word_is_refused(predictor: Predictor, inputs: JsonDict) -> None:
-    with pytest.raises(ValueError, match="there is no word in"):
-        predictor.predict_json(inputs)
