@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from allennlp.common.file_utils import cached_path
 from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
 from allennlp.models.archival import extracted_archive, get_weights_path
@@ -13,6 +12,7 @@ from allennlp.nn.util import dist_reduce_sum, read_state_dict
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.state import CarryState
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.fetch import local_path
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
 
 logger = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ class ElmoLanguageModel(Model):
         # Of each direction: sum of the negative log-likelihoods, number of words.
         self._sums = torch.zeros(2, 2, dtype=torch.float64)
         if pretrained_file is not None:
-            self._read(pretrained_file)
+            self._load_archive(pretrained_file)
 
     def forward(  # type: ignore[override]
         self, tokens: TextFieldTensors, backward_tokens: TextFieldTensors = None
@@ -178,9 +178,9 @@ class ElmoLanguageModel(Model):
             logger.info("After %d batches of the softmax alone, the biLM trains too.", number)
         return number < self.num_softmax_batches
 
-    def _read(self, archive: str) -> None:
+    def _load_archive(self, archive: str) -> None:
         """Takes over the biLM and the softmax of another training, whose vocabulary is ours."""
-        with extracted_archive(cached_path(archive)) as folder:
+        with extracted_archive(local_path(archive)) as folder:
             vocab = Vocabulary.from_files(Path(folder) / "vocabulary")
             state = read_state_dict(get_weights_path(folder))
         words = self.vocab.get_index_to_token_vocabulary("tokens")

@@ -9,8 +9,8 @@ from allennlp.common import Params
 from allennlp.data import DatasetReader, Instance, Vocabulary
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.language_model.corpus_loader import SentenceLoader
 from elmo_tasks.language_model.counted_vocabulary import CountedVocabulary
+from elmo_tasks.language_model.sentence_loader import SentenceLoader
 from elmo_tasks.readers.sentences import SentencesReader
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "corpus" / "train.txt"
