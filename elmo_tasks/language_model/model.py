@@ -168,15 +168,15 @@ class ElmoLanguageModel(Model):
     def _softmax_alone(self) -> bool:
         if not self.training or self.num_softmax_batches == 0:
             return False
-        number = int(self.num_batches)
-        if number == 0:
+        num_batches = int(self.num_batches)
+        if num_batches == 0:
             logger.info(
                 "The softmax is new: for %d batches it is trained alone, the biLM being frozen.",
                 self.num_softmax_batches,
             )
-        if number == self.num_softmax_batches:
-            logger.info("After %d batches of the softmax alone, the biLM trains too.", number)
-        return number < self.num_softmax_batches
+        if num_batches == self.num_softmax_batches:
+            logger.info("After %d batches of the softmax alone, the biLM trains too.", num_batches)
+        return num_batches < self.num_softmax_batches
 
     def _load_archive(self, archive: str) -> None:
         """Takes over the biLM and the softmax of another training, whose vocabulary is ours."""

@@ -83,17 +83,17 @@ class SampledSoftmax(torch.nn.Module):
         weight = embedding(chosen, self.weight, sparse=sparse)
         bias = embedding(chosen, self.bias, sparse=sparse).squeeze(1)
         bias = bias - self._expected_count(chosen, num_draws).log()
-        number = len(samples)
+        num_samples = len(samples)
         # Shape: (tokens, samples)
-        sampled = linear(h, weight[:number].to(h.dtype)).float() + bias[:number]
+        sampled = linear(h, weight[:num_samples].to(h.dtype)).float() + bias[:num_samples]
         # A target that was drawn as well counts once.
-        place = torch.full((self.num_classes,), -1, device=h.device)
-        place[samples] = torch.arange(number, device=h.device)
-        drawn = place[targets]
+        columns = torch.full((self.num_classes,), -1, device=h.device)
+        columns[samples] = torch.arange(num_samples, device=h.device)
+        drawn = columns[targets]
         rows = (drawn >= 0).nonzero().squeeze(1)
         sampled = sampled.index_put((rows, drawn[rows]), sampled.new_tensor(-math.inf))
         # Shape: (tokens,)
-        target = (h * weight[number:]).sum(dim=1).float() + bias[number:]
+        target = (h * weight[num_samples:]).sum(dim=1).float() + bias[num_samples:]
         return torch.logaddexp(torch.logsumexp(sampled, dim=1), target) - target
 
     def _draw(self, num_samples: int) -> tuple[torch.Tensor, int]:
@@ -104,10 +104,10 @@ class SampledSoftmax(torch.nn.Module):
             more = torch.exp(uniform * math.log(self.num_classes + 1)).long() - 1
             drawn = torch.cat([drawn, more.clamp_(max=self.num_classes - 1)])
             # The first draw of each class.
-            classes, places = torch.unique(drawn, return_inverse=True)
+            classes, inverse = torch.unique(drawn, return_inverse=True)
             if len(classes) >= num_samples:
                 first = torch.full((len(classes),), len(drawn)).scatter_reduce(
-                    0, places, torch.arange(len(drawn)), "amin"
+                    0, inverse, torch.arange(len(drawn)), "amin"
                 )
                 first, order = first.sort()
                 return classes[order[:num_samples]], int(first[num_samples - 1]) + 1

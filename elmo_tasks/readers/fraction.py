@@ -66,8 +66,8 @@ class FractionReader(DatasetReader):
         items = list(islice(everything, self.reader.max_instances))
         order = list(range(len(items)))
         random.Random(self.seed).shuffle(order)
-        number = max(1, round(self.fraction * len(items)))
-        return (items[place] for place in sorted(order[:number]))
+        num_chosen = max(1, round(self.fraction * len(items)))
+        return (items[index] for index in sorted(order[:num_chosen]))
 
     def text_to_instance(self, *args: Any, **kwargs: Any) -> Instance:
         return self.reader.text_to_instance(*args, **kwargs)
