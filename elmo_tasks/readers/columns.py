@@ -17,7 +17,7 @@ class ColumnSentence(NamedTuple):
     # Parameters
 
     line_number : `int`
-        The line of the first token in the file; the other tokens are on the lines after it.
+        The line of the first token, from 1; the other tokens are on the lines after it.
     columns : `list[list[str]]`
         The values of each chosen column, one for each token.
     """
@@ -27,7 +27,7 @@ class ColumnSentence(NamedTuple):
 
 
 def check_columns(columns: Sequence[str], chosen: Sequence[str]) -> None:
-    """Raises `ConfigurationError` unless each chosen column is exactly once among the columns."""
+    """Raises `ConfigurationError` unless the columns have each chosen name exactly once."""
     for name in chosen:
         if columns.count(name) != 1:
             raise ConfigurationError(
@@ -39,11 +39,12 @@ def read_columns(
     file_path: str | os.PathLike, columns: Sequence[str], chosen: Sequence[str]
 ) -> Iterator[ColumnSentence]:
     """
-    Yields the sentences of a file in columns, such as those of CoNLL-2003: a token a line, an empty
-    line after each sentence. Lines that begin with `-DOCSTART-` end a sentence and are no token.
+    Yields the sentences of a file in columns, such as those of CoNLL-2003. The file has one token
+    on each line, and an empty line after each sentence. A line whose first column is `-DOCSTART-`
+    ends a sentence and is no token.
 
-    Spaces and tabs, as many as there are, separate the columns; any other white space belongs to
-    its column. The text is UTF-8, and may be packed by gzip or xz.
+    Any number of spaces and tabs separates two columns; other white space belongs to its column.
+    The file is UTF-8, and may be packed by gzip or xz.
 
     # Parameters
 
@@ -52,12 +53,12 @@ def read_columns(
     columns : `Sequence[str]`
         Names of all columns of the file, in their order.
     chosen : `Sequence[str]`
-        Names of the columns to give, in any order.
+        Names of the columns to return, in any order.
 
     # Raises
 
     `ValueError`
-        A line has another number of columns; the message names file and line.
+        A line has more or fewer columns; the message names file and line.
     """
     indices = [columns.index(name) for name in chosen]
     rows: list[list[str]] = []

@@ -16,31 +16,29 @@ from elmo_tasks.readers.tags_field import TagsField
 @DatasetReader.register("elmo_conll")
 class ConllReader(DatasetReader):
     """
-    Reads the entities of files in columns, as those of CoNLL-2003 (Tjong Kim Sang and De Meulder
-    2003): a token a line, an empty line after each sentence. Lines that begin with `-DOCSTART-` are
-    the beginning of a document and no token.
+    Reads sentences with tagged entities from files in columns, such as those of CoNLL-2003 (Tjong
+    Kim Sang and De Meulder 2003). `read_columns` describes the format of the files.
 
-    Spaces and tabs, as many as there are, separate the columns; any other white space belongs to
-    its column. The text is UTF-8.
+    An instance has the fields `tokens`, `tags` and `metadata`, whose `tokens` are the words.
 
     Registered as a `DatasetReader` with name "elmo_conll".
 
     # Parameters
 
     columns : `list[str]`, optional (default = `['word', 'pos', 'chunk', 'ner']`)
-        Names of all columns of the file in their order; one of them is `word`.
+        Names of all columns of the file, in their order; one of them must be `word`.
     tag_column : `str`, optional (default = `'ner'`)
         The name of the column with the tags to learn.
     file_scheme : `str`, optional
-        The scheme of the tags in the file, `IOB1`, `BIO` or `BIOUL` (also as BIOES); a sequence
-        that it does not have is an error. By default it is BIOUL where a tag of the file says so,
-        and otherwise B and I mean what they mean to conlleval, which is right for IOB1 and BIO.
+        The scheme of the tags in the file: `IOB1`, `BIO` or `BIOUL` (which includes BIOES). Tags
+        that the scheme does not allow are an error. By default a file with tags of L, U, E or S is
+        read as BIOUL, and any other file by the rules of conlleval, which suit IOB1 and BIO.
     scheme : `str`, optional (default = `'BIOUL'`)
         The scheme of the tags to learn: `BIO` or `BIOUL`.
     token_indexers : `dict[str, TokenIndexer]`, optional
-        By default the words, as `tokens`.
+        By default word ids under the name `tokens`.
     tokenizer : `Tokenizer`, optional (default = `ElmoSpacyTokenizer()`)
-        For raw text, which a predictor gets; the files are tokenized already.
+        Used by predictors for raw text; the files are tokenized already.
     """
 
     def __init__(
@@ -67,7 +65,7 @@ class ConllReader(DatasetReader):
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
         sentences = list(read_columns(file_path, self.columns, ("word", self.tag_column)))
         if not sentences:
-            raise ValueError(f"{file_path} has no sentence: expected a token a line")
+            raise ValueError(f"{file_path} has no sentence: expected a token on each line")
         file_scheme = self.file_scheme
         if file_scheme is None and has_ends(tag for _, (_, tags) in sentences for tag in tags):
             file_scheme = "BIOUL"
@@ -92,11 +90,11 @@ class ConllReader(DatasetReader):
         # Parameters
 
         tokens : `list[Token]`
-            At least one.
+            At least one token.
         tags : `list[str]`, optional
-            One a token, in the scheme to learn.
+            A tag for each token, in the scheme to learn.
         origin : `tuple[str, int]`, optional
-            The file, and the line of the first token, for errors.
+            The file and the line of the first token, which errors name.
         """
         if not tokens:
             raise ValueError("a sentence must have at least one token")

@@ -11,16 +11,17 @@ from elmo_tasks.common.text_files import corpus_files, read_lines
 
 logger = logging.getLogger(__name__)
 
-# The boundaries as AllenNLP's character mapper knows them, and as bilm-tf's vocabularies do.
+# The boundaries of a sentence, in the spelling of AllenNLP's character mapper and of bilm-tf.
 BEGIN_TOKEN, END_TOKEN = "<S>", "</S>"
 
 
 @DatasetReader.register("elmo_sentences")
 class SentencesReader(DatasetReader):
     """
-    Text for a language model: one sentence a line, tokens between blanks, in plain files, `.gz` or
-    `.xz`; a path may be a glob pattern. Nothing is held in memory. With `max_instances`, the first
-    lines alone are read, of all workers and ranks together.
+    Reads the text for a language model: one sentence on each line, its tokens separated by blanks.
+    A path may be a glob pattern, and files may be packed by gzip or xz. The text is not held in
+    memory. With `max_instances`, all workers and ranks together read only so many lines from the
+    beginning.
 
     An instance has the field `tokens`, with the boundaries `<S>` and `</S>` around the sentence.
 
@@ -29,9 +30,10 @@ class SentencesReader(DatasetReader):
     # Parameters
 
     max_tokens : `int`, optional (default = `256`)
-        A longer line is cut into pieces of this many tokens.
+        Longer lines are cut into pieces of this many tokens.
     token_indexers : `dict[str, TokenIndexer]`, optional
-        By default char ids for the biLM, as `elmo`, and word ids for the softmax, as `tokens`.
+        By default char ids for the biLM under the name `elmo`, and word ids for the softmax under
+        the name `tokens`.
     """
 
     def __init__(
@@ -53,9 +55,15 @@ class SentencesReader(DatasetReader):
 
     def sentences(self, file_path: str, files_order: Iterable[int] = ()) -> Iterator[list[str]]:
         """
-        The sentences of this worker's and rank's share, without boundaries. Says at the end how
-        many lines were empty and how many were cut. `files_order` permutes the files of a glob,
-        unless only the first lines are read.
+        Yields the sentences of this worker's and rank's share, without boundaries. Logs at the end
+        how many lines were empty and how many were cut.
+
+        # Parameters
+
+        file_path : `str`
+            A path, an address or a glob pattern.
+        files_order : `Iterable[int]`, optional
+            Indices of the pattern's files in the order to read them. Ignored with `max_instances`.
         """
         paths = corpus_files(file_path)
         order = list(files_order) if self.max_instances is None else []

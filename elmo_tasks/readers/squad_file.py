@@ -8,34 +8,40 @@ from elmo_tasks.common.fetch import local_path
 
 class Answer(NamedTuple):
     """
+    An answer to a question.
+
     # Parameters
 
     text : `str`
+        The text, which should be a part of the passage.
     start : `int`
-        The character of the passage that it begins with, by `answer_start`.
+        The offset of the answer's first character in the passage (`answer_start`).
     """
 
     text: str
     start: int
 
     def is_in(self, passage: str) -> bool:
-        """Whether it stands where it says."""
+        """Returns whether the passage has the text at `start`, and the text is not empty."""
         return self.text != "" and self.start >= 0 and passage.startswith(self.text, self.start)
 
 
 class Question(NamedTuple):
     """
+    A question about a passage.
+
     # Parameters
 
     id : `str`
+        An id that no other question of the file has.
     question, passage : `str`
         Raw text.
     answers : `list[Answer]`
-        None where the file has none.
+        The answers; empty if the file has none.
     is_impossible : `bool`
-        As version 2.0 of the data says of a question that the passage does not answer.
+        Whether the file marks the question as one that the passage does not answer.
     path : `str`
-        Where it stands in the file.
+        The question's location in the JSON, such as `data[0].paragraphs[2].qas[1]`.
     """
 
     id: str
@@ -47,12 +53,15 @@ class Question(NamedTuple):
 
 
 def read_squad(file_path: str | os.PathLike) -> list[Question]:
-    """The questions of a file in SQuAD's format. Raises `ValueError` that says where it is not."""
+    """
+    Returns the questions of a file in SQuAD's format. Raises `ValueError` with the file and the
+    location in it if the file has another format.
+    """
     with open(local_path(file_path), "rb") as file:
         try:
             content = json.load(file)
         except json.JSONDecodeError as error:
-            raise ValueError(f"{file_path}:{error.lineno}: this is no JSON: {error}") from error
+            raise ValueError(f"{file_path}:{error.lineno}: not JSON: {error}") from error
         except UnicodeDecodeError as error:
             raise ValueError(f"{file_path} is not UTF-8: {error}") from error
     try:
@@ -66,16 +75,21 @@ def read_squad(file_path: str | os.PathLike) -> list[Question]:
 
 def parse_squad(content: Any) -> list[Question]:
     """
-    The questions of a file's content. Articles without paragraphs, and paragraphs without
-    questions, are passed over. Raises `ValueError` that names the place of another shape, of a
-    passage or a question without a word, and of an id that another question has.
+    Returns the questions of the content of a file. Articles without paragraphs and paragraphs
+    without questions are allowed.
+
+    # Raises
+
+    `ValueError`
+        The content has another shape, a passage or a question has no word, or two questions have
+        the same id. The message names the path in the JSON.
     """
     paths: dict[str, str] = {}
     questions = []
     for question in _questions(content):
         if question.id in paths:
             raise ValueError(
-                f"{question.path}.id: {question.id!r} is the id of {paths[question.id]} as well"
+                f"{question.path}.id: {question.id!r} is also the id of {paths[question.id]}"
             )
         paths[question.id] = question.path
         questions.append(question)
@@ -111,28 +125,28 @@ _NAMES = {str: "a string", int: "a whole number", bool: "true or false", list: "
 
 
 def _get(parent: Any, key: str, kind: type, path: str) -> Any:
-    """The value of a key, which must be of a type."""
+    """Returns the value of a key. Raises `ValueError` if there is none of this type."""
     where = f"{path}." if path else ""
     if not isinstance(parent, dict) or key not in parent:
         raise ValueError(
             f"{path or 'the file'}: expected an object with {key!r}, but got {_shown(parent)}"
         )
     value = parent[key]
-    # Exactly, since true is an int as well.
+    # `isinstance` would take true for an int.
     if type(value) is not kind:
         raise ValueError(f"{where}{key}: expected {_NAMES[kind]}, but got {_shown(value)}")
     return value
 
 
 def _list(parent: Any, key: str, path: str) -> Iterator[tuple[str, Any]]:
-    """The elements of a list with the place of each, such as `data[0].paragraphs[2]`."""
+    """Yields the path of each element of a list, such as `data[0].paragraphs[2]`, and itself."""
     where = f"{path}.{key}" if path else key
     for index, element in enumerate(_get(parent, key, list, path)):
         yield f"{where}[{index}]", element
 
 
 def _list_if_any(parent: Any, key: str, path: str) -> Iterator[tuple[str, Any]]:
-    """The same, of nothing where an object has no such key."""
+    """Like `_list`, but yields nothing if the key is missing."""
     return iter(()) if isinstance(parent, dict) and key not in parent else _list(parent, key, path)
 
 

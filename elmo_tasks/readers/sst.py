@@ -12,7 +12,7 @@ from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 from elmo_tasks.readers.treebank import Node, Tree, parse_tree
 
-# The class of each of the treebank's labels, 0 to 4; a phrase without one is left out.
+# The classes of the treebank's labels 0 to 4; phrases without a class are left out.
 CLASSES: dict[str, tuple[str | None, ...]] = {
     "5-class": ("very negative", "negative", "neutral", "positive", "very positive"),
     "3-class": ("negative", "negative", "neutral", "positive", "positive"),
@@ -23,24 +23,26 @@ CLASSES: dict[str, tuple[str | None, ...]] = {
 @DatasetReader.register("elmo_sst")
 class SstReader(DatasetReader):
     """
-    Reads the Stanford Sentiment Treebank (Socher et al. 2013): a tree a line, such as
+    Reads the Stanford Sentiment Treebank (Socher et al. 2013): one tree on each line, such as
     `(3 (2 It) (4 (2 's) (4 good)))`, with a label from 0 (very negative) to 4 (very positive) at
-    every node. The escapes of the Penn Treebank are undone in its words.
+    every node. Escapes of the Penn Treebank, such as `-LRB-`, become the characters they stand for.
+
+    An instance has the fields `tokens`, `label` and `metadata`, whose `tokens` are the words.
 
     Registered as a `DatasetReader` with name "elmo_sst".
 
     # Parameters
 
     granularity : `str`, optional (default = `'5-class'`)
-        `5-class`, `3-class`, which joins the two labels on either side, or `2-class`, which drops
-        what is neutral besides.
+        `5-class`; `3-class`, which joins the two negative and the two positive labels; or
+        `2-class`, which also leaves neutral phrases out.
     min_phrase_tokens : `int`, optional
-        For training: every node of at least so many tokens is an instance with its own label. By
-        default whole sentences only, which is what a model is evaluated on.
+        If given, every node of at least this many tokens is an instance with its own label, for
+        training. By default only whole sentences are instances; models are evaluated on those.
     token_indexers : `dict[str, TokenIndexer]`, optional
-        By default the words, as `tokens`.
+        By default word ids under the name `tokens`.
     tokenizer : `Tokenizer`, optional (default = `ElmoSpacyTokenizer()`)
-        For raw text, which a predictor gets; the trees are tokenized already.
+        Used by predictors for raw text; the trees are tokenized already.
     """
 
     def __init__(
@@ -82,7 +84,7 @@ class SstReader(DatasetReader):
         # Parameters
 
         tokens : `list[Token]`
-            At least one.
+            At least one token.
         label : `str`, optional
             The name of a class.
         """

@@ -175,7 +175,7 @@ def test_type_that_the_training_data_has_not_is_reported_with_file_and_line(
     vocab = Vocabulary.from_instances(list(ConllReader().read(FIXTURE)))
     path = written(tmp_path, "\nThe O\nEuro B-CASH\nand O\nthe O\nyen B-CASH\n")
     batch = Batch(list(two_columns().read(path)))
-    complaint = "ner.txt:3: the tag U-CASH is not one .* types LOC, MISC, ORG, PER"
+    complaint = "ner.txt:3: the model does not know the tag U-CASH; .* types LOC, MISC, ORG, PER"
     with pytest.raises(ValueError, match=complaint):
         batch.index_instances(vocab)
 

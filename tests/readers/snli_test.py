@@ -134,9 +134,9 @@ def change(**fields: Any) -> str:
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        (change(gold_label=None), "there is no gold_label, only sentence1, sentence2"),
-        (change(sentence2=None), "there is no sentence2, only gold_label, sentence1"),
-        ("{}", "there is no gold_label, only nothing"),
+        (change(gold_label=None), "there is no field gold_label, but only sentence1, sentence2"),
+        (change(sentence2=None), "there is no field sentence2, but only gold_label, sentence1"),
+        ("{}", "there is no field gold_label, but only an empty object"),
         (change(gold_label="maybe"), "must be entailment, neutral, contr.*, not 'maybe'"),
         (change(gold_label=1), "gold_label must be text, not 1"),
         (change(sentence1=["A"]), r"sentence1 must be text, not \['A'\]"),
@@ -144,7 +144,7 @@ def change(**fields: Any) -> str:
         (change(sentence2=" \u00a0"), "the hypothesis is empty"),
         ('{"gold_label": "neutral",', 'expected a JSON object, .*not \'{"gold_label".*Expecting'),
         ("[1, 2]", r"expected a JSON object, not '\[1, 2\]'"),
-        ("neutral\tA man.\tA cat.", "expected a JSON object, or, .*columns.*not 'neutral"),
+        ("neutral\tA man.\tA cat.", "expected a JSON object, not 'neutral.*columns must name them"),
     ],
 )
 def test_unreadable_line_of_json_is_reported_with_its_file_and_number(
@@ -158,7 +158,7 @@ def test_unreadable_line_of_json_is_reported_with_its_file_and_number(
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("neutral\tA man.", "there is no sentence2, only gold_label, sentence1"),
+        ("neutral\tA man.", "there is no field sentence2, but only gold_label, sentence1"),
         ("neutral\tA man.\tA\tcat.", "4 columns, but the first line names 3"),
         ("maybe\tA man.\tA cat.", "not 'maybe'"),
         ("neutral\t\tA cat.", "the premise is empty"),
@@ -174,7 +174,9 @@ def test_unreadable_row_is_reported_with_its_file_and_number(
 
 
 def test_file_without_parses_is_refused_where_they_are_asked_for() -> None:
-    complaint = "snli.jsonl:1: there is no sentence1_binary_parse, only gold_label, sentence1"
+    complaint = (
+        "snli.jsonl:1: there is no field sentence1_binary_parse, but only gold_label, sentence1"
+    )
     with pytest.raises(ValueError, match=complaint):
         read(SHORT, tokens_from="binary_parse")
 

@@ -84,7 +84,7 @@ def test_answer_is_in_the_passage_at_its_start_alone(answer: Answer, right: bool
         (content(question(), context=""), r"paragraphs\[0\].context: there is no word in ''"),
         (
             content(question("7"), question("8"), question("7")),
-            r"qas\[2\].id: '7' is the id of data\[0\].paragraphs\[0\].qas\[0\] as well",
+            r"qas\[2\].id: '7' is also the id of data\[0\].paragraphs\[0\].qas\[0\]",
         ),
     ],
 )
@@ -96,8 +96,8 @@ def test_other_shape_is_refused_with_its_place(shape: Any, complaint: str) -> No
 @pytest.mark.parametrize(
     ("written", "complaint"),
     [
-        (b"", "squad.json:1: this is no JSON"),
-        (b'{\n"data": [\n}', "squad.json:3: this is no JSON"),
+        (b"", "squad.json:1: not JSON"),
+        (b'{\n"data": [\n}', "squad.json:3: not JSON"),
         (b'{"data": "\xff"}', "squad.json is not UTF-8"),
         (b'{"data": []}', "squad.json has no question"),
         (b'{"data": 1}', "squad.json: data: expected a list"),

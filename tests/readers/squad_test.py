@@ -80,8 +80,8 @@ def test_what_was_read_and_left_out_is_logged(caplog: pytest.LogCaptureFixture) 
     caplog.set_level(logging.INFO)
     list(SquadReader().read(FIXTURE))
     # "1920" of "1920s" alone.
-    assert "13 questions read; left out: 0 impossible" in caplog.text
-    assert "1 are not whole tokens" in caplog.text
+    assert "13 questions read; questions left out: 0 impossible" in caplog.text
+    assert "1 answers are not whole tokens" in caplog.text
 
 
 def test_passage_is_cut_at_the_limit_and_no_answer_with_it(
@@ -131,9 +131,9 @@ def test_wrong_answer_is_named_counted_and_passed_over(
     instances = read(SquadReader(), path)
     assert list(instances) == ["good"] and answer(instances["good"]) == "owl"
     assert "question 'bad': the answer" in caplog.text
-    assert f"is not at its answer_start, {wrong[1]}" in caplog.text
+    assert f"is not at its answer_start {wrong[1]}" in caplog.text
     assert "1 without a right answer" in caplog.text
-    assert "2 were passed over as wrong" in caplog.text
+    assert "2 wrong answers left out" in caplog.text
     # The metric takes the others, but never "", which every empty answer would equal.
     assert instances["good"]["metadata"]["answers"] == [text for text in (wrong[0], "owl") if text]
 
