@@ -17,29 +17,32 @@ from elmo_tasks.readers.sentences import BEGIN_TOKEN, END_TOKEN, SentencesReader
 
 logger = logging.getLogger(__name__)
 
-# Sentences that are in memory at a time, to be shuffled and put beside others of their length.
+# Number of sentences that are in memory at a time, to be shuffled and sorted by length.
 _CHUNK = 1 << 16
 
 
 class CorpusLoader(DataLoader):
     """
-    Batches of a text too large for memory, in an order that follows from seed and epoch alone, so
-    that a training which is recovered neither repeats nor skips. The base of the two loaders of a
-    language model.
+    The base class of the data loaders of a language model. It makes batches of a text that is too
+    large for memory. Their order depends only on the seed and the epoch, so that a recovered
+    training neither repeats nor skips a batch.
 
     # Parameters
 
     reader : `SentencesReader`
-        Gives the sentences.
+        The reader of the sentences.
     data_path : `str`
-        A path or a glob pattern.
+        A path, an address or a glob pattern.
     shuffle : `bool`, optional (default = `True`)
-        Whether each epoch has an order of its own.
+        Whether each epoch has its own order; true for the training text only.
     """
 
     def __init__(self, reader: SentencesReader, data_path: str, shuffle: bool = True) -> None:
         if not isinstance(reader, SentencesReader):
-            raise ConfigurationError("this data loader needs the dataset reader elmo_sentences")
+            raise ConfigurationError(
+                "this data loader needs the dataset reader elmo_sentences, not "
+                f"{type(reader).__name__}"
+            )
         self.reader = reader
         self.data_path = data_path
         self.shuffle = shuffle
@@ -50,8 +53,15 @@ class CorpusLoader(DataLoader):
 
     def skip(self, epochs: int, batches: int) -> None:
         """
-        What is behind a training that is recovered: whole epochs, which are not read again, and
-        batches of the next, for each of which an empty one is given.
+        Sets how far a recovered training has come. The loader then yields nothing in the finished
+        epochs, without reading the text, and an empty batch for each finished batch of the next.
+
+        # Parameters
+
+        epochs : `int`
+            Number of finished epochs.
+        batches : `int`
+            Number of finished batches in the epoch after them.
         """
         self._done = (epochs, batches)
 
@@ -63,7 +73,10 @@ class CorpusLoader(DataLoader):
         self._device = device
 
     def iter_instances(self) -> Iterator[Instance]:
-        """One a sentence, for a vocabulary to count; they have no fields."""
+        """
+        Yields an instance for each sentence, so that a vocabulary can count its words. The
+        instances have no fields.
+        """
         return map(_CountedSentence, self.reader.sentences(self.data_path))
 
     def __iter__(self) -> Iterator[TensorDict]:
@@ -79,17 +92,23 @@ class CorpusLoader(DataLoader):
             done = num_batches <= done_batches
             yield {} if done else move_to_device(self._tensors(group), self._device)
         if num_batches == 0:
-            raise ValueError(f"{self.data_path} has too little text for one batch")
+            raise ValueError(
+                f"{self.data_path} has too little text for one batch; use more text or smaller "
+                "batches"
+            )
 
     def _groups(self, order: random.Random) -> Iterator[Any]:
-        """What each batch is made of."""
+        """Yields the sentences of each batch, in the form that `_tensors` takes."""
         raise NotImplementedError
 
     def _tensors(self, group: Any) -> TensorDict:
         raise NotImplementedError
 
     def _sentences(self, order: random.Random) -> Iterator[list[str]]:
-        """The sentences of an epoch, boundaries included; says if the text has changed."""
+        """
+        Yields the sentences of an epoch, boundaries included. Warns if the text has another number
+        of sentences than the vocabulary counted.
+        """
         files = list(range(len(corpus_files(self.data_path))))
         if self.shuffle:
             order.shuffle(files)
@@ -101,13 +120,13 @@ class CorpusLoader(DataLoader):
             for words in chunk:
                 yield [BEGIN_TOKEN, *words, END_TOKEN]
         if num_read == 0:
-            raise ValueError(f"{self.data_path} holds no sentence")
+            raise ValueError(f"{self.data_path} has no sentence: expected a sentence on each line")
         num_counted = getattr(self._vocab, "num_sentences", None)
-        # Only the whole text to train on is what the vocabulary was made of.
+        # The vocabulary was made of the training text (which is shuffled), all ranks together.
         if self.shuffle and num_counted not in (None, num_read) and not is_distributed():
             logger.warning(
                 "%s has changed: it had %d sentences when the vocabulary was made of it, and has %d"
-                " now. Words that are new are unknown to the softmax.",
+                " now. The softmax does not know new words.",
                 self.data_path,
                 num_counted,
                 num_read,
@@ -115,7 +134,7 @@ class CorpusLoader(DataLoader):
 
 
 def in_chunks(sentences: Iterator[list[str]]) -> Iterator[list[list[str]]]:
-    """Yields the sentences in lists that fit in memory."""
+    """Yields the sentences in lists that fit into memory."""
     while chunk := list(islice(sentences, _CHUNK)):
         yield chunk
 

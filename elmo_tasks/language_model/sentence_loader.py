@@ -13,15 +13,16 @@ from elmo_tasks.readers.sentences import SentencesReader
 @DataLoader.register("elmo_sentences")
 class SentenceLoader(CorpusLoader):
     """
-    Batches of whole sentences of like length, for a biLM trained sentence by sentence.
+    Makes batches of whole sentences of similar length, for a biLM that reads each sentence by
+    itself.
 
     Registered as a `DataLoader` with name "elmo_sentences".
 
     # Parameters
 
     batch_tokens : `int`, optional (default = `2048`)
-        Tokens of a batch at most, each sentence with one boundary; a longer sentence is a batch of
-        its own.
+        The most tokens in a batch, where each sentence counts with one boundary. A longer sentence
+        is a batch of its own.
     """
 
     def __init__(
@@ -37,12 +38,16 @@ class SentenceLoader(CorpusLoader):
         self.batch_tokens = batch_tokens
 
     def __len__(self) -> int:
-        """Batches of an epoch, from the counts of the vocabulary: right to a few in a thousand."""
+        """
+        Returns an estimate of the number of batches in an epoch, from the counts of the vocabulary.
+        It is wrong by a few in a thousand. Raises `TypeError` if there are no counts.
+        """
         num_sentences = getattr(self._vocab, "num_sentences", None)
         if num_sentences is None or not self.shuffle:
             raise TypeError("the vocabulary does not say how much text there is")
         num_tokens = self._vocab.num_tokens + num_sentences
-        # A batch ends where the next sentence does not fit: half of one before it is full.
+        # A batch ends where the next sentence does not fit: on average half a sentence before it is
+        # full.
         mean = num_tokens / num_sentences
         return math.ceil(num_tokens / max(mean, self.batch_tokens - mean / 2))
 
@@ -62,7 +67,7 @@ def _batches(sentences: list[list[str]], batch_tokens: int) -> Iterator[list[lis
     batch: list[list[str]] = []
     num_tokens = 0
     for words in sentences:
-        # The boundary at the end is predicted and not read.
+        # The boundary at the end is predicted, but not read.
         if batch and num_tokens + len(words) - 1 > batch_tokens:
             yield batch
             batch, num_tokens = [], 0

@@ -12,19 +12,19 @@ from elmo_tasks.readers.sentences import SentencesReader
 @DataLoader.register("elmo_windows")
 class WindowLoader(CorpusLoader):
     """
-    Batches of windows of a running text, for a biLM that carries its state from one to the next,
-    as the paper's (section 3.4 and bilm-tf): sentences lie end to end in each row, and a row goes
-    on where the same row of the batch before ended. The backward direction reads another order of
-    the sentences, each from its end.
+    Makes batches of windows of a running text, for a biLM that carries its state from batch to
+    batch, as the paper's does (section 3.4 and bilm-tf). In each row the sentences follow one
+    another, and a row goes on where the same row of the previous batch ended. The backward
+    direction reads the sentences in another order, each from its end.
 
     Registered as a `DataLoader` with name "elmo_windows".
 
     # Parameters
 
     rows : `int`, optional (default = `128`)
-        Rows of a batch.
+        Number of rows in a batch.
     length : `int`, optional (default = `20`)
-        Tokens of a window.
+        Number of tokens in a window.
     """
 
     def __init__(
@@ -41,6 +41,10 @@ class WindowLoader(CorpusLoader):
         self.rows, self.length = rows, length
 
     def __len__(self) -> int:
+        """
+        Returns the number of batches in an epoch, from the counts of the vocabulary. Raises
+        `TypeError` if there are no counts.
+        """
         num_sentences = getattr(self._vocab, "num_sentences", None)
         if num_sentences is None or not self.shuffle:
             raise TypeError("the vocabulary does not say how much text there is")
@@ -54,7 +58,10 @@ class WindowLoader(CorpusLoader):
         )
 
     def _windows(self, sentences: Iterator[list[str]]) -> Iterator[list[list[str]]]:
-        """Of each row the window's tokens and the one after; the last, partial batch is dropped."""
+        """
+        Yields batches of windows. A row has the tokens of its window and the token after them. The
+        last batch is left out if it is not full.
+        """
         streams: list[list[str]] = [[] for _ in range(self.rows)]
         while True:
             for stream in streams:

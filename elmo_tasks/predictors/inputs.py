@@ -7,12 +7,14 @@ from allennlp.data.tokenizers import Token
 
 class SentenceInput(NamedTuple):
     """
+    A sentence that a user asks about.
+
     # Parameters
 
     text : `str`
-        Raw text; for an input of tokens, these with a blank between them.
+        The raw text, or the user's tokens with a blank between them.
     tokens : `list[Token]`
-        At least one; for an input of tokens with the characters of `text` that each covers.
+        At least one token. The user's tokens have `idx` and `idx_end`, their offsets in `text`.
     """
 
     text: str
@@ -23,22 +25,22 @@ def sentence_input(
     inputs: Any, tokenize: Callable[[str], list[Token]], options: tuple[str, ...] = ()
 ) -> SentenceInput:
     """
-    Matches `{"sentence": "raw text"}` and `{"tokens": ["one", "word", "each"]}`.
+    Returns the sentence of `{"sentence": "raw text"}` or `{"tokens": ["one", "word", "each"]}`.
 
     # Parameters
 
     inputs : `Any`
-        What a user asks for, in JSON.
+        The input in JSON.
     tokenize : `Callable[[str], list[Token]]`
-        Cuts the raw text.
+        The function that cuts raw text into tokens.
     options : `tuple[str, ...]`, optional
-        Other keys that may stand beside the sentence, each together with those before it. Their
-        values are not looked at.
+        Other keys that the input may have. A key requires the keys before it. Their values are not
+        checked.
 
     # Raises
 
     `ValueError`
-        The input has another form, or no word.
+        The input has another form or no word.
     """
     match inputs:
         case {"sentence": str(text), **others} if _may_be(others, options):
@@ -59,17 +61,16 @@ def sentence_input(
 
 def check_texts(inputs: Any, names: tuple[str, ...], alternative: str = "") -> None:
     """
-    Raises `ValueError` unless `inputs` has these keys and no others, each with raw text of at least
-    one word.
+    Raises `ValueError` unless `inputs` has exactly the given keys, each with text that has a word.
 
     # Parameters
 
     inputs : `Any`
-        What a user asks for, in JSON.
+        The input in JSON.
     names : `tuple[str, ...]`
         The keys.
     alternative : `str`, optional
-        Another form of input that the caller takes, for the message.
+        Another form of input that the caller accepts, as the message describes it.
     """
     match inputs:
         case dict() if inputs.keys() == set(names) and all(
@@ -101,7 +102,7 @@ def _describe(options: tuple[str, ...]) -> str:
         return ""
     names = [f'"{name}"' for name in options]
     choices = [" and ".join(names[:stop]) for stop in range(1, len(names) + 1)]
-    return f", alone or with {' or with '.join(choices)} beside it"
+    return f", optionally with {' or with '.join(choices)}"
 
 
 def _is_word(value: object) -> bool:

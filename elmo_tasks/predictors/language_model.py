@@ -9,20 +9,22 @@ from allennlp.predictors import Predictor
 from elmo_tasks.language_model.model import ElmoLanguageModel
 from elmo_tasks.predictors.inputs import sentence_input
 
-# Tokens whose softmax is in memory at a time.
+# Number of tokens whose softmax is in memory at a time.
 _TOKENS = 64
 
 
 class _Request(NamedTuple):
     """
+    A checked input.
+
     # Parameters
 
     words : `list[str]`
-        At least one.
+        At least one word.
     index : `int | None`
-        Of the word to give others for; `None` for none.
+        The index of the word for which the best words are wanted, if they are.
     top_k : `int`
-        How many others.
+        Number of best words.
     """
 
     words: list[str]
@@ -33,17 +35,22 @@ class _Request(NamedTuple):
 @Predictor.register("elmo_language_model")
 class LanguageModelPredictor(Predictor):
     """
-    How likely the words of a sentence are, from `{"sentence": "one word after another"}`, which is
-    cut at its blanks as the training text is, or from `{"tokens": ["...", ...]}`.
+    Predicts how likely the words of a sentence are. An input is `{"sentence": "..."}`, which is cut
+    at its blanks as the training text is, or `{"tokens": ["...", ...]}`. An answer has
 
-    An answer has `tokens`; `unknown`, whether the vocabulary lacks the token, whose probability is
-    then that of any such; `forward_log_probs`, of each token after those before it, and
-    `backward_log_probs`, of each before those after it; `end_log_prob`, that the sentence ends
-    where it does, and `begin_log_prob`; `forward_perplexity` and `backward_perplexity`, with those.
+    - `tokens`;
+    - `unknown`: for each token, whether it is missing in the vocabulary. All such tokens share one
+      probability;
+    - `forward_log_probs` and `backward_log_probs`: the log probability of each token given those
+      before it, and given those after it;
+    - `end_log_prob` and `begin_log_prob`: the log probability of the sentence's end in the forward
+      direction, and of its beginning in the backward direction;
+    - `forward_perplexity` and `backward_perplexity`, which include the end or the beginning.
 
-    With `{"place": 3, "top_k": 5}` beside the sentence it has also `best`, the most probable words
-    for that place, the first being 0, whatever stands there: those of `forward`, of `backward`,
-    and of `both`, the product of the two, normalised. `top_k` is 10 by default.
+    With `"place": 3, "top_k": 5` beside the sentence, an answer also has `best`: the 5 most
+    probable words for the token with index 3, whichever word the sentence has there. They are given
+    for `forward`, for `backward` and for `both`, the normalised product of the two distributions.
+    `top_k` is 10 by default.
 
     Registered as a `Predictor` with name "elmo_language_model".
     """
@@ -61,7 +68,7 @@ class LanguageModelPredictor(Predictor):
         return self.predict_batch_instance([instance])[0]
 
     def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
-        # Without the boundaries.
+        # The first and the last token are the boundaries.
         words = [[token.text for token in instance["tokens"]][1:-1] for instance in instances]
         return self._answers(instances, [_Request(each) for each in words])
 
@@ -90,7 +97,7 @@ class LanguageModelPredictor(Predictor):
         forward: torch.Tensor,
         backward: torch.Tensor,
     ) -> JsonDict:
-        """Of the rows of a batch that are one sentence's, padding included."""
+        """Returns the answer for one sentence, given its row of each tensor, padding included."""
         end = len(request.words) + 1
         *ahead, end_log_prob = self._log_probs(forward[1 : end + 1], word_ids[1 : end + 1])
         begin_log_prob, *back = self._log_probs(backward[:end], word_ids[:end])
@@ -116,7 +123,7 @@ class LanguageModelPredictor(Predictor):
         return torch.cat([-self._model.softmax(h, words) for h, words in parts]).tolist()
 
     def _best(self, forward: torch.Tensor, backward: torch.Tensor, top_k: int) -> JsonDict:
-        """The best words for one place, by direction; the contexts have shape (dim,)."""
+        """Returns the best words for one token, by direction. The contexts have shape (dim,)."""
         # Shape: (2, words)
         scores = self._model.softmax.logits(torch.stack([forward, backward])).log_softmax(dim=1)
         both = scores.sum(dim=0).log_softmax(dim=0)

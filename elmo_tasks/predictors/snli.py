@@ -14,18 +14,19 @@ _TEXTS = ("premise", "hypothesis")
 @Predictor.register("elmo_snli")
 class SnliPredictor(Predictor):
     """
-    Predicts whether a premise entails a hypothesis, from `{"premise": "...", "hypothesis": "..."}`,
-    raw text that the tokenizer of the dataset reader cuts. An answer has `label`, `probabilities`
-    by the names of the classes, `premise_tokens` and `hypothesis_tokens`.
+    Predicts whether a premise entails a hypothesis. An input is
+    `{"premise": "...", "hypothesis": "..."}`, raw texts that the dataset reader's tokenizer cuts.
+    An answer has `label`, the most probable class; `probabilities`, which maps the name of each
+    class to its probability; `premise_tokens` and `hypothesis_tokens`.
 
     Registered as a `Predictor` with name "elmo_snli".
 
     # Parameters
 
     attention : `bool`, optional (default = `False`)
-        Whether an answer has `premise_attention`, a row for each token of the premise that tells
-        how much it attends to each of the hypothesis, and `hypothesis_attention`, the other way
-        round: `--predictor-args '{"attention": true}'`.
+        Whether an answer also has `premise_attention` and `hypothesis_attention`. The first has a
+        row for each token of the premise, with its attention weights over the tokens of the
+        hypothesis; the second is the reverse. `--predictor-args '{"attention": true}'` asks for it.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class SnliPredictor(Predictor):
             inputs = json.loads(line)
             check_texts(inputs, _TEXTS)
         except ValueError as error:
-            # AllenNLP passes blank lines over.
+            # AllenNLP skips blank lines without calling us.
             raise ValueError(
                 f"line {self._num_lines}, not counting blank ones, {line[:60]!r}: expected "
                 f'{{"premise": "raw text", "hypothesis": "raw text"}} ({error})'

@@ -8,9 +8,10 @@ from elmo_tasks.predictors.inputs import sentence_input
 @Predictor.register("elmo_sst")
 class SstPredictor(Predictor):
     """
-    Predicts the sentiment of a sentence, from `{"sentence": "..."}`, raw text that the tokenizer
-    of the dataset reader cuts, or from `{"tokens": ["...", ...]}`. An answer has `tokens`,
-    `label` and `probabilities`, by the names of the classes, beside what the model puts out.
+    Predicts the sentiment of a sentence. An input is `{"sentence": "..."}`, raw text that the
+    dataset reader's tokenizer cuts, or `{"tokens": ["...", ...]}`. An answer has all outputs of the
+    model; `tokens` are the words, `label` is the most probable class, and `probabilities` maps the
+    name of each class to its probability.
 
     Registered as a `Predictor` with name "elmo_sst".
     """

@@ -145,7 +145,7 @@ def test_a_text_without_a_sentence_is_refused(kind: str, tmp_path: Path) -> None
     path = tmp_path / "text"
     path.write_text("\n\n")
 
-    with pytest.raises(ValueError, match="text holds no sentence"):
+    with pytest.raises(ValueError, match="text has no sentence"):
         list(make_loader(kind, path))
 
 

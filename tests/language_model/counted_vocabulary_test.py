@@ -117,7 +117,9 @@ def test_words_of_another_training_are_taken_as_they_are_and_the_text_counted(
 def test_words_come_from_a_directory_or_from_the_text(tmp_path: Path) -> None:
     from_params().save_to_files(str(tmp_path))
 
-    with pytest.raises(ConfigurationError, match="from a directory or, .*, not from both"):
+    with pytest.raises(
+        ConfigurationError, match="give directory .*, or min_count .*, but not both"
+    ):
         from_params(directory=str(tmp_path), min_count={"tokens": 2})
 
 

@@ -295,8 +295,11 @@ def test_the_bilm_is_left_alone_for_exactly_so_many_batches(
 
     softmax = {"softmax", "num_batches"}
     assert changed == [softmax, softmax, softmax, {*softmax, "bilm"}, {*softmax, "bilm"}]
-    assert caplog.text.count("for 3 batches it is trained alone, the biLM being frozen") == 1
-    assert caplog.text.count("After 3 batches of the softmax alone, the biLM trains too") == 1
+    assert (
+        caplog.text.count("For the first 3 batches only the softmax is trained; the biLM is frozen")
+        == 1
+    )
+    assert caplog.text.count("After 3 batches, the biLM is trained too") == 1
 
 
 @pytest.mark.parametrize(
@@ -389,7 +392,10 @@ def test_an_archive_of_other_words_is_refused(first_training: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        ("{ options+: { lstm+: { dim: 9 } } }", r"another shape: bilm.*\(32, 4\) for \(36, 4\)"),
+        (
+            "{ options+: { lstm+: { dim: 9 } } }",
+            r"another shape: bilm.*has shape \(32, 4\), expected \(36, 4\)",
+        ),
         ("{ options+: { lstm+: { n_layers: 3 } } }", "another shape: bilm.backward_stack.layers.2"),
     ],
 )
@@ -417,7 +423,7 @@ def test_from_a_pair_of_files_the_softmax_is_learnt_before_the_bilm_moves(tmp_pa
     )
     assert last["validation_perplexity"] < 0.9 * first["validation_perplexity"]
     log = (tmp_path / "run" / "out.log").read_text(encoding="utf-8")
-    assert "for 1000 batches it is trained alone" in log
+    assert "For the first 1000 batches only the softmax is trained" in log
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,10 @@ def test_more_samples_than_words_mean_the_full_softmax_which_is_said(
 ) -> None:
     softmax, (h, words) = make_softmax(num_samples), make_batch()
 
-    assert f"has {NUM_CLASSES} words, not more than the {num_samples} to sample" in caplog.text
+    assert (
+        f"has {NUM_CLASSES} words, which is no more than num_samples, {num_samples}: the full"
+        in caplog.text
+    )
     torch.testing.assert_close(softmax.train()(h, words), softmax.eval()(h, words))
 
 

@@ -98,7 +98,7 @@ OTHERS: dict[str, tuple[str, list[Any]]] = {
 
 
 class NoModel(torch.nn.Module):
-    """All that a predictor asks of its model before it has matched its input."""
+    """Has what predictors ask of a model before they have matched their input, and no more."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -150,7 +150,7 @@ def test_an_option_may_stand_beside_a_sentence_with_those_before_it(
 
 @pytest.mark.parametrize("other", ["top_k", "label"])
 def test_the_options_are_named_where_others_are_given(other: str) -> None:
-    expected = r', alone or with "place" or with "place" and "top_k" beside it, but got'
+    expected = r', optionally with "place" or with "place" and "top_k", but got'
 
     with pytest.raises(ValueError, match=expected):
         sentence_input({"sentence": "It is", other: 1}, cut_at_blanks, options=("place", "top_k"))

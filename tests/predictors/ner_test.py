@@ -164,9 +164,9 @@ def test_command_passes_the_arguments_on(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ({"top_k": -1}, "whole number from 0, not -1"),
-        ({"top_k": True}, "whole number from 0, not True"),
-        ({"top_k": "3"}, "whole number from 0, not '3'"),
+        ({"top_k": -1}, "whole number of at least 0, not -1"),
+        ({"top_k": True}, "whole number of at least 0, not True"),
+        ({"top_k": "3"}, "whole number of at least 0, not '3'"),
         ({"format": "html"}, "'json' or 'text', not 'html'"),
     ],
 )

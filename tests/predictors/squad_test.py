@@ -129,7 +129,7 @@ def test_official_file_on_one_line_becomes_the_official_answers(
 def test_indented_file_is_refused_with_what_to_do(predictor: SquadPredictor) -> None:
     first, second = json.dumps(FILE, indent=1).splitlines()[:2]
     for line in (first, second):
-        with pytest.raises(ValueError, match="on one line|to one line by `python -m json.tool"):
+        with pytest.raises(ValueError, match="as JSON on one line.* run `python -m json.tool"):
             predictor.load_line(f"{line}\n")
     assert predictor.load_line(json.dumps(FILE)) == FILE
 
@@ -137,7 +137,7 @@ def test_indented_file_is_refused_with_what_to_do(predictor: SquadPredictor) -> 
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("When?", "line 2, .* each line of the input must be JSON"),
+        ("When?", "line 2, .* expected a question or a whole file .* as JSON on one line"),
         (
             '{"passage": "An owl."}',
             "line 2, .* expected .*passage.*, but got {'passage': 'An owl.'}",
