@@ -15,11 +15,11 @@ import torch
 from allennlp.commands.evaluate import evaluate_from_archive
 from allennlp.commands.train import train_model
 from allennlp.common import Params
+from allennlp.common.checks import ConfigurationError
 from allennlp.models import load_archive
 from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.language_model import callback as pretraining
 from elmo_tasks.language_model.callback import PretrainingCallback
 from tests.helpers.language_model_configs import CORPUS, HELDOUT, ROOT, shrunk
@@ -145,13 +145,13 @@ def test_evaluate_gives_the_perplexity_of_the_training(tmp_path: Path) -> None:
 
 
 class Loader:
-    def __init__(self, number: int | None) -> None:
-        self.number = number
+    def __init__(self, num_batches: int | None) -> None:
+        self.num_batches = num_batches
 
     def __len__(self) -> int:
-        if self.number is None:
+        if self.num_batches is None:
             raise TypeError
-        return self.number
+        return self.num_batches
 
 
 def progress(
@@ -185,6 +185,7 @@ def test_progress_says_tokens_per_second_and_the_hours_left(
 ) -> None:
     # Of three epochs of 100 batches 290 are left.
     expected = {"tokens_per_second": 50, "hours_left": 290 * 2 / 3600}
+
     assert progress(monkeypatch, 100, 10) == pytest.approx(expected)
     assert progress(monkeypatch, 200, 10, accumulate=2) == pytest.approx(expected)
 
@@ -195,9 +196,9 @@ def test_where_the_length_is_not_known_no_hours_are_said(monkeypatch: pytest.Mon
 
 def test_a_bilm_that_would_not_train_at_all_is_noticed(tmp_path: Path) -> None:
     logs = []
-    for number in (5, 500):
-        folder = tmp_path / str(number)
-        train(shrunk("continue", f"{{ num_softmax_batches: {number} }}"), folder)
+    for num_batches in (5, 500):
+        folder = tmp_path / str(num_batches)
+        train(shrunk("continue", f"{{ num_softmax_batches: {num_batches} }}"), folder)
         logs.append((folder / "out.log").read_text(encoding="utf-8"))
 
     assert "will not train at all" not in logs[0]

@@ -120,10 +120,10 @@ def test_a_text_that_has_changed_is_noticed(
         file.write("A new sentence that nobody counted .\n" * 2)
     list(loader)
 
-    number = len(LINES)
+    num_lines = len(LINES)
     assert caplog.text.count("has changed") == 1
-    assert f"{path} has changed: it had {number} sentences when" in caplog.text
-    assert f"and has {number + 2} now" in caplog.text
+    assert f"{path} has changed: it had {num_lines} sentences when" in caplog.text
+    assert f"and has {num_lines + 2} now" in caplog.text
 
 
 @pytest.mark.parametrize("reason", ["held out", "sharded", "no counts"])

@@ -31,7 +31,7 @@ def from_params(folder: Path | None = None, **params: Any) -> CountedVocabulary:
 
 def words_of(vocab: Vocabulary) -> list[str]:
     words = vocab.get_index_to_token_vocabulary("tokens")
-    return [words[number] for number in range(len(words))]
+    return [words[index] for index in range(len(words))]
 
 
 def test_words_stand_in_the_order_of_their_counts_after_padding_and_unknown() -> None:

@@ -12,7 +12,7 @@ import numpy
 import pytest
 import torch
 from allennlp.commands.train import train_model
-from allennlp.common import Params
+from allennlp.common import Params, checks
 from allennlp.common.testing import ModelTestCase
 from allennlp.data import Vocabulary
 from allennlp.models import Model, load_archive
@@ -35,7 +35,7 @@ from tests.helpers.reference_bilm import ReferenceBiLm, char_ids, make_options, 
 
 LINES = [line.split() for line in CORPUS.read_text(encoding="utf-8").splitlines()]
 # Of several lengths, one a single word.
-SENTENCES = [LINES[number] for number in (0, 3, 12, 88)]
+SENTENCES = [LINES[index] for index in (0, 3, 12, 88)]
 
 
 def make_vocab() -> Vocabulary:
@@ -66,8 +66,8 @@ def losses_of(model: ElmoLanguageModel, top: numpy.ndarray, words: list[str]) ->
     for h, word in zip(top, words, strict=True):
         logits = weight @ h + bias[:, 0]
         # Without padding, which is id 0.
-        number = model.vocab.get_token_index(word) - 1
-        losses.append(numpy.log(numpy.exp(logits).sum()) - logits[number])
+        index = model.vocab.get_token_index(word) - 1
+        losses.append(numpy.log(numpy.exp(logits).sum()) - logits[index])
     return losses
 
 
@@ -80,7 +80,9 @@ class TestConfigs(ModelTestCase):
     def test_trains_saves_and_loads(self, path: Path) -> None:
         config_file = self.TEST_DIR / "config.json"
         config_file.write_text(json.dumps(shrunk(path.stem)))
+
         model, loaded = self.ensure_model_can_train_save_and_load(config_file)
+
         assert isinstance(model, ElmoLanguageModel)
         assert loaded.vocab.num_sentences == len(LINES)
 
@@ -217,18 +219,22 @@ def test_dropout_is_as_the_config_says_and_while_training_only() -> None:
     params = Params(shrunk("small", "{ dropout: 0.25, num_samples: null }"))
     torch.manual_seed(0)
     model = Model.from_params(params["model"], vocab=make_vocab())
+
     dropouts = {
         name: module.p
         for name, module in model.named_modules()
         if isinstance(module, torch.nn.Dropout)
     }
+
     assert dropouts == {
         "dropout": 0.25, "bilm.forward_stack.dropout": 0.25, "bilm.backward_stack.dropout": 0.25,
     }  # fmt: skip
+
     losses = {}
     for mode in (model.train, model.eval):
         mode()
         losses[mode] = {model(**tensors(model.vocab, SENTENCES))["loss"].item() for _ in range(3)}
+
     assert len(losses[model.train]) == 3 and len(losses[model.eval]) == 1
 
 
@@ -276,9 +282,9 @@ def test_the_bilm_is_left_alone_for_exactly_so_many_batches(
     model = make_model(tmp_path, num_samples=20, num_softmax_batches=3).train()
     optimizer = DenseSparseAdam(list(model.named_parameters()), lr=0.01)
     changed = []
-    for number in range(5):
+    for index in range(5):
         before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-        if number == 2:
+        if index == 2:
             # A training that is recovered goes on counting, and evaluation does not count.
             other = make_model(tmp_path, num_softmax_batches=3)
             other.load_state_dict(model.state_dict())
@@ -468,12 +474,15 @@ def test_adagrads_numbers_are_those_of_bilm_tf_for_a_20th_of_its_loss() -> None:
 
 @pytest.mark.parametrize("change", ["{ from_archiv: 'x' }", "{ batch_token: 7 }"])
 def test_misspelt_field_is_refused_by_training(change: str, tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="Extra parameters .*(from_archiv|batch_token)"):
+    with pytest.raises(
+        checks.ConfigurationError, match="Extra parameters .*(from_archiv|batch_token)"
+    ):
         train_model(Params(shrunk("mini", change)), str(tmp_path / "model"))
 
 
 def test_own_pair_is_taken_and_several_processes_do_not_look_at_the_clock() -> None:
     options = f"import '{ROOT}/fixtures/bilm/options.json'"
+
     config = shrunk(
         "continue",
         f"""{{
@@ -481,6 +490,7 @@ def test_own_pair_is_taken_and_several_processes_do_not_look_at_the_clock() -> N
           distributed: {{ cuda_devices: [0, 1] }},
         }}""",
     )
+
     assert config["model"]["bilm"]["pretrained_file"] == "w.hdf5"
     assert config["trainer"]["checkpointer"] == {"type": "elmo"}
 
@@ -500,17 +510,17 @@ class OnGrammar:
         self.model = ElmoLanguageModel(vocab, bilm, num_samples, dropout=0.0)
 
     @staticmethod
-    def _loader(path: Path, seed: int, number: int, **arguments: Any) -> CorpusLoader:
-        sentences = islice(grammar.sentences(seed), number)
+    def _loader(path: Path, seed: int, num_sentences: int, **arguments: Any) -> CorpusLoader:
+        sentences = islice(grammar.sentences(seed), num_sentences)
         path.write_text("".join(f"{' '.join(words)}\n" for words in sentences))
         return SentenceLoader(SentencesReader(), str(path), **arguments)
 
     def train(self, num_epochs: int = 6, rate: float = 0.02) -> None:
         optimizer = DenseSparseAdam(list(self.model.named_parameters()), lr=rate)
         num_batches = num_epochs * len(self.train_loader)
-        for number, batch in enumerate(self._batches(num_epochs)):
+        for index, batch in enumerate(self._batches(num_epochs)):
             for group in optimizer.param_groups:
-                group["lr"] = rate * max(0.01, 1 - number / num_batches)
+                group["lr"] = rate * max(0.01, 1 - index / num_batches)
             optimizer.zero_grad()
             self.model.train()(**batch)["loss"].backward()
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
@@ -537,6 +547,7 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, float], di
 def test_entropy_of_the_grammar_is_that_of_its_sentences() -> None:
     """The mean of what the grammar itself gives the sentences, counted anew from samples."""
     total = tokens = 0.0
+
     for words in islice(grammar.sentences(3), 20_000):
         state = "start"
         for word in [*words, None]:
@@ -544,6 +555,7 @@ def test_entropy_of_the_grammar_is_that_of_its_sentences() -> None:
             total -= math.log(step.probability)
             state = step.state
         tokens += len(words) + 1
+
     assert math.exp(total / tokens) == pytest.approx(grammar.perplexity(), rel=0.01)
 
 
@@ -552,6 +564,7 @@ def test_perplexity_comes_near_that_of_a_known_grammar(
     direction: str, full: tuple[dict[str, float], dict[str, float]]
 ) -> None:
     untrained, trained = (metrics[f"{direction}_perplexity"] for metrics in full)
+
     # The sentences' words, the two boundaries and the unknown word.
     assert untrained == pytest.approx(len(grammar.words()) + 3, rel=0.1)
     assert trained == pytest.approx(grammar.perplexity(), rel=0.05)

@@ -18,11 +18,11 @@ def make_softmax(num_samples: int | None = 20) -> SampledSoftmax:
     return softmax
 
 
-def make_batch(number: int = 30) -> tuple[torch.Tensor, torch.Tensor]:
+def make_batch(num_tokens: int = 30) -> tuple[torch.Tensor, torch.Tensor]:
     """What is classified, and the word ids to predict, frequent ones more often."""
     torch.manual_seed(1)
-    words = (NUM_CLASSES * torch.rand(number) ** 2).long() + 1
-    return torch.randn(number, DIM), words
+    words = (NUM_CLASSES * torch.rand(num_tokens) ** 2).long() + 1
+    return torch.randn(num_tokens, DIM), words
 
 
 def upstream(softmax: SampledSoftmax, num_samples: int = 20) -> SampledSoftmaxLoss:
@@ -108,7 +108,7 @@ def test_a_sample_is_the_first_distinct_draws() -> None:
 
     torch.manual_seed(3)
     uniform = torch.rand(4 * 20, dtype=torch.float64).tolist()
-    drawn = [int(math.exp(number * math.log(NUM_CLASSES + 1))) - 1 for number in uniform]
+    drawn = [int(math.exp(x * math.log(NUM_CLASSES + 1))) - 1 for x in uniform]
     distinct = list(dict.fromkeys(drawn[:num_draws]))
     assert len(distinct) == 20 and len(set(drawn[: num_draws - 1])) == 19
     assert samples.tolist() == distinct
@@ -141,8 +141,8 @@ def test_the_gradient_is_on_average_nearly_that_of_the_full_softmax() -> None:
     softmax.train()
     samples = [gradients(softmax, softmax(h, words).mean()) for _ in range(500)]
 
-    for number, expected in enumerate(full):
-        mean = torch.stack([sample[number] for sample in samples]).mean(dim=0)
+    for index, expected in enumerate(full):
+        mean = torch.stack([sample[index] for sample in samples]).mean(dim=0)
         assert torch.cosine_similarity(mean.flatten(), expected.flatten(), dim=0) > 0.99
         assert mean.norm().item() == pytest.approx(expected.norm().item(), rel=0.1)
 

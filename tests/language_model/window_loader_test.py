@@ -27,7 +27,7 @@ def test_a_row_of_windows_reads_whole_sentences_end_to_end(field: str, shuffle: 
     read: list[tuple[str, ...]] = []
     for row in rows:
         assert row[0] == begin
-        starts = [place for place, word in enumerate(row) if word == begin]
+        starts = [index for index, word in enumerate(row) if word == begin]
         for start, stop in zip(starts, [*starts[1:], len(row)]):
             sentence = tuple(row[start:stop])
             # The last one of a row may be cut.

@@ -54,14 +54,18 @@ def test_there_are_thirty_cases() -> None:
 @pytest.mark.parametrize(("prediction", "answers", "em", "f1"), CASES)
 def test_case_worked_by_hand(prediction: str, answers: list[str], em: float, f1: float) -> None:
     metric = SquadMetric()
+
     metric([prediction], [answers])
+
     assert metric.get_metric() == {"em": pytest.approx(em), "f1": pytest.approx(f1)}
 
 
 def test_it_is_the_mean_over_questions_whatever_their_batches() -> None:
     metric = Metric.by_name("elmo_squad")()
+
     metric(["gold", "red"], [["gold"], ["red green"]])
     metric([""], [["gold"]])
+
     assert metric.get_metric(reset=True) == {
         "em": pytest.approx(1 / 3),
         "f1": pytest.approx((1 + 2 / 3) / 3),

@@ -58,7 +58,9 @@ def predictor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Predictor]:
 
 def test_archive_predicts_without_its_files_and_the_network(predictor: Predictor) -> None:
     assert isinstance(predictor, SstPredictor)
+
     answer = predictor.predict_json({"sentence": "It isn't bad, Zoë."})
+
     assert answer["tokens"] == ["It", "is", "n't", "bad", ",", "Zoë", "."]
     assert set(answer["probabilities"]) == CLASSES
     assert sum(answer["probabilities"].values()) == pytest.approx(1, abs=1e-5)
@@ -67,19 +69,24 @@ def test_archive_predicts_without_its_files_and_the_network(predictor: Predictor
 
 def test_archive_has_the_weights_of_the_bilm_and_the_word_vectors(predictor: Predictor) -> None:
     state = predictor._model.state_dict()
+
     assert any(tensor.any() for name, tensor in state.items() if name.endswith("state.h"))
-    number = predictor._model.vocab.get_token_index("The")
+
+    index = predictor._model.vocab.get_token_index("The")
     vectors = state["text_embedder.words.token_embedder_tokens.weight"]
-    assert vectors[number].tolist() == [1, 2, 3]
+
+    assert vectors[index].tolist() == [1, 2, 3]
 
 
 def test_tokens_are_taken_as_they_are(predictor: Predictor) -> None:
     answer = predictor.predict_json({"tokens": ["It", "isn't", "7\u00a03/4"]})
+
     assert answer["tokens"] == ["It", "isn't", "7\u00a03/4"]
 
 
 def test_answers_of_a_batch_are_those_of_single_sentences(predictor: Predictor) -> None:
     inputs: list[JsonDict] = [{"sentence": "Fine."}, {"sentence": "Not fine at all , is it ?"}]
+
     for answer, single in zip(predictor.predict_batch_json(inputs), inputs, strict=True):
         alone = predictor.predict_json(single)
         assert answer["probabilities"] == pytest.approx(alone["probabilities"], abs=1e-6)
@@ -87,4 +94,5 @@ def test_answers_of_a_batch_are_those_of_single_sentences(predictor: Predictor) 
 
 def test_answer_is_a_line_of_json(predictor: Predictor) -> None:
     line = predictor.dump_line(predictor.predict_json({"sentence": "Fine."}))
+
     assert json.loads(line)["label"] in CLASSES

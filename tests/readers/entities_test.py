@@ -35,6 +35,7 @@ def test_tags_of_any_file_with_b_and_i_are_read_as_by_allennlp_and_written_as_bi
     tags: list[str],
 ) -> None:
     entities = read_entities(tags)
+
     assert sorted(inclusive(entities)) == sorted(iob1_tags_to_spans(tags))
     assert write_tags(entities, len(tags), "BIOUL") == to_bioul(tags)
 
@@ -47,7 +48,9 @@ def test_bio_is_read_as_by_allennlp_or_refused_as_by_allennlp(tags: list[str]) -
         with pytest.raises(TagError, match="cannot .* in BIO"):
             read_entities(tags, "BIO")
         return
+
     entities = read_entities(tags, "BIO")
+
     assert sorted(inclusive(entities)) == sorted(bio_tags_to_spans(tags))
     assert write_tags(entities, len(tags), "BIOUL") == bioul
     assert write_tags(entities, len(tags), "BIO") == tags
@@ -78,6 +81,7 @@ def test_iob1_takes_a_b_between_two_entities_of_a_type_alone(
     tags: list[str], data: st.DataObject
 ) -> None:
     assert read_entities(tags, "IOB1") == read_entities(tags)
+
     pairs = [index for index in range(1, len(tags)) if tags[index] == tags[index - 1] != "O"]
     if pairs:
         index = data.draw(st.sampled_from(pairs))
@@ -90,12 +94,14 @@ def test_iob1_takes_a_b_between_two_entities_of_a_type_alone(
 
 def test_prefixes_of_bioes_are_those_of_bioul() -> None:
     tags = ["S-PER", "O", "B-LOC", "I-LOC", "E-LOC"]
+
     assert read_entities(tags, "BIOUL") == [Entity("PER", 0, 1), Entity("LOC", 2, 5)]
     assert has_ends(["O", "S-PER"]) and has_ends(["U"]) and not has_ends(["O", "B-S", "I"])
 
 
 def test_tags_without_a_type_are_read_and_written() -> None:
     entities = read_entities(["B", "I", "O", "B"])
+
     assert entities == [Entity("", 0, 2), Entity("", 3, 4)]
     assert write_tags(entities, 4, "BIOUL") == ["B", "L", "O", "U"]
     assert split_tag("B-LOC-part") == ("B", "LOC-part")
@@ -124,4 +130,5 @@ def test_what_a_scheme_does_not_have_is_refused_with_its_place(
 ) -> None:
     with pytest.raises(TagError, match=reason) as error:
         read_entities(tags, scheme)
+
     assert error.value.index == index

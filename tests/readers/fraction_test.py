@@ -46,10 +46,13 @@ def numbers(fraction: float, seed: int = 0, reader: DatasetReader | None = None)
 
 def test_a_fraction_of_sst_is_one_of_trees_with_all_their_phrases() -> None:
     everything = words(SstReader().read(SST))
+
     chosen = read(0.3)
+
     assert len(everything) == 10
     assert chosen == [tree for tree in everything if tree in chosen]
     assert len(chosen) == 3
+
     # Each phrase of the file is of one tree alone: its first words tell which.
     phrases = [
         phrase
@@ -57,6 +60,7 @@ def test_a_fraction_of_sst_is_one_of_trees_with_all_their_phrases() -> None:
         for phrase in words(SstReader(min_phrase_tokens=4).read(SST))
         if " ".join(phrase) in " ".join(tree)
     ]
+
     assert len(phrases) > len(chosen)
     assert read(0.3, min_phrase_tokens=4) == phrases
 
@@ -68,6 +72,7 @@ def test_a_seed_gives_the_same_part_and_another_seed_another() -> None:
 
 def test_a_smaller_part_lies_in_a_larger_one_and_all_of_it_is_the_reader_itself() -> None:
     parts = [numbers(fraction, seed=3) for fraction in (0.1, 0.35, 0.8, 1)]
+
     assert [len(part) for part in parts] == [2, 7, 16, 20]
     for smaller, larger in zip(parts, parts[1:]):
         assert set(smaller) < set(larger)
@@ -83,22 +88,28 @@ def test_there_is_always_something_to_train_on() -> None:
 def test_the_limit_of_the_other_reader_comes_first_and_our_own_after() -> None:
     assert set(numbers(0.5, reader=Numbers(max_instances=10))) < set(range(10))
     assert len(numbers(0.5, reader=Numbers(max_instances=10))) == 5
+
     limited = FractionReader(Numbers(), 0.5, max_instances=3)
+
     assert [instance["number"].metadata for instance in limited.read("")] == numbers(0.5)[:3]
 
 
 def test_the_randomness_of_the_training_is_left_alone() -> None:
     state = random.getstate()
+
     read(0.5)
+
     assert random.getstate() == state
 
 
 @pytest.mark.parametrize("make", [lambda: SstReader(min_phrase_tokens=4), Numbers])
 def test_workers_read_the_same_part_together(make: Callable[[], DatasetReader]) -> None:
     alone = FractionReader(make(), 0.5, seed=4).read(SST)
+
     together = MultiProcessDataLoader(
         FractionReader(make(), 0.5, seed=4), SST, batch_size=1, num_workers=2
     ).iter_instances()
+
     assert sorted(map(str, together)) == sorted(map(str, alone))
 
 
@@ -115,6 +126,7 @@ def test_a_fraction_that_cannot_be_is_refused(fraction: float) -> None:
 
 def test_everything_else_is_that_of_the_other_reader() -> None:
     sst = SstReader()
+
     for reader in (FractionReader(sst, 0.5), pickle.loads(pickle.dumps(FractionReader(sst, 0.5)))):
         assert [token.text for token in reader.tokenizer.tokenize("Well done.")] == [
             "Well",
@@ -134,5 +146,7 @@ def test_it_is_made_from_a_config() -> None:
     params = Params(
         {"type": "elmo_fraction", "fraction": 0.3, "seed": 7, "reader": {"type": "elmo_sst"}}
     )
+
     reader = DatasetReader.from_params(params, serialization_dir="somewhere")
+
     assert words(reader.read(SST)) == read(0.3, seed=7)

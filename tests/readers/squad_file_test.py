@@ -20,6 +20,7 @@ def content(*qas: Any, **changes: Any) -> dict[str, Any]:
 
 def test_questions_of_every_paragraph_are_read_with_their_place() -> None:
     questions = read_squad(FIXTURE)
+
     assert [each.id for each in questions[:2]] == ["harbour-1", "harbour-2"]
     assert len(questions) == 13
     assert questions[4].path == "data[0].paragraphs[1].qas[0]"
@@ -29,6 +30,7 @@ def test_questions_of_every_paragraph_are_read_with_their_place() -> None:
 
 def test_articles_and_paragraphs_without_questions_are_passed_over() -> None:
     empty = {"version": "1.1", "data": [{"title": "Nothing", "paragraphs": []}]}
+
     assert parse_squad(empty) == []
     assert parse_squad({"data": [{"title": "Nothing"}, {"paragraphs": [{"context": "x"}]}]}) == []
     # Nobody asks about a passage without a word.
@@ -38,7 +40,9 @@ def test_articles_and_paragraphs_without_questions_are_passed_over() -> None:
 def test_answers_may_be_missing_and_a_question_impossible() -> None:
     unanswered = question(is_impossible=True)
     del unanswered["answers"]
+
     (read,) = parse_squad(content(unanswered))
+
     assert (read.answers, read.is_impossible) == ([], True)
 
 
@@ -108,6 +112,7 @@ def test_file_that_cannot_be_read_is_refused_by_its_name(
 ) -> None:
     path = tmp_path / "squad.json"
     path.write_bytes(written)
+
     with pytest.raises(ValueError, match=complaint):
         read_squad(path)
 
@@ -115,4 +120,5 @@ def test_file_that_cannot_be_read_is_refused_by_its_name(
 def test_long_value_is_shown_in_part() -> None:
     with pytest.raises(ValueError) as error:
         parse_squad({"data": "x" * 1000})
+
     assert len(str(error.value)) < 150

@@ -187,9 +187,9 @@ def test_half_a_checkpoint_is_passed_over_and_removed(tmp_path: Path) -> None:
     assert saved(tmp_path) == complete
 
 
-@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("call", [1, 2])
 def test_a_full_disk_leaves_the_checkpoint_before(
-    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    call: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkpointer = make_checkpointer(tmp_path)
     checkpointer.save_checkpoint(trainer_at(0, 3))
@@ -198,7 +198,7 @@ def test_a_full_disk_leaves_the_checkpoint_before(
 
     def full_disk(content: Any, path: Path) -> None:
         calls.append(path)
-        if len(calls) == number:
+        if len(calls) == call:
             path.write_bytes(b"half")
             raise OSError(errno.ENOSPC, "No space left on device")
         save(content, path)

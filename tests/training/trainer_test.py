@@ -10,11 +10,11 @@ import pytest
 import torch
 from allennlp.commands.train import train_model
 from allennlp.common import Params
+from allennlp.common.checks import ConfigurationError
 from allennlp.models import Model, load_archive
 from allennlp.predictors import Predictor
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.training.trainer import ElmoTrainer
 from tests.helpers.reference_bilm import FIXTURE_FILES
 from tests.helpers.stop_callback import STOP_AT, Stopped
@@ -88,10 +88,12 @@ def test_checkpoints_leave_out_the_weights_of_a_frozen_bilm(trained: Path) -> No
         names = {name for name in checkpoint(trained, epoch) if name.startswith(BILM)}
         # What it starts from is small.
         assert names == {STAND_IN, f"{BILM}state.h", f"{BILM}state.c"}
+
     num_bytes = os.path.getsize(FIXTURE_FILES[1])
     left_out = os.path.getsize(trained / "best.th") - os.path.getsize(
         trained / "model_state_e3_b0.th"
     )
+
     # A checkpoint of a task takes no more than that of its other weights.
     assert left_out > 0.5 * num_bytes
 
