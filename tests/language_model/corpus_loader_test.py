@@ -18,7 +18,10 @@ from tests.helpers.corpus_loaders import CORPUS, LINES, LOADERS, ids, make_loade
 
 
 def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """A training before this test may have asked for more than warnings to be logged."""
+    """
+    Returns the warnings of the log, which may also have other messages if a test before this one
+    trained a model.
+    """
     return [record.message for record in caplog.records if record.levelno >= logging.WARNING]
 
 
@@ -35,7 +38,7 @@ def test_the_order_follows_from_seed_and_epoch_alone(kind: str) -> None:
     first = make_loader(kind)
     epochs = [list(first) for _ in range(3)]
     again = make_loader(kind)
-    # Nothing else that draws numbers moves it, nor an epoch that was left in the middle.
+    # The order depends neither on other random draws nor on an epoch that was left early.
     random.random(), torch.rand(3)
 
     assert same(list(again), epochs[0])
@@ -100,7 +103,7 @@ def test_without_counts_there_is_no_length(kind: str) -> None:
 
     with pytest.raises(TypeError, match="does not say how much text there is"):
         len(loader)
-    # The counts are of the text to train on, which the one that is not shuffled is not.
+    # The counts are those of the training text, and only that text is shuffled.
     with pytest.raises(TypeError):
         len(make_loader(kind, shuffle=False))
     assert len(list(loader)) > 5

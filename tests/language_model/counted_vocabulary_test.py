@@ -64,7 +64,7 @@ def test_counts_are_saved_and_loaded(tmp_path: Path) -> None:
 
     assert words_of(loaded) == words_of(vocab)
     assert loaded.num_sentences == len(LINES) and loaded.num_tokens == sum(COUNTS.values())
-    # AllenNLP's own class reads the folder as well.
+    # AllenNLP's own class can read the folder too.
     assert words_of(Vocabulary.from_files(str(tmp_path))) == words_of(vocab)
 
 
@@ -124,7 +124,7 @@ def test_words_come_from_a_directory_or_from_the_text(tmp_path: Path) -> None:
 
 
 def test_counts_are_of_text_alone(tmp_path: Path) -> None:
-    """The vocabulary of another task has none."""
+    """The vocabulary of another task has no counts."""
     vocab = CountedVocabulary(tokens_to_add={"tokens": ["a"]})
     vocab.save_to_files(str(tmp_path))
 

@@ -34,7 +34,7 @@ from tests.helpers.language_model_configs import CONFIGS, CORPUS, ROOT, shrunk
 from tests.helpers.reference_bilm import ReferenceBiLm, char_ids, make_options, random_files
 
 LINES = [line.split() for line in CORPUS.read_text(encoding="utf-8").splitlines()]
-# Of several lengths, one a single word.
+# Sentences of several lengths; one has a single word.
 SENTENCES = [LINES[index] for index in (0, 3, 12, 88)]
 
 
@@ -44,7 +44,7 @@ def make_vocab() -> Vocabulary:
 
 
 def make_model(folder: Path, state: str = "reset", **arguments: Any) -> ElmoLanguageModel:
-    """With the random weights of the two files that it writes to `folder`."""
+    """Writes two files of random weights to `folder` and returns a model with these weights."""
     files = random_files(folder)
     bilm = BiLm.from_files(*files, state=state, requires_grad=True)
     torch.manual_seed(0)
@@ -60,12 +60,12 @@ def tensors(vocab: Vocabulary, sentences: Iterable[list[str]]) -> dict[str, Any]
 
 
 def losses_of(model: ElmoLanguageModel, top: numpy.ndarray, words: list[str]) -> list[float]:
-    """Of the words that the rows of `top` predict: the softmax of the paper, by hand."""
+    """Computes the paper's softmax by hand, for the words that the rows of `top` predict."""
     weight, bias = (part.detach().double().numpy() for part in model.softmax.parameters())
     losses = []
     for h, word in zip(top, words, strict=True):
         logits = weight @ h + bias[:, 0]
-        # Without padding, which is id 0.
+        # The softmax has no class for padding, which is id 0.
         index = model.vocab.get_token_index(word) - 1
         losses.append(numpy.log(numpy.exp(logits).sum()) - logits[index])
     return losses
@@ -123,7 +123,7 @@ def test_a_batch_gives_the_losses_of_its_sentences(tmp_path: Path) -> None:
 
     assert model.get_metrics(reset=True) == pytest.approx(together)
     assert output["num_tokens"] == sum(len(words) + 1 for words in SENTENCES)
-    # Nothing is left of what was reset.
+    # Without a word every perplexity is 1.
     assert model.get_metrics() == {
         "perplexity": 1, "forward_perplexity": 1, "backward_perplexity": 1,
     }  # fmt: skip
@@ -136,7 +136,7 @@ def window_loader(vocab: Vocabulary) -> WindowLoader:
 
 
 def vectors(reference: ReferenceBiLm, words: Iterable[str]) -> numpy.ndarray:
-    """x^LM of words among which the boundaries are."""
+    """Returns x^LM of the words, which may be boundaries."""
     special: dict[str, str | int] = {"<S>": 256, "</S>": 257}
     ids = [char_ids(special.get(word, word), 50) for word in words]
     return numpy.stack([reference.token_vector(characters) for characters in ids])
@@ -152,7 +152,7 @@ def test_windows_that_carry_their_state_are_one_long_sequence(
         model(**batch)
     perplexity = list(model.get_metrics().values())[1 + direction]
 
-    # What the rows of these four batches read, and the token after it.
+    # The tokens that each row of these four batches reads, and the token after them.
     reading = -1 if direction else 1
     texts = (["<S>", *words, "</S>"][::reading] for words in LINES)
     rows = [
@@ -178,12 +178,12 @@ def test_neither_training_nor_evaluation_begins_where_the_other_ended(tmp_path: 
         losses.append((model(**first)["loss"].item(), model(**second)["loss"].item()))
 
     assert losses[0] == pytest.approx(losses[1]) and losses[0] == pytest.approx(losses[2])
-    # Within one of them the state is carried on.
+    # Within an epoch the state is carried on.
     assert model(**first)["loss"].item() != pytest.approx(losses[0][0], rel=1e-4)
 
 
 class Scaled(torch.nn.Module):
-    """A dropout whose mask is known: one for all tokens."""
+    """A dropout with a known mask, the same for all tokens."""
 
     def __init__(self, mask: numpy.ndarray) -> None:
         super().__init__()
@@ -285,7 +285,7 @@ def test_the_bilm_is_left_alone_for_exactly_so_many_batches(
     for index in range(5):
         before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         if index == 2:
-            # A training that is recovered goes on counting, and evaluation does not count.
+            # A recovered training goes on counting its batches; evaluation does not count.
             other = make_model(tmp_path, num_softmax_batches=3)
             other.load_state_dict(model.state_dict())
             assert other.train()._softmax_alone()
@@ -336,7 +336,7 @@ def heldout_perplexity(archive_file: Path, path: Path) -> float:
 
 @pytest.fixture(scope="module")
 def first_training(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a training to go on from."""
+    """Trains a model from which other trainings go on, and returns its folder."""
     change = """{
       num_samples: null, min_count: 1, num_epochs: 8, dropout: 0,
       optimizer: { type: 'adam', lr: 0.01 }, scheduler: null, trainer+: { num_epochs: 8 },
@@ -383,7 +383,7 @@ def test_a_training_goes_on_from_an_archive_and_needs_it_no_more(
     vocab = load_archive(archive_file).model.vocab
     words = old.vocab.get_index_to_token_vocabulary("tokens")
     assert vocab.get_index_to_token_vocabulary("tokens") == words
-    # The counts are those of the text that was read.
+    # The vocabulary counts the new text, not that of the other training.
     assert vocab.num_sentences == 20
 
 
@@ -447,7 +447,7 @@ def test_value_that_cannot_be_is_refused_by_jsonnet(change: str, complaint: str)
 
 
 def test_adagrads_numbers_are_those_of_bilm_tf_for_a_20th_of_its_loss() -> None:
-    """bilm-tf: rate 0.2, accumulator 1.0 and norm 10 for the gradient of 20 times the loss."""
+    """bilm-tf has rate 0.2, accumulator 1.0 and norm 10, for the gradient of 20 times the loss."""
     trainer = shrunk("original")["trainer"]
     target = 0.3 * torch.arange(6.0).reshape(2, 3)
 
@@ -537,7 +537,7 @@ class OnGrammar:
 
 @pytest.fixture(scope="module")
 def full(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, float], dict[str, float]]:
-    """Metrics on held-out sentences before and after training with the full softmax."""
+    """Returns the metrics on held-out sentences before and after training with the full softmax."""
     on_grammar = OnGrammar(tmp_path_factory.mktemp("grammar"), None)
     before = on_grammar.evaluate()
     on_grammar.train()
@@ -545,7 +545,7 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, float], di
 
 
 def test_entropy_of_the_grammar_is_that_of_its_sentences() -> None:
-    """The mean of what the grammar itself gives the sentences, counted anew from samples."""
+    """Estimates the entropy from samples: the mean of the grammar's own log-likelihoods."""
     total = tokens = 0.0
 
     for words in islice(grammar.sentences(3), 20_000):
@@ -565,7 +565,7 @@ def test_perplexity_comes_near_that_of_a_known_grammar(
 ) -> None:
     untrained, trained = (metrics[f"{direction}_perplexity"] for metrics in full)
 
-    # The sentences' words, the two boundaries and the unknown word.
+    # An untrained model chooses among the words, two boundaries and the unknown word.
     assert untrained == pytest.approx(len(grammar.words()) + 3, rel=0.1)
     assert trained == pytest.approx(grammar.perplexity(), rel=0.05)
 

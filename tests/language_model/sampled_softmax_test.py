@@ -19,7 +19,7 @@ def make_softmax(num_samples: int | None = 20) -> SampledSoftmax:
 
 
 def make_batch(num_tokens: int = 30) -> tuple[torch.Tensor, torch.Tensor]:
-    """What is classified, and the word ids to predict, frequent ones more often."""
+    """Returns inputs and the word ids to predict; frequent words are more likely."""
     torch.manual_seed(1)
     words = (NUM_CLASSES * torch.rand(num_tokens) ** 2).long() + 1
     return torch.randn(num_tokens, DIM), words
@@ -33,7 +33,7 @@ def upstream(softmax: SampledSoftmax, num_samples: int = 20) -> SampledSoftmaxLo
 
 
 def probabilities() -> numpy.ndarray:
-    """Of a log-uniform draw of each class."""
+    """Returns the probability of each class in a log-uniform draw."""
     classes = numpy.arange(NUM_CLASSES)
     return numpy.log((classes + 2) / (classes + 1)) / math.log(NUM_CLASSES + 1)
 
@@ -75,7 +75,7 @@ def test_the_sampled_softmax_equals_allennlps_over_the_same_sample() -> None:
     softmax, (h, words) = make_softmax().train(), make_batch()
     theirs = upstream(softmax).train()
     samples, num_draws = softmax._draw(20)
-    # Words that were drawn are among those to predict.
+    # Some of the words to predict are drawn as samples too.
     assert set((words - 1).tolist()) & set(samples.tolist())
     theirs.choice_func = lambda *_: (samples.numpy(), num_draws)
 
@@ -129,7 +129,7 @@ def test_classes_are_drawn_as_often_as_is_expected(num_samples: int) -> None:
 
     if num_samples == 1:
         torch.testing.assert_close(expected, torch.tensor(probabilities()).float())
-    # Four standard errors, and what the formula leaves out: the number of draws is itself random.
+    # The bound is four standard errors, and 0.02 because the number of draws is itself random.
     error = 4 * (expected * (1 - expected) / times).clamp(min=0).sqrt() + 0.02
     assert ((drawn - expected).abs() < error).all()
 

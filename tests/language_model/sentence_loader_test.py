@@ -52,5 +52,5 @@ def test_batches_are_those_of_allennlps_loader_over_the_same_sentences() -> None
 def test_a_batch_has_so_many_tokens_at_most(batch_tokens: int) -> None:
     for batch in make_loader("elmo_sentences", batch_tokens=batch_tokens):
         lengths = (ids(batch) > 0).sum(dim=1)
-        # The end of a sentence is predicted, not read.
+        # The end of a sentence is predicted, but not read.
         assert (lengths - 1).sum() <= batch_tokens or len(lengths) == 1

@@ -8,7 +8,10 @@ from tests.helpers.corpus_loaders import SENTENCES, ids, make_loader, texts
 
 
 def streams(loader: CorpusLoader, field: str) -> list[list[str]]:
-    """What the rows read in an epoch; every window begins where the one before ended."""
+    """
+    Returns the tokens that each row reads in an epoch. Asserts that every window begins with the
+    last token of the window before it.
+    """
     batches = [texts(loader, ids(batch, field)) for batch in loader]
     rows = []
     for windows in zip(*batches):
@@ -30,14 +33,14 @@ def test_a_row_of_windows_reads_whole_sentences_end_to_end(field: str, shuffle: 
         starts = [index for index, word in enumerate(row) if word == begin]
         for start, stop in zip(starts, [*starts[1:], len(row)]):
             sentence = tuple(row[start:stop])
-            # The last one of a row may be cut.
+            # The last sentence of a row may be cut.
             assert sentence[-1] == end or stop == len(row)
             if sentence[-1] == end:
                 read.append(sentence if field == "tokens" else sentence[::-1])
 
     left = Counter(SENTENCES) - Counter(read)
     assert not Counter(read) - Counter(SENTENCES)
-    # What the partial batch at the end would have had.
+    # The last batch, which is not full, is left out.
     assert left.total() <= 2 * len(rows)
 
 

@@ -30,7 +30,7 @@ SENTENCE = "expected .*sentence.* or .*tokens.*, but got"
 PAIR = "expected .*premise.*hypothesis.*, but got"
 QUESTION = "expected .*passage.* or a whole file.*, but got"
 
-# What each predictor expects, and inputs of another form.
+# The message of each predictor and inputs that it refuses.
 OTHERS: dict[str, tuple[str, list[Any]]] = {
     "sst": (
         SENTENCE,

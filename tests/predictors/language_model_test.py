@@ -159,7 +159,7 @@ def test_unknown_words_are_marked_and_as_likely_as_any_unknown_word(predictor: P
 
     assert answer["unknown"] == [False] * 5 + [True]
     assert answer["forward_log_probs"] == other["forward_log_probs"]
-    # The biLM sees its characters all the same.
+    # The biLM still sees the characters of unknown words.
     assert answer["backward_log_probs"] != other["backward_log_probs"]
 
 
@@ -210,7 +210,7 @@ def test_a_long_sentence_is_answered_as_a_whole(predictor: Predictor, tmp_path: 
     )
 
 
-# Through the command line.
+# Tests of `allennlp predict`.
 
 
 def predict(
@@ -252,7 +252,7 @@ def test_allennlp_predict_answers_for_a_file_of_text(
         assert answer["forward_log_probs"] == pytest.approx(expected["forward_log_probs"], abs=1e-4)
 
 
-# What cannot be answered.
+# Tests of wrong inputs.
 
 
 @pytest.mark.parametrize("place", [-1, 2, 1.0, True, None, "1"])

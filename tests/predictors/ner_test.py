@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def archive_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of a training long enough to know its sentences by heart."""
+    """Trains until the model knows its sentences by heart, and returns the archive."""
     folder = tmp_path_factory.mktemp("ner")
     shrunk = "(import 'training_configs/ner/both.jsonnet') + (import 'fixtures/tiny.libsonnet')"
     change = """{
@@ -96,7 +96,7 @@ def test_sentences_of_a_file_are_answered_with_its_tokens(predictor: NerPredicto
     for answer, instance in zip(answers, instances, strict=True):
         assert answer["tags"] == instance["tags"].labels
         assert answer["sentence"] == " ".join(answer["tokens"])
-    # Adjacent entities of one type.
+    # These two entities of one type are adjacent.
     assert entities(answers[4]) == [
         ("PER", "Tomas Quill", [2, 4], [10, 21]),
         ("PER", "Ines Rovira", [4, 6], [22, 33]),

@@ -40,7 +40,7 @@ def attentive(archive: str) -> Predictor:
 
 
 def run(archive: str, folder: Path, lines: list[str], *arguments: str) -> list[JsonDict]:
-    """The answers of `allennlp predict`."""
+    """Returns the answers that `allennlp predict` writes."""
     (folder / "in.jsonl").write_text("\n".join(lines), encoding="utf-8")
     command = ["allennlp", "predict", archive, str(folder / "in.jsonl"), "--silent"]
     command += ["--output-file", str(folder / "out.jsonl"), *arguments]

@@ -47,7 +47,7 @@ def with_settings(predictor: SquadPredictor, **settings: Any) -> SquadPredictor:
 
 
 def questions() -> list[tuple[str, str, str]]:
-    """Id, question and passage of all of the fixture."""
+    """Returns id, question and passage of each question of the fixture."""
     return [
         (qa["id"], qa["question"], paragraph["context"])
         for article in FILE["data"]

@@ -25,7 +25,7 @@ def refuse(*_: Any, **__: Any) -> None:
 
 @pytest.fixture(scope="module")
 def predictor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Predictor]:
-    """From an archive, after the biLM and the word vectors it was trained with were deleted."""
+    """Loads an archive after the biLM and the word vectors of its training were deleted."""
     folder = tmp_path_factory.mktemp("sst")
     shutil.copytree(ROOT / "fixtures" / "bilm", folder / "bilm")
     (folder / "vectors.txt").write_text("The 1 2 3\n. 4 5 6\n")

@@ -152,7 +152,7 @@ def test_line_that_cannot_be_is_reported_with_file_and_line(
         ("BIO", "B-PER I-LOC", "4: I-LOC cannot follow B-PER in BIO"),
         ("IOB1", "O B-LOC", "4: B-LOC cannot follow O in IOB1"),
         ("BIOUL", "B-PER I-PER", "4: I-PER cannot end a sentence in BIOUL"),
-        # One tag of BIOUL makes the file one of BIOUL.
+        # A single tag of BIOUL makes the whole file one of BIOUL.
         (None, "I-PER O U-PER", "3: I-PER cannot begin a sentence in BIOUL"),
         (None, "U-PER O B-PER", "5: B-PER cannot end a sentence in BIOUL"),
         ("BIO", "O U-PER", "4: 'U-PER' is not a tag of BIO"),

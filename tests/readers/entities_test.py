@@ -26,7 +26,7 @@ BIOUL = st.lists(
 
 
 def inclusive(entities: list[Entity]) -> list[tuple[str, tuple[int, int]]]:
-    """As AllenNLP has them."""
+    """Returns the entities as AllenNLP's functions do, with inclusive ends."""
     return [(type_, (start, end - 1)) for type_, start, end in entities]
 
 

@@ -25,5 +25,5 @@ def test_words_are_counted_and_found_with_their_digits_folded() -> None:
     names = [vocab.get_token_from_index(index) for index in indices]
 
     assert names == ["0000", "0000", "00-k", "oslo", "oslo"]
-    # The word itself, which the characters and the biLM see, stays as it is.
+    # The token keeps its text for other indexers.
     assert words[0].text == "1996"

@@ -17,7 +17,7 @@ SST = str(Path(__file__).parents[2] / "fixtures" / "sst.txt")
 
 
 class Numbers(DatasetReader):
-    """Twenty instances, which are not dealt out."""
+    """Reads twenty instances and leaves their sharding to AllenNLP."""
 
     def _read(self, file_path: str) -> Iterable[Instance]:
         for number in range(20):
@@ -25,7 +25,7 @@ class Numbers(DatasetReader):
 
 
 class Undealt(Numbers):
-    """Says that it deals out, and does so in a way of its own."""
+    """Declares that it shards its data, but does not use `shard_iterable`."""
 
     def __init__(self) -> None:
         super().__init__(manual_distributed_sharding=True, manual_multiprocess_sharding=True)
@@ -53,7 +53,7 @@ def test_a_fraction_of_sst_is_one_of_trees_with_all_their_phrases() -> None:
     assert chosen == [tree for tree in everything if tree in chosen]
     assert len(chosen) == 3
 
-    # Each phrase of the file is of one tree alone: its first words tell which.
+    # No phrase of the file is part of two trees.
     phrases = [
         phrase
         for tree in chosen

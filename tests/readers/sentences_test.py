@@ -59,7 +59,7 @@ def test_files_are_read_in_the_order_that_is_asked_for(tmp_path: Path) -> None:
     pattern = str(tmp_path / "*.txt")
 
     assert list(SentencesReader().sentences(pattern, [1, 0])) == [["two"], ["one"]]
-    # The first lines are the same ones in every epoch, and those that the vocabulary counted.
+    # With max_instances every epoch has the same lines, which the vocabulary has counted.
     assert list(SentencesReader(max_instances=1).sentences(pattern, [1, 0])) == [["one"]]
 
 

@@ -142,7 +142,7 @@ def test_blank_lines_and_windows_line_ends_are_no_part_of_a_pair(tmp_path: Path)
 
 
 def change(**fields: Any) -> str:
-    """`PAIR` as a line with other fields; `None` for one less."""
+    """Returns `PAIR` as a line of JSON with other values; `None` leaves a field out."""
     pair = {name: value for name, value in {**PAIR, **fields}.items() if value is not None}
     return json.dumps(pair)
 

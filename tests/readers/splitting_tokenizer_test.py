@@ -23,7 +23,7 @@ def words(text: str) -> list[str]:
         # spaCy's endings stay whole, with either apostrophe.
         ("It's the Joneses' cat, isn't it? It’s.", "It 's the Joneses ' cat , is n't it ? It ’s ."),
         ("O'Neill", "O ' Neill"),
-        # What has several ways of writing has one.
+        # Marks that are written in several ways take one common form.
         ("``quoted''", '" quoted "'),
         ("yes—no, \u22125", "yes – no , - 5"),
         ("The CAFÉ in Zürich", "The CAFÉ in Zürich"),

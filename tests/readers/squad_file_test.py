@@ -33,7 +33,7 @@ def test_articles_and_paragraphs_without_questions_are_passed_over() -> None:
 
     assert parse_squad(empty) == []
     assert parse_squad({"data": [{"title": "Nothing"}, {"paragraphs": [{"context": "x"}]}]}) == []
-    # Nobody asks about a passage without a word.
+    # A passage without a word is allowed if there are no questions about it.
     assert parse_squad(content(context="")) == []
 
 

@@ -64,9 +64,9 @@ def test_label_is_the_answer_that_is_given_most_often_as_the_raw_text_has_it() -
     instances = read(SquadReader())
 
     assert answer(instances["harbour-1"]) == "Ida Holm-Berg"
-    # The first of those that are given as often.
+    # Several answers are equally frequent; the first of them counts.
     assert answer(instances["harbour-3"]) == "the old brass bell"
-    # It begins and ends with the token that it is a part of, which others give as well.
+    # One answer is a part of this token, another one is the token.
     assert answer(instances["mill-1"]) == "1920s"
     assert answer(instances["cafe-1"]) == "soup, bread\u202fand coffee"
     assert answer(instances["cafe-3"]) == "4\u00a0€"
@@ -90,7 +90,7 @@ def test_what_was_read_and_left_out_is_logged(caplog: pytest.LogCaptureFixture) 
 
     list(SquadReader().read(FIXTURE))
 
-    # "1920" of "1920s" alone.
+    # The answer "1920" is a part of the token "1920s".
     assert "13 questions read; questions left out: 0 impossible" in caplog.text
     assert "1 answers are not whole tokens" in caplog.text
 
@@ -99,7 +99,7 @@ def test_passage_is_cut_at_the_limit_and_no_answer_with_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    # Tokens: The owl that sleeps in Barn - 2 hears well .
+    # The tokens are: The owl that sleeps in Barn - 2 hears well .
     path = written(
         tmp_path,
         question("inside", [("Barn", 23)]),
@@ -151,7 +151,7 @@ def test_wrong_answer_is_named_counted_and_passed_over(
     assert f"is not at its answer_start {wrong[1]}" in caplog.text
     assert "1 without a right answer" in caplog.text
     assert "2 wrong answers left out" in caplog.text
-    # The metric takes the others, but never "", which every empty answer would equal.
+    # The metric gets all answers but "", which would make every empty prediction right.
     assert instances["good"]["metadata"]["answers"] == [text for text in (wrong[0], "owl") if text]
 
 
@@ -215,7 +215,7 @@ def test_answers_come_back_as_they_were_where_they_fall_on_the_edges_of_tokens(p
         pytest.skip("needs `make data`")
 
     reader, others = SquadReader(), 0
-    # A part of the real ones.
+    # The real file has many more questions than are needed here.
     for question in read_squad(path)[:1000]:
         passage, _ = reader._tokenized(question.passage)
         edges = set(passage.starts), set(passage.ends)
@@ -226,5 +226,5 @@ def test_answers_come_back_as_they_were_where_they_fall_on_the_edges_of_tokens(p
             on_edges = answer.start in edges[0] and end in edges[1]
             assert (passage.text_of(*tokens) == answer.text) == on_edges
             others += not on_edges
-    # "1920" of "1920s", in the fixture.
+    # In the fixture, "1920" is a part of the token "1920s".
     assert others >= 1

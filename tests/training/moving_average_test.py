@@ -20,8 +20,8 @@ from tests.helpers.stop_callback import STOP_AT, Stopped
 ROOT = Path(__file__).parents[2]
 StateDict = dict[str, torch.Tensor]
 
-# Without dropout, which AllenNLP does not draw again for the epochs that it skips. The decay is one
-# at which a few batches tell averages from weights.
+# There is no dropout, because a recovered training does not repeat the random draws of the epochs
+# that it skips. With this decay, averages and weights differ after a few batches.
 TRAINING = """{
   model+: { dropout: 0, feedforward+: { dropout: 0 }, classifier+: { dropout: 0 } },
   data_loader+: { batch_sampler+: { batch_size: 10 } },
@@ -35,7 +35,7 @@ TRAINING = """{
 
 @TrainerCallback.register("note_weights", exist_ok=True)
 class NoteWeights(TrainerCallback):
-    """Notes one weight, as it is at each validation batch and at the end of each epoch."""
+    """Records a weight at each validation batch and at the end of each epoch."""
 
     validated: list[float] = []
     ended: list[float] = []
@@ -82,7 +82,7 @@ def test_average_is_that_of_the_formula_from_the_first_update_on() -> None:
 
     for index, value in enumerate((2.0, -3.0, 5.0)):
         parameter.data.fill_(value)
-        # AllenNLP tells the number of the update, by which its own changes the decay.
+        # AllenNLP passes the number of the update, on which its own average's decay depends.
         average.apply(index + 1)
         expected = 0.9 * expected + 0.1 * value
         average.assign_average_value()
