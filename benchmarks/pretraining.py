@@ -33,8 +33,8 @@ from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.characters import PAD_CHARACTER
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.bilm.packing import Packing
-from elmo_tasks.language_model.corpus_loader import SentenceLoader
 from elmo_tasks.language_model.model import ElmoLanguageModel
+from elmo_tasks.language_model.sentence_loader import SentenceLoader
 from elmo_tasks.readers.sentences import SentencesReader
 
 ROOT = Path(__file__).parents[1]

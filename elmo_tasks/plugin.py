@@ -26,9 +26,10 @@ from elmo_tasks.commands import (  # noqa: F401
 )
 from elmo_tasks.language_model import (  # noqa: F401
     callback,
-    corpus_loader,
     counted_vocabulary,
     model,
+    sentence_loader,
+    window_loader,
 )
 from elmo_tasks.metrics import squad as _squad_metric  # noqa: F401
 from elmo_tasks.models import bcn, bidaf, crf_tagger, esim  # noqa: F401

@@ -9,7 +9,7 @@ import torch
 
 from elmo_tasks.bilm.bidirectional_lstm import bidirectional_layers, read_direction
 from elmo_tasks.bilm.char_cnn import CharCnn
-from elmo_tasks.bilm.characters import BEGIN_TOKEN, END_TOKEN, batch_char_ids, word_char_ids
+from elmo_tasks.bilm.characters import batch_char_ids, word_char_ids
 from elmo_tasks.bilm.files.options import STATES, BiLmOptions, exported, read_options
 from elmo_tasks.bilm.files.weights import read_weights, write_weights
 from elmo_tasks.bilm.frozen_checkpoint import FINGERPRINT, put_back_weights
@@ -20,6 +20,7 @@ from elmo_tasks.bilm.state import INITIAL_STATES, LstmState, SnapshotState
 from elmo_tasks.bilm.token_cache import TokenCache
 from elmo_tasks.bilm.token_vectors import TokenVectors
 from elmo_tasks.bilm.weight_cache import WeightCache
+from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.hashing import hash_bytes, hash_tensors

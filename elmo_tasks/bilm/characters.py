@@ -2,13 +2,13 @@ from collections.abc import Sequence
 
 import torch
 
+from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
+
 # Character ids: 0 is padding between tokens, 1 to 256 are the bytes of UTF-8, the rest marks
 # boundaries, and `PAD_CHARACTER` is the padding within a token.
 NUM_CHARACTERS = 262
 BEGIN_SENTENCE, END_SENTENCE, BEGIN_WORD, END_WORD, PAD_CHARACTER = 257, 258, 259, 260, 261
 
-# The sentence boundaries as words, in text and in the vocabularies of bilm-tf.
-BEGIN_TOKEN, END_TOKEN = "<S>", "</S>"
 _BOUNDARIES = {BEGIN_TOKEN: BEGIN_SENTENCE, END_TOKEN: END_SENTENCE}
 
 # Characters per token in every released biLM.

@@ -12,10 +12,10 @@ logger = logging.getLogger(__name__)
 @TrainerCallback.register("elmo_pretraining")
 class PretrainingCallback(TrainerCallback):
     """
-    What pre-training a biLM needs beside AllenNLP's trainer: after every epoch, and at the end with
-    the best weights, `options.json` and `weights.hdf5` lie beside the checkpoints; a training that
-    is recovered reads nothing of its finished epochs; progress says tokens per second and, where
-    the vocabulary knows how much text there is, the hours left.
+    Adds to AllenNLP's trainer what pre-training a biLM needs. After every epoch, and at the end
+    with the best weights, it writes `options.json` and `weights.hdf5` beside the checkpoints. A
+    recovered training does not read the text of finished epochs. Progress shows the tokens per
+    second, and the hours left if the vocabulary knows how much text there is.
 
     Registered as a `TrainerCallback` with name "elmo_pretraining".
     """
@@ -36,13 +36,13 @@ class PretrainingCallback(TrainerCallback):
                 trainer._start_after_epochs_completed,
                 done * trainer._num_gradient_accumulation_steps,
             )
-            # Schedules count on; the trainer counts the batches of the unfinished epoch itself.
+            # Schedules go on from this count. The trainer adds the batches of the unfinished epoch.
             trainer._total_batches_completed = self._total_batches - done
         num_alone, num_batches = trainer.model.num_softmax_batches, _num_batches(trainer)
         if num_batches is not None and 0 < num_batches <= num_alone:
             logger.warning(
                 "The biLM will not train at all: for the first %d batches the softmax is trained "
-                "alone (num_softmax_batches), and there will be about %d.",
+                "alone (num_softmax_batches), and the training has only about %d batches.",
                 num_alone,
                 num_batches,
             )
@@ -92,7 +92,7 @@ class PretrainingCallback(TrainerCallback):
         is_primary: bool = True,
         **kwargs: Any,
     ) -> None:
-        # A training that failed or was stopped has no metrics, and weights of no epoch.
+        # A training that failed or was stopped has no metrics; its weights are those of no epoch.
         if is_primary and metrics is not None:
             trainer.model.bilm.to_files(self.serialization_dir)
 
@@ -104,7 +104,7 @@ class PretrainingCallback(TrainerCallback):
 
 
 def _num_batches(trainer: GradientDescentTrainer) -> int | None:
-    """Of all epochs, where the length of one is known."""
+    """Returns the number of batches of all epochs, or `None` if the length of one is unknown."""
     try:
         return trainer._num_epochs * len(trainer.data_loader)
     except TypeError:

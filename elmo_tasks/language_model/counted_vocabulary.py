@@ -6,32 +6,33 @@ from typing import Any, Union
 
 from allennlp.data import Instance, Vocabulary
 
+from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
-from elmo_tasks.readers.sentences import BEGIN_TOKEN, END_TOKEN
 
-# A name with a dot: AllenNLP takes every other file of the folder for a namespace.
+# The name begins with a dot because AllenNLP takes every other file of the folder for a namespace.
 _COUNTS_FILE = ".counts.json"
 
 
 @Vocabulary.register("elmo_counted", constructor="from_corpus")
 class CountedVocabulary(Vocabulary):
     """
-    A vocabulary that remembers how much text it was made of, so that the length of an epoch is
-    known and a text that has changed since is noticed. Its tokens stand in the order of their
-    counts, as AllenNLP's do.
+    A vocabulary that remembers how much text it was made of. The data loaders need the counts to
+    know the length of an epoch and to notice a changed text. Words are sorted by their counts, as
+    in AllenNLP's vocabulary.
 
     Registered as a `Vocabulary` with name "elmo_counted".
 
     # Parameters
 
     min_count : `dict[str, int]`, optional
-        By namespace; rarer words are unknown to the softmax (never to the biLM).
+        The least count of a word, by namespace. The softmax does not know rarer words; the biLM
+        knows every word by its characters.
     max_vocab_size : `int | dict[str, int]`, optional
-        The most frequent words alone.
+        The most words to keep; the most frequent ones are kept.
     directory : `str`, optional
-        A folder or an archive whose words are taken as they are, to go on with its softmax; the
-        text is then counted only.
+        A folder or an archive with a vocabulary, whose words are taken instead of those of the
+        text, in order to go on with its softmax. The text is then only counted.
     """
 
     num_sentences: int | None = None
@@ -45,7 +46,7 @@ class CountedVocabulary(Vocabulary):
         counts = counter.get("tokens")
         if counts:
             self.num_sentences = counts.get(END_TOKEN, 0)
-            # Without the boundaries.
+            # The boundaries are not counted.
             self.num_tokens = sum(counts.values()) - self.num_sentences - counts.get(BEGIN_TOKEN, 0)
 
     def save_to_files(self, directory: str) -> None:
@@ -64,8 +65,8 @@ class CountedVocabulary(Vocabulary):
         directory: str = None,
     ) -> "CountedVocabulary":
         """
-        From the text, or, where a training is recovered, as that training made it: the word ids
-        must not move under the weights.
+        Makes the vocabulary of a text. A recovered training gets the vocabulary that it saved,
+        because its weights belong to those word ids.
         """
         saved = Path(serialization_dir or ".", "vocabulary")
         if serialization_dir and (saved / _COUNTS_FILE).exists():
@@ -74,8 +75,8 @@ class CountedVocabulary(Vocabulary):
             return cls.from_instances(instances, min_count=min_count, max_vocab_size=max_vocab_size)
         if min_count is not None or max_vocab_size is not None:
             raise ConfigurationError(
-                "the words of a vocabulary come from a directory or, by min_count and "
-                "max_vocab_size, from the text, not from both"
+                "give directory to take the words from there, or min_count and max_vocab_size to "
+                "choose words of the text, but not both"
             )
         vocab = cls.from_files(directory)
         counter: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))

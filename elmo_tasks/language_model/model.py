@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any, Union
 
 import torch
-from allennlp.common.file_utils import cached_path
 from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
 from allennlp.models.archival import extracted_archive, get_weights_path
@@ -13,6 +12,7 @@ from allennlp.nn.util import dist_reduce_sum, read_state_dict
 from elmo_tasks.bilm import BiLm, bilm_from_config
 from elmo_tasks.bilm.state import CarryState
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.fetch import local_path
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
 
 logger = logging.getLogger(__name__)
@@ -23,32 +23,35 @@ DIRECTIONS = ("forward", "backward")
 @Model.register("elmo_language_model")
 class ElmoLanguageModel(Model):
     """
-    Pre-trains a biLM (Peters et al. 2018, sections 3.1 and 3.4): in each direction the next word
-    from those before, the two directions sharing the character CNN and the softmax. The loss is
-    the mean of the two directions' negative log-likelihoods per word, ends of sentences included.
+    Pre-trains a biLM (Peters et al. 2018, sections 3.1 and 3.4). Each direction predicts the next
+    word from those that it has read; both directions share the character CNN and the softmax. The
+    loss is the mean of the two directions' negative log-likelihoods per word, with the ends of
+    sentences as words.
 
-    Metrics are the perplexity of each direction and their arithmetic mean, as the paper's; while
-    it trains with a sampled softmax, those of that softmax.
+    The metrics are the perplexity of each direction and `perplexity`, the arithmetic mean of the
+    two, as in the paper. During a training with a sampled softmax they are measured with that
+    softmax.
 
     Registered as a `Model` with name "elmo_language_model".
 
     # Parameters
 
     bilm : `BiLm | dict[str, Any]`
-        With `requires_grad`, and the dropout on the inputs of its LSTMs.
+        The biLM to train, or the arguments of one, with `requires_grad: true`. Its own `dropout`
+        applies to the inputs of its LSTMs.
     num_samples : `int`, optional
-        Words drawn for the sampled softmax of a batch; by default the softmax is full.
+        Number of words drawn for the sampled softmax of a batch. By default the softmax is full.
     dropout : `float`, optional (default = `0.1`)
-        On what the softmax classifies.
+        Dropout on the inputs of the softmax.
     dtype : `str`, optional
-        `bfloat16` for products in that precision while training; weights, memory and sums stay in
-        float32.
+        `bfloat16` or `float32` (the default), the precision of products while training. Weights,
+        memory cells and sums are always float32.
     num_softmax_batches : `int`, optional (default = `0`)
-        Batches at the start in which the softmax alone is trained: for a biLM from a pair of
-        files, which has none.
+        Number of batches at the start in which only the softmax is trained. This is useful for a
+        biLM from `options.json` and `weights.hdf5`, which have no softmax.
     pretrained_file : `str`, optional
-        The `model.tar.gz` of another training of the same widths and vocabulary to go on from. The
-        new archive does not need it.
+        The `model.tar.gz` of another training, from which this one goes on. It must have the same
+        widths and vocabulary. The new archive does not need this file.
     """
 
     default_predictor = "elmo_language_model"
@@ -78,10 +81,10 @@ class ElmoLanguageModel(Model):
         self.half_precision = dtype == "bfloat16"
         self.num_softmax_batches = num_softmax_batches
         self.register_buffer("num_batches", torch.zeros((), dtype=torch.long))
-        # Of each direction: sum of the negative log-likelihoods, number of words.
+        # Shape: (2 directions, 2): the sum of the negative log-likelihoods, the number of words.
         self._sums = torch.zeros(2, 2, dtype=torch.float64)
         if pretrained_file is not None:
-            self._read(pretrained_file)
+            self._load_archive(pretrained_file)
 
     def forward(  # type: ignore[override]
         self, tokens: TextFieldTensors, backward_tokens: TextFieldTensors = None
@@ -90,15 +93,15 @@ class ElmoLanguageModel(Model):
         # Parameters
 
         tokens : `TextFieldTensors`
-            Sentences with both boundaries; or, where `backward_tokens` is given, windows of a
-            running text, each with the first token of the next.
+            Sentences with both boundaries. If `backward_tokens` is given, windows of a running
+            text, each with the first token of the next window.
         backward_tokens : `TextFieldTensors`, optional
-            Windows of a running text that is read from its end.
+            Windows of a running text that is read backwards.
 
         # Returns
 
         `dict[str, torch.Tensor]`
-            `loss`, and `num_tokens`, the words predicted in each direction.
+            `loss`, and `num_tokens`, the number of words predicted in each direction.
         """
         with self._precision():
             predictions = self.bilm.predict(
@@ -131,8 +134,9 @@ class ElmoLanguageModel(Model):
 
     def contexts(self, tokens: TextFieldTensors) -> list[torch.Tensor]:
         """
-        What each direction knows of every word of a sentence from those on its one side: what
-        `softmax` predicts it from. A sentence is read from zeros, whatever was read before.
+        Returns the vectors from which `softmax` predicts each word of a sentence. The forward
+        vectors depend only on the words before it, the backward vectors only on those after it.
+        Every sentence starts from zeros, not from a carried state.
 
         # Parameters
 
@@ -142,8 +146,8 @@ class ElmoLanguageModel(Model):
         # Returns
 
         `list[torch.Tensor]`
-            Of each direction, shape (batch, length, projection_dim); zeros at padding and at the
-            boundary where the direction begins.
+            One tensor for each direction, of shape (batch, length, projection_dim), with zeros at
+            padding and at the boundary where the direction begins.
         """
         if isinstance(self.bilm.state, CarryState):
             self.bilm.state.reset()
@@ -156,7 +160,8 @@ class ElmoLanguageModel(Model):
         return contexts
 
     def train(self, mode: bool = True) -> "ElmoLanguageModel":
-        # Training and evaluation have a text each, and so has every epoch: nothing is carried over.
+        # Every epoch of training or evaluation reads a text from its beginning, so that no state is
+        # carried over.
         if isinstance(self.bilm.state, CarryState):
             self.bilm.state.reset()
         return super().train(mode)
@@ -169,36 +174,37 @@ class ElmoLanguageModel(Model):
     def _softmax_alone(self) -> bool:
         if not self.training or self.num_softmax_batches == 0:
             return False
-        number = int(self.num_batches)
-        if number == 0:
+        num_batches = int(self.num_batches)
+        if num_batches == 0:
             logger.info(
-                "The softmax is new: for %d batches it is trained alone, the biLM being frozen.",
+                "For the first %d batches only the softmax is trained; the biLM is frozen.",
                 self.num_softmax_batches,
             )
-        if number == self.num_softmax_batches:
-            logger.info("After %d batches of the softmax alone, the biLM trains too.", number)
-        return number < self.num_softmax_batches
+        if num_batches == self.num_softmax_batches:
+            logger.info("After %d batches, the biLM is trained too.", num_batches)
+        return num_batches < self.num_softmax_batches
 
-    def _read(self, archive: str) -> None:
-        """Takes over the biLM and the softmax of another training, whose vocabulary is ours."""
-        with extracted_archive(cached_path(archive)) as folder:
+    def _load_archive(self, archive: str) -> None:
+        """Loads the biLM and the softmax of another training, which must have our vocabulary."""
+        with extracted_archive(local_path(archive)) as folder:
             vocab = Vocabulary.from_files(Path(folder) / "vocabulary")
             state = read_state_dict(get_weights_path(folder))
         words = self.vocab.get_index_to_token_vocabulary("tokens")
         if vocab.get_index_to_token_vocabulary("tokens") != words:
             raise ConfigurationError(
-                f"{archive} has another vocabulary; give this training the same with "
+                f"{archive} has another vocabulary; to use the same one, set "
                 f'vocabulary: {{"type": "elmo_counted", "directory": "{archive}"}}'
             )
         state = {key: value for key, value in state.items() if not key.endswith("num_batches")}
         wrong = [
-            f"{key} {tuple(state[key].shape)} for {tuple(tensor.shape)}"
+            f"{key} has shape {tuple(state[key].shape)}, expected {tuple(tensor.shape)}"
             for key, tensor in self.state_dict().items()
             if key in state and state[key].shape != tensor.shape
         ]
         missing = self.state_dict().keys() - state.keys() - {"num_batches"}
         if wrong or missing:
             raise ConfigurationError(
-                f"{archive} holds a biLM of another shape: {', '.join(wrong or sorted(missing))}"
+                f"{archive} has a biLM of another shape: "
+                + "; ".join(wrong or [f"{key} is missing" for key in sorted(missing)])
             )
         self.load_state_dict(state, strict=False)

@@ -7,27 +7,28 @@ from torch.nn.functional import cross_entropy, embedding, linear
 
 logger = logging.getLogger(__name__)
 
-# Of the full softmax at a time: 256 MB in float32.
+# The most logits of the full softmax in memory at a time: 256 MB in float32.
 _MAX_LOGITS = 1 << 26
 
 
 class SampledSoftmax(torch.nn.Module):
     """
-    The softmax of the biLM over its vocabulary (Peters et al. 2018, section 3.1). While training,
-    over the target and a sample of the other words, drawn log-uniformly without replacement, each
-    logit less the logarithm of the word's expected count in the sample, as TensorFlow's
-    `sampled_softmax_loss` has it (Jean et al. 2015); otherwise over all words.
+    The softmax of the biLM over its vocabulary (Peters et al. 2018, section 3.1). In evaluation it
+    is over all words. In training it is over the target and a sample of the other words, which are
+    drawn log-uniformly without replacement. The logarithm of each word's expected count in the
+    sample is subtracted from its logit, as in TensorFlow's `sampled_softmax_loss` (Jean et al.
+    2015).
 
-    Words must stand in the order of their counts. AllenNLP's padding, id 0, is no class.
+    Word ids must be sorted by the words' counts. AllenNLP's padding, id 0, is not a class.
 
     # Parameters
 
     num_words : `int`
         Size of the vocabulary, padding included.
     dim : `int`
-        Width of what is classified.
+        Width of the inputs.
     num_samples : `int | None`
-        Words drawn for each batch; `None` for the full softmax in training as well.
+        Number of words drawn for each batch. With `None`, the softmax is full in training too.
     """
 
     def __init__(self, num_words: int, dim: int, num_samples: int | None = None) -> None:
@@ -35,8 +36,8 @@ class SampledSoftmax(torch.nn.Module):
         self.num_classes = num_words - 1
         if num_samples is not None and num_samples >= self.num_classes:
             logger.warning(
-                "The vocabulary has %d words, not more than the %d to sample: the full softmax "
-                "is used.",
+                "The vocabulary has %d words, which is no more than num_samples, %d: the full "
+                "softmax is used.",
                 self.num_classes,
                 num_samples,
             )
@@ -52,7 +53,7 @@ class SampledSoftmax(torch.nn.Module):
         h : `torch.Tensor`
             Shape (tokens, dim).
         words : `torch.LongTensor`
-            Shape (tokens,): the ids to predict.
+            Shape (tokens,): the ids of the words to predict.
 
         # Returns
 
@@ -62,7 +63,7 @@ class SampledSoftmax(torch.nn.Module):
         targets = words - 1
         if self.training and self.num_samples is not None:
             return self._sampled(h, targets, *self._draw(self.num_samples))
-        # In parts that bound the memory of their logits.
+        # The tokens are split to bound the memory of their logits.
         rows = max(1, _MAX_LOGITS // self.num_classes)
         losses = [
             cross_entropy(self.logits(part), words, reduction="none")
@@ -71,43 +72,43 @@ class SampledSoftmax(torch.nn.Module):
         return torch.cat(losses)
 
     def logits(self, h: torch.Tensor) -> torch.Tensor:
-        """Of every word but padding: shape (tokens, num_words - 1), in float32."""
+        """Returns the logits of all words but padding, of shape (tokens, num_words - 1)."""
         return linear(h, self.weight, self.bias.squeeze(1)).float()
 
     def _sampled(
         self, h: torch.Tensor, targets: torch.Tensor, samples: torch.Tensor, num_draws: int
     ) -> torch.Tensor:
         samples = samples.to(h.device)
-        # The rows used, and no others, get a gradient; torch cannot sum such ones over processes.
+        # Sparse gradients hold only the rows used, but torch cannot sum them over processes.
         chosen, sparse = torch.cat([samples, targets]), not is_distributed()
         weight = embedding(chosen, self.weight, sparse=sparse)
         bias = embedding(chosen, self.bias, sparse=sparse).squeeze(1)
         bias = bias - self._expected_count(chosen, num_draws).log()
-        number = len(samples)
+        num_samples = len(samples)
         # Shape: (tokens, samples)
-        sampled = linear(h, weight[:number].to(h.dtype)).float() + bias[:number]
-        # A target that was drawn as well counts once.
-        place = torch.full((self.num_classes,), -1, device=h.device)
-        place[samples] = torch.arange(number, device=h.device)
-        drawn = place[targets]
+        sampled = linear(h, weight[:num_samples].to(h.dtype)).float() + bias[:num_samples]
+        # If a target is also in the sample, only the target counts.
+        columns = torch.full((self.num_classes,), -1, device=h.device)
+        columns[samples] = torch.arange(num_samples, device=h.device)
+        drawn = columns[targets]
         rows = (drawn >= 0).nonzero().squeeze(1)
         sampled = sampled.index_put((rows, drawn[rows]), sampled.new_tensor(-math.inf))
         # Shape: (tokens,)
-        target = (h * weight[number:]).sum(dim=1).float() + bias[number:]
+        target = (h * weight[num_samples:]).sum(dim=1).float() + bias[num_samples:]
         return torch.logaddexp(torch.logsumexp(sampled, dim=1), target) - target
 
     def _draw(self, num_samples: int) -> tuple[torch.Tensor, int]:
-        """Distinct classes, and how many draws it took to have them."""
+        """Returns `num_samples` distinct classes and the number of draws that it took."""
         drawn = torch.empty(0, dtype=torch.long)
         while True:
             uniform = torch.rand(4 * num_samples, dtype=torch.float64)
             more = torch.exp(uniform * math.log(self.num_classes + 1)).long() - 1
             drawn = torch.cat([drawn, more.clamp_(max=self.num_classes - 1)])
-            # The first draw of each class.
-            classes, places = torch.unique(drawn, return_inverse=True)
+            # The classes are taken in the order of their first draws.
+            classes, inverse = torch.unique(drawn, return_inverse=True)
             if len(classes) >= num_samples:
                 first = torch.full((len(classes),), len(drawn)).scatter_reduce(
-                    0, places, torch.arange(len(drawn)), "amin"
+                    0, inverse, torch.arange(len(drawn)), "amin"
                 )
                 first, order = first.sort()
                 return classes[order[:num_samples]], int(first[num_samples - 1]) + 1

@@ -13,9 +13,9 @@ _ARTICLE = re.compile(r"\b(a|an|the)\b")
 @Metric.register("elmo_squad")
 class SquadMetric(Metric):
     """
-    Exact match and F1 by the rules of SQuAD's official script for version 1.1 (Rajpurkar et al.
-    2016, section 6.1), as parts of 1: of each question the best over its answers, of all questions
-    the mean.
+    Computes exact match and F1 as SQuAD's official script for version 1.1 does (Rajpurkar et al.
+    2016, section 6.1), but from 0 to 1. A question's score is the best over its answers; the metric
+    is the mean over all questions.
 
     Registered as a `Metric` with name "elmo_squad".
     """
@@ -28,9 +28,9 @@ class SquadMetric(Metric):
         # Parameters
 
         predictions : `Sequence[str]`
-            A slice of the raw passage for each question; empty where there is no prediction.
+            A slice of the raw passage for each question, or `""` if nothing is predicted.
         answers : `Sequence[Sequence[str]]`
-            At least one for each question.
+            The right answers of each question, at least one.
         """
         for prediction, texts in zip(predictions, answers, strict=True):
             self._num_questions += 1
@@ -38,7 +38,7 @@ class SquadMetric(Metric):
             self._f1 += max(f1(prediction, text) for text in texts)
 
     def get_metric(self, reset: bool = False) -> dict[str, float]:
-        """`em` and `f1`, over the questions of all processes; 0 where there was none."""
+        """Returns `em` and `f1` over the questions of all processes; 0 if there were none."""
         num_questions, em, f1 = map(dist_reduce_sum, (self._num_questions, self._em, self._f1))
         if reset:
             self.reset()
@@ -54,7 +54,7 @@ def exact_match(prediction: str, answer: str) -> bool:
 
 
 def f1(prediction: str, answer: str) -> float:
-    """Of the bags of words; 0 where they share none, two empty ones included."""
+    """Returns the F1 of two bags of words; 0 if they share no word, even if both are empty."""
     predicted, expected = normalize(prediction).split(), normalize(answer).split()
     num_same = sum((Counter(predicted) & Counter(expected)).values())
     if num_same == 0:
@@ -64,6 +64,8 @@ def f1(prediction: str, answer: str) -> float:
 
 
 def normalize(text: str) -> str:
-    """Lower-cased, without ASCII punctuation, then without articles and surplus white space."""
+    """
+    Returns the text in lower case, without ASCII punctuation, articles and surplus white space.
+    """
     without_punctuation = text.lower().translate(_PUNCTUATION)
     return " ".join(_ARTICLE.sub(" ", without_punctuation).split())

@@ -2,47 +2,55 @@ from typing import Any, NamedTuple
 
 import torch
 from allennlp.common.util import JsonDict
-from allennlp.data import Batch, Instance
+from allennlp.data import Batch, Instance, Token
 from allennlp.nn.util import move_to_device
 from allennlp.predictors import Predictor
 
 from elmo_tasks.language_model.model import ElmoLanguageModel
+from elmo_tasks.predictors.inputs import sentence_input
 
-# Places whose softmax is in memory at a time.
-_PLACES = 64
+# Number of tokens whose softmax is in memory at a time.
+_TOKENS = 64
 
 
 class _Request(NamedTuple):
     """
+    A checked input.
+
     # Parameters
 
     words : `list[str]`
-        At least one.
-    place : `int | None`
-        Of the word to give others for; `None` for none.
+        At least one word.
+    asked : `int | None`
+        The index of the word for which the best words are wanted, if they are.
     top_k : `int`
-        How many others.
+        Number of best words.
     """
 
     words: list[str]
-    place: int | None = None
+    asked: int | None = None
     top_k: int = 0
 
 
 @Predictor.register("elmo_language_model")
 class LanguageModelPredictor(Predictor):
     """
-    How likely the words of a sentence are, from `{"sentence": "one word after another"}`, which is
-    cut at its blanks as the training text is, or from `{"tokens": ["...", ...]}`.
+    Predicts how likely the words of a sentence are. An input is `{"sentence": "..."}`, which is cut
+    at its blanks as the training text is, or `{"tokens": ["...", ...]}`. An answer has
 
-    An answer has `tokens`; `unknown`, whether the vocabulary lacks the token, whose probability is
-    then that of any such; `forward_log_probs`, of each token after those before it, and
-    `backward_log_probs`, of each before those after it; `end_log_prob`, that the sentence ends
-    where it does, and `begin_log_prob`; `forward_perplexity` and `backward_perplexity`, with those.
+    - `tokens`;
+    - `unknown`: for each token, whether it is missing in the vocabulary. All such tokens share one
+      probability;
+    - `forward_log_probs` and `backward_log_probs`: the log probability of each token given those
+      before it, and given those after it;
+    - `end_log_prob` and `begin_log_prob`: the log probability of the sentence's end in the forward
+      direction, and of its beginning in the backward direction;
+    - `forward_perplexity` and `backward_perplexity`, which include the end or the beginning.
 
-    With `{"place": 3, "top_k": 5}` beside the sentence it has also `best`, the most probable words
-    for that place, the first being 0, whatever stands there: those of `forward`, of `backward`,
-    and of `both`, the product of the two, normalised. `top_k` is 10 by default.
+    With `"place": 3, "top_k": 5` beside the sentence, an answer also has `best`: the 5 most
+    probable words for the token with index 3, whichever word the sentence has there. They are given
+    for `forward`, for `backward` and for `both`, the normalised product of the two distributions.
+    `top_k` is 10 by default.
 
     Registered as a `Predictor` with name "elmo_language_model".
     """
@@ -60,7 +68,7 @@ class LanguageModelPredictor(Predictor):
         return self.predict_batch_instance([instance])[0]
 
     def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
-        # Without the boundaries.
+        # The first and the last token are the boundaries.
         words = [[token.text for token in instance["tokens"]][1:-1] for instance in instances]
         return self._answers(instances, [_Request(each) for each in words])
 
@@ -68,7 +76,7 @@ class LanguageModelPredictor(Predictor):
         return self._dataset_reader.text_to_instance(self._request(json_dict).words)
 
     def _request(self, inputs: JsonDict) -> _Request:
-        return _read_request(inputs, self._model.softmax.num_classes)
+        return _parse_request(inputs, self._model.softmax.num_classes)
 
     @torch.no_grad()
     def _answers(self, instances: list[Instance], requests: list[_Request]) -> list[JsonDict]:
@@ -89,7 +97,7 @@ class LanguageModelPredictor(Predictor):
         forward: torch.Tensor,
         backward: torch.Tensor,
     ) -> JsonDict:
-        """Of the rows of a batch that are one sentence's, padding included."""
+        """Returns the answer for one sentence, given its row of each tensor, padding included."""
         end = len(request.words) + 1
         *ahead, end_log_prob = self._log_probs(forward[1 : end + 1], word_ids[1 : end + 1])
         begin_log_prob, *back = self._log_probs(backward[:end], word_ids[:end])
@@ -104,17 +112,18 @@ class LanguageModelPredictor(Predictor):
             "begin_log_prob": begin_log_prob,
             "backward_perplexity": _perplexity([begin_log_prob, *back]),
         }
-        if request.place is not None:
-            place = request.place + 1
-            answer["best"] = self._best(forward[place], backward[place], request.top_k)
+        if request.asked is not None:
+            # Position 0 is the boundary.
+            position = request.asked + 1
+            answer["best"] = self._best(forward[position], backward[position], request.top_k)
         return answer
 
     def _log_probs(self, contexts: torch.Tensor, word_ids: torch.Tensor) -> list[float]:
-        parts = zip(contexts.split(_PLACES), word_ids.split(_PLACES))
+        parts = zip(contexts.split(_TOKENS), word_ids.split(_TOKENS))
         return torch.cat([-self._model.softmax(h, words) for h, words in parts]).tolist()
 
     def _best(self, forward: torch.Tensor, backward: torch.Tensor, top_k: int) -> JsonDict:
-        """The best words for one place, by direction; the contexts have shape (dim,)."""
+        """Returns the best words for one token, by direction. The contexts have shape (dim,)."""
         # Shape: (2, words)
         scores = self._model.softmax.logits(torch.stack([forward, backward])).log_softmax(dim=1)
         both = scores.sum(dim=0).log_softmax(dim=0)
@@ -124,35 +133,22 @@ class LanguageModelPredictor(Predictor):
     def _words(self, log_probs: torch.Tensor, top_k: int) -> list[JsonDict]:
         best, classes = log_probs.topk(top_k)
         # The softmax has no class for padding, which is word 0.
-        words = [self._model.vocab.get_token_from_index(number + 1) for number in classes.tolist()]
+        words = [self._model.vocab.get_token_from_index(index + 1) for index in classes.tolist()]
         return [
             {"word": word, "probability": probability}
             for word, probability in zip(words, best.exp().tolist())
         ]
 
 
-def _read_request(inputs: JsonDict, num_words: int) -> _Request:
-    match inputs:
-        case {"sentence": str(text), **others} if _asks_for_place_or_nothing(others):
-            words = text.split()
-        case {"tokens": [*words], **others} if _asks_for_place_or_nothing(others) and all(
-            map(_is_word, words)
-        ):
-            pass
-        case _:
-            raise ValueError(
-                'expected {"sentence": "one word after another"} or {"tokens": ["one", "word", '
-                '"each"]}, with "place", or "place" and "top_k", beside it where words for a place '
-                f"are wanted, but got {inputs!r}"
-            )
-    if not words:
-        raise ValueError(f"there is no word in {inputs!r}")
-    if "place" not in others:
+def _parse_request(inputs: JsonDict, num_words: int) -> _Request:
+    found = sentence_input(inputs, _cut_at_blanks, options=("place", "top_k"))
+    words = [token.text for token in found.tokens]
+    if "place" not in inputs:
         return _Request(words)
-    place, top_k = others["place"], others.get("top_k", min(10, num_words))
-    if type(place) is not int or not 0 <= place < len(words):
+    index, top_k = inputs["place"], inputs.get("top_k", min(10, num_words))
+    if type(index) is not int or not 0 <= index < len(words):
         raise ValueError(
-            f"place must be the number of a word, from 0 to {len(words) - 1}, but is {place!r} in "
+            f"place must be the index of a word, from 0 to {len(words) - 1}, but is {index!r} in "
             f"{inputs!r}"
         )
     if type(top_k) is not int or not 1 <= top_k <= num_words:
@@ -160,15 +156,11 @@ def _read_request(inputs: JsonDict, num_words: int) -> _Request:
             f"top_k must be from 1 to {num_words}, the size of the vocabulary, but is {top_k!r} in "
             f"{inputs!r}"
         )
-    return _Request(words, place, top_k)
+    return _Request(words, index, top_k)
 
 
-def _asks_for_place_or_nothing(others: JsonDict) -> bool:
-    return set(others) in (set(), {"place"}, {"place", "top_k"})
-
-
-def _is_word(value: object) -> bool:
-    return isinstance(value, str) and value.strip() != ""
+def _cut_at_blanks(text: str) -> list[Token]:
+    return [Token(word) for word in text.split()]
 
 
 def _perplexity(log_probs: list[float]) -> float:

@@ -8,33 +8,34 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.models.crf_tagger import CrfTagger
+from elmo_tasks.predictors.inputs import joined_tokens, sentence_input
 from elmo_tasks.readers.entities import Entity
 
 
 @Predictor.register("elmo_ner")
 class NerPredictor(Predictor):
     """
-    Finds the named entities of a sentence, from `{"sentence": "..."}`, raw text that the tokenizer
-    of the dataset reader cuts, or from `{"tokens": ["...", ...]}`, whose text is the tokens with a
+    Finds the named entities of a sentence. An input is `{"sentence": "..."}`, raw text that the
+    dataset reader's tokenizer cuts, or `{"tokens": ["...", ...]}`, whose text is the tokens with a
     blank between them.
 
-    An answer has `sentence`, the text; `tokens` and their `tags`; and `entities`, each with its
-    `type`, its `text`, `tokens` and `characters`, where it begins and what is the first after it,
-    and a `confidence`: the marginal probability, among all sequences of tags which the scheme has,
-    that exactly these tokens are an entity of this type.
+    An answer has `sentence`, the text; `tokens`; `tags`, one for each token; and `entities`. An
+    entity has a `type`; a `text`; `tokens` and `characters`, pairs of its start and its exclusive
+    end; and a `confidence`, the marginal probability that exactly these tokens are an entity of
+    this type. The probability is over all sequences of tags that the scheme allows.
 
-    Registered as a `Predictor` with name "elmo_ner". What follows goes through `--predictor-args`,
-    as in `allennlp predict model.tar.gz in.jsonl --predictor-args '{"top_k": 3}'`.
+    Registered as a `Predictor` with name "elmo_ner". `--predictor-args` sets the parameters, as in
+    `allennlp predict model.tar.gz in.jsonl --predictor-args '{"top_k": 3}'`.
 
     # Parameters
 
     top_k : `int`, optional (default = `0`)
-        So many of the best sequences of tags are in the answer as `paths`, each with its `tags` and
-        its `probability`, the best first; fewer where there are fewer.
+        Number of the best sequences of tags to give as `paths`, the best first. Each has `tags`,
+        `entities` and a `probability`. There are fewer if a short sentence has fewer.
     format : `str`, optional (default = `'json'`)
-        `json`, a line for each answer, or `text`: a line with the sentence, its entities marked, as
-        `[PER John Smith] lives in [LOC New York].`; with `top_k`, a line for each of the paths,
-        after its probability, instead.
+        With `json`, an answer is a line of JSON. With `text`, an answer is the sentence with its
+        entities marked, such as `[PER John Smith] lives in [LOC New York].`; with `top_k`, it is
+        such a line for each path, after the path's probability.
     """
 
     _model: CrfTagger
@@ -49,7 +50,7 @@ class NerPredictor(Predictor):
     ) -> None:
         super().__init__(model, dataset_reader, **kwargs)
         if type(top_k) is not int or top_k < 0:
-            raise ConfigurationError(f"top_k must be a whole number from 0, not {top_k!r}")
+            raise ConfigurationError(f"top_k must be a whole number of at least 0, not {top_k!r}")
         if format not in ("json", "text"):
             raise ConfigurationError(f"format must be 'json' or 'text', not {format!r}")
         self.top_k = top_k
@@ -70,18 +71,7 @@ class NerPredictor(Predictor):
         return "".join(f"{line}\n" for line in _readable(outputs))
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
-        match json_dict:
-            case {"sentence": str(text), **others} if not others:
-                tokens = self._dataset_reader.tokenizer.tokenize(text)
-            case {"tokens": [*words], **others} if not others and all(map(_is_word, words)):
-                text, tokens = " ".join(words), _placed(words)
-            case _:
-                raise ValueError(
-                    'expected {"sentence": "raw text"} or {"tokens": ["one", "word", "each"]}, but '
-                    f"got {json_dict!r}"
-                )
-        if not tokens:
-            raise ValueError(f"there is no word in {json_dict!r}")
+        text, tokens = sentence_input(json_dict, self._dataset_reader.tokenizer.tokenize)
         instance = self._dataset_reader.text_to_instance(tokens)
         instance["metadata"].metadata["sentence"] = text
         return instance
@@ -90,8 +80,8 @@ class NerPredictor(Predictor):
         words, tokens = output["tokens"], instance["tokens"].tokens
         text = instance["metadata"].metadata.get("sentence")
         if text is None:
-            # From a file, which has tokens alone.
-            text, tokens = " ".join(words), _placed(words)
+            # Sentences of a file have tokens and no text.
+            text, tokens = " ".join(words), joined_tokens(words)
         answer: JsonDict = {
             "sentence": text,
             "tokens": words,
@@ -114,15 +104,6 @@ class NerPredictor(Predictor):
         return answer
 
 
-def _placed(words: list[str]) -> list[Token]:
-    """With the characters that each word covers where blanks join them."""
-    tokens, start = [], 0
-    for word in words:
-        tokens.append(Token(word, idx=start, idx_end=start + len(word)))
-        start += len(word) + 1
-    return tokens
-
-
 def _entity(text: str, tokens: list[Token], span: Entity) -> JsonDict:
     start, end = tokens[span.start].idx, tokens[span.end - 1].idx_end
     return {
@@ -134,7 +115,7 @@ def _entity(text: str, tokens: list[Token], span: Entity) -> JsonDict:
 
 
 def _readable(answer: JsonDict) -> list[str]:
-    """Lines with the entities marked in the sentence."""
+    """Returns lines of the sentence with the entities marked."""
     text = answer["sentence"]
     if "paths" not in answer:
         return [_marked(text, answer["entities"])]
@@ -149,7 +130,3 @@ def _marked(text: str, entities: list[JsonDict]) -> str:
         marked = " ".join(filter(None, [entity["type"], entity["text"]]))
         text = f"{text[:start]}[{marked}]{text[end:]}"
     return " ".join(text.splitlines())
-
-
-def _is_word(value: object) -> bool:
-    return isinstance(value, str) and value.strip() != ""

@@ -6,25 +6,27 @@ from allennlp.models import Model
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.predictors.inputs import check_texts
 
-_EXPECTED = '{"premise": "raw text", "hypothesis": "raw text"}'
+_TEXTS = ("premise", "hypothesis")
 
 
 @Predictor.register("elmo_snli")
 class SnliPredictor(Predictor):
     """
-    Predicts whether a premise entails a hypothesis, from `{"premise": "...", "hypothesis": "..."}`,
-    raw text that the tokenizer of the dataset reader cuts. An answer has `label`, `probabilities`
-    by the names of the classes, `premise_tokens` and `hypothesis_tokens`.
+    Predicts whether a premise entails a hypothesis. An input is
+    `{"premise": "...", "hypothesis": "..."}`, raw texts that the dataset reader's tokenizer cuts.
+    An answer has `label`, the most probable class; `probabilities`, which maps the name of each
+    class to its probability; `premise_tokens` and `hypothesis_tokens`.
 
     Registered as a `Predictor` with name "elmo_snli".
 
     # Parameters
 
     attention : `bool`, optional (default = `False`)
-        Whether an answer has `premise_attention`, a row for each token of the premise that tells
-        how much it attends to each of the hypothesis, and `hypothesis_attention`, the other way
-        round: `--predictor-args '{"attention": true}'`.
+        Whether an answer also has `premise_attention` and `hypothesis_attention`. The first has a
+        row for each token of the premise, with its attention weights over the tokens of the
+        hypothesis; the second is the reverse. `--predictor-args '{"attention": true}'` asks for it.
     """
 
     def __init__(
@@ -44,12 +46,12 @@ class SnliPredictor(Predictor):
         self._num_lines += 1
         try:
             inputs = json.loads(line)
-            _check(inputs)
+            check_texts(inputs, _TEXTS)
         except ValueError as error:
-            # AllenNLP passes blank lines over.
+            # AllenNLP skips blank lines without calling us.
             raise ValueError(
                 f"line {self._num_lines}, not counting blank ones, {line[:60]!r}: expected "
-                f"{_EXPECTED} ({error})"
+                f'{{"premise": "raw text", "hypothesis": "raw text"}} ({error})'
             ) from error
         return inputs
 
@@ -60,7 +62,7 @@ class SnliPredictor(Predictor):
         return [self._answer(output) for output in super().predict_batch_instance(instances)]
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
-        _check(json_dict)
+        check_texts(json_dict, _TEXTS)
         tokenize = self._dataset_reader.tokenizer.tokenize
         return self._dataset_reader.text_to_instance(
             tokenize(json_dict["premise"]), tokenize(json_dict["hypothesis"])
@@ -71,13 +73,3 @@ class SnliPredictor(Predictor):
         if self.attention:
             names += ["premise_attention", "hypothesis_attention"]
         return {name: output[name] for name in names}
-
-
-def _check(inputs: JsonDict) -> None:
-    match inputs:
-        case {"premise": str(premise), "hypothesis": str(hypothesis), **others} if not others:
-            for name, text in (("premise", premise), ("hypothesis", hypothesis)):
-                if not text.strip():
-                    raise ValueError(f"the {name} is empty in {inputs!r:.200}")
-        case _:
-            raise ValueError(f"expected {_EXPECTED}, but got {inputs!r:.200}")

@@ -11,35 +11,37 @@ from allennlp.predictors import Predictor
 from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.models.bidaf import Bidaf
+from elmo_tasks.predictors.inputs import check_texts
 from elmo_tasks.readers.squad_file import parse_squad
 
-# Of a batch: tokens of its passages with their padding, where it has more than one.
+# The most passage tokens of a batch, padding included; a longer passage is a batch of its own.
 _MAX_TOKENS = 8192
 
 
 @Predictor.register("elmo_squad")
 class SquadPredictor(Predictor):
     """
-    Answers a question about a passage, from `{"passage": "raw text", "question": "raw text"}`, or
-    all questions of a file in SQuAD's format, which is one input: a file on one line.
+    Answers questions about passages. An input is `{"passage": "raw text", "question": "raw text"}`,
+    or a whole file in SQuAD's format on one line.
 
-    The answer to a question has `answer`, a slice of the passage; `start` and `end`, the
-    characters of the passage that it covers; `probability`; and `best`, the most probable spans
-    with the same four, the answer itself first; and its `id`, where a reader read it from a file.
-    That of a file in SQuAD's format has the answer to each question by its id.
+    The answer to a question has `answer`, a slice of the passage; `start` and `end`, its character
+    offsets in the passage; `probability`; and `best`, the most probable spans with these four
+    fields, of which the answer is the first. If the question comes from a file by way of the
+    dataset reader, its answer also has the `id`. The answer to a file in SQuAD's format maps the id
+    of each question to its answer.
 
     Registered as a `Predictor` with name "elmo_squad".
 
     # Parameters
 
     num_best : `int`, optional (default = `5`)
-        Spans in `best`.
+        Number of spans in `best`.
     attention : `bool`, optional (default = `False`)
-        Whether an answer has `attention` as well: for each of its `passage_tokens` what it finds
-        in each of its `question_tokens`, which sums to 1.
+        Whether an answer also has `passage_tokens`, `question_tokens` and `attention`, which has a
+        row for each passage token with its attention weights over the question tokens. The weights
+        of a row sum to 1.
     official : `bool`, optional (default = `False`)
-        Whether the answers to a file are the texts alone, `{id: text}`, as the official script
-        takes them.
+        Whether the answer to a file is `{id: text}`, the form that SQuAD's official script reads.
     """
 
     _model: Bidaf
@@ -63,19 +65,19 @@ class SquadPredictor(Predictor):
 
     def load_line(self, line: str) -> JsonDict:
         self._num_lines += 1
-        # AllenNLP passes blank lines over.
-        place = f"line {self._num_lines}, not counting blank ones"
+        # AllenNLP skips blank lines without calling us.
+        where = f"line {self._num_lines}, not counting blank ones"
         try:
             inputs = json.loads(line)
             _check(inputs)
         except json.JSONDecodeError as error:
             raise ValueError(
-                f"{place}: each line of the input must be JSON of its own: a question, or a whole "
-                "file in SQuAD's format. An indented file is brought to one line by `python -m "
-                f"json.tool --compact FILE > LINE.json`. Got {line[:80]!r} ({error})"
+                f"{where}: expected a question or a whole file in SQuAD's format as JSON on one "
+                f"line, but got {line[:80]!r} ({error}). If the file has several lines, run "
+                "`python -m json.tool --compact FILE > LINE.json` and use LINE.json"
             ) from error
         except ValueError as error:
-            raise ValueError(f"{place}: {error}") from error
+            raise ValueError(f"{where}: {error}") from error
         return inputs
 
     def predict_json(self, inputs: JsonDict) -> JsonDict:
@@ -105,10 +107,10 @@ class SquadPredictor(Predictor):
         answers: list[JsonDict] = [{} for _ in instances]
         lengths = [len(instance["passage"]) for instance in instances]
         with Tqdm.tqdm(total=len(instances), disable=len(instances) < 2) as progress:
-            for numbers in batches_by_length(lengths, _MAX_TOKENS):
-                batch = [instances[number] for number in numbers]
-                for number, answer in zip(numbers, self._answers(batch), strict=True):
-                    answers[number] = answer
+            for indices in batches_by_length(lengths, _MAX_TOKENS):
+                batch = [instances[index] for index in indices]
+                for index, answer in zip(indices, self._answers(batch), strict=True):
+                    answers[index] = answer
                 progress.update(len(batch))
         return answers
 
@@ -126,7 +128,7 @@ class SquadPredictor(Predictor):
                     )
                 )
             except ValueError as error:
-                raise ValueError(f"{question.place}: {error}") from error
+                raise ValueError(f"{question.path}: {error}") from error
         return instances
 
     def _in_file(self, answer: JsonDict) -> JsonDict | str:
@@ -135,7 +137,7 @@ class SquadPredictor(Predictor):
 
     @torch.no_grad()
     def _answers(self, instances: list[Instance]) -> list[JsonDict]:
-        """Of one batch."""
+        """Returns the answers to the questions of one batch."""
         for instance in instances:
             self._dataset_reader.apply_token_indexers(instance)
         batch = Batch(instances)
@@ -156,7 +158,7 @@ class SquadPredictor(Predictor):
         passage = instance["metadata"]["passage"]
         best = []
         for (first, last), probability in zip(spans, probabilities):
-            # The rest end in padding.
+            # The spans that remain end in padding.
             if last < len(instance["passage"]):
                 start, end = passage.characters_of(first, last)
                 best.append(
@@ -172,18 +174,11 @@ class SquadPredictor(Predictor):
 
 
 def _check(inputs: Any) -> None:
-    match inputs:
-        case {"data": _}:
-            parse_squad(inputs)
-        case {"passage": str(passage), "question": str(question), **others} if not others:
-            for name, text in (("passage", passage), ("question", question)):
-                if not text.strip():
-                    raise ValueError(f"there is no word in the {name} {text!r}")
-        case _:
-            raise ValueError(
-                'expected {"passage": "raw text", "question": "raw text"}, or a whole file in '
-                f'SQuAD\'s format, {{"data": [...]}}, but got {inputs!r:.200}'
-            )
+    if isinstance(inputs, dict) and "data" in inputs:
+        parse_squad(inputs)
+    else:
+        file = ', or a whole file in SQuAD\'s format, {"data": [...]}'
+        check_texts(inputs, ("passage", "question"), alternative=file)
 
 
 def _attention(instance: Instance, weights: torch.Tensor) -> JsonDict:

@@ -1,51 +1,44 @@
 import os
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable
 
-from allennlp.common.file_utils import cached_path
 from allennlp.data import DatasetReader, Instance
 from allennlp.data.fields import Field, MetadataField, TextField
 from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.readers.columns import check_columns, read_columns
 from elmo_tasks.readers.entities import SCHEMES, TagError, has_ends, read_entities, write_tags
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 from elmo_tasks.readers.tags_field import TagsField
-
-# The first column of a line that begins a document and belongs to no sentence.
-_DOCUMENT = "-DOCSTART-"
 
 
 @DatasetReader.register("elmo_conll")
 class ConllReader(DatasetReader):
     """
-    Reads the entities of files in columns, as those of CoNLL-2003 (Tjong Kim Sang and De Meulder
-    2003): a token a line, an empty line after each sentence. Lines that begin with `-DOCSTART-` are
-    the beginning of a document and no token.
+    Reads sentences with tagged entities from files in columns, such as those of CoNLL-2003 (Tjong
+    Kim Sang and De Meulder 2003). `read_columns` describes the format of the files.
 
-    Spaces and tabs, as many as there are, separate the columns; any other white space belongs to
-    its column. The text is UTF-8.
+    An instance has the fields `tokens`, `tags` and `metadata`, whose `tokens` are the words.
 
     Registered as a `DatasetReader` with name "elmo_conll".
 
     # Parameters
 
     columns : `list[str]`, optional (default = `['word', 'pos', 'chunk', 'ner']`)
-        Names of all columns of the file in their order; one of them is `word`.
+        Names of all columns of the file, in their order; one of them must be `word`.
     tag_column : `str`, optional (default = `'ner'`)
         The name of the column with the tags to learn.
     file_scheme : `str`, optional
-        The scheme of the tags in the file, `IOB1`, `BIO` or `BIOUL` (also as BIOES); a sequence
-        that it does not have is an error. By default it is BIOUL where a tag of the file says so,
-        and otherwise B and I mean what they mean to conlleval, which is right for IOB1 and BIO.
+        The scheme of the tags in the file: `IOB1`, `BIO` or `BIOUL` (which includes BIOES). Tags
+        that the scheme does not allow are an error. By default a file with tags of L, U, E or S is
+        read as BIOUL, and any other file by the rules of conlleval, which suit IOB1 and BIO.
     scheme : `str`, optional (default = `'BIOUL'`)
         The scheme of the tags to learn: `BIO` or `BIOUL`.
     token_indexers : `dict[str, TokenIndexer]`, optional
-        By default the words, as `tokens`.
+        By default word ids under the name `tokens`.
     tokenizer : `Tokenizer`, optional (default = `ElmoSpacyTokenizer()`)
-        For raw text, which a predictor gets; the files are tokenized already.
+        Used by predictors for raw text; the files are tokenized already.
     """
 
     def __init__(
@@ -70,21 +63,21 @@ class ConllReader(DatasetReader):
         self._check_settings()
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
-        sentences = list(self._sentences(file_path))
+        sentences = list(read_columns(file_path, self.columns, ("word", self.tag_column)))
         if not sentences:
-            raise ValueError(f"{file_path} has no sentence: expected a token a line")
+            raise ValueError(f"{file_path} has no sentence: expected a token on each line")
         file_scheme = self.file_scheme
-        if file_scheme is None and has_ends(tag for each in sentences for tag in each.tags):
+        if file_scheme is None and has_ends(tag for _, (_, tags) in sentences for tag in tags):
             file_scheme = "BIOUL"
-        for line, words, tags in self.shard_iterable(sentences):
+        for line_number, (words, tags) in self.shard_iterable(sentences):
             try:
                 entities = read_entities(tags, file_scheme)
             except TagError as error:
-                raise ValueError(f"{file_path}:{line + error.place}: {error}") from error
+                raise ValueError(f"{file_path}:{line_number + error.index}: {error}") from error
             yield self.text_to_instance(
                 [Token(word) for word in words],
                 write_tags(entities, len(words), self.scheme),
-                (str(file_path), line),
+                (str(file_path), line_number),
             )
 
     def text_to_instance(
@@ -97,11 +90,11 @@ class ConllReader(DatasetReader):
         # Parameters
 
         tokens : `list[Token]`
-            At least one.
+            At least one token.
         tags : `list[str]`, optional
-            One a token, in the scheme to learn.
+            A tag for each token, in the scheme to learn.
         origin : `tuple[str, int]`, optional
-            The file, and the line of the first token, for errors.
+            The file and the line of the first token, which errors name.
         """
         if not tokens:
             raise ValueError("a sentence must have at least one token")
@@ -117,61 +110,11 @@ class ConllReader(DatasetReader):
     def apply_token_indexers(self, instance: Instance) -> None:
         instance["tokens"].token_indexers = self.token_indexers
 
-    def _sentences(self, file_path: str | os.PathLike) -> Iterator["Sentence"]:
-        word, tag = self.columns.index("word"), self.columns.index(self.tag_column)
-        sentence = Sentence(1, [], [])
-        for number, values in _numbered_lines(file_path):
-            if not values or values[0] == _DOCUMENT:
-                if sentence.words:
-                    yield sentence
-                sentence = Sentence(number + 1, [], [])
-            elif len(values) == len(self.columns):
-                sentence.words.append(values[word])
-                sentence.tags.append(values[tag])
-            else:
-                raise ValueError(
-                    f"{file_path}:{number}: expected {len(self.columns)} columns "
-                    f"({' '.join(self.columns)}), but got {len(values)}: {' '.join(values)!r}"
-                )
-        if sentence.words:
-            yield sentence
-
     def _check_settings(self) -> None:
-        for name in ("word", self.tag_column):
-            if self.columns.count(name) != 1:
-                raise ConfigurationError(
-                    f"one of the columns must be {name!r}, but they are {', '.join(self.columns)}"
-                )
+        check_columns(self.columns, ("word", self.tag_column))
         if self.file_scheme not in (None, *SCHEMES):
             raise ConfigurationError(
                 f"file_scheme must be one of {', '.join(SCHEMES)}, not {self.file_scheme!r}"
             )
         if self.scheme not in ("BIO", "BIOUL"):
             raise ConfigurationError(f"scheme must be BIO or BIOUL, not {self.scheme!r}")
-
-
-class Sentence(NamedTuple):
-    """
-    # Parameters
-
-    line : `int`
-        Of its first token in the file; the others follow.
-    words, tags : `list[str]`
-    """
-
-    line: int
-    words: list[str]
-    tags: list[str]
-
-
-def _numbered_lines(file_path: str | os.PathLike) -> Iterator[tuple[int, Sequence[str]]]:
-    """The columns of every line, none of an empty one."""
-    with open(cached_path(file_path), "rb") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError as error:
-                raise ValueError(
-                    f"{file_path}:{number}: this line is not UTF-8: {error}"
-                ) from error
-            yield number, re.findall(r"[^ \t]+", text.rstrip("\r\n"))

@@ -6,21 +6,23 @@ from allennlp.modules.conditional_random_field.conditional_random_field import (
     is_transition_allowed,
 )
 
-# The prefixes of each scheme of tags, which AllenNLP has under the same names.
+# The prefixes of each tagging scheme. AllenNLP uses the same names of schemes.
 SCHEMES = {"IOB1": "IB", "BIO": "BI", "BIOUL": "BIUL"}
 
-# What BIOES, another name of BIOUL, writes for two of its prefixes.
+# BIOES is BIOUL with other letters for two of its prefixes.
 _SYNONYMS = {"E": "L", "S": "U"}
 
 
 class Entity(NamedTuple):
     """
+    A named entity of a sentence.
+
     # Parameters
 
     type : `str`
-        Such as PER; empty where the tags have none.
+        A type such as PER; empty if the tags have no types.
     start, end : `int`
-        It covers `tokens[start:end]`.
+        The entity covers `tokens[start:end]`.
     """
 
     type: str
@@ -30,45 +32,53 @@ class Entity(NamedTuple):
 
 class TagError(ValueError):
     """
+    Raised for tags that a scheme does not allow.
+
     # Parameters
 
-    place : `int`
-        Of the token, from 0.
+    index : `int`
+        The index of the token with the wrong tag.
     reason : `str`
+        The message.
     """
 
-    def __init__(self, place: int, reason: str) -> None:
+    def __init__(self, index: int, reason: str) -> None:
         super().__init__(reason)
-        self.place = place
+        self.index = index
 
 
 def read_entities(tags: Sequence[str], scheme: str | None = None) -> list[Entity]:
     """
-    The entities that the tags of a sentence stand for, from the first to the last.
+    Returns the entities of a sentence in their order, given the tags of its tokens.
 
     # Parameters
 
     tags : `Sequence[str]`
-        `O`, or a prefix, a hyphen and a type; the type and the hyphen may be missing. For BIOUL
-        also the prefixes of BIOES.
+        A tag for each token: `O`, or a prefix, a hyphen and a type. The hyphen and the type may be
+        missing. The scheme BIOUL accepts the prefixes of BIOES too.
     scheme : `str`, optional
-        `IOB1`, `BIO` or `BIOUL`; a sequence which the scheme does not have raises a `TagError`. By
-        default any sequence of the prefixes B and I, which means what it means to conlleval: a B
-        begins an entity, and so does an I, unless it follows a tag of the same type.
+        `IOB1`, `BIO` or `BIOUL`. By default the prefixes B and I are accepted in any order and read
+        by the rules of conlleval: a B begins an entity, and so does an I, unless the tag before it
+        has the same type.
+
+    # Raises
+
+    `TagError`
+        The scheme does not allow the tags.
     """
     begun: list[tuple[str, int]] = []
     ends: list[int] = []
     before = ("O", "")
-    for place, tag in enumerate(tags):
-        prefix, type_ = _parse(tag, place, scheme)
-        if scheme is not None and not _is_allowed(scheme, before, (prefix, type_), place == 0):
-            what = f"follow {tags[place - 1]}" if place else "begin a sentence"
-            raise TagError(place, f"{tag} cannot {what} in {scheme}")
+    for index, tag in enumerate(tags):
+        prefix, type_ = _parse(tag, index, scheme)
+        if scheme is not None and not _is_allowed(scheme, before, (prefix, type_), index == 0):
+            what = f"follow {tags[index - 1]}" if index else "begin a sentence"
+            raise TagError(index, f"{tag} cannot {what} in {scheme}")
         goes_on = prefix in "IL" and before[0] in "BI" and before[1] == type_
         if before[0] != "O" and not goes_on:
-            ends.append(place)
+            ends.append(index)
         if prefix != "O" and not goes_on:
-            begun.append((type_, place))
+            begun.append((type_, index))
         before = (prefix, type_)
     if scheme == "BIOUL" and before[0] in "BI":
         raise TagError(len(tags) - 1, f"{tags[-1]} cannot end a sentence in BIOUL")
@@ -78,12 +88,14 @@ def read_entities(tags: Sequence[str], scheme: str | None = None) -> list[Entity
 
 def write_tags(entities: Iterable[Entity], length: int, scheme: str) -> list[str]:
     """
+    Returns the tags of a sentence's tokens, given its entities.
+
     # Parameters
 
     entities : `Iterable[Entity]`
-        No two of the same token.
+        Entities that do not overlap.
     length : `int`
-        Of the sentence.
+        Number of tokens of the sentence.
     scheme : `str`
         `BIO` or `BIOUL`.
     """
@@ -97,12 +109,12 @@ def write_tags(entities: Iterable[Entity], length: int, scheme: str) -> list[str
 
 
 def has_ends(tags: Iterable[str]) -> bool:
-    """Whether the tags mark where entities end, as those of BIOUL do and others do not."""
+    """Returns whether the tags mark the ends of entities, as only those of BIOUL do."""
     return any(split_tag(tag)[0] in ("U", "L") for tag in set(tags))
 
 
 def split_tag(tag: str) -> tuple[str, str]:
-    """Prefix and type, with the prefixes of BIOUL for those of BIOES."""
+    """Returns prefix and type of a tag. Prefixes of BIOES become those of BIOUL."""
     prefix, _, type_ = tag.partition("-")
     return _SYNONYMS.get(prefix, prefix), type_
 
@@ -111,12 +123,12 @@ def tag_of(prefix: str, type_: str) -> str:
     return f"{prefix}-{type_}" if type_ else prefix
 
 
-def _parse(tag: str, place: int, scheme: str | None) -> tuple[str, str]:
+def _parse(tag: str, index: int, scheme: str | None) -> tuple[str, str]:
     prefix, type_ = split_tag(tag)
     prefixes = SCHEMES[scheme or "BIO"]
     if tag != "O" and (prefix not in list(prefixes) or tag.endswith("-") and not type_):
         raise TagError(
-            place,
+            index,
             f"{tag!r} is not a tag of {scheme or 'IOB1 or BIO'}: expected O, or "
             f"{' or '.join(prefixes)} with a hyphen and a type, such as {prefixes[0]}-PER",
         )

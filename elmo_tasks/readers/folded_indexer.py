@@ -7,10 +7,12 @@ from allennlp.data.token_indexers import SingleIdTokenIndexer
 @TokenIndexer.register("elmo_folded_id")
 class FoldedIdTokenIndexer(SingleIdTokenIndexer):
     """
-    AllenNLP's `single_id` with every digit of a word as 0, so that 1996 and 1997 are one word; as
-    the list of Senna (Collobert et al. 2011) has them, which is in lower case besides.
+    Indexes words as AllenNLP's `single_id` does, after it replaced each digit by 0, so that 1996
+    and 1997 are the same word. The word vectors of Senna (Collobert et al. 2011) need this, and
+    lower case as well (`lowercase_tokens`).
 
-    Registered as a `TokenIndexer` with name "elmo_folded_id"; its parameters are AllenNLP's.
+    Registered as a `TokenIndexer` with name "elmo_folded_id". It has the parameters of
+    `SingleIdTokenIndexer`.
     """
 
     def _get_feature_value(self, token: Token) -> str:

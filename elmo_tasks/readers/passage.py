@@ -6,15 +6,16 @@ from allennlp.data import Token
 
 class Passage(NamedTuple):
     """
-    The raw text of a passage and where its tokens lie in it: from character offsets to tokens and
-    back. Characters are those of a Python string, and ends are exclusive; tokens are inclusive, as
-    the labels of a span.
+    A passage's raw text with the positions of its tokens. It converts between character offsets and
+    tokens. Offsets are those of a Python string with exclusive ends. A span of tokens includes its
+    last token, as the labels of a question do.
 
     # Parameters
 
     text : `str`
+        The raw text.
     starts, ends : `list[int]`
-        Of each token.
+        The character offsets of each token.
     """
 
     text: str
@@ -26,15 +27,18 @@ class Passage(NamedTuple):
         return cls(text, [token.idx for token in tokens], [token.idx_end for token in tokens])
 
     def tokens_of(self, start: int, end: int) -> tuple[int, int] | None:
-        """The first and the last token that overlap `text[start:end]`; `None` where none does."""
+        """
+        Returns the indices of the first and the last token that overlap `text[start:end]`, or
+        `None` if no token does.
+        """
         first, last = bisect_right(self.ends, start), bisect_left(self.starts, end) - 1
         return (first, last) if first <= last else None
 
     def characters_of(self, first: int, last: int) -> tuple[int, int]:
-        """Start and end of the characters from one token to another."""
+        """Returns the character offsets at which token `first` starts and token `last` ends."""
         return self.starts[first], self.ends[last]
 
     def text_of(self, first: int, last: int) -> str:
-        """The slice of the raw text from one token to another."""
+        """Returns the raw text from token `first` to token `last`."""
         start, end = self.characters_of(first, last)
         return self.text[start:end]

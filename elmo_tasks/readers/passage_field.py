@@ -2,10 +2,10 @@ from allennlp.data import Token, Vocabulary
 from allennlp.data.fields import TextField
 
 
-class SharedTextField(TextField):
+class PassageField(TextField):
     """
-    A text that several instances hold, such as the passage of several questions: it is indexed
-    once, and its char ids are in memory once.
+    A text field that several instances share, such as the passage of several questions. It is
+    indexed once, and its char ids are in memory once.
     """
 
     def __init__(self, tokens: list[Token]) -> None:

@@ -6,8 +6,9 @@ from allennlp.data import BatchSampler, Instance
 @BatchSampler.register("elmo_repeated")
 class RepeatedSampler(BatchSampler):
     """
-    Goes through the data several times an epoch, each time in a new order of another sampler's, so
-    that little data is not validated after every few updates.
+    Goes through the data several times in each epoch, each time in a new order that another
+    sampler draws. With little training data, this keeps AllenNLP from validating after every few
+    updates.
 
     Registered as a `BatchSampler` with name "elmo_repeated".
 
@@ -16,6 +17,7 @@ class RepeatedSampler(BatchSampler):
     sampler : `BatchSampler`
         The other sampler.
     times : `int`
+        Number of passes through the data in each epoch.
     """
 
     def __init__(self, sampler: BatchSampler, times: int) -> None:

@@ -1,49 +1,52 @@
 import json
 import logging
 import os
+import string
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 
-from allennlp.common.file_utils import cached_path
 from allennlp.data import DatasetReader, Instance
 from allennlp.data.fields import Field, LabelField, MetadataField, TextField
 from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
-from elmo_tasks.readers.sst import unescape
+from elmo_tasks.readers.treebank import unescape
 
 logger = logging.getLogger(__name__)
 
 LABELS = ("entailment", "neutral", "contradiction")
-# What stands in place of a label where the annotators did not agree on one.
+# The label of pairs on whose label the annotators did not agree.
 NO_LABEL = "-"
 
-# By where the tokens come from, the field of the data that holds them for text 1 or 2 of a pair.
+# The field with the tokens of text 1 or 2 of a pair, for each value of `tokens_from`.
 TEXT_FIELDS = {"sentence": "sentence{}", "binary_parse": "sentence{}_binary_parse"}
 
 
 @DatasetReader.register("elmo_snli")
 class SnliReader(DatasetReader):
     """
-    Reads pairs of the Stanford Natural Language Inference corpus (Bowman et al. 2015) in its two
-    official forms: a JSON object a line, and columns between tabs below a line with their names.
-    Of their fields it needs `gold_label` and the two that the tokens come from. Pairs without a
-    gold label (`-`) are dropped, and their number is logged.
+    Reads pairs of the Stanford Natural Language Inference corpus (Bowman et al. 2015) in both
+    official formats: a JSON object on each line, or columns separated by tabs with a first line
+    that names them. The reader needs the field `gold_label` and the two fields with the tokens.
+    Pairs without a gold label (`-`) are dropped and counted in the log.
+
+    An instance has the fields `premise`, `hypothesis`, `label` and `metadata`, whose
+    `premise_tokens` and `hypothesis_tokens` are the words.
 
     Registered as a `DatasetReader` with name "elmo_snli".
 
     # Parameters
 
     tokens_from : `str`, optional (default = `'sentence'`)
-        `sentence`, the raw `sentence1` and `sentence2`, which the tokenizer cuts, or
-        `binary_parse`, the leaves of `sentence1_binary_parse` and `sentence2_binary_parse`, as
-        Chen et al. 2017 have them, with the escapes of the Penn Treebank undone.
+        With `sentence`, the tokenizer cuts the raw text of `sentence1` and `sentence2`. With
+        `binary_parse`, the tokens are the leaves of `sentence1_binary_parse` and
+        `sentence2_binary_parse`, as in Chen et al. 2017, without the escapes of the Penn Treebank.
     token_indexers : `dict[str, TokenIndexer]`, optional
-        By default the words, as `tokens`.
+        By default word ids under the name `tokens`.
     tokenizer : `Tokenizer`, optional (default = `ElmoSpacyTokenizer()`)
-        For raw text, which is what a predictor gets in any case.
+        Used for raw text. Predictors always use it.
     """
 
     def __init__(
@@ -65,8 +68,8 @@ class SnliReader(DatasetReader):
         self.tokenizer = tokenizer or ElmoSpacyTokenizer()
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
-        for number, pair in self.shard_iterable(_labelled_pairs(file_path)):
-            with _at_line(file_path, number):
+        for line_number, pair in self.shard_iterable(_labelled_pairs(file_path)):
+            with at_line(file_path, line_number):
                 instance = self.text_to_instance(
                     self._tokens(pair, 1), self._tokens(pair, 2), pair["gold_label"]
                 )
@@ -79,9 +82,9 @@ class SnliReader(DatasetReader):
         # Parameters
 
         premise, hypothesis : `list[Token]`
-            At least one each.
+            At least one token each.
         label : `str`, optional
-            One of `entailment`, `neutral` and `contradiction`.
+            `entailment`, `neutral` or `contradiction`.
         """
         texts = {"premise": premise, "hypothesis": hypothesis}
         fields: dict[str, Field] = {}
@@ -110,38 +113,35 @@ class SnliReader(DatasetReader):
 
 
 def _labelled_pairs(file_path: str | os.PathLike) -> Iterator[tuple[int, dict[str, str]]]:
-    """The number of its line and the fields of each pair that has a gold label."""
+    """Yields the line number and the fields of each pair that has a gold label."""
     dropped = 0
-    for number, pair in _pairs(file_path):
-        with _at_line(file_path, number):
+    for line_number, pair in _pairs(file_path):
+        with at_line(file_path, line_number):
             label = _field(pair, "gold_label")
             if label not in (*LABELS, NO_LABEL):
                 raise ValueError(
-                    f"gold_label must be {', '.join(LABELS)}, or {NO_LABEL} for none, not {label!r}"
+                    f"gold_label must be {', '.join(LABELS)} or {NO_LABEL}, not {label!r}"
                 )
         if label == NO_LABEL:
             dropped += 1
         else:
-            yield number, pair
+            yield line_number, pair
     logger.info("%s: dropped %d pairs without a gold label", file_path, dropped)
 
 
 def _pairs(file_path: str | os.PathLike) -> Iterator[tuple[int, dict[str, str]]]:
     names: list[str] | None = None
     empty = True
-    with open(cached_path(file_path), "rb") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.strip():
-                continue
-            with _at_line(file_path, number):
-                # Here, so that a line that is not UTF-8 is found with its number.
-                text = line.decode("utf-8").rstrip("\r\n")
-                if empty and "gold_label" in text.split("\t"):
-                    names = text.split("\t")
-                    continue
-                pair = _parse_json(text) if names is None else _parse_columns(text, names)
-            empty = False
-            yield number, pair
+    for line_number, line in numbered_lines(file_path):
+        if not line.strip(string.whitespace):
+            continue
+        if empty and "gold_label" in line.split("\t"):
+            names = line.split("\t")
+            continue
+        with at_line(file_path, line_number):
+            pair = _parse_json(line) if names is None else _parse_columns(line, names)
+        empty = False
+        yield line_number, pair
     if empty:
         raise ValueError(f"{file_path} is empty: expected a pair on every line")
 
@@ -151,8 +151,8 @@ def _parse_json(line: str) -> dict[str, str]:
         pair = json.loads(line)
     except ValueError as error:
         raise ValueError(
-            "expected a JSON object, or, on the first line of a file with columns, their names, "
-            f"not {line[:40]!r} ({error})"
+            f"expected a JSON object, not {line[:40]!r} ({error}); the first line of a file in "
+            "columns must name them"
         ) from error
     if not isinstance(pair, dict):
         raise ValueError(f"expected a JSON object, not {line[:40]!r}")
@@ -162,23 +162,18 @@ def _parse_json(line: str) -> dict[str, str]:
 def _parse_columns(line: str, names: list[str]) -> dict[str, str]:
     columns = line.split("\t")
     if len(columns) > len(names):
-        raise ValueError(f"{len(columns)} columns, but the first line names {len(names)}")
-    # Columns that are missing at the end are found missing where they are needed.
+        raise ValueError(
+            f"the line has {len(columns)} columns, but the first line names {len(names)}"
+        )
+    # If the line has fewer columns, `_field` complains where one of the others is needed.
     return dict(zip(names, columns))
 
 
 def _field(pair: dict[str, str], name: str) -> str:
     if name not in pair:
-        raise ValueError(f"there is no {name}, only {', '.join(pair) or 'nothing'}")
+        raise ValueError(
+            f"there is no field {name}, but only {', '.join(pair) or 'an empty object'}"
+        )
     if not isinstance(pair[name], str):
         raise ValueError(f"{name} must be text, not {pair[name]!r}")
     return pair[name]
-
-
-@contextmanager
-def _at_line(file_path: str | os.PathLike, number: int) -> Iterator[None]:
-    """Says where a `ValueError` comes from."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"{file_path}:{number}: {error}") from error

@@ -5,34 +5,34 @@ from allennlp.data.tokenizers import Token, Tokenizer
 
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 
-# A mark that stands alone: two quotes that are one, a hyphen, dash, slash, tilde, quote, currency
-# or degree sign, or a single underscore.
+# A mark that becomes a token of its own: `` or '', a hyphen, dash, slash, tilde, quote, currency or
+# degree sign, or a single underscore.
 _MARK = re.compile(
     r"(``|''|[-\u2010-\u2015\u2212/~\"'\u2018\u2019\u201c\u201d£€¥¢₹°]|(?<!_)_(?!_))"
 )
 
-# What spaCy's rules cut off a word as its ending: 's, 're, n't.
+# An ending that spaCy's rules cut off a word, such as 's, 're or n't.
 _ENDING = re.compile(r"(?:n['\u2019]t|['\u2019][a-z]{1,2})", re.IGNORECASE)
 
-# One way of writing for marks that have several.
+# The common form of marks that are written in several ways.
 _WRITTEN = {"``": '"', "''": '"', "\u2212": "-", "\u2014": "\u2013"}
 
 
 @Tokenizer.register("elmo_splitting")
 class SplittingTokenizer(Tokenizer):
     """
-    Words by spaCy's rules, split further at hyphens, dashes, slashes, tildes, quotes, currency and
-    degree signs and single underscores, as Clark and Gardner 2017 do for reading comprehension,
-    where an answer may be a part of a compound. The endings that spaCy cuts off, such as 's and
-    n't, stay whole. `` and '' are written ", a minus sign as a hyphen, an em dash as an en dash;
-    case is kept.
+    Cuts raw text into words by spaCy's rules, and splits the words at hyphens, dashes, slashes,
+    tildes, quotes, currency and degree signs and single underscores. Clark and Gardner 2017 do so
+    for reading comprehension, where an answer may be a part of a compound. Endings that spaCy cuts
+    off, such as 's and n't, stay whole. The tokens `` and '' become ", a minus sign becomes a
+    hyphen, and an em dash becomes an en dash. Case is kept.
 
     Registered as a `Tokenizer` with name "elmo_splitting".
 
     # Parameters
 
     language : `str`, optional (default = `'en'`)
-        Code of a language of spaCy.
+        spaCy's code of the language.
     """
 
     def __init__(self, language: str = "en") -> None:
@@ -40,20 +40,12 @@ class SplittingTokenizer(Tokenizer):
 
     def tokenize(self, text: str) -> list[Token]:
         """
-        # Parameters
-
-        text : `str`
-
-        # Returns
-
-        `list[Token]`
-            With `idx` and `idx_end`, the characters of `text` that each covers; white space is
-            in none.
+        Returns the tokens, none of which contains white space. A token covers `text[idx:idx_end]`.
         """
         tokens: list[Token] = []
         for word in self.words.tokenize(text):
             for token in _split(word):
-                # spaCy cuts one of the two off.
+                # spaCy splits `` into two tokens.
                 if tokens and token.text == "`" == tokens[-1].text and _touch(tokens[-1], token):
                     token = _token("``", tokens.pop().idx)
                 tokens.append(token)

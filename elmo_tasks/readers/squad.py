@@ -11,7 +11,7 @@ from allennlp.data.tokenizers import Tokenizer
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.passage import Passage
-from elmo_tasks.readers.passage_field import SharedTextField
+from elmo_tasks.readers.passage_field import PassageField
 from elmo_tasks.readers.splitting_tokenizer import SplittingTokenizer
 from elmo_tasks.readers.squad_file import Question, read_squad
 
@@ -19,32 +19,36 @@ logger = logging.getLogger(__name__)
 
 WRONG_ANSWERS = ("skip", "refuse")
 
-# Wrong answers that are named; the rest are only counted.
+# The most wrong answers that are logged one by one; the others are only counted.
 _MAX_NAMED = 10
 
 
 @DatasetReader.register("elmo_squad")
 class SquadReader(DatasetReader):
     """
-    Reads SQuAD (Rajpurkar et al. 2016) in its official JSON, version 1.1 or 2.0. The label of a
-    question are the first and the last token that overlap its answer; of several answers, the one
-    given most often. Questions that version 2.0 calls impossible are left out. What was left out,
-    and why, and how many answers are not whole tokens, is logged at the end.
+    Reads SQuAD (Rajpurkar et al. 2016) in its official JSON, version 1.1 or 2.0. The labels of a
+    question are the first and the last token that overlap its answer. If a question has several
+    answers, the most frequent one counts. Questions that version 2.0 marks as impossible are left
+    out. At the end, the log says how many questions were left out, why, and how many answers are
+    not whole tokens.
+
+    An instance has the fields `question`, `passage`, `span_start`, `span_end` and `metadata`.
 
     Registered as a `DatasetReader` with name "elmo_squad".
 
     # Parameters
 
     max_passage_tokens : `int`, optional
-        For training: a longer passage is cut there, and a question whose answer is not wholly
-        before the cut is left out. By default there is no limit; a predictor has none.
+        The length to which passages are cut, for training. A question is left out if no answer
+        lies wholly before the cut. By default nothing is cut. Predictors never cut.
     wrong_answers : `str`, optional (default = `'skip'`)
-        Of an answer that the passage does not have at its `answer_start`: `skip` warns and passes
-        over it, and over the question where no other answer is left; `refuse` raises `ValueError`.
+        What to do with an answer that is not in the passage at its `answer_start`. With `skip`, the
+        reader leaves the answer out with a warning, and the question too if no answer remains. With
+        `refuse`, the reader raises `ValueError`.
     token_indexers : `dict[str, TokenIndexer]`, optional
-        By default the words, as `tokens`.
+        By default word ids under the name `tokens`.
     tokenizer : `Tokenizer`, optional (default = `SplittingTokenizer()`)
-        One that gives `idx` and `idx_end` of its tokens.
+        A tokenizer whose tokens have `idx` and `idx_end`.
     """
 
     def __init__(
@@ -70,10 +74,10 @@ class SquadReader(DatasetReader):
         self.wrong_answers = wrong_answers
         self.token_indexers = token_indexers or {"tokens": SingleIdTokenIndexer()}
         self.tokenizer = tokenizer or SplittingTokenizer()
-        # The last passage, which the next question is often about as well.
+        # The last passage is kept, because the next question is often about the same one.
         self._text: str | None = None
         self._passage: Passage
-        self._field: SharedTextField
+        self._field: PassageField
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
         counts: Counter[str] = Counter()
@@ -81,7 +85,7 @@ class SquadReader(DatasetReader):
             try:
                 instance = self._labelled(question, counts)
             except ValueError as error:
-                raise ValueError(f"{file_path}: {question.place}: {error}") from error
+                raise ValueError(f"{file_path}: {question.path}: {error}") from error
             if instance is not None:
                 counts["read"] += 1
                 yield instance
@@ -100,14 +104,15 @@ class SquadReader(DatasetReader):
         # Parameters
 
         question, passage : `str`
-            Raw text with at least one word. Raises `ValueError` where there is none.
+            Raw text. Raises `ValueError` if it has no word.
         id : `str`, optional
+            The question's id in its file.
         answers : `list[str]`, optional
-            Raw texts, for the metric.
+            Raw texts of the right answers, for the metric.
         span : `tuple[int, int]`, optional
             First and last token of the answer.
         max_passage_tokens : `int`, optional
-            Where to cut the passage.
+            The length to which the passage is cut.
         """
         question_tokens = self.tokenizer.tokenize(question)
         if not question_tokens:
@@ -128,24 +133,24 @@ class SquadReader(DatasetReader):
         instance["question"].token_indexers = self.token_indexers
         instance["passage"].token_indexers = self.token_indexers
 
-    def _tokenized(self, text: str) -> tuple[Passage, SharedTextField]:
+    def _tokenized(self, text: str) -> tuple[Passage, PassageField]:
         if text != self._text:
             tokens = self.tokenizer.tokenize(text)
             if not tokens:
                 raise ValueError(f"there is no word in the passage {text!r}")
             self._text = text
-            self._passage, self._field = Passage.of(text, tokens), SharedTextField(tokens)
+            self._passage, self._field = Passage.of(text, tokens), PassageField(tokens)
         return self._passage, self._field
 
     def _labelled(self, question: Question, counts: Counter[str]) -> Instance | None:
-        """`None` where the question is left out."""
+        """Returns the instance of a question, or `None` if the question is left out."""
         if question.is_impossible:
             counts["impossible"] += 1
             return None
         if not question.answers:
             raise ValueError(
-                "the question has no answer, and is not said to be impossible; a predictor takes "
-                "questions without answers"
+                "the question has no answer and is not marked as impossible; give it an answer, or "
+                "use a predictor, which needs none"
             )
         spans = self._spans(question, counts)
         if not spans:
@@ -160,14 +165,14 @@ class SquadReader(DatasetReader):
             question.question,
             question.passage,
             id=question.id,
-            # One without text would be right wherever nothing is answered.
+            # An answer without text would make every empty prediction right.
             answers=[answer.text for answer in question.answers if answer.text],
             span=Counter(within).most_common(1)[0][0],
             max_passage_tokens=limit,
         )
 
     def _spans(self, question: Question, counts: Counter[str]) -> list[tuple[int, int]]:
-        """First and last token of each answer that is right."""
+        """Returns the first and the last token of each answer that the passage has."""
         passage, _ = self._tokenized(question.passage)
         spans = []
         for answer in question.answers:
@@ -182,21 +187,21 @@ class SquadReader(DatasetReader):
 
     def _count_wrong(self, question: Question, text: str, start: int, counts: Counter[str]) -> None:
         complaint = (
-            f"question {question.id!r}: the answer {text!r} is not at its answer_start, {start}, "
+            f"question {question.id!r}: the answer {text!r} is not at its answer_start {start}, "
             f"where the passage has {question.passage[max(start, 0) :][: len(text) + 10]!r}"
         )
         if self.wrong_answers == "refuse":
             raise ValueError(complaint)
         counts["wrong answers"] += 1
         if counts["wrong answers"] <= _MAX_NAMED:
-            logger.warning("%s: %s; it is passed over", question.place, complaint)
+            logger.warning("%s: %s; the answer is left out", question.path, complaint)
 
 
 def _describe(counts: Counter[str]) -> str:
     reasons = ("impossible", "without a right answer", "answered beyond max_passage_tokens")
     left_out = ", ".join(f"{counts[reason]:,} {reason}" for reason in reasons)
     return (
-        f"{counts['read']:,} questions read; left out: {left_out}; of the answers, "
-        f"{counts['wrong answers']:,} were passed over as wrong, and "
-        f"{counts['not whole tokens']:,} are not whole tokens"
+        f"{counts['read']:,} questions read; questions left out: {left_out}; "
+        f"{counts['wrong answers']:,} wrong answers left out; "
+        f"{counts['not whole tokens']:,} answers are not whole tokens"
     )

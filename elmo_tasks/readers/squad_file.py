@@ -3,39 +3,45 @@ import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from allennlp.common.file_utils import cached_path
+from elmo_tasks.common.fetch import local_path
 
 
 class Answer(NamedTuple):
     """
+    An answer to a question.
+
     # Parameters
 
     text : `str`
+        The text, which should be a part of the passage.
     start : `int`
-        The character of the passage that it begins with, by `answer_start`.
+        The offset of the answer's first character in the passage (`answer_start`).
     """
 
     text: str
     start: int
 
     def is_in(self, passage: str) -> bool:
-        """Whether it stands where it says."""
+        """Returns whether the passage has the text at `start`, and the text is not empty."""
         return self.text != "" and self.start >= 0 and passage.startswith(self.text, self.start)
 
 
 class Question(NamedTuple):
     """
+    A question about a passage.
+
     # Parameters
 
     id : `str`
+        An id that no other question of the file has.
     question, passage : `str`
         Raw text.
     answers : `list[Answer]`
-        None where the file has none.
+        The answers; empty if the file has none.
     is_impossible : `bool`
-        As version 2.0 of the data says of a question that the passage does not answer.
-    place : `str`
-        Where it stands in the file.
+        Whether the file marks the question as one that the passage does not answer.
+    path : `str`
+        The question's location in the JSON, such as `data[0].paragraphs[2].qas[1]`.
     """
 
     id: str
@@ -43,16 +49,19 @@ class Question(NamedTuple):
     passage: str
     answers: list[Answer]
     is_impossible: bool
-    place: str
+    path: str
 
 
 def read_squad(file_path: str | os.PathLike) -> list[Question]:
-    """The questions of a file in SQuAD's format. Raises `ValueError` that says where it is not."""
-    with open(cached_path(file_path), "rb") as file:
+    """
+    Returns the questions of a file in SQuAD's format. Raises `ValueError` with the file and the
+    location in it if the file has another format.
+    """
+    with open(local_path(file_path), "rb") as file:
         try:
             content = json.load(file)
         except json.JSONDecodeError as error:
-            raise ValueError(f"{file_path}:{error.lineno}: this is no JSON: {error}") from error
+            raise ValueError(f"{file_path}:{error.lineno}: not JSON: {error}") from error
         except UnicodeDecodeError as error:
             raise ValueError(f"{file_path} is not UTF-8: {error}") from error
     try:
@@ -66,80 +75,85 @@ def read_squad(file_path: str | os.PathLike) -> list[Question]:
 
 def parse_squad(content: Any) -> list[Question]:
     """
-    The questions of a file's content. Articles without paragraphs, and paragraphs without
-    questions, are passed over. Raises `ValueError` that names the place of another shape, of a
-    passage or a question without a word, and of an id that another question has.
+    Returns the questions of the content of a file. Articles without paragraphs and paragraphs
+    without questions are allowed.
+
+    # Raises
+
+    `ValueError`
+        The content has another shape, a passage or a question has no word, or two questions have
+        the same id. The message names the path in the JSON.
     """
-    places: dict[str, str] = {}
+    paths: dict[str, str] = {}
     questions = []
     for question in _questions(content):
-        if question.id in places:
+        if question.id in paths:
             raise ValueError(
-                f"{question.place}.id: {question.id!r} is the id of {places[question.id]} as well"
+                f"{question.path}.id: {question.id!r} is also the id of {paths[question.id]}"
             )
-        places[question.id] = question.place
+        paths[question.id] = question.path
         questions.append(question)
     return questions
 
 
 def _questions(content: Any) -> Iterator[Question]:
-    for at, article in _list(content, "data", ""):
-        for at_paragraph, paragraph in _list_if_any(article, "paragraphs", at):
-            qas = list(_list_if_any(paragraph, "qas", at_paragraph))
-            passage = _text(paragraph, "context", at_paragraph) if qas else ""
-            for place, qa in qas:
+    for article_path, article in _list(content, "data", ""):
+        for paragraph_path, paragraph in _list_if_any(article, "paragraphs", article_path):
+            qas = list(_list_if_any(paragraph, "qas", paragraph_path))
+            passage = _text(paragraph, "context", paragraph_path) if qas else ""
+            for path, qa in qas:
                 yield Question(
-                    id=_get(qa, "id", str, place),
-                    question=_text(qa, "question", place),
+                    id=_get(qa, "id", str, path),
+                    question=_text(qa, "question", path),
                     passage=passage,
-                    answers=list(_answers(qa, place)),
-                    is_impossible="is_impossible" in qa and _get(qa, "is_impossible", bool, place),
-                    place=place,
+                    answers=list(_answers(qa, path)),
+                    is_impossible="is_impossible" in qa and _get(qa, "is_impossible", bool, path),
+                    path=path,
                 )
 
 
-def _answers(qa: dict[str, Any], at: str) -> Iterator[Answer]:
+def _answers(qa: dict[str, Any], qa_path: str) -> Iterator[Answer]:
     if "answers" in qa:
-        for place, answer in _list(qa, "answers", at):
+        for path, answer in _list(qa, "answers", qa_path):
             yield Answer(
-                text=_get(answer, "text", str, place),
-                start=_get(answer, "answer_start", int, place),
+                text=_get(answer, "text", str, path),
+                start=_get(answer, "answer_start", int, path),
             )
 
 
 _NAMES = {str: "a string", int: "a whole number", bool: "true or false", list: "a list"}
 
 
-def _get(parent: Any, key: str, kind: type, place: str) -> Any:
-    """The value of a key, which must be of a type."""
-    where = f"{place}." if place else ""
+def _get(parent: Any, key: str, kind: type, path: str) -> Any:
+    """Returns the value of a key. Raises `ValueError` if there is none of this type."""
+    where = f"{path}." if path else ""
     if not isinstance(parent, dict) or key not in parent:
         raise ValueError(
-            f"{place or 'the file'}: expected an object with {key!r}, but got {_shown(parent)}"
+            f"{path or 'the file'}: expected an object with {key!r}, but got {_shown(parent)}"
         )
     value = parent[key]
-    # Exactly, since true is an int as well.
+    # `isinstance` would take true for an int.
     if type(value) is not kind:
         raise ValueError(f"{where}{key}: expected {_NAMES[kind]}, but got {_shown(value)}")
     return value
 
 
-def _list(parent: Any, key: str, place: str) -> Iterator[tuple[str, Any]]:
-    """The elements of a list with the place of each, such as `data[0].paragraphs[2]`."""
-    where = f"{place}.{key}" if place else key
-    for number, element in enumerate(_get(parent, key, list, place)):
-        yield f"{where}[{number}]", element
+def _list(parent: Any, key: str, path: str) -> Iterator[tuple[str, Any]]:
+    """Yields the path of each element of a list, such as `data[0].paragraphs[2]`, and itself."""
+    where = f"{path}.{key}" if path else key
+    for index, element in enumerate(_get(parent, key, list, path)):
+        yield f"{where}[{index}]", element
 
 
-def _list_if_any(parent: Any, key: str, place: str) -> Iterator[tuple[str, Any]]:
-    """The same, of nothing where an object has no such key."""
-    return iter(()) if isinstance(parent, dict) and key not in parent else _list(parent, key, place)
+def _list_if_any(parent: Any, key: str, path: str) -> Iterator[tuple[str, Any]]:
+    """Like `_list`, but yields nothing if the key is missing."""
+    return iter(()) if isinstance(parent, dict) and key not in parent else _list(parent, key, path)
 
 
-def _text(parent: Any, key: str, place: str) -> str:
-    text = _get(parent, key, str, place)
+def _text(parent: Any, key: str, path: str) -> str:
+    text = _get(parent, key, str, path)
     if not text.strip():
-        raise ValueError(f"{place}.{key}: there is no word in {text!r}")
+        raise ValueError(f"{path}.{key}: there is no word in {text!r}")
     return text
 
 

@@ -1,18 +1,18 @@
 import os
-import re
+import string
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
-from allennlp.common.file_utils import cached_path
 from allennlp.data import DatasetReader, Instance
 from allennlp.data.fields import Field, LabelField, MetadataField, TextField
 from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
+from elmo_tasks.readers.treebank import Node, Tree, parse_tree
 
-# The class of each of the treebank's labels, 0 to 4; a phrase without one is left out.
+# The classes of the treebank's labels 0 to 4; phrases without a class are left out.
 CLASSES: dict[str, tuple[str | None, ...]] = {
     "5-class": ("very negative", "negative", "neutral", "positive", "very positive"),
     "3-class": ("negative", "negative", "neutral", "positive", "positive"),
@@ -23,24 +23,26 @@ CLASSES: dict[str, tuple[str | None, ...]] = {
 @DatasetReader.register("elmo_sst")
 class SstReader(DatasetReader):
     """
-    Reads the Stanford Sentiment Treebank (Socher et al. 2013): a tree a line, such as
+    Reads the Stanford Sentiment Treebank (Socher et al. 2013): one tree on each line, such as
     `(3 (2 It) (4 (2 's) (4 good)))`, with a label from 0 (very negative) to 4 (very positive) at
-    every node. The escapes of the Penn Treebank are undone in its words.
+    every node. Escapes of the Penn Treebank, such as `-LRB-`, become the characters they stand for.
+
+    An instance has the fields `tokens`, `label` and `metadata`, whose `tokens` are the words.
 
     Registered as a `DatasetReader` with name "elmo_sst".
 
     # Parameters
 
     granularity : `str`, optional (default = `'5-class'`)
-        `5-class`, `3-class`, which joins the two labels on either side, or `2-class`, which drops
-        what is neutral besides.
+        `5-class`; `3-class`, which joins the two negative and the two positive labels; or
+        `2-class`, which also leaves neutral phrases out.
     min_phrase_tokens : `int`, optional
-        For training: every node of at least so many tokens is an instance with its own label. By
-        default whole sentences only, which is what a model is evaluated on.
+        If given, every node of at least this many tokens is an instance with its own label, for
+        training. By default only whole sentences are instances; models are evaluated on those.
     token_indexers : `dict[str, TokenIndexer]`, optional
-        By default the words, as `tokens`.
+        By default word ids under the name `tokens`.
     tokenizer : `Tokenizer`, optional (default = `ElmoSpacyTokenizer()`)
-        For raw text, which a predictor gets; the trees are tokenized already.
+        Used by predictors for raw text; the trees are tokenized already.
     """
 
     def __init__(
@@ -68,11 +70,9 @@ class SstReader(DatasetReader):
         self.tokenizer = tokenizer or ElmoSpacyTokenizer()
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
-        for number, line in self.shard_iterable(_numbered_lines(file_path)):
-            try:
-                tree = parse_tree(line.decode("utf-8"))
-            except ValueError as error:
-                raise ValueError(f"{file_path}:{number}: {error}") from error
+        for line_number, line in self.shard_iterable(_numbered_trees(file_path)):
+            with at_line(file_path, line_number):
+                tree = parse_tree(line)
             tokens = [Token(word) for word in tree.words]
             for node in self._chosen(tree):
                 label = self.classes[node.label]
@@ -84,7 +84,7 @@ class SstReader(DatasetReader):
         # Parameters
 
         tokens : `list[Token]`
-            At least one.
+            At least one token.
         label : `str`, optional
             The name of a class.
         """
@@ -101,105 +101,18 @@ class SstReader(DatasetReader):
     def apply_token_indexers(self, instance: Instance) -> None:
         instance["tokens"].token_indexers = self.token_indexers
 
-    def _chosen(self, tree: "Tree") -> list["Node"]:
+    def _chosen(self, tree: Tree) -> list[Node]:
         if self.min_phrase_tokens is None:
             return [tree.root]
         return [node for node in tree.nodes if node.end - node.start >= self.min_phrase_tokens]
 
 
-class Node(NamedTuple):
-    """
-    # Parameters
-
-    label : `int`
-        0 to 4.
-    start, end : `int`
-        It covers `words[start:end]` of its tree.
-    """
-
-    label: int
-    start: int
-    end: int
-
-
-class Tree(NamedTuple):
-    """
-    # Parameters
-
-    words : `list[str]`
-        Its leaves, escapes undone.
-    nodes : `list[Node]`
-        Leaves included; children before their parent.
-    """
-
-    words: list[str]
-    nodes: list[Node]
-
-    @property
-    def root(self) -> Node:
-        return self.nodes[-1]
-
-
-# A leaf, the beginning of a node that has children, or the end of one. Only the ASCII space
-# separates: some leaves of the treebank contain a no-break space.
-_PIECE = re.compile(r" *(?:\(([0-4])(?: +([^() ]+) *\)| *(?=\())|\))")
-
-_ESCAPES = {
-    "-LRB-": "(",
-    "-RRB-": ")",
-    "-LSB-": "[",
-    "-RSB-": "]",
-    "-LCB-": "{",
-    "-RCB-": "}",
-    "``": '"',
-    "''": '"',
-    "`": "'",
-}
-
-
-def parse_tree(line: str) -> Tree:
-    """Raises `ValueError` where the line is not one whole tree."""
-    words: list[str] = []
-    nodes: list[Node] = []
-    opened: list[tuple[int, int]] = []
-    line = line.rstrip(" \r\n")
-    place = 0
-    while place < len(line):
-        piece = _PIECE.match(line, place)
-        if piece is None:
-            raise ValueError(
-                f"column {place + 1}: expected a node such as (3 good), with a label from 0 to 4 "
-                f"and a word or nodes in it, not {line[place : place + 20]!r}"
-            )
-        if nodes and not opened:
-            raise ValueError(f"column {place + 1}: the tree has ended before this bracket")
-        label, word = piece.groups()
-        if word is not None:
-            nodes.append(Node(int(label), len(words), len(words) + 1))
-            words.append(unescape(word))
-        elif label is not None:
-            opened.append((int(label), len(words)))
-        elif opened:
-            nodes.append(Node(*opened.pop(), len(words)))
-        else:
-            raise ValueError(f"column {place + 1}: this bracket closes nothing")
-        place = piece.end()
-    if opened or not nodes:
-        raise ValueError(f"the tree ends before {len(opened)} of its brackets are closed")
-    return Tree(words, nodes)
-
-
-def unescape(word: str) -> str:
-    return _ESCAPES.get(word) or word.replace("\\/", "/").replace("\\*", "*")
-
-
-def _numbered_lines(file_path: str | os.PathLike) -> Iterator[tuple[int, bytes]]:
-    """Those that are not blank; bytes, so that one that is not UTF-8 is found with its number."""
+def _numbered_trees(file_path: str | os.PathLike) -> Iterator[tuple[int, str]]:
+    """Yields each line that is not blank, with its number."""
     blank = True
-    with open(cached_path(file_path), "rb") as file:
-        for number, line in enumerate(file, start=1):
-            if line.strip():
-                blank = False
-                yield number, line
+    for line_number, line in numbered_lines(file_path):
+        if line.strip(string.whitespace):
+            blank = False
+            yield line_number, line
     if blank:
         raise ValueError(f"{file_path} is empty: expected a tree on every line")

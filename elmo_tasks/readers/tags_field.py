@@ -6,18 +6,20 @@ from elmo_tasks.readers.entities import SCHEMES, split_tag, tag_of
 
 class TagsField(SequenceLabelField):
     """
-    The tags of a sentence. A vocabulary that is made of them has every tag of every type that they
-    have, so that a model which saw no entity of three tokens knows the tag of the middle one; and
-    a tag that the vocabulary lacks is an error with its file and line.
+    The tags of a sentence. A vocabulary counts every possible tag of each type that occurs. A model
+    thus knows the tag I-PER, for example, even if no entity in its training data had three tokens.
+    A tag that is not in the vocabulary is an error with file and line.
 
     # Parameters
 
     tags : `list[str]`
+        A tag for each token.
     tokens : `TextField`
+        The sentence.
     scheme : `str`
         `BIO` or `BIOUL`.
     origin : `tuple[str, int]`, optional
-        The file, and the line of the first tag, for errors.
+        The file and the line of the first tag, which errors name.
     """
 
     __slots__ = ["scheme", "origin"]
@@ -38,14 +40,14 @@ class TagsField(SequenceLabelField):
 
     def index(self, vocab: Vocabulary) -> None:
         known = vocab.get_token_to_index_vocabulary(self._label_namespace)
-        for place, tag in enumerate(self.labels):
+        for index, tag in enumerate(self.labels):
             if tag not in known:
                 types = sorted({split_tag(each)[1] for each in known} - {""})
                 raise ValueError(
-                    f"{self._line(place)}the tag {tag} is not one of the model, which was trained "
+                    f"{self._line(index)}the model does not know the tag {tag}; it was trained "
                     f"on {self.scheme} tags of the types {', '.join(types) or '(none)'}"
                 )
         super().index(vocab)
 
-    def _line(self, place: int) -> str:
-        return "" if self.origin is None else f"{self.origin[0]}:{self.origin[1] + place}: "
+    def _line(self, index: int) -> str:
+        return "" if self.origin is None else f"{self.origin[0]}:{self.origin[1] + index}: "

@@ -12,11 +12,12 @@ from elmo_tasks.common.files import atomic_write
 @Checkpointer.register("elmo")
 class ElmoCheckpointer(Checkpointer):
     """
-    AllenNLP's checkpointer, for trainings that may be killed at any moment: each of the two files
-    of a checkpoint appears whole or not at all, and one without the other is passed over, and
-    removed when the training is recovered.
+    AllenNLP's checkpointer, made safe for trainings that are killed at any moment. Each of the two
+    files of a checkpoint appears whole or not at all. A checkpoint with only one of them is
+    ignored, and removed when the training is recovered.
 
-    Registered as a `Checkpointer` with name "elmo"; its parameters are AllenNLP's.
+    Registered as a `Checkpointer` with name "elmo". It has the parameters of AllenNLP's
+    `Checkpointer`.
     """
 
     def save_checkpoint(self, trainer: Trainer) -> None:
@@ -27,13 +28,13 @@ class ElmoCheckpointer(Checkpointer):
             state.trainer_state["epochs_completed"],
             state.trainer_state["batches_in_epoch_completed"],
         )
-        # The training state last: a checkpoint is complete when it is there.
+        # The training state is written last: a checkpoint is complete when it has one.
         for path, content in (
             (self._model_state_path(*when), state.model_state),
             (self._training_state_path(*when), state.trainer_state),
         ):
             _save(content, path)
-        # Both files are there, so that AllenNLP only removes those that are not kept.
+        # As both files exist, AllenNLP only removes the checkpoints that are not to be kept.
         super().save_checkpoint(trainer)
 
     def load_checkpoint(self) -> TrainerCheckpoint | None:
@@ -42,7 +43,7 @@ class ElmoCheckpointer(Checkpointer):
         return super().load_checkpoint()
 
     def _remove_remains(self) -> None:
-        """Of a training that was killed while it saved."""
+        """Removes incomplete files of a training that was killed while it saved."""
         for when in super()._find_all_checkpoints() - self._find_all_checkpoints():
             self._remove_checkpoint(*when)
         for aside in Path(self._serialization_dir).glob(".*_state_e*_b*.th.*"):

@@ -12,21 +12,23 @@ VALIDATIONS = ("average", "raw")
 @MovingAverage.register("elmo_exponential")
 class FixedMovingAverage(MovingAverage):
     """
-    An exponential moving average of the trained weights with one decay from the first batch on;
-    AllenNLP's warms its decay up. Its state is kept by the names of the weights, so that a training
-    that is recovered goes on with it. The best weights that a training keeps are the averages.
+    An exponential moving average of the trained weights with the same decay from the first batch
+    on, whereas AllenNLP's increases its decay step by step. Checkpoints contain the averages under
+    the names of the weights, so that a recovered training goes on with them. The best weights that
+    a training keeps are averages.
 
     Registered as a `MovingAverage` with name "elmo_exponential".
 
     # Parameters
 
     parameters : `Iterable[tuple[str, torch.nn.Parameter]]`
-        From the trainer.
+        The trained weights with their names, given by the trainer.
     decay : `float`, optional (default = `0.999`)
-        From 0 to below 1.
+        A number from 0 to below 1.
     validate_on : `str`, optional (default = `'average'`)
-        Which weights the validation measures, and the best epoch is chosen by: the `average`, or
-        the `raw` ones, with a trainer of type `elmo`. The averages of that epoch are kept in both.
+        The weights that are validated, and by which the best epoch is chosen: `average`, or `raw`
+        for the trained weights themselves, which needs a trainer of type `elmo`. In both cases the
+        averages of the best epoch are kept.
     """
 
     def __init__(
@@ -57,6 +59,9 @@ class FixedMovingAverage(MovingAverage):
         averages = state_dict["averages"]
         if averages.keys() != self._shadows.keys():
             other = sorted(averages.keys() ^ self._shadows.keys())
-            raise RuntimeError(f"the averages are those of another model: {', '.join(other)}")
+            raise RuntimeError(
+                "the checkpoint has the averages of another model; only one of the two has the "
+                f"weights {', '.join(other)}"
+            )
         for name, average in averages.items():
             self._shadows[name].copy_(average)

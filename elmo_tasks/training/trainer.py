@@ -17,13 +17,14 @@ from elmo_tasks.common.files import atomic_write
 @Trainer.register("elmo", constructor="from_partial_objects")
 class ElmoTrainer(GradientDescentTrainer):
     """
-    AllenNLP's trainer, for a model with a frozen biLM: its checkpoints hold the fingerprint of the
-    biLM in place of the weights, which never change and may be 375 MB. The best weights become
-    whole before they are archived. A training that was killed between a checkpoint and the note
-    that it is the best knows so when it is recovered. With a moving average it validates on what
-    that asks for.
+    AllenNLP's trainer, for models with a frozen biLM. The biLM's weights never change and may be
+    375 MB, so checkpoints contain only its fingerprint. The weights are put back before the best
+    model is archived. If a training is killed before its best checkpoint was marked, it marks the
+    checkpoint when it is recovered. With a moving average, the trainer validates the weights that
+    the average's `validate_on` names.
 
-    Registered as a `Trainer` with name "elmo"; its parameters are AllenNLP's.
+    Registered as a `Trainer` with name "elmo". It has the parameters of AllenNLP's
+    `GradientDescentTrainer`.
     """
 
     _moving_average: MovingAverage | None
@@ -52,8 +53,8 @@ class ElmoTrainer(GradientDescentTrainer):
         average = self._moving_average
         if getattr(average, "validate_on", None) == "raw":
             self._moving_average = None
-        # A training that is recovered passes over its finished epochs without validating, and must
-        # draw the same order of batches from then on.
+        # A recovered training skips the validation of its finished epochs. The order of its batches
+        # must stay the same, so validation must not advance the random state.
         drawn = random.getstate()
         try:
             return super()._validation_loss(epoch)
@@ -63,7 +64,7 @@ class ElmoTrainer(GradientDescentTrainer):
 
     @contextmanager
     def _averaged(self) -> Iterator[None]:
-        """With the moving average, where there is one, in place of the weights."""
+        """Replaces the weights by their moving average, if there is one, while the block runs."""
         if self._moving_average is None:
             yield
             return

@@ -2,11 +2,10 @@ import sys
 
 import pytest
 import torch
-from allennlp.data import Vocabulary
 
 from benchmarks.pretraining import Product, main, prepare, products_of
+from elmo_tasks.bilm.char_id_table import CharIdTable
 from elmo_tasks.bilm.files.options import BiLmOptions
-from elmo_tasks.readers.char_id_table import CharIdTable
 from tests.helpers.reference_bilm import make_options
 
 
@@ -26,7 +25,7 @@ def test_a_row_for_each_size_and_precision_is_printed(
 def test_the_products_are_those_of_a_step() -> None:
     options = BiLmOptions.from_dict(make_options(filters=[[1, 4], [2, 8]], n_highway=1))
     sentences = [["<S>", "a", "goat", "a", "</S>"], ["<S>", "a", "</S>"]]
-    char_ids = CharIdTable(Vocabulary()).tensors(sentences)["elmo"]["elmo_tokens"]
+    char_ids = CharIdTable().char_ids(sentences)
 
     products = products_of(options, char_ids, num_classes=5)
 

@@ -12,7 +12,7 @@ from allennlp.modules.elmo import batch_to_ids
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.commands.elmo_store import fill
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.readers.sst import parse_tree
+from elmo_tasks.readers.treebank import parse_tree
 from elmo_tasks.store.contents import contents, merge
 from elmo_tasks.store.layer_store import LayerStore
 from tests.helpers.command_line import allennlp

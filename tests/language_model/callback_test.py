@@ -15,11 +15,11 @@ import torch
 from allennlp.commands.evaluate import evaluate_from_archive
 from allennlp.commands.train import train_model
 from allennlp.common import Params
+from allennlp.common.checks import ConfigurationError
 from allennlp.models import load_archive
 from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.language_model import callback as pretraining
 from elmo_tasks.language_model.callback import PretrainingCallback
 from tests.helpers.language_model_configs import CORPUS, HELDOUT, ROOT, shrunk
@@ -35,7 +35,7 @@ CHANGE = """{
     checkpointer: { type: 'elmo', keep_most_recent_by_count: null },
   },
 }"""
-# The epoch of the greatest perplexity, which is the first, counts as the best.
+# With this metric the epoch of the greatest perplexity, which is the first, is the best.
 FIRST_IS_BEST = "{ trainer+: { validation_metric: '+perplexity' } }"
 PAIR = ["options.json", "weights.hdf5"]
 
@@ -49,7 +49,7 @@ def exported(folder: Path) -> BiLm:
 
 
 def assert_holds(folder: Path, weights: Path) -> None:
-    """The pair in `folder` is that of the biLM in `weights`, and AllenNLP's biLM loads it."""
+    """Asserts that `folder` has the biLM of `weights`, and that AllenNLP's biLM can read it."""
     state = torch.load(weights)
     bilm = exported(folder)
     for name, tensor in bilm.state_dict().items():
@@ -91,7 +91,7 @@ def test_a_recovered_training_knows_which_epoch_was_the_best(
         train(config, folder)
     monkeypatch.delenv(STOP_AT)
     if not best_is_there:
-        # As if the process had been killed between the checkpoint and this file.
+        # A process that is killed after the checkpoint and before this file leaves this state.
         (folder / "best.th").unlink()
 
     train(config, folder, recover=True)
@@ -145,19 +145,19 @@ def test_evaluate_gives_the_perplexity_of_the_training(tmp_path: Path) -> None:
 
 
 class Loader:
-    def __init__(self, number: int | None) -> None:
-        self.number = number
+    def __init__(self, num_batches: int | None) -> None:
+        self.num_batches = num_batches
 
     def __len__(self) -> int:
-        if self.number is None:
+        if self.num_batches is None:
             raise TypeError
-        return self.number
+        return self.num_batches
 
 
 def progress(
     monkeypatch: pytest.MonkeyPatch, length: int | None, steps: int, accumulate: int = 1
 ) -> dict[str, float]:
-    """What is shown after `steps` batches of 100 tokens, each of which took two seconds."""
+    """Returns what is shown after `steps` batches of 100 tokens, each of which took two seconds."""
     seconds = iter(range(1000, 2000, 2))
     monkeypatch.setattr(pretraining.time, "monotonic", lambda: next(seconds))
     callback = PretrainingCallback("folder")
@@ -183,8 +183,9 @@ def progress(
 def test_progress_says_tokens_per_second_and_the_hours_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # Of three epochs of 100 batches 290 are left.
+    # Three epochs have 300 batches, of which 290 are left.
     expected = {"tokens_per_second": 50, "hours_left": 290 * 2 / 3600}
+
     assert progress(monkeypatch, 100, 10) == pytest.approx(expected)
     assert progress(monkeypatch, 200, 10, accumulate=2) == pytest.approx(expected)
 
@@ -195,9 +196,9 @@ def test_where_the_length_is_not_known_no_hours_are_said(monkeypatch: pytest.Mon
 
 def test_a_bilm_that_would_not_train_at_all_is_noticed(tmp_path: Path) -> None:
     logs = []
-    for number in (5, 500):
-        folder = tmp_path / str(number)
-        train(shrunk("continue", f"{{ num_softmax_batches: {number} }}"), folder)
+    for num_batches in (5, 500):
+        folder = tmp_path / str(num_batches)
+        train(shrunk("continue", f"{{ num_softmax_batches: {num_batches} }}"), folder)
         logs.append((folder / "out.log").read_text(encoding="utf-8"))
 
     assert "will not train at all" not in logs[0]
@@ -230,7 +231,7 @@ def test_two_processes_train_one_bilm_and_without_the_length_of_an_epoch(tmp_pat
     assert_holds(tmp_path / "run", tmp_path / "run" / "best.th")
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
     assert metrics["validation_perplexity"] > 1
-    # The vocabulary knows the text, of which each process reads a half.
+    # The vocabulary counts the whole text, of which each process reads a half.
     vocab = load_archive(tmp_path / "run" / "model.tar.gz").model.vocab
     assert vocab.num_sentences == 60
 
@@ -243,6 +244,6 @@ def test_a_schedule_that_needs_the_length_says_so_where_several_processes_train(
     train(shrunk("small"), tmp_path / "run")
     shutil.copytree(tmp_path / "run" / "vocabulary", tmp_path / "words")
 
-    # As a process has it whose vocabulary another made.
+    # A process whose vocabulary another process made has no counts.
     with pytest.raises(ConfigurationError, match="'num_steps_per_epoch' is required"):
         train(config, tmp_path / "second")

@@ -1,8 +1,7 @@
 import logging
 import random
-from collections import Counter
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,48 +12,16 @@ from allennlp.data import DataLoader, DatasetReader, Vocabulary
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.language_model import corpus_loader
-from elmo_tasks.language_model.corpus_loader import CorpusLoader
 from elmo_tasks.language_model.counted_vocabulary import CountedVocabulary
 from elmo_tasks.readers.sentences import SentencesReader
-
-FIXTURE = Path(__file__).parents[2] / "fixtures" / "corpus" / "train.txt"
-LINES = [line.split() for line in FIXTURE.read_text(encoding="utf-8").splitlines()]
-SENTENCES = [("<S>", *words, "</S>") for words in LINES]
-LOADERS: dict[str, dict[str, Any]] = {
-    "elmo_sentences": {"batch_tokens": 100},
-    "elmo_windows": {"rows": 3, "length": 7},
-}
-
-
-def make_loader(kind: str, path: Path = FIXTURE, **arguments: Any) -> CorpusLoader:
-    """As a training makes it, its seed set and its vocabulary of the whole text."""
-    torch.manual_seed(arguments.pop("seed", 0))
-    params = Params({"type": kind, **LOADERS[kind], **arguments})
-    reader = SentencesReader()
-    loader = DataLoader.from_params(params, reader=reader, data_path=str(path))
-    assert isinstance(loader, CorpusLoader)
-    loader.index_with(CountedVocabulary.from_corpus(loader.iter_instances()))
-    return loader
-
-
-def ids(batch: dict[str, Any], field: str = "tokens") -> torch.Tensor:
-    return batch[field]["tokens"]["tokens"]
-
-
-def texts(loader: CorpusLoader, word_ids: torch.Tensor) -> list[tuple[str, ...]]:
-    """The words of every row."""
-    assert loader._vocab is not None
-    words = loader._vocab.get_index_to_token_vocabulary("tokens")
-    return [tuple(words[number] for number in row if number) for row in word_ids.tolist()]
-
-
-def sentences(loader: CorpusLoader) -> list[tuple[str, ...]]:
-    """Of an epoch, in the order in which they come."""
-    return [row for batch in loader for row in texts(loader, ids(batch))]
+from tests.helpers.corpus_loaders import CORPUS, LINES, LOADERS, ids, make_loader, sentences
 
 
 def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """A training before this test may have asked for more than warnings to be logged."""
+    """
+    Returns the warnings of the log, which may also have other messages if a test before this one
+    trained a model.
+    """
     return [record.message for record in caplog.records if record.levelno >= logging.WARNING]
 
 
@@ -66,59 +33,12 @@ def same(one: list, other: list) -> bool:
     )
 
 
-def test_an_epoch_has_every_sentence_once() -> None:
-    loader = make_loader("elmo_sentences")
-
-    for _ in range(3):
-        assert Counter(sentences(loader)) == Counter(SENTENCES)
-
-
-def test_sentences_are_shuffled_in_chunks_and_every_one_comes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(corpus_loader, "_CHUNK", 10)
-    loader = make_loader("elmo_sentences")
-    first, second = sentences(loader), sentences(loader)
-
-    assert Counter(first) == Counter(second) == Counter(SENTENCES)
-    assert first != second
-
-
-def test_without_shuffling_the_sentences_lie_by_length() -> None:
-    loader = make_loader("elmo_sentences", shuffle=False)
-
-    assert sentences(loader) == sentences(loader) == sorted(SENTENCES, key=len)
-
-
-def test_batches_are_those_of_allennlps_loader_over_the_same_sentences() -> None:
-    loader = make_loader("elmo_sentences", batch_tokens=1)
-    read = {"type": "elmo_sentences"}
-    theirs = DataLoader.from_params(
-        Params({"batch_size": 1}),
-        reader=DatasetReader.from_params(Params(read)),
-        data_path=str(FIXTURE),
-    )
-    theirs.index_with(loader._vocab)
-    expected = {texts(loader, ids(batch))[0]: batch for batch in theirs}
-
-    for batch in loader:
-        torch.testing.assert_close(batch, expected[texts(loader, ids(batch))[0]])
-
-
-@pytest.mark.parametrize("batch_tokens", [1, 30, 100, 10_000])
-def test_a_batch_has_so_many_tokens_at_most(batch_tokens: int) -> None:
-    for batch in make_loader("elmo_sentences", batch_tokens=batch_tokens):
-        lengths = (ids(batch) > 0).sum(dim=1)
-        # The end of a sentence is predicted, not read.
-        assert (lengths - 1).sum() <= batch_tokens or len(lengths) == 1
-
-
 @pytest.mark.parametrize("kind", LOADERS)
 def test_the_order_follows_from_seed_and_epoch_alone(kind: str) -> None:
     first = make_loader(kind)
     epochs = [list(first) for _ in range(3)]
     again = make_loader(kind)
-    # Nothing else that draws numbers moves it, nor an epoch that was left in the middle.
+    # The order depends neither on other random draws nor on an epoch that was left early.
     random.random(), torch.rand(3)
 
     assert same(list(again), epochs[0])
@@ -156,56 +76,6 @@ def test_an_epoch_that_is_skipped_is_not_read(kind: str, monkeypatch: pytest.Mon
     assert list(loader) == list(loader) == []
 
 
-def streams(loader: CorpusLoader, field: str) -> list[list[str]]:
-    """What the rows read in an epoch; every window begins where the one before ended."""
-    batches = [texts(loader, ids(batch, field)) for batch in loader]
-    rows = []
-    for windows in zip(*batches):
-        for window, following in zip(windows, windows[1:]):
-            assert window[-1] == following[0]
-        rows.append([*chain.from_iterable(window[:-1] for window in windows), windows[-1][-1]])
-    return rows
-
-
-@pytest.mark.parametrize("field", ["tokens", "backward_tokens"])
-@pytest.mark.parametrize("shuffle", [True, False])
-def test_a_row_of_windows_reads_whole_sentences_end_to_end(field: str, shuffle: bool) -> None:
-    rows = streams(make_loader("elmo_windows", shuffle=shuffle), field)
-    begin, end = ("<S>", "</S>") if field == "tokens" else ("</S>", "<S>")
-
-    read: list[tuple[str, ...]] = []
-    for row in rows:
-        assert row[0] == begin
-        starts = [place for place, word in enumerate(row) if word == begin]
-        for start, stop in zip(starts, [*starts[1:], len(row)]):
-            sentence = tuple(row[start:stop])
-            # The last one of a row may be cut.
-            assert sentence[-1] == end or stop == len(row)
-            if sentence[-1] == end:
-                read.append(sentence if field == "tokens" else sentence[::-1])
-
-    left = Counter(SENTENCES) - Counter(read)
-    assert not Counter(read) - Counter(SENTENCES)
-    # What the partial batch at the end would have had.
-    assert left.total() <= 2 * len(rows)
-
-
-def test_windows_are_full_and_of_one_shape() -> None:
-    for batch in make_loader("elmo_windows"):
-        for field in ("tokens", "backward_tokens"):
-            assert batch[field]["elmo"]["elmo_tokens"].shape == (3, 8, 50)
-            assert (ids(batch, field) > 0).all()
-
-
-def test_the_two_directions_read_in_orders_of_their_own() -> None:
-    loader = make_loader("elmo_windows", rows=1, length=20)
-    forward = streams(loader, "tokens")
-    backward = streams(make_loader("elmo_windows", rows=1, length=20), "backward_tokens")
-
-    assert forward[0][:15] != backward[0][:15]
-    assert Counter(forward[0][:15]) != Counter(backward[0][:15])
-
-
 @pytest.mark.parametrize(
     ("kind", "arguments"),
     [
@@ -233,7 +103,7 @@ def test_without_counts_there_is_no_length(kind: str) -> None:
 
     with pytest.raises(TypeError, match="does not say how much text there is"):
         len(loader)
-    # The counts are of the text to train on, which the one that is not shuffled is not.
+    # The counts are those of the training text, and only that text is shuffled.
     with pytest.raises(TypeError):
         len(make_loader(kind, shuffle=False))
     assert len(list(loader)) > 5
@@ -244,7 +114,7 @@ def test_a_text_that_has_changed_is_noticed(
     kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "text"
-    path.write_text(FIXTURE.read_text(encoding="utf-8"), encoding="utf-8")
+    path.write_text(CORPUS.read_text(encoding="utf-8"), encoding="utf-8")
     loader = make_loader(kind, path)
     list(loader)
     assert not warnings_of(caplog)
@@ -253,10 +123,10 @@ def test_a_text_that_has_changed_is_noticed(
         file.write("A new sentence that nobody counted .\n" * 2)
     list(loader)
 
-    number = len(LINES)
+    num_lines = len(LINES)
     assert caplog.text.count("has changed") == 1
-    assert f"{path} has changed: it had {number} sentences when" in caplog.text
-    assert f"and has {number + 2} now" in caplog.text
+    assert f"{path} has changed: it had {num_lines} sentences when" in caplog.text
+    assert f"and has {num_lines + 2} now" in caplog.text
 
 
 @pytest.mark.parametrize("reason", ["held out", "sharded", "no counts"])
@@ -278,7 +148,7 @@ def test_a_text_without_a_sentence_is_refused(kind: str, tmp_path: Path) -> None
     path = tmp_path / "text"
     path.write_text("\n\n")
 
-    with pytest.raises(ValueError, match="text holds no sentence"):
+    with pytest.raises(ValueError, match="text has no sentence"):
         list(make_loader(kind, path))
 
 
@@ -301,7 +171,7 @@ def test_a_text_of_one_sentence_is_one_batch_or_too_little(tmp_path: Path) -> No
 )
 def test_a_batch_of_nothing_is_refused(params: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ConfigurationError, match=complaint):
-        DataLoader.from_params(Params(params), reader=SentencesReader(), data_path=str(FIXTURE))
+        DataLoader.from_params(Params(params), reader=SentencesReader(), data_path=str(CORPUS))
 
 
 @pytest.mark.parametrize("kind", LOADERS)

@@ -9,8 +9,8 @@ from allennlp.common import Params
 from allennlp.data import DatasetReader, Instance, Vocabulary
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.language_model.corpus_loader import SentenceLoader
 from elmo_tasks.language_model.counted_vocabulary import CountedVocabulary
+from elmo_tasks.language_model.sentence_loader import SentenceLoader
 from elmo_tasks.readers.sentences import SentencesReader
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "corpus" / "train.txt"
@@ -31,7 +31,7 @@ def from_params(folder: Path | None = None, **params: Any) -> CountedVocabulary:
 
 def words_of(vocab: Vocabulary) -> list[str]:
     words = vocab.get_index_to_token_vocabulary("tokens")
-    return [words[number] for number in range(len(words))]
+    return [words[index] for index in range(len(words))]
 
 
 def test_words_stand_in_the_order_of_their_counts_after_padding_and_unknown() -> None:
@@ -64,7 +64,7 @@ def test_counts_are_saved_and_loaded(tmp_path: Path) -> None:
 
     assert words_of(loaded) == words_of(vocab)
     assert loaded.num_sentences == len(LINES) and loaded.num_tokens == sum(COUNTS.values())
-    # AllenNLP's own class reads the folder as well.
+    # AllenNLP's own class can read the folder too.
     assert words_of(Vocabulary.from_files(str(tmp_path))) == words_of(vocab)
 
 
@@ -117,12 +117,14 @@ def test_words_of_another_training_are_taken_as_they_are_and_the_text_counted(
 def test_words_come_from_a_directory_or_from_the_text(tmp_path: Path) -> None:
     from_params().save_to_files(str(tmp_path))
 
-    with pytest.raises(ConfigurationError, match="from a directory or, .*, not from both"):
+    with pytest.raises(
+        ConfigurationError, match="give directory .*, or min_count .*, but not both"
+    ):
         from_params(directory=str(tmp_path), min_count={"tokens": 2})
 
 
 def test_counts_are_of_text_alone(tmp_path: Path) -> None:
-    """The vocabulary of another task has none."""
+    """The vocabulary of another task has no counts."""
     vocab = CountedVocabulary(tokens_to_add={"tokens": ["a"]})
     vocab.save_to_files(str(tmp_path))
 

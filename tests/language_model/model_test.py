@@ -23,18 +23,20 @@ from allennlp.training.util import evaluate
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.language_model.corpus_loader import CorpusLoader, SentenceLoader, WindowLoader
+from elmo_tasks.language_model.corpus_loader import CorpusLoader
 from elmo_tasks.language_model.counted_vocabulary import CountedVocabulary
 from elmo_tasks.language_model.model import ElmoLanguageModel
-from elmo_tasks.readers.char_id_table import CharIdTable
+from elmo_tasks.language_model.sentence_loader import SentenceLoader
+from elmo_tasks.language_model.sentence_tensors import SentenceTensors
+from elmo_tasks.language_model.window_loader import WindowLoader
 from elmo_tasks.readers.sentences import SentencesReader
 from tests.helpers import grammar
 from tests.helpers.language_model_configs import CONFIGS, CORPUS, ROOT, shrunk
 from tests.helpers.reference_bilm import ReferenceBiLm, char_ids, make_options, random_files
 
 LINES = [line.split() for line in CORPUS.read_text(encoding="utf-8").splitlines()]
-# Of several lengths, one a single word.
-SENTENCES = [LINES[number] for number in (0, 3, 12, 88)]
+# Sentences of several lengths; one has a single word.
+SENTENCES = [LINES[index] for index in (0, 3, 12, 88)]
 
 
 def make_vocab() -> Vocabulary:
@@ -43,7 +45,7 @@ def make_vocab() -> Vocabulary:
 
 
 def make_model(folder: Path, state: str = "reset", **arguments: Any) -> ElmoLanguageModel:
-    """With the random weights of the two files that it writes to `folder`."""
+    """Writes two files of random weights to `folder` and returns a model with these weights."""
     files = random_files(folder)
     bilm = BiLm.from_files(*files, state=state, requires_grad=True)
     torch.manual_seed(0)
@@ -55,18 +57,18 @@ def make_model(folder: Path, state: str = "reset", **arguments: Any) -> ElmoLang
 
 def tensors(vocab: Vocabulary, sentences: Iterable[list[str]]) -> dict[str, Any]:
     bounded = [["<S>", *words, "</S>"] for words in sentences]
-    return {"tokens": CharIdTable(vocab).tensors(bounded)}
+    return {"tokens": SentenceTensors(vocab)(bounded)}
 
 
 def losses_of(model: ElmoLanguageModel, top: numpy.ndarray, words: list[str]) -> list[float]:
-    """Of the words that the rows of `top` predict: the softmax of the paper, by hand."""
+    """Computes the paper's softmax by hand, for the words that the rows of `top` predict."""
     weight, bias = (part.detach().double().numpy() for part in model.softmax.parameters())
     losses = []
     for h, word in zip(top, words, strict=True):
         logits = weight @ h + bias[:, 0]
-        # Without padding, which is id 0.
-        number = model.vocab.get_token_index(word) - 1
-        losses.append(numpy.log(numpy.exp(logits).sum()) - logits[number])
+        # The softmax has no class for padding, which is id 0.
+        index = model.vocab.get_token_index(word) - 1
+        losses.append(numpy.log(numpy.exp(logits).sum()) - logits[index])
     return losses
 
 
@@ -79,7 +81,9 @@ class TestConfigs(ModelTestCase):
     def test_trains_saves_and_loads(self, path: Path) -> None:
         config_file = self.TEST_DIR / "config.json"
         config_file.write_text(json.dumps(shrunk(path.stem)))
+
         model, loaded = self.ensure_model_can_train_save_and_load(config_file)
+
         assert isinstance(model, ElmoLanguageModel)
         assert loaded.vocab.num_sentences == len(LINES)
 
@@ -120,7 +124,7 @@ def test_a_batch_gives_the_losses_of_its_sentences(tmp_path: Path) -> None:
 
     assert model.get_metrics(reset=True) == pytest.approx(together)
     assert output["num_tokens"] == sum(len(words) + 1 for words in SENTENCES)
-    # Nothing is left of what was reset.
+    # Without a word every perplexity is 1.
     assert model.get_metrics() == {
         "perplexity": 1, "forward_perplexity": 1, "backward_perplexity": 1,
     }  # fmt: skip
@@ -133,7 +137,7 @@ def window_loader(vocab: Vocabulary) -> WindowLoader:
 
 
 def vectors(reference: ReferenceBiLm, words: Iterable[str]) -> numpy.ndarray:
-    """x^LM of words among which the boundaries are."""
+    """Returns x^LM of the words, which may be boundaries."""
     special: dict[str, str | int] = {"<S>": 256, "</S>": 257}
     ids = [char_ids(special.get(word, word), 50) for word in words]
     return numpy.stack([reference.token_vector(characters) for characters in ids])
@@ -149,7 +153,7 @@ def test_windows_that_carry_their_state_are_one_long_sequence(
         model(**batch)
     perplexity = list(model.get_metrics().values())[1 + direction]
 
-    # What the rows of these four batches read, and the token after it.
+    # The tokens that each row of these four batches reads, and the token after them.
     reading = -1 if direction else 1
     texts = (["<S>", *words, "</S>"][::reading] for words in LINES)
     rows = [
@@ -175,12 +179,12 @@ def test_neither_training_nor_evaluation_begins_where_the_other_ended(tmp_path: 
         losses.append((model(**first)["loss"].item(), model(**second)["loss"].item()))
 
     assert losses[0] == pytest.approx(losses[1]) and losses[0] == pytest.approx(losses[2])
-    # Within one of them the state is carried on.
+    # Within an epoch the state is carried on.
     assert model(**first)["loss"].item() != pytest.approx(losses[0][0], rel=1e-4)
 
 
 class Scaled(torch.nn.Module):
-    """A dropout whose mask is known: one for all tokens."""
+    """A dropout with a known mask, the same for all tokens."""
 
     def __init__(self, mask: numpy.ndarray) -> None:
         super().__init__()
@@ -216,18 +220,22 @@ def test_dropout_is_as_the_config_says_and_while_training_only() -> None:
     params = Params(shrunk("small", "{ dropout: 0.25, num_samples: null }"))
     torch.manual_seed(0)
     model = Model.from_params(params["model"], vocab=make_vocab())
+
     dropouts = {
         name: module.p
         for name, module in model.named_modules()
         if isinstance(module, torch.nn.Dropout)
     }
+
     assert dropouts == {
         "dropout": 0.25, "bilm.forward_stack.dropout": 0.25, "bilm.backward_stack.dropout": 0.25,
     }  # fmt: skip
+
     losses = {}
     for mode in (model.train, model.eval):
         mode()
         losses[mode] = {model(**tensors(model.vocab, SENTENCES))["loss"].item() for _ in range(3)}
+
     assert len(losses[model.train]) == 3 and len(losses[model.eval]) == 1
 
 
@@ -275,10 +283,10 @@ def test_the_bilm_is_left_alone_for_exactly_so_many_batches(
     model = make_model(tmp_path, num_samples=20, num_softmax_batches=3).train()
     optimizer = DenseSparseAdam(list(model.named_parameters()), lr=0.01)
     changed = []
-    for number in range(5):
+    for index in range(5):
         before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-        if number == 2:
-            # A training that is recovered goes on counting, and evaluation does not count.
+        if index == 2:
+            # A recovered training goes on counting its batches; evaluation does not count.
             other = make_model(tmp_path, num_softmax_batches=3)
             other.load_state_dict(model.state_dict())
             assert other.train()._softmax_alone()
@@ -294,8 +302,11 @@ def test_the_bilm_is_left_alone_for_exactly_so_many_batches(
 
     softmax = {"softmax", "num_batches"}
     assert changed == [softmax, softmax, softmax, {*softmax, "bilm"}, {*softmax, "bilm"}]
-    assert caplog.text.count("for 3 batches it is trained alone, the biLM being frozen") == 1
-    assert caplog.text.count("After 3 batches of the softmax alone, the biLM trains too") == 1
+    assert (
+        caplog.text.count("For the first 3 batches only the softmax is trained; the biLM is frozen")
+        == 1
+    )
+    assert caplog.text.count("After 3 batches, the biLM is trained too") == 1
 
 
 @pytest.mark.parametrize(
@@ -326,7 +337,7 @@ def heldout_perplexity(archive_file: Path, path: Path) -> float:
 
 @pytest.fixture(scope="module")
 def first_training(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a training to go on from."""
+    """Trains a model from which other trainings go on, and returns its folder."""
     change = """{
       num_samples: null, min_count: 1, num_epochs: 8, dropout: 0,
       optimizer: { type: 'adam', lr: 0.01 }, scheduler: null, trainer+: { num_epochs: 8 },
@@ -373,7 +384,7 @@ def test_a_training_goes_on_from_an_archive_and_needs_it_no_more(
     vocab = load_archive(archive_file).model.vocab
     words = old.vocab.get_index_to_token_vocabulary("tokens")
     assert vocab.get_index_to_token_vocabulary("tokens") == words
-    # The counts are those of the text that was read.
+    # The vocabulary counts the new text, not that of the other training.
     assert vocab.num_sentences == 20
 
 
@@ -388,7 +399,10 @@ def test_an_archive_of_other_words_is_refused(first_training: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        ("{ options+: { lstm+: { dim: 9 } } }", r"another shape: bilm.*\(32, 4\) for \(36, 4\)"),
+        (
+            "{ options+: { lstm+: { dim: 9 } } }",
+            r"another shape: bilm.*has shape \(32, 4\), expected \(36, 4\)",
+        ),
         ("{ options+: { lstm+: { n_layers: 3 } } }", "another shape: bilm.backward_stack.layers.2"),
     ],
 )
@@ -416,7 +430,7 @@ def test_from_a_pair_of_files_the_softmax_is_learnt_before_the_bilm_moves(tmp_pa
     )
     assert last["validation_perplexity"] < 0.9 * first["validation_perplexity"]
     log = (tmp_path / "run" / "out.log").read_text(encoding="utf-8")
-    assert "for 1000 batches it is trained alone" in log
+    assert "For the first 1000 batches only the softmax is trained" in log
 
 
 @pytest.mark.parametrize(
@@ -434,7 +448,7 @@ def test_value_that_cannot_be_is_refused_by_jsonnet(change: str, complaint: str)
 
 
 def test_adagrads_numbers_are_those_of_bilm_tf_for_a_20th_of_its_loss() -> None:
-    """bilm-tf: rate 0.2, accumulator 1.0 and norm 10 for the gradient of 20 times the loss."""
+    """bilm-tf has rate 0.2, accumulator 1.0 and norm 10, for the gradient of 20 times the loss."""
     trainer = shrunk("original")["trainer"]
     target = 0.3 * torch.arange(6.0).reshape(2, 3)
 
@@ -467,6 +481,7 @@ def test_misspelt_field_is_refused_by_training(change: str, tmp_path: Path) -> N
 
 def test_own_pair_is_taken_and_several_processes_do_not_look_at_the_clock() -> None:
     options = f"import '{ROOT}/fixtures/bilm/options.json'"
+
     config = shrunk(
         "continue",
         f"""{{
@@ -474,6 +489,7 @@ def test_own_pair_is_taken_and_several_processes_do_not_look_at_the_clock() -> N
           distributed: {{ cuda_devices: [0, 1] }},
         }}""",
     )
+
     assert config["model"]["bilm"]["pretrained_file"] == "w.hdf5"
     assert config["trainer"]["checkpointer"] == {"type": "elmo"}
 
@@ -493,17 +509,17 @@ class OnGrammar:
         self.model = ElmoLanguageModel(vocab, bilm, num_samples, dropout=0.0)
 
     @staticmethod
-    def _loader(path: Path, seed: int, number: int, **arguments: Any) -> CorpusLoader:
-        sentences = islice(grammar.sentences(seed), number)
+    def _loader(path: Path, seed: int, num_sentences: int, **arguments: Any) -> CorpusLoader:
+        sentences = islice(grammar.sentences(seed), num_sentences)
         path.write_text("".join(f"{' '.join(words)}\n" for words in sentences))
         return SentenceLoader(SentencesReader(), str(path), **arguments)
 
     def train(self, num_epochs: int = 6, rate: float = 0.02) -> None:
         optimizer = DenseSparseAdam(list(self.model.named_parameters()), lr=rate)
         num_batches = num_epochs * len(self.train_loader)
-        for number, batch in enumerate(self._batches(num_epochs)):
+        for index, batch in enumerate(self._batches(num_epochs)):
             for group in optimizer.param_groups:
-                group["lr"] = rate * max(0.01, 1 - number / num_batches)
+                group["lr"] = rate * max(0.01, 1 - index / num_batches)
             optimizer.zero_grad()
             self.model.train()(**batch)["loss"].backward()
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
@@ -520,7 +536,7 @@ class OnGrammar:
 
 @pytest.fixture(scope="module")
 def full(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, float], dict[str, float]]:
-    """Metrics on held-out sentences before and after training with the full softmax."""
+    """Returns the metrics on held-out sentences before and after training with the full softmax."""
     on_grammar = OnGrammar(tmp_path_factory.mktemp("grammar"), None)
     before = on_grammar.evaluate()
     on_grammar.train()
@@ -528,8 +544,9 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, float], di
 
 
 def test_entropy_of_the_grammar_is_that_of_its_sentences() -> None:
-    """The mean of what the grammar itself gives the sentences, counted anew from samples."""
+    """Estimates the entropy from samples: the mean of the grammar's own log-likelihoods."""
     total = tokens = 0.0
+
     for words in islice(grammar.sentences(3), 20_000):
         state = "start"
         for word in [*words, None]:
@@ -537,6 +554,7 @@ def test_entropy_of_the_grammar_is_that_of_its_sentences() -> None:
             total -= math.log(step.probability)
             state = step.state
         tokens += len(words) + 1
+
     assert math.exp(total / tokens) == pytest.approx(grammar.perplexity(), rel=0.01)
 
 
@@ -545,7 +563,8 @@ def test_perplexity_comes_near_that_of_a_known_grammar(
     direction: str, full: tuple[dict[str, float], dict[str, float]]
 ) -> None:
     untrained, trained = (metrics[f"{direction}_perplexity"] for metrics in full)
-    # The sentences' words, the two boundaries and the unknown word.
+
+    # An untrained model chooses among the words, two boundaries and the unknown word.
     assert untrained == pytest.approx(len(grammar.words()) + 3, rel=0.1)
     assert trained == pytest.approx(grammar.perplexity(), rel=0.05)
 

@@ -18,11 +18,11 @@ def make_softmax(num_samples: int | None = 20) -> SampledSoftmax:
     return softmax
 
 
-def make_batch(number: int = 30) -> tuple[torch.Tensor, torch.Tensor]:
-    """What is classified, and the word ids to predict, frequent ones more often."""
+def make_batch(num_tokens: int = 30) -> tuple[torch.Tensor, torch.Tensor]:
+    """Returns inputs and the word ids to predict; frequent words are more likely."""
     torch.manual_seed(1)
-    words = (NUM_CLASSES * torch.rand(number) ** 2).long() + 1
-    return torch.randn(number, DIM), words
+    words = (NUM_CLASSES * torch.rand(num_tokens) ** 2).long() + 1
+    return torch.randn(num_tokens, DIM), words
 
 
 def upstream(softmax: SampledSoftmax, num_samples: int = 20) -> SampledSoftmaxLoss:
@@ -33,7 +33,7 @@ def upstream(softmax: SampledSoftmax, num_samples: int = 20) -> SampledSoftmaxLo
 
 
 def probabilities() -> numpy.ndarray:
-    """Of a log-uniform draw of each class."""
+    """Returns the probability of each class in a log-uniform draw."""
     classes = numpy.arange(NUM_CLASSES)
     return numpy.log((classes + 2) / (classes + 1)) / math.log(NUM_CLASSES + 1)
 
@@ -75,7 +75,7 @@ def test_the_sampled_softmax_equals_allennlps_over_the_same_sample() -> None:
     softmax, (h, words) = make_softmax().train(), make_batch()
     theirs = upstream(softmax).train()
     samples, num_draws = softmax._draw(20)
-    # Words that were drawn are among those to predict.
+    # Some of the words to predict are drawn as samples too.
     assert set((words - 1).tolist()) & set(samples.tolist())
     theirs.choice_func = lambda *_: (samples.numpy(), num_draws)
 
@@ -108,7 +108,7 @@ def test_a_sample_is_the_first_distinct_draws() -> None:
 
     torch.manual_seed(3)
     uniform = torch.rand(4 * 20, dtype=torch.float64).tolist()
-    drawn = [int(math.exp(number * math.log(NUM_CLASSES + 1))) - 1 for number in uniform]
+    drawn = [int(math.exp(x * math.log(NUM_CLASSES + 1))) - 1 for x in uniform]
     distinct = list(dict.fromkeys(drawn[:num_draws]))
     assert len(distinct) == 20 and len(set(drawn[: num_draws - 1])) == 19
     assert samples.tolist() == distinct
@@ -129,7 +129,7 @@ def test_classes_are_drawn_as_often_as_is_expected(num_samples: int) -> None:
 
     if num_samples == 1:
         torch.testing.assert_close(expected, torch.tensor(probabilities()).float())
-    # Four standard errors, and what the formula leaves out: the number of draws is itself random.
+    # The bound is four standard errors, and 0.02 because the number of draws is itself random.
     error = 4 * (expected * (1 - expected) / times).clamp(min=0).sqrt() + 0.02
     assert ((drawn - expected).abs() < error).all()
 
@@ -141,8 +141,8 @@ def test_the_gradient_is_on_average_nearly_that_of_the_full_softmax() -> None:
     softmax.train()
     samples = [gradients(softmax, softmax(h, words).mean()) for _ in range(500)]
 
-    for number, expected in enumerate(full):
-        mean = torch.stack([sample[number] for sample in samples]).mean(dim=0)
+    for index, expected in enumerate(full):
+        mean = torch.stack([sample[index] for sample in samples]).mean(dim=0)
         assert torch.cosine_similarity(mean.flatten(), expected.flatten(), dim=0) > 0.99
         assert mean.norm().item() == pytest.approx(expected.norm().item(), rel=0.1)
 
@@ -179,7 +179,10 @@ def test_more_samples_than_words_mean_the_full_softmax_which_is_said(
 ) -> None:
     softmax, (h, words) = make_softmax(num_samples), make_batch()
 
-    assert f"has {NUM_CLASSES} words, not more than the {num_samples} to sample" in caplog.text
+    assert (
+        f"has {NUM_CLASSES} words, which is no more than num_samples, {num_samples}: the full"
+        in caplog.text
+    )
     torch.testing.assert_close(softmax.train()(h, words), softmax.eval()(h, words))
 
 

@@ -3,7 +3,7 @@ from allennlp.training.metrics import Metric
 
 from elmo_tasks.metrics.squad import SquadMetric
 
-# A prediction, the answers, and what the official script's rules give: exact match and F1.
+# A prediction, the answers, and exact match and F1 by the rules of the official script.
 CASES: list[tuple[str, list[str], float, float]] = [
     # Equal once normalised: case, punctuation, articles, white space.
     ("Denver Broncos", ["Denver Broncos"], 1, 1),
@@ -16,12 +16,12 @@ CASES: list[tuple[str, list[str], float, float]] = [
     ("twenty-one", ["twentyone"], 1, 1),
     ("$5", ["5"], 1, 1),
     ("Café\u00a0Zoë", ["café zoë"], 1, 1),
-    # Not equal: only ASCII punctuation goes, and articles only as whole words.
+    # Not equal: only ASCII punctuation is removed, and only articles that are whole words.
     ("“gold”", ["gold"], 0, 0),
     ("1990–1995", ["19901995"], 0, 0),
     ("theory", ["ory"], 0, 0),
     ("£300", ["300"], 0, 0),
-    # Punctuation goes before articles do, so that these two are one word.
+    # Punctuation is removed before articles, so that these two become one word.
     ("a-b", ["b"], 0, 0),
     ("the-end", ["end"], 0, 0),
     # Shared words: 2 * precision * recall / (precision + recall).
@@ -30,16 +30,16 @@ CASES: list[tuple[str, list[str], float, float]] = [
     ("red green", ["green blue"], 0, 0.5),
     ("one two three four", ["four six"], 0, 2 * 0.25 * 0.5 / 0.75),
     ("green red", ["red green"], 0, 1),
-    # As bags: a word counts as often as both have it.
+    # A shared word counts as often as it occurs in both texts.
     ("red red", ["red"], 0, 2 * 0.5 * 1 / 1.5),
     ("red red blue", ["red red green"], 0, 2 / 3),
     ("no", ["yes"], 0, 0),
-    # Nothing is left of either: equal, but no word is shared, and version 1.1 gives F1 of 0.
+    # Both texts become empty: they match exactly, but share no word, so that F1 is 0.
     ("the", ["a"], 1, 0),
     ("", ["..."], 1, 0),
     ("", ["gold"], 0, 0),
     ("the", ["gold"], 0, 0),
-    # The best of several answers, for each of the two on its own.
+    # The best answer counts, for exact match and F1 separately.
     ("Santa Clara", ["Levi's Stadium", "Santa Clara, California", "Santa Clara"], 1, 1),
     ("Clara", ["San Jose", "Santa Clara", "Santa Clara, California"], 0, 2 / 3),
     ("the", ["a", "gold"], 1, 0),
@@ -54,14 +54,18 @@ def test_there_are_thirty_cases() -> None:
 @pytest.mark.parametrize(("prediction", "answers", "em", "f1"), CASES)
 def test_case_worked_by_hand(prediction: str, answers: list[str], em: float, f1: float) -> None:
     metric = SquadMetric()
+
     metric([prediction], [answers])
+
     assert metric.get_metric() == {"em": pytest.approx(em), "f1": pytest.approx(f1)}
 
 
 def test_it_is_the_mean_over_questions_whatever_their_batches() -> None:
     metric = Metric.by_name("elmo_squad")()
+
     metric(["gold", "red"], [["gold"], ["red green"]])
     metric([""], [["gold"]])
+
     assert metric.get_metric(reset=True) == {
         "em": pytest.approx(1 / 3),
         "f1": pytest.approx((1 + 2 / 3) / 3),

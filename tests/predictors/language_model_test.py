@@ -31,8 +31,8 @@ def predictor(archive: Path) -> Predictor:
 
 def log_probs(predictor: Predictor, words: list[str], folder: Path) -> dict[str, torch.Tensor]:
     """
-    Of every word of the vocabulary at every place, the boundaries included, by AllenNLP's biLM:
-    shape (length + 2, words).
+    Returns the log probability of every word of the vocabulary for every token, boundaries
+    included, by AllenNLP's biLM: for each direction a tensor of shape (length + 2, words).
     """
     model = predictor._model
     model.bilm.to_files(folder)
@@ -44,7 +44,7 @@ def log_probs(predictor: Predictor, words: list[str], folder: Path) -> dict[str,
         torch.log_softmax(half @ model.softmax.weight.T + model.softmax.bias[:, 0], dim=1)
         for half in top.chunk(2, dim=1)
     ]
-    # What the forward direction says at a place is about the next, the backward's about the last.
+    # At each token the forward direction predicts the next one, the backward one the previous one.
     return {
         "forward": torch.cat([none, scores[0][:-1]]),
         "backward": torch.cat([scores[1][1:], none]),
@@ -80,7 +80,7 @@ def test_log_probabilities_are_those_of_allennlps_bilm_and_a_softmax(
 def test_probabilities_of_all_words_for_a_place_sum_to_one(predictor: Predictor) -> None:
     words = SENTENCE.split()
     vocab = predictor._model.vocab.get_token_to_index_vocabulary("tokens")
-    candidates = [word for word, number in vocab.items() if number > 0]
+    candidates = [word for word, index in vocab.items() if index > 0]
     asked = {"place": 2, "top_k": len(candidates)}
 
     best = predictor.predict_json({"sentence": SENTENCE, **asked})["best"]
@@ -104,11 +104,11 @@ def test_probabilities_of_all_words_for_a_place_sum_to_one(predictor: Predictor)
 
 def test_the_best_words_are_the_first_of_all(predictor: Predictor) -> None:
     inputs = {"sentence": SENTENCE, "place": 0}
-    number = predictor._model.softmax.num_classes
+    num_words = predictor._model.softmax.num_classes
 
     few = predictor.predict_json({**inputs, "top_k": 3})["best"]
     default = predictor.predict_json(inputs)["best"]
-    every = predictor.predict_json({**inputs, "top_k": number})["best"]
+    every = predictor.predict_json({**inputs, "top_k": num_words})["best"]
 
     for direction, words in every.items():
         assert few[direction] == words[:3]
@@ -159,7 +159,7 @@ def test_unknown_words_are_marked_and_as_likely_as_any_unknown_word(predictor: P
 
     assert answer["unknown"] == [False] * 5 + [True]
     assert answer["forward_log_probs"] == other["forward_log_probs"]
-    # The biLM sees its characters all the same.
+    # The biLM still sees the characters of unknown words.
     assert answer["backward_log_probs"] != other["backward_log_probs"]
 
 
@@ -210,7 +210,7 @@ def test_a_long_sentence_is_answered_as_a_whole(predictor: Predictor, tmp_path: 
     )
 
 
-# Through the command line.
+# Tests of `allennlp predict`.
 
 
 def predict(
@@ -252,34 +252,7 @@ def test_allennlp_predict_answers_for_a_file_of_text(
         assert answer["forward_log_probs"] == pytest.approx(expected["forward_log_probs"], abs=1e-4)
 
 
-# What cannot be answered.
-
-
-@pytest.mark.parametrize(
-    "inputs",
-    [
-        {},
-        {"text": "the dog"},
-        {"sentence": ["the", "dog"]},
-        {"sentence": None},
-        {"sentence": "the dog", "tokens": ["the", "dog"]},
-        {"sentence": "the dog", "top_k": 5},
-        {"sentence": "the dog", "places": 1},
-        {"tokens": "the dog"},
-        {"tokens": ["the", 1]},
-        {"tokens": ["the", ""]},
-    ],
-)
-def test_other_input_is_refused_with_what_was_got(predictor: Predictor, inputs: JsonDict) -> None:
-    with pytest.raises(ValueError, match="expected .*sentence.* or .*tokens.*, but got") as error:
-        predictor.predict_json(inputs)
-    assert repr(inputs) in str(error.value)
-
-
-@pytest.mark.parametrize("inputs", [{"sentence": ""}, {"sentence": " \n"}, {"tokens": []}])
-def test_text_without_a_word_is_refused(predictor: Predictor, inputs: JsonDict) -> None:
-    with pytest.raises(ValueError, match="there is no word in"):
-        predictor.predict_batch_json([{"sentence": "the dog"}, inputs])
+# Tests of wrong inputs.
 
 
 @pytest.mark.parametrize("place", [-1, 2, 1.0, True, None, "1"])
@@ -290,6 +263,9 @@ def test_a_place_that_is_none_of_the_words_is_refused(predictor: Predictor, plac
 
 @pytest.mark.parametrize("top_k", [0, -1, 10_000, 2.0, True, None])
 def test_a_number_of_words_that_cannot_be_is_refused(predictor: Predictor, top_k: Any) -> None:
-    number = predictor._model.softmax.num_classes
-    with pytest.raises(ValueError, match=f"top_k must be from 1 to {number}, .* but is {top_k!r}"):
+    num_words = predictor._model.softmax.num_classes
+
+    with pytest.raises(
+        ValueError, match=f"top_k must be from 1 to {num_words}, .* but is {top_k!r}"
+    ):
         predictor.predict_json({"sentence": "the dog", "place": 0, "top_k": top_k})

@@ -47,7 +47,7 @@ def with_settings(predictor: SquadPredictor, **settings: Any) -> SquadPredictor:
 
 
 def questions() -> list[tuple[str, str, str]]:
-    """Id, question and passage of all of the fixture."""
+    """Returns id, question and passage of each question of the fixture."""
     return [
         (qa["id"], qa["question"], paragraph["context"])
         for article in FILE["data"]
@@ -60,12 +60,15 @@ def test_answer_is_a_slice_of_the_raw_passage_with_its_characters(
     predictor: SquadPredictor,
 ) -> None:
     answer = predictor.predict_json(QUESTION)
+
     assert answer.keys() == {"answer", "start", "end", "probability", "best"}
     assert len(answer["best"]) == 5
     assert answer["best"][0] == {name: answer[name] for name in answer if name != "best"}
     for span in answer["best"]:
         assert PASSAGE[span["start"] : span["end"]] == span["answer"] != ""
+
     probabilities = [span["probability"] for span in answer["best"]]
+
     assert probabilities == sorted(probabilities, reverse=True)
     assert len({(span["start"], span["end"]) for span in answer["best"]}) == 5
 
@@ -77,9 +80,12 @@ def test_probabilities_of_all_spans_are_those_of_start_times_end(
     instance = predictor._json_to_instance(QUESTION)
     predictor._dataset_reader.apply_token_indexers(instance)
     length = len(instance["passage"])
+
     assert len(every) == length * (length + 1) // 2 < 1000
+
     output = predictor._model.forward_on_instance(instance)
     first = output["best_span"].tolist()
+
     assert every[0]["answer"] == instance["metadata"]["passage"].text_of(*first)
     assert sum(span["probability"] for span in every) <= 1 + 1e-5
 
@@ -87,6 +93,7 @@ def test_probabilities_of_all_spans_are_those_of_start_times_end(
 def test_attention_is_given_where_it_is_asked_for(predictor: SquadPredictor) -> None:
     asked = with_settings(predictor, attention=True)
     other = {"passage": PASSAGE + " Nobody knows.", "question": "Who knows what?"}
+
     for answer in asked.predict_batch_json([QUESTION, other]):
         assert answer["question_tokens"][0] in ("When", "Who")
         assert answer["passage_tokens"][:4] == ["The", "café", "-", "bar"]
@@ -98,6 +105,7 @@ def test_attention_is_given_where_it_is_asked_for(predictor: SquadPredictor) -> 
 
 def test_answers_of_a_file_are_those_of_single_questions(predictor: SquadPredictor) -> None:
     answers = predictor.predict_json(FILE)
+
     assert list(answers) == [id for id, _, _ in questions()]
     for id, question, passage in questions()[::4]:
         alone = predictor.predict_json({"passage": passage, "question": question})
@@ -107,6 +115,7 @@ def test_answers_of_a_file_are_those_of_single_questions(predictor: SquadPredict
 
 def test_files_and_questions_may_stand_beside_each_other(predictor: SquadPredictor) -> None:
     single, file, again = predictor.predict_batch_json([QUESTION, FILE, QUESTION])
+
     assert single["answer"] == again["answer"]
     assert len(file) == 13
 
@@ -119,7 +128,9 @@ def test_official_file_on_one_line_becomes_the_official_answers(
     arguments = ["predict", str(archive), "dev.json", "--output-file", "out.json", "--silent"]
     arguments += ["--predictor-args", '{"official": true}', "--include-package", "elmo_tasks"]
     monkeypatch.setattr("sys.argv", ["allennlp", *arguments])
+
     main()
+
     answers = json.loads((tmp_path / "out.json").read_text())
     assert list(answers) == [id for id, _, _ in questions()]
     for id, _, passage in questions():
@@ -128,8 +139,9 @@ def test_official_file_on_one_line_becomes_the_official_answers(
 
 def test_indented_file_is_refused_with_what_to_do(predictor: SquadPredictor) -> None:
     first, second = json.dumps(FILE, indent=1).splitlines()[:2]
+
     for line in (first, second):
-        with pytest.raises(ValueError, match="on one line|to one line by `python -m json.tool"):
+        with pytest.raises(ValueError, match="as JSON on one line.* run `python -m json.tool"):
             predictor.load_line(f"{line}\n")
     assert predictor.load_line(json.dumps(FILE)) == FILE
 
@@ -137,7 +149,7 @@ def test_indented_file_is_refused_with_what_to_do(predictor: SquadPredictor) -> 
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("When?", "line 2, .* each line of the input must be JSON"),
+        ("When?", "line 2, .* expected a question or a whole file .* as JSON on one line"),
         (
             '{"passage": "An owl."}',
             "line 2, .* expected .*passage.*, but got {'passage': 'An owl.'}",
@@ -151,6 +163,7 @@ def test_a_bad_line_is_named_by_its_number(
 ) -> None:
     fresh = with_settings(predictor)
     fresh.load_line(json.dumps(QUESTION))
+
     with pytest.raises(ValueError, match=complaint):
         fresh.load_line(line)
 
@@ -160,47 +173,26 @@ def test_instances_of_a_file_are_answered_with_their_ids(
 ) -> None:
     (tmp_path / "dev.json").write_text(json.dumps(FILE), encoding="utf-8")
     instances = list(predictor._dataset_reader.read(tmp_path / "dev.json"))[:3]
+
     answers = predictor.predict_batch_instance(instances)
+
     assert [answer["id"] for answer in answers] == [id for id, _, _ in questions()][:3]
 
 
 def test_passage_of_twenty_thousand_tokens_is_read(predictor: SquadPredictor) -> None:
     passage = "The owl sleeps . " * 5000
+
     answer = predictor.predict_json({"passage": passage, "question": "Who sleeps?"})
+
     assert passage[answer["start"] : answer["end"]] == answer["answer"] != ""
-
-
-@pytest.mark.parametrize(
-    "inputs",
-    [
-        {},
-        {"passage": PASSAGE},
-        {"passage": PASSAGE, "question": ["When", "?"]},
-        {"passage": None, "question": "When?"},
-        {"passage": PASSAGE, "question": "When?", "answer": "1998"},
-        ["When?"],
-    ],
-)
-def test_other_input_is_refused_with_what_was_got(predictor: SquadPredictor, inputs: Any) -> None:
-    with pytest.raises(
-        ValueError, match="expected .*passage.* or a whole file.*, but got"
-    ) as error:
-        predictor.predict_json(inputs)
-    assert repr(inputs) in str(error.value)
-
-
-@pytest.mark.parametrize("empty", ["passage", "question"])
-@pytest.mark.parametrize("text", ["", " \n\u00a0"])
-def test_text_without_a_word_is_refused(predictor: SquadPredictor, empty: str, text: str) -> None:
-    with pytest.raises(ValueError, match=f"there is no word in the {empty}"):
-        predictor.predict_json({**QUESTION, empty: text})
 
 
 def test_error_in_a_file_says_where(predictor: SquadPredictor) -> None:
     broken = json.loads(json.dumps(FILE))
     broken["data"][0]["paragraphs"][1]["qas"][2]["question"] = ""
-    place = r"data\[0\].paragraphs\[1\].qas\[2\].question: there is no word"
-    with pytest.raises(ValueError, match=place):
+    complaint = r"data\[0\].paragraphs\[1\].qas\[2\].question: there is no word"
+
+    with pytest.raises(ValueError, match=complaint):
         predictor.predict_json(broken)
 
 
@@ -212,4 +204,5 @@ def test_number_of_spans_is_one_or_more(predictor: SquadPredictor, num_best: Any
 
 def test_answers_are_lines_of_json(predictor: SquadPredictor) -> None:
     answer: JsonDict = predictor.predict_json(QUESTION)
+
     assert json.loads(predictor.dump_line(answer)) == answer

@@ -40,9 +40,12 @@ def as_allennlp_reads(path: Path) -> list[tuple[list[str], list[str]]]:
 
 def test_fixture_is_read_as_by_allennlp() -> None:
     read = sentences(ConllReader(), FIXTURE)
+
     assert read == as_allennlp_reads(FIXTURE)
     assert len(read) == 10
+
     tags = "O O B-PER L-PER B-PER L-PER O O".split()
+
     assert read[4] == ("Results : Tomas Quill Ines Rovira drew .".split(), tags)
 
 
@@ -55,7 +58,9 @@ def test_official_files_are_read_as_by_allennlp(
 ) -> None:
     if not (CONLL / name).exists():
         pytest.skip(f"{CONLL / name} is not there")
+
     read = sentences(ConllReader(), CONLL / name)
+
     assert read == as_allennlp_reads(CONLL / name)
     assert len(read) == num_sentences
     assert sum(len(read_entities(tags, "BIOUL")) for _, tags in read) == num_entities
@@ -64,10 +69,13 @@ def test_official_files_are_read_as_by_allennlp(
 def test_one_file_in_every_scheme_gives_the_same_instances(tmp_path: Path) -> None:
     expected = sentences(ConllReader(), FIXTURE)
     bio = sentences(ConllReader(scheme="BIO"), FIXTURE)
+
     assert bio[4][1] == "O O B-PER I-PER B-PER I-PER O O".split()
+
     bioes = [
         (ws, [{"U": "S", "L": "E"}.get(t[0], t[0]) + t[1:] for t in ts]) for ws, ts in expected
     ]
+
     for file_scheme, read in [("BIO", bio), ("BIOUL", expected), ("BIOUL", bioes)]:
         lines = [f"{word} {tag}\n" for ws, ts in read for word, tag in zip([*ws, ""], [*ts, ""])]
         path = written(tmp_path, "".join(lines))
@@ -78,8 +86,11 @@ def test_one_file_in_every_scheme_gives_the_same_instances(tmp_path: Path) -> No
 def test_columns_are_found_by_name(tmp_path: Path) -> None:
     path = written(tmp_path, "1 B-NP B-PER Marta x\n2 I-NP O left y\n")
     columns = ["number", "chunk", "ner", "word", "other"]
+
     assert sentences(ConllReader(columns), path) == [(["Marta", "left"], ["U-PER", "O"])]
+
     chunks = ConllReader(columns, tag_column="chunk")
+
     assert sentences(chunks, path) == [(["Marta", "left"], ["B-NP", "L-NP"])]
 
 
@@ -87,7 +98,9 @@ def test_spaces_and_tabs_separate_and_no_other_white_space_does(tmp_path: Path) 
     text = (
         "São\u00a0Tomé \t B-LOC  \n\u3000 O\n\u2028\tO\n7\u00a03/4\tO\n Кит\tB-PER\n北京 I-PER\t\n"
     )
+
     ((tokens, tags),) = sentences(two_columns(), written(tmp_path, text))
+
     assert tokens == ["São\u00a0Tomé", "\u3000", "\u2028", "7\u00a03/4", "Кит", "北京"]
     assert tags == ["U-LOC", "O", "O", "O", "B-PER", "L-PER"]
 
@@ -95,6 +108,7 @@ def test_spaces_and_tabs_separate_and_no_other_white_space_does(tmp_path: Path) 
 def test_windows_line_ends_and_a_byte_order_mark_are_no_part_of_a_token(tmp_path: Path) -> None:
     path = written(tmp_path, b"\xef\xbb\xbfMarta\tI-PER\r\nleft\tO\r\n\r\n \t\r\nOslo\tI-LOC\r\n")
     expected = [(["Marta", "left"], ["U-PER", "O"]), (["Oslo"], ["U-LOC"])]
+
     assert sentences(two_columns(), path) == expected
 
 
@@ -104,6 +118,7 @@ def test_windows_line_ends_and_a_byte_order_mark_are_no_part_of_a_token(tmp_path
 )  # fmt: skip
 def test_beginning_of_a_document_ends_a_sentence_and_is_no_token(tmp_path: Path, line: str) -> None:
     path = written(tmp_path, f"{line}\n\n{line}\nMarta I-PER\n{line}\nOduya I-PER\n\n{line}")
+
     assert sentences(two_columns(), path) == [(["Marta"], ["U-PER"]), (["Oduya"], ["U-PER"])]
 
 
@@ -126,6 +141,7 @@ def test_line_that_cannot_be_is_reported_with_file_and_line(
     tmp_path: Path, line: str, complaint: str
 ) -> None:
     path = written(tmp_path, f"-DOCSTART-\n\nMarta NNP O I-PER\n{line}\n")
+
     with pytest.raises(ValueError, match=f"ner.txt:4: {complaint}"):
         list(ConllReader().read(path))
 
@@ -136,7 +152,7 @@ def test_line_that_cannot_be_is_reported_with_file_and_line(
         ("BIO", "B-PER I-LOC", "4: I-LOC cannot follow B-PER in BIO"),
         ("IOB1", "O B-LOC", "4: B-LOC cannot follow O in IOB1"),
         ("BIOUL", "B-PER I-PER", "4: I-PER cannot end a sentence in BIOUL"),
-        # One tag of BIOUL makes the file one of BIOUL.
+        # A single tag of BIOUL makes the whole file one of BIOUL.
         (None, "I-PER O U-PER", "3: I-PER cannot begin a sentence in BIOUL"),
         (None, "U-PER O B-PER", "5: B-PER cannot end a sentence in BIOUL"),
         ("BIO", "O U-PER", "4: 'U-PER' is not a tag of BIO"),
@@ -146,13 +162,15 @@ def test_sequence_that_cannot_be_is_reported_with_file_and_line(
     tmp_path: Path, file_scheme: str, tags: str, complaint: str
 ) -> None:
     path = written(tmp_path, "\n\n" + "".join(f"word {tag}\n" for tag in tags.split(" ")))
+
     with pytest.raises(ValueError, match=f"ner.txt:{complaint}"):
         list(two_columns(file_scheme=file_scheme).read(path))
 
 
 def test_line_that_is_not_utf_8_is_reported_with_file_and_line(tmp_path: Path) -> None:
     path = written(tmp_path, b"Oslo I-LOC\nMalm\xf6 I-LOC\n")
-    with pytest.raises(ValueError, match="ner.txt:2: this line is not UTF-8: .*0xf6"):
+
+    with pytest.raises(ValueError, match="ner.txt:2: not UTF-8: .*0xf6"):
         list(two_columns().read(path))
 
 
@@ -163,6 +181,7 @@ def test_missing_file_is_refused() -> None:
 
 def test_vocabulary_has_every_tag_of_every_type(tmp_path: Path) -> None:
     path = written(tmp_path, "Oslo I-LOC\n")
+
     for scheme in ("BIO", "BIOUL"):
         vocab = Vocabulary.from_instances(list(two_columns(scheme=scheme).read(path)))
         names = vocab.get_token_to_index_vocabulary("labels")
@@ -175,7 +194,8 @@ def test_type_that_the_training_data_has_not_is_reported_with_file_and_line(
     vocab = Vocabulary.from_instances(list(ConllReader().read(FIXTURE)))
     path = written(tmp_path, "\nThe O\nEuro B-CASH\nand O\nthe O\nyen B-CASH\n")
     batch = Batch(list(two_columns().read(path)))
-    complaint = "ner.txt:3: the tag U-CASH is not one .* types LOC, MISC, ORG, PER"
+    complaint = "ner.txt:3: the model does not know the tag U-CASH; .* types LOC, MISC, ORG, PER"
+
     with pytest.raises(ValueError, match=complaint):
         batch.index_instances(vocab)
 
@@ -184,7 +204,9 @@ def test_tag_that_only_the_validation_data_has_is_known_if_its_type_is(tmp_path:
     vocab = Vocabulary.from_instances(list(two_columns().read(written(tmp_path, "Oslo I-LOC\n"))))
     path = written(tmp_path, "Ny I-LOC\nAlesund I-LOC\nharbour I-LOC\n")
     (instance,) = two_columns().read(path)
+
     instance.index_fields(vocab)
+
     tags = instance["tags"].as_tensor({"num_tokens": 3}).tolist()
     names = [vocab.get_token_from_index(tag, "labels") for tag in tags]
     assert names == ["B-LOC", "I-LOC", "L-LOC"]
@@ -196,9 +218,13 @@ def test_empty_sentence_is_refused() -> None:
 
 
 def test_settings_that_cannot_be_are_refused() -> None:
-    with pytest.raises(ConfigurationError, match="must be 'word', but they are token, ner"):
+    with pytest.raises(
+        ConfigurationError, match="'word' must be one of the columns, once, but they are token"
+    ):
         ConllReader(columns=["token", "ner"])
-    with pytest.raises(ConfigurationError, match="must be 'tag', but they are word, pos"):
+    with pytest.raises(
+        ConfigurationError, match="'tag' must be one of the columns, once, but they are word"
+    ):
         ConllReader(tag_column="tag")
     with pytest.raises(ConfigurationError, match="one of IOB1, BIO, BIOUL, not 'IOB2'"):
         ConllReader(file_scheme="IOB2")
@@ -208,21 +234,26 @@ def test_settings_that_cannot_be_are_refused() -> None:
 
 def test_sentence_of_two_thousand_tokens_is_one_instance(tmp_path: Path) -> None:
     path = written(tmp_path, "Oslo I-LOC\nand O\n" * 1000)
+
     assert sentences(two_columns(), path) == [(["Oslo", "and"] * 1000, ["U-LOC", "O"] * 1000)]
 
 
 @pytest.mark.parametrize("num_workers", [2, 3, 12])
 def test_workers_share_the_sentences_out(num_workers: int) -> None:
     shares = []
-    for number in range(num_workers):
+
+    for worker in range(num_workers):
         reader = ConllReader()
-        reader._set_worker_info(WorkerInfo(num_workers, number))
+        reader._set_worker_info(WorkerInfo(num_workers, worker))
         shares.append(sentences(reader, FIXTURE))
+
     assert sorted(sum(shares, [])) == sorted(sentences(ConllReader(), FIXTURE))
 
 
 def test_fraction_of_the_sentences_can_be_read() -> None:
-    read = list(FractionReader(ConllReader(), 0.3).read(FIXTURE))
     everything = sentences(ConllReader(), FIXTURE)
+
+    read = list(FractionReader(ConllReader(), 0.3).read(FIXTURE))
+
     assert len(read) == 3
     assert all((words(instance), instance["tags"].labels) in everything for instance in read)

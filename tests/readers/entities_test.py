@@ -26,7 +26,7 @@ BIOUL = st.lists(
 
 
 def inclusive(entities: list[Entity]) -> list[tuple[str, tuple[int, int]]]:
-    """As AllenNLP has them."""
+    """Returns the entities as AllenNLP's functions do, with inclusive ends."""
     return [(type_, (start, end - 1)) for type_, start, end in entities]
 
 
@@ -35,6 +35,7 @@ def test_tags_of_any_file_with_b_and_i_are_read_as_by_allennlp_and_written_as_bi
     tags: list[str],
 ) -> None:
     entities = read_entities(tags)
+
     assert sorted(inclusive(entities)) == sorted(iob1_tags_to_spans(tags))
     assert write_tags(entities, len(tags), "BIOUL") == to_bioul(tags)
 
@@ -47,7 +48,9 @@ def test_bio_is_read_as_by_allennlp_or_refused_as_by_allennlp(tags: list[str]) -
         with pytest.raises(TagError, match="cannot .* in BIO"):
             read_entities(tags, "BIO")
         return
+
     entities = read_entities(tags, "BIO")
+
     assert sorted(inclusive(entities)) == sorted(bio_tags_to_spans(tags))
     assert write_tags(entities, len(tags), "BIOUL") == bioul
     assert write_tags(entities, len(tags), "BIO") == tags
@@ -67,7 +70,7 @@ def test_bioul_is_read_as_by_allennlp_or_refused_where_a_sequence_cannot_be(
     try:
         entities = read_entities(tags, "BIOUL")
     except TagError as error:
-        assert tags[error.place][2:] != tags[error.place - 1][2:]
+        assert tags[error.index][2:] != tags[error.index - 1][2:]
         return
     assert inclusive(entities) == spans
     assert write_tags(entities, len(tags), "BIOUL") == tags
@@ -78,31 +81,34 @@ def test_iob1_takes_a_b_between_two_entities_of_a_type_alone(
     tags: list[str], data: st.DataObject
 ) -> None:
     assert read_entities(tags, "IOB1") == read_entities(tags)
-    pairs = [place for place in range(1, len(tags)) if tags[place] == tags[place - 1] != "O"]
+
+    pairs = [index for index in range(1, len(tags)) if tags[index] == tags[index - 1] != "O"]
     if pairs:
-        place = data.draw(st.sampled_from(pairs))
-        tags[place] = f"B{tags[place][1:]}"
+        index = data.draw(st.sampled_from(pairs))
+        tags[index] = f"B{tags[index][1:]}"
         assert read_entities(tags, "IOB1") == read_entities(tags)
-        assert place in [start for _, start, _ in read_entities(tags, "IOB1")]
+        assert index in [start for _, start, _ in read_entities(tags, "IOB1")]
     with pytest.raises(TagError, match="B-PER cannot follow O in IOB1"):
         read_entities([*tags, "O", "B-PER"], "IOB1")
 
 
 def test_prefixes_of_bioes_are_those_of_bioul() -> None:
     tags = ["S-PER", "O", "B-LOC", "I-LOC", "E-LOC"]
+
     assert read_entities(tags, "BIOUL") == [Entity("PER", 0, 1), Entity("LOC", 2, 5)]
     assert has_ends(["O", "S-PER"]) and has_ends(["U"]) and not has_ends(["O", "B-S", "I"])
 
 
 def test_tags_without_a_type_are_read_and_written() -> None:
     entities = read_entities(["B", "I", "O", "B"])
+
     assert entities == [Entity("", 0, 2), Entity("", 3, 4)]
     assert write_tags(entities, 4, "BIOUL") == ["B", "L", "O", "U"]
     assert split_tag("B-LOC-part") == ("B", "LOC-part")
 
 
 @pytest.mark.parametrize(
-    ("tags", "scheme", "place", "reason"),
+    ("tags", "scheme", "index", "reason"),
     [
         (["O", "I-PER"], "BIO", 1, "I-PER cannot follow O in BIO"),
         (["B-LOC", "I-PER"], "BIO", 1, "I-PER cannot follow B-LOC in BIO"),
@@ -120,8 +126,9 @@ def test_tags_without_a_type_are_read_and_written() -> None:
     ],
 )
 def test_what_a_scheme_does_not_have_is_refused_with_its_place(
-    tags: list[str], scheme: str | None, place: int, reason: str
+    tags: list[str], scheme: str | None, index: int, reason: str
 ) -> None:
     with pytest.raises(TagError, match=reason) as error:
         read_entities(tags, scheme)
-    assert error.value.place == place
+
+    assert error.value.index == index

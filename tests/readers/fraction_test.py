@@ -17,7 +17,7 @@ SST = str(Path(__file__).parents[2] / "fixtures" / "sst.txt")
 
 
 class Numbers(DatasetReader):
-    """Twenty instances, which are not dealt out."""
+    """Reads twenty instances and leaves their sharding to AllenNLP."""
 
     def _read(self, file_path: str) -> Iterable[Instance]:
         for number in range(20):
@@ -25,7 +25,7 @@ class Numbers(DatasetReader):
 
 
 class Undealt(Numbers):
-    """Says that it deals out, and does so in a way of its own."""
+    """Declares that it shards its data, but does not use `shard_iterable`."""
 
     def __init__(self) -> None:
         super().__init__(manual_distributed_sharding=True, manual_multiprocess_sharding=True)
@@ -46,17 +46,21 @@ def numbers(fraction: float, seed: int = 0, reader: DatasetReader | None = None)
 
 def test_a_fraction_of_sst_is_one_of_trees_with_all_their_phrases() -> None:
     everything = words(SstReader().read(SST))
+
     chosen = read(0.3)
+
     assert len(everything) == 10
     assert chosen == [tree for tree in everything if tree in chosen]
     assert len(chosen) == 3
-    # Each phrase of the file is of one tree alone: its first words tell which.
+
+    # No phrase of the file is part of two trees.
     phrases = [
         phrase
         for tree in chosen
         for phrase in words(SstReader(min_phrase_tokens=4).read(SST))
         if " ".join(phrase) in " ".join(tree)
     ]
+
     assert len(phrases) > len(chosen)
     assert read(0.3, min_phrase_tokens=4) == phrases
 
@@ -68,6 +72,7 @@ def test_a_seed_gives_the_same_part_and_another_seed_another() -> None:
 
 def test_a_smaller_part_lies_in_a_larger_one_and_all_of_it_is_the_reader_itself() -> None:
     parts = [numbers(fraction, seed=3) for fraction in (0.1, 0.35, 0.8, 1)]
+
     assert [len(part) for part in parts] == [2, 7, 16, 20]
     for smaller, larger in zip(parts, parts[1:]):
         assert set(smaller) < set(larger)
@@ -83,27 +88,33 @@ def test_there_is_always_something_to_train_on() -> None:
 def test_the_limit_of_the_other_reader_comes_first_and_our_own_after() -> None:
     assert set(numbers(0.5, reader=Numbers(max_instances=10))) < set(range(10))
     assert len(numbers(0.5, reader=Numbers(max_instances=10))) == 5
+
     limited = FractionReader(Numbers(), 0.5, max_instances=3)
+
     assert [instance["number"].metadata for instance in limited.read("")] == numbers(0.5)[:3]
 
 
 def test_the_randomness_of_the_training_is_left_alone() -> None:
     state = random.getstate()
+
     read(0.5)
+
     assert random.getstate() == state
 
 
 @pytest.mark.parametrize("make", [lambda: SstReader(min_phrase_tokens=4), Numbers])
 def test_workers_read_the_same_part_together(make: Callable[[], DatasetReader]) -> None:
     alone = FractionReader(make(), 0.5, seed=4).read(SST)
+
     together = MultiProcessDataLoader(
         FractionReader(make(), 0.5, seed=4), SST, batch_size=1, num_workers=2
     ).iter_instances()
+
     assert sorted(map(str, together)) == sorted(map(str, alone))
 
 
 def test_a_reader_that_deals_out_in_a_way_of_its_own_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="Undealt deals out its data without shard_iter"):
+    with pytest.raises(ConfigurationError, match="Undealt shards its data without shard_iter"):
         numbers(0.5, reader=Undealt())
 
 
@@ -115,6 +126,7 @@ def test_a_fraction_that_cannot_be_is_refused(fraction: float) -> None:
 
 def test_everything_else_is_that_of_the_other_reader() -> None:
     sst = SstReader()
+
     for reader in (FractionReader(sst, 0.5), pickle.loads(pickle.dumps(FractionReader(sst, 0.5)))):
         assert [token.text for token in reader.tokenizer.tokenize("Well done.")] == [
             "Well",
@@ -134,5 +146,7 @@ def test_it_is_made_from_a_config() -> None:
     params = Params(
         {"type": "elmo_fraction", "fraction": 0.3, "seed": 7, "reader": {"type": "elmo_sst"}}
     )
+
     reader = DatasetReader.from_params(params, serialization_dir="somewhere")
+
     assert words(reader.read(SST)) == read(0.3, seed=7)

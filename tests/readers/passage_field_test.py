@@ -1,7 +1,7 @@
 from allennlp.data import Instance, Token, Vocabulary
 from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenIndexer
 
-from elmo_tasks.readers.passage_field import SharedTextField
+from elmo_tasks.readers.passage_field import PassageField
 
 
 class CountingIndexer(SingleIdTokenIndexer):
@@ -12,8 +12,8 @@ class CountingIndexer(SingleIdTokenIndexer):
         return super().tokens_to_indices(tokens, vocabulary)
 
 
-def shared(indexer: TokenIndexer) -> SharedTextField:
-    field = SharedTextField([Token("the"), Token("owl")])
+def shared(indexer: TokenIndexer) -> PassageField:
+    field = PassageField([Token("the"), Token("owl")])
     field.token_indexers = {"tokens": indexer}
     return field
 
@@ -23,8 +23,10 @@ def test_text_of_many_instances_is_indexed_once() -> None:
     field = shared(indexer)
     instances = [Instance({"passage": field}) for _ in range(5)]
     vocab = Vocabulary.from_instances(instances)
+
     for instance in instances:
         instance.index_fields(vocab)
+
     assert indexer.times == 1
 
 
@@ -33,6 +35,8 @@ def test_another_vocabulary_indexes_it_anew() -> None:
     instance = Instance({"passage": field})
     field.index(Vocabulary())
     vocab = Vocabulary.from_instances([instance])
+
     field.index(vocab)
+
     ids = field.as_tensor(field.get_padding_lengths())["tokens"]["tokens"]
-    assert [vocab.get_token_from_index(number) for number in ids.tolist()] == ["the", "owl"]
+    assert [vocab.get_token_from_index(index) for index in ids.tolist()] == ["the", "owl"]

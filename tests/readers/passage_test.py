@@ -20,6 +20,7 @@ def test_answer_on_token_edges_comes_back_as_the_same_text() -> None:
 
 def test_answer_inside_a_token_is_all_tokens_that_it_overlaps() -> None:
     start = TEXT.index("920")
+
     assert passage().tokens_of(start, start + 3) == (2, 2)
     assert passage().text_of(2, 2) == "1920s"
     assert passage().characters_of(2, 2) == (start - 1, start + 4)
@@ -38,9 +39,10 @@ def test_characters_that_no_token_covers_have_no_tokens() -> None:
 def test_tokens_are_those_that_a_search_finds(text: str, start: int, length: int) -> None:
     tokens = SplittingTokenizer().tokenize(text)
     overlapping = [
-        number
-        for number, token in enumerate(tokens)
+        index
+        for index, token in enumerate(tokens)
         if set(range(token.idx, token.idx_end)) & set(range(start, start + length))
     ]
     expected = (overlapping[0], overlapping[-1]) if overlapping else None
+
     assert Passage.of(text, tokens).tokens_of(start, start + length) == expected

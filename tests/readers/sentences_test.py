@@ -9,9 +9,9 @@ from allennlp.common import Params
 from allennlp.data import Batch, DatasetReader, Vocabulary
 from allennlp.data.dataset_readers.dataset_reader import DistributedInfo, WorkerInfo
 
+from elmo_tasks.common import text_files
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.readers import sentences as sentences_module
-from elmo_tasks.readers.char_id_table import CharIdTable
+from elmo_tasks.language_model.sentence_tensors import SentenceTensors
 from elmo_tasks.readers.sentences import SentencesReader
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "corpus" / "train.txt"
@@ -59,7 +59,7 @@ def test_files_are_read_in_the_order_that_is_asked_for(tmp_path: Path) -> None:
     pattern = str(tmp_path / "*.txt")
 
     assert list(SentencesReader().sentences(pattern, [1, 0])) == [["two"], ["one"]]
-    # The first lines are the same ones in every epoch, and those that the vocabulary counted.
+    # With max_instances every epoch has the same lines, which the vocabulary has counted.
     assert list(SentencesReader(max_instances=1).sentences(pattern, [1, 0])) == [["one"]]
 
 
@@ -74,7 +74,8 @@ def test_an_address_with_a_question_mark_is_not_a_pattern(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fetched = written(tmp_path / "0a1b", "a b\n")
-    monkeypatch.setattr(sentences_module, "cached_path", {"https://host/?x=1": fetched}.get)
+    known = {"https://host/?x=1": str(fetched), str(fetched): str(fetched)}
+    monkeypatch.setattr(text_files, "local_path", known.get)
 
     assert read("https://host/?x=1") == [["a", "b"]]
 
@@ -111,20 +112,8 @@ def test_of_a_line_of_10_000_tokens_nothing_is_lost(
 def test_bytes_that_are_not_utf8_are_refused_with_file_and_line(tmp_path: Path) -> None:
     path = written(tmp_path / "text", "né\n".encode() + b"\n" + "né\n".encode("latin-1"))
 
-    with pytest.raises(ValueError, match=r"text:3: not UTF-8: invalid continuation byte"):
+    with pytest.raises(ValueError, match=r"text:3: not UTF-8: .*invalid continuation byte"):
         read(path)
-
-
-@pytest.mark.parametrize("name", ["text.gz", "text.xz"])
-@pytest.mark.parametrize("fault", ["truncated", "changed"])
-def test_a_damaged_packed_file_is_refused(name: str, fault: str, tmp_path: Path) -> None:
-    text = "".join(f"{n} {n * n} {n**3}\n" for n in range(20_000))
-    packed = (gzip if name == "text.gz" else lzma).compress(text.encode())
-    half = len(packed) // 2
-    damaged = packed[:half] if fault == "truncated" else packed[:half] + b"no" + packed[half + 2 :]
-
-    with pytest.raises(ValueError, match=rf"{name}: cannot be unpacked after line \d+: "):
-        read(written(tmp_path / name, damaged))
 
 
 def test_a_text_of_one_sentence_or_none_is_read(tmp_path: Path) -> None:
@@ -163,7 +152,7 @@ def test_instances_of_all_ranks_are_the_first_lines(monkeypatch: pytest.MonkeyPa
     assert sorted(texts) == sorted(LINES[:50])
 
 
-def test_instances_indexed_by_allennlp_equal_the_table() -> None:
+def test_instances_indexed_by_allennlp_equal_the_tensors_of_the_loaders() -> None:
     reader = DatasetReader.from_params(Params({"type": "elmo_sentences"}))
     instances = list(reader.read(str(FIXTURE)))
     vocab = Vocabulary.from_instances(instances, min_count={"tokens": 2})
@@ -171,9 +160,9 @@ def test_instances_indexed_by_allennlp_equal_the_table() -> None:
     batch.index_instances(vocab)
     expected = batch.as_tensor_dict()["tokens"]
 
-    table = CharIdTable(vocab).tensors([["<S>", *words, "</S>"] for words in LINES])
+    tensors = SentenceTensors(vocab)([["<S>", *words, "</S>"] for words in LINES])
 
-    torch.testing.assert_close(table, expected, rtol=0, atol=0)
+    torch.testing.assert_close(tensors, expected, rtol=0, atol=0)
 
 
 def test_an_instance_has_the_boundaries_of_allennlps_character_mapper() -> None:

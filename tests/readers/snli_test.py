@@ -41,8 +41,11 @@ def written(folder: Path, *lines: str) -> Path:
 
 def test_pairs_are_read_with_their_label() -> None:
     instances = list(SnliReader().read(SHORT))
+
     assert [instance["label"].label for instance in instances] == list(LABELS) * 3
+
     premise, hypothesis = words(instances[1])
+
     assert premise == ["A", "girl", "in", "a", "yellow", "raincoat", "feeds", "two", "ducks", "."]
     assert hypothesis == ["The", "ducks", "have", "n't", "eaten", "today", "."]
     assert instances[1]["metadata"].metadata == {
@@ -53,6 +56,7 @@ def test_pairs_are_read_with_their_label() -> None:
 
 def test_all_forms_of_the_same_pairs_are_read_alike() -> None:
     expected = read(SHORT)
+
     for path in (OFFICIAL, COLUMNS):
         for tokens_from in ("sentence", "binary_parse"):
             assert read(path, tokens_from=tokens_from) == expected
@@ -64,6 +68,7 @@ def test_leaves_of_a_binary_parse_are_those_of_nltk() -> None:
     leaves = [" ".join(nltk.Tree.fromstring(tree).leaves()) for tree in trees]
     premises = [" ".join(premise) for premise, *_ in read(OFFICIAL, tokens_from="binary_parse")]
     escapes = {"-LRB-": "(", "-RRB-": ")", "``": '"', "''": '"'}
+
     for escape, character in escapes.items():
         assert any(escape in sentence for sentence in leaves)
         leaves = [sentence.replace(escape, character) for sentence in leaves]
@@ -94,39 +99,50 @@ def test_pairs_without_a_gold_label_are_dropped_and_counted(
 
 def test_labels_may_come_in_any_order(tmp_path: Path) -> None:
     lines = SHORT.read_text(encoding="utf-8").splitlines()
+
     instances = list(SnliReader().read(written(tmp_path, *reversed(lines))))
+
     assert [instance["label"].label for instance in instances] == list(reversed(LABELS)) * 3
+
     vocab = Vocabulary.from_instances(instances)
+
     assert sorted(vocab.get_token_to_index_vocabulary("labels")) == sorted(LABELS)
 
 
 def test_tokenizer_is_for_raw_text_alone() -> None:
     blanks = WhitespaceTokenizer()
+
     assert read(OFFICIAL, tokenizer=blanks)[0][0][-1] == "ducks."
     assert read(OFFICIAL, tokenizer=blanks, tokens_from="binary_parse") == read(SHORT)
 
 
 def test_duplicate_pairs_are_all_read(tmp_path: Path) -> None:
     pairs = read(written(tmp_path, *[json.dumps(PAIR)] * 3))
+
     assert len(pairs) == 3 and pairs[0] == pairs[1] == pairs[2]
 
 
 def test_premise_of_a_thousand_tokens_is_read_whole(tmp_path: Path) -> None:
     pair = {**PAIR, "sentence1": "word " * 1000}
+
     ((premise, _, _),) = read(written(tmp_path, json.dumps(pair)))
+
     assert premise == ["word"] * 1000
 
 
 def test_blank_lines_and_windows_line_ends_are_no_part_of_a_pair(tmp_path: Path) -> None:
     path = tmp_path / "pairs.txt"
     path.write_bytes(b"\r\n" + NAMES.encode() + b"\r\n\r\nneutral\tA man.\tA cat.\r\n")
+
     assert read(path) == [(["A", "man", "."], ["A", "cat", "."], "neutral")]
+
     path.write_bytes(b"\n" + json.dumps(PAIR).encode() + b"\r\n \r\n")
+
     assert len(read(path)) == 1
 
 
 def change(**fields: Any) -> str:
-    """`PAIR` as a line with other fields; `None` for one less."""
+    """Returns `PAIR` as a line of JSON with other values; `None` leaves a field out."""
     pair = {name: value for name, value in {**PAIR, **fields}.items() if value is not None}
     return json.dumps(pair)
 
@@ -134,9 +150,9 @@ def change(**fields: Any) -> str:
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        (change(gold_label=None), "there is no gold_label, only sentence1, sentence2"),
-        (change(sentence2=None), "there is no sentence2, only gold_label, sentence1"),
-        ("{}", "there is no gold_label, only nothing"),
+        (change(gold_label=None), "there is no field gold_label, but only sentence1, sentence2"),
+        (change(sentence2=None), "there is no field sentence2, but only gold_label, sentence1"),
+        ("{}", "there is no field gold_label, but only an empty object"),
         (change(gold_label="maybe"), "must be entailment, neutral, contr.*, not 'maybe'"),
         (change(gold_label=1), "gold_label must be text, not 1"),
         (change(sentence1=["A"]), r"sentence1 must be text, not \['A'\]"),
@@ -144,13 +160,14 @@ def change(**fields: Any) -> str:
         (change(sentence2=" \u00a0"), "the hypothesis is empty"),
         ('{"gold_label": "neutral",', 'expected a JSON object, .*not \'{"gold_label".*Expecting'),
         ("[1, 2]", r"expected a JSON object, not '\[1, 2\]'"),
-        ("neutral\tA man.\tA cat.", "expected a JSON object, or, .*columns.*not 'neutral"),
+        ("neutral\tA man.\tA cat.", "expected a JSON object, not 'neutral.*columns must name them"),
     ],
 )
 def test_unreadable_line_of_json_is_reported_with_its_file_and_number(
     tmp_path: Path, line: str, complaint: str
 ) -> None:
     path = written(tmp_path, json.dumps(PAIR), "", line)
+
     with pytest.raises(ValueError, match=f"pairs.txt:3: .*{complaint}"):
         read(path)
 
@@ -158,7 +175,7 @@ def test_unreadable_line_of_json_is_reported_with_its_file_and_number(
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("neutral\tA man.", "there is no sentence2, only gold_label, sentence1"),
+        ("neutral\tA man.", "there is no field sentence2, but only gold_label, sentence1"),
         ("neutral\tA man.\tA\tcat.", "4 columns, but the first line names 3"),
         ("maybe\tA man.\tA cat.", "not 'maybe'"),
         ("neutral\t\tA cat.", "the premise is empty"),
@@ -169,18 +186,23 @@ def test_unreadable_row_is_reported_with_its_file_and_number(
     tmp_path: Path, line: str, complaint: str
 ) -> None:
     path = written(tmp_path, NAMES, "neutral\tA man.\tA cat.", line)
+
     with pytest.raises(ValueError, match=f"pairs.txt:3: .*{complaint}"):
         read(path)
 
 
 def test_file_without_parses_is_refused_where_they_are_asked_for() -> None:
-    complaint = "snli.jsonl:1: there is no sentence1_binary_parse, only gold_label, sentence1"
+    complaint = (
+        "snli.jsonl:1: there is no field sentence1_binary_parse, but only gold_label, sentence1"
+    )
+
     with pytest.raises(ValueError, match=complaint):
         read(SHORT, tokens_from="binary_parse")
 
 
 def test_parse_without_leaves_is_refused(tmp_path: Path) -> None:
     line = change(sentence1_binary_parse="( )", sentence2_binary_parse="( A cat )")
+
     with pytest.raises(ValueError, match="pairs.txt:1: the premise is empty"):
         read(written(tmp_path, line), tokens_from="binary_parse")
 
@@ -188,6 +210,7 @@ def test_parse_without_leaves_is_refused(tmp_path: Path) -> None:
 def test_line_that_is_not_utf_8_is_reported_with_its_file_and_number(tmp_path: Path) -> None:
     path = tmp_path / "pairs.txt"
     path.write_bytes(json.dumps(PAIR).encode() + b"\n" + b'{"sentence1": "caf\xe9"}\n')
+
     with pytest.raises(ValueError, match="pairs.txt:2: .*0xe9"):
         read(path)
 
@@ -221,10 +244,12 @@ def test_max_instances_counts_pairs_with_a_label() -> None:
 @pytest.mark.parametrize("num_workers", [2, 3, 12])
 def test_workers_share_the_pairs_out(num_workers: int) -> None:
     shares = []
-    for number in range(num_workers):
+
+    for worker in range(num_workers):
         reader = SnliReader()
-        reader._set_worker_info(WorkerInfo(num_workers, number))
+        reader._set_worker_info(WorkerInfo(num_workers, worker))
         shares += [
             (*words(instance), instance["label"].label) for instance in reader.read(OFFICIAL)
         ]
+
     assert sorted(shares) == sorted(read(SHORT))

@@ -16,11 +16,13 @@ def texts(tokenizer: Tokenizer, text: str) -> list[str]:
 
 def test_rules_split_punctuation_and_contractions() -> None:
     words = texts(ElmoSpacyTokenizer(), "It isn't (very) good, Zoë.")
+
     assert words == ["It", "is", "n't", "(", "very", ")", "good", ",", "Zoë", "."]
 
 
 def test_white_space_is_no_token() -> None:
     tokenizer = ElmoSpacyTokenizer()
+
     assert texts(tokenizer, "  a \n\n b\t\u00a0c  ") == ["a", "b", "c"]
     assert texts(tokenizer, " \n ") == texts(tokenizer, "") == []
 
@@ -28,13 +30,17 @@ def test_white_space_is_no_token() -> None:
 @given(st.text())
 def test_offsets_cover_all_text_but_white_space(text: str) -> None:
     tokens = ElmoSpacyTokenizer().tokenize(text)
+
     assert all(token.text == text[token.idx : token.idx_end] for token in tokens)
-    covered = {place for token in tokens for place in range(token.idx, token.idx_end)}
-    assert all(text[place].isspace() for place in set(range(len(text))) - covered)
+
+    covered = {index for token in tokens for index in range(token.idx, token.idx_end)}
+
+    assert all(text[index].isspace() for index in set(range(len(text))) - covered)
 
 
 def test_language_is_a_code_in_a_config() -> None:
     tokenizer = Tokenizer.from_params(Params({"type": "elmo_spacy", "language": "de"}))
+
     assert texts(tokenizer, "Das ist z.B. gut.") == ["Das", "ist", "z.B.", "gut", "."]
 
 
@@ -45,5 +51,6 @@ def test_language_without_rules_is_refused_with_its_name() -> None:
 
 def test_workers_get_the_code_of_the_language_and_no_pipeline() -> None:
     pickled = pickle.dumps(ElmoSpacyTokenizer())
+
     assert len(pickled) < 200
     assert texts(pickle.loads(pickled), "So it goes.") == ["So", "it", "goes", "."]

@@ -23,7 +23,7 @@ def words(text: str) -> list[str]:
         # spaCy's endings stay whole, with either apostrophe.
         ("It's the Joneses' cat, isn't it? It’s.", "It 's the Joneses ' cat , is n't it ? It ’s ."),
         ("O'Neill", "O ' Neill"),
-        # What has several ways of writing has one.
+        # Marks that are written in several ways take one common form.
         ("``quoted''", '" quoted "'),
         ("yes—no, \u22125", "yes – no , - 5"),
         ("The CAFÉ in Zürich", "The CAFÉ in Zürich"),
@@ -36,9 +36,13 @@ def test_marks_stand_alone(text: str, expected: str) -> None:
 @given(st.text(alphabet=" \n\t\u00a0\u202f\u3000ab1.-–/'\"`_£€🍲é\u0301,’“", max_size=30))
 def test_tokens_cover_every_character_but_white_space_once(text: str) -> None:
     tokens = TOKENIZER.tokenize(text)
-    covered = [place for token in tokens for place in range(token.idx, token.idx_end)]
-    assert covered == [place for place, character in enumerate(text) if not character.isspace()]
+
+    covered = [index for token in tokens for index in range(token.idx, token.idx_end)]
+
+    assert covered == [index for index, character in enumerate(text) if not character.isspace()]
+
     rewritten = {"``": '"', "''": '"', "—": "–", "\u2212": "-"}
+
     for token in tokens:
         raw = text[token.idx : token.idx_end]
         assert token.text == rewritten.get(raw, raw) != ""

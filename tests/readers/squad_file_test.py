@@ -20,25 +20,29 @@ def content(*qas: Any, **changes: Any) -> dict[str, Any]:
 
 def test_questions_of_every_paragraph_are_read_with_their_place() -> None:
     questions = read_squad(FIXTURE)
+
     assert [each.id for each in questions[:2]] == ["harbour-1", "harbour-2"]
     assert len(questions) == 13
-    assert questions[4].place == "data[0].paragraphs[1].qas[0]"
+    assert questions[4].path == "data[0].paragraphs[1].qas[0]"
     assert questions[4].answers[0] == Answer("1920", 7)
     assert all(answer.is_in(each.passage) for each in questions for answer in each.answers)
 
 
 def test_articles_and_paragraphs_without_questions_are_passed_over() -> None:
     empty = {"version": "1.1", "data": [{"title": "Nothing", "paragraphs": []}]}
+
     assert parse_squad(empty) == []
     assert parse_squad({"data": [{"title": "Nothing"}, {"paragraphs": [{"context": "x"}]}]}) == []
-    # Nobody asks about a passage without a word.
+    # A passage without a word is allowed if there are no questions about it.
     assert parse_squad(content(context="")) == []
 
 
 def test_answers_may_be_missing_and_a_question_impossible() -> None:
     unanswered = question(is_impossible=True)
     del unanswered["answers"]
+
     (read,) = parse_squad(content(unanswered))
+
     assert (read.answers, read.is_impossible) == ([], True)
 
 
@@ -84,7 +88,7 @@ def test_answer_is_in_the_passage_at_its_start_alone(answer: Answer, right: bool
         (content(question(), context=""), r"paragraphs\[0\].context: there is no word in ''"),
         (
             content(question("7"), question("8"), question("7")),
-            r"qas\[2\].id: '7' is the id of data\[0\].paragraphs\[0\].qas\[0\] as well",
+            r"qas\[2\].id: '7' is also the id of data\[0\].paragraphs\[0\].qas\[0\]",
         ),
     ],
 )
@@ -96,8 +100,8 @@ def test_other_shape_is_refused_with_its_place(shape: Any, complaint: str) -> No
 @pytest.mark.parametrize(
     ("written", "complaint"),
     [
-        (b"", "squad.json:1: this is no JSON"),
-        (b'{\n"data": [\n}', "squad.json:3: this is no JSON"),
+        (b"", "squad.json:1: not JSON"),
+        (b'{\n"data": [\n}', "squad.json:3: not JSON"),
         (b'{"data": "\xff"}', "squad.json is not UTF-8"),
         (b'{"data": []}', "squad.json has no question"),
         (b'{"data": 1}', "squad.json: data: expected a list"),
@@ -108,6 +112,7 @@ def test_file_that_cannot_be_read_is_refused_by_its_name(
 ) -> None:
     path = tmp_path / "squad.json"
     path.write_bytes(written)
+
     with pytest.raises(ValueError, match=complaint):
         read_squad(path)
 
@@ -115,4 +120,5 @@ def test_file_that_cannot_be_read_is_refused_by_its_name(
 def test_long_value_is_shown_in_part() -> None:
     with pytest.raises(ValueError) as error:
         parse_squad({"data": "x" * 1000})
+
     assert len(str(error.value)) < 150

@@ -46,21 +46,27 @@ def written(folder: Path, *qas: dict[str, Any], context: str = PASSAGE) -> Path:
 
 def test_questions_are_read_with_the_tokens_of_their_answers() -> None:
     instances = read(SquadReader())
+
     assert len(instances) == 13
+
     first = instances["harbour-1"]
+
     assert [token.text for token in first["question"]][:3] == ["Who", "was", "the"]
     assert first["metadata"]["answers"] == ["Ida Holm-Berg", "Ida Holm-Berg", "Holm-Berg"]
+
     start, end = label(first)
     words = [token.text for token in first["passage"][start : end + 1]]
+
     assert words == ["Ida", "Holm", "-", "Berg"]
 
 
 def test_label_is_the_answer_that_is_given_most_often_as_the_raw_text_has_it() -> None:
     instances = read(SquadReader())
+
     assert answer(instances["harbour-1"]) == "Ida Holm-Berg"
-    # The first of those that are given as often.
+    # Several answers are equally frequent; the first of them counts.
     assert answer(instances["harbour-3"]) == "the old brass bell"
-    # It begins and ends with the token that it is a part of, which others give as well.
+    # One answer is a part of this token, another one is the token.
     assert answer(instances["mill-1"]) == "1920s"
     assert answer(instances["cafe-1"]) == "soup, bread\u202fand coffee"
     assert answer(instances["cafe-3"]) == "4\u00a0€"
@@ -68,34 +74,41 @@ def test_label_is_the_answer_that_is_given_most_often_as_the_raw_text_has_it() -
 
 def test_questions_about_a_passage_share_its_tokens() -> None:
     instances = read(SquadReader(token_indexers={"elmo": ELMoTokenCharactersIndexer()}))
+
     assert instances["mill-1"]["passage"] is instances["mill-4"]["passage"]
     assert instances["mill-1"]["passage"] is not instances["harbour-1"]["passage"]
+
     for instance in instances.values():
         instance.index_fields(Vocabulary())
     tensors = instances["mill-4"].as_tensor_dict()
+
     assert tensors["passage"]["elmo"]["elmo_tokens"].size(0) == len(instances["mill-1"]["passage"])
 
 
 def test_what_was_read_and_left_out_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
+
     list(SquadReader().read(FIXTURE))
-    # "1920" of "1920s" alone.
-    assert "13 questions read; left out: 0 impossible" in caplog.text
-    assert "1 are not whole tokens" in caplog.text
+
+    # The answer "1920" is a part of the token "1920s".
+    assert "13 questions read; questions left out: 0 impossible" in caplog.text
+    assert "1 answers are not whole tokens" in caplog.text
 
 
 def test_passage_is_cut_at_the_limit_and_no_answer_with_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    # Tokens: The owl that sleeps in Barn - 2 hears well .
+    # The tokens are: The owl that sleeps in Barn - 2 hears well .
     path = written(
         tmp_path,
         question("inside", [("Barn", 23)]),
         question("across", [("Barn-2", 23)]),
         question("either", [("hears well", 30), ("sleeps", 13)]),
     )
+
     instances = read(SquadReader(max_passage_tokens=6), path)
+
     assert list(instances) == ["inside", "either"]
     assert [len(each["passage"]) for each in instances.values()] == [6, 6]
     assert [label(each) for each in instances.values()] == [(5, 5), (3, 3)]
@@ -105,6 +118,7 @@ def test_passage_is_cut_at_the_limit_and_no_answer_with_it(
 
 def test_predictor_has_no_limit() -> None:
     instance = SquadReader(max_passage_tokens=3).text_to_instance("Who?", PASSAGE)
+
     assert len(instance["passage"]) == 11
     assert instance["metadata"].metadata.keys() == {"id", "passage"}
 
@@ -115,6 +129,7 @@ def test_impossible_questions_are_left_out_and_counted(
     caplog.set_level(logging.INFO)
     impossible = question("2", [], is_impossible=True, plausible_answers=[])
     path = written(tmp_path, question("1", is_impossible=False), impossible)
+
     assert list(read(SquadReader(), path)) == ["1"]
     assert "left out: 1 impossible" in caplog.text
 
@@ -128,13 +143,15 @@ def test_wrong_answer_is_named_counted_and_passed_over(
 ) -> None:
     caplog.set_level(logging.INFO)
     path = written(tmp_path, question("bad", [wrong]), question("good", [wrong, ("owl", 4)]))
+
     instances = read(SquadReader(), path)
+
     assert list(instances) == ["good"] and answer(instances["good"]) == "owl"
     assert "question 'bad': the answer" in caplog.text
-    assert f"is not at its answer_start, {wrong[1]}" in caplog.text
+    assert f"is not at its answer_start {wrong[1]}" in caplog.text
     assert "1 without a right answer" in caplog.text
-    assert "2 were passed over as wrong" in caplog.text
-    # The metric takes the others, but never "", which every empty answer would equal.
+    assert "2 wrong answers left out" in caplog.text
+    # The metric gets all answers but "", which would make every empty prediction right.
     assert instances["good"]["metadata"]["answers"] == [text for text in (wrong[0], "owl") if text]
 
 
@@ -143,13 +160,15 @@ def test_wrong_answer_is_refused_where_that_is_asked_for(
     tmp_path: Path, wrong: tuple[str, int]
 ) -> None:
     path = written(tmp_path, question("good"), question("bad", [wrong]))
-    place = r"squad.json: data\[0\].paragraphs\[0\].qas\[1\]: question 'bad': the answer"
-    with pytest.raises(ValueError, match=place):
+    complaint = r"squad.json: data\[0\].paragraphs\[0\].qas\[1\]: question 'bad': the answer"
+
+    with pytest.raises(ValueError, match=complaint):
         list(SquadReader(wrong_answers="refuse").read(path))
 
 
 def test_question_without_an_answer_is_refused_with_its_place(tmp_path: Path) -> None:
     path = written(tmp_path, question("1", []))
+
     with pytest.raises(ValueError, match=r"squad.json: data.*qas\[0\]: the question has no answer"):
         list(SquadReader().read(path))
 
@@ -174,15 +193,18 @@ def test_setting_that_cannot_be_is_refused(setting: dict[str, Any], complaint: s
 
 def test_workers_read_every_question_once() -> None:
     ids: Counter[str] = Counter()
+
     for worker in range(3):
         reader = SquadReader()
         reader._set_worker_info(WorkerInfo(3, worker))
         ids.update(instance["metadata"]["id"] for instance in reader.read(FIXTURE))
+
     assert ids == Counter(read(SquadReader()).keys())
 
 
 def test_a_fraction_is_one_of_questions() -> None:
     half = list(FractionReader(SquadReader(), 0.5).read(FIXTURE))
+
     assert len(half) == 6
     assert all(answer(instance) for instance in half)
 
@@ -191,8 +213,9 @@ def test_a_fraction_is_one_of_questions() -> None:
 def test_answers_come_back_as_they_were_where_they_fall_on_the_edges_of_tokens(path: Path) -> None:
     if not path.exists():
         pytest.skip("needs `make data`")
+
     reader, others = SquadReader(), 0
-    # A part of the real ones.
+    # The real file has many more questions than are needed here.
     for question in read_squad(path)[:1000]:
         passage, _ = reader._tokenized(question.passage)
         edges = set(passage.starts), set(passage.ends)
@@ -203,5 +226,5 @@ def test_answers_come_back_as_they_were_where_they_fall_on_the_edges_of_tokens(p
             on_edges = answer.start in edges[0] and end in edges[1]
             assert (passage.text_of(*tokens) == answer.text) == on_edges
             others += not on_edges
-    # "1920" of "1920s", in the fixture.
+    # In the fixture, "1920" is a part of the token "1920s".
     assert others >= 1

@@ -20,7 +20,8 @@ from elmo_tasks.training.checkpointer import ElmoCheckpointer
 from tests.helpers.language_model_configs import ROOT, shrunk
 from tests.helpers.stop_callback import KILL, STOP_AT, Stopped
 
-# Three epochs of nine or ten batches, a checkpoint every four, and a rate that changes every batch.
+# A training has three epochs of nine or ten batches, a checkpoint after every four batches, and a
+# learning rate that changes with every batch.
 CHANGE = """{
   num_samples: null, dropout: 0, save_every_num_seconds: null,
   optimizer: { type: 'dense_sparse_adam', lr: 0.01 },
@@ -82,7 +83,7 @@ def test_a_killed_training_ends_as_one_that_was_not(
     train(config, folder, recover=True)
 
     assert_ended_alike(folder, uninterrupted)
-    # Two epochs read the text; the finished epoch and the vocabulary do not read it again.
+    # The two unfinished epochs read the text; the finished epoch and the vocabulary do not.
     assert reads == ["train.txt", "heldout.txt"] * 2
     for name in ("best_epoch", "best_validation_perplexity", "validation_backward_perplexity"):
         metrics = [
@@ -98,7 +99,7 @@ def test_a_killed_training_ends_as_one_that_was_not(
         ("small", [], "0:2"),
         ("small", [], "2:8"),
         ("small", [ACCUMULATE], "1:5"),
-        # What is carried is lost, but for at the start of an epoch.
+        # The carried state is not saved, so the last checkpoint is at the start of an epoch.
         ("original", ["{ window: { rows: 8, length: 8 } }"], "1:2"),
     ],
 )
@@ -145,7 +146,7 @@ def make_checkpointer(folder: Path, **arguments: Any) -> ElmoCheckpointer:
 
 
 def trainer_at(epochs: int, batches: int) -> Any:
-    """A trainer whose weights say when they were saved."""
+    """A trainer whose weights tell when they were saved."""
     when = {"epochs_completed": epochs, "batches_in_epoch_completed": batches}
     checkpoint = TrainerCheckpoint({"weight": torch.tensor([epochs, batches])}, when)
     return SimpleNamespace(get_checkpoint_state=lambda: checkpoint)
@@ -176,7 +177,7 @@ def test_half_a_checkpoint_is_passed_over_and_removed(tmp_path: Path) -> None:
     checkpointer = make_checkpointer(tmp_path)
     for when in [(0, 3), (1, 0)]:
         checkpointer.save_checkpoint(trainer_at(*when))
-    # Of a process that was killed between the two files, and of one killed while it wrote one.
+    # One process was killed between the two files, another while it wrote a file.
     (tmp_path / "training_state_e1_b0.th").unlink()
     (tmp_path / ".model_state_e1_b3.th.x1y2").write_bytes(b"half")
     complete = ["model_state_e0_b3.th", "training_state_e0_b3.th"]
@@ -186,9 +187,9 @@ def test_half_a_checkpoint_is_passed_over_and_removed(tmp_path: Path) -> None:
     assert saved(tmp_path) == complete
 
 
-@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("call", [1, 2])
 def test_a_full_disk_leaves_the_checkpoint_before(
-    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    call: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkpointer = make_checkpointer(tmp_path)
     checkpointer.save_checkpoint(trainer_at(0, 3))
@@ -197,7 +198,7 @@ def test_a_full_disk_leaves_the_checkpoint_before(
 
     def full_disk(content: Any, path: Path) -> None:
         calls.append(path)
-        if len(calls) == number:
+        if len(calls) == call:
             path.write_bytes(b"half")
             raise OSError(errno.ENOSPC, "No space left on device")
         save(content, path)

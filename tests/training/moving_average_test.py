@@ -20,8 +20,8 @@ from tests.helpers.stop_callback import STOP_AT, Stopped
 ROOT = Path(__file__).parents[2]
 StateDict = dict[str, torch.Tensor]
 
-# Without dropout, which AllenNLP does not draw again for the epochs that it skips. The decay is one
-# at which a few batches tell averages from weights.
+# There is no dropout, because a recovered training does not repeat the random draws of the epochs
+# that it skips. With this decay, averages and weights differ after a few batches.
 TRAINING = """{
   model+: { dropout: 0, feedforward+: { dropout: 0 }, classifier+: { dropout: 0 } },
   data_loader+: { batch_sampler+: { batch_size: 10 } },
@@ -35,7 +35,7 @@ TRAINING = """{
 
 @TrainerCallback.register("note_weights", exist_ok=True)
 class NoteWeights(TrainerCallback):
-    """Notes one weight, as it is at each validation batch and at the end of each epoch."""
+    """Records a weight at each validation batch and at the end of each epoch."""
 
     validated: list[float] = []
     ended: list[float] = []
@@ -79,10 +79,11 @@ def test_average_is_that_of_the_formula_from_the_first_update_on() -> None:
     parameter = torch.nn.Parameter(torch.tensor([1.0]))
     average = MovingAverage.by_name("elmo_exponential")([("w", parameter)], decay=0.9)
     expected = 1.0
-    for number, value in enumerate((2.0, -3.0, 5.0)):
+
+    for index, value in enumerate((2.0, -3.0, 5.0)):
         parameter.data.fill_(value)
-        # AllenNLP tells the number of the update, by which its own changes the decay.
-        average.apply(number + 1)
+        # AllenNLP passes the number of the update, on which its own average's decay depends.
+        average.apply(index + 1)
         expected = 0.9 * expected + 0.1 * value
         average.assign_average_value()
         assert parameter.item() == pytest.approx(expected)
@@ -93,6 +94,7 @@ def test_average_is_that_of_the_formula_from_the_first_update_on() -> None:
 def test_with_a_decay_of_0_the_averages_are_the_weights_themselves() -> None:
     parameter = torch.nn.Parameter(torch.randn(5))
     average = FixedMovingAverage([("w", parameter)], decay=0)
+
     for _ in range(2):
         parameter.data.normal_()
         weights = parameter.detach().clone()
@@ -108,17 +110,20 @@ def test_state_is_by_name_and_reaches_the_parameters_of_another_model() -> None:
     one.data.fill_(4)
     saved.apply()
     loaded = FixedMovingAverage([("w", other)], decay=0.5)
+
     loaded.load_state_dict(copy.deepcopy(saved.state_dict()))
     other.data.fill_(6)
     loaded.apply()
     loaded.assign_average_value()
+
     assert other.tolist() == [4, 4] and one.tolist() == [4, 4]
 
 
 def test_state_of_another_model_is_refused() -> None:
     parameter = torch.nn.Parameter(torch.zeros(2))
     saved = FixedMovingAverage([("w", parameter)]).state_dict()
-    with pytest.raises(RuntimeError, match="those of another model: v, w"):
+
+    with pytest.raises(RuntimeError, match="of another model; .* weights v, w"):
         FixedMovingAverage([("v", parameter)]).load_state_dict(saved)
 
 

@@ -24,7 +24,8 @@ BILM = "text_embedder.bilm."
 STAND_IN = f"{BILM}fingerprint"
 StateDict = dict[str, torch.Tensor]
 
-# Without dropout, which AllenNLP does not draw again for the epochs that it skips.
+# There is no dropout, because a recovered training does not repeat the random draws of the epochs
+# that it skips.
 TRAINING = """{
   elmo_dropout: 0,
   model+: { dropout: 0, feedforward+: { dropout: 0 }, classifier+: { dropout: 0 } },
@@ -33,7 +34,7 @@ TRAINING = """{
 
 
 class Killed(BaseException):
-    """Ends a training with nothing more done, as kill -9."""
+    """Ends a training at once, as `kill -9` does."""
 
 
 def config(change: str = "{}", variant: str = "both") -> dict[str, Any]:
@@ -49,7 +50,7 @@ def train(params: dict[str, Any], folder: Path, recover: bool = False) -> Model:
 def train_and_kill(
     params: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch, at: str = "1:1"
 ) -> None:
-    """Kills the training in the epoch and batch `at`, from 0 and 1."""
+    """Kills the training at "epoch:batch"; epochs count from 0, and batches from 1."""
     with monkeypatch.context() as patch:
         patch.setenv(STOP_AT, at)
         patch.setattr(ElmoTrainer, "_finalize_best_model_state", lambda self: None)
@@ -66,7 +67,7 @@ def best(folder: Path) -> StateDict:
 
 
 def assert_close(one: StateDict, other: StateDict) -> None:
-    """A biLM that has read other batches before may round otherwise."""
+    """Allows for rounding: a biLM that has read other batches before may round differently."""
     torch.testing.assert_close(dict(one), dict(other), rtol=0, atol=1e-5)
 
 
@@ -86,13 +87,15 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_checkpoints_leave_out_the_weights_of_a_frozen_bilm(trained: Path) -> None:
     for epoch in (2, 3):
         names = {name for name in checkpoint(trained, epoch) if name.startswith(BILM)}
-        # What it starts from is small.
+        # The start state is small, so checkpoints contain it.
         assert names == {STAND_IN, f"{BILM}state.h", f"{BILM}state.c"}
+
     num_bytes = os.path.getsize(FIXTURE_FILES[1])
     left_out = os.path.getsize(trained / "best.th") - os.path.getsize(
         trained / "model_state_e3_b0.th"
     )
-    # A checkpoint of a task takes no more than that of its other weights.
+
+    # A checkpoint is smaller than the best weights by most of the biLM's file.
     assert left_out > 0.5 * num_bytes
 
 
@@ -161,7 +164,7 @@ def test_training_that_was_killed_before_it_kept_the_best_keeps_it_once_recovere
     def killed(*args: Any) -> None:
         raise Killed
 
-    # It falls, so that the first epoch is the best.
+    # This metric falls from epoch to epoch, so the first epoch is the best.
     falls = "{ trainer+: { validation_metric: '+elmo_input_gamma' } }"
     train(config(falls), tmp_path / "uninterrupted")
     with monkeypatch.context() as patch:

@@ -1,0 +1,70 @@
+import glob
+import gzip
+import lzma
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from elmo_tasks.common.fetch import local_path
+
+# How to open a packed file, by its first two bytes. The suffix does not tell: an address that was
+# fetched lies in the cache under a name without one. No text in UTF-8 begins with these bytes.
+_PACKED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"\xfd7": lzma.open}
+
+
+def corpus_files(pattern: str | os.PathLike) -> list[str]:
+    """
+    Returns the sorted paths of the files that a path, an address or a glob pattern names. Raises
+    `FileNotFoundError` if there is none.
+    """
+    matches = glob.glob(str(pattern), recursive=True) if glob.has_magic(str(pattern)) else []
+    # An address may contain a question mark and still be no pattern.
+    return sorted(filter(os.path.isfile, matches)) or [local_path(pattern)]
+
+
+def read_lines(path: str | os.PathLike) -> Iterator[str]:
+    """
+    Yields the lines of a text file, line ends included. The file is UTF-8, and may be packed by
+    gzip or xz.
+
+    # Raises
+
+    `ValueError`
+        A line is not UTF-8, or the file cannot be unpacked; the message names file and line.
+    """
+    local = local_path(path)
+    with open(local, "rb") as file:
+        open_file = _PACKED.get(file.read(2), open)
+    line_number = 0
+    with open_file(local, "rb") as file:
+        try:
+            for line_number, line in enumerate(file, start=1):  # noqa: B007
+                yield line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path}:{line_number}: not UTF-8: {error}") from error
+        except (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error) as error:
+            raise ValueError(
+                f"{path}: cannot be unpacked after line {line_number}: {error}"
+            ) from error
+
+
+def numbered_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
+    """
+    Yields each line of a text file with its number, from 1, without the line end and without a
+    byte order mark. Reads and raises as `read_lines` does.
+    """
+    for line_number, line in enumerate(read_lines(path), start=1):
+        if line_number == 1:
+            line = line.removeprefix("\ufeff")
+        yield line_number, line.rstrip("\r\n")
+
+
+@contextmanager
+def at_line(path: str | os.PathLike, line_number: int) -> Iterator[None]:
+    """Puts file and line before the message of a `ValueError` that the block raises."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{path}:{line_number}: {error}") from error

@@ -1,0 +1,77 @@
+import math
+import random
+from collections.abc import Iterator
+
+from allennlp.data import DataLoader
+from allennlp.data.data_loaders import TensorDict
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.language_model.corpus_loader import CorpusLoader, in_chunks
+from elmo_tasks.readers.sentences import SentencesReader
+
+
+@DataLoader.register("elmo_sentences")
+class SentenceLoader(CorpusLoader):
+    """
+    Makes batches of whole sentences of similar length, for a biLM that reads each sentence by
+    itself.
+
+    Registered as a `DataLoader` with name "elmo_sentences".
+
+    # Parameters
+
+    batch_tokens : `int`, optional (default = `2048`)
+        The most tokens in a batch, where each sentence counts with one boundary. A longer sentence
+        is a batch of its own.
+    """
+
+    def __init__(
+        self,
+        reader: SentencesReader,
+        data_path: str,
+        batch_tokens: int = 2048,
+        shuffle: bool = True,
+    ) -> None:
+        super().__init__(reader, data_path, shuffle)
+        if batch_tokens < 1:
+            raise ConfigurationError(f"batch_tokens must be at least 1, not {batch_tokens}")
+        self.batch_tokens = batch_tokens
+
+    def __len__(self) -> int:
+        """
+        Returns an estimate of the number of batches in an epoch, from the counts of the vocabulary.
+        It is wrong by a few in a thousand. Raises `TypeError` if there are no counts.
+        """
+        num_sentences = getattr(self._vocab, "num_sentences", None)
+        if num_sentences is None or not self.shuffle:
+            raise TypeError("the vocabulary does not say how much text there is")
+        num_tokens = self._vocab.num_tokens + num_sentences
+        # A batch ends where the next sentence does not fit: on average half a sentence before it is
+        # full.
+        mean = num_tokens / num_sentences
+        return math.ceil(num_tokens / max(mean, self.batch_tokens - mean / 2))
+
+    def _groups(self, order: random.Random) -> Iterator[list[list[str]]]:
+        for chunk in in_chunks(self._sentences(order)):
+            chunk.sort(key=len)
+            batches = list(_batches(chunk, self.batch_tokens))
+            if self.shuffle:
+                order.shuffle(batches)
+            yield from batches
+
+    def _tensors(self, group: list[list[str]]) -> TensorDict:
+        return {"tokens": self._text_tensors(group)}
+
+
+def _batches(sentences: list[list[str]], batch_tokens: int) -> Iterator[list[list[str]]]:
+    batch: list[list[str]] = []
+    num_tokens = 0
+    for words in sentences:
+        # The boundary at the end is predicted, but not read.
+        if batch and num_tokens + len(words) - 1 > batch_tokens:
+            yield batch
+            batch, num_tokens = [], 0
+        batch.append(words)
+        num_tokens += len(words) - 1
+    if batch:
+        yield batch

@@ -1,0 +1,109 @@
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from allennlp.common.util import JsonDict
+from allennlp.data.tokenizers import Token
+
+
+class SentenceInput(NamedTuple):
+    """
+    A sentence that a user asks about.
+
+    # Parameters
+
+    text : `str`
+        The raw text, or the user's tokens with a blank between them.
+    tokens : `list[Token]`
+        At least one token. The user's tokens have `idx` and `idx_end`, their offsets in `text`.
+    """
+
+    text: str
+    tokens: list[Token]
+
+
+def sentence_input(
+    inputs: Any, tokenize: Callable[[str], list[Token]], options: tuple[str, ...] = ()
+) -> SentenceInput:
+    """
+    Returns the sentence of `{"sentence": "raw text"}` or `{"tokens": ["one", "word", "each"]}`.
+
+    # Parameters
+
+    inputs : `Any`
+        The input in JSON.
+    tokenize : `Callable[[str], list[Token]]`
+        The function that cuts raw text into tokens.
+    options : `tuple[str, ...]`, optional
+        Other keys that the input may have. A key requires the keys before it. Their values are not
+        checked.
+
+    # Raises
+
+    `ValueError`
+        The input has another form or no word.
+    """
+    match inputs:
+        case {"sentence": str(text), **others} if _may_be(others, options):
+            tokens = tokenize(text)
+        case {"tokens": [*words], **others} if _may_be(others, options) and all(
+            map(_is_word, words)
+        ):
+            text, tokens = " ".join(words), joined_tokens(words)
+        case _:
+            raise ValueError(
+                'expected {"sentence": "raw text"} or {"tokens": ["one", "word", "each"]}'
+                f"{_describe(options)}, but got {inputs!r}"
+            )
+    if not tokens:
+        raise ValueError(f"there is no word in {inputs!r}")
+    return SentenceInput(text, tokens)
+
+
+def check_texts(inputs: Any, names: tuple[str, ...], alternative: str = "") -> None:
+    """
+    Raises `ValueError` unless `inputs` has exactly the given keys, each with text that has a word.
+
+    # Parameters
+
+    inputs : `Any`
+        The input in JSON.
+    names : `tuple[str, ...]`
+        The keys.
+    alternative : `str`, optional
+        Another form of input that the caller accepts, as the message describes it.
+    """
+    match inputs:
+        case dict() if inputs.keys() == set(names) and all(
+            isinstance(text, str) for text in inputs.values()
+        ):
+            for name in names:
+                if not inputs[name].strip():
+                    raise ValueError(f"there is no word in the {name} {inputs[name]!r:.200}")
+        case _:
+            expected = ", ".join(f'"{name}": "raw text"' for name in names)
+            raise ValueError(f"expected {{{expected}}}{alternative}, but got {inputs!r:.200}")
+
+
+def joined_tokens(words: Iterable[str]) -> list[Token]:
+    """Returns a token for each word, with the characters that it covers in `" ".join(words)`."""
+    tokens, start = [], 0
+    for word in words:
+        tokens.append(Token(word, idx=start, idx_end=start + len(word)))
+        start += len(word) + 1
+    return tokens
+
+
+def _may_be(others: JsonDict, options: tuple[str, ...]) -> bool:
+    return set(others) == set(options[: len(others)])
+
+
+def _describe(options: tuple[str, ...]) -> str:
+    if not options:
+        return ""
+    names = [f'"{name}"' for name in options]
+    choices = [" and ".join(names[:stop]) for stop in range(1, len(names) + 1)]
+    return f", optionally with {' or with '.join(choices)}"
+
+
+def _is_word(value: object) -> bool:
+    return isinstance(value, str) and value.strip() != ""

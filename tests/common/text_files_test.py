@@ -1,0 +1,102 @@
+import gzip
+import lzma
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from elmo_tasks.common import text_files
+from elmo_tasks.common.text_files import at_line, corpus_files, numbered_lines, read_lines
+
+
+def written(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress])
+@pytest.mark.parametrize("name", ["text.gz", "text.xz", "a-name-in-a-cache"])
+def test_packed_text_is_the_same_text_whatever_its_name(
+    pack: Any, name: str, tmp_path: Path
+) -> None:
+    path = written(tmp_path / name, pack("Zoë sings .\r\n\nYes .".encode()))
+
+    assert list(read_lines(path)) == ["Zoë sings .\r\n", "\n", "Yes ."]
+
+
+def test_lines_have_numbers_from_1_and_neither_ends_nor_a_byte_order_mark(tmp_path: Path) -> None:
+    path = written(tmp_path / "text", "\ufeffa b\r\n\n c\u2028d \n\ufeffe")
+
+    lines = list(numbered_lines(path))
+
+    assert lines == [(1, "a b"), (2, ""), (3, " c\u2028d "), (4, "\ufeffe")]
+
+
+def test_a_file_without_a_line_has_none(tmp_path: Path) -> None:
+    path = written(tmp_path / "text", "")
+
+    assert list(numbered_lines(path)) == list(read_lines(path)) == []
+
+
+def test_a_pattern_is_its_files_sorted(tmp_path: Path) -> None:
+    paths = [written(tmp_path / name, "") for name in ("b.txt.gz", "a.txt", "c.txt.xz")]
+    (tmp_path / "d.txt").mkdir()
+
+    files = corpus_files(tmp_path / "*.txt*")
+
+    assert files == sorted(map(str, paths))
+
+
+def test_a_path_that_names_no_file_is_refused(tmp_path: Path) -> None:
+    for name in ("none.txt", "none.*"):
+        with pytest.raises(FileNotFoundError, match="none"):
+            corpus_files(tmp_path / name)
+    with pytest.raises(FileNotFoundError, match="none.txt"):
+        list(numbered_lines(tmp_path / "none.txt"))
+
+
+def test_an_address_is_fetched_and_errors_name_the_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetched = written(tmp_path / "0a1b", b"a\n\xff\n")
+    monkeypatch.setattr(text_files, "local_path", {"https://host/text": str(fetched)}.get)
+
+    with pytest.raises(ValueError, match="https://host/text:2: not UTF-8"):
+        list(numbered_lines("https://host/text"))
+
+
+def test_bytes_that_are_not_utf8_are_refused_with_file_and_line(tmp_path: Path) -> None:
+    path = written(tmp_path / "text", "né\n".encode() + b"\n" + "né\n".encode("latin-1"))
+
+    with pytest.raises(ValueError, match=r"text:3: not UTF-8: .*0xe9.*invalid continuation byte"):
+        list(read_lines(path))
+
+
+@pytest.mark.parametrize("name", ["text.gz", "text.xz"])
+@pytest.mark.parametrize("fault", ["truncated", "changed"])
+def test_a_damaged_packed_file_is_refused(name: str, fault: str, tmp_path: Path) -> None:
+    text = "".join(f"{n} {n * n} {n**3}\n" for n in range(20_000))
+    packed = (gzip if name == "text.gz" else lzma).compress(text.encode())
+    half = len(packed) // 2
+    damaged = packed[:half] if fault == "truncated" else packed[:half] + b"no" + packed[half + 2 :]
+    path = written(tmp_path / name, damaged)
+
+    with pytest.raises(ValueError, match=rf"{name}: cannot be unpacked after line \d+: "):
+        list(read_lines(path))
+
+
+def test_an_error_at_a_line_names_file_and_line_and_keeps_its_cause() -> None:
+    cause = ValueError("no tree")
+
+    with (
+        pytest.raises(ValueError, match="^trees.txt:3: no tree$") as error,
+        at_line("trees.txt", 3),
+    ):
+        raise cause
+
+    assert error.value.__cause__ is cause
+
+
+def test_other_errors_at_a_line_stay_as_they_are() -> None:
+    with pytest.raises(KeyError, match="^'no key'$"), at_line("trees.txt", 3):
+        raise KeyError("no key")

@@ -1,0 +1,72 @@
+from pathlib import Path
+
+import pytest
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.readers.columns import ColumnSentence, check_columns, read_columns
+
+COLUMNS = ["word", "lemma", "tag"]
+
+
+def written(folder: Path, content: str) -> Path:
+    path = folder / "columns.txt"
+    path.write_bytes(content.encode())
+    return path
+
+
+def test_sentences_have_the_line_of_their_first_token_and_the_columns_asked_for(
+    tmp_path: Path,
+) -> None:
+    path = written(
+        tmp_path,
+        "-DOCSTART- - -\n\nBoats boat N\nleft\tleave  V\r\n-DOCSTART-\n \t\n Oslo Oslo N \n",
+    )
+
+    sentences = list(read_columns(path, COLUMNS, ["tag", "word"]))
+
+    assert sentences == [
+        ColumnSentence(3, [["N", "V"], ["Boats", "left"]]),
+        ColumnSentence(7, [["N"], ["Oslo"]]),
+    ]
+
+
+def test_a_column_may_be_asked_for_twice(tmp_path: Path) -> None:
+    path = written(tmp_path, "Boats boat N\n\nleft leave V\n\n\n")
+
+    sentences = list(read_columns(path, COLUMNS, ["word", "word", "tag"]))
+
+    assert sentences == [
+        ColumnSentence(1, [["Boats"], ["Boats"], ["N"]]),
+        ColumnSentence(3, [["left"], ["left"], ["V"]]),
+    ]
+
+
+@pytest.mark.parametrize("content", ["", "\n \n", "-DOCSTART- -X-\n"])
+def test_a_file_without_a_token_has_no_sentence(tmp_path: Path, content: str) -> None:
+    path = written(tmp_path, content)
+
+    assert list(read_columns(path, COLUMNS, COLUMNS)) == []
+
+
+@pytest.mark.parametrize("line", ["left leave", "left leave V 1"])
+def test_another_number_of_columns_is_refused_with_file_and_line(tmp_path: Path, line: str) -> None:
+    path = written(tmp_path, f"Boats boat N\n{line}\n")
+
+    with pytest.raises(ValueError) as error:
+        list(read_columns(path, COLUMNS, ["word"]))
+
+    assert str(error.value) == (
+        f"{path}:2: expected 3 columns (word lemma tag), but got {len(line.split())}: {line!r}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "missing"), [(["word", "pos"], "tag"), (["word", "tag", "tag"], "tag")]
+)
+def test_a_column_that_is_not_there_exactly_once_is_refused(
+    columns: list[str], missing: str
+) -> None:
+    check_columns(COLUMNS, ["tag", "word"])
+
+    with pytest.raises(ConfigurationError, match=f"'{missing}' must be one of the columns, once"):
+        check_columns(columns, ["word", "tag"])
