@@ -53,6 +53,9 @@ LEFT_OUT = ("make ", ". .venv/", "curl ", "python scripts/fetch_data.py")
 SHORTER = [
     (r"num_epochs=\d+", "num_epochs=1"),
     (r"batch_size=\d+", "batch_size=2"),
+    (r"--variants (\w+ \w+)[\w ]*", r"--variants \1 "),
+    (r"--seeds [\d ]+", "--seeds 1 "),
+    (r"--train-fraction \S+", "--train-fraction 0.5,1"),
     (r"--turns \d+", "--turns 1"),
     (r"--sizes medium original", "--sizes medium"),
     (r'bilm="small"', 'bilm="fixture"'),
