@@ -6,6 +6,7 @@ and fields looked up. `scripts/try_docs.py` runs them all.
 
 import ast
 import inspect
+import pkgutil
 import re
 import shlex
 import shutil
@@ -214,6 +215,15 @@ def test_the_registered_names_of_a_page_are_those_of_the_package() -> None:
         if kind.__module__.startswith("elmo_tasks.") and name.startswith("elmo")
     }
     assert named == ours
+
+
+def test_the_new_paths_of_the_changelog_can_be_imported() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    paths = re.findall(r"^ +\| `elmo_tasks\.\S+` \| `(\S+)` \|$", text, re.MULTILINE)
+
+    assert len(paths) == 4
+    for path in paths:
+        assert pkgutil.resolve_name(path)
 
 
 def test_the_scripts_of_a_person_say_what_they_do() -> None:
