@@ -1,12 +1,12 @@
 """
-The layers of a frozen biLM, beside AllenNLP's own: the same random weights of the released sizes,
-the same sentences, one process, turns taken in alternation. Prints a table in Markdown.
+Compares the speed of a frozen biLM with AllenNLP's: same random weights of the released sizes, same
+sentences, one process, turns in alternation. Prints a table in Markdown.
 
     python benchmarks/bilm.py data/sst/dev.txt --sizes small medium original
 
-A row's time is the median of the turns. "Bare products" are the matrix products of a pass and
-nothing else: the same shapes with the same live rows, through the fastest library call found. Peak
-memory is that of a process that loads the biLM and runs the first batch, the libraries included.
+The time of a row is the median of the turns. "Bare products" are the matrix products of a pass
+alone: the same shapes, through the fastest library call found. The peak memory is that of a process
+that loads the biLM and runs the first batch; it includes the libraries.
 """
 
 import argparse
@@ -35,7 +35,7 @@ from elmo_tasks.bilm.packing import Packing
 from elmo_tasks.common.distinct_rows import distinct_rows
 from elmo_tasks.store.layer_store import LayerStore
 
-# Memory of an LSTM, its output, highway layers: the released sizes.
+# The released sizes: memory of an LSTM, output of an LSTM, number of highway layers.
 SIZES = {"small": (1024, 128, 1), "medium": (2048, 256, 1), "original": (4096, 512, 2)}
 FILTERS = [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]]
 
@@ -45,10 +45,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("text", type=Path, help="sentences: lines of tokens, or SST's trees")
-    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
-    parser.add_argument("--batches", type=int, default=3)
-    parser.add_argument("--batch-size", type=int, default=32)
-    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument(
+        "--sizes", nargs="+", choices=SIZES, default=list(SIZES), help="default: all of them"
+    )
+    parser.add_argument("--batches", type=int, default=3, help="number of batches (default: 3)")
+    parser.add_argument("--batch-size", type=int, default=32, help="sentences (default: 32)")
+    parser.add_argument("--turns", type=int, default=5, help="turns of each row (default: 5)")
     arguments = parser.parse_args()
     batches = read_batches(arguments.text, arguments.batches, arguments.batch_size)
     print(heading(arguments))
@@ -148,7 +150,7 @@ def measure(size: str, batches: list[torch.Tensor], turns: int) -> list[str]:
 
 
 def peak_memory(size: str, char_ids: torch.Tensor, whose: str) -> float:
-    """Megabytes of a process that loads a biLM and gives the layers of one batch."""
+    """Returns the peak memory, in megabytes, of a process that computes the layers of one batch."""
     with tempfile.TemporaryDirectory() as folder:
         BiLm(make_options(size), requires_grad=True).to_files(folder)
         context = multiprocessing.get_context("spawn")
@@ -165,13 +167,13 @@ def send_peak_memory(whose: str, folder: str, char_ids: Any, sender: Connection)
     with torch.no_grad():
         bilm = _ElmoBiLm(*files) if whose == "theirs" else BiLm.from_files(*files)
         bilm(torch.from_numpy(char_ids))
-    # Linux; `resource` would give that of the process which started this one, where it is larger.
+    # On Linux. `resource` would return the peak of the parent process if that is larger.
     status = Path("/proc/self/status").read_text()
     sender.send(int(re.findall(r"VmHWM:\s*(\d+)", status)[0]) / 1024)
 
 
 def bare_products(options: dict, batches: list[torch.Tensor]) -> Callable[[], list[torch.Tensor]]:
-    """The matrix products of a pass over the batches, each of the shape that it has there."""
+    """Returns a function that does the matrix products of a pass over the batches, and no more."""
     lstm, num_filters = options["lstm"], sum(number for _, number in FILTERS)
     cell_dim, projection_dim = lstm["dim"], lstm["projection_dim"]
     shapes: list[tuple[int, int, int]] = []
@@ -185,7 +187,7 @@ def bare_products(options: dict, batches: list[torch.Tensor]) -> Callable[[], li
         shapes += [(tokens, num_filters, projection_dim)]
         sizes = Packing.of(lengths + 2).batch_sizes
         for _ in range(2 * lstm["n_layers"]):
-            # In blocks of 8 MB: in one product for all steps a third of the speed is lost.
+            # In blocks of 8 MB, because one product for all steps loses a third of the speed.
             block = (2 << 20) // (4 * cell_dim)
             shapes += [
                 (min(block, sum(sizes) - start), projection_dim, 4 * cell_dim)

@@ -1,14 +1,17 @@
 """
-The command elmo-embed beside AllenNLP's own ELMo: the same biLM, the same lines, one process.
-Prints a table in Markdown.
+Compares the speed of `allennlp elmo-embed` with AllenNLP's own ELMo: same biLM, same lines, one
+process. Prints a table in Markdown.
 
-    python benchmarks/embed.py data/corpus/heldout.txt.gz --lines 10000 --threads 1
+    python benchmarks/embed.py my/text.txt --lines 10000 --threads 1
 
-elmo-embed reads a file and writes its HDF5; the others leave the layers in memory: ours as
-`ElmoEncoder` gives them, and AllenNLP's `_ElmoBiLm`, which is what its `Elmo` computes before it
-mixes, from words through `batch_to_ids`, in batches of 64 lines as they come, which is how the old
-command `elmo` worked, and of lines of like length. They take turns, some lines at a time, so that
-whatever else the machine does slows down all.
+Four ways take turns, some lines at a time, so that other work on the machine slows down all of
+them:
+
+- `elmo-embed` reads a file and writes HDF5.
+- `ElmoEncoder` leaves the layers in memory.
+- AllenNLP's `_ElmoBiLm`, the part of its `Elmo` below the mix, leaves them in memory too. It runs
+  on batches of 64 lines in the order of the text, as the old command `elmo` did.
+- The same `_ElmoBiLm` runs on batches of lines of similar length.
 """
 
 import argparse
@@ -36,10 +39,10 @@ from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.bilm.files.options import read_options
 from elmo_tasks.commands.elmo_embed import embed, read_text
 from elmo_tasks.encoder.encoder import ElmoEncoder
-from elmo_tasks.readers.sentences import read_lines
+from elmo_tasks.common.text_files import read_lines
 
 Sentences = list[list[str]]
-# Of each sentence the layers: shape (num_layers, length, dim).
+# The layers of each sentence: shape (num_layers, length, dim).
 Layers = list[numpy.ndarray]
 
 MINI = Path(KNOWN_BILMS["mini"])
@@ -50,13 +53,13 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("text", help="a tokenized sentence a line; plain, .gz or .xz")
+    add("text", help="one tokenized sentence a line; plain, .gz or .xz")
     add("--options-file", type=Path, default=MINI.with_name("options.json"), help="default: mini")
-    add("--weight-file", type=Path, default=MINI)
-    add("--lines", type=int, default=10_000, help="of the text (default: 10000)")
+    add("--weight-file", type=Path, default=MINI, help="default: mini")
+    add("--lines", type=int, default=10_000, help="lines of the text to read (default: 10000)")
     add("--turn", type=int, default=1000, help="lines in a turn (default: 1000)")
-    add("--batch-size", type=int, default=64, help="of AllenNLP's (default: 64, as the command's)")
-    add("--threads", type=int, default=torch.get_num_threads())
+    add("--batch-size", type=int, default=64, help="lines in a batch of AllenNLP's (default: 64)")
+    add("--threads", type=int, default=torch.get_num_threads(), help="default: PyTorch's choice")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     sentences = [line.split() for line in islice(read_lines(arguments.text), arguments.lines)]
@@ -71,14 +74,14 @@ def main() -> None:
 
 
 def measure(sentences: Sentences, arguments: argparse.Namespace) -> tuple[dict[str, float], float]:
-    """Seconds of each, and the largest difference between what they say."""
+    """Returns the seconds of each way, and the largest difference between the vectors."""
     options = read_options(arguments.options_file)
-    # AllenNLP's starts from zeros where it does not carry its state.
+    # AllenNLP's biLM starts from zeros after its state was reset.
     bilm = BiLm(options, str(arguments.weight_file), state="reset").eval()
-    # One each, so that neither finds in its cache the tokens that the other has computed.
+    # Two encoders, so that neither finds tokens in its cache that the other has computed.
     encoder, another = ElmoEncoder(bilm), ElmoEncoder(bilm.frozen())
     with tempfile.TemporaryDirectory() as folder:
-        # In float32: of weights in float16, AllenNLP's loader rounds some once more.
+        # In float32, because AllenNLP's loader rounds some weights of a float16 file once more.
         bilm.to_files(folder)
         theirs = _ElmoBiLm(f"{folder}/options.json", f"{folder}/weights.hdf5").eval()
         text, hdf5 = Path(folder) / "text.txt", Path(folder) / "text.hdf5"
@@ -134,8 +137,8 @@ def upstream(bilm: _ElmoBiLm, sentences: Sentences, batch_size: int) -> Layers:
 def largest_difference(hdf5: Path, layers: Layers) -> float:
     with h5py.File(hdf5, "r") as file:
         return max(
-            float(numpy.abs(file[str(number)][...] - expected).max())
-            for number, expected in enumerate(layers)
+            float(numpy.abs(file[str(index)][...] - expected).max())
+            for index, expected in enumerate(layers)
         )
 
 

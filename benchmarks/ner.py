@@ -1,13 +1,13 @@
 """
-How fast a trained tagger finds entities, from raw text to the answers of its predictor, and where
-the time goes.
+Measures how fast a trained tagger finds entities, from raw text to the answers of its predictor,
+and which stages take the time. Prints Markdown.
 
     python benchmarks/ner.py runs/ner/input/model.tar.gz data/conll2003/eng.testa
 
-The text is that of the file, the words of each sentence with a blank between them, in batches as
-they come. Below the table stands what the best paths take with AllenNLP's `viterbi_tags`, whether
-they are the same, and what the F1 of an evaluation takes. A time is the median of the turns. Prints
-Markdown.
+The input is the text of the file: the words of each sentence joined by blanks, in batches in the
+order of the file. The lines below the table compare the best paths with AllenNLP's `viterbi_tags`,
+in time and in result, and say how long the F1 of an evaluation takes. Each time is the median of
+the turns.
 """
 
 import argparse
@@ -49,14 +49,16 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Sentences tagged in a second, from raw text.")
+    parser = argparse.ArgumentParser(
+        description="Measures how many sentences a tagger tags in a second, from raw text."
+    )
     add = parser.add_argument
-    add("archive", help="of an elmo_crf_tagger")
-    add("data", type=Path, help="a file that its reader reads")
-    add("--sentences", type=int, help="the first of them only")
-    add("--batch-size", type=int, default=32, help="(default: 32)")
-    add("--turns", type=int, default=3, help="(default: 3)")
-    add("--threads", type=int, default=torch.get_num_threads())
+    add("archive", help="the model.tar.gz of an elmo_crf_tagger")
+    add("data", type=Path, help="a file that the model's reader reads")
+    add("--sentences", type=int, help="how many to read (default: all)")
+    add("--batch-size", type=int, default=32, help="sentences in a batch (default: 32)")
+    add("--turns", type=int, default=3, help="measurements of each time (default: 3)")
+    add("--threads", type=int, default=torch.get_num_threads(), help="default: PyTorch's choice")
     return parser.parse_args()
 
 
@@ -73,7 +75,7 @@ def heading(arguments: argparse.Namespace) -> str:
 def predict(
     predictor: NerPredictor, instances: list[Instance], batch_size: int
 ) -> dict[str, float]:
-    """Seconds by stage."""
+    """Returns the seconds that each stage takes to predict all instances."""
     texts = [" ".join(token.text for token in instance["tokens"]) for instance in instances]
     inputs = [{"sentence": text} for text in texts]
     model, reader = predictor._model, predictor._dataset_reader
@@ -98,7 +100,10 @@ def predict(
 
 @contextmanager
 def timed(stages: dict[str, list[tuple[Any, str]]], seconds: dict[str, float]) -> Iterator[None]:
-    """Adds up the time in functions, by their owners and names; none of them calls another."""
+    """
+    Adds the time spent in functions, given as pairs of owner and name, to the seconds of their
+    stage. None of the functions may call another one.
+    """
     with ExitStack() as stack:
         for stage, functions in stages.items():
             for owner, name in functions:
@@ -131,7 +136,7 @@ def print_table(turns: list[dict[str, float]], num_sentences: int, num_tokens: i
 def print_comparison(
     predictor: NerPredictor, instances: list[Instance], arguments: argparse.Namespace
 ) -> None:
-    """Of the decoders, for the same logits, and of the F1 with all of an evaluation."""
+    """Prints the times of both decoders on the same logits, and of the F1 within an evaluation."""
     model = predictor._model
     turns: list[dict[str, float]] = []
     num_different = 0

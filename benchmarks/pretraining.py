@@ -1,16 +1,17 @@
 """
-How fast a biLM is pre-trained, beside the bare matrix products that it cannot do without.
+Compares the speed of pre-training a biLM with the bare matrix products that it needs. Prints a
+table in Markdown.
 
     python benchmarks/pretraining.py [TEXT] [--sizes mini small] [--threads 2]
 
-A step is what `allennlp train` does with a batch once it is read: gradients of the loss, their
-norm, the optimizer. The products are those of that step and have its shapes: windows of characters
+A step is what `allennlp train` does with a batch after reading it: the gradients of the loss, their
+norm, and the optimizer. The products are the ones of that step, in its shapes: character windows
 times filters, highways and projection for each distinct token, gates and projection for each step
-of each LSTM, words times samples; each once forward and twice backward. The two take turns, and the
-medians are compared, so that whatever else the machine does slows down both. Prints a table in
-Markdown.
+of each LSTM, and contexts times sampled words; each once forward and twice backward. Both take
+turns and the medians are compared, so that other work on the machine slows down both.
 
-The text of the tests has few distinct words; a text of one's own shows what training really does.
+The default text, of the tests, has few distinct words. Use a text of your own for realistic
+figures.
 """
 
 import argparse
@@ -46,9 +47,9 @@ class Product(NamedTuple):
     # Parameters
 
     rows : `list[int]`
-        Of each of the products that must be done one after the other.
+        Rows of the input of each product; the products are done one after the other.
     inner, outer : `int`
-        Widths of what comes in and of what goes out.
+        Widths of the input and of the output.
     """
 
     rows: list[int]
@@ -86,20 +87,25 @@ def main() -> None:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        description="Tokens per second of pre-training, beside the bare matrix products."
+        description="Compares the speed of pre-training with its bare matrix products."
     )
     add = parser.add_argument
     add("text", nargs="?", default=ROOT / "fixtures" / "corpus" / "train.txt", type=Path,
-        help="a tokenized sentence a line; plain, .gz or .xz (default: that of the tests,"
-        " over and over)")  # fmt: skip
-    add("--sizes", nargs="+", default=["mini", "small"], help="of training_configs/bilm")
-    add("--dtypes", nargs="+", default=list(DTYPES), choices=DTYPES)
-    add("--words", type=int, default=50_000, help="of the softmax (default: 50000)")
-    add("--batches", type=int, default=4, help="of a turn (default: 4)")
-    add("--turns", type=int, default=5, help="of each of the two (default: 5)")
-    add("--threads", type=int, default=torch.get_num_threads())
+        help="one tokenized sentence a line; plain, .gz or .xz (default: the text of the tests,"
+        " read over and over)")  # fmt: skip
+    add(
+        "--sizes",
+        nargs="+",
+        default=["mini", "small"],
+        help="configs in training_configs/bilm (default: mini small)",
+    )
+    add("--dtypes", nargs="+", default=list(DTYPES), choices=DTYPES, help="default: both")
+    add("--words", type=int, default=50_000, help="words of the softmax (default: 50000)")
+    add("--batches", type=int, default=4, help="batches in a turn (default: 4)")
+    add("--turns", type=int, default=5, help="turns of training and of products (default: 5)")
+    add("--threads", type=int, default=torch.get_num_threads(), help="default: PyTorch's choice")
     add("--device", default="cpu", help="cpu or cuda (default: cpu)")
-    add("--quick", action="store_true", help="one turn over one small batch, to see that it works")
+    add("--quick", action="store_true", help="run one turn on one small batch, as a test")
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.batches = arguments.turns = 1
@@ -153,23 +159,23 @@ def measure(size: str, dtype: str, arguments: argparse.Namespace) -> Speed:
     for _ in range(arguments.turns):
         for turn, taken in seconds.items():
             taken.append(time_of(turn, arguments.device))
-    # Each direction reads each token but the last of a sentence.
+    # Each direction reads every token of a sentence except the last one.
     num_tokens = sum(int((ids > 0).any(dim=2).sum()) - len(ids) for ids in char_ids)
     return Speed(*(num_tokens / statistics.median(taken) for taken in seconds.values()))
 
 
 def read(arguments: argparse.Namespace, batch_tokens: int) -> tuple[Vocabulary, list[TensorDict]]:
     """
-    Batches spread over an epoch, and a vocabulary of as many words as are asked for, of which the
-    text's own are the first: the others are there to be drawn.
+    Returns a vocabulary of `--words` words, the text's own words first and made-up ones after them,
+    and batches of the text.
     """
     reader = SentencesReader(max_instances=50_000)
     loader = SentenceLoader(reader, str(arguments.text), batch_tokens)
     vocab = Vocabulary.from_instances(
         loader.iter_instances(), max_vocab_size={"tokens": arguments.words - 1}
     )
-    for number in range(arguments.words + 1 - vocab.get_vocab_size("tokens")):
-        vocab.add_token_to_namespace(f"@@{number}@@", "tokens")
+    for index in range(arguments.words + 1 - vocab.get_vocab_size("tokens")):
+        vocab.add_token_to_namespace(f"@@{index}@@", "tokens")
     loader.index_with(vocab)
     loader.set_target_device(torch.device(arguments.device))
 
@@ -189,19 +195,19 @@ def build(params: dict[str, Any], vocab: Vocabulary, dtype: str) -> ElmoLanguage
 
 
 def products_of(options: BiLmOptions, char_ids: torch.Tensor, num_classes: int) -> list[Product]:
-    """Of a step with sentences of these char ids, of shape (batch, length, 50)."""
+    """Returns the products of a training step on char ids of shape (batch, length, 50)."""
     lengths = (char_ids > 0).any(dim=2).sum(dim=1)
     distinct = torch.unique(char_ids[char_ids.any(dim=2)], dim=0)
     characters = (distinct != PAD_CHARACTER).sum(dim=1)
     products = []
-    for width, number in options.filters:
-        # Those that begin after the token are all alike.
+    for width, num_filters in options.filters:
+        # All windows that begin after the token are the same.
         windows = characters.clamp(max=options.max_characters - width) + 1
-        products.append(Product([int(windows.sum())], width * options.char_dim, number))
+        products.append(Product([int(windows.sum())], width * options.char_dim, num_filters))
     filters, cell, narrow = options.num_filters, options.cell_dim, options.projection_dim
     products += options.num_highway * [Product([len(distinct)], filters, 2 * filters)]
     products.append(Product([len(distinct)], filters, narrow))
-    # What is read; the last token of a sentence is predicted only.
+    # The last token of a sentence is not read, only predicted.
     steps = Packing.of(lengths - 1).batch_sizes
     lstm = [
         Product([sum(steps)], narrow, 4 * cell),
@@ -213,7 +219,7 @@ def products_of(options: BiLmOptions, char_ids: torch.Tensor, num_classes: int) 
 
 
 def prepare(products: list[Product], dtype: torch.dtype, device: str) -> Callable[[], None]:
-    """Gives a function that does the products and nothing else: no memory is taken meanwhile."""
+    """Returns a function that does the products, and allocates no memory meanwhile."""
 
     def matrix(rows: int, columns: int) -> torch.Tensor:
         return torch.randn(rows, columns, dtype=dtype, device=device)

@@ -1,13 +1,13 @@
 """
-Reading comprehension, from text to answer: questions per second of SQuAD's predictor and where the
-time goes, and the peak memory of training on long passages. Prints a table in Markdown.
+Measures how many questions per second SQuAD's predictor answers, from text to answer, which stages
+take the time, and the peak memory of training on long passages. Prints a table in Markdown.
 
     python -m benchmarks.squad data/squad/dev-v1.1.json
 
-Models are those of the configs with random weights; their time does not depend on the weights. The
-first `--questions` questions are asked as one file. The memory is that of a process of its own that
-does two training steps on one batch, the largest resident set of its life; beside it what the same
-process held before the first step.
+The models are built from the configs with random weights, on which the time does not depend. The
+first `--questions` questions are asked as one file. The memory is the largest resident set of a
+separate process that does two training steps on one batch; the last column is the same before the
+first step.
 """
 
 import argparse
@@ -43,13 +43,24 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("file", type=Path, help="questions in SQuAD's format")
-    parser.add_argument("--variants", nargs="+", default=["baseline", "both"])
-    parser.add_argument("--questions", type=int, default=512)
-    parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    parser.add_argument("--batch-size", type=int, default=45, help="of the training step")
-    parser.add_argument("--passage-tokens", type=int, default=800, help="of the training step")
-    parser.add_argument("--set", default="{}", help="jsonnet, added to each config")
+    parser.add_argument(
+        "--variants", nargs="+", default=["baseline", "both"], help="default: baseline both"
+    )
+    parser.add_argument("--questions", type=int, default=512, help="default: 512")
+    parser.add_argument("--turns", type=int, default=3, help="measurements (default: 3)")
+    parser.add_argument(
+        "--threads", type=int, default=torch.get_num_threads(), help="default: PyTorch's choice"
+    )
+    parser.add_argument(
+        "--batch-size", type=int, default=45, help="passages in the training step (default: 45)"
+    )
+    parser.add_argument(
+        "--passage-tokens",
+        type=int,
+        default=800,
+        help="tokens of a passage in the training step (default: 800)",
+    )
+    parser.add_argument("--set", default="{}", help="a jsonnet object that is added to each config")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     content = json.loads(arguments.file.read_text(encoding="utf-8"))
@@ -74,14 +85,14 @@ def heading(arguments: argparse.Namespace) -> str:
 
 
 class Speed(NamedTuple):
-    """Questions per second, and the part of the time that each stage takes."""
+    """Questions per second, and the share of the time that each stage takes."""
 
     questions: float
     parts: dict[str, float]
 
 
 class Memory(NamedTuple):
-    """In megabytes: the peak, and before the first step."""
+    """Megabytes: the peak, and the value before the first step."""
 
     peak: float
     before: float
@@ -98,27 +109,30 @@ def evaluate(variant: str, change: str) -> dict[str, Any]:
     return json.loads(_jsonnet.evaluate_snippet(variant, f"(import '{path}') + {change}"))
 
 
-def first_questions(content: dict[str, Any], number: int) -> dict[str, Any]:
-    """A file of so many questions at most, with their paragraphs."""
+def first_questions(content: dict[str, Any], num_questions: int) -> dict[str, Any]:
+    """Returns the content of a file with only its first questions and their paragraphs."""
     articles = []
     for article in content["data"]:
         paragraphs = []
         for paragraph in article["paragraphs"]:
-            qas = paragraph["qas"][:number]
-            number -= len(qas)
+            qas = paragraph["qas"][:num_questions]
+            num_questions -= len(qas)
             paragraphs.append({**paragraph, "qas": qas})
         articles.append({**article, "paragraphs": paragraphs})
     return {**content, "data": articles}
 
 
 class Stopwatch:
-    """Seconds that functions take, by a name for each; what one calls inside counts twice."""
+    """
+    Measures the seconds that functions take, by a name for each. If a timed function calls another
+    one, the time of the inner call is in both.
+    """
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = defaultdict(float)
 
     def time(self, owner: Any, function: str, name: str) -> None:
-        """Has `owner` call a function of its own that is timed."""
+        """Replaces the function of `owner` by one that measures its time."""
         timed = getattr(owner, function)
 
         def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -142,7 +156,7 @@ def measure_speed(
     if model.text_embedder.bilm is not None:
         watch.time(model.text_embedder.bilm, "forward", "biLM")
     totals, turns = [], []
-    # The first turn, in which memory is taken and products are laid out, does not count.
+    # The first turn does not count, because it allocates memory and lays out weights.
     for _ in range(arguments.turns + 1):
         watch.seconds.clear()
         start = time.perf_counter()
@@ -158,7 +172,7 @@ def measure_speed(
 
 
 def build_predictor(config: dict[str, Any], content: dict[str, Any]) -> SquadPredictor:
-    """With a vocabulary of the questions, and a biLM that remembers no token."""
+    """Returns a predictor with a vocabulary of the questions and a biLM without a token cache."""
     params = Params(config).duplicate()
     if "bilm" in params["model"]["text_embedder"]:
         params["model"]["text_embedder"]["bilm"]["cached_tokens"] = 0
@@ -180,7 +194,7 @@ def build_model(params: Params, reader: DatasetReader, instances: list[Instance]
 
 
 def measure_memory(config: dict[str, Any], arguments: argparse.Namespace) -> Memory:
-    """In a process of its own, since a peak lasts as long as the process."""
+    """Measures in a separate process, because the peak of a process never falls."""
     sizes = arguments.batch_size, arguments.passage_tokens, arguments.threads
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(training_memory, (config, *sizes))
@@ -207,7 +221,7 @@ def training_memory(
     trained = [(name, each) for name, each in model.named_parameters() if each.requires_grad]
     optimizer = Optimizer.from_params(params["trainer"]["optimizer"], model_parameters=trained)
     before = peak_megabytes()
-    # Only the second has the optimizer's own memory beside it.
+    # Two steps, because only the second one has the memory of the optimizer beside it.
     for _ in range(2):
         optimizer.zero_grad()
         model(**tensors)["loss"].backward()
@@ -215,12 +229,12 @@ def training_memory(
     return Memory(peak_megabytes(), before)
 
 
-def made_up_words(row: int, number: int) -> list[str]:
-    return [f"word{(row + 1) * place % 5000}" for place in range(number)]
+def made_up_words(row: int, num_words: int) -> list[str]:
+    return [f"word{(row + 1) * index % 5000}" for index in range(num_words)]
 
 
 def peak_megabytes() -> float:
-    """The largest resident set of this process so far."""
+    """Returns the largest resident set of this process so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
 
 

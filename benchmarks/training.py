@@ -1,12 +1,12 @@
 """
-A training step of SST's `both` with a biLM of a released size and random weights: with AllenNLP's
-own `Elmo` in the same model, with ours in a first epoch and, from a store, in later ones, and with
-a biLM that costs nothing. Prints a table in Markdown.
+Measures a training step of SST's `both` with a biLM of a released size and random weights. Four
+biLMs are compared in the same model: AllenNLP's `Elmo`, ours in a first epoch, ours in later epochs
+from a store, and a biLM that computes nothing. Prints a table in Markdown.
 
     python -m benchmarks.training data/sst/train.txt --size original
 
-A step is what `allennlp train` does with a batch once it is read: the loss, its gradients, their
-norm, the optimizer. One process, the same batches, turns in alternation, medians.
+A step is what `allennlp train` does with a batch after reading it: the loss, its gradients, their
+norm, and the optimizer. All run in one process on the same batches, take turns, and report medians.
 """
 
 import argparse
@@ -37,7 +37,7 @@ ROOT = Path(__file__).parents[1]
 
 
 class UpstreamEmbedder(torch.nn.Module):
-    """The words of a text embedder of ours, with AllenNLP's `Elmo` at both places."""
+    """A text embedder with the words of ours, and AllenNLP's `Elmo` at both places."""
 
     def __init__(self, ours: ElmoTextEmbedder, elmo: Elmo) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class UpstreamEmbedder(torch.nn.Module):
 
 
 class FreeBiLm(torch.nn.Module):
-    """Layers of zeros, made beforehand."""
+    """A biLM whose layers are zeros, made beforehand."""
 
     def __init__(self, bilm: BiLm, longest: int, batch_size: int) -> None:
         super().__init__()
@@ -70,10 +70,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("trees", type=Path, help="SST's train.txt, or trees of that form")
-    parser.add_argument("--size", choices=SIZES, default="original")
-    parser.add_argument("--batches", type=int, default=3)
-    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("trees", type=Path, help="SST's train.txt, or other trees in its format")
+    parser.add_argument("--size", choices=SIZES, default="original", help="default: original")
+    parser.add_argument("--batches", type=int, default=3, help="number of batches (default: 3)")
+    parser.add_argument("--turns", type=int, default=5, help="turns of each row (default: 5)")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         steps, num_tokens = prepare(arguments, Path(folder))
@@ -95,7 +95,7 @@ def main() -> None:
 def prepare(
     arguments: argparse.Namespace, folder: Path
 ) -> tuple[dict[str, Callable[[], None]], int]:
-    """A function for each row, which trains on all batches, and the number of their tokens."""
+    """Returns a function for each row, which trains on all batches, and their number of tokens."""
     path = ROOT / "training_configs" / "sst" / "both.jsonnet"
     snippet = f"(import '{path}') {{ bilm: '{arguments.size}' }}"
     config = json.loads(_jsonnet.evaluate_snippet("both", snippet))
@@ -130,7 +130,7 @@ def prepare(
 def read(
     config: dict[str, Any], arguments: argparse.Namespace
 ) -> tuple[Vocabulary, list[TensorDict]]:
-    """Batches as the config makes them, spread over an epoch."""
+    """Returns the vocabulary and batches as the config makes them."""
     reader = DatasetReader.from_params(Params({**config["dataset_reader"], "max_instances": 5000}))
     loader = DataLoader.from_params(
         Params(config["data_loader"]), reader=reader, data_path=str(arguments.trees)
@@ -162,7 +162,7 @@ def stepper(model: Model, trainer: dict[str, Any], batches: list[TensorDict]) ->
 
 
 def alternate(steps: dict[str, Callable[[], None]], turns: int) -> dict[str, float]:
-    """The median of the turns of each; the first turn, which fills the store, does not count."""
+    """Returns the median seconds of each row, without the first turn, which fills the store."""
     times: dict[str, list[float]] = {name: [] for name in steps}
     for turn in tqdm(range(turns + 1), leave=False):
         for name, step in steps.items():

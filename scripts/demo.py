@@ -1,9 +1,9 @@
 """
 Trains a small model with ELMo on ten sentences, evaluates it and predicts the sentiment of three.
 
-It runs AllenNLP's own commands, and prints each before it does. The biLM is the one that comes with
-the package. The sentences are few, so the figures mean little; training_configs/sst has the real
-models.
+The script runs AllenNLP's own commands and prints each command before running it. The biLM is the
+one in the package. Ten sentences are few, so the figures mean little; training_configs/sst has the
+real models.
 """
 
 import json
@@ -38,9 +38,9 @@ def main() -> None:
     write_lines(sentences, [{"sentence": sentence} for sentence in SENTENCES])
 
     print("Train a biattentive classification network with ELMo at its input and output:")
-    # Nothing is kept of a demo before this one (-f).
+    # -f deletes the model of an earlier demo.
     allennlp("train", str(config), "-s", str(model), "-f")
-    print("\nEvaluate it, here on the sentences that it was trained on:")
+    print("\nEvaluate it, here on the same sentences:")
     metrics = DEMO / "metrics.json"
     allennlp("evaluate", str(model), "fixtures/sst.txt", "--output-file", str(metrics))
     show_metrics(metrics)
@@ -48,11 +48,11 @@ def main() -> None:
     allennlp("predict", str(model), str(sentences), "--output-file", str(predictions), "--silent")
     show_predictions(predictions)
     print(f"\nThe config is {config}, the model {model}/model.tar.gz.")
-    print(f"The answers in full are in {predictions}, the logs beside them.")
+    print(f"The full answers are in {predictions}, and the logs are beside it.")
 
 
 def allennlp(command: str, *arguments: str) -> None:
-    """Runs a command of AllenNLP, its output to a log that is shown where it fails."""
+    """Runs a command of AllenNLP and writes its output to a log, which is shown on failure."""
     python = Path(sys.executable)
     shown = python.relative_to(ROOT) if python.is_relative_to(ROOT) else python
     line = [str(shown), "-m", "allennlp", command, *arguments]
@@ -67,7 +67,7 @@ def allennlp(command: str, *arguments: str) -> None:
         )
     if result.returncode != 0:
         print(log.read_text(encoding="utf-8"), file=sys.stderr)
-        sys.exit(f"allennlp {command} failed; its log, above, is {log}")
+        sys.exit(f"allennlp {command} failed; the log above is also in {log}")
 
 
 def write_lines(path: Path, records: list[dict[str, Any]]) -> None:

@@ -1,8 +1,8 @@
 """
-Fetches the data sets that are free from their official addresses, by their official names.
+Fetches the data sets that are free from their official addresses, under their official names.
 
-A file that is there already is kept. A file is complete when it bears its name: it is written
-aside, as `.part`, and renamed when its contents have been checked.
+Existing files are kept. A file with its final name is complete: it is written as `.part`, and
+renamed after its contents have been checked.
 """
 
 import argparse
@@ -24,15 +24,20 @@ from tqdm import tqdm
 
 class Source(NamedTuple):
     """
-    One file on a server, and the data files it holds.
+    One file on a server, and the data files in it.
 
     # Parameters
 
-    host : what `--mirror` takes the place of
-    path : the rest of the address; a `.zip` is unpacked
-    folder : where the data files go, within the data folder
-    inside : what stands before their names in the archive
-    sizes : for every data file its known number of lines (questions in a `.json`), or None
+    host : `str`
+        The part of the address that `--mirror` replaces.
+    path : `str`
+        The rest of the address; a `.zip` is unpacked.
+    folder : `str`
+        The folder of the data files, within the data folder.
+    inside : `str`
+        The folder of the data files within the archive, with its slash.
+    sizes : `dict[str, int | None]`
+        Expected number of lines of each data file (of questions for a `.json`); None if unknown.
     """
 
     host: str
@@ -85,15 +90,15 @@ GLOVE = Source(
 )
 
 NOT_FREE = """\
-Not free, so not fetched: CoNLL-2003. Its text is the Reuters corpus, which NIST licenses
-(https://trec.nist.gov/data/reuters/reuters.html); put eng.train, eng.testa and eng.testb into
+CoNLL-2003 is not free and was not fetched. Its text is the Reuters corpus, which NIST licenses
+(https://trec.nist.gov/data/reuters/reuters.html). Put eng.train, eng.testa and eng.testb into
 {data}/conll2003."""
 
-NOT_ASKED = "Free, but 2 GB, so not fetched without --glove: {data}/glove.840B.300d.txt."
+NOT_ASKED = "{data}/glove.840B.300d.txt is free but has 2 GB; --glove fetches it too."
 
 
 class FetchError(Exception):
-    """What went wrong, in one line."""
+    """A file cannot be fetched; the message says why in one line."""
 
 
 def main() -> None:
@@ -105,7 +110,7 @@ def main() -> None:
     except (FetchError, OSError) as error:
         sys.exit(f"error: {error}")
     except KeyboardInterrupt:
-        sys.exit("interrupted; run it again for what is missing")
+        sys.exit("interrupted; run it again to fetch what is missing")
     print(NOT_FREE.format(data=args.data))
     if not args.glove:
         print(NOT_ASKED.format(data=args.data))
@@ -114,25 +119,29 @@ def main() -> None:
 def parse_args() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description="Fetches SST, SNLI and SQuAD 1.1 from their official addresses.",
-        epilog="CoNLL-2003 is not free: its Reuters text needs a licence of NIST.",
+        epilog="CoNLL-2003 is not free: its Reuters text needs a licence from NIST.",
     )
     parser.add_argument(
         "--data", type=Path, default=Path("data"), help="the folder to fill (default: data)"
     )
-    parser.add_argument("--glove", action="store_true", help="also the GloVe 840B vectors, 2 GB")
     parser.add_argument(
-        "--mirror", metavar="URL", help="what to use in place of https:// and the official hosts"
+        "--glove", action="store_true", help="fetch the GloVe 840B vectors too, 2 GB"
+    )
+    parser.add_argument(
+        "--mirror",
+        metavar="URL",
+        help="an address to use instead of https:// and the official hosts",
     )
     return parser.parse_args()
 
 
 def fetch(source: Source, data: Path, mirror: str | None) -> None:
-    """Fetches what `data` lacks of `source`."""
+    """Fetches the data files of `source` that the folder `data` lacks."""
     folder = data / source.folder
     for path in (data, folder):
         if path.is_symlink():
             raise FetchError(
-                f"{path} is a symbolic link, and what it leads to is left alone;"
+                f"{path} is a symbolic link, and nothing is written through a link;"
                 " remove the link or name another folder with --data"
             )
     missing = []
@@ -159,7 +168,7 @@ def fetch(source: Source, data: Path, mirror: str | None) -> None:
 
 @contextmanager
 def part_of(path: Path) -> Iterator[Path]:
-    """Where `path` is written until it is complete; nothing is left of it afterwards."""
+    """Yields the path to write `path` to until it is complete, and removes that file at the end."""
     part = path.with_name(path.name + ".part")
     part.unlink(missing_ok=True)
     try:
@@ -178,7 +187,7 @@ def copy_url(url: str, path: Path) -> None:
                 shutil.copyfileobj(reader, file, 1 << 20)
     except (HTTPException, OSError, ValueError) as error:
         raise FetchError(f"cannot fetch {url}: {error}") from error
-    # A connection that breaks off looks like the end of the file.
+    # A broken connection looks like the end of the file.
     got = path.stat().st_size
     if length is not None and got != length:
         raise FetchError(f"cannot fetch {url}: it broke off after {got:,} of {length:,} bytes")
@@ -197,15 +206,15 @@ def unpack(archive: Path, member: str, path: Path, url: str) -> None:
 
 
 def finish(part: Path, path: Path, size: int | None) -> None:
-    """Gives a part that holds what it should its name."""
+    """Checks the size of `part`, and renames it to `path`."""
     if size is not None and (got := count(part, path.suffix)) != size:
-        raise FetchError(f"{path}: fetched {got:,} examples, expected {size:,}; it is not kept")
+        raise FetchError(f"{path}: expected {size:,} examples, but fetched {got:,}; it is not kept")
     part.replace(path)
     print(f"{path}: fetched")
 
 
 def count(path: Path, suffix: str) -> int:
-    """The number of questions of a SQuAD file, of lines of any other."""
+    """Returns the number of questions of a `.json` file, or of lines of another file."""
     with path.open("rb") as file:
         if suffix != ".json":
             return sum(1 for _ in file)

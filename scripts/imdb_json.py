@@ -1,12 +1,12 @@
 """
-Makes JSON lines of movie reviews, as AllenNLP's `text_classification_json` reads them, of the
-tables of Kaushik et al. 2020 (github.com/acmi-lab/counterfactually-augmented-data, the original
-reviews): columns `Sentiment` and `Text`, separated by tabs.
+Converts a table of movie reviews to JSON lines, which AllenNLP's `text_classification_json` reads.
+The table has the columns `Sentiment` and `Text`, separated by tabs, like the original reviews of
+Kaushik et al. 2020 (github.com/acmi-lab/counterfactually-augmented-data, `sentiment/orig`).
 
     python scripts/imdb_json.py data/movie-reviews/imdb_cad_orig_train.tsv runs/imdb/train.jsonl
     python scripts/imdb_json.py data/movie-reviews/imdb_cad_orig_dev.tsv runs/imdb/dev.jsonl
 
-The line breaks of HTML in the reviews become blanks.
+HTML line breaks in the reviews become blanks.
 """
 
 import argparse
@@ -18,35 +18,40 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from elmo_tasks.common.files import atomic_write
-from elmo_tasks.readers.sentences import read_lines
+from elmo_tasks.common.text_files import read_lines
 
 COLUMNS = ["Sentiment", "Text"]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Makes JSON lines of a table of movie reviews.")
-    parser.add_argument("table", type=Path, help="columns Sentiment and Text, by tabs")
-    parser.add_argument("lines", type=Path, help="the file to write")
+    parser = argparse.ArgumentParser(description="Converts a table of movie reviews to JSON lines.")
+    parser.add_argument(
+        "table", type=Path, help="a file with the columns Sentiment and Text, separated by tabs"
+    )
+    parser.add_argument("lines", type=Path, help="the JSON lines file to write")
     args = parser.parse_args()
     try:
-        number = convert(args.table, args.lines)
+        num_reviews = convert(args.table, args.lines)
     except (OSError, ValueError) as error:
         sys.exit(f"error: {error}")
-    print(f"{args.lines}: {number:,} reviews")
+    print(f"{args.lines}: {num_reviews:,} reviews")
 
 
 def convert(table: Path, lines: Path) -> int:
-    """Writes the file whole or not at all, and returns the number of reviews."""
-    number = 0
+    """Writes the whole file or nothing, and returns the number of reviews."""
+    num_reviews = 0
     with atomic_write(lines) as aside, open(aside, "w", encoding="utf-8") as file:
         for label, text in reviews(table):
             file.write(json.dumps({"text": text, "label": label}, ensure_ascii=False) + "\n")
-            number += 1
-    return number
+            num_reviews += 1
+    return num_reviews
 
 
 def reviews(table: Path) -> Iterator[tuple[str, str]]:
-    """Label and text of each; raises `ValueError` with file and line where it cannot be read."""
+    """
+    Yields the label and the text of each review. Raises `ValueError` with file and line if the
+    table cannot be read.
+    """
     rows = csv.reader(read_lines(str(table)), delimiter="\t", strict=True)
     try:
         header = next(rows, [])
@@ -60,8 +65,8 @@ def reviews(table: Path) -> Iterator[tuple[str, str]]:
         if rows.line_num == 1:
             raise ValueError("expected reviews after the header, but there are none")
     except (ValueError, csv.Error) as error:
-        place = "" if str(error).startswith(str(table)) else f"{table}:{max(1, rows.line_num)}: "
-        raise ValueError(f"{place}{error}") from error
+        line = "" if str(error).startswith(str(table)) else f"{table}:{max(1, rows.line_num)}: "
+        raise ValueError(f"{line}{error}") from error
 
 
 if __name__ == "__main__":

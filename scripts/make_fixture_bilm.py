@@ -1,9 +1,9 @@
 """
-Makes the tiny biLM of `fixtures/bilm`: random weights from a seed, in the layout of bilm-tf.
+Makes the tiny biLM of `fixtures/bilm`: random weights in bilm-tf's layout.
 
     python scripts/make_fixture_bilm.py [FOLDER]
 
-The same seed gives the same values on every machine.
+The seed is fixed, and gives the same weights on every machine.
 """
 
 import argparse
@@ -19,8 +19,8 @@ from elmo_tasks.bilm import BiLm
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "bilm"
 SEED = 1802
 
-# What a product of unit variances gains in standard deviation. One alone leaves the words of a
-# sentence too much alike, since all share the padding characters.
+# The standard deviation of a product whose inputs have a deviation of 1. With 1.0 the vectors of
+# the words of a sentence would be too similar, because all words share the padding characters.
 GAIN = 1.5
 
 OPTIONS: dict[str, Any] = {
@@ -44,7 +44,7 @@ OPTIONS: dict[str, Any] = {
 
 
 def make_bilm(seed: int = SEED) -> BiLm:
-    """A biLM of `OPTIONS`, drawn from `seed`."""
+    """Returns a biLM of `OPTIONS` with random weights."""
     bilm = BiLm(OPTIONS)
     draw_weights(bilm, numpy.random.RandomState(seed))
     return bilm
@@ -52,17 +52,18 @@ def make_bilm(seed: int = SEED) -> BiLm:
 
 def draw_weights(bilm: BiLm, random: numpy.random.RandomState) -> None:
     """
-    Gives `bilm` random weights, wider than those that training starts from, so that every layer
-    tells words and sentences apart.
+    Draws the weights of `bilm`, from wider ranges than training starts from, so that every layer
+    has different vectors for different words and sentences.
     """
     with torch.no_grad():
         for name, parameter in bilm.named_parameters():
-            # Numbers in, of each number out.
+            # The number of inputs of each output.
             fan_in = parameter[0].numel() if parameter.dim() > 1 else 1
             width = 0.5 if parameter.dim() == 1 else GAIN * math.sqrt(3 / fan_in)
             if name == "char_cnn.embedding":
                 width = 1.0
-            # NumPy freezes this generator, and a uniform draw has no transcendental function in it.
+            # NumPy never changes this generator, and uniform numbers need no exp or log, whose last
+            # digit depends on the machine.
             drawn = random.uniform(-width, width, tuple(parameter.shape))
             parameter.copy_(torch.from_numpy(drawn))
         bilm.char_cnn.embedding[0] = 0
@@ -70,8 +71,14 @@ def draw_weights(bilm: BiLm, random: numpy.random.RandomState) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Makes the tiny biLM of the tests.")
-    parser.add_argument("folder", nargs="?", default=FIXTURE, type=Path)
+    parser = argparse.ArgumentParser(description="Makes the tiny random biLM of the tests.")
+    parser.add_argument(
+        "folder",
+        nargs="?",
+        default=FIXTURE,
+        type=Path,
+        help="where to write (default: fixtures/bilm)",
+    )
     folder = parser.parse_args().folder
     make_bilm().to_files(folder)
     print(f"made {folder / 'options.json'} and {folder / 'weights.hdf5'}")

@@ -13,7 +13,7 @@ def test_demo_trains_evaluates_and_predicts_offline_and_can_run_again(tmp_path: 
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "scripts").mkdir()
     script = shutil.copy(ROOT / "scripts" / "demo.py", tmp_path / "scripts")
-    # What a demo before this one left.
+    # The files of an earlier demo.
     (tmp_path / "runs" / "demo" / "model").mkdir(parents=True)
     (tmp_path / "runs" / "demo" / "model" / "config.json").write_text("{}")
     nowhere = {f"{kind}_proxy": "http://127.0.0.1:9" for kind in ("http", "https", "all")}

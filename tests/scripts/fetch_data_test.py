@@ -26,7 +26,7 @@ NUM_LINES = {
 
 @pytest.fixture(scope="module")
 def official(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The official hosts' files, with as many examples and nothing in them."""
+    """A folder with the files of the official hosts: as many examples, but without content."""
     root = tmp_path_factory.mktemp("official")
     for folder, archive, inside in (
         ("sst", SST, "trees"),
@@ -54,8 +54,8 @@ def write_zip(path: Path, members: dict[str, str]) -> None:
 
 class Server(ThreadingHTTPServer):
     """
-    Serves `root`, but `replaced` bytes in place of some files; breaks off in those that are `cut`
-    and stops in the middle of those that are `held`.
+    Serves the files of `root`, or the bytes in `replaced` instead. The connection breaks off in the
+    middle of a file in `cut`, and stops in the middle of a file in `held`.
     """
 
     def __init__(self, root: Path) -> None:
@@ -113,7 +113,7 @@ def start(folder: Path, *args: str) -> subprocess.Popen:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A shell gives what it starts in the background a SIGINT that does nothing.
+        # A process that a shell starts in the background ignores SIGINT.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
@@ -130,7 +130,7 @@ def files(folder: Path) -> set[str]:
 
 def assert_one_line(run: subprocess.CompletedProcess, *words: str) -> None:
     assert run.returncode == 1
-    # tqdm's bar ends in a carriage return or a line of its own.
+    # Lines of tqdm's progress bar may come before the error.
     line = run.stderr.strip().splitlines()[-1]
     assert line.startswith("error: ")
     assert "Traceback" not in run.stderr
@@ -174,6 +174,7 @@ def test_a_file_that_is_there_is_kept(tmp_path: Path, server: Server) -> None:
 
 def test_nothing_is_fetched_twice(tmp_path: Path, server: Server) -> None:
     fetch(tmp_path, "--mirror", server.url)
+
     run = fetch(tmp_path, "--mirror", "http://127.0.0.1:1")
 
     assert run.returncode == 0, run.stderr
@@ -220,7 +221,7 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, server: Server) -> None:
     ("name", "left_out", "words"),
     [
         (SST, "sst/train.txt", ["trees/train.txt", "zip"]),
-        (f"{SQUAD}/train-v1.1.json", "squad/train-v1.1.json", ["0 examples", "87,599"]),
+        (f"{SQUAD}/train-v1.1.json", "squad/train-v1.1.json", ["fetched 0", "87,599"]),
     ],
 )
 def test_a_page_in_place_of_the_file_leaves_nothing(
@@ -245,7 +246,9 @@ def test_a_wrong_number_of_lines_is_refused(tmp_path: Path, server: Server) -> N
 
 
 def test_an_address_without_the_file_is_named(tmp_path: Path, server: Server) -> None:
-    assert_one_line(fetch(tmp_path, "--mirror", f"{server.url}/x"), SST, "404")
+    run = fetch(tmp_path, "--mirror", f"{server.url}/x")
+
+    assert_one_line(run, SST, "404")
 
 
 def test_a_network_that_cannot_be_reached_is_one_line(tmp_path: Path) -> None:
@@ -257,7 +260,9 @@ def test_a_network_that_cannot_be_reached_is_one_line(tmp_path: Path) -> None:
 
 
 def test_a_mirror_that_is_no_address_is_named(tmp_path: Path) -> None:
-    assert_one_line(fetch(tmp_path, "--mirror", "nowhere"), "nowhere/", "url")
+    run = fetch(tmp_path, "--mirror", "nowhere")
+
+    assert_one_line(run, "nowhere/", "url")
 
 
 def test_help_names_every_option(tmp_path: Path) -> None:

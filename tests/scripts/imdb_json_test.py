@@ -25,8 +25,9 @@ def table(tmp_path: Path) -> Path:
 def test_a_review_is_a_line_of_json(table: Path, tmp_path: Path) -> None:
     lines = tmp_path / "made" / "reviews.jsonl"
 
-    assert convert(table, lines) == 3
+    num_reviews = convert(table, lines)
 
+    assert num_reviews == 3
     assert [json.loads(line) for line in lines.read_text(encoding="utf-8").splitlines()] == [
         {"text": "Too long. Far too long.", "label": "Negative"},
         {"text": 'A "real" gem, zo\u00eb says.', "label": "Positive"},
@@ -89,6 +90,7 @@ def test_the_script_says_in_a_line_what_it_did_or_what_is_wrong(
 
     monkeypatch.setattr(sys, "argv", ["imdb_json.py", str(table), str(lines)])
     main()
+
     assert capsys.readouterr().out == f"{lines}: 3 reviews\n"
 
     monkeypatch.setattr(sys, "argv", ["imdb_json.py", str(tmp_path / "missing.tsv"), str(lines)])

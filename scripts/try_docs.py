@@ -1,0 +1,189 @@
+"""
+Runs the commands of README.md and docs/ one after the other, for a person who wants to see that
+they work. It takes about ten minutes.
+
+    python scripts/try_docs.py [PAGE ...]
+
+Everything happens in a copy of the repository with the small files of `fixtures/` in place of the
+data sets, and with fewer epochs. Commands that install something or use the network are shown and
+left out. `tests/docs_test.py` checks the same blocks in a minute, mostly without running them.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+# Later pages use the models that earlier ones train.
+PAGES = ["README", *(f"docs/{task}" for task in ("sst", "ner", "snli", "squad", "movie_reviews"))]
+PAGES += [f"docs/{page}" for page in ("bilms", "own_bilm", "by_hand", "what_was_learnt")]
+PAGES += ["docs/compare_variants", "docs/in_your_allennlp_project"]
+PAGES += ["docs/when_something_goes_wrong"]
+
+# The files of a reader, and the files of the repository in their place.
+STAND_INS = {
+    "data/sst/train.txt": "fixtures/sst.txt",
+    "data/sst/dev.txt": "fixtures/sst.txt",
+    "data/sst/test.txt": "fixtures/sst.txt",
+    "data/snli/snli_1.0_train.jsonl": "fixtures/snli.jsonl",
+    "data/snli/snli_1.0_dev.jsonl": "fixtures/snli.jsonl",
+    "data/snli/snli_1.0_test.jsonl": "fixtures/snli.jsonl",
+    "data/squad/train-v1.1.json": "fixtures/squad.json",
+    "data/squad/dev-v1.1.json": "fixtures/squad.json",
+    "data/conll2003/eng.train": "fixtures/ner.txt",
+    "data/conll2003/eng.testa": "fixtures/ner.txt",
+    "data/conll2003/eng.testb": "fixtures/ner.txt",
+    "my/text.txt": "fixtures/corpus/train.txt",
+    "my/train.txt": "fixtures/corpus/train.txt",
+    "my/heldout.txt": "fixtures/corpus/heldout.txt",
+    "my/test.txt": "fixtures/corpus/heldout.txt",
+    "senna/hash/words.lst": "fixtures/play.txt",
+    "senna/embeddings/embeddings.txt": "fixtures/play.txt",
+}
+LEFT_OUT = ("make ", ". .venv/", "curl ", "python scripts/fetch_data.py")
+# What makes a command of hours one of seconds.
+SHORTER = [
+    (r"num_epochs=\d+", "num_epochs=1"),
+    (r"batch_size=\d+", "batch_size=2"),
+    (r"--variants (\w+ \w+)[\w ]*", r"--variants \1 "),
+    (r"--seeds [\d ]+", "--seeds 1 "),
+    (r"--train-fraction \S+", "--train-fraction 0.5,1"),
+    (r"--turns \d+", "--turns 1"),
+    (r"--sizes medium original", "--sizes medium"),
+    (r'bilm="small"', 'bilm="fixture"'),
+    (r"allennlp train (?!.*--recover)", "allennlp train -f "),
+]
+
+
+class Block(NamedTuple):
+    """
+    A fenced block of a page.
+
+    # Parameters
+
+    page : `Path`
+        The file.
+    line : `int`
+        The line of its first fence, from 1.
+    language : `str`
+        The word after the fence.
+    text : `str`
+        The lines between the fences.
+    """
+
+    page: Path
+    line: int
+    language: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.page.name}:{self.line}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Runs the commands of README.md and docs/.")
+    parser.add_argument(
+        "pages", nargs="*", type=Path, help="pages to run (default: all of them, in their order)"
+    )
+    pages = parser.parse_args().pages or [ROOT / f"{page}.md" for page in PAGES]
+    with tempfile.TemporaryDirectory() as folder:
+        make_copy(Path(folder))
+        failed = [block for page in pages for block in blocks(page) if not run(block, Path(folder))]
+    if failed:
+        sys.exit(f"failed: {', '.join(map(str, failed))}")
+
+
+def blocks(page: Path) -> list[Block]:
+    """Returns the fenced blocks of a page, in their order."""
+    text = page.read_text(encoding="utf-8")
+    found = re.finditer(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [
+        Block(page, text.count("\n", 0, match.start()) + 1, match[1], match[2]) for match in found
+    ]
+
+
+def lines(block: Block) -> list[str]:
+    """Returns the command lines of a block of bash; a line that goes on after `\\` is one."""
+    return [line for line in re.sub(r"\\\n\s*", "", block.text).splitlines() if line.strip()]
+
+
+def saved_as(block: Block) -> str | None:
+    """Returns where a reader saves a config, as its first line says: `// training_configs/...`."""
+    match = re.match(r"// (\S+\.jsonnet)\n", block.text)
+    return match[1] if match and block.language == "jsonnet" else None
+
+
+def make_copy(folder: Path) -> None:
+    """Fills a folder with what the commands need: links, configs to add to, and small data."""
+    for name in ("elmo_tasks", "benchmarks", "scripts", "fixtures", ".allennlp_plugins"):
+        (folder / name).symlink_to(ROOT / name)
+    shutil.copytree(ROOT / "training_configs", folder / "training_configs")
+    for library in (folder / "training_configs" / "lib").iterdir():
+        text = library.read_text(encoding="utf-8")
+        text = re.sub(r"num_epochs:: \d+", "num_epochs:: 2", text)
+        library.write_text(re.sub(r"batch_size:: \d+", "batch_size:: 2", text), encoding="utf-8")
+    (folder / "runs").mkdir()
+    for path, fixture in STAND_INS.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / fixture, folder / path)
+    reviews = (ROOT / "fixtures" / "imdb.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [f"{review['label']}\t{review['text']}" for review in map(json.loads, reviews)]
+    (folder / "data" / "movie-reviews").mkdir()
+    for part in ("train", "dev"):
+        table = folder / "data" / "movie-reviews" / f"imdb_cad_orig_{part}.tsv"
+        table.write_text("\n".join(["Sentiment\tText", *rows, ""]), encoding="utf-8")
+
+
+def run(block: Block, folder: Path) -> bool:
+    """Runs a block in the folder, shows what was run, and returns whether it succeeded."""
+    path = saved_as(block)
+    if path is not None:
+        (folder / path).write_text(block.text, encoding="utf-8")
+        print(f"{block}: saved as {path}", flush=True)
+    return all(
+        run_command(block, command, arguments, folder) for command, arguments in commands(block)
+    )
+
+
+def commands(block: Block) -> list[tuple[str, list[str]]]:
+    """Returns what to show and what to start for each command of a block."""
+    if block.language == "python":
+        return [("python", [sys.executable, "-c", block.text])]
+    if block.language != "bash":
+        return []
+    shown = []
+    for line in lines(block):
+        for long, short in SHORTER:
+            line = re.sub(long, short, line)
+        shown.append(line)
+    return [(line, ["bash", "-c", f"set -o pipefail; {line}"]) for line in shown]
+
+
+def run_command(block: Block, command: str, arguments: list[str], folder: Path) -> bool:
+    if command.startswith(LEFT_OUT):
+        print(f"{block}: left out: {command}", flush=True)
+        return True
+    binaries = Path(sys.executable).parent
+    variables = {"PATH": f"{binaries}:{os.environ['PATH']}", "HOME": str(folder)}
+    variables |= {"PYTHONPATH": str(ROOT), "ALLENNLP_LOG_LEVEL": "WARNING"}
+    start = time.monotonic()
+    result = subprocess.run(
+        arguments, cwd=folder, env={**os.environ, **variables}, capture_output=True, text=True
+    )
+    verdict = "ok" if result.returncode == 0 else "FAILED"
+    print(f"{block}: {verdict} in {time.monotonic() - start:.0f} s: {command}", flush=True)
+    if result.returncode != 0:
+        print("\n".join((result.stdout + result.stderr).splitlines()[-15:]), flush=True)
+    return result.returncode == 0
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,232 @@
+"""
+Every command, config and link of README.md and docs/ is checked, so that none can go stale. Python
+blocks, and commands on files of the repository, are run; other commands are parsed, and their files
+and fields looked up. `scripts/try_docs.py` runs them all.
+"""
+
+import ast
+import inspect
+import pkgutil
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from allennlp.commands.train import TrainModel, train_model
+from allennlp.common import Params
+from allennlp.common.registrable import Registrable
+
+from scripts.try_docs import PAGES as TRIED
+from scripts.try_docs import Block, blocks, lines, saved_as
+from tests.helpers.command_line import allennlp
+from tests.helpers.page_reader import PageReader, evaluate
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+BLOCKS = [block for page in PAGES for block in blocks(page)]
+CARD = ROOT / "elmo_tasks" / "pretrained" / "mini" / "MODEL_CARD.md"
+TEXTS = [*PAGES, CARD, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+
+LANGUAGES = {"bash", "jsonnet", "python", "text"}
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A copy of the repository with what the first commands of README.md make: a trained model."""
+    folder = tmp_path_factory.mktemp("copy")
+    for name in ("elmo_tasks", "benchmarks", "scripts", "fixtures"):
+        (folder / name).symlink_to(ROOT / name)
+    shutil.copytree(ROOT / "training_configs", folder / "training_configs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        tiny = "(import 'training_configs/sst/both.jsonnet') + (import 'fixtures/tiny.libsonnet')"
+        train_model(Params(evaluate(f"{tiny} + {{ trainer+: {{ num_epochs: 1 }} }}")), "runs/tiny")
+        Path("runs/sst").mkdir()
+        Path("runs/tiny").rename("runs/sst/both")
+        # Of the training of a biLM, its options, which a config imports.
+        Path("runs/mine").mkdir()
+        shutil.copy("elmo_tasks/pretrained/mini/options.json", "runs/mine")
+        yield folder
+
+
+def ids(blocks: list[Block]) -> list[str]:
+    return [str(block) for block in blocks]
+
+
+def of_language(language: str) -> list[Block]:
+    return [block for block in BLOCKS if block.language == language]
+
+
+def test_blocks_of_every_language_were_found_and_no_others() -> None:
+    assert {block.language for block in BLOCKS} == LANGUAGES
+    assert len(BLOCKS) > 50
+    for page in PAGES:
+        fences = re.findall("^ *```", page.read_text("utf-8"), re.MULTILINE)
+        assert len(fences) == 2 * len(blocks(page)), page
+
+
+def test_the_script_runs_every_page() -> None:
+    assert {ROOT / f"{page}.md" for page in TRIED} == set(PAGES)
+
+
+def test_readme_is_short_and_links_every_page() -> None:
+    text = README.read_text(encoding="utf-8")
+
+    assert len(text.splitlines()) <= 160
+    for page in PAGES[1:]:
+        assert f"(docs/{page.name})" in text
+
+
+@pytest.mark.parametrize("block", of_language("python"), ids=ids(of_language("python")))
+def test_python_runs(block: Block, copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(copy)
+    if "play.hdf5" in block.text:
+        embed = next(line for b in blocks(block.page) for line in lines(b) if "play.hdf5" in line)
+        Path("play.hdf5").unlink(missing_ok=True)
+        allennlp(monkeypatch, *shlex.split(embed)[1:])
+
+    exec(compile(block.text, str(block), "exec"), {})
+
+
+@pytest.mark.parametrize("block", of_language("jsonnet"), ids=ids(of_language("jsonnet")))
+def test_config_is_evaluated_and_its_fields_exist(
+    block: Block, copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(copy)
+    path = Path(saved_as(block) or "whole.jsonnet")
+    path.write_text(block.text, encoding="utf-8")
+
+    config = Params.from_file(path).as_dict(quiet=True)
+
+    # A field that a library does not have is left in the config.
+    assert set(config) <= top_fields()
+    if saved_as(block) is None:
+        assert train_model(Params(config), "runs/whole", force=True) is not None
+
+
+def top_fields() -> set[str]:
+    """Returns the names that a config of `allennlp train` may have at its top."""
+    return set(inspect.signature(TrainModel.from_partial_objects).parameters)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_commands_can_be_given_and_their_files_are_to_be_had(
+    page: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(copy)
+    reader = PageReader(page, monkeypatch)
+
+    for block in blocks(page):
+        config = saved_as(block)
+        if config is not None:
+            Path(config).write_text(block.text, encoding="utf-8")
+        if block.language == "bash":
+            for line in lines(block):
+                reader.give(line)
+
+
+def test_commands_within_the_text_can_be_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = 0
+    for page in TEXTS:
+        text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for code in re.findall(r"(?<!`)`([^`]+)`(?!`)", text):
+            # `allennlp elmo` is a command of AllenNLP 0.x, and two words alone name a command.
+            if re.match(r"(allennlp \S+|make|python) \S", code):
+                PageReader(page, monkeypatch, checks_files=False).give(" ".join(code.split()))
+                seen += 1
+    assert seen > 5
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.stem)
+def test_links_lead_to_files_and_headings(page: Path) -> None:
+    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if target.startswith("https://"):
+            continue
+        name, _, anchor = target.partition("#")
+        linked = (page.parent / name).resolve() if name else page
+        assert linked.is_file(), f"{page.name} links {target}"
+        assert linked.suffix != ".md" or not anchor or anchor in anchors(linked), target
+
+
+def anchors(page: Path) -> set[str]:
+    """Returns the anchors that GitHub gives the headings of a page."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_settings_of_a_page_are_fields_of_the_task() -> None:
+    libraries = {"README": "sst", "sst": "sst", "ner": "ner", "snli": "snli", "squad": "squad"}
+    for page, task in libraries.items():
+        path = README if page == "README" else ROOT / "docs" / f"{page}.md"
+        fields = evaluate(
+            f"std.objectFieldsAll(import '{ROOT}/training_configs/lib/{task}.libsonnet')"
+        )
+        _, _, table = path.read_text(encoding="utf-8").rpartition("| field | values | default |")
+        rows = re.findall(r"^\| (`.*?) \|", table.split("\n\n")[0], re.MULTILINE)
+        named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+        assert named, page
+        assert set(named) <= set(fields), page
+
+
+def test_messages_are_those_of_the_program() -> None:
+    text = (ROOT / "docs" / "when_something_goes_wrong.md").read_text(encoding="utf-8")
+    tables = re.findall(r"\| message \|.*\n\| --- .*\n((?:\|.*\n)+)", text)
+    quoted = [m for table in tables for m in re.findall(r"^\| `([^`]+)`", table, re.MULTILINE)]
+
+    # argparse and PyTorch say these.
+    others = {"invalid choice: 'elmo-check'"}
+    assert len(quoted) > 7
+    known = list(messages())
+    for message in set(quoted) - others:
+        pattern = ".*".join(map(re.escape, message.strip(". ").split("...")))
+        assert any(re.search(pattern, each) for each in known), f"nothing says {message!r}"
+
+
+def messages() -> Iterator[str]:
+    """Yields every text in the source of this package, of AllenNLP and of the Makefile."""
+    allennlp_folder = Path(sys.modules["allennlp"].__file__ or "").parent
+    yield (ROOT / "Makefile").read_text(encoding="utf-8")
+    files = [*(ROOT / "elmo_tasks").rglob("*.py"), *(allennlp_folder / "common").glob("*.py")]
+    for path in [*files, allennlp_folder / "training" / "util.py"]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value
+            if isinstance(node, ast.JoinedStr):
+                parts = [v.value if isinstance(v, ast.Constant) else "{}" for v in node.values]
+                yield "".join(map(str, parts))
+
+
+def test_the_registered_names_of_a_page_are_those_of_the_package() -> None:
+    text = (ROOT / "docs" / "in_your_allennlp_project.md").read_text(encoding="utf-8")
+    table = text.partition("## Names that this package registers")[2]
+    named = set(re.findall(r"`(elmo[\w-]*)`", table))
+
+    ours = {
+        name
+        for classes in Registrable._registry.values()
+        for name, (kind, _) in classes.items()
+        if kind.__module__.startswith("elmo_tasks.") and name.startswith("elmo")
+    }
+    assert named == ours
+
+
+def test_the_new_paths_of_the_changelog_can_be_imported() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    paths = re.findall(r"^ +\| `elmo_tasks\.\S+` \| `(\S+)` \|$", text, re.MULTILINE)
+
+    assert len(paths) == 4
+    for path in paths:
+        assert pkgutil.resolve_name(path)
+
+
+def test_the_scripts_of_a_person_say_what_they_do() -> None:
+    for script in [*ROOT.glob("scripts/*.py"), *ROOT.glob("benchmarks/[a-z]*.py")]:
+        docstring = ast.get_docstring(ast.parse(script.read_text(encoding="utf-8")))
+        assert docstring and docstring[0].isupper(), script.name

@@ -1,0 +1,233 @@
+"""Someone who reads a page of docs/ and gives its commands."""
+
+import argparse
+import functools
+import importlib.util
+import json
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import _jsonnet
+import pytest
+from allennlp.commands import parse_args
+from allennlp.common import Params
+
+from scripts.fetch_data import GLOVE, SOURCES
+from tests.helpers.command_line import allennlp
+
+ROOT = Path(__file__).parents[2]
+
+# Commands of a shell that need no check beside that of their files.
+SHELL = {"curl", "echo", "mkdir", "paste", "sed", "."}
+# Quick, and run for real where their files are in the repository.
+QUICK = {"elmo-check", "elmo-embed", "elmo-neighbors"}
+# Options whose values are files or folders that a command writes.
+OUTPUTS = {"-s", "--serialization-dir", "--output-file", "--chart", "--json", "--use-store"}
+# Commands whose second positional argument is written.
+WRITES_SECOND = {"elmo-embed", "elmo-export", "imdb_json.py"}
+FETCHED = {
+    str(Path("data", source.folder, name)) for source in [*SOURCES, GLOVE] for name in source.sizes
+}
+# Files that are not in the repository, and what a page must say so that a reader can get them.
+OBTAINABLE = {
+    "data/conll2003/": r"nist\.gov|ner\.md#data",
+    "senna/": r"https://ronan\.collobert\.com/senna",
+    "my/": r"of yours|\byour",
+    ".venv/bin/activate": r"make demo|make test",
+}
+
+
+class Parsed(Exception):
+    """Ends a script whose arguments its parser has accepted."""
+
+
+class PageReader:
+    """
+    Someone who gives the commands of a page one after the other, and has the files that the page
+    says how to get and those that earlier commands made.
+
+    # Parameters
+
+    page : `Path`
+        The page.
+    monkeypatch : `pytest.MonkeyPatch`
+        Sets `sys.argv`.
+    checks_files : `bool`, optional (default = `True`)
+        Whether the files and configs that a command names must exist.
+    """
+
+    def __init__(
+        self, page: Path, monkeypatch: pytest.MonkeyPatch, checks_files: bool = True
+    ) -> None:
+        self.text = page.read_text(encoding="utf-8")
+        self.monkeypatch = monkeypatch
+        self.checks_files = checks_files
+        # The README's first commands train this; pages that are linked train other models.
+        self.made = {"runs/sst/both", "runs/layers"}
+        for name in re.findall(r"\]\((\w+\.md)[#)]", self.text):
+            linked = (page.parent / name).read_text(encoding="utf-8")
+            self.made |= set(re.findall(r"allennlp train \S+ -s (\S+)", linked))
+
+    def give(self, line: str) -> None:
+        """Fails where the command cannot be right."""
+        for words in simple_commands(line):
+            if re.fullmatch(r"ALLENNLP_LOG_LEVEL=\w+", words[0]):
+                words = words[1:]
+            program, *arguments = words
+            if program == "allennlp":
+                self.give_allennlp(arguments)
+            elif program == "python":
+                self.give_python(arguments)
+            elif program == "make":
+                assert {word for word in arguments if "=" not in word} <= targets(), line
+            else:
+                assert program in SHELL, f"unknown command: {line}"
+            if self.checks_files:
+                self.look_for_files(words)
+
+    def give_allennlp(self, arguments: list[str]) -> None:
+        with self.monkeypatch.context() as patch:
+            patch.setattr("allennlp.commands.import_plugins", lambda: None)
+            patch.setattr(sys, "argv", ["allennlp", *arguments])
+            parse_args("allennlp")
+        if not self.checks_files:
+            return
+        command, *others = arguments
+        overrides = values(others, "-o", "--overrides")
+        if command == "elmo-ablation":
+            for variant in values(others, "--variants"):
+                config = f"training_configs/{others[0]}/{variant}.jsonnet"
+                self.check_data(changed(config, tuple(values(others, "--set"))))
+        for config in [word for word in others if word.endswith(".jsonnet")]:
+            self.check_data(Params.from_file(config, *overrides).as_dict(quiet=True))
+        is_here = any("fixtures/" in word for word in others)
+        if command in QUICK and is_here and not any(word.startswith("runs/") for word in others):
+            for file in Path().glob("*.hdf5"):
+                file.unlink()
+            run(self.monkeypatch, arguments)
+
+    def check_data(self, config: dict[str, Any]) -> None:
+        for name in ("train_data_path", "validation_data_path"):
+            if name in config:
+                assert self.has(config[name]), f"no file {config[name]}"
+
+    def give_python(self, arguments: list[str]) -> None:
+        """Parses the arguments of a script with its own parser."""
+        module, *others = arguments[1:] if arguments[0] == "-m" else arguments
+        path = ROOT / (f"{module.replace('.', '/')}.py" if arguments[0] == "-m" else module)
+        spec = importlib.util.spec_from_file_location(f"documented_{path.stem}", path)
+        assert spec is not None and spec.loader is not None
+        script = importlib.util.module_from_spec(spec)
+        with self.monkeypatch.context() as patch:
+            patch.setitem(sys.modules, spec.name, script)
+            spec.loader.exec_module(script)
+            patch.setattr(sys, "argv", [str(path), *others])
+            patch.setattr(argparse.ArgumentParser, "parse_args", parse_and_end)
+            with pytest.raises(Parsed):
+                script.main()
+
+    def look_for_files(self, words: list[str]) -> None:
+        """Fails where a file is neither in the repository, nor to be had, nor made before."""
+        program, written = words[0], set[str]()
+        name = Path(words[1] if program in ("allennlp", "python") else program).name
+        positional = [word for word in words[2:] if is_path(word)]
+        if program in ("mkdir", "curl"):
+            written |= {word for word in words[1:] if is_path(word)}
+        if name in WRITES_SECOND:
+            written.add(positional[1])
+        for option, value in zip(words, words[1:]):
+            if option in OUTPUTS or option in (">", ">>"):
+                written.add(value)
+        for word in words[1:]:
+            path = word.partition("=")[2] if re.match(r"[A-Z]+=", word) else word
+            if is_path(path) and path not in written:
+                assert self.has(path), f"no file {path} in: {shlex.join(words)}"
+        self.made |= written
+
+    def has(self, path: str) -> bool:
+        if "://" in path or path in FETCHED:
+            return True
+        for prefix, how in OBTAINABLE.items():
+            if path.startswith(prefix):
+                return re.search(how, self.text) is not None
+        # The archive of a training, and the files of a biLM, lie in the folder of the training.
+        made = path in self.made or str(Path(path).parent) in self.made
+        return made or is_shipped(path)
+
+
+def is_shipped(path: str) -> bool:
+    """Whether git has the file, or a block of the page says what is in it."""
+    if path.endswith(".jsonnet"):
+        return Path(path).exists()
+    return (ROOT / path).exists() and not path.startswith(("data", "runs"))
+
+
+def simple_commands(line: str) -> Iterator[list[str]]:
+    """Yields the words of each command of a line; `>` and the file after it are words of it."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars="&|>;")
+    lexer.whitespace_split = True
+    words: list[str] = []
+    for word in [*lexer, "|"]:
+        if word not in ("&&", "|", ";"):
+            words.append(word)
+        elif words:
+            yield words
+            words = []
+
+
+def is_path(word: str) -> bool:
+    if word.startswith(("-", "{", "~", "s/")) or re.match(r"[a-z_]+=", word) or " " in word:
+        return False
+    has_suffix = re.search(r"\.(jsonl?|txt|png|hdf5|jsonnet|gz)$", word) is not None
+    return has_suffix or "/" in word and not re.fullmatch(r"\d+/\d+", word)
+
+
+def values(arguments: list[str], *options: str) -> list[str]:
+    """Returns all values of an option, which may have several and occur more than once."""
+    found, taking = [], False
+    for word in arguments:
+        if word in options:
+            taking = True
+        elif word.startswith("-") and not word.startswith("-1"):
+            taking = False
+        elif taking:
+            found.append(word)
+    return found
+
+
+@functools.cache
+def changed(config: str, changes: tuple[str, ...]) -> dict[str, Any]:
+    """Returns a config with changes; fails where it lacks such a field, or refuses its value."""
+    assert Path(config).exists(), config
+    parts = [change.partition("=") for change in changes]
+    fields = ", ".join(f"{name}: {value}" for name, _, value in parts)
+    known = f"std.objectFieldsAll(import '{config}')"
+    result = evaluate(f"{{ known: {known}, config: (import '{config}') {{ {fields} }} }}")
+    assert {name for name, _, _ in parts} <= set(result["known"]), f"{config}: {changes}"
+    return result["config"]
+
+
+def run(monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
+    """Runs `allennlp` for real, and fails where its exit status is not 0."""
+    try:
+        allennlp(monkeypatch, *arguments)
+    except SystemExit as end:
+        assert end.code in (None, 0), end.code
+
+
+def targets() -> set[str]:
+    return set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+
+
+def parse_and_end(parser: argparse.ArgumentParser, *args: Any) -> argparse.Namespace:
+    namespace, others = parser.parse_known_args(*args)
+    assert not others, f"{parser.prog} has no {others}"
+    raise Parsed
+
+
+def evaluate(snippet: str) -> Any:
+    return json.loads(_jsonnet.evaluate_snippet("docs_test", snippet))
