@@ -34,7 +34,7 @@ import elmo_tasks  # noqa: F401  mends
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.files.options import read_options
 from elmo_tasks.bilm.files.weights import KNOWN_BILMS
-from elmo_tasks.commands.elmo_embed import embed, read_text
+from elmo_tasks.encoder.embed import embed, read_text
 from elmo_tasks.encoder.encoder import ElmoEncoder
 from elmo_tasks.readers.sentences import read_lines
 

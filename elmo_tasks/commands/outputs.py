@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from elmo_tasks.analysis.environment import describe_environment
@@ -37,22 +37,3 @@ def deliver(
     if args.chart is not None:
         with written_aside(args.chart) as aside:
             draw().savefig(aside, format="png", dpi=150)
-
-
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """In Markdown, aligned for the eye too: names to the left, numbers to the right."""
-    widths = [max(map(len, column)) for column in zip(columns, *rows)]
-    return "\n".join(
-        f"| {' | '.join(_aligned(cell, width) for cell, width in zip(line, widths))} |"
-        for line in (columns, ["-" * width for width in widths], *rows)
-    )
-
-
-def layer_name(number: int) -> str:
-    """Of a layer of a biLM."""
-    return f"LSTM {number}" if number else "tokens"
-
-
-def _aligned(cell: str, width: int) -> str:
-    is_number = cell[:1].isdigit() or cell[:1] == "-" and cell[1:2].isdigit()
-    return cell.rjust(width) if is_number else cell.ljust(width)

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from allennlp.commands import main
 from allennlp.models.archival import load_archive
 from allennlp.predictors import Predictor
 
 from elmo_tasks.commands.elmo_ablation import ElmoAblation
+from tests.helpers.command_line import exit_status, refusal
 
 ROOT = Path(__file__).parents[2]
 
@@ -51,10 +51,8 @@ def ablate(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 
     def run(*args: object) -> tuple[Any, str]:
         monkeypatch.chdir(ROOT)
-        monkeypatch.setattr(sys, "argv", ["allennlp", *command(folder, *args)])
-        with pytest.raises(SystemExit) as ended:
-            main(prog="allennlp")
-        return ended.value.code, capsys.readouterr().out
+        status = exit_status(monkeypatch, *command(folder, *args))
+        return status, capsys.readouterr().out
 
     return run
 
@@ -232,7 +230,7 @@ def test_a_task_that_is_not_there_is_refused_with_those_that_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(ROOT)
-    args = ["allennlp", "elmo-ablation", "tst", "--variants", "both", "--seeds", "1"]
-    monkeypatch.setattr(sys, "argv", args)
-    with pytest.raises(SystemExit, match="no task 'tst': .* training_configs are: .*sst"):
-        main(prog="allennlp")
+
+    message = refusal(monkeypatch, "elmo-ablation", "tst", "--variants", "both", "--seeds", 1)
+
+    assert re.search("no task 'tst': .* training_configs are: .*sst", message)

@@ -87,3 +87,13 @@ def sst(folder: Path, variant: str) -> Path:
     if "bilm" in config["model"]["text_embedder"]:
         config["model"]["text_embedder"]["bilm"] = FIXTURE
     return make_archive(folder, config)
+
+
+def set_mixes(folder: Path, **values: tuple[list[float], float]) -> None:
+    """Sets the weights, before softmax, and gamma of the mixes in the folder of a training."""
+    state = torch.load(folder / "best.th")
+    for name, (weights, gamma) in values.items():
+        prefix = f"text_embedder.{name}"
+        state[f"{prefix}.scalar_parameters"] = torch.tensor(weights)
+        state[f"{prefix}.gamma"] = torch.tensor([gamma])
+    torch.save(state, folder / "best.th")

@@ -2,12 +2,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from elmo_tasks.analysis.ablation.paper import published
-from elmo_tasks.analysis.ablation.report import Report
-from elmo_tasks.analysis.ablation.result import Row
+from elmo_tasks.analysis.ablation.report import AblationReport
+from elmo_tasks.analysis.ablation.result import AblationRow
 from elmo_tasks.analysis.ablation.run import percent
 
 
-def draw(report: Report) -> Figure:
+def draw(report: AblationReport) -> Figure:
     """
     Bars of the variants, or curves over the fractions of the training data, with the standard
     deviations over seeds. A figure of its own, without `pyplot`, needs no screen.
@@ -23,7 +23,7 @@ def draw(report: Report) -> Figure:
     return figure
 
 
-def _draw_bars(axes: Axes, report: Report, rows: list[Row]) -> None:
+def _draw_bars(axes: Axes, report: AblationReport, rows: list[AblationRow]) -> None:
     for place, row in enumerate(rows):
         mean = report.shown(row.mean or 0.0)
         std = report.shown(row.std or 0.0)
@@ -46,7 +46,7 @@ def _draw_bars(axes: Axes, report: Report, rows: list[Row]) -> None:
     _hide_frame(axes)
 
 
-def _draw_curves(axes: Axes, report: Report, rows: list[Row]) -> None:
+def _draw_curves(axes: Axes, report: AblationReport, rows: list[AblationRow]) -> None:
     variants = list(dict.fromkeys(row.variant for row in rows))
     for number, variant in enumerate(variants):
         points = sorted((row for row in rows if row.variant == variant), key=_fraction)
@@ -71,7 +71,7 @@ def _draw_curves(axes: Axes, report: Report, rows: list[Row]) -> None:
     _hide_frame(axes)
 
 
-def _draw_published(axes: Axes, report: Report, variant: str, color: str) -> None:
+def _draw_published(axes: Axes, report: AblationReport, variant: str, color: str) -> None:
     fractions = sorted({row.fraction for row in report.rows})
     points = [
         (fraction, paper.value)
@@ -98,7 +98,7 @@ def _paper_label(variant: str) -> str:
     return f"{variant}, paper"
 
 
-def _title(report: Report, rows: list[Row]) -> str:
+def _title(report: AblationReport, rows: list[AblationRow]) -> str:
     fractions = {run.fraction for run in report.runs}
     part = "" if len(fractions) > 1 or 1.0 in fractions else f", {percent(*fractions)} of the data"
     numbers = sorted({len(row.values) for row in rows})
@@ -110,7 +110,7 @@ def _title(report: Report, rows: list[Row]) -> str:
     return f"{report.task}{part}: mean and standard deviation over {text} seeds"
 
 
-def _fraction(row: Row) -> float:
+def _fraction(row: AblationRow) -> float:
     return row.fraction
 
 

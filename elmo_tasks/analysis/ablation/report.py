@@ -2,12 +2,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from elmo_tasks.analysis.ablation.paper import published
-from elmo_tasks.analysis.ablation.result import Result, Row, rows_of
+from elmo_tasks.analysis.ablation.result import AblationRow, Result, rows_of
 from elmo_tasks.analysis.ablation.run import Run, percent
 from elmo_tasks.analysis.environment import describe_environment
 
 
-class Report:
+class AblationReport:
     """
     The results of an ablation so far, for a table and as JSON.
 
@@ -65,13 +65,13 @@ class Report:
     def shown(self, value: float) -> float:
         return 100 * value if self.is_percent else value
 
-    def value_text(self, row: Row) -> str:
+    def value_text(self, row: AblationRow) -> str:
         if row.mean is None:
             return ""
         std = "" if row.std is None else f" ± {self.number(row.std)}"
         return f"{self.number(row.mean)}{std}"
 
-    def num_seeds(self, row: Row) -> int:
+    def num_seeds(self, row: AblationRow) -> int:
         return sum((run.variant, run.fraction) == (row.variant, row.fraction) for run in self.runs)
 
     def number(self, value: float) -> str:
@@ -94,7 +94,7 @@ class Report:
         table = [columns, ["---"] * len(columns), *cells]
         return "\n".join(f"| {' | '.join(line)} |" for line in table)
 
-    def _line(self, row: Row) -> dict[str, str]:
+    def _line(self, row: AblationRow) -> dict[str, str]:
         epochs, seconds = row.mean_of("epochs"), row.mean_of("seconds")
         paper = published(self.task, row.variant, row.fraction)
         return {
@@ -107,7 +107,7 @@ class Report:
             "paper": "" if paper is None else str(paper),
         }
 
-    def _row_as_dict(self, row: Row) -> dict[str, Any]:
+    def _row_as_dict(self, row: AblationRow) -> dict[str, Any]:
         paper = published(self.task, row.variant, row.fraction)
         return {
             "variant": row.variant,

@@ -34,7 +34,7 @@ class Result(NamedTuple):
     seconds: float = 0.0
 
 
-class Row(NamedTuple):
+class AblationRow(NamedTuple):
     """The results of one variant and one fraction of the training data; of those not failed."""
 
     variant: str
@@ -89,8 +89,8 @@ def read_result(run: Run, metric: str) -> Result:
     )
 
 
-def rows_of(runs: Iterable[Run], results: Iterable[Result]) -> list[Row]:
-    rows = {(run.variant, run.fraction): Row(run.variant, run.fraction, []) for run in runs}
+def rows_of(runs: Iterable[Run], results: Iterable[Result]) -> list[AblationRow]:
+    rows = {(run.variant, run.fraction): AblationRow(run.variant, run.fraction, []) for run in runs}
     for result in results:
         if result.error is None:
             rows[result.run.variant, result.run.fraction].results.append(result)

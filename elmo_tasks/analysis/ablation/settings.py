@@ -3,7 +3,7 @@ import math
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,6 +36,27 @@ class Settings(NamedTuple):
 
     def variants(self) -> list[str]:
         return sorted(path.stem for path in self.configs.glob("*.jsonnet"))
+
+    def choose(self, names: Sequence[str]) -> list[str]:
+        """
+        Returns the names of variants, each once. Raises `ConfigurationError` if `names` is empty or
+        if there is no such task or variant.
+        """
+        known = self.variants()
+        if not known:
+            files = self.configs.parent.glob("*/*.jsonnet")
+            tasks = ", ".join(sorted({path.parent.name for path in files})) or "none"
+            raise ConfigurationError(
+                f"there is no task {self.configs.name!r}: no configs in {self.configs}; the tasks "
+                f"in {self.configs.parent} are: {tasks}"
+            )
+        there = f"{self.configs} has {', '.join(known)}"
+        if not names:
+            raise ConfigurationError(f"choose some --variants; {there}")
+        if unknown := [name for name in names if name not in known]:
+            unknown_names = ", ".join(map(repr, unknown))
+            raise ConfigurationError(f"there is no variant {unknown_names}; {there}")
+        return list(dict.fromkeys(names))
 
     def variant_file(self, variant: str) -> Path:
         return self.configs / f"{variant}.jsonnet"

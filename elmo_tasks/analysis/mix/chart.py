@@ -4,7 +4,7 @@ import numpy
 from matplotlib.figure import Figure
 
 from elmo_tasks.analysis.mix.placed_mix import PlacedMix
-from elmo_tasks.commands.outputs import layer_name
+from elmo_tasks.analysis.tables import layer_name
 
 # Above it a number is white.
 _DARK = 0.6

@@ -6,7 +6,7 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from elmo_tasks.analysis.neighbors.report import Report
+from elmo_tasks.analysis.neighbors.report import NeighborsReport
 
 # Of the concordance: each section has a heading and so many lines, in inches and points.
 _NUM_LINES, _LINE, _POINTS = 5, 0.17, 8
@@ -16,7 +16,7 @@ _LETTERS, _WIDTH = 70, 95
 _COSINES = colormaps["viridis_r"]
 
 
-def draw(report: Report) -> Figure:
+def draw(report: NeighborsReport) -> Figure:
     """
     The occurrences of a word in the plane of their two principal components, in the colours of
     their clusters or of their cosines, with the lines of some below.
@@ -40,7 +40,7 @@ def draw(report: Report) -> Figure:
     return figure
 
 
-def _draw_plane(axes: Axes, report: Report) -> list:
+def _draw_plane(axes: Axes, report: NeighborsReport) -> list:
     """The colour of each section."""
     points, shares = _principal(report.vectors)
     axes.set_title(textwrap.fill(report.title(), _LETTERS), parse_math=False)

@@ -34,15 +34,17 @@ def rank(vectors: torch.Tensor, wanted: torch.Tensor) -> Group:
     return _group(vectors, list(range(len(vectors))), wanted)
 
 
-def cluster(vectors: torch.Tensor, number: int, seed: int = 0) -> list[Group]:
+def cluster(vectors: torch.Tensor, num_clusters: int, seed: int = 0) -> list[Group]:
     """
     So many groups at most, the largest first: k-means of vectors of length 1, the shape of which
     is (occurrences, dim).
     """
-    number = min(number, len(torch.unique(vectors, dim=0)))
-    labels = KMeans(number, n_init=10, random_state=seed).fit_predict(vectors.double().numpy())
+    num_clusters = min(num_clusters, len(torch.unique(vectors, dim=0)))
+    labels = KMeans(num_clusters, n_init=10, random_state=seed).fit_predict(
+        vectors.double().numpy()
+    )
     groups = []
-    for label in range(number):
+    for label in range(num_clusters):
         members = (labels == label).nonzero()[0].tolist()
         middle = torch.nn.functional.normalize(vectors[members].mean(0), dim=0)
         groups.append(_group(vectors, members, middle))
@@ -61,4 +63,4 @@ def mean_cosine(vectors: torch.Tensor, group: Group, other: Group) -> float:
 
 def _group(vectors: torch.Tensor, members: list[int], middle: torch.Tensor) -> Group:
     cosines, order = (vectors[members] @ middle).sort(descending=True, stable=True)
-    return Group([members[place] for place in order.tolist()], cosines.tolist())
+    return Group([members[row] for row in order.tolist()], cosines.tolist())

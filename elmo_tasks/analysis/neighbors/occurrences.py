@@ -1,10 +1,11 @@
 import os
 import random
 from collections import Counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from allennlp.common import Tqdm
+from tqdm import tqdm
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.sentences import SentencesReader
 
 # Letters on either side of a word where it is shown.
@@ -17,23 +18,26 @@ class Occurrence(NamedTuple):
 
     words : `list[str]`
         The sentence.
-    place : `int`
-        Of the word in it.
+    position : `int`
+        The index of the word in the sentence.
     """
 
     words: list[str]
-    place: int
+    position: int
 
     def window(self, width: int = _WINDOW) -> tuple[str, str, str]:
         """Whole words before it, the word itself, and after it: `width` letters at most each."""
-        before, after = self.words[: self.place], self.words[self.place + 1 :]
+        before, after = self.words[: self.position], self.words[self.position + 1 :]
         left = _as_fit(before[::-1], width)[::-1]
-        return " ".join(left), self.words[self.place], " ".join(_as_fit(after, width))
+        return " ".join(left), self.words[self.position], " ".join(_as_fit(after, width))
 
     def line(self) -> str:
         """The window, aligned at the word."""
         before, word, after = self.window()
         return f"{before:>{_WINDOW}}  {word}  {after}"
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"words": self.words, "place": self.position}
 
 
 class Corpus(NamedTuple):
@@ -80,17 +84,16 @@ def search(
     kept: list[tuple[int, Occurrence]] = []
     counts: Counter[str] = Counter()
     num_occurrences = num_sentences = 0
-    wanted = word.casefold() if ignore_case else word
     sentences = SentencesReader().sentences(str(pattern))
-    for words in Tqdm.tqdm(sentences, desc=f"reading {pattern}", unit=" sentences"):
+    for words in tqdm(sentences, desc=f"reading {pattern}", unit=" sentences"):
         num_sentences += 1
         counts.update(words)
-        for place, other in enumerate(words):
-            if (other.casefold() if ignore_case else other) != wanted:
+        for position, other in enumerate(words):
+            if not _is_same(other, word, ignore_case):
                 continue
             # Algorithm R of Vitter 1985.
             slot = drawn.randrange(num_occurrences + 1)
-            found = num_occurrences, Occurrence(words, place)
+            found = num_occurrences, Occurrence(words, position)
             num_occurrences += 1
             if len(kept) < max_occurrences:
                 kept.append(found)
@@ -100,11 +103,29 @@ def search(
     return Corpus(occurrences, num_occurrences, num_sentences, counts)
 
 
+def find(word: str, sentence: str, ignore_case: bool = False) -> Occurrence:
+    """
+    Returns the first occurrence of a word in a tokenized sentence. Raises `ConfigurationError` if
+    there is none.
+    """
+    words = sentence.split()
+    for position, other in enumerate(words):
+        if _is_same(other, word, ignore_case):
+            return Occurrence(words, position)
+    raise ConfigurationError(
+        f"--sentence must have {word!r} in it as a token, blanks around it, but is {sentence!r}"
+    )
+
+
+def _is_same(word: str, other: str, ignore_case: bool) -> bool:
+    return word == other or ignore_case and word.casefold() == other.casefold()
+
+
 def _as_fit(words: list[str], width: int) -> list[str]:
-    """The first of some words, as many as go into a width with a blank between each."""
+    """Returns the first words that fit into a width, with a blank between them."""
     used = -1
-    for number, word in enumerate(words):
+    for num_fitting, word in enumerate(words):
         used += len(word) + 1
         if used > width:
-            return words[:number]
+            return words[:num_fitting]
     return words

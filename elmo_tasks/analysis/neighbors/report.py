@@ -22,7 +22,7 @@ class Section(NamedTuple):
     lines: list[tuple[float, Occurrence]]
 
 
-class Report(NamedTuple):
+class NeighborsReport(NamedTuple):
     """
     The occurrences of a word by their vectors in one layer.
 
@@ -56,19 +56,19 @@ class Report(NamedTuple):
         part = f"{found:,}" if shown == found else f"{shown:,} of {found:,}"
         return f"{self.word} in {part} places, by the layer {self.layer} of {self.bilm}"
 
-    def sections(self, number: int) -> list[Section]:
+    def sections(self, max_lines: int) -> list[Section]:
         """With so many occurrences at most in each."""
         if self.wanted is None:
             return [
                 Section(
                     f"Cluster {k}, {len(group.members):,} places, the most typical first",
-                    self._lines(group)[:number],
+                    self._lines(group)[:max_lines],
                 )
                 for k, group in enumerate(self.groups, start=1)
             ]
         lines = self._lines(self.groups[0])
-        furthest = lines[max(number, len(lines) - number) :]
-        nearest = Section("The nearest", lines[:number])
+        furthest = lines[max(max_lines, len(lines) - max_lines) :]
+        nearest = Section("The nearest", lines[:max_lines])
         return [nearest, Section("The furthest", furthest)] if furthest else [nearest]
 
     def without_context(self) -> str:
@@ -83,15 +83,15 @@ class Report(NamedTuple):
             for (i, first), (j, second) in pairs
         ]
 
-    def text_of(self, number: int) -> str:
+    def text_of(self, max_lines: int) -> str:
         """All of it for a person, with so many occurrences in each section."""
         corpus = self.corpus
         lines = [f"{self.title()}; {corpus.num_sentences:,} sentences of {self.text}"]
         if self.wanted is not None:
             lines += ["", f"Beside: {' '.join(self.wanted[0].words)}"]
-        for section in self.sections(number):
+        for section in self.sections(max_lines):
             lines += ["", f"{section.heading}:"]
-            lines += [f"{cosine:6.3f} {place.line()}" for cosine, place in section.lines]
+            lines += [f"{cosine:6.3f} {found.line()}" for cosine, found in section.lines]
         lines += ["", *self._separation_lines(), f"{self.without_context()}."]
         return "\n".join(lines)
 
@@ -103,9 +103,9 @@ class Report(NamedTuple):
             "text": self.text,
             "num_sentences": self.corpus.num_sentences,
             "num_occurrences": self.corpus.num_occurrences,
-            "beside": None if self.wanted is None else self.wanted[0]._asdict(),
+            "beside": None if self.wanted is None else self.wanted[0].as_dict(),
             "groups": [
-                [{"cosine": cosine, **place._asdict()} for cosine, place in self._lines(group)]
+                [{"cosine": cosine, **found.as_dict()} for cosine, found in self._lines(group)]
                 for group in self.groups
             ],
             "mean_cosines": self.separation(),

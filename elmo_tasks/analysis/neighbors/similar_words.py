@@ -8,7 +8,7 @@ from elmo_tasks.bilm import BiLm
 
 
 def similar_words(
-    bilm: BiLm, word: str, words: Sequence[str], number: int
+    bilm: BiLm, word: str, words: Sequence[str], num_words: int
 ) -> list[tuple[str, float]]:
     """
     The nearest of some words to a word in layer 0, x^LM, which has one vector for each, with their
@@ -18,5 +18,5 @@ def similar_words(
     char_ids = batch_to_ids([[other] for other in (word, *others)])[:, 0]
     with torch.no_grad():
         x = normalize(bilm.char_cnn(char_ids.to(bilm.char_cnn.embedding.device)).cpu())
-    cosines, places = (x[1:] @ x[0]).topk(min(number, len(others)))
-    return [(others[place], cosine) for place, cosine in zip(places.tolist(), cosines.tolist())]
+    cosines, rows = (x[1:] @ x[0]).topk(min(num_words, len(others)))
+    return [(others[row], cosine) for row, cosine in zip(rows.tolist(), cosines.tolist())]

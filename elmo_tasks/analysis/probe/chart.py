@@ -2,7 +2,7 @@ import textwrap
 
 from matplotlib.figure import Figure
 
-from elmo_tasks.analysis.probe.report import Report
+from elmo_tasks.analysis.probe.report import ProbeReport
 
 _BASELINE, _LAYER, _MIX = "0.75", "C0", "C1"
 
@@ -10,7 +10,7 @@ _BASELINE, _LAYER, _MIX = "0.75", "C0", "C1"
 _LETTERS = 48
 
 
-def draw(report: Report) -> Figure:
+def draw(report: ProbeReport) -> Figure:
     """A bar for each row, with the baselines in grey and the mix in a colour of its own."""
     figure = Figure((7, 1.4 + 0.42 * len(report.rows)), layout="constrained")
     axes = figure.subplots()

@@ -1,11 +1,11 @@
 from collections.abc import Iterator
 
 import torch
-from allennlp.common import Tqdm
+from tqdm import tqdm
 
-from elmo_tasks.analysis.probe.probe import Probe, Row, accuracy
+from elmo_tasks.analysis.probe.probe import Probe, ProbeRow, accuracy
 from elmo_tasks.analysis.probe.tagged_tokens import TaggedTokens
-from elmo_tasks.commands.outputs import layer_name
+from elmo_tasks.analysis.tables import layer_name
 from elmo_tasks.elmo import ElmoMix
 
 # Tokens that are classified at once.
@@ -44,7 +44,7 @@ class LinearProbe(Probe):
         self.learning_rate = learning_rate
         self.seed = seed
 
-    def rows(self, train: TaggedTokens, validation: TaggedTokens) -> Iterator[Row]:
+    def rows(self, train: TaggedTokens, validation: TaggedTokens) -> Iterator[ProbeRow]:
         num_layers = train.layers.size(1)
         for number in range(num_layers):
             name = layer_name(number)
@@ -52,11 +52,11 @@ class LinearProbe(Probe):
             only = slice(number, number + 1)
             classifier = self._train(train._replace(layers=train.layers[:, only].clone()), name)
             predicted = classifier.predict(validation.layers[:, only])
-            yield Row(name, accuracy(predicted, validation.tags))
+            yield ProbeRow(name, accuracy(predicted, validation.tags))
         classifier = self._train(train, "mix")
         predicted = classifier.predict(validation.layers)
         weights = classifier.mix.weights.tolist()
-        yield Row("mix", accuracy(predicted, validation.tags), weights)
+        yield ProbeRow("mix", accuracy(predicted, validation.tags), weights)
 
     def _train(self, train: TaggedTokens, name: str) -> "LinearClassifier":
         random = torch.Generator().manual_seed(self.seed)
@@ -66,7 +66,7 @@ class LinearProbe(Probe):
         num_steps = self.num_epochs * -(-len(numbers) // self.batch_size)
         optimizer = torch.optim.Adam(classifier.parameters(), self.learning_rate)
         schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, num_steps)
-        with Tqdm.tqdm(total=num_steps, desc=f"probe of {name}", unit="step") as progress:
+        with tqdm(total=num_steps, desc=f"probe of {name}", unit="step") as progress:
             for _ in range(self.num_epochs):
                 order = torch.randperm(len(numbers), generator=random)
                 for batch in order.split(self.batch_size):

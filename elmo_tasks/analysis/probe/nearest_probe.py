@@ -5,9 +5,9 @@ import torch
 from torch.nn.functional import normalize
 
 from elmo_tasks.analysis.probe.most_frequent import MostFrequent
-from elmo_tasks.analysis.probe.probe import Probe, Row, accuracy
+from elmo_tasks.analysis.probe.probe import Probe, ProbeRow, accuracy
 from elmo_tasks.analysis.probe.tagged_tokens import TaggedTokens
-from elmo_tasks.commands.outputs import layer_name
+from elmo_tasks.analysis.tables import layer_name
 
 
 @Probe.register("nearest")
@@ -21,7 +21,7 @@ class NearestProbe(Probe):
     Registered as a `Probe` with name "nearest".
     """
 
-    def rows(self, train: TaggedTokens, validation: TaggedTokens) -> Iterator[Row]:
+    def rows(self, train: TaggedTokens, validation: TaggedTokens) -> Iterator[ProbeRow]:
         back_off = MostFrequent(train.keys, train.tags)
         for number in range(train.layers.size(1)):
             senses = _Senses(train, number)
@@ -31,7 +31,7 @@ class NearestProbe(Probe):
                     vectors = validation.layers[places, number].float()
                     for place, sense in zip(places, senses.nearest(key, vectors)):
                         predicted[place] = sense
-            yield Row(layer_name(number), accuracy(predicted, validation.tags))
+            yield ProbeRow(layer_name(number), accuracy(predicted, validation.tags))
 
 
 class _Senses:

@@ -6,7 +6,7 @@ from allennlp.common import Registrable
 from elmo_tasks.analysis.probe.tagged_tokens import TaggedTokens
 
 
-class Row(NamedTuple):
+class ProbeRow(NamedTuple):
     """
     How well the tags of the validation data are told.
 
@@ -30,7 +30,7 @@ class Probe(Registrable):
 
     default_implementation = "linear"
 
-    def rows(self, train: TaggedTokens, validation: TaggedTokens) -> Iterator[Row]:
+    def rows(self, train: TaggedTokens, validation: TaggedTokens) -> Iterator[ProbeRow]:
         """One for each layer, from that of the tokens to the top, and then others."""
         raise NotImplementedError
 

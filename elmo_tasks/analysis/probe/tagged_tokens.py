@@ -2,7 +2,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import torch
-from allennlp.common import Tqdm
+from tqdm import tqdm
 
 from elmo_tasks.analysis.probe.column_reader import TaggedSentence
 from elmo_tasks.encoder.encoder import ElmoEncoder
@@ -33,7 +33,7 @@ def embed(encoder: ElmoEncoder, sentences: Iterable[TaggedSentence]) -> TaggedTo
     tags: list[str] = []
     vectors = []
     layers_of = encoder.layers([sentence.words for sentence in sentences])
-    for sentence, layers in Tqdm.tqdm(
+    for sentence, layers in tqdm(
         zip(sentences, layers_of), total=len(sentences), desc="layers", unit=" sentences"
     ):
         places = [place for place, tag in enumerate(sentence.tags) if tag]

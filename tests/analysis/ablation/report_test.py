@@ -8,7 +8,7 @@ from matplotlib.text import Text
 
 from elmo_tasks.analysis.ablation.chart import draw
 from elmo_tasks.analysis.ablation.paper import published
-from elmo_tasks.analysis.ablation.report import Report
+from elmo_tasks.analysis.ablation.report import AblationReport
 from elmo_tasks.analysis.ablation.result import Result
 from elmo_tasks.analysis.ablation.run import Run
 
@@ -21,11 +21,11 @@ def result(variant: str, seed: int, value: float, fraction: float = 1.0) -> Resu
     )
 
 
-def report(*results: Result, task: str = "sst", metric: str = "+accuracy") -> Report:
-    return Report(task, metric, [result.run for result in results], results)
+def report(*results: Result, task: str = "sst", metric: str = "+accuracy") -> AblationReport:
+    return AblationReport(task, metric, [result.run for result in results], results)
 
 
-def table(report: Report) -> list[list[str]]:
+def table(report: AblationReport) -> list[list[str]]:
     lines = [line for line in report.text().splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
@@ -47,7 +47,7 @@ def test_the_table_has_a_row_for_each_variant_with_the_paper_beside() -> None:
 def test_a_failed_run_is_a_failed_row_and_one_to_come_is_counted() -> None:
     good, failed, missing = (Run(ROOT, "both", seed) for seed in (1, 2, 3))
     results = [Result(failed, "exit 1: KeyError"), result("both", 1, 0.5)]
-    shown = Report("other", "+accuracy", [good, failed, missing], results)
+    shown = AblationReport("other", "+accuracy", [good, failed, missing], results)
     assert table(shown)[2:] == [
         ["both", "50.00", "1 of 3", "5.0", "2.0"],
         ["both, seed 2", "failed, see runs/both/seed2.log", "", "", ""],
@@ -59,7 +59,7 @@ def test_a_failed_run_is_a_failed_row_and_one_to_come_is_counted() -> None:
 
 def test_variants_that_failed_altogether_or_are_to_come_have_rows_too() -> None:
     runs = [Run(ROOT, "both", 1), Run(ROOT, "input", 1)]
-    shown = Report("sst", "+accuracy", runs, [Result(runs[0], "exit 1: KeyError")])
+    shown = AblationReport("sst", "+accuracy", runs, [Result(runs[0], "exit 1: KeyError")])
     assert [line[0] for line in table(shown)[2:]] == ["both", "both, seed 1", "input"]
     assert shown.as_dict()["rows"][0]["mean"] is None
 
@@ -99,7 +99,7 @@ def test_the_gain_of_the_paper_is_that_of_its_two_numbers() -> None:
     assert published("own", "both") is None
 
 
-def curves(task: str = "snli") -> Report:
+def curves(task: str = "snli") -> AblationReport:
     return report(
         *(
             result(variant, seed, base + 0.1 * place + seed / 100, fraction)
@@ -111,7 +111,7 @@ def curves(task: str = "snli") -> Report:
     )
 
 
-def bars() -> Report:
+def bars() -> AblationReport:
     return report(
         *(
             result(variant, seed, 0.5 + place / 50 + seed / 200)
@@ -121,14 +121,14 @@ def bars() -> Report:
     )
 
 
-def texts(report: Report) -> set[str]:
+def texts(report: AblationReport) -> set[str]:
     figure = draw(report)
     FigureCanvasAgg(figure).draw()
     return {text.get_text() for text in figure.findobj(Text)}
 
 
 @pytest.mark.parametrize("make", [bars, curves])
-def test_nothing_of_the_chart_is_cut_off(make: Callable[[], Report]) -> None:
+def test_nothing_of_the_chart_is_cut_off(make: Callable[[], AblationReport]) -> None:
     figure = draw(make())
     FigureCanvasAgg(figure).draw()
     # Of all that is drawn, in inches.
@@ -158,5 +158,5 @@ def test_curves_are_over_the_fractions_with_those_of_the_paper() -> None:
 
 def test_a_chart_without_results_can_be_drawn() -> None:
     runs = [Run(ROOT, "both", 1)]
-    failed = Report("sst", "+accuracy", runs, [Result(runs[0], "exit 1: KeyError")])
+    failed = AblationReport("sst", "+accuracy", runs, [Result(runs[0], "exit 1: KeyError")])
     assert "no run has ended" in draw(failed).axes[0].get_title()

@@ -4,23 +4,23 @@ import torch
 from matplotlib.patches import Rectangle
 
 from elmo_tasks.analysis.probe.chart import draw
-from elmo_tasks.analysis.probe.probe import Probe, Row
-from elmo_tasks.analysis.probe.report import report
+from elmo_tasks.analysis.probe.probe import Probe, ProbeRow
+from elmo_tasks.analysis.probe.run_probe import run_probe
 from elmo_tasks.analysis.probe.tagged_tokens import TaggedTokens
 from tests.helpers.charts import drawn_texts
 
 
 class GivenRows(Probe):
-    def rows(self, train: TaggedTokens, validation: TaggedTokens) -> Iterator[Row]:
-        yield Row("tokens", 0.5)
-        yield Row("mix", 1.0, [0.25, 0.75])
+    def rows(self, train: TaggedTokens, validation: TaggedTokens) -> Iterator[ProbeRow]:
+        yield ProbeRow("tokens", 0.5)
+        yield ProbeRow("mix", 1.0, [0.25, 0.75])
 
 
 def tokens(keys: str, tags: str) -> TaggedTokens:
     return TaggedTokens(keys.split(), tags.split(), torch.zeros(len(keys.split()), 1, 2))
 
 
-REPORT = report(
+REPORT = run_probe(
     "pos of dev.txt in a biLM whose name is a path of some length/weights.hdf5",
     GivenRows(),
     tokens("a a b c c", "X X Y Z X"),
