@@ -36,13 +36,13 @@ class Command(Subcommand):
         raise NotImplementedError
 
     def add_subparser(self, parser: argparse._SubParsersAction) -> argparse.ArgumentParser:
-        formatting = (
-            {"epilog": self.examples, "formatter_class": argparse.RawDescriptionHelpFormatter}
-            if self.examples
-            else {}
-        )
+        raw = argparse.RawDescriptionHelpFormatter
         subparser = parser.add_parser(
-            self.name, description=self.description, help=self.help, **formatting
+            self.name,
+            description=self.description,
+            epilog=self.examples,
+            formatter_class=raw if self.examples else argparse.HelpFormatter,
+            help=self.help,
         )
         self.add_arguments(subparser)
         subparser.set_defaults(func=self._run)
