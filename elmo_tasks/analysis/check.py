@@ -20,19 +20,20 @@ from elmo_tasks.bilm.files.weights import (
 )
 from elmo_tasks.common.errors import ConfigurationError
 
-# One word twice: alike in the layer of the tokens, and in no other.
+# The sentence has a word twice, whose two vectors are equal in layer 0 and differ in all others.
 _SENTENCE = "The boat left one bank of the river for the other bank .".split()
-_TWICE = [place for place, word in enumerate(_SENTENCE) if word == "bank"]
+_TWICE = [position for position, word in enumerate(_SENTENCE) if word == "bank"]
 
 
 class CheckReport(NamedTuple):
     """
+    The description of a pair of options and weights. The pair is sound if it has no problems.
+
     # Parameters
 
     facts : `list[tuple[str, str]]`
-        What the pair is: a subject and what there is to say of it.
+        Subjects, such as `LSTM layers`, and their descriptions.
     problems : `list[str]`
-        All that is wrong; the pair is sound where there is nothing.
     """
 
     facts: list[tuple[str, str]]
@@ -41,13 +42,13 @@ class CheckReport(NamedTuple):
     def __str__(self) -> str:
         width = max(len(subject) for subject, _ in self.facts)
         lines = [f"{subject:{width}}  {text}" for subject, text in self.facts]
-        number = len(self.problems)
-        verdict = f"Not sound: {number} problem{'s' * (number > 1)}." if number else "Sound."
+        count = len(self.problems)
+        verdict = f"Not sound: {count} problem{'s' * (count > 1)}." if count else "Sound."
         return "\n".join([*lines, "", verdict, *(f"- {problem}" for problem in self.problems)])
 
 
 def check(options_file: str | os.PathLike, weight_file: str | os.PathLike) -> CheckReport:
-    """Says what the pair is and all that is wrong with it; raises nothing that the files cause."""
+    """Describes a pair of files and lists all their problems, without raising an error for them."""
     raw, options, of_options = _check_options(options_file)
     path, of_weights = _check_weights(weight_file, options)
     facts = of_options.facts + of_weights.facts
@@ -57,8 +58,8 @@ def check(options_file: str | os.PathLike, weight_file: str | os.PathLike) -> Ch
             of_layers = _check_layers(BiLm(raw, path))
             facts, problems = facts + of_layers.facts, of_layers.problems
         refusal = _refused_by_allennlp(options_file, path, raw)
-        taken = "takes the pair all the same" if problems else "takes the pair"
-        answer = f"refuses the pair: {refusal}" if refusal else taken
+        accepted = "accepts the pair nevertheless" if problems else "accepts the pair"
+        answer = f"refuses the pair: {refusal}" if refusal else accepted
         facts.append(("AllenNLP", f"its own loader {answer}"))
     return CheckReport(facts, problems)
 
@@ -66,7 +67,10 @@ def check(options_file: str | os.PathLike, weight_file: str | os.PathLike) -> Ch
 def _check_options(
     options_file: str | os.PathLike,
 ) -> tuple[dict[str, Any] | None, BiLmOptions | None, CheckReport]:
-    """The options as they stand in the file, and read; `None` for what cannot be had."""
+    """
+    Returns the JSON of the options, the parsed options and a report on them. The first two are
+    `None` if the file cannot be read or parsed.
+    """
     fact = ("options", str(options_file))
     try:
         raw = read_options(options_file)
@@ -81,8 +85,8 @@ def _check_options(
 
 def _describe(raw: dict[str, Any], options: BiLmOptions) -> list[tuple[str, str]]:
     num_characters = raw["char_cnn"].get("n_characters") or NUM_CHARACTERS
-    of_training = " (as while training; to predict, bilm-tf wants 262)"
-    filters = ", ".join(f"{number} of width {width}" for width, number in options.filters)
+    of_training = " (as for training; bilm-tf needs 262 for prediction)"
+    filters = ", ".join(f"{count} of width {width}" for width, count in options.filters)
     return [
         (
             "characters",
@@ -106,9 +110,9 @@ def _describe(raw: dict[str, Any], options: BiLmOptions) -> list[tuple[str, str]
         ("parameters", f"{num_parameters(options):,}"),
         (
             "state",
-            f"{options.state}, as the options say"
+            f"{options.state}, as given in the options"
             if options.state
-            else "snapshot: no key in the options, so taken as trained with carried state",
+            else "snapshot: the options have no state; training with carried state is assumed",
         ),
     ]
 
@@ -116,7 +120,7 @@ def _describe(raw: dict[str, Any], options: BiLmOptions) -> list[tuple[str, str]
 def _check_weights(
     weight_file: str | os.PathLike, options: BiLmOptions | None
 ) -> tuple[str | None, CheckReport]:
-    """The path of the file, where it can be opened."""
+    """Returns the path of the file, or `None` if it cannot be opened, with a report on it."""
     try:
         with open_weights(weight_file) as file:
             names = dataset_names(file)
@@ -134,7 +138,7 @@ def _check_weights(
 
 
 def _dataset_problems(file: h5py.File, name: str) -> list[str]:
-    """What is wrong with the values of a dataset."""
+    """Returns the problems of the values of a dataset."""
     if file[name].dtype.kind not in "fiu":
         return []
     try:
@@ -144,42 +148,50 @@ def _dataset_problems(file: h5py.File, name: str) -> list[str]:
     if problems := value_problems(name, array):
         return problems
     if name == "char_embed" and len(array) == NUM_CHARACTERS and not array[0].any():
-        return ["char_embed begins with a row of zeros for padding, which does not belong there"]
-    # A vector of biases is all alike before training.
+        return ["char_embed begins with a row of zeros for padding; leave this row out"]
+    # The values of a bias vector are all equal before training.
     if array.ndim > 1 and array.size > 1 and (array == array.flat[0]).all():
-        return [f"{name} holds no number but {array.flat[0]:g}"]
+        return [f"all values of {name} are {array.flat[0]:g}"]
     return []
 
 
 def _biases(file: h5py.File, names: list[str]) -> list[tuple[str, str]]:
-    """What suggests that a biLM was never trained, which does not make it unsound."""
+    """
+    Returns a fact about biases whose values are all equal. They suggest that the biLM was not
+    trained, but they are no problem of the files.
+    """
     biases = [file[name][...] for name in names if file[name].ndim == 1]
-    num_alike = sum(bias.size > 1 and bool((bias == bias[0]).all()) for bias in biases)
-    if num_alike == 0:
+    num_equal = sum(bias.size > 1 and bool((bias == bias[0]).all()) for bias in biases)
+    if num_equal == 0:
         return []
-    return [("biases", f"{num_alike} of {len(biases)} hold one number alone, as before training")]
+    return [
+        (
+            "biases",
+            f"all values are equal in {num_equal} of {len(biases)} vectors, as before training",
+        )
+    ]
 
 
 def _check_layers(bilm: BiLm) -> CheckReport:
-    """What the biLM makes of a sentence."""
+    """Returns facts about the layers of a sentence, and their problems."""
     # Shape: (num_layers, length, 2 * projection_dim)
     layers = bilm(_char_ids(bilm.options.max_characters)).layers[0]
     facts, problems = [("sentence", " ".join(_SENTENCE))], []
-    for number, layer in enumerate(layers):
+    for index, layer in enumerate(layers):
         deviation, largest = layer.std().item(), layer.abs().max().item()
         fact = f"standard deviation {deviation:.3f}, largest value {largest:.2f}"
-        facts.append((f"layer {number}", fact))
+        facts.append((f"layer {index}", fact))
         for direction, half in zip(("forward", "backward"), layer.chunk(2, dim=1)):
-            if problem := _degenerate(half, contextual=number > 0):
-                problems.append(f"layer {number}, {direction}: {problem}")
+            if problem := _degenerate(half, contextual=index > 0):
+                problems.append(f"layer {index}, {direction}: {problem}")
     return CheckReport(facts, problems)
 
 
 def _degenerate(layer: torch.Tensor, contextual: bool) -> str | None:
-    """What is wrong with one direction of a layer, of shape (length, projection_dim)."""
+    """Returns the problem of one direction of a layer, of shape (length, projection_dim)."""
     if not layer.isfinite().all():
         return "the sentence has values that are not finite numbers"
-    # What rounding alone may make of equal vectors.
+    # Vectors that are equal but for rounding differ by less than this.
     rounding = 1e-5 * layer.abs().max()
     if (layer - layer[0]).abs().max() <= rounding:
         return "all words of the sentence have the same vector"
@@ -198,20 +210,20 @@ def _char_ids(max_characters: int) -> torch.Tensor:
 def _refused_by_allennlp(
     options_file: str | os.PathLike, weight_file: str, raw: dict[str, Any]
 ) -> str | None:
-    """Why AllenNLP's loader refuses the pair, if it does."""
+    """Returns why AllenNLP's loader refuses the pair, or `None` if it accepts the pair."""
     if refusals := _refusals(raw):
         return "; ".join(refusals)
     try:
         bilm = _ElmoBiLm(str(cached_path(options_file)), weight_file)
         bilm(batch_to_ids([_SENTENCE]))
-    # It checks little itself, so that this may be anything.
+    # AllenNLP checks little, so any error may be raised.
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return None
 
 
 def _refusals(raw: dict[str, Any]) -> list[str]:
-    """What AllenNLP's loader refuses in options that may be sound for us."""
+    """Returns what AllenNLP's loader refuses in options that may be sound for elmo_tasks."""
     lstm, cnn = raw.get("lstm"), raw.get("char_cnn")
     if not isinstance(lstm, dict) or not isinstance(cnn, dict):
         return []
@@ -221,7 +233,7 @@ def _refusals(raw: dict[str, Any]) -> list[str]:
         if key not in lstm
     ]
     if not lstm.get("use_skip_connections"):
-        refusals.append("it knows no biLM without skip connections")
+        refusals.append("it cannot load a biLM without skip connections")
     if cnn.get("n_highway") is None:
         refusals.append("the options have no char_cnn.n_highway, which may be 0")
     if cnn.get("max_characters_per_token") != 50:

@@ -15,19 +15,19 @@ from elmo_tasks.commands.command import Command
 @Subcommand.register("elmo-ablation")
 class ElmoAblation(Command):
     """
-    Trains variants of a task with several seeds, and compares them.
+    Trains variants of a task with several seeds, and compares the results.
 
     Registered as a `Subcommand` with name "elmo-ablation".
     """
 
     can_be_continued = True
-    help = "Train variants of a task with several seeds, and compare them."
+    help = "Train variants of a task with several seeds, and compare the results."
     description = """
-Train variants of a task with several seeds each, and compare them: a table, its numbers as JSON and
-a chart. A run is AllenNLP's own training in a process of its own, so that one that fails is one
-failed row. The same command again goes on where it was stopped: a run that is complete is not
-trained again, one that was interrupted goes on from its last checkpoint, one that failed is tried
-again. The exit status is 0 if every run is complete and 1 if not.
+Train variants of a task with several seeds each, and compare the results in a table, a chart and a
+JSON file. A run is AllenNLP's own training in a process of its own, so if one fails, the others go
+on. If the command is stopped, run it again: complete runs are not trained again, interrupted runs
+continue from their last checkpoint, and failed runs are tried again. The exit status is 0 if all
+runs are complete and 1 if not.
 """
     examples = """
 examples:
@@ -40,17 +40,38 @@ examples:
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
         add("task", metavar="TASK", help="a folder of training_configs, such as sst")
-        add("--variants", nargs="+", metavar="NAME", help="configs in it, such as baseline both")
-        add("--seeds", nargs="+", type=_seed, required=True, metavar="N", help="a run for each")
-        add("-s", "--serialization-dir", metavar="DIR", help="by default runs/ablation/TASK")
-        add("--configs", metavar="DIR", help="by default training_configs/TASK")
+        add(
+            "--variants",
+            nargs="+",
+            metavar="NAME",
+            help="configs of the task, such as baseline both",
+        )
+        add(
+            "--seeds",
+            nargs="+",
+            type=_seed,
+            required=True,
+            metavar="N",
+            help="train each variant with these seeds",
+        )
+        add(
+            "-s",
+            "--serialization-dir",
+            metavar="DIR",
+            help="the folder of the runs (default: runs/ablation/TASK)",
+        )
+        add(
+            "--configs",
+            metavar="DIR",
+            help="the folder of the configs (default: training_configs/TASK)",
+        )
         add(
             "--train-fraction",
             type=_fractions,
             metavar="F,F,...",
-            help="train each run on these fractions of the training data, such as 0.01,0.1,1: the "
-            "curve of the paper's Figure 1; the part is drawn by the seed of the run, and has as "
-            "many updates as all of the data: more epochs, each of which goes through it often",
+            help="train on each of these fractions of the training data, such as 0.01,0.1,1, as in "
+            "the paper's Figure 1; each fraction is drawn with the seed of the run, and is trained "
+            "for as many updates as all of the data",
         )
         add(
             "--set",
@@ -59,15 +80,26 @@ examples:
             type=_change,
             default=[],
             metavar="FIELD=VALUE",
-            help="a field of the task's library, for all variants; the value is jsonnet",
+            help="set a field of the task's library, for all variants; the value is jsonnet",
         )
-        add("-o", "--overrides", default="", help="as for allennlp train, for all variants")
-        add("--jobs", type=_count, default=1, metavar="N", help="runs at a time")
+        add(
+            "-o",
+            "--overrides",
+            default="",
+            help="JSON overrides for all variants, as in allennlp train",
+        )
+        add(
+            "--jobs",
+            type=_count,
+            default=1,
+            metavar="N",
+            help="runs to train at the same time (default: 1)",
+        )
         add(
             "--threads",
             type=_count,
             metavar="N",
-            help="OMP_NUM_THREADS of a run; by default those of torch here, shared by the jobs",
+            help="OMP_NUM_THREADS of each run (default: PyTorch's threads, divided by the jobs)",
         )
 
     def run(self, args: argparse.Namespace) -> None:

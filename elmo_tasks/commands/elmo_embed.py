@@ -21,14 +21,15 @@ class ElmoEmbed(Command):
     can_be_continued = True
     help = "Write the ELMo vectors of a text to HDF5."
     description = """
-Write the ELMo vectors of a text, one tokenized sentence a line, to HDF5, as the command `elmo` of
-AllenNLP 0.x did: a dataset of float32 for each line, under its number from 0, and
-`sentence_to_index`, the JSON of an object from sentences to these numbers (of a sentence that is
-there more than once, to its last). A line without tokens has a dataset of 0 tokens.
+Write the ELMo vectors of a text, one tokenized sentence a line, to HDF5, in the format of the
+command `elmo` of AllenNLP 0.x. Each line has a dataset of float32, which is named by the index of
+the line from 0. The dataset `sentence_to_index` is a JSON object from sentences to these names; a
+sentence that occurs several times has the name of its last line. A line without tokens has a
+dataset of 0 tokens.
 
-The same command again goes on where it was stopped or killed: what is done lies in
-OUT.hdf5.partial until OUT.hdf5 appears, whole. At the end both are there: have room for twice its
-size.
+If the command is stopped or killed, run it again: it goes on where it was. Until OUT.hdf5 is
+complete, the vectors are in OUT.hdf5.partial. At the end both exist for a moment, so the disk needs
+room for twice the size of OUT.hdf5.
 """
     examples = """
 examples:
@@ -39,19 +40,23 @@ examples:
 
 to read it:
   with h5py.File("text.hdf5") as file:
-      vectors = file["0"][...]                               # of the first line
-      numbers = json.loads(file["sentence_to_index"][0])     # {"A sentence .": "0", ...}
+      vectors = file["0"][...]                               # the first line
+      names = json.loads(file["sentence_to_index"][0])       # {"A sentence .": "0", ...}
 """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
-        add("input_file", metavar="IN", help="the text; plain, .gz or .xz; a path or a pattern")
+        add(
+            "input_file",
+            metavar="IN",
+            help="the path or glob pattern of the text: plain, .gz or .xz",
+        )
         add("output_file", metavar="OUT.hdf5", type=Path, help="the file to write")
         embedding = parser.add_mutually_exclusive_group()
         for name, described in {
-            "all": "all layers, of shape (layers, tokens, dim), that of the tokens first (default)",
-            "top": "the top layer, of shape (tokens, dim)",
-            "average": "the mean of all layers, of shape (tokens, dim)",
+            "all": "write all layers, layer 0 first: shape (layers, tokens, dim) (default)",
+            "top": "write the top layer: shape (tokens, dim)",
+            "average": "write the mean of all layers: shape (tokens, dim)",
         }.items():
             embedding.add_argument(
                 f"--{name}", dest="embedding", action="store_const", const=name, help=described
@@ -61,27 +66,32 @@ to read it:
         add(
             "--use-store",
             metavar="DIR",
-            help="the folder of a store, as trainings have it; vectors are then rounded to float16",
+            help="the folder of a layer store, such as that of a training; rounds to float16",
         )
         add(
             "--forget-sentences",
             action="store_true",
-            help="write no sentence_to_index, which is made in memory: for a text larger than that",
+            help="leave out sentence_to_index, which must fit into memory",
         )
-        add("--batch-tokens", type=int, default=2048, help="tokens in a batch")
+        add(
+            "--batch-tokens",
+            type=int,
+            default=2048,
+            help="tokens per batch, padding included (default: 2048)",
+        )
         add(
             "--force",
             action="store_true",
-            help="overwrite OUT.hdf5, and what was begun with other settings or another text",
+            help="overwrite OUT.hdf5, and parts of other settings or another text",
         )
 
     def run(self, args: argparse.Namespace) -> None:
         if args.output_file.is_dir() or (args.output_file.exists() and not args.force):
             raise ConfigurationError(
-                f"{args.output_file} would be overwritten; choose another file, or --force"
+                f"{args.output_file} exists; choose another file, or overwrite it with --force"
             )
         text = read_text(args.input_file)
-        # Each sentence comes once: a memory of layers beside the disk would not be read.
+        # Most sentences occur once, so layers kept in memory would hardly be read.
         store = LayerStore(args.use_store, memory=0) if args.use_store else None
         _, encoder = encoder_from_args(args, store, batch_tokens=args.batch_tokens)
         embed(

@@ -12,7 +12,7 @@ from elmo_tasks.elmo.archives import load_bilm
 @Subcommand.register("elmo-export")
 class ElmoExport(Command):
     """
-    Writes the two files of a biLM from an archive that holds it.
+    Writes the options and weights of the biLM in an archive.
 
     Registered as a `Subcommand` with name "elmo-export".
     """
@@ -20,30 +20,36 @@ class ElmoExport(Command):
     help = "Write the options and weights of the biLM in an archive."
     description = """
 Write the biLM of an archive as options.json and weights.hdf5, the two files that AllenNLP, bilm-tf
-and this package read. The archive may be of any model with a biLM in it: a language model, a task
-model with ELMo, or another model with the token embedder elmo_bilm.
+and elmo_tasks read. The archive may contain any model with a biLM: a language model, a task model
+with ELMo, or another model with the token embedder elmo_bilm.
 """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
-        add("archive_file", metavar="ARCHIVE", help="a model.tar.gz, or the folder of a training")
-        add("folder", metavar="DIR", help="the folder to write to; it is made where it is missing")
-        add("--name", help="which biLM, where the model has several: text_embedder.bilm")
+        add("archive_file", metavar="ARCHIVE", help="the model.tar.gz or the folder of a training")
+        add("folder", metavar="DIR", help="the folder to write to")
+        add(
+            "--name",
+            help="the name of the biLM, if there are several, such as text_embedder.bilm",
+        )
         add(
             "--dtype",
             choices=("float16", "float32"),
             default="float32",
-            help="float16 halves the file; AllenNLP reads both",
+            help="the dtype of the weights (default: float32); AllenNLP reads both",
         )
-        add("--weights-file", help="other weights than the best, such as those of a checkpoint")
-        add("--force", action="store_true", help="overwrite the two files where they are there")
+        add(
+            "--weights-file",
+            help="read these weights, such as a checkpoint, in place of the best ones",
+        )
+        add("--force", action="store_true", help="overwrite the two files if they exist")
 
     def run(self, args: argparse.Namespace) -> None:
         files = [Path(args.folder) / name for name in ("options.json", "weights.hdf5")]
         there = [str(file) for file in files if file.exists()]
         if there and not args.force:
             raise ConfigurationError(
-                f"{' and '.join(there)} would be overwritten; choose another folder, or --force"
+                f"{' and '.join(there)} would be overwritten; choose another folder, or use --force"
             )
         name, bilm = load_bilm(args.archive_file, args.name, args.weights_file)
         bilm.to_files(args.folder, args.dtype)

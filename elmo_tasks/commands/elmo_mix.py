@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 @Subcommand.register("elmo-mix")
 class ElmoMixReport(Command):
     """
-    Shows what weights models give the layers of their biLM.
+    Shows the weights that models give the layers of their biLM.
 
     Registered as a `Subcommand` with name "elmo-mix".
     """
 
-    help = "Show what weights models give the layers of their biLM."
+    help = "Show the weights that models give the layers of their biLM."
     description = """
-Show how models mix the layers of their biLM, at each place where ELMo joins them: the weights s_j
-of the layers, which sum to 1, gamma, and their products (Peters et al. 2018, equation 1). --chart
-draws the weights as in the paper's Figure 2.
+Show how models mix the layers of their biLM at each place where ELMo joins them: the weights s_j of
+the layers, which sum to 1, gamma, and the products of both (Peters et al. 2018, equation 1).
+--chart draws the weights as in the paper's Figure 2.
 """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -33,8 +33,8 @@ draws the weights as in the paper's Figure 2.
             "archives",
             metavar="[NAME=]ARCHIVE",
             nargs="+",
-            help="a model.tar.gz, or the folder of a training; by default its name is its path, "
-            "without the folders that all of them share",
+            help="the model.tar.gz or the folder of a training; by default it is named after its "
+            "path, less the folders that all archives share",
         )
         add_outputs(parser)
 

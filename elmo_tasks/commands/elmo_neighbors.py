@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 @Subcommand.register("elmo-neighbors")
 class ElmoNeighbors(Command):
     """
-    Groups or ranks the occurrences of a word by their vectors.
+    Clusters or ranks the occurrences of a word by their vectors.
 
     Registered as a `Subcommand` with name "elmo-neighbors".
     """
 
-    help = "Group or rank the occurrences of a word by their vectors."
+    help = "Cluster or rank the occurrences of a word by their vectors."
     description = """
-Show how the senses of a word come apart in context: its occurrences in a text, by their vectors in
-a layer of a biLM, in clusters, or ranked by one that is given; beside them the nearest words in
-layer 0, which has one vector for a word whatever its context.
+Show how well a biLM separates the senses of a word: cluster its occurrences in a text by their
+vectors in one layer, or rank them by their similarity to its occurrence in a given sentence. For
+comparison, show the nearest words in layer 0, where a word has the same vector in all contexts.
 """
     examples = """
 examples:
@@ -36,26 +36,52 @@ examples:
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
-        add("word", metavar="WORD", help="one token, as it stands in the text")
+        add("word", metavar="WORD", help="one token, spelt as in the text")
         add(
             "--corpus",
             metavar="FILE",
             required=True,
-            help="one tokenized sentence a line; plain, .gz or .xz; a pattern is several",
+            help="the path or glob pattern of a text, one tokenized sentence a line",
         )
-        add("--sentence", help="tokenized, with the word: rank the others by its first place there")
-        add("--clusters", type=int, default=2, metavar="K", help="otherwise: how many")
-        add("--layer", type=int, metavar="J", help="0 for the tokens (default: the top)")
-        add("--ignore-case", action="store_true", help="take Bank for bank")
-        add("--max-occurrences", type=int, default=1000, metavar="N", help="of more, draw as many")
-        add("--seed", type=int, default=0, help="of what is drawn, and of clusters")
-        add("--top", type=int, default=8, metavar="N", help="lines for each group")
+        add(
+            "--sentence",
+            help="a tokenized sentence with the word, to rank by similarity to the word there",
+        )
+        add(
+            "--clusters",
+            type=int,
+            default=2,
+            metavar="K",
+            help="the number of clusters, without --sentence (default: 2)",
+        )
+        add(
+            "--layer",
+            type=int,
+            metavar="J",
+            help="the layer to compare; 0 is that of the tokens (default: the top layer)",
+        )
+        add("--ignore-case", action="store_true", help="count Bank as an occurrence of bank")
+        add(
+            "--max-occurrences",
+            type=int,
+            default=1000,
+            metavar="N",
+            help="draw N occurrences if there are more (default: 1000)",
+        )
+        add("--seed", type=int, default=0, help="the seed of the draw and of the clusters")
+        add(
+            "--top",
+            type=int,
+            default=8,
+            metavar="N",
+            help="occurrences and similar words to show (default: 8)",
+        )
         add(
             "--max-words",
             type=int,
             default=20_000,
             metavar="N",
-            help="words of layer 0 to compare, the most frequent of the text",
+            help="compare the N most frequent words of the text in layer 0 (default: 20000)",
         )
         add_encoder_options(parser)
         add_outputs(parser)

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 @Subcommand.register("elmo-probe")
 class ElmoProbe(Command):
     """
-    Asks what each layer of a biLM knows of the tags of words.
+    Measures how well each layer of a biLM predicts the tags of words.
 
     Registered as a `Subcommand` with name "elmo-probe".
     """
 
-    help = "Ask what each layer of a biLM knows of the tags of words."
+    help = "Measure how well each layer of a biLM predicts the tags of words."
     description = """
-Ask what each layer of a biLM knows of words, such as their parts of speech or their senses: a
-simple classifier learns the tags of a file in columns from the vectors of one layer alone, of the
-next, and of a trained mix of all (Peters et al. 2018, section 5.3). Two baselines stand beside
-them, the most frequent tag of all and that of each word.
+Measure what each layer of a biLM knows of words, such as their parts of speech or their senses: a
+simple classifier learns the tags of a file in columns from the vectors of each layer alone, and of
+a trained mix of all layers (Peters et al. 2018, section 5.3). The table has two baselines: the most
+frequent tag of all tokens, and the most frequent tag of each word.
 """
     examples = """
 examples:
@@ -35,7 +35,7 @@ examples:
 """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("config", metavar="CONFIG", help="path of a config")
+        parser.add_argument("config", metavar="CONFIG", help="the path of a config")
         parser.add_argument(
             "-o", "--overrides", default="", help="a JSON object with changes to the config"
         )
@@ -45,7 +45,7 @@ examples:
         try:
             config = Params.from_file(args.config, args.overrides).as_dict(quiet=True)
         except RuntimeError as error:
-            # Jsonnet raises it.
+            # This is how jsonnet reports an error.
             raise ConfigurationError(f"{args.config} cannot be read: {error}") from error
         report = run_config(config)
 

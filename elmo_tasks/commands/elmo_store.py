@@ -13,7 +13,7 @@ from elmo_tasks.store.contents import Contents, contents, merge
 @Subcommand.register("elmo-store")
 class ElmoStore(Command):
     """
-    Fills the store of a biLM beforehand, and says what one holds.
+    Fills the store of a biLM before a training, and shows what a store contains.
 
     Registered as a `Subcommand` with name "elmo-store".
     """
@@ -22,26 +22,27 @@ class ElmoStore(Command):
     help = "Fill the store of a biLM's layers."
     description = """
 Compute the layers of every sentence in the training and validation data of a config, with the biLM
-of its model, and keep them in the biLM's store, so that no training has to. What is there already
-is passed over: the command may be stopped and run again. The work can be split, with --shard, over
-processes that share a path, or over machines, each with a path of its own, merged afterwards.
+of its model, and save them in the biLM's store, where trainings read them. Layers that the store
+has already are not computed, so the command may be stopped and run again. --shard splits the work
+over processes that share a path, or over machines that each have a path of their own; --merge then
+adds their stores together.
 """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
-        add("config", metavar="CONFIG", nargs="?", help="path of a config")
-        add("--path", help="the folder of the store, where not the config's")
-        add("--shard", metavar="I/N", default="1/1", help="compute the I-th of N parts only")
-        add("--info", action="store_true", help="say what the store holds, and compute nothing")
+        add("config", metavar="CONFIG", nargs="?", help="the path of a training config")
+        add("--path", help="the folder of the store (default: that of the config)")
+        add("--shard", metavar="I/N", default="1/1", help="compute only the I-th of N parts")
+        add("--info", action="store_true", help="show what the store contains, and compute nothing")
         add(
             "--merge",
             metavar="OTHER",
             nargs="+",
             default=[],
-            help="add what the stores at these paths hold, and compute nothing",
+            help="add the contents of the stores at these paths, and compute nothing",
         )
-        add("--batch-tokens", type=int, default=2048, help="tokens in a batch")
-        add("--cuda-device", type=int, default=-1, help="id of the GPU to use, if any")
+        add("--batch-tokens", type=int, default=2048, help="tokens per batch (default: 2048)")
+        add("--cuda-device", type=int, default=-1, help="the index of the GPU (default: the CPU)")
         add("-o", "--overrides", default="", help="a JSON object with changes to the config")
 
     def run(self, args: argparse.Namespace) -> None:
@@ -59,7 +60,9 @@ def _parse_shard(shard: str) -> tuple[int, int]:
     """Returns the index of a part, from 0, and the number of parts."""
     match = re.fullmatch(r"(\d+)/(\d+)", shard)
     if match is None or not 1 <= int(match[1]) <= int(match[2]):
-        raise ConfigurationError(f"a shard is I/N with I from 1 to N, as 1/2, not {shard!r}")
+        raise ConfigurationError(
+            f"--shard must be I/N with I from 1 to N, such as 1/2, not {shard!r}"
+        )
     return int(match[1]) - 1, int(match[2])
 
 

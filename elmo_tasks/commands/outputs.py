@@ -1,4 +1,4 @@
-"""What the commands that report have in common: a text, its numbers as JSON, a picture."""
+"""The outputs of commands with a report: a text, its numbers as JSON, and a chart."""
 
 import argparse
 import json
@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any
 from elmo_tasks.analysis.environment import describe_environment
 from elmo_tasks.common.files import written_aside
 
-# Pictures are drawn by functions that import it themselves: it takes its time, and no other
-# command needs it.
+# Matplotlib is imported only when a chart is drawn, because the import takes long.
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 def add_outputs(subparser: argparse.ArgumentParser) -> None:
-    """The options that `deliver` reads."""
+    """Adds the options that `deliver` reads."""
     subparser.add_argument(
-        "--json", metavar="FILE", help="write the numbers as JSON as well; - prints them instead"
+        "--json",
+        metavar="FILE",
+        help="write the numbers as JSON, too; with -, print them instead of the text",
     )
-    subparser.add_argument("--chart", metavar="FILE", help="draw a picture as well, a PNG")
+    subparser.add_argument("--chart", metavar="FILE", help="draw a chart, too, as PNG")
 
 
 def deliver(
@@ -28,7 +29,10 @@ def deliver(
     numbers: Mapping[str, Any],
     draw: Callable[[], "Figure"],
 ) -> None:
-    """Prints the text, or the numbers, and writes the files that were asked for, whole."""
+    """
+    Prints the text, or the numbers if `--json -` is given, and writes the files of `--json` and
+    `--chart`.
+    """
     content = json.dumps({**numbers, **describe_environment()}, indent=2, ensure_ascii=False)
     print(content if args.json == "-" else text)
     if args.json not in (None, "-"):

@@ -65,9 +65,9 @@ def test_a_sound_pair_is_described(tmp_path: Path) -> None:
         "clips": "3 for the memory, 3 for the output",
         "layers for ELMo": "3 of width 12",
         "parameters": f"{num_parameters:,}",
-        "state": "snapshot: no key in the options, so taken as trained with carried state",
+        "state": "snapshot: the options have no state; training with carried state is assumed",
         "weights": f"{files[1]}: 0.0 MB, float32",
-        "AllenNLP": "its own loader takes the pair",
+        "AllenNLP": "its own loader accepts the pair",
     }.items():
         assert facts[subject] == text
     assert report.problems == []
@@ -90,7 +90,7 @@ def test_the_state_is_that_of_the_options(tmp_path: Path, state: str) -> None:
 
     files = write_files(tmp_path, options, random_weights(options))
 
-    assert fact(files, "state") == f"{state}, as the options say"
+    assert fact(files, "state") == f"{state}, as given in the options"
 
 
 def test_the_precision_of_the_file_is_said(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_261_characters_are_sound_and_said(tmp_path: Path) -> None:
     files = random_files(tmp_path, n_characters=261)
 
     assert check(*files).problems == []
-    assert fact(files, "characters").startswith("261 (as while training; to predict, bilm-tf wants")
+    assert fact(files, "characters").startswith("261 (as for training; bilm-tf needs")
 
 
 def test_a_bilm_that_was_not_trained_is_sound_and_its_biases_are_said(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_bilm_that_was_not_trained_is_sound_and_its_biases_are_said(tmp_path: 
 
     assert check(*files).problems == []
     # Three of filters, four of highway layers, one of the projection, four of LSTMs.
-    assert fact(files, "biases") == "12 of 12 hold one number alone, as before training"
+    assert fact(files, "biases") == "all values are equal in 12 of 12 vectors, as before training"
     assert "biases" not in dict(check(*FIXTURE_FILES).facts)
 
 
@@ -146,7 +146,10 @@ def without(section: str, key: str) -> dict[str, Any]:
 REFUSED = {
     "cell_clip": (without("lstm", "cell_clip"), "have no lstm.cell_clip, which may be null"),
     "proj_clip": (without("lstm", "proj_clip"), "have no lstm.proj_clip, which may be null"),
-    "skip": (make_options(use_skip_connections=False), "knows no biLM without skip connections"),
+    "skip": (
+        make_options(use_skip_connections=False),
+        "cannot load a biLM without skip connections",
+    ),
     "no key of skip": (without("lstm", "use_skip_connections"), "without skip connections"),
     "highway": (without("char_cnn", "n_highway"), "have no char_cnn.n_highway, which may be 0"),
     "characters": (make_options(max_characters_per_token=40), "max_characters_per_token is not 50"),
@@ -174,7 +177,7 @@ def test_a_sound_pair_may_be_refused_by_allennlp(tmp_path: Path, kind: str) -> N
 def test_a_pair_of_other_clips_is_taken_by_allennlp(tmp_path: Path, clip: float | None) -> None:
     files = random_files(tmp_path, cell_clip=clip, n_highway=0)
 
-    assert fact(files, "AllenNLP") == "its own loader takes the pair"
+    assert fact(files, "AllenNLP") == "its own loader accepts the pair"
     assert fact(files, "clips").startswith("1.5 for" if clip else "none for")
 
 
@@ -213,7 +216,7 @@ def test_every_problem_is_said(tmp_path: Path) -> None:
             "has no CNN/W_cnn_2, which the options ask for",
             f"has no {CELL}/B, which the options ask for",
             "CNN/b_cnn_1 has shape (7,), but the options ask for (6,)",
-            "CNN_high_1/W_carry holds no number but 2.5",
+            "all values of CNN_high_1/W_carry are 2.5",
             "CNN_high_0/b_carry holds a value that is not a finite number (15 of 15 are)",
             "CNN_proj/W_proj holds a value that is not a finite number (1 of 90 are)",
         )
@@ -227,7 +230,7 @@ def test_one_problem_is_one(tmp_path: Path) -> None:
     report = check(*write_files(tmp_path, make_options(), arrays))
 
     assert "Not sound: 1 problem.\n" in str(report)
-    assert report.problems[0].endswith("CNN/W_cnn_0 holds no number but 0")
+    assert report.problems[0].endswith("all values of CNN/W_cnn_0 are 0")
     assert "layer 0" not in dict(report.facts)
 
 
@@ -241,7 +244,7 @@ def test_a_file_with_another_layer_than_the_options_is_not_sound(tmp_path: Path)
     assert len(report.problems) == number == 6
     assert all("Cell2/LSTMCell/" in problem for problem in report.problems)
     # It would load two of the three layers and say nothing.
-    assert dict(report.facts)["AllenNLP"] == "its own loader takes the pair all the same"
+    assert dict(report.facts)["AllenNLP"] == "its own loader accepts the pair nevertheless"
 
 
 def test_a_row_of_padding_among_the_characters_is_not_sound(tmp_path: Path) -> None:
@@ -249,7 +252,7 @@ def test_a_row_of_padding_among_the_characters_is_not_sound(tmp_path: Path) -> N
 
     assert problems_of(tmp_path, arrays) == [
         "char_embed has shape (262, 4), but the options ask for (261, 4)",
-        "char_embed begins with a row of zeros for padding, which does not belong there",
+        "char_embed begins with a row of zeros for padding; leave this row out",
     ]
 
 
@@ -289,7 +292,7 @@ def test_options_that_are_not_json_do_not_hide_what_is_wrong_with_the_weights(
 
     of_options, of_weights = report.problems
     assert of_options.startswith(f"{files[0]} is not ")
-    assert of_weights.endswith("char_embed holds no number but 0")
+    assert of_weights.endswith("all values of char_embed are 0")
     assert "AllenNLP" not in dict(report.facts)
 
 

@@ -212,7 +212,7 @@ def test_what_cannot_be_is_refused_before_anything_is_trained(
         (["--seeds", 1, "--jobs", 0], "--jobs: expected a whole number from 1, not '0'"),
         (["--seeds", 1, "--train-fraction", "0,1"], "numbers above 0 and at most 1, .* not '0,1'"),
         (["--seeds", 1, "--train-fraction", "half"], "at most 1, such as 0.01,0.1,1, not 'half'"),
-        (["--seeds", 1, "--set", "bilm=mini"], "--set: the value of 'bilm=mini' is no jsonnet"),
+        (["--seeds", 1, "--set", "bilm=mini"], "--set: the value of 'bilm=mini' is not jsonnet"),
     ],
 )
 def test_an_argument_that_cannot_be_is_refused(

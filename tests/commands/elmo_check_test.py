@@ -19,7 +19,7 @@ def test_a_sound_pair_is_described_and_the_exit_status_is_0(
     assert status == 0
     assert said["options"] == str(files[0])
     assert said["LSTM layers"] == "2 a direction, memory of 9, output of 6"
-    assert said["AllenNLP"] == "its own loader takes the pair"
+    assert said["AllenNLP"] == "its own loader accepts the pair"
     assert lines[-1] == "Sound."
 
 
@@ -36,7 +36,7 @@ def test_problems_are_listed_and_the_exit_status_is_1(
     assert status == 1
     assert lines[lines.index("Not sound: 2 problems.") + 1 :] == [
         f"- {files[1]}: has global_step, which the options do not ask for",
-        f"- {files[1]}: CNN/W_cnn_0 holds no number but 0",
+        f"- {files[1]}: all values of CNN/W_cnn_0 are 0",
     ]
 
 

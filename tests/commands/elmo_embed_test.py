@@ -278,7 +278,7 @@ def test_what_was_begun_otherwise_is_gone_on_with_only_as_it_was(
 
     message = refusal(monkeypatch, "elmo-embed", *command)
 
-    assert message.startswith(f"elmo-embed: {begun.partial} was begun with {differ}; go on as it")
+    assert message.startswith(f"elmo-embed: {begun.partial} was begun with {differ}; use the")
     assert len(list(begun.partial.glob("*.part"))) == 5
     allennlp(monkeypatch, "elmo-embed", *command, "--force")
     numbers = read_hdf5(begun.hdf5).keys() - {"sentence_to_index"}
@@ -323,10 +323,10 @@ def test_a_file_that_is_there_is_overwritten_only_when_asked(
     message = refusal(monkeypatch, "elmo-embed", paths.text, paths.hdf5, *FILES)
 
     assert message == (
-        f"elmo-embed: {paths.hdf5} would be overwritten; choose another file, or --force"
+        f"elmo-embed: {paths.hdf5} exists; choose another file, or overwrite it with --force"
     )
     assert paths.hdf5.read_text() == "mine" and not paths.partial.exists()
-    assert "would be overwritten" in refusal(
+    assert "exists; choose another file" in refusal(
         monkeypatch, "elmo-embed", paths.text, paths.text.parent, "--force"
     )
     allennlp(monkeypatch, "elmo-embed", paths.text, paths.hdf5, *FILES, "--force")
@@ -356,7 +356,7 @@ def test_a_bilm_that_cannot_be_had_is_refused(
     assert "no biLM is known as 'tiny'; known are" in refused("--bilm", "tiny")
     assert "nowhere/model.tar.gz not found" in refused("--bilm", "nowhere/model.tar.gz")
     assert "together with --weight-file" in refused(*FILES[:2])
-    assert "no --bilm" in refused(*FILES, "--bilm", "mini")
+    assert "without --bilm" in refused(*FILES, "--bilm", "mini")
     assert "batch_tokens must be at least 1" in refused("--batch-tokens", 0)
     (tmp_path / "training").mkdir()
     archive = sst(tmp_path / "training", "baseline")
@@ -372,7 +372,7 @@ def test_a_full_disk_loses_nothing(
         patch.setattr(shutil, "disk_usage", lambda _: usage)
         message = refusal(monkeypatch, "elmo-embed", long_text.text, long_text.hdf5, *FILES)
 
-    assert "GB of the disk are free; make room, and the same command goes on" in message
+    assert "GB of the disk are free; make room and run the same command again" in message
     assert not long_text.hdf5.exists()
     assert tokens_computed(long_text, monkeypatch) == 0
     assert long_text.hdf5.exists()

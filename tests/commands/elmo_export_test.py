@@ -164,7 +164,7 @@ def test_a_file_is_overwritten_only_on_request(
 
     message = refusal(monkeypatch, "elmo-export", archive, tmp_path)
 
-    assert re.search(f"{tmp_path / name} would be overwritten; .* or --force", message)
+    assert re.search(f"{tmp_path / name} would be overwritten; .* --force", message)
     assert [path.read_text() for path in tmp_path.iterdir()] == ["precious"]
 
     allennlp(monkeypatch, "elmo-export", archive, tmp_path, "--force")

@@ -52,15 +52,17 @@ def test_the_text_shows_the_sentences_of_each_cluster_and_the_picture_is_drawn(
 
     lines = capsys.readouterr().out.splitlines()
     number = CORPUS.read_text().split().count("the")
-    assert lines[0].startswith(f"the in 20 of {number} places, by the layer LSTM 2 of {archive};")
+    assert lines[0].startswith(
+        f"20 of {number} occurrences of the, compared in layer LSTM 2 of {archive};"
+    )
     headings = [index for index, line in enumerate(lines) if line.startswith("Cluster ")]
     assert len(headings) == 3
     for index in headings:
         # A cluster may have fewer than three occurrences.
         shown = lines[index + 1 : lines.index("", index)]
         assert 1 <= len(shown) <= 3 and all("  the  " in line for line in shown)
-    assert lines[-2].startswith("Mean cosines of two places: ")
-    assert lines[-1].startswith("Without context (layer 0) it has one vector, nearest to: ")
+    assert lines[-2].startswith("Mean cosines of two occurrences: ")
+    assert lines[-1].startswith("Nearest words in layer 0, which ignores the context: ")
     assert (chart / "the.png").read_bytes().startswith(b"\x89PNG")
 
 

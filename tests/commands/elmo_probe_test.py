@@ -43,7 +43,7 @@ def test_a_column_that_is_not_there_is_said_with_the_line(
         f"elmo-probe: {bad}:2: expected 4 columns (word pos chunk ner), but got 2: 'boat NN'"
     )
     tag = json.dumps({"dataset_reader.tag_column": "lemma"})
-    assert "'lemma' must be one of the columns" in refusal(
+    assert "the columns must have 'lemma' exactly once" in refusal(
         monkeypatch, "elmo-probe", config, "-o", tag
     )
 

@@ -82,7 +82,7 @@ def _line(training: Training, result: Result, report: AblationReport) -> str:
     unit = " %" if report.is_percent else ""
     there = "" if training.process is not None else "; it was there already"
     return (
-        f"{result.run}: validation {report.metric} {report.number(result.value)}{unit} after epoch "
+        f"{result.run}: validation {report.metric} {report.format(result.value)}{unit} after epoch "
         f"{result.best_epoch + 1} of {result.epochs}, {result.seconds:.1f} s an epoch{there}"
     )
 

@@ -14,8 +14,8 @@ def mix_table(mixes: Sequence[PlacedMix]) -> str:
         missing = [""] * (len(layers) - len(mix.weights))
         cells = [*_shown(mix.weights), *missing, *_shown([mix.gamma, *mix.products]), *missing]
         rows.append([mix.model, mix.place, *cells])
-    names = ", ".join(f"s{j} is of {layer_name(j)}" for j in layers)
-    return f"{table(columns, rows)}\n\nOf the layers, {names}."
+    names = ", ".join(f"s{j} is the weight of {layer_name(j)}" for j in layers)
+    return f"{table(columns, rows)}\n\n{names}."
 
 
 def _shown(values: Sequence[float]) -> list[str]:

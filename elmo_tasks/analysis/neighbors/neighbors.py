@@ -66,7 +66,7 @@ def neighbors(
     # An occurrence is not compared with itself.
     others = [occurrence for occurrence in corpus.occurrences if occurrence != wanted]
     if not others:
-        raise ConfigurationError(f"{word!r} occurs in {text} in that sentence alone")
+        raise ConfigurationError(f"in {text}, {word!r} occurs only in the sentence of --sentence")
     corpus = corpus._replace(occurrences=others)
     vectors = _vectors(encoder, layer, corpus.occurrences)
     frequent = [other for other, _ in corpus.counts.most_common(max_words)]
@@ -112,7 +112,7 @@ def _nothing_found(word: str, text: str, corpus: Corpus) -> str:
     }
     if alike:
         forms = ", ".join(f"{other} ({count})" for other, count in alike.items())
-        return f"{message}; but {forms} does: --ignore-case takes it for the same"
+        return f"{message}; but {forms} does: use --ignore-case to find it"
     if len(word.split()) != 1:
-        return f"{message}; a word is one token, without blanks"
+        return f"{message}; give one token, without blanks"
     return message

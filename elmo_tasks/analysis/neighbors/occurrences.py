@@ -8,16 +8,18 @@ from tqdm import tqdm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.sentences import SentencesReader
 
-# Letters on either side of a word where it is shown.
+# Characters that are shown on either side of a word.
 _WINDOW = 40
 
 
 class Occurrence(NamedTuple):
     """
+    A word in a sentence.
+
     # Parameters
 
     words : `list[str]`
-        The sentence.
+        The tokens of the sentence.
     position : `int`
         The index of the word in the sentence.
     """
@@ -26,13 +28,16 @@ class Occurrence(NamedTuple):
     position: int
 
     def window(self, width: int = _WINDOW) -> tuple[str, str, str]:
-        """Whole words before it, the word itself, and after it: `width` letters at most each."""
+        """
+        Returns the text before the word, the word, and the text after it. Either text consists of
+        whole words and has at most `width` characters.
+        """
         before, after = self.words[: self.position], self.words[self.position + 1 :]
         left = _as_fit(before[::-1], width)[::-1]
         return " ".join(left), self.words[self.position], " ".join(_as_fit(after, width))
 
     def line(self) -> str:
-        """The window, aligned at the word."""
+        """Returns the word with its context as one line, in which the word begins at column 42."""
         before, word, after = self.window()
         return f"{before:>{_WINDOW}}  {word}  {after}"
 
@@ -42,16 +47,18 @@ class Occurrence(NamedTuple):
 
 class Corpus(NamedTuple):
     """
-    What a text has of a word.
+    The occurrences of a word in a text.
 
     # Parameters
 
     occurrences : `list[Occurrence]`
-        In the order of the text; of too many, a random part.
-    num_occurrences, num_sentences : `int`
-        Of all.
+        The occurrences in the order of the text, or a random selection of them.
+    num_occurrences : `int`
+        The number of all occurrences.
+    num_sentences : `int`
+        The number of sentences of the text.
     counts : `Counter[str]`
-        How often each word of the text is in it.
+        The frequency of each word of the text.
     """
 
     occurrences: list[Occurrence]
@@ -68,17 +75,20 @@ def search(
     seed: int = 0,
 ) -> Corpus:
     """
-    Reads a tokenized text once, in memory that its length does not bound.
+    Searches a tokenized text for a word. The text is read once, and not kept in memory.
 
     # Parameters
 
     pattern : `str | os.PathLike`
-        One sentence a line, in plain files, `.gz` or `.xz`; a glob pattern is several. A line of
-        more than 256 tokens is read in pieces.
+        The path of a text with one sentence a line, plain or packed as `.gz` or `.xz`, or a glob
+        pattern of several. A line of more than 256 tokens is cut into several sentences.
+    word : `str`
+    max_occurrences : `int`
+        If there are more occurrences, this many are drawn, each with the same probability.
     ignore_case : `bool`, optional (default = `False`)
         Whether `Bank` is an occurrence of `bank`.
     seed : `int`, optional (default = `0`)
-        Of the part, where there are more than `max_occurrences`: each is as likely in it.
+        The seed of the draw.
     """
     drawn = random.Random(seed)
     kept: list[tuple[int, Occurrence]] = []
@@ -91,7 +101,7 @@ def search(
         for position, other in enumerate(words):
             if not _is_same(other, word, ignore_case):
                 continue
-            # Algorithm R of Vitter 1985.
+            # Reservoir sampling: algorithm R of Vitter 1985.
             slot = drawn.randrange(num_occurrences + 1)
             found = num_occurrences, Occurrence(words, position)
             num_occurrences += 1
@@ -113,7 +123,7 @@ def find(word: str, sentence: str, ignore_case: bool = False) -> Occurrence:
         if _is_same(other, word, ignore_case):
             return Occurrence(words, position)
     raise ConfigurationError(
-        f"--sentence must have {word!r} in it as a token, blanks around it, but is {sentence!r}"
+        f"--sentence must contain the token {word!r}, between blanks, but is {sentence!r}"
     )
 
 

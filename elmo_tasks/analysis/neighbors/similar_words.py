@@ -11,8 +11,17 @@ def similar_words(
     bilm: BiLm, word: str, words: Sequence[str], num_words: int
 ) -> list[tuple[str, float]]:
     """
-    The nearest of some words to a word in layer 0, x^LM, which has one vector for each, with their
-    cosines; the word itself is left out.
+    Returns the words that are nearest to `word` in layer 0, x^LM, with their cosines. In this layer
+    a word has the same vector in all contexts.
+
+    # Parameters
+
+    bilm : `BiLm`
+    word : `str`
+    words : `Sequence[str]`
+        The words to compare; `word` itself is left out.
+    num_words : `int`
+        The number of words to return.
     """
     others = [other for other in words if other != word]
     char_ids = batch_to_ids([[other] for other in (word, *others)])[:, 0]

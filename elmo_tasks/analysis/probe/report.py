@@ -7,16 +7,16 @@ from elmo_tasks.analysis.tables import layer_name, table
 
 class ProbeReport(NamedTuple):
     """
-    What the layers of a biLM know of some tags.
+    The results of a probe.
 
     # Parameters
 
     title : `str`
-        Of what tags, in which biLM.
+        The name of the tags, of the data and of the biLM.
     rows : `list[ProbeRow]`
-        Baselines first.
+        Two baselines, then the layers.
     counts : `dict[str, int]`
-        How much data they are of.
+        The numbers of tokens, tags, and words and tags that are not in the training data.
     """
 
     title: str
@@ -31,10 +31,10 @@ class ProbeReport(NamedTuple):
         return "\n".join(
             [
                 *lines,
-                f"{counts['train_tokens']:,} tagged tokens to train on, with {counts['tags']:,} "
-                f"tags; {counts['validation_tokens']:,} to validate on, of which "
-                f"{counts['unseen_words']:,} are of words, and {counts['unseen_tags']:,} have "
-                "tags, that are not in the training data.",
+                f"The training data has {counts['train_tokens']:,} tokens with {counts['tags']:,} "
+                f"tags. The validation data has {counts['validation_tokens']:,}; the training data "
+                f"does not have the words of {counts['unseen_words']:,} and the tags of "
+                f"{counts['unseen_tags']:,} of them.",
             ]
         )
 

@@ -169,8 +169,8 @@ def test_a_value_imports_from_the_working_directory(
     [
         ("width", "expected FIELD=VALUE, such as hidden_dim=150, but got 'width'"),
         ("trainer.num_epochs=2", "expected FIELD=VALUE"),
-        ("width=wide", r"Unknown variable: wide\); a string has quotes: --set 'width=\"text\"'"),
-        ("random_seed=2", "random_seed follows from --seeds"),
+        ("width=wide", r"Unknown variable: wide\); a string needs quotes: --set 'width=\"text\"'"),
+        ("random_seed=2", "random_seed cannot be set: it follows from --seeds"),
     ],
 )
 def test_a_change_that_cannot_be_is_refused(text: str, complaint: str) -> None:
@@ -197,5 +197,7 @@ def test_a_folder_of_something_else_is_refused(configs: Path, tmp_path: Path) ->
     run = Run(tmp_path / "runs", "base", 7)
     run.folder.mkdir(parents=True)
     (run.folder / "thesis.txt").touch()
-    with pytest.raises(ConfigurationError, match=r"seed7 is in the way: it has files, but no"):
+    with pytest.raises(
+        ConfigurationError, match=r"seed7 has files, but no config\.json of a training; choose"
+    ):
         refuse_other_settings({run: evaluate(configs)})

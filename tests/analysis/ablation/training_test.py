@@ -59,7 +59,7 @@ def test_a_run_that_another_process_trains_is_waited_for(
     began = time.monotonic()
     assert [training.run for training in train_all([run], begin, jobs=1)] == [run]
     assert time.monotonic() - began > 0.5
-    said = "both, seed 0: another process trains it; waiting for it to end\n"
+    said = "both, seed 0: another process trains this run; waiting until it ends\n"
     assert capsys.readouterr().out == said
 
 

@@ -15,4 +15,7 @@ def test_a_mix_of_fewer_layers_leaves_cells_empty() -> None:
         ["sst", "input", "0.200", "0.300", "0.500", "2.000", "0.400", "0.600", "1.000"],
         ["own", "output", "0.750", "0.250", "", "1.000", "0.750", "0.250", ""],
     ]
-    assert lines[-1] == "Of the layers, s0 is of tokens, s1 is of LSTM 1, s2 is of LSTM 2."
+    assert (
+        lines[-1]
+        == "s0 is the weight of tokens, s1 is the weight of LSTM 1, s2 is the weight of LSTM 2."
+    )

@@ -53,7 +53,7 @@ def test_the_text_is_a_table_with_the_weights_of_the_mix() -> None:
 
     assert "| mix                            |      100.00 |" in text
     assert "Weights of the layers in the mix: 0.250 tokens, 0.750 LSTM 1." in text
-    assert "8 to validate on, of which 5 are of words" in text
+    assert "The validation data has 8; the training data does not have the words of 5" in text
     assert REPORT.as_dict()["rows"][3] == {"name": "mix", "accuracy": 1.0, "weights": [0.25, 0.75]}
 
 
