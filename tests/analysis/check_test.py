@@ -26,14 +26,14 @@ CELL = "RNN_0/RNN/MultiRNNCell/Cell0/LSTMCell"
 
 
 def problems_of(folder: Path, arrays: dict[str, Array], **options: Any) -> list[str]:
-    """What is said of a pair, without the names of the files."""
+    """Returns the problems of a pair, without the names of the files."""
     files = write_files(folder, make_options(**options), arrays)
     said = check(*files).problems
     return [problem.removeprefix(f"{files[1]}: ") for problem in said]
 
 
 def changed(**changes: Callable[[Array], Array]) -> dict[str, Array]:
-    """The weights of `make_options()` with some datasets changed, `/` in a name being `__`."""
+    """Returns weights for `make_options()` with some datasets changed; `__` stands for `/`."""
     arrays = random_weights(make_options())
     for key, change in changes.items():
         name = key.replace("__", "/")
@@ -105,7 +105,7 @@ def test_the_parameters_of_the_original_model_are_counted() -> None:
     filters = [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]]
     raw = make_options(filters=filters, embedding={"dim": 16}, projection_dim=512, dim=4096)
 
-    # What the released file holds.
+    # The released file has this many.
     assert num_parameters(BiLmOptions.from_dict(raw)) == 93_600_848
 
 
@@ -129,12 +129,12 @@ def test_a_bilm_that_was_not_trained_is_sound_and_its_biases_are_said(tmp_path: 
     files = tmp_path / "options.json", tmp_path / "weights.hdf5"
 
     assert check(*files).problems == []
-    # Three of filters, four of highway layers, one of the projection, four of LSTMs.
+    # Three are of filters, four of highway layers, one of the projection and four of LSTMs.
     assert fact(files, "biases") == "all values are equal in 12 of 12 vectors, as before training"
     assert "biases" not in dict(check(*FIXTURE_FILES).facts)
 
 
-# What AllenNLP's loader takes.
+# AllenNLP's loader.
 
 
 def without(section: str, key: str) -> dict[str, Any]:
@@ -240,10 +240,10 @@ def test_a_file_with_another_layer_than_the_options_is_not_sound(tmp_path: Path)
 
     report = check(*files)
 
-    number = len(random_weights(options)) - len(random_weights(make_options()))
-    assert len(report.problems) == number == 6
+    num_missing = len(random_weights(options)) - len(random_weights(make_options()))
+    assert len(report.problems) == num_missing == 6
     assert all("Cell2/LSTMCell/" in problem for problem in report.problems)
-    # It would load two of the three layers and say nothing.
+    # It would load two of the three layers without an error.
     assert dict(report.facts)["AllenNLP"] == "its own loader accepts the pair nevertheless"
 
 
@@ -321,7 +321,7 @@ def test_both_files_may_be_missing(tmp_path: Path) -> None:
 def test_a_damaged_file_raises_nothing(tmp_path: Path, seed: int) -> None:
     random = numpy.random.RandomState(seed)
     content = bytearray(FIXTURE_FILES[1].read_bytes())
-    # Where the file says what lies where.
+    # The beginning of the file says which data is where.
     for offset in random.randint(0, 8000, size=20):
         content[offset] = random.randint(256)
     weights = tmp_path / "weights.hdf5"
@@ -330,7 +330,7 @@ def test_a_damaged_file_raises_nothing(tmp_path: Path, seed: int) -> None:
     check(FIXTURE_FILES[0], weights)
 
 
-# What the biLM makes of a sentence.
+# The layers of a sentence.
 
 
 def test_weights_so_large_that_vectors_are_not_finite_are_not_sound(tmp_path: Path) -> None:
@@ -348,11 +348,11 @@ def test_weights_that_make_all_words_alike_are_not_sound(tmp_path: Path) -> None
 
 def test_an_lstm_that_does_not_see_the_context_is_not_sound(tmp_path: Path) -> None:
     def forget(bias: Array) -> Array:
-        # The third of four blocks is the forget gates'.
+        # The third of four blocks belongs to the forget gates.
         return numpy.where(numpy.arange(36) // 9 == 2, -1e4, bias)
 
     def cut(weight: Array) -> Array:
-        # The first half of the rows reads the input, the other the output before.
+        # The first half of the rows reads the input, the second half the previous output.
         return weight * (numpy.arange(12) < 6)[:, None]
 
     arrays = changed(**{f"{CELL}/B": forget, f"{CELL}/W_0": cut})

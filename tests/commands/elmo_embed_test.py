@@ -337,6 +337,7 @@ def test_a_text_that_cannot_be_embedded_is_refused_before_anything_is_done(
     paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     missing = paths.text.with_name("missing.txt")
+
     assert f"{missing} not found" in refusal(monkeypatch, "elmo-embed", missing, paths.hdf5, *FILES)
     paths.text.write_bytes("A\nB\nnaïve\n".encode("latin-1"))
     message = refusal(monkeypatch, "elmo-embed", paths.text, paths.hdf5, *FILES)

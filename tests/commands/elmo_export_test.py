@@ -17,7 +17,7 @@ from tests.helpers.command_line import allennlp, exit_status, refusal
 from tests.helpers.reference_bilm import FIXTURE_FILES, read_datasets, upstream_layers
 
 ELMO: dict[str, Any] = {"type": "elmo_bilm", "bilm": FIXTURE}
-# An archive, the name of the biLM in it, and the state that it starts from.
+# Each kind has a function that makes an archive, the name of its biLM, and the state of this biLM.
 ARCHIVES: dict[str, tuple[Callable[[Path], Path], str, str]] = {
     "language model": (language_model, "bilm", "reset"),
     "windowed language model": (lambda folder: language_model(folder, "carry"), "bilm", "carry"),
@@ -37,7 +37,7 @@ def pair(folder: Path) -> tuple[Path, Path]:
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of a language model; in its folder are the files of its training."""
+    """Returns the archive of a language model, in the folder of its training."""
     return language_model(tmp_path_factory.mktemp("archive"))
 
 
@@ -63,7 +63,7 @@ def test_the_pair_is_that_of_the_archive(
         .startswith(f"Wrote {files[0]} and {files[1]}: the biLM {name} of {archive}, ")
     )
     assert json.loads(files[0].read_text())["state"] == state
-    # The biases of the forget gates are written less 1.
+    # Rounding differs, since the biases of the forget gates are written less 1.
     exact = {"atol": 1e-6, "rtol": 0}
     torch.testing.assert_close(
         BiLm.from_files(*files)(char_ids).layers, bilm(char_ids).layers, **exact
@@ -84,8 +84,8 @@ def test_the_number_of_parameters_and_the_state_are_said(
     allennlp(monkeypatch, "elmo-export", archive, tmp_path)
 
     said = capsys.readouterr().out.rstrip()
-    number = sum(array.size for array in read_datasets(tmp_path / "weights.hdf5").values())
-    assert said.endswith(f", {number:,} parameters as float32, state reset.")
+    num_parameters = sum(array.size for array in read_datasets(tmp_path / "weights.hdf5").values())
+    assert said.endswith(f", {num_parameters:,} parameters as float32, state reset.")
 
 
 def test_the_folder_of_a_training_may_stand_for_its_archive(

@@ -15,7 +15,7 @@ def parse(*args: str) -> argparse.Namespace:
 
 
 def never() -> Figure:
-    raise AssertionError("no picture was asked for")
+    raise AssertionError("no chart was asked for")
 
 
 def test_by_default_the_text_is_printed_and_nothing_is_drawn(

@@ -27,7 +27,7 @@ SENTENCES = [
 
 
 def make_archive(folder: Path, config: dict[str, Any]) -> Path:
-    """The `model.tar.gz` of an untrained model; the folder is then that of its training."""
+    """Makes the `model.tar.gz` of an untrained model, in a folder as that of its training."""
     params = Params(copy.deepcopy(config))
     reader = DatasetReader.from_params(params.pop("dataset_reader"))
     instances = list(reader.read(params.pop("train_data_path")))
@@ -53,7 +53,7 @@ def language_model(folder: Path, state: str = "reset") -> Path:
 
 
 def classifier(folder: Path, **embedders: dict[str, Any]) -> Path:
-    """Of AllenNLP's own `basic_classifier`, with the token embedders by their names."""
+    """Makes an archive of AllenNLP's `basic_classifier` with further token embedders."""
     text = folder / "text.jsonl"
     lines = [{"text": line, "label": ("even", "odd")[k % 2]} for k, line in enumerate(SENTENCES)]
     text.write_text("\n".join(map(json.dumps, lines)))
@@ -79,7 +79,7 @@ def classifier(folder: Path, **embedders: dict[str, Any]) -> Path:
 
 
 def sst(folder: Path, variant: str) -> Path:
-    """Of a config in training_configs/sst, shrunk."""
+    """Makes an archive of a shrunk config of training_configs/sst."""
     snippet = f"(import '{ROOT}/training_configs/sst/{variant}.jsonnet')"
     shrunk = f"{snippet} + (import '{ROOT}/fixtures/tiny.libsonnet')"
     config = json.loads(_jsonnet.evaluate_snippet("test", shrunk))

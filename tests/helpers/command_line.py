@@ -8,7 +8,7 @@ from allennlp.commands import main
 
 def allennlp(monkeypatch: pytest.MonkeyPatch, *args: object) -> None:
     """Runs `allennlp` with these arguments, in this process."""
-    # This plugin is imported already; to look for plugins takes a second each time.
+    # This plugin is imported already, and looking for plugins takes a second each time.
     monkeypatch.setattr("allennlp.commands.import_plugins", lambda: None)
     monkeypatch.setattr(sys, "argv", ["allennlp", *map(str, args)])
     main(prog="allennlp")

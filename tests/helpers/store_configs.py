@@ -24,7 +24,7 @@ def config_file(folder: Path, change: str = "{}", variant: str = "both") -> Path
 
 
 def texts_of_the_config() -> set[tuple[str, ...]]:
-    """Phrases of at least four tokens, and whole sentences."""
+    """Returns all phrases of at least four tokens, and all sentences."""
     texts = set()
     for line in (ROOT / "fixtures" / "sst.txt").read_text().splitlines():
         tree = parse_tree(line)

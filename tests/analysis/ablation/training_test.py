@@ -27,6 +27,7 @@ def test_no_more_than_so_many_are_trained_at_a_time(tmp_path: Path) -> None:
         return Training(run, processes[-1])
 
     ended = [training.run for training in train_all(runs(tmp_path, 5), begin, jobs=2)]
+
     assert sorted(ended) == runs(tmp_path, 5)
 
 
@@ -38,7 +39,9 @@ def test_what_runs_ends_with_the_ablation(tmp_path: Path) -> None:
 
     trainings = train_all(runs(tmp_path, 3), begin, jobs=2)
     assert next(trainings).run.seed == 1
+
     trainings.close()
+
     assert sleeping.poll() is not None
 
 
@@ -49,15 +52,18 @@ def test_a_run_that_another_process_trains_is_waited_for(
     run.log.parent.mkdir(parents=True)
     with open(run.log, "wb") as log:
         fcntl.flock(log, fcntl.LOCK_EX)
-        # A process that was started with the log holds the lock, as long as it lives.
+        # The process inherits the log and with it the lock, which it holds while it lives.
         other = subprocess.Popen(["sleep", "1"], stdout=log)
+
     assert start(run, SETTINGS, threads=1) is None
 
     def begin(run: Run) -> Training | None:
         return start(run, SETTINGS, threads=1) if other.poll() is None else Training(run)
 
     began = time.monotonic()
-    assert [training.run for training in train_all([run], begin, jobs=1)] == [run]
+    ended = [training.run for training in train_all([run], begin, jobs=1)]
+
+    assert ended == [run]
     assert time.monotonic() - began > 0.5
     said = "both, seed 0: another process trains this run; waiting until it ends\n"
     assert capsys.readouterr().out == said
@@ -70,7 +76,9 @@ def test_a_trained_run_gets_its_archive_without_a_process(tmp_path: Path) -> Non
     (run.folder / "metrics.json").write_text(json.dumps({"best_epoch": 1}))
     torch.save({}, run.folder / "best.th")
     (run.folder / "model.tar.gz").write_bytes(b"half")
+
     training = start(run, SETTINGS, threads=1)
+
     assert training is not None and training.process is None and training.has_ended
     assert run.progress() == Progress.COMPLETE
     assert training.error() is None
@@ -82,6 +90,7 @@ def test_a_run_that_failed_says_how_and_with_what_last_word(tmp_path: Path) -> N
     run.log.write_text("Traceback\nValueError: no such file\n\n")
     failed, killed = subprocess.Popen(["false"]), subprocess.Popen(["sleep", "9"])
     killed.kill()
+
     for process, cause in ((failed, "exit 1"), (killed, "signal 9")):
         process.wait()
         assert Training(run, process).error() == f"{cause}: ValueError: no such file"

@@ -12,7 +12,7 @@ from elmo_tasks.analysis.neighbors.occurrences import Corpus, Occurrence
 from elmo_tasks.analysis.neighbors.report import NeighborsReport
 from tests.helpers.charts import drawn_texts
 
-# Two dollars, which are no formula, and words that leave no blank.
+# Two dollars do not make a formula here, and a long word does not fit into every window.
 WORDS = "for $ 5 or $_6 one can play at a table of incomprehensibilities and nothing else".split()
 
 
@@ -52,7 +52,7 @@ def test_no_line_lies_on_another() -> None:
 
     _, below = figure.axes
 
-    # A pixel on either side is the blank around the letters.
+    # Of each box, one pixel on either side is blank.
     boxes = [text.get_window_extent().padded(-1) for text in below.texts]
     assert all(lower.y1 < upper.y0 for upper, lower in pairwise(boxes))
 
@@ -73,7 +73,7 @@ def test_the_plane_is_that_of_the_two_principal_components() -> None:
     made = report(30)
     plane, _ = draw(made).axes
     centered = (made.vectors - made.vectors.mean(0)).double().numpy()
-    # The largest two variances of all directions.
+    # The two largest variances over all directions.
     largest = sorted(torch.linalg.eigvalsh(torch.tensor(centered.T @ centered)).tolist())[-2:]
 
     points = torch.cat([torch.tensor(group.get_offsets()) for group in plane.collections])

@@ -33,7 +33,7 @@ def test_every_place_of_the_word_is_found_in_its_order(text: Path) -> None:
         Occurrence(second, 1),
         Occurrence(second, 4),
     ]
-    # The empty line is no sentence.
+    # The empty line is not counted as a sentence.
     assert (corpus.num_occurrences, corpus.num_sentences) == (3, 4)
     assert corpus.counts == Counter(" ".join(LINES).split())
 
@@ -74,7 +74,7 @@ def test_of_too_many_each_is_as_likely_to_be_drawn(text: Path) -> None:
         assert found.num_occurrences == 12
         drawn.update(numbers)
 
-    # 200 of each on the average; four standard deviations are 46.
+    # Each is drawn 200 times on average; four standard deviations are 46.
     assert len(drawn) == 12
     assert all(abs(count - 200) < 46 for count in drawn.values())
 
@@ -103,7 +103,7 @@ def test_a_window_is_whole_words_on_either_side_as_many_as_fit(
     left, right = before.split(), after.split()
     start, stop = position - len(left), position + 1 + len(right)
     assert sentence[start:position] == left and sentence[position + 1 : stop] == right
-    # One more would not fit.
+    # One more word would not fit.
     assert start == 0 or len(before) + bool(before) + len(sentence[start - 1]) > width
     assert stop == len(sentence) or len(after) + bool(after) + len(sentence[stop]) > width
 

@@ -32,9 +32,9 @@ def test_the_baselines_stand_before_the_layers_and_all_is_counted() -> None:
     rows = [(row.name, row.accuracy) for row in REPORT.rows]
 
     assert rows == [
-        # Always X: four of eight.
+        # Four of eight tags are X.
         ("most frequent tag", 0.5),
-        # b is told as well; c has Z as often as X, and before it; d and e are unknown, so X.
+        # b is right, too; c has Z as often as X, but Z first; d and e are unknown and get X.
         ("most frequent tag of each word", 0.5),
         ("tokens", 0.5),
         ("mix", 1.0),
