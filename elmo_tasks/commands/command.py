@@ -8,9 +8,9 @@ from allennlp.common.util import SigTermReceived
 
 class Command(Subcommand):
     """
-    The base class of the commands. A subclass has the texts of its help, adds its arguments, and
-    does its work in `run`. An error that the user can mend ends the command with one line and exit
-    status 1.
+    The base class of the commands. A subclass sets the texts of its help, adds its arguments, and
+    does its work in `run`. An error that the user can correct ends the command with one line and
+    exit status 1.
 
     # Parameters
 

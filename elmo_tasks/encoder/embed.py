@@ -16,14 +16,14 @@ from elmo_tasks.readers.sentences import corpus_files, read_lines
 
 logger = logging.getLogger(__name__)
 
-# From layers of shape (num_layers, tokens, dim) to what is written.
+# Each takes layers of shape (num_layers, tokens, dim) and returns the vectors to write.
 EMBEDDINGS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "all": lambda layers: layers,
     "top": lambda layers: layers[-1],
     "average": lambda layers: layers.mean(dim=0),
 }
 
-# A longer line is hardly one sentence.
+# A line with more tokens than this is probably not one sentence.
 _LONG_LINE = 1000
 
 
@@ -94,8 +94,8 @@ def embed(
     begin_anew: bool = False,
 ) -> None:
     """
-    Writes the layers of every line of a text to an HDF5 file (see `EmbeddingFile`). If the same was
-    begun before and interrupted, continues with the first line that is missing.
+    Writes the layers of every line of a text to an HDF5 file (see `EmbeddingFile`). If an earlier
+    run with the same settings was interrupted, continues with the first line that is missing.
 
     # Parameters
 
@@ -106,7 +106,7 @@ def embed(
     embedding : `str`, optional (default = `'all'`)
         `all` layers, the `top` layer, or the `average` of all layers.
     with_sentences : `bool`, optional (default = `True`)
-        Whether `sentence_to_index` is written, which is made in memory.
+        Whether `sentence_to_index` is written, which must fit into memory.
     begin_anew : `bool`, optional (default = `False`)
         Whether a file that was begun with other settings or another text is begun again; otherwise
         it raises `ConfigurationError`.

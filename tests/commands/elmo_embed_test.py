@@ -288,7 +288,7 @@ def test_what_was_begun_otherwise_is_gone_on_with_only_as_it_was(
 def test_parts_of_nobody_knows_which_run_are_not_used(
     begun: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As where a kill came while they were removed."""
+    """A run that is killed while it removes the parts leaves them without `about.json`."""
     (begun.partial / "about.json").unlink()
 
     allennlp(monkeypatch, "elmo-embed", begun.text, begun.hdf5, *FILES, "--average")

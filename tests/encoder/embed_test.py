@@ -41,13 +41,13 @@ def test_code_written_for_the_old_commands_files_reads_it(
 ) -> None:
     embed(read_text(paths.text), paths.hdf5, encoder)
 
-    # As AllenNLP's tutorial on ELMo had it.
+    # This is code of AllenNLP's tutorial on ELMo.
     with h5py.File(paths.hdf5, "r") as file:
         sentence_to_index = json.loads(file.get("sentence_to_index")[0])
         embedding = file.get(sentence_to_index["The boat left the bank ."])
         assert embedding.shape == (3, 6, 32)
         assert len(embedding[2][5]) == 32
-    # As probes do that take every other key for a number, a layer at a time.
+    # Published probes read a layer at a time, and take every other key for a number.
     with h5py.File(paths.hdf5, "r") as file:
         numbers = sorted(int(key) for key in list(file) if key != "sentence_to_index")
         assert numbers == list(range(len(LINES)))

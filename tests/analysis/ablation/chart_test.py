@@ -38,7 +38,6 @@ def test_nothing_of_the_chart_is_cut_off(make: Callable[[], AblationReport]) -> 
 
     drawn_texts(figure)
 
-    # In inches.
     box = figure.get_tightbbox()
     width, height = figure.get_size_inches()
     assert box.width > 0.9 * width and box.height > 0.9 * height

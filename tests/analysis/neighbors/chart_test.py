@@ -52,7 +52,7 @@ def test_no_line_lies_on_another() -> None:
 
     _, below = figure.axes
 
-    # Of each box, one pixel on either side is blank.
+    # Each box has one blank pixel on either side.
     boxes = [text.get_window_extent().padded(-1) for text in below.texts]
     assert all(lower.y1 < upper.y0 for upper, lower in pairwise(boxes))
 

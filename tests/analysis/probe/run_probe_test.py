@@ -21,7 +21,7 @@ def test_parts_of_speech_are_learnt_from_each_layer_and_the_mix(tmp_path: Path) 
     rows = {row["name"]: row for row in found["rows"]}
     names = ["most frequent tag", "most frequent tag of each word"]
     assert list(rows) == [*names, "tokens", "LSTM 1", "LSTM 2", "mix"]
-    # Of the tokens that it was trained on, by a random biLM.
+    # The biLM is random, but the probe is evaluated on the tokens that it was trained on.
     assert all(rows[name]["accuracy"] > 0.7 for name in list(rows)[2:])
     assert sum(rows["mix"]["weights"]) == pytest.approx(1)
     lines = [line.split() for line in (ROOT / CONFIGS["pos"]).read_text().splitlines()]
