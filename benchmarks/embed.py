@@ -37,9 +37,9 @@ import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.bilm.files.options import read_options
-from elmo_tasks.commands.elmo_embed import embed, read_text
-from elmo_tasks.encoder.encoder import ElmoEncoder
 from elmo_tasks.common.text_files import read_lines
+from elmo_tasks.encoder.embed import embed, read_text
+from elmo_tasks.encoder.encoder import ElmoEncoder
 
 Sentences = list[list[str]]
 # The layers of each sentence: shape (num_layers, length, dim).

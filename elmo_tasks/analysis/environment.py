@@ -11,7 +11,7 @@ import torch
 
 
 def describe_environment() -> dict[str, Any]:
-    """What a reader of the numbers has to know of where they come from."""
+    """Returns the command, the date, the machine and the version of PyTorch, for reports."""
     return {
         "command": shlex.join(["allennlp", *sys.argv[1:]]),
         "date": datetime.now().astimezone().isoformat(sep=" ", timespec="minutes"),

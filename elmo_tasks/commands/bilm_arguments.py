@@ -12,26 +12,26 @@ from elmo_tasks.store.layer_store import LayerStore
 
 
 def add_encoder_options(subparser: argparse.ArgumentParser) -> None:
-    """The options that `encoder_from_args` reads."""
+    """Adds the options that `encoder_from_args` reads."""
     add = subparser.add_argument
     add(
         "--bilm",
         metavar="NAME|ARCHIVE",
-        help=f"{', '.join(sorted(KNOWN_BILMS))} (default: mini), or a model.tar.gz or the folder "
-        "of a training with a biLM in it",
+        help=f"a known biLM ({', '.join(sorted(KNOWN_BILMS))}; default: mini), or the model.tar.gz "
+        "or the folder of a training whose model contains a biLM",
     )
-    add("--name", help="which biLM, where the model of an archive has several")
-    add("--options-file", help="with --weight-file: the two files of a biLM")
-    add("--weight-file", help="with --options-file")
-    add("--cuda-device", type=int, default=-1, help="id of the GPU to use, if any")
+    add("--name", help="the name of the biLM, if the model of an archive has several")
+    add("--options-file", help="the options.json of a biLM, with --weight-file")
+    add("--weight-file", help="the weights.hdf5 of a biLM, with --options-file")
+    add("--cuda-device", type=int, default=-1, help="the index of the GPU (default: the CPU)")
 
 
 def encoder_from_args(
     args: argparse.Namespace, store: LayerStore | None = None, **settings
 ) -> tuple[str, ElmoEncoder]:
     """
-    What the biLM is called, and its encoder, of the biLM alone without a trained mix; `settings`
-    are those of `ElmoEncoder`.
+    Returns the name of the biLM that the options ask for, and its encoder, without a trained mix.
+    `settings` are those of `ElmoEncoder`.
     """
     check_for_gpu(args.cuda_device)
     device = int_to_device(args.cuda_device)
@@ -39,12 +39,12 @@ def encoder_from_args(
     if any(files):
         if not all(files) or args.bilm is not None:
             raise ConfigurationError(
-                "give --options-file together with --weight-file, and no --bilm with them"
+                "give --options-file together with --weight-file and without --bilm"
             )
         return args.weight_file, ElmoEncoder.from_files(*files, store, device, **settings)
     name = args.bilm or "mini"
-    unlike_a_path = not os.path.exists(name) and not any(mark in name for mark in "./")
-    if name in KNOWN_BILMS or unlike_a_path:
+    is_a_path = os.path.exists(name) or any(mark in name for mark in "./")
+    if name in KNOWN_BILMS or not is_a_path:
         return name, ElmoEncoder.from_name(name, store, device, **settings)
     _, bilm = load_bilm(name, args.name)
     return name, ElmoEncoder(bilm.to(device).frozen(store), **settings)

@@ -1,32 +1,35 @@
 import argparse
-import json
 import sys
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import torch
 from allennlp.commands.subcommand import Subcommand
-from allennlp.common.util import SigTermReceived
-from tqdm import tqdm
 
-from elmo_tasks.analysis.ablation.report import Report
-from elmo_tasks.analysis.ablation.result import Result, find_metric, read_result
+from elmo_tasks.analysis.ablation.ablation import run_ablation
 from elmo_tasks.analysis.ablation.run import Run
-from elmo_tasks.analysis.ablation.settings import Settings, parse_change, refuse_other_settings
-from elmo_tasks.analysis.ablation.training import Training, start, train_all
-from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.files import atomic_write
+from elmo_tasks.analysis.ablation.settings import Settings, parse_change
+from elmo_tasks.commands.command import Command
 
-_DESCRIPTION = """
-Train variants of a task with several seeds each, and compare them: a table, its numbers as JSON and
-a chart. A run is AllenNLP's own training in a process of its own, so that one that fails is one
-failed row. The same command again goes on where it was stopped: a run that is complete is not
-trained again, one that was interrupted goes on from its last checkpoint, one that failed is tried
-again. The exit status is 0 if every run is complete and 1 if not.
+
+@Subcommand.register("elmo-ablation")
+class ElmoAblation(Command):
+    """
+    Trains variants of a task with several seeds, and compares the results.
+
+    Registered as a `Subcommand` with name "elmo-ablation".
+    """
+
+    can_be_continued = True
+    help = "Train variants of a task with several seeds, and compare the results."
+    description = """
+Train variants of a task with several seeds each, and compare the results in a table, a chart and a
+JSON file. A run is AllenNLP's own training in a process of its own, so if one fails, the others go
+on. If the command is stopped, run it again: complete runs are not trained again, interrupted runs
+continue from their last checkpoint, and failed runs are tried again. The exit status is 0 if all
+runs are complete and 1 if not.
 """
-
-_EXAMPLES = """
+    examples = """
 examples:
   allennlp elmo-ablation sst --variants baseline both --seeds 1 2 3 --set 'store="runs/layers"'
   allennlp elmo-ablation sst --variants input both --seeds 1 2 --set hidden_dim=150 \\
@@ -34,36 +37,41 @@ examples:
   allennlp elmo-ablation snli --variants baseline both --seeds 1 2 3 --train-fraction 0.01,0.1,1
 """
 
-
-@Subcommand.register("elmo-ablation")
-class ElmoAblation(Subcommand):
-    """
-    Trains variants of a task with several seeds, and compares them.
-
-    Registered as a `Subcommand` with name "elmo-ablation".
-    """
-
-    def add_subparser(self, parser: argparse._SubParsersAction) -> argparse.ArgumentParser:
-        subparser = parser.add_parser(
-            self.name,
-            description=_DESCRIPTION,
-            epilog=_EXAMPLES,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            help="Train variants of a task with several seeds, and compare them.",
-        )
-        add = subparser.add_argument
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        add = parser.add_argument
         add("task", metavar="TASK", help="a folder of training_configs, such as sst")
-        add("--variants", nargs="+", metavar="NAME", help="configs in it, such as baseline both")
-        add("--seeds", nargs="+", type=_seed, required=True, metavar="N", help="a run for each")
-        add("-s", "--serialization-dir", metavar="DIR", help="by default runs/ablation/TASK")
-        add("--configs", metavar="DIR", help="by default training_configs/TASK")
+        add(
+            "--variants",
+            nargs="+",
+            metavar="NAME",
+            help="configs of the task, such as baseline both",
+        )
+        add(
+            "--seeds",
+            nargs="+",
+            type=_seed,
+            required=True,
+            metavar="N",
+            help="train each variant with these seeds",
+        )
+        add(
+            "-s",
+            "--serialization-dir",
+            metavar="DIR",
+            help="the folder of the runs (default: runs/ablation/TASK)",
+        )
+        add(
+            "--configs",
+            metavar="DIR",
+            help="the folder of the configs (default: training_configs/TASK)",
+        )
         add(
             "--train-fraction",
             type=_fractions,
             metavar="F,F,...",
-            help="train each run on these fractions of the training data, such as 0.01,0.1,1: the "
-            "curve of the paper's Figure 1; the part is drawn by the seed of the run, and has as "
-            "many updates as all of the data: more epochs, each of which goes through it often",
+            help="train on each of these fractions of the training data, such as 0.01,0.1,1, as in "
+            "the paper's Figure 1; each fraction is drawn with the seed of the run, and is trained "
+            "for as many updates as all of the data",
         )
         add(
             "--set",
@@ -72,115 +80,42 @@ class ElmoAblation(Subcommand):
             type=_change,
             default=[],
             metavar="FIELD=VALUE",
-            help="a field of the task's library, for all variants; the value is jsonnet",
+            help="set a field of the task's library, for all variants; the value is jsonnet",
         )
-        add("-o", "--overrides", default="", help="as for allennlp train, for all variants")
-        add("--jobs", type=_count, default=1, metavar="N", help="runs at a time")
+        add(
+            "-o",
+            "--overrides",
+            default="",
+            help="JSON overrides for all variants, as in allennlp train",
+        )
+        add(
+            "--jobs",
+            type=_count,
+            default=1,
+            metavar="N",
+            help="runs to train at the same time (default: 1)",
+        )
         add(
             "--threads",
             type=_count,
             metavar="N",
-            help="OMP_NUM_THREADS of a run; by default those of torch here, shared by the jobs",
+            help="OMP_NUM_THREADS of each run (default: PyTorch's threads, divided by the jobs)",
         )
-        subparser.set_defaults(func=_ablate_from_args)
-        return subparser
 
-
-def _ablate_from_args(args: argparse.Namespace) -> None:
-    root = Path(args.serialization_dir or Path("runs", "ablation", args.task))
-    settings = Settings(
-        Path(args.configs or Path("training_configs", args.task)),
-        dict(args.changes),
-        args.overrides,
-    )
-    try:
+    def run(self, args: argparse.Namespace) -> None:
+        root = Path(args.serialization_dir or Path("runs", "ablation", args.task))
+        configs = Path(args.configs or Path("training_configs", args.task))
+        settings = Settings(configs, dict(args.changes), args.overrides)
         runs = [
             Run(root, variant, seed, fraction)
-            for variant in _chosen_variants(args.task, settings, args.variants or [])
+            for variant in settings.choose(args.variants or [])
             for fraction in args.train_fraction or [1.0]
             for seed in dict.fromkeys(args.seeds)
         ]
-        configs = {run: settings.evaluate(run) for run in runs}
-        refuse_other_settings(configs)
-        metric = find_metric(configs.values())
-        report = _train(args, runs, settings, metric)
-    except (ConfigurationError, OSError) as error:
-        sys.exit(f"elmo-ablation: {error}")
-    except (KeyboardInterrupt, SigTermReceived):
-        sys.exit("elmo-ablation: interrupted; the same command goes on from here")
-    print(f"\n{report.text()}\nThis table, results.json and chart.png are in {root}.")
-    sys.exit(1 if any(result.error is not None for result in report.results) else 0)
-
-
-def _train(args: argparse.Namespace, runs: list[Run], settings: Settings, metric: str) -> Report:
-    """Trains what is not there, with a report after every run."""
-    # All variants with one seed before the next, so that they can be compared early.
-    ordered = sorted(runs, key=lambda run: args.seeds.index(run.seed))
-    threads = args.threads or max(1, torch.get_num_threads() // args.jobs)
-
-    def begin(run: Run) -> Training | None:
-        return start(run, settings, threads, args.include_package)
-
-    results: list[Result] = []
-    trainings = train_all(ordered, begin, args.jobs)
-    with closing(trainings), tqdm(total=len(runs), desc=args.task, unit="run") as bar:
-        for training in trainings:
-            result = _result(training, metric)
-            results.append(result)
-            report = Report(args.task, metric, runs, results)
-            tqdm.write(_line(training, result, report))
-            bar.update()
-            if training.process is not None or len(results) == len(runs):
-                _write(report, runs[0].root)
-    return report
-
-
-def _result(training: Training, metric: str) -> Result:
-    error = training.error()
-    if error is not None:
-        return Result(training.run, error)
-    return read_result(training.run, metric)
-
-
-def _line(training: Training, result: Result, report: Report) -> str:
-    if result.value is None:
-        return f"{result.run}: failed ({result.error}); its log is {result.run.log}"
-    unit = " %" if report.is_percent else ""
-    there = "" if training.process is not None else "; it was there already"
-    return (
-        f"{result.run}: validation {report.metric} {report.number(result.value)}{unit} after epoch "
-        f"{result.best_epoch + 1} of {result.epochs}, {result.seconds:.1f} s an epoch{there}"
-    )
-
-
-def _write(report: Report, folder: Path) -> None:
-    # Imported here, since no other command needs matplotlib, which takes its time.
-    from elmo_tasks.analysis.ablation.chart import draw
-
-    with atomic_write(folder / "results.json") as aside:
-        aside.write_text(json.dumps(report.as_dict(), indent=2) + "\n", encoding="utf-8")
-    with atomic_write(folder / "table.md") as aside:
-        aside.write_text(report.text(), encoding="utf-8")
-    with atomic_write(folder / "chart.png") as aside:
-        draw(report).savefig(aside, format="png", dpi=150)
-
-
-def _chosen_variants(task: str, settings: Settings, names: list[str]) -> list[str]:
-    """Raises `ConfigurationError` where there is no such task or variant."""
-    known = settings.variants()
-    if not known:
-        files = settings.configs.parent.glob("*/*.jsonnet")
-        tasks = ", ".join(sorted({path.parent.name for path in files})) or "none"
-        raise ConfigurationError(
-            f"there is no task {task!r}: no configs in {settings.configs}; the tasks in "
-            f"{settings.configs.parent} are: {tasks}"
-        )
-    there = f"{settings.configs} has {', '.join(known)}"
-    if not names:
-        raise ConfigurationError(f"choose some --variants; {there}")
-    if unknown := [name for name in names if name not in known]:
-        raise ConfigurationError(f"there is no variant {', '.join(map(repr, unknown))}; {there}")
-    return list(dict.fromkeys(names))
+        threads = args.threads or max(1, torch.get_num_threads() // args.jobs)
+        report = run_ablation(args.task, runs, settings, args.jobs, threads, args.include_package)
+        print(f"\n{report.text()}\nThis table, results.json and chart.png are in {root}.")
+        sys.exit(1 if any(result.error is not None for result in report.results) else 0)
 
 
 def _seed(text: str) -> int:

@@ -15,7 +15,7 @@ Array = numpy.ndarray
 
 _ABOUT, _WHOLE = "about.json", "whole.hdf5"
 
-# What HDF5 and the index add to the numbers of a sentence: more than it mostly is.
+# An estimate, rather too large, of what HDF5 and the index need for a sentence beside its values.
 _DATASET_BYTES = 1000
 
 _ITEM_BYTES = numpy.dtype(numpy.float32).itemsize
@@ -23,22 +23,23 @@ _ITEM_BYTES = numpy.dtype(numpy.float32).itemsize
 
 class EmbeddingFile:
     """
-    The HDF5 file that `allennlp elmo` wrote, on its way: a dataset of float32 for each sentence,
-    by its number `0`, `1`, ...; and `sentence_to_index`, the JSON of an object from sentences to
-    these numbers.
+    An HDF5 file of ELMo vectors, as `allennlp elmo` wrote it, while it is being made. It has a
+    dataset of float32 for each sentence, named by the index of the sentence: `0`, `1`, ...; and the
+    dataset `sentence_to_index`, a JSON object from sentences to these names.
 
-    An HDF5 file that is being written to when its process is killed is lost, so there is none
-    until the end. Till then the arrays lie in a folder beside it, `PATH.partial`, in parts: a part
-    is complete when it has its name, and the file when it has its own.
+    If a process is killed while it writes an HDF5 file, the file is lost. The arrays are therefore
+    saved as parts in a folder beside the file, `PATH.partial`, and the HDF5 file is made of them at
+    the end. Parts and file get their names when they are complete.
 
     # Parameters
 
     path : `Path`
-        Of the file.
+        The path of the HDF5 file.
     about : `dict[str, str]`
-        All that the numbers depend on. Parts that are there are used if it was the same for them.
+        Everything that the vectors depend on. Parts of an earlier run are used if it is the same.
     begin_anew : `bool`, optional (default = `False`)
-        Whether parts of which it was not are removed; else they raise `ConfigurationError`.
+        Whether parts of an earlier run with another `about` are removed; otherwise they raise
+        `ConfigurationError`.
     """
 
     def __init__(self, path: Path, about: dict[str, str], begin_anew: bool = False) -> None:
@@ -48,11 +49,11 @@ class EmbeddingFile:
         if begun not in (None, about) and not begin_anew:
             differ = [name for name in about if (begun or {}).get(name) != about[name]]
             raise ConfigurationError(
-                f"{self.folder} was begun with another {' and another '.join(differ)}; go on as it "
-                "was begun, or begin anew with --force"
+                f"{self.folder} was begun with another {' and another '.join(differ)}; use the "
+                "same settings as then, or start again with --force"
             )
         self.folder.mkdir(parents=True, exist_ok=True)
-        # What kills left over, and parts of another run, or of nobody knows which.
+        # These are files that a killed run left, and parts of other or unknown settings.
         unwanted = [*self.folder.glob(".*"), *self.folder.glob(_WHOLE)]
         if begun != about:
             unwanted += self.folder.glob("*.part")
@@ -64,16 +65,19 @@ class EmbeddingFile:
 
     @property
     def num_sentences(self) -> int:
-        """Sentences in the parts that are complete: the first so many of all."""
+        """The number of sentences in complete parts, which are the first of the text."""
         return sum(len(shapes) for shapes in self._parts)
 
     @property
     def num_tokens(self) -> int:
-        """Tokens in these sentences."""
+        """The number of tokens in these sentences."""
         return sum(int(shapes[:, -2].sum()) for shapes in self._parts)
 
     def add(self, arrays: Sequence[Array]) -> None:
-        """A part: the arrays of the next sentences, of float32, tokens in the last axis but one."""
+        """
+        Saves the arrays of the next sentences as a part. Their dtype is float32 and their last two
+        dimensions are tokens and width.
+        """
         shapes = numpy.array([array.shape for array in arrays])
         with atomic_write(self._path(len(self._parts))) as aside, open(aside, "wb") as file:
             numpy.save(file, shapes)
@@ -82,13 +86,13 @@ class EmbeddingFile:
         self._parts.append(shapes)
 
     def finish(self, sentence_to_index: dict[str, str] | None = None) -> None:
-        """Makes the file of all parts, and removes them."""
+        """Writes the HDF5 file from all parts, and removes them."""
         self._refuse_full_disk()
         whole = self.folder / _WHOLE
         with h5py.File(whole, "w") as file:
-            arrays = (array for part in range(len(self._parts)) for array in self._read(part))
-            for number, array in enumerate(arrays):
-                _write(file, str(number), array)
+            arrays = (array for part in range(len(self._parts)) for array in self._arrays(part))
+            for index, array in enumerate(arrays):
+                _write(file, str(index), array)
             if sentence_to_index is not None:
                 index = file.create_dataset("sentence_to_index", (1,), h5py.string_dtype())
                 index[0] = json.dumps(sentence_to_index)
@@ -97,14 +101,14 @@ class EmbeddingFile:
         whole.replace(self.path)
         shutil.rmtree(self.folder)
 
-    def _path(self, number: int) -> Path:
-        return self.folder / f"{number:06}.part"
+    def _path(self, part: int) -> Path:
+        return self.folder / f"{part:06}.part"
 
     def _complete_parts(self) -> Iterator[Array]:
-        """The shapes in each, up to the first that is missing or damaged."""
-        for number in itertools.count():
+        """Yields the shapes of each part, up to the first part that is missing or damaged."""
+        for part in itertools.count():
             try:
-                with open(self._path(number), "rb") as file:
+                with open(self._path(part), "rb") as file:
                     shapes = numpy.load(file)
                     size = file.tell() + _ITEM_BYTES * shapes.prod(axis=1).sum()
                     if size != os.fstat(file.fileno()).st_size:
@@ -113,22 +117,22 @@ class EmbeddingFile:
                 return
             yield shapes
 
-    def _read(self, number: int) -> Iterator[Array]:
-        with open(self._path(number), "rb") as file:
+    def _arrays(self, part: int) -> Iterator[Array]:
+        with open(self._path(part), "rb") as file:
             for shape in numpy.load(file):
                 array = numpy.empty(shape, numpy.float32)
                 file.readinto(array.data)
                 yield array
 
     def _refuse_full_disk(self) -> None:
-        """HDF5 would end the process."""
-        sizes = [self._path(number).stat().st_size for number in range(len(self._parts))]
+        """Raises `ConfigurationError` if the disk is too full, where HDF5 would end the process."""
+        sizes = [self._path(part).stat().st_size for part in range(len(self._parts))]
         needed = sum(sizes) + _DATASET_BYTES * self.num_sentences
         free = shutil.disk_usage(self.folder).free
         if free < needed:
             raise ConfigurationError(
-                f"{self.path} needs {needed / 1e9:.1f} GB, and {free / 1e9:.1f} GB of the disk are "
-                "free; make room, and the same command goes on from there"
+                f"{self.path} needs {needed / 1e9:.1f} GB, but only {free / 1e9:.1f} GB of the "
+                "disk are free; make room and run the same command again, which goes on from here"
             )
 
 
@@ -137,10 +141,10 @@ def _read_about(path: Path) -> dict[str, str] | None:
 
 
 def _write(file: h5py.File, name: str, array: Array) -> None:
-    """What `create_dataset` does, without what that takes for each."""
+    """Writes a dataset as `create_dataset` does, but faster."""
     space, dtype = h5py.h5s.create_simple(array.shape), h5py.h5t.py_create(array.dtype)
     plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    # As h5py has it, so that the same text makes the same file.
+    # This is the default of h5py. The same text then makes the same file, byte for byte.
     plist.set_obj_track_times(False)
     dataset = h5py.h5d.create(file.id, name.encode(), dtype, space, plist)
     dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, array)

@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy
 from allennlp.data import Instance, Token
@@ -7,10 +7,10 @@ from allennlp.data.fields.field import Field
 from allennlp.data.token_indexers import ELMoTokenCharactersIndexer
 
 
-class DistinctTexts:
+class DistinctTexts(Sequence[numpy.ndarray]):
     """
-    Every text of some instances that a biLM would read, once: those of the fields with an indexer
-    of type `elmo_characters`. A text takes 4 bytes a token.
+    The distinct texts that a biLM would read in some instances, as char ids of shape (length, 50):
+    those of the fields with an indexer of type `elmo_characters`. A text takes 4 bytes a token.
 
     # Parameters
 
@@ -19,17 +19,17 @@ class DistinctTexts:
 
     def __init__(self, instances: Iterable[Instance]) -> None:
         self._indexers: list[ELMoTokenCharactersIndexer] = []
-        # Where the char ids of a word stand, by the number of the indexer that makes them.
+        # The row of a word's char ids, by the index of its indexer and the word.
         self._rows: dict[tuple[int, str], int] = {}
         char_ids: list[list[int]] = []
         texts: dict[bytes, None] = {}
         for instance in instances:
             for field, indexer in _fields(instance.fields.values()):
-                # One for each reader, but alike.
+                # Each reader has an indexer of its own; equal ones make the same char ids.
                 if indexer not in self._indexers:
                     self._indexers.append(indexer)
-                number = self._indexers.index(indexer)
-                rows = [self._row(token, number, char_ids) for token in field.tokens]
+                index = self._indexers.index(indexer)
+                rows = [self._row(token, index, char_ids) for token in field.tokens]
                 if rows:
                     texts[numpy.array(rows, numpy.int32).tobytes()] = None
         self._texts = list(texts)
@@ -39,20 +39,16 @@ class DistinctTexts:
     def __len__(self) -> int:
         return len(self._texts)
 
-    def __getitem__(self, number: int) -> numpy.ndarray:
-        """The char ids of a text: shape (length, 50)."""
-        return self._char_ids[numpy.frombuffer(self._texts[number], numpy.int32)]
+    def __getitem__(self, index: int) -> numpy.ndarray:  # type: ignore[override]
+        return self._char_ids[numpy.frombuffer(self._texts[index], numpy.int32)]
 
-    def length(self, number: int) -> int:
-        return len(self._texts[number]) // 4
-
-    def _row(self, token: Token, number: int, char_ids: list[list[int]]) -> int:
-        word = number, token.ensure_text()
+    def _row(self, token: Token, indexer: int, char_ids: list[list[int]]) -> int:
+        word = indexer, token.ensure_text()
         row = self._rows.get(word)
         if row is None:
             row = self._rows[word] = len(char_ids)
             # This indexer needs no vocabulary.
-            char_ids.extend(self._indexers[number].tokens_to_indices([token], None)["elmo_tokens"])
+            char_ids.extend(self._indexers[indexer].tokens_to_indices([token], None)["elmo_tokens"])
         return row
 
 

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from allennlp.commands import main
 from allennlp.models.archival import load_archive
 from allennlp.predictors import Predictor
 
 from elmo_tasks.commands.elmo_ablation import ElmoAblation
+from tests.helpers.command_line import exit_status, refusal
 from tests.helpers.stop_callback import KILL, STOP_AT
 
 ROOT = Path(__file__).parents[2]
 
-# Each variant of SST, shrunk, and chosen by a metric that differs from seed to seed.
+# A shrunk variant of SST, whose best epoch is chosen by a metric that differs between seeds.
 VARIANT = """\
 (import '{root}/training_configs/sst/{name}.jsonnet')
 + (import '{root}/fixtures/tiny.libsonnet')
@@ -47,14 +47,12 @@ def command(folder: Path, *args: object) -> list[str]:
 
 @pytest.fixture
 def ablate(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> Ablate:
-    """Runs the command in this process; gives its exit status and what it printed."""
+    """Returns a function that runs the command here: it returns the status and the output."""
 
     def run(*args: object) -> tuple[Any, str]:
         monkeypatch.chdir(ROOT)
-        monkeypatch.setattr(sys, "argv", ["allennlp", *command(folder, *args)])
-        with pytest.raises(SystemExit) as ended:
-            main(prog="allennlp")
-        return ended.value.code, capsys.readouterr().out
+        status = exit_status(monkeypatch, *command(folder, *args))
+        return status, capsys.readouterr().out
 
     return run
 
@@ -80,7 +78,7 @@ def test_two_variants_and_two_seeds_are_trained_and_compared(folder: Path, ablat
     for row, name in zip(results["rows"], ("baseline", "both"), strict=True):
         losses = [check_run(runs / name / f"seed{seed}", seed) for seed in (1, 2)]
         assert losses[0] != losses[1]
-        # The standard deviation of two is the half of their distance, times the root of 2.
+        # The standard deviation of two values is their distance, divided by the root of 2.
         mean, std = sum(losses) / 2, abs(losses[0] - losses[1]) / 2**0.5
         assert (row["variant"], row["seeds"], row["epochs"]) == (name, [1, 2], 3)
         assert (row["mean"], row["std"]) == pytest.approx((mean, std))
@@ -90,7 +88,7 @@ def test_two_variants_and_two_seeds_are_trained_and_compared(folder: Path, ablat
 
 
 def check_run(run: Path, seed: int) -> float:
-    """The loss that its metrics tell."""
+    """Returns the loss in the metrics of a run, and checks its config."""
     config = read(run / "config.json")
     assert [config[f"{what}_seed"] for what in ("random", "numpy", "pytorch")] == [seed] * 3
     assert config["model"]["encoder"]["hidden_size"] == 4
@@ -105,7 +103,9 @@ def test_a_failed_run_is_a_failed_row_and_a_finished_one_stays_as_it_is(
     folder: Path, ablate: Ablate
 ) -> None:
     args = ("--seeds", 1, "-o", epochs(1), "--variants", "baseline")
+
     status, shown = ablate(*args, "broken")
+
     assert status == 1
     archive, table = (
         folder / "runs" / name for name in ("baseline/seed1/model.tar.gz", "table.md")
@@ -119,13 +119,17 @@ def test_a_failed_run_is_a_failed_row_and_a_finished_one_stays_as_it_is(
     made = archive.stat().st_mtime_ns
 
     status, shown = ablate(*args)
+
     assert status == 0
     assert "s an epoch; it was there already\n" in shown
     before = table.read_text()
 
     status, _ = ablate(*args, "--set", "hidden_dim=5")
+
     assert "baseline/seed1 was trained with other settings: model.classifier." in status
+
     status, _ = ablate(*args, "-o", epochs(2))
+
     assert "other settings: trainer.num_epochs was 1, not 2. Choose another" in status
     assert table.read_text() == before
     assert archive.stat().st_mtime_ns == made
@@ -200,6 +204,7 @@ def test_what_cannot_be_is_refused_before_anything_is_trained(
     folder: Path, ablate: Ablate, args: list[object], complaint: str
 ) -> None:
     status, _ = ablate(*args)
+
     assert re.search(complaint, status)
     assert not (folder / "runs").exists()
 
@@ -214,7 +219,7 @@ def test_what_cannot_be_is_refused_before_anything_is_trained(
         (["--seeds", 1, "--jobs", 0], "--jobs: expected a whole number from 1, not '0'"),
         (["--seeds", 1, "--train-fraction", "0,1"], "numbers above 0 and at most 1, .* not '0,1'"),
         (["--seeds", 1, "--train-fraction", "half"], "at most 1, such as 0.01,0.1,1, not 'half'"),
-        (["--seeds", 1, "--set", "bilm=mini"], "--set: the value of 'bilm=mini' is no jsonnet"),
+        (["--seeds", 1, "--set", "bilm=mini"], "--set: the value of 'bilm=mini' is not jsonnet"),
     ],
 )
 def test_an_argument_that_cannot_be_is_refused(
@@ -222,8 +227,10 @@ def test_an_argument_that_cannot_be_is_refused(
 ) -> None:
     parser = ArgumentParser()
     ElmoAblation().add_subparser(parser.add_subparsers())
+
     with pytest.raises(SystemExit) as ended:
         parser.parse_args(command(folder, *args))
+
     assert ended.value.code == 2
     assert re.search(complaint, capsys.readouterr().err)
 
@@ -232,7 +239,7 @@ def test_a_task_that_is_not_there_is_refused_with_those_that_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(ROOT)
-    args = ["allennlp", "elmo-ablation", "tst", "--variants", "both", "--seeds", "1"]
-    monkeypatch.setattr(sys, "argv", args)
-    with pytest.raises(SystemExit, match="no task 'tst': .* training_configs are: .*sst"):
-        main(prog="allennlp")
+
+    message = refusal(monkeypatch, "elmo-ablation", "tst", "--variants", "both", "--seeds", 1)
+
+    assert re.search("no task 'tst': .* training_configs are: .*sst", message)

@@ -1,57 +1,36 @@
 import gzip
 import itertools
-import json
 import os
 import random
 import shutil
 import signal
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import h5py
 import numpy
 import pytest
 import torch
 
 import elmo_tasks.encoder.sentence_layers
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.commands.elmo_embed import embed, read_text
 from elmo_tasks.common import files
 from elmo_tasks.encoder import embedding_file
+from elmo_tasks.encoder.embed import embed, read_text
 from elmo_tasks.encoder.encoder import ElmoEncoder
 from elmo_tasks.store.contents import contents
 from tests.helpers.archives import SENTENCES, sst
-from tests.helpers.command_line import allennlp
+from tests.helpers.command_line import allennlp, refusal
+from tests.helpers.embedding import LINES, Paths, read_hdf5, write_text
 from tests.helpers.processes import kill_after_lines, run
-from tests.helpers.reference_bilm import FIXTURE_FILES, random_files
+from tests.helpers.reference_bilm import FIXTURE_FILES
 
-LINES = [
-    "The boat left the bank .",
-    "Banks lend money .",
-    "",
-    "It 's na\u00efve / a slash : and a colon",
-    "Banks lend money .",
-    "   ",
-    "A",
-]
 FILES = ["--options-file", FIXTURE_FILES[0], "--weight-file", FIXTURE_FILES[1]]
-
-
-class Paths(NamedTuple):
-    text: Path
-    hdf5: Path
-
-    @property
-    def partial(self) -> Path:
-        return self.hdf5.with_name("out.hdf5.partial")
 
 
 @pytest.fixture()
 def paths(tmp_path: Path) -> Paths:
-    text = tmp_path / "text.txt"
-    text.write_text("\n".join(LINES) + "\n", encoding="utf-8")
-    return Paths(text, tmp_path / "out.hdf5")
+    return write_text(tmp_path)
 
 
 @cache
@@ -69,81 +48,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(elmo_tasks.encoder.sentence_layers, "WINDOW_TOKENS", 12)
 
 
-def read(path: Path) -> dict[str, Any]:
-    with h5py.File(path, "r") as file:
-        return {key: file[key][...] for key in file}
-
-
-def refusal(monkeypatch: pytest.MonkeyPatch, *args: object) -> str:
-    with pytest.raises(SystemExit) as refused:
-        allennlp(monkeypatch, "elmo-embed", *args)
-    return str(refused.value)
-
-
 # What is written.
-
-
-@pytest.mark.parametrize("embedding", ["all", "top", "average"])
-def test_what_is_read_back_equals_what_is_in_memory_bit_for_bit(
-    embedding: str, paths: Paths, encoder: ElmoEncoder
-) -> None:
-    embed(read_text(paths.text), paths.hdf5, encoder, embedding)
-
-    read_back = read(paths.hdf5)
-    layers = list(encoder.layers(line.split() for line in LINES))
-    for number, of_line in enumerate(layers):
-        expected = {"all": of_line, "top": of_line[2], "average": of_line.mean(dim=0)}[embedding]
-        assert read_back[str(number)].dtype == numpy.float32
-        assert torch.equal(torch.from_numpy(read_back[str(number)]), expected)
-
-
-def test_code_written_for_the_old_commands_files_reads_it(
-    paths: Paths, encoder: ElmoEncoder
-) -> None:
-    embed(read_text(paths.text), paths.hdf5, encoder)
-
-    # As AllenNLP's tutorial on ELMo had it.
-    with h5py.File(paths.hdf5, "r") as file:
-        sentence_to_index = json.loads(file.get("sentence_to_index")[0])
-        embedding = file.get(sentence_to_index["The boat left the bank ."])
-        assert embedding.shape == (3, 6, 32)
-        assert len(embedding[2][5]) == 32
-    # As probes do that take every other key for a number, a layer at a time.
-    with h5py.File(paths.hdf5, "r") as file:
-        numbers = sorted(int(key) for key in list(file) if key != "sentence_to_index")
-        assert numbers == list(range(len(LINES)))
-        for number in numbers:
-            layer = file[str(number)][1]
-            assert layer.shape[0] == len(LINES[number].split())
-
-
-def test_the_index_is_from_a_sentence_to_its_last_number(
-    paths: Paths, encoder: ElmoEncoder
-) -> None:
-    embed(read_text(paths.text), paths.hdf5, encoder)
-
-    with h5py.File(paths.hdf5, "r") as file:
-        assert file["sentence_to_index"].shape == (1,)
-        index = json.loads(file["sentence_to_index"].asstr()[0])
-    assert index == {LINES[0]: "0", LINES[1]: "4", "": "5", LINES[3]: "3", "A": "6"}
-
-
-def test_empty_lines_keep_their_places(
-    paths: Paths, encoder: ElmoEncoder, caplog: pytest.LogCaptureFixture
-) -> None:
-    embed(read_text(paths.text), paths.hdf5, encoder)
-
-    arrays = read(paths.hdf5)
-    assert [arrays[str(number)].shape[1] for number in range(7)] == [6, 4, 0, 10, 4, 0, 1]
-    assert "2 empty lines keep their places" in caplog.text
-
-
-def test_a_text_of_empty_lines_alone_is_written(paths: Paths, encoder: ElmoEncoder) -> None:
-    paths.text.write_text("\n\n")
-
-    embed(read_text(paths.text), paths.hdf5, encoder, "top")
-
-    assert read(paths.hdf5)["1"].shape == (0, 32)
 
 
 def test_the_command_writes_the_file_and_says_so(
@@ -157,7 +62,7 @@ def test_the_command_writes_the_file_and_says_so(
     out, progress = capsys.readouterr()
     assert f"Wrote {paths.hdf5}: 7 sentences, 25 tokens, 0.0 MB." in out
     assert "25/25" in progress and "tokens/s" in progress
-    arrays = read(paths.hdf5)
+    arrays = read_hdf5(paths.hdf5)
     assert sorted(arrays) == [str(number) for number in range(7)]
     (first,) = encoder.layers([LINES[0].split()])
     numpy.testing.assert_allclose(arrays["0"], first, atol=1e-5)
@@ -175,18 +80,6 @@ def test_the_command_takes_the_embedding_as_an_option(
     assert paths.hdf5.read_bytes() == other.read_bytes()
 
 
-def test_a_line_of_5000_tokens_is_embedded_whole(
-    paths: Paths, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    paths.text.write_text(f"A\n{'the dog ' * 2500}\nA\n")
-    encoder = ElmoEncoder.from_files(*random_files(tmp_path, n_layers=1))
-
-    embed(read_text(paths.text), paths.hdf5, encoder, "top")
-
-    assert "the longest line, 2, has 5000 tokens, and is embedded whole" in caplog.text
-    assert read(paths.hdf5)["1"].shape == (5000, 12)
-
-
 # Which biLM.
 
 
@@ -196,7 +89,7 @@ def test_the_bilm_is_the_one_in_the_package_unless_another_is_given(
     allennlp(monkeypatch, "elmo-embed", paths.text, paths.hdf5)
 
     (first,) = ElmoEncoder.from_name("mini").layers([LINES[0].split()])
-    numpy.testing.assert_allclose(read(paths.hdf5)["0"], first, atol=1e-5)
+    numpy.testing.assert_allclose(read_hdf5(paths.hdf5)["0"], first, atol=1e-5)
 
 
 def test_the_bilm_may_be_that_of_an_archive(
@@ -208,7 +101,7 @@ def test_the_bilm_may_be_that_of_an_archive(
     allennlp(monkeypatch, "elmo-embed", paths.text, paths.hdf5, "--bilm", archive, "--top")
 
     (first,) = ElmoEncoder.from_files(*FIXTURE_FILES).layers([LINES[0].split()])
-    numpy.testing.assert_allclose(read(paths.hdf5)["0"], first[2], atol=1e-5)
+    numpy.testing.assert_allclose(read_hdf5(paths.hdf5)["0"], first[2], atol=1e-5)
 
 
 def test_a_store_is_shared(
@@ -218,7 +111,7 @@ def test_a_store_is_shared(
     allennlp(monkeypatch, *command)
     distinct = {tuple(line.split()) for line in LINES if line.strip()}
     assert contents(str(tmp_path / "store")).num_sentences == len(distinct)
-    first = read(paths.hdf5)
+    first = read_hdf5(paths.hdf5)
 
     def computes(*_: Any) -> Any:
         raise AssertionError("computed again")
@@ -228,7 +121,7 @@ def test_a_store_is_shared(
 
     for number, layers in enumerate(encoder.layers(line.split() for line in LINES)):
         array = first[str(number)]
-        numpy.testing.assert_array_equal(read(paths.hdf5)[str(number)], array)
+        numpy.testing.assert_array_equal(read_hdf5(paths.hdf5)[str(number)], array)
         numpy.testing.assert_allclose(array, layers, rtol=2**-10, atol=1e-5)
 
 
@@ -386,24 +279,24 @@ def test_what_was_begun_otherwise_is_gone_on_with_only_as_it_was(
     command += [] if "--bilm" in (changes or []) else FILES
     command += [begun.text.with_name(x) if x == "STORE" else x for x in changes or []]
 
-    message = refusal(monkeypatch, *command)
+    message = refusal(monkeypatch, "elmo-embed", *command)
 
-    assert message.startswith(f"elmo-embed: {begun.partial} was begun with {differ}; go on as it")
+    assert message.startswith(f"elmo-embed: {begun.partial} was begun with {differ}; use the")
     assert len(list(begun.partial.glob("*.part"))) == 5
     allennlp(monkeypatch, "elmo-embed", *command, "--force")
-    numbers = read(begun.hdf5).keys() - {"sentence_to_index"}
+    numbers = read_hdf5(begun.hdf5).keys() - {"sentence_to_index"}
     assert len(numbers) == len(begun.text.read_text().splitlines())
 
 
 def test_parts_of_nobody_knows_which_run_are_not_used(
     begun: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As where a kill came while they were removed."""
+    """A run that is killed while it removes the parts leaves them without `about.json`."""
     (begun.partial / "about.json").unlink()
 
     allennlp(monkeypatch, "elmo-embed", begun.text, begun.hdf5, *FILES, "--average")
 
-    assert {array.shape[1:] for array in read(begun.hdf5).values()} == {(32,), ()}
+    assert {array.shape[1:] for array in read_hdf5(begun.hdf5).values()} == {(32,), ()}
 
 
 def test_an_interrupt_says_that_the_same_command_goes_on(
@@ -414,7 +307,7 @@ def test_an_interrupt_says_that_the_same_command_goes_on(
 
     with monkeypatch.context() as patch:
         patch.setattr(embedding_file.EmbeddingFile, "add", interrupt)
-        assert refusal(monkeypatch, begun.text, begun.hdf5, *FILES) == (
+        assert refusal(monkeypatch, "elmo-embed", begun.text, begun.hdf5, *FILES) == (
             "elmo-embed: interrupted; the same command goes on from here"
         )
     allennlp(monkeypatch, "elmo-embed", begun.text, begun.hdf5, *FILES)
@@ -430,27 +323,30 @@ def test_a_file_that_is_there_is_overwritten_only_when_asked(
 ) -> None:
     paths.hdf5.write_text("mine")
 
-    message = refusal(monkeypatch, paths.text, paths.hdf5, *FILES)
+    message = refusal(monkeypatch, "elmo-embed", paths.text, paths.hdf5, *FILES)
 
     assert message == (
-        f"elmo-embed: {paths.hdf5} would be overwritten; choose another file, or --force"
+        f"elmo-embed: {paths.hdf5} exists; choose another file, or overwrite it with --force"
     )
     assert paths.hdf5.read_text() == "mine" and not paths.partial.exists()
-    assert "would be overwritten" in refusal(monkeypatch, paths.text, paths.text.parent, "--force")
+    assert "exists; choose another file" in refusal(
+        monkeypatch, "elmo-embed", paths.text, paths.text.parent, "--force"
+    )
     allennlp(monkeypatch, "elmo-embed", paths.text, paths.hdf5, *FILES, "--force")
-    assert len(read(paths.hdf5)) == len(LINES) + 1
+    assert len(read_hdf5(paths.hdf5)) == len(LINES) + 1
 
 
 def test_a_text_that_cannot_be_embedded_is_refused_before_anything_is_done(
     paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     missing = paths.text.with_name("missing.txt")
-    assert f"{missing} not found" in refusal(monkeypatch, missing, paths.hdf5, *FILES)
+
+    assert f"{missing} not found" in refusal(monkeypatch, "elmo-embed", missing, paths.hdf5, *FILES)
     paths.text.write_bytes("A\nB\nnaïve\n".encode("latin-1"))
-    message = refusal(monkeypatch, paths.text, paths.hdf5, *FILES)
+    message = refusal(monkeypatch, "elmo-embed", paths.text, paths.hdf5, *FILES)
     assert message.startswith(f"elmo-embed: {paths.text}:3: not UTF-8")
     paths.text.write_text("")
-    message = refusal(monkeypatch, paths.text, paths.hdf5, *FILES)
+    message = refusal(monkeypatch, "elmo-embed", paths.text, paths.hdf5, *FILES)
     assert message == f"elmo-embed: {paths.text} is empty: there is nothing to embed"
     assert os.listdir(paths.text.parent) == ["text.txt"]
 
@@ -459,12 +355,12 @@ def test_a_bilm_that_cannot_be_had_is_refused(
     paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(*args: object) -> str:
-        return refusal(monkeypatch, paths.text, paths.hdf5, *args)
+        return refusal(monkeypatch, "elmo-embed", paths.text, paths.hdf5, *args)
 
     assert "no biLM is known as 'tiny'; known are" in refused("--bilm", "tiny")
     assert "nowhere/model.tar.gz not found" in refused("--bilm", "nowhere/model.tar.gz")
     assert "together with --weight-file" in refused(*FILES[:2])
-    assert "no --bilm" in refused(*FILES, "--bilm", "mini")
+    assert "without --bilm" in refused(*FILES, "--bilm", "mini")
     assert "batch_tokens must be at least 1" in refused("--batch-tokens", 0)
     (tmp_path / "training").mkdir()
     archive = sst(tmp_path / "training", "baseline")
@@ -478,9 +374,9 @@ def test_a_full_disk_loses_nothing(
     with monkeypatch.context() as patch:
         usage = shutil.disk_usage(long_text.text)._replace(free=1000)
         patch.setattr(shutil, "disk_usage", lambda _: usage)
-        message = refusal(monkeypatch, long_text.text, long_text.hdf5, *FILES)
+        message = refusal(monkeypatch, "elmo-embed", long_text.text, long_text.hdf5, *FILES)
 
-    assert "GB of the disk are free; make room, and the same command goes on" in message
+    assert "GB of the disk are free; make room and run the same command again" in message
     assert not long_text.hdf5.exists()
     assert tokens_computed(long_text, monkeypatch) == 0
     assert long_text.hdf5.exists()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
-from elmo_tasks.commands.outputs import add_outputs, deliver, layer_name, table
+from elmo_tasks.commands.outputs import add_outputs, deliver
 
 
 def parse(*args: str) -> argparse.Namespace:
@@ -15,7 +15,7 @@ def parse(*args: str) -> argparse.Namespace:
 
 
 def never() -> Figure:
-    raise AssertionError("no picture was asked for")
+    raise AssertionError("no chart was asked for")
 
 
 def test_by_default_the_text_is_printed_and_nothing_is_drawn(
@@ -41,16 +41,3 @@ def test_a_picture_that_fails_leaves_no_file_and_the_text_was_printed(
 
     assert capsys.readouterr().out == "a text\n"
     assert list(tmp_path.iterdir()) == []
-
-
-def test_names_are_aligned_to_the_left_and_numbers_to_the_right() -> None:
-    assert table(["name", "value"], [["a long one", "1.5"], ["b", "-20.25"]]).splitlines() == [
-        "| name       | value  |",
-        "| ---------- | ------ |",
-        "| a long one |    1.5 |",
-        "| b          | -20.25 |",
-    ]
-
-
-def test_layers_are_named_as_in_the_paper() -> None:
-    assert [layer_name(number) for number in range(3)] == ["tokens", "LSTM 1", "LSTM 2"]

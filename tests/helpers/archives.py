@@ -27,10 +27,7 @@ SENTENCES = [
 
 
 def make_archive(folder: Path, config: dict[str, Any]) -> Path:
-    """
-    Writes the files of a training without training the model, and returns the path of the
-    `model.tar.gz` among them.
-    """
+    """Makes the `model.tar.gz` of an untrained model, in a folder as that of its training."""
     params = Params(copy.deepcopy(config))
     reader = DatasetReader.from_params(params.pop("dataset_reader"))
     instances = list(reader.read(params.pop("train_data_path")))
@@ -57,7 +54,7 @@ def language_model(folder: Path, state: str = "reset") -> Path:
 
 
 def classifier(folder: Path, **embedders: dict[str, Any]) -> Path:
-    """Makes the archive of AllenNLP's `basic_classifier` with these token embedders, by name."""
+    """Makes an archive of AllenNLP's `basic_classifier` with further token embedders."""
     text = folder / "text.jsonl"
     lines = [{"text": line, "label": ("even", "odd")[k % 2]} for k, line in enumerate(SENTENCES)]
     text.write_text("\n".join(map(json.dumps, lines)))
@@ -83,7 +80,7 @@ def classifier(folder: Path, **embedders: dict[str, Any]) -> Path:
 
 
 def sst(folder: Path, variant: str) -> Path:
-    """Makes the archive of a config in training_configs/sst, shrunk."""
+    """Makes an archive of a shrunk config of training_configs/sst."""
     snippet = f"(import '{ROOT}/training_configs/sst/{variant}.jsonnet')"
     shrunk = f"{snippet} + (import '{ROOT}/fixtures/tiny.libsonnet')"
     config = json.loads(_jsonnet.evaluate_snippet("test", shrunk))
@@ -91,3 +88,13 @@ def sst(folder: Path, variant: str) -> Path:
     if "bilm" in config["model"]["text_embedder"]:
         config["model"]["text_embedder"]["bilm"] = FIXTURE
     return make_archive(folder, config)
+
+
+def set_mixes(folder: Path, **values: tuple[list[float], float]) -> None:
+    """Sets the weights, before softmax, and gamma of the mixes in the folder of a training."""
+    state = torch.load(folder / "best.th")
+    for name, (weights, gamma) in values.items():
+        prefix = f"text_embedder.{name}"
+        state[f"{prefix}.scalar_parameters"] = torch.tensor(weights)
+        state[f"{prefix}.gamma"] = torch.tensor([gamma])
+    torch.save(state, folder / "best.th")

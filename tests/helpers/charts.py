@@ -6,9 +6,9 @@ from matplotlib.text import Text
 
 
 def drawn_texts(figure: Figure) -> list[str]:
-    """Draws a figure, asserts that its edges cut nothing off, and returns the texts in it."""
+    """Draws a figure, checks that nothing is cut off, and returns its texts."""
     FigureCanvasAgg(figure).draw()
-    # The box around all that is drawn, in inches.
+    # The bounding box of everything that is drawn, in inches.
     box = figure.get_tightbbox()
     width, height = figure.get_size_inches()
     assert box.x0 >= 0 and box.y0 >= 0 and box.x1 <= width and box.y1 <= height

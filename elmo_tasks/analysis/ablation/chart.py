@@ -2,15 +2,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from elmo_tasks.analysis.ablation.paper import published
-from elmo_tasks.analysis.ablation.report import Report
-from elmo_tasks.analysis.ablation.result import Row
+from elmo_tasks.analysis.ablation.report import AblationReport
+from elmo_tasks.analysis.ablation.result import AblationRow
 from elmo_tasks.analysis.ablation.run import percent
 
 
-def draw(report: Report) -> Figure:
+def draw(report: AblationReport) -> Figure:
     """
-    Bars of the variants, or curves over the fractions of the training data, with the standard
-    deviations over seeds. A figure of its own, without `pyplot`, needs no screen.
+    Draws the means over seeds, with standard deviations: a bar for each variant, or a curve if the
+    runs have several fractions of the training data. Needs no screen, since `pyplot` is not used.
     """
     rows = [row for row in report.rows if row.values]
     fractions = {row.fraction for row in report.rows}
@@ -23,43 +23,43 @@ def draw(report: Report) -> Figure:
     return figure
 
 
-def _draw_bars(axes: Axes, report: Report, rows: list[Row]) -> None:
-    for place, row in enumerate(rows):
+def _draw_bars(axes: Axes, report: AblationReport, rows: list[AblationRow]) -> None:
+    for index, row in enumerate(rows):
         mean = report.shown(row.mean or 0.0)
         std = report.shown(row.std or 0.0)
-        axes.barh(place, mean, height=0.6, color="C0", alpha=0.6)
+        axes.barh(index, mean, height=0.6, color="C0", alpha=0.6)
         if row.std is not None:
-            axes.errorbar(mean, place, xerr=std, color="black", capsize=4, linewidth=1)
+            axes.errorbar(mean, index, xerr=std, color="black", capsize=4, linewidth=1)
         axes.annotate(
             report.value_text(row),
-            (mean + std, place),
+            (mean + std, index),
             xytext=(6, 0),
             textcoords="offset points",
             verticalalignment="center",
         )
     axes.set_yticks(range(len(rows)), [row.variant for row in rows])
     axes.invert_yaxis()
-    # Room for the numbers at the ends of the bars.
+    # The numbers at the ends of the bars need this room.
     axes.margins(x=0.22)
     axes.set_xlabel(report.label())
     axes.set_title(_title(report, rows))
     _hide_frame(axes)
 
 
-def _draw_curves(axes: Axes, report: Report, rows: list[Row]) -> None:
+def _draw_curves(axes: Axes, report: AblationReport, rows: list[AblationRow]) -> None:
     variants = list(dict.fromkeys(row.variant for row in rows))
-    for number, variant in enumerate(variants):
+    for index, variant in enumerate(variants):
         points = sorted((row for row in rows if row.variant == variant), key=_fraction)
         axes.errorbar(
             list(map(_fraction, points)),
             [report.shown(row.mean or 0.0) for row in points],
             yerr=[report.shown(row.std or 0.0) for row in points],
-            color=f"C{number}",
+            color=f"C{index}",
             marker="o",
             capsize=4,
             label=variant,
         )
-        _draw_published(axes, report, variant, f"C{number}")
+        _draw_published(axes, report, variant, f"C{index}")
     fractions = sorted({row.fraction for row in report.rows})
     axes.set_xscale("log")
     axes.set_xticks(fractions, [percent(fraction) for fraction in fractions])
@@ -71,21 +71,21 @@ def _draw_curves(axes: Axes, report: Report, rows: list[Row]) -> None:
     _hide_frame(axes)
 
 
-def _draw_published(axes: Axes, report: Report, variant: str, color: str) -> None:
+def _draw_published(axes: Axes, report: AblationReport, variant: str, color: str) -> None:
     fractions = sorted({row.fraction for row in report.rows})
     points = [
         (fraction, paper.value)
         for fraction in fractions
         if (paper := published(report.task, variant, fraction)) is not None
     ]
-    # The paper gives curves of one task; a point of another would be of other data.
+    # The paper has curves for one task only; a single point is no curve.
     if len(points) > 1 and report.is_percent:
         label = _paper_label(variant)
         axes.plot(*zip(*points), color=color, linestyle="--", marker="x", label=label)
 
 
 def _draw_legend(axes: Axes, variants: list[str]) -> None:
-    """Each variant beside the paper's, where there are any."""
+    """Draws a legend with each variant next to its curve in the paper."""
     handles, labels = axes.get_legend_handles_labels()
     handle_of = dict(zip(labels, handles))
     order = [label for name in variants for label in (name, _paper_label(name))]
@@ -98,19 +98,20 @@ def _paper_label(variant: str) -> str:
     return f"{variant}, paper"
 
 
-def _title(report: Report, rows: list[Row]) -> str:
+def _title(report: AblationReport, rows: list[AblationRow]) -> str:
     fractions = {run.fraction for run in report.runs}
     part = "" if len(fractions) > 1 or 1.0 in fractions else f", {percent(*fractions)} of the data"
-    numbers = sorted({len(row.values) for row in rows})
-    if not numbers:
+    nums_seeds = sorted({len(row.values) for row in rows})
+    if not nums_seeds:
         return f"{report.task}{part}: no run has ended yet"
-    if numbers == [1]:
+    if nums_seeds == [1]:
         return f"{report.task}{part}: one seed"
-    text = str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+    fewest, most = nums_seeds[0], nums_seeds[-1]
+    text = str(fewest) if fewest == most else f"{fewest} to {most}"
     return f"{report.task}{part}: mean and standard deviation over {text} seeds"
 
 
-def _fraction(row: Row) -> float:
+def _fraction(row: AblationRow) -> float:
     return row.fraction
 
 

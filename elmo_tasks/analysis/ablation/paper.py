@@ -1,18 +1,23 @@
-"""What Peters et al. 2018 report for the variants of `training_configs`."""
+"""The results of Peters et al. 2018 for the variants of `training_configs`."""
 
 from typing import NamedTuple
 
 
 class Published(NamedTuple):
     """
+    A result of the paper.
+
     # Parameters
 
     value : `float`
-        In percent.
-    metric, split, source : `str`
-        What it is, on which data, and where it stands in the paper.
+        The result in percent.
+    metric : `str`
+    split : `str`
+        The data that was evaluated: `dev` or `test`.
+    source : `str`
+        The table or figure of the paper.
     std : `float`, optional
-        Over five seeds.
+        The standard deviation over five seeds, in percent.
     """
 
     value: float
@@ -27,7 +32,10 @@ class Published(NamedTuple):
 
 
 def published(task: str, variant: str, fraction: float = 1.0) -> Published | None:
-    """With a fraction of the training data."""
+    """
+    Returns the paper's result for a variant that is trained on a fraction of the training data, or
+    `None` if the paper has none.
+    """
     if fraction == 1:
         return _PUBLISHED.get(task, {}).get(variant)
     return _FIGURE_1.get((task, variant, fraction))
@@ -41,7 +49,7 @@ def _f1(value: float, source: str, split: str = "dev", std: float = None) -> Pub
     return Published(value, "F1", split, source, std)
 
 
-# The best of a task stands at `paper`, and at the variant with ELMo in the same places.
+# The best result of a task is that of `paper` and of the variant with ELMo in the same places.
 _PUBLISHED: dict[str, dict[str, Published]] = {
     "sst": {
         "baseline": _accuracy(51.4, "Table 1", "test"),
@@ -73,7 +81,7 @@ _PUBLISHED: dict[str, dict[str, Published]] = {
     },
 }
 
-# Read from the coordinates of the lines, which agree with the gains that are printed.
+# These are read from the coordinates of the figure's lines, and agree with its printed gains.
 _FIGURE_1: dict[tuple[str, str, float], Published] = {
     ("snli", variant, fraction): _accuracy(value, "Figure 1")
     for variant, values in {

@@ -2,24 +2,24 @@ from collections.abc import Sequence
 from typing import Any
 
 from elmo_tasks.analysis.ablation.paper import published
-from elmo_tasks.analysis.ablation.result import Result, Row, rows_of
+from elmo_tasks.analysis.ablation.result import AblationRow, Result, rows_of
 from elmo_tasks.analysis.ablation.run import Run, percent
 from elmo_tasks.analysis.environment import describe_environment
 
 
-class Report:
+class AblationReport:
     """
-    The results of an ablation so far, for a table and as JSON.
+    The results of an ablation so far, as a table and as JSON.
 
     # Parameters
 
     task : `str`
     metric : `str`
-        With its sign.
+        The validation metric with its sign, such as `+accuracy`.
     runs : `Sequence[Run]`
-        Those asked for, in the order of the rows.
+        All runs of the ablation, in the order of the rows.
     results : `Sequence[Result]`
-        Of those that have ended.
+        The results of the runs that have ended.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class Report:
         self.results = sorted(results, key=lambda result: self.runs.index(result.run))
         self.rows = rows_of(runs, self.results)
         values = [value for row in self.rows for value in row.values]
-        # A metric that grows and is a part of 1 is shown in percent, as in the paper.
+        # A metric from 0 to 1 that should grow is shown in percent, as in the paper.
         self.is_percent = metric[0] == "+" and all(0 <= value <= 1 for value in values)
         self.metric = metric[1:]
         self.has_fractions = any(run.fraction != 1 for run in runs)
@@ -39,14 +39,15 @@ class Report:
         where = describe_environment()
         machine = ", ".join(str(part) for part in where["machine"].values() if part)
         paper = (
-            " The paper's numbers are with GloVe vectors and its own biLM, on the official data."
+            " The paper's results are with GloVe vectors, the original biLM and the official data."
             if any(published(self.task, row.variant, row.fraction) for row in self.rows)
             else ""
         )
         return (
             f"# Ablation of {self.task}\n\n{self._table()}\n\n"
-            "Means and standard deviations over seeds, at the best epoch of each run; seconds of "
-            f"an epoch with its validation, the median of a run.{paper}\n\n"
+            "Values are means and standard deviations over seeds, at the best epoch of each run. "
+            "The seconds of an epoch include its validation, and are the median over the epochs of "
+            f"a run.{paper}\n\n"
             f"{where['date']}; {machine}; torch {where['torch']}:\n\n    {where['command']}\n"
         )
 
@@ -65,16 +66,16 @@ class Report:
     def shown(self, value: float) -> float:
         return 100 * value if self.is_percent else value
 
-    def value_text(self, row: Row) -> str:
+    def value_text(self, row: AblationRow) -> str:
         if row.mean is None:
             return ""
-        std = "" if row.std is None else f" ± {self.number(row.std)}"
-        return f"{self.number(row.mean)}{std}"
+        std = "" if row.std is None else f" ± {self.format(row.std)}"
+        return f"{self.format(row.mean)}{std}"
 
-    def num_seeds(self, row: Row) -> int:
+    def num_seeds(self, row: AblationRow) -> int:
         return sum((run.variant, run.fraction) == (row.variant, row.fraction) for run in self.runs)
 
-    def number(self, value: float) -> str:
+    def format(self, value: float) -> str:
         return f"{self.shown(value):.{2 if self.is_percent else 4}f}"
 
     def _table(self) -> str:
@@ -94,7 +95,7 @@ class Report:
         table = [columns, ["---"] * len(columns), *cells]
         return "\n".join(f"| {' | '.join(line)} |" for line in table)
 
-    def _line(self, row: Row) -> dict[str, str]:
+    def _line(self, row: AblationRow) -> dict[str, str]:
         epochs, seconds = row.mean_of("epochs"), row.mean_of("seconds")
         paper = published(self.task, row.variant, row.fraction)
         return {
@@ -107,7 +108,7 @@ class Report:
             "paper": "" if paper is None else str(paper),
         }
 
-    def _row_as_dict(self, row: Row) -> dict[str, Any]:
+    def _row_as_dict(self, row: AblationRow) -> dict[str, Any]:
         paper = published(self.task, row.variant, row.fraction)
         return {
             "variant": row.variant,

@@ -11,19 +11,21 @@ from elmo_tasks.common.errors import ConfigurationError
 
 class Result(NamedTuple):
     """
+    The result of a run that has ended.
+
     # Parameters
 
     run : `Run`
     error : `str`, optional
-        Why the run failed; the rest is then missing.
+        The reason why the run failed; the other fields are then empty.
     value : `float`, optional
         The validation metric at the best epoch.
     epochs : `int`
-        How many were trained.
+        The number of epochs that were trained.
     best_epoch : `int`
-        The first is 0, as AllenNLP counts.
+        The index of the best epoch, from 0.
     seconds : `float`
-        Of an epoch with its validation: the median.
+        The seconds of an epoch with its validation: the median over the epochs.
     """
 
     run: Run
@@ -34,8 +36,8 @@ class Result(NamedTuple):
     seconds: float = 0.0
 
 
-class Row(NamedTuple):
-    """The results of one variant and one fraction of the training data; of those not failed."""
+class AblationRow(NamedTuple):
+    """The results of one variant and one fraction of the training data, without failed runs."""
 
     variant: str
     fraction: float
@@ -51,22 +53,27 @@ class Row(NamedTuple):
 
     @property
     def std(self) -> float | None:
-        """Of a sample, so that there is none for one value."""
+        """The standard deviation of a sample, which one value does not have."""
         return statistics.stdev(self.values) if len(self.values) > 1 else None
 
     def mean_of(self, name: str) -> float | None:
-        """Of `epochs` or `seconds`."""
+        """Returns the mean of `epochs` or `seconds`."""
         if not self.results:
             return None
         return statistics.fmean(getattr(result, name) for result in self.results)
 
 
 def find_metric(configs: Iterable[dict[str, Any]]) -> str:
-    """The metric that chooses the best epoch of all runs, with its sign; of several, the first."""
+    """
+    Returns the metric, with its sign, that chooses the best epoch of every run. If a config has
+    several, the first counts. Raises `ConfigurationError` if the configs have different metrics.
+    """
     metrics = set()
     for config in configs:
         if "validation_data_path" not in config:
-            raise ConfigurationError("there is nothing to compare: no validation_data_path")
+            raise ConfigurationError(
+                "the config of a run has no validation_data_path, which the comparison needs"
+            )
         metric = config["trainer"].get("validation_metric", "-loss")
         metrics.add(metric if isinstance(metric, str) else metric[0])
     if len(metrics) > 1:
@@ -77,7 +84,7 @@ def find_metric(configs: Iterable[dict[str, Any]]) -> str:
 
 
 def read_result(run: Run, metric: str) -> Result:
-    """Of a complete run."""
+    """Reads the result of a complete run from AllenNLP's metrics."""
     metrics = json.loads((run.folder / "metrics.json").read_text(encoding="utf-8"))
     durations = _training_durations(run)
     return Result(
@@ -89,8 +96,8 @@ def read_result(run: Run, metric: str) -> Result:
     )
 
 
-def rows_of(runs: Iterable[Run], results: Iterable[Result]) -> list[Row]:
-    rows = {(run.variant, run.fraction): Row(run.variant, run.fraction, []) for run in runs}
+def rows_of(runs: Iterable[Run], results: Iterable[Result]) -> list[AblationRow]:
+    rows = {(run.variant, run.fraction): AblationRow(run.variant, run.fraction, []) for run in runs}
     for result in results:
         if result.error is None:
             rows[result.run.variant, result.run.fraction].results.append(result)
@@ -98,7 +105,7 @@ def rows_of(runs: Iterable[Run], results: Iterable[Result]) -> list[Row]:
 
 
 def _training_durations(run: Run) -> list[float]:
-    """Seconds from the beginning of the training to the end of each epoch."""
+    """Returns the seconds from the start of training to the end of each epoch."""
     durations = {}
     for path in run.folder.glob("metrics_epoch_*.json"):
         metrics = json.loads(path.read_text(encoding="utf-8"))
@@ -108,18 +115,18 @@ def _training_durations(run: Run) -> list[float]:
 
 def _epoch_seconds(durations: list[float]) -> list[float]:
     """
-    Of each epoch. A recovered training counts from zero again, which shows unless its first epoch
-    took longer than all before; hence the median of them.
+    Returns the seconds of each epoch. A recovered training counts from zero again, which goes
+    unnoticed if its first epoch took longer than all epochs before; therefore the median is used.
     """
     before = [0.0, *durations[:-1]]
     return [now - then if now > then else now for then, now in zip(before, durations)]
 
 
 def _seconds(duration: str) -> float:
-    """Of the text of a `timedelta`."""
+    """Returns the seconds of a `timedelta`, written as a string."""
     match = re.fullmatch(r"(?:(\d+) days?, )?(\d+):(\d+):([\d.]+)", duration)
     if match is None:
-        raise ValueError(f"expected a duration such as 1 day, 0:02:03.5, but got {duration!r}")
+        raise ValueError(f"expected a duration such as '1 day, 0:02:03.5', but got {duration!r}")
     days, hours, minutes, seconds = match.groups()
     return timedelta(
         days=int(days or 0), hours=int(hours), minutes=int(minutes), seconds=float(seconds)

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 
 class Progress(Enum):
-    """How far a training came."""
+    """How far a training has come."""
 
-    NOTHING = "nothing to go on from"
+    NOTHING = "no checkpoint"
     INTERRUPTED = "a checkpoint"
     TRAINED = "trained, without a whole archive"
     COMPLETE = "complete"
@@ -19,7 +19,8 @@ class Progress(Enum):
 
 class Run(NamedTuple):
     """
-    One training of an ablation. Its folder is AllenNLP's own; its config and its log lie beside.
+    One training of an ablation. Its folder is AllenNLP's serialization directory; its config and
+    its log are beside that folder.
 
     # Parameters
 
@@ -29,7 +30,7 @@ class Run(NamedTuple):
         The name of a config of the task.
     seed : `int`
     fraction : `float`, optional (default = `1.0`)
-        Of the training data.
+        The fraction of the training data.
     """
 
     root: Path
@@ -58,8 +59,8 @@ class Run(NamedTuple):
 
     def progress(self) -> Progress:
         """
-        A run is trained when there are its metrics, which AllenNLP writes after the best weights,
-        and complete when there is its archive, written last, to the end.
+        Returns how far the run has come. It is trained if it has metrics, which AllenNLP writes
+        after the best weights, and complete if it has a whole archive, which AllenNLP writes last.
         """
         if _is_json(self.folder / "metrics.json") and _is_zip(self.folder / "best.th"):
             archived = _is_gzip(self.folder / "model.tar.gz")
@@ -69,24 +70,24 @@ class Run(NamedTuple):
         return Progress.NOTHING
 
     def trained_config(self) -> dict[str, Any] | None:
-        """What was trained, where anything was."""
+        """Returns the config that AllenNLP saved when training began, or `None`."""
         path = self.folder / "config.json"
         return json.loads(path.read_text(encoding="utf-8")) if _is_json(path) else None
 
     def remove_broken_checkpoints(self) -> None:
-        """Of a training that was killed while it saved, so that it goes on from those before."""
+        """Removes checkpoints that were not saved completely, so that earlier ones are used."""
         for files, is_whole in self._checkpoints().items():
             if not is_whole:
                 for file in files:
                     file.unlink()
 
     def is_in_the_way(self) -> bool:
-        """Whether the folder is of something else than a training."""
+        """Returns whether the folder has files, but not those of a training."""
         folder = self.folder
         return folder.exists() and any(folder.iterdir()) and not (folder / "config.json").exists()
 
     def _checkpoints(self) -> dict[tuple[Path, ...], bool]:
-        """The files of each checkpoint, and whether all of them are there, to the end."""
+        """Returns the files of each checkpoint, and whether they are complete."""
         found: dict[str, list[Path]] = {}
         for file in self.folder.glob("*_state_e*_b*.th"):
             if match := re.fullmatch(
@@ -113,7 +114,7 @@ def _is_json(path: Path) -> bool:
 
 
 def _is_zip(path: Path) -> bool:
-    """The directory of a zip, which `torch.save` writes, is at its end."""
+    """Returns whether a file of `torch.save` is whole: the directory of a zip is at its end."""
     return path.exists() and zipfile.is_zipfile(path)
 
 

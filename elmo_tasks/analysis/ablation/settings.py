@@ -3,7 +3,7 @@ import math
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,16 +18,16 @@ SEEDS = ("random_seed", "numpy_seed", "pytorch_seed")
 
 class Settings(NamedTuple):
     """
-    What the runs of an ablation are trained with.
+    The settings that the runs of an ablation are trained with.
 
     # Parameters
 
     configs : `Path`
-        The folder of the variants, a `.jsonnet` each.
+        The folder of the task's variants: each is a `.jsonnet` file.
     changes : `dict[str, Any]`
-        Fields of the task's library with their new values.
+        New values of fields of the task's library.
     overrides : `str`, optional
-        AllenNLP's own, merged into the config that jsonnet makes.
+        AllenNLP's `--overrides`: JSON that is merged into the evaluated config.
     """
 
     configs: Path
@@ -37,17 +37,38 @@ class Settings(NamedTuple):
     def variants(self) -> list[str]:
         return sorted(path.stem for path in self.configs.glob("*.jsonnet"))
 
+    def choose(self, names: Sequence[str]) -> list[str]:
+        """
+        Returns the names of variants, each once. Raises `ConfigurationError` if `names` is empty or
+        if there is no such task or variant.
+        """
+        known = self.variants()
+        if not known:
+            files = self.configs.parent.glob("*/*.jsonnet")
+            tasks = ", ".join(sorted({path.parent.name for path in files})) or "none"
+            raise ConfigurationError(
+                f"there is no task {self.configs.name!r}: no configs in {self.configs}; the tasks "
+                f"in {self.configs.parent} are: {tasks}"
+            )
+        there = f"{self.configs} has {', '.join(known)}"
+        if not names:
+            raise ConfigurationError(f"choose some --variants; {there}")
+        if unknown := [name for name in names if name not in known]:
+            unknown_names = ", ".join(map(repr, unknown))
+            raise ConfigurationError(f"there is no variant {unknown_names}; {there}")
+        return list(dict.fromkeys(names))
+
     def variant_file(self, variant: str) -> Path:
         return self.configs / f"{variant}.jsonnet"
 
     def child(self, run: Run, folder: Path) -> str:
         """
-        The config of a run, for a file in a folder: a child of the variant, so that one colon
-        refuses a misspelt field, or JSON with all of it for a part of the data.
+        Returns the config file of a run, to be saved in `folder`. It is jsonnet that imports the
+        variant and sets the changed fields; for a fraction of the data it is JSON without imports.
         """
         if run.fraction != 1:
             return json.dumps(self.evaluate(run), indent=2) + "\n"
-        # Real paths, since the `..` of a link's folder is not the folder that has the link.
+        # Real paths are needed: in a linked folder, `..` is not the folder that has the link.
         target, start = (
             os.path.realpath(path) for path in (self.variant_file(run.variant), folder)
         )
@@ -58,13 +79,13 @@ class Settings(NamedTuple):
         return f"(import {json.dumps(os.path.relpath(target, start))}) {{ {fields} }}\n"
 
     def overrides_of(self, run: Run) -> str:
-        """Those that the child of a run does not have in it."""
+        """Returns the overrides that are not in the config file of a run already."""
         return self.overrides if run.fraction == 1 else ""
 
     def evaluate(self, run: Run) -> dict[str, Any]:
         """
-        The config of a run, as AllenNLP reads it. Raises `ConfigurationError` where there is no
-        field of a name that is changed, and where jsonnet refuses a value.
+        Returns the config of a run, as AllenNLP reads it. Raises `ConfigurationError` if a changed
+        field does not exist or jsonnet cannot evaluate the config.
         """
         file = self.variant_file(run.variant)
         with tempfile.TemporaryDirectory() as folder:
@@ -84,26 +105,27 @@ class Settings(NamedTuple):
 
 
 def _all_fields(file: Path) -> list[str]:
-    """Those of a library, which do not appear in the config, as well."""
+    """Returns the names of all fields, including hidden ones."""
     snippet = f"std.objectFieldsAll(import {json.dumps(os.path.realpath(file))})"
     return json.loads(_jsonnet.evaluate_snippet("fields", snippet))
 
 
 def _part(config: dict[str, Any], run: Run) -> dict[str, Any]:
     """
-    A config with a fraction of its training data and as many updates as with all of them. With
-    1/n^2 of the data there are n times as many epochs, and each goes through the part n times: more
-    validations to choose from, where less data is sooner learnt by heart, but not n^2 times as
-    many, which would take most of the time. Patience grows with the epochs.
+    Returns a config with a fraction of its training data and as many updates as with all data.
+    With 1/n^2 of the data there are n times as many epochs, and each epoch goes through the part n
+    times. With n^2 times as many epochs, validation would take most of the time; with no more
+    epochs, too few would be validated for a model that overfits sooner. Patience grows with the
+    number of epochs.
     """
     reader, loader = config["dataset_reader"], config.get("data_loader", {})
     if "batch_sampler" not in loader:
         raise ConfigurationError(
-            f"{run.variant} has no data_loader with a batch_sampler, which a fraction needs"
+            f"{run.variant} has no data_loader with a batch_sampler, which --train-fraction needs"
         )
     sampler = loader["batch_sampler"]
     if "drop_last" in sampler:
-        # A small part is less than a batch.
+        # A small part may have fewer instances than a batch.
         sampler = {**sampler, "drop_last": False}
     times = round(run.fraction**-0.5)
     repeated = {"type": "elmo_repeated", "sampler": sampler, "times": times}
@@ -112,7 +134,7 @@ def _part(config: dict[str, Any], run: Run) -> dict[str, Any]:
         if trainer.get(name) is not None:
             trainer[name] = math.ceil(trainer[name] / run.fraction / times)
     return {
-        # By default the validation has what the training has.
+        # Without these two, the validation would use those of the training.
         "validation_dataset_reader": reader,
         "validation_data_loader": loader,
         **config,
@@ -128,30 +150,37 @@ def _part(config: dict[str, Any], run: Run) -> dict[str, Any]:
 
 
 def parse_change(text: str) -> tuple[str, Any]:
-    """A field and its value, from `FIELD=VALUE`, VALUE in jsonnet. Raises `ValueError`."""
+    """
+    Returns a field and its value from `FIELD=VALUE`, where `VALUE` is jsonnet. Raises `ValueError`
+    if the text has another form.
+    """
     field, separator, value = text.partition("=")
     if not separator or not re.fullmatch(r"[A-Za-z_]\w*", field):
         raise ValueError(f"expected FIELD=VALUE, such as hidden_dim=150, but got {text!r}")
     if field in SEEDS:
-        raise ValueError(f"{field} follows from --seeds")
+        raise ValueError(f"{field} cannot be set: it follows from --seeds")
     try:
-        # What it imports is looked for in the working directory.
+        # Files that the value imports are looked for in the working directory.
         return field, json.loads(_jsonnet.evaluate_snippet(os.path.join(os.getcwd(), field), value))
     except RuntimeError as error:
-        # Without the place, which is of a file that there is not.
+        # The message begins with a line in a file that does not exist, which is left out.
         reason = re.split(r":[\d():-]+: ", _first_line(error), maxsplit=1)[-1]
         raise ValueError(
-            f"the value of {text!r} is no jsonnet ({reason}); a string has quotes: "
+            f"the value of {text!r} is not jsonnet ({reason}); a string needs quotes: "
             f"--set '{field}=\"text\"'"
         ) from error
 
 
 def refuse_other_settings(configs: Mapping[Run, dict[str, Any]]) -> None:
-    """Raises `ConfigurationError` where a run is there already and differs, or no run is."""
+    """
+    Raises `ConfigurationError` if the folder of a run has a training with another config, or files
+    that are not those of a training.
+    """
     for run, config in configs.items():
         if run.is_in_the_way():
             raise ConfigurationError(
-                f"{run.folder} is in the way: it has files, but no config.json of a training"
+                f"{run.folder} has files, but no config.json of a training; choose another folder "
+                "with -s, or remove this one"
             )
         trained = run.trained_config()
         if trained is None or trained == config:

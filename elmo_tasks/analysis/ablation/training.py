@@ -16,21 +16,22 @@ from elmo_tasks.analysis.ablation.run import Progress, Run
 from elmo_tasks.analysis.ablation.settings import Settings
 from elmo_tasks.common.files import atomic_write
 
-# What a process gets to end by itself: AllenNLP archives the best weights so far.
+# Time in which a stopped training may end by itself: AllenNLP archives the best weights so far.
 _SECONDS_TO_END = 60
 
 
 class Training:
     """
-    AllenNLP's own training of a run, in a process of its own, or none where the run is complete.
+    AllenNLP's training of a run, in a process of its own.
 
-    The process holds a lock on its log as long as it lives, so that a run is not trained twice at
-    a time, even if the ablation that started it was killed.
+    The process holds a lock on its log while it lives. A run is therefore never trained by two
+    processes, even if the ablation that started the first was killed.
 
     # Parameters
 
     run : `Run`
     process : `subprocess.Popen`, optional
+        By default there is none, because the run is complete.
     """
 
     def __init__(self, run: Run, process: subprocess.Popen | None = None) -> None:
@@ -42,7 +43,7 @@ class Training:
         return self.process is None or self.process.poll() is not None
 
     def error(self) -> str | None:
-        """What went wrong, once it has ended."""
+        """Returns why the training failed, or `None`; to be called when it has ended."""
         if self.run.progress() == Progress.COMPLETE:
             return None
         assert self.process is not None
@@ -64,19 +65,19 @@ def start(
     run: Run, settings: Settings, threads: int, packages: Iterable[str] = ()
 ) -> Training | None:
     """
-    Begins a run, or goes on with it.
+    Starts the training of a run, or continues it from its last checkpoint.
 
     # Parameters
 
     threads : `int`
-        `OMP_NUM_THREADS` of the process.
+        The value of `OMP_NUM_THREADS` for the process.
     packages : `Iterable[str]`, optional
-        As `--include-package`.
+        Packages that the process imports, as with `--include-package`.
 
     # Returns
 
     `Training`
-        `None` where another process trains the run right now.
+        The training, or `None` if another process trains the run at the moment.
     """
     run.log.parent.mkdir(parents=True, exist_ok=True)
     with open(run.log, "ab") as log:
@@ -104,7 +105,10 @@ def start(
 def train_all(
     runs: Iterable[Run], begin: Callable[[Run], Training | None], jobs: int
 ) -> Generator[Training, None, None]:
-    """Trains so many at a time, and yields each that has ended; ends all where it is closed."""
+    """
+    Trains `jobs` runs at the same time, and yields each training when it has ended. When the
+    generator is closed, trainings that still run are stopped.
+    """
     waiting, running = list(runs), list[Training]()
     announced = set[Run]()
     try:
@@ -118,7 +122,7 @@ def train_all(
                     running.append(training)
                 elif run not in announced:
                     announced.add(run)
-                    tqdm.write(f"{run}: another process trains it; waiting for it to end")
+                    tqdm.write(f"{run}: another process trains this run; waiting until it ends")
             ended = [training for training in running if training.has_ended]
             for training in ended:
                 running.remove(training)
@@ -153,7 +157,7 @@ def _process(command: list[str], threads: int, log: BinaryIO) -> subprocess.Pope
 
 
 def _archive(run: Run) -> None:
-    """Writes the archive of a training that was killed after all else."""
+    """Writes the archive of a training that was killed before or while it wrote the archive."""
     config = run.trained_config() or {}
     archive_model(run.folder, include_in_archive=config.get("include_in_archive"))
 

@@ -4,20 +4,20 @@ import numpy
 from matplotlib.figure import Figure
 
 from elmo_tasks.analysis.mix.placed_mix import PlacedMix
-from elmo_tasks.commands.outputs import layer_name
+from elmo_tasks.analysis.tables import layer_name
 
-# Above it a number is white.
+# Weights above this are written in white.
 _DARK = 0.6
 
 
 def draw(mixes: Sequence[PlacedMix]) -> Figure:
     """
-    The weights of the layers as in the paper's Figure 2: a row for each layer, that of the tokens
-    at the bottom, and a column for each place, those of the input first.
+    Draws the weights of the layers as in the paper's Figure 2: a row for each layer, with the layer
+    of the tokens at the bottom, and a column for each mix, with those at the input first.
     """
     mixes = sorted(mixes, key=lambda mix: (mix.place != "input", mix.place))
     num_layers = max(len(mix.weights) for mix in mixes)
-    # Shape: (layers, places); nothing where a biLM has fewer layers than another
+    # Shape: (layers, mixes); NaN for layers that a biLM does not have
     weights = numpy.full((num_layers, len(mixes)), numpy.nan)
     for column, mix in enumerate(mixes):
         weights[: len(mix.weights), column] = mix.weights
@@ -35,7 +35,7 @@ def draw(mixes: Sequence[PlacedMix]) -> Figure:
             verticalalignment="center",
         )
     axes.set_xticks(range(len(mixes)), [f"{mix.model}\n{mix.place}" for mix in mixes])
-    axes.set_yticks(range(num_layers), [layer_name(number) for number in range(num_layers)])
+    axes.set_yticks(range(num_layers), [layer_name(layer) for layer in range(num_layers)])
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     figure.colorbar(image, label="weight of the layer, $s_j$")
@@ -43,6 +43,6 @@ def draw(mixes: Sequence[PlacedMix]) -> Figure:
 
 
 def _size(mixes: Sequence[PlacedMix], num_layers: int) -> tuple[float, float]:
-    """In inches, with room for the names under the columns."""
+    """Returns the size in inches, with room for the names under the columns."""
     longest = max(len(name) for mix in mixes for name in (mix.model, mix.place))
     return 2.5 + len(mixes) * max(0.8, 0.1 * longest), 1.2 + 0.6 * num_layers

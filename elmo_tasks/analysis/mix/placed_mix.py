@@ -6,13 +6,16 @@ from elmo_tasks.elmo.archives import describe_model, find_mixes, load_model
 
 class PlacedMix(NamedTuple):
     """
-    How a model mixes the layers of its biLM where ELMo joins it.
+    How a model mixes the layers of its biLM at one place where ELMo joins it.
 
     # Parameters
 
-    model, place : `str`
+    model : `str`
+        The name of the model.
+    place : `str`
+        `input` or `output`; if a model has two mixes there, the name of the mix in the model.
     weights : `list[float]`
-        s_j of equation (1), from the layer of the tokens to the top; they sum to 1.
+        The weights s_j of equation (1), from the layer of the tokens to the top; they sum to 1.
     gamma : `float`
     """
 
@@ -23,7 +26,7 @@ class PlacedMix(NamedTuple):
 
     @property
     def products(self) -> list[float]:
-        """gamma * s_j."""
+        """The products gamma * s_j."""
         return [self.gamma * weight for weight in self.weights]
 
     def as_dict(self) -> dict[str, Any]:
@@ -32,8 +35,8 @@ class PlacedMix(NamedTuple):
 
 def read_mixes(name: str, archive: str) -> list[PlacedMix]:
     """
-    The mixes of an archive, for the model of a name; raises `ConfigurationError` where there is
-    none.
+    Returns the mixes of an archive, whose model is called `name` in reports. Raises
+    `ConfigurationError` if there are none.
     """
     model = load_model(archive)
     mixes = find_mixes(model)

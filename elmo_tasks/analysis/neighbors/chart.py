@@ -6,23 +6,23 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from elmo_tasks.analysis.neighbors.report import Report
+from elmo_tasks.analysis.neighbors.report import NeighborsReport
 
-# Of the concordance: each section has a heading and so many lines, in inches and points.
+# Lines of each section below the plane, their height in inches and their font size in points.
 _NUM_LINES, _LINE, _POINTS = 5, 0.17, 8
-# Letters in a line: of the title, and of the words of layer 0.
-_LETTERS, _WIDTH = 70, 95
+# Characters in a line of the title, and in a line of the words of layer 0.
+_TITLE_WIDTH, _WORDS_WIDTH = 70, 95
 
 _COSINES = colormaps["viridis_r"]
 
 
-def draw(report: Report) -> Figure:
+def draw(report: NeighborsReport) -> Figure:
     """
-    The occurrences of a word in the plane of their two principal components, in the colours of
-    their clusters or of their cosines, with the lines of some below.
+    Draws the occurrences of a word as points in the plane of their two principal components, in the
+    colours of their clusters or cosines. Some of their sentences are written below.
     """
     sections = report.sections(_NUM_LINES)
-    without_context = textwrap.wrap(report.without_context(), _WIDTH, break_on_hyphens=False)
+    without_context = textwrap.wrap(report.without_context(), _WORDS_WIDTH, break_on_hyphens=False)
     num_lines = sum(len(section.lines) + 2 for section in sections) + len(without_context)
     figure = Figure((8, 5 + _LINE * num_lines), layout="constrained")
     plane, below = figure.subplots(2, height_ratios=[5, _LINE * num_lines])
@@ -30,41 +30,44 @@ def draw(report: Report) -> Figure:
     row = 0
     for section, color in zip(sections, colors):
         _write(below, row, section.heading, color, weight="bold")
-        for number, (_, occurrence) in enumerate(section.lines, start=1):
-            _write(below, row + number, occurrence.line(), color, family="monospace")
+        for offset, (_, occurrence) in enumerate(section.lines, start=1):
+            _write(below, row + offset, occurrence.line(), color, family="monospace")
         row += len(section.lines) + 2
-    for number, line in enumerate(without_context):
-        _write(below, row + number, line, "black")
+    for offset, line in enumerate(without_context):
+        _write(below, row + offset, line, "black")
     below.set_ylim(num_lines - 0.5, -0.5)
     below.axis("off")
     return figure
 
 
-def _draw_plane(axes: Axes, report: Report) -> list:
-    """The colour of each section."""
+def _draw_plane(axes: Axes, report: NeighborsReport) -> list:
+    """Draws the points, and returns the colour of each section."""
     points, shares = _principal(report.vectors)
-    axes.set_title(textwrap.fill(report.title(), _LETTERS), parse_math=False)
+    axes.set_title(textwrap.fill(report.title(), _TITLE_WIDTH), parse_math=False)
     for name, share in zip("xy", shares):
         order = {"x": "first", "y": "second"}[name]
         axes.set(**{f"{name}label": f"{order} principal component, {share:.0%} of the variance"})
     axes.set_xticks([])
     axes.set_yticks([])
     if report.wanted is None:
-        colors = [f"C{number}" for number in range(len(report.groups))]
-        for number, (group, color) in enumerate(zip(report.groups, colors), start=1):
+        colors = [f"C{index}" for index in range(len(report.groups))]
+        for k, (group, color) in enumerate(zip(report.groups, colors), start=1):
             x, y = points[group.members].T
-            axes.scatter(x, y, s=14, color=color, alpha=0.7, label=f"cluster {number}")
+            axes.scatter(x, y, s=14, color=color, alpha=0.7, label=f"cluster {k}")
         axes.legend()
         return colors
     (group,) = report.groups
     x, y = points[group.members].T
     shown = axes.scatter(x, y, s=14, c=group.cosines, cmap=_COSINES)
-    axes.figure.colorbar(shown, ax=axes, label="cosine to the place that was given")
+    axes.figure.colorbar(shown, ax=axes, label="cosine to the given occurrence")
     return [_COSINES(0.999), _COSINES(0.2)]
 
 
 def _principal(vectors: torch.Tensor) -> tuple[torch.Tensor, list[float]]:
-    """The places of vectors in the plane: shape (occurrences, 2); and what it shows of them."""
+    """
+    Returns the points of vectors in the plane of their first two principal components, of shape
+    (occurrences, 2), and the share of the variance of each component.
+    """
     centered = (vectors - vectors.mean(0)).double()
     _, sizes, directions = torch.linalg.svd(centered, full_matrices=False)
     variances = sizes.square() / sizes.square().sum().clamp(min=1e-12)
@@ -82,7 +85,7 @@ def _write(axes: Axes, row: int, text: str, color: Any, **style: Any) -> None:
         color=color,
         fontsize=_POINTS,
         verticalalignment="center",
-        # A text may have dollars in it.
+        # Dollars in a text are no formula.
         parse_math=False,
         **style,
     )

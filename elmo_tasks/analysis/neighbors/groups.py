@@ -6,14 +6,14 @@ from sklearn.cluster import KMeans
 
 class Group(NamedTuple):
     """
-    Occurrences that belong together.
+    Some of the occurrences of a word, sorted by their cosine to one vector.
 
     # Parameters
 
     members : `list[int]`
-        Their numbers, the nearest to the middle of the group, or to what was asked for, first.
+        The indices of the occurrences, from the largest cosine to the smallest.
     cosines : `list[float]`
-        How near each is.
+        The cosine of each member to the centre of its cluster, or to the wanted vector.
     """
 
     members: list[int]
@@ -22,43 +22,55 @@ class Group(NamedTuple):
 
 def rank(vectors: torch.Tensor, wanted: torch.Tensor) -> Group:
     """
-    All of them, by the cosine to one vector.
+    Returns all vectors as one group, sorted by their cosine to `wanted`.
 
     # Parameters
 
     vectors : `torch.Tensor`
-        Shape (occurrences, dim), of length 1.
+        Shape (occurrences, dim); each vector has length 1.
     wanted : `torch.Tensor`
-        Shape (dim,), of length 1.
+        Shape (dim,); the vector has length 1.
     """
     return _group(vectors, list(range(len(vectors))), wanted)
 
 
-def cluster(vectors: torch.Tensor, number: int, seed: int = 0) -> list[Group]:
+def cluster(vectors: torch.Tensor, num_clusters: int, seed: int = 0) -> list[Group]:
     """
-    So many groups at most, the largest first: k-means of vectors of length 1, the shape of which
-    is (occurrences, dim).
+    Clusters vectors with k-means, and returns the clusters, the largest first.
+
+    # Parameters
+
+    vectors : `torch.Tensor`
+        Shape (occurrences, dim); each vector has length 1.
+    num_clusters : `int`
+        There are fewer clusters if there are fewer distinct vectors.
+    seed : `int`, optional (default = `0`)
     """
-    number = min(number, len(torch.unique(vectors, dim=0)))
-    labels = KMeans(number, n_init=10, random_state=seed).fit_predict(vectors.double().numpy())
+    num_clusters = min(num_clusters, len(torch.unique(vectors, dim=0)))
+    labels = KMeans(num_clusters, n_init=10, random_state=seed).fit_predict(
+        vectors.double().numpy()
+    )
     groups = []
-    for label in range(number):
+    for label in range(num_clusters):
         members = (labels == label).nonzero()[0].tolist()
-        middle = torch.nn.functional.normalize(vectors[members].mean(0), dim=0)
-        groups.append(_group(vectors, members, middle))
+        centre = torch.nn.functional.normalize(vectors[members].mean(0), dim=0)
+        groups.append(_group(vectors, members, centre))
     return sorted(groups, key=lambda group: -len(group.members))
 
 
 def mean_cosine(vectors: torch.Tensor, group: Group, other: Group) -> float:
-    """Of every member of a group with every other one of the second, which may be the same."""
+    """
+    Returns the mean cosine over all pairs of a member of `group` and a member of `other`. If both
+    are the same group, pairs of a member with itself are left out.
+    """
     first, second = vectors[group.members].double(), vectors[other.members].double()
     total, num_pairs = float(first.sum(0) @ second.sum(0)), len(first) * len(second)
     if group is other:
-        # Each is alike to itself.
+        # The cosine of a member with itself is 1.
         total, num_pairs = total - len(first), num_pairs - len(first)
     return total / num_pairs if num_pairs else 1.0
 
 
-def _group(vectors: torch.Tensor, members: list[int], middle: torch.Tensor) -> Group:
-    cosines, order = (vectors[members] @ middle).sort(descending=True, stable=True)
-    return Group([members[place] for place in order.tolist()], cosines.tolist())
+def _group(vectors: torch.Tensor, members: list[int], centre: torch.Tensor) -> Group:
+    cosines, order = (vectors[members] @ centre).sort(descending=True, stable=True)
+    return Group([members[row] for row in order.tolist()], cosines.tolist())

@@ -1,53 +1,64 @@
 import os
 import random
 from collections import Counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from allennlp.common import Tqdm
+from tqdm import tqdm
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.sentences import SentencesReader
 
-# Letters on either side of a word where it is shown.
+# Characters that are shown on either side of a word.
 _WINDOW = 40
 
 
 class Occurrence(NamedTuple):
     """
+    A word in a sentence.
+
     # Parameters
 
     words : `list[str]`
-        The sentence.
-    place : `int`
-        Of the word in it.
+        The tokens of the sentence.
+    position : `int`
+        The index of the word in the sentence.
     """
 
     words: list[str]
-    place: int
+    position: int
 
     def window(self, width: int = _WINDOW) -> tuple[str, str, str]:
-        """Whole words before it, the word itself, and after it: `width` letters at most each."""
-        before, after = self.words[: self.place], self.words[self.place + 1 :]
+        """
+        Returns the text before the word, the word, and the text after it. Either text consists of
+        whole words and has at most `width` characters.
+        """
+        before, after = self.words[: self.position], self.words[self.position + 1 :]
         left = _as_fit(before[::-1], width)[::-1]
-        return " ".join(left), self.words[self.place], " ".join(_as_fit(after, width))
+        return " ".join(left), self.words[self.position], " ".join(_as_fit(after, width))
 
     def line(self) -> str:
-        """The window, aligned at the word."""
+        """Returns the word with its context as one line, in which the word begins at column 42."""
         before, word, after = self.window()
         return f"{before:>{_WINDOW}}  {word}  {after}"
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"words": self.words, "place": self.position}
 
 
 class Corpus(NamedTuple):
     """
-    What a text has of a word.
+    The occurrences of a word in a text.
 
     # Parameters
 
     occurrences : `list[Occurrence]`
-        In the order of the text; of too many, a random part.
-    num_occurrences, num_sentences : `int`
-        Of all.
+        The occurrences in the order of the text, or a random selection of them.
+    num_occurrences : `int`
+        The number of all occurrences.
+    num_sentences : `int`
+        The number of sentences of the text.
     counts : `Counter[str]`
-        How often each word of the text is in it.
+        The frequency of each word of the text.
     """
 
     occurrences: list[Occurrence]
@@ -64,33 +75,35 @@ def search(
     seed: int = 0,
 ) -> Corpus:
     """
-    Reads a tokenized text once, in memory that its length does not bound.
+    Searches a tokenized text for a word. The text is read once, and not kept in memory.
 
     # Parameters
 
     pattern : `str | os.PathLike`
-        One sentence a line, in plain files, `.gz` or `.xz`; a glob pattern is several. A line of
-        more than 256 tokens is read in pieces.
+        The path of a text with one sentence a line, plain or packed as `.gz` or `.xz`, or a glob
+        pattern of several. A line of more than 256 tokens is cut into several sentences.
+    word : `str`
+    max_occurrences : `int`
+        If there are more occurrences, this many are drawn, each with the same probability.
     ignore_case : `bool`, optional (default = `False`)
         Whether `Bank` is an occurrence of `bank`.
     seed : `int`, optional (default = `0`)
-        Of the part, where there are more than `max_occurrences`: each is as likely in it.
+        The seed of the draw.
     """
     drawn = random.Random(seed)
     kept: list[tuple[int, Occurrence]] = []
     counts: Counter[str] = Counter()
     num_occurrences = num_sentences = 0
-    wanted = word.casefold() if ignore_case else word
     sentences = SentencesReader().sentences(str(pattern))
-    for words in Tqdm.tqdm(sentences, desc=f"reading {pattern}", unit=" sentences"):
+    for words in tqdm(sentences, desc=f"reading {pattern}", unit=" sentences"):
         num_sentences += 1
         counts.update(words)
-        for place, other in enumerate(words):
-            if (other.casefold() if ignore_case else other) != wanted:
+        for position, other in enumerate(words):
+            if not _is_same(other, word, ignore_case):
                 continue
-            # Algorithm R of Vitter 1985.
+            # Reservoir sampling: algorithm R of Vitter 1985.
             slot = drawn.randrange(num_occurrences + 1)
-            found = num_occurrences, Occurrence(words, place)
+            found = num_occurrences, Occurrence(words, position)
             num_occurrences += 1
             if len(kept) < max_occurrences:
                 kept.append(found)
@@ -100,11 +113,29 @@ def search(
     return Corpus(occurrences, num_occurrences, num_sentences, counts)
 
 
+def find(word: str, sentence: str, ignore_case: bool = False) -> Occurrence:
+    """
+    Returns the first occurrence of a word in a tokenized sentence. Raises `ConfigurationError` if
+    there is none.
+    """
+    words = sentence.split()
+    for position, other in enumerate(words):
+        if _is_same(other, word, ignore_case):
+            return Occurrence(words, position)
+    raise ConfigurationError(
+        f"--sentence must contain the token {word!r}, between blanks, but is {sentence!r}"
+    )
+
+
+def _is_same(word: str, other: str, ignore_case: bool) -> bool:
+    return word == other or ignore_case and word.casefold() == other.casefold()
+
+
 def _as_fit(words: list[str], width: int) -> list[str]:
-    """The first of some words, as many as go into a width with a blank between each."""
+    """Returns the first words that fit into a width, with a blank between them."""
     used = -1
-    for number, word in enumerate(words):
+    for num_fitting, word in enumerate(words):
         used += len(word) + 1
         if used > width:
-            return words[:number]
+            return words[:num_fitting]
     return words

@@ -9,36 +9,41 @@ from elmo_tasks.analysis.neighbors.occurrences import Corpus, Occurrence
 
 class Section(NamedTuple):
     """
-    Some occurrences that are shown together.
+    Occurrences that are shown together, under a heading.
 
     # Parameters
 
     heading : `str`
     lines : `list[tuple[float, Occurrence]]`
-        Each with its cosine.
+        The occurrences with their cosines.
     """
 
     heading: str
     lines: list[tuple[float, Occurrence]]
 
 
-class Report(NamedTuple):
+class NeighborsReport(NamedTuple):
     """
     The occurrences of a word by their vectors in one layer.
 
     # Parameters
 
-    word, layer, bilm, text : `str`
-        Of what layer of which biLM, in which text.
+    word : `str`
+    layer : `str`
+        The name of the layer that the vectors are from.
+    bilm : `str`
+        The name of the biLM.
+    text : `str`
+        The path of the text.
     corpus : `Corpus`
     vectors : `torch.Tensor`
-        Shape (occurrences, dim), of length 1.
+        Shape (occurrences, dim); each vector has length 1.
     groups : `list[Group]`
-        Clusters, or all as one where they are ranked.
+        The clusters, or one group of all occurrences if they are ranked.
     similar : `list[tuple[str, float]]`
-        The nearest words of layer 0.
+        The nearest words in layer 0, with their cosines.
     wanted : `tuple[Occurrence, torch.Tensor]`, optional
-        The occurrence that the others are ranked by, with its vector.
+        The occurrence that all others are compared with to rank them, and its vector.
     """
 
     word: str
@@ -54,44 +59,44 @@ class Report(NamedTuple):
     def title(self) -> str:
         shown, found = len(self.corpus.occurrences), self.corpus.num_occurrences
         part = f"{found:,}" if shown == found else f"{shown:,} of {found:,}"
-        return f"{self.word} in {part} places, by the layer {self.layer} of {self.bilm}"
+        return f"{part} occurrences of {self.word}, compared in layer {self.layer} of {self.bilm}"
 
-    def sections(self, number: int) -> list[Section]:
-        """With so many occurrences at most in each."""
+    def sections(self, max_lines: int) -> list[Section]:
+        """Returns a section for each cluster, or one of the nearest and one of the furthest."""
         if self.wanted is None:
             return [
                 Section(
-                    f"Cluster {k}, {len(group.members):,} places, the most typical first",
-                    self._lines(group)[:number],
+                    f"Cluster {k}, {len(group.members):,} occurrences, the most typical first",
+                    self._lines(group)[:max_lines],
                 )
                 for k, group in enumerate(self.groups, start=1)
             ]
         lines = self._lines(self.groups[0])
-        furthest = lines[max(number, len(lines) - number) :]
-        nearest = Section("The nearest", lines[:number])
+        furthest = lines[max(max_lines, len(lines) - max_lines) :]
+        nearest = Section("The nearest", lines[:max_lines])
         return [nearest, Section("The furthest", furthest)] if furthest else [nearest]
 
     def without_context(self) -> str:
         words = ", ".join(f"{word} {cosine:.2f}" for word, cosine in self.similar)
-        return f"Without context (layer 0) it has one vector, nearest to: {words or 'no other'}"
+        return f"Nearest words in layer 0, which ignores the context: {words or 'none'}"
 
     def separation(self) -> list[dict[str, Any]]:
-        """The mean cosines within every cluster and between every two."""
+        """Returns the mean cosines within each cluster and between each two clusters."""
         pairs = combinations_with_replacement(enumerate(self.groups, start=1), 2)
         return [
             {"clusters": [i, j], "mean_cosine": mean_cosine(self.vectors, first, second)}
             for (i, first), (j, second) in pairs
         ]
 
-    def text_of(self, number: int) -> str:
-        """All of it for a person, with so many occurrences in each section."""
+    def text_of(self, max_lines: int) -> str:
+        """Returns the report as text, with at most `max_lines` occurrences in each section."""
         corpus = self.corpus
         lines = [f"{self.title()}; {corpus.num_sentences:,} sentences of {self.text}"]
         if self.wanted is not None:
-            lines += ["", f"Beside: {' '.join(self.wanted[0].words)}"]
-        for section in self.sections(number):
+            lines += ["", f"Compared with: {' '.join(self.wanted[0].words)}"]
+        for section in self.sections(max_lines):
             lines += ["", f"{section.heading}:"]
-            lines += [f"{cosine:6.3f} {place.line()}" for cosine, place in section.lines]
+            lines += [f"{cosine:6.3f} {found.line()}" for cosine, found in section.lines]
         lines += ["", *self._separation_lines(), f"{self.without_context()}."]
         return "\n".join(lines)
 
@@ -103,9 +108,9 @@ class Report(NamedTuple):
             "text": self.text,
             "num_sentences": self.corpus.num_sentences,
             "num_occurrences": self.corpus.num_occurrences,
-            "beside": None if self.wanted is None else self.wanted[0]._asdict(),
+            "beside": None if self.wanted is None else self.wanted[0].as_dict(),
             "groups": [
-                [{"cosine": cosine, **place._asdict()} for cosine, place in self._lines(group)]
+                [{"cosine": cosine, **found.as_dict()} for cosine, found in self._lines(group)]
                 for group in self.groups
             ],
             "mean_cosines": self.separation(),
@@ -126,6 +131,6 @@ class Report(NamedTuple):
         parts = []
         for pair in self.separation():
             i, j = pair["clusters"]
-            which = f"in {i}" if i == j else f"between {i} and {j}"
+            which = f"within {i}" if i == j else f"between {i} and {j}"
             parts.append(f"{pair['mean_cosine']:.3f} {which}")
-        return [f"Mean cosines of two places: {', '.join(parts)}."]
+        return [f"Mean cosines of two occurrences: {', '.join(parts)}."]

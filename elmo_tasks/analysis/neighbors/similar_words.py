@@ -1,22 +1,31 @@
 from collections.abc import Sequence
 
 import torch
-from allennlp.modules.elmo import batch_to_ids
 from torch.nn.functional import normalize
 
 from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm.characters import batch_char_ids
 
 
 def similar_words(
-    bilm: BiLm, word: str, words: Sequence[str], number: int
+    bilm: BiLm, word: str, words: Sequence[str], num_words: int
 ) -> list[tuple[str, float]]:
     """
-    The nearest of some words to a word in layer 0, x^LM, which has one vector for each, with their
-    cosines; the word itself is left out.
+    Returns the words that are nearest to `word` in layer 0, x^LM, with their cosines. In this layer
+    a word has the same vector in all contexts.
+
+    # Parameters
+
+    bilm : `BiLm`
+    word : `str`
+    words : `Sequence[str]`
+        The words to compare; `word` itself is left out.
+    num_words : `int`
+        The number of words to return.
     """
     others = [other for other in words if other != word]
-    char_ids = batch_to_ids([[other] for other in (word, *others)])[:, 0]
+    char_ids = batch_char_ids([[other] for other in (word, *others)])[:, 0]
     with torch.no_grad():
         x = normalize(bilm.char_cnn(char_ids.to(bilm.char_cnn.embedding.device)).cpu())
-    cosines, places = (x[1:] @ x[0]).topk(min(number, len(others)))
-    return [(others[place], cosine) for place, cosine in zip(places.tolist(), cosines.tolist())]
+    cosines, rows = (x[1:] @ x[0]).topk(min(num_words, len(others)))
+    return [(others[row], cosine) for row, cosine in zip(rows.tolist(), cosines.tolist())]

@@ -2,16 +2,16 @@ import textwrap
 
 from matplotlib.figure import Figure
 
-from elmo_tasks.analysis.probe.report import Report
+from elmo_tasks.analysis.probe.report import ProbeReport
 
 _BASELINE, _LAYER, _MIX = "0.75", "C0", "C1"
 
-# In a line of the title.
-_LETTERS = 48
+# Characters in a line of the title.
+_TITLE_WIDTH = 48
 
 
-def draw(report: Report) -> Figure:
-    """A bar for each row, with the baselines in grey and the mix in a colour of its own."""
+def draw(report: ProbeReport) -> Figure:
+    """Draws a bar for each row, the baselines in grey and the mix in another colour than layers."""
     figure = Figure((7, 1.4 + 0.42 * len(report.rows)), layout="constrained")
     axes = figure.subplots()
     percents = [100 * row.accuracy for row in report.rows]
@@ -22,6 +22,6 @@ def draw(report: Report) -> Figure:
     axes.set_xlim(0, 112)
     axes.set_xticks(range(0, 101, 20))
     axes.set_xlabel("accuracy, %")
-    axes.set_title(textwrap.fill(report.title, _LETTERS), parse_math=False)
+    axes.set_title(textwrap.fill(report.title, _TITLE_WIDTH), parse_math=False)
     axes.spines[["top", "right"]].set_visible(False)
     return figure

@@ -1,23 +1,24 @@
 from collections.abc import Iterator
 
 import torch
-from allennlp.common import Tqdm
+from tqdm import tqdm
 
-from elmo_tasks.analysis.probe.probe import Probe, Row, accuracy
+from elmo_tasks.analysis.probe.probe import Probe, ProbeRow, accuracy
 from elmo_tasks.analysis.probe.tagged_tokens import TaggedTokens
-from elmo_tasks.commands.outputs import layer_name
+from elmo_tasks.analysis.tables import layer_name
 from elmo_tasks.elmo import ElmoMix
 
-# Tokens that are classified at once.
+# Tokens that are classified together.
 _GROUP = 8192
 
 
 @Probe.register("linear")
 class LinearProbe(Probe):
     """
-    A linear classifier of each layer alone, and of the mix of all, whose weights are trained with
-    it (Peters et al. 2018, section 5.3). It is trained with Adam, the learning rate falling to 0,
-    for a fixed number of epochs, so that nothing is chosen by the validation data.
+    A linear classifier of each layer alone, and of a mix of all layers, whose weights are trained
+    together with the classifier (Peters et al. 2018, section 5.3). It is trained with Adam and a
+    learning rate that falls to 0. The number of epochs is fixed, so that nothing is chosen on the
+    validation data.
 
     Registered as a `Probe` with name "linear".
 
@@ -25,11 +26,11 @@ class LinearProbe(Probe):
 
     num_epochs : `int`, optional (default = `10`)
     batch_size : `int`, optional (default = `256`)
-        Tokens.
+        Tokens per batch.
     learning_rate : `float`, optional (default = `0.003`)
-        At the beginning.
+        The learning rate of the first step.
     seed : `int`, optional (default = `1`)
-        Of the first weights and of the order of the tokens.
+        The seed of the initial weights and of the order of the tokens.
     """
 
     def __init__(
@@ -44,35 +45,35 @@ class LinearProbe(Probe):
         self.learning_rate = learning_rate
         self.seed = seed
 
-    def rows(self, train: TaggedTokens, validation: TaggedTokens) -> Iterator[Row]:
+    def rows(self, train: TaggedTokens, validation: TaggedTokens) -> Iterator[ProbeRow]:
         num_layers = train.layers.size(1)
-        for number in range(num_layers):
-            name = layer_name(number)
-            # Of the one layer alone, so that it lies together in memory.
-            only = slice(number, number + 1)
+        for layer in range(num_layers):
+            name = layer_name(layer)
+            only = slice(layer, layer + 1)
+            # A copy of one layer is contiguous in memory.
             classifier = self._train(train._replace(layers=train.layers[:, only].clone()), name)
             predicted = classifier.predict(validation.layers[:, only])
-            yield Row(name, accuracy(predicted, validation.tags))
+            yield ProbeRow(name, accuracy(predicted, validation.tags))
         classifier = self._train(train, "mix")
         predicted = classifier.predict(validation.layers)
         weights = classifier.mix.weights.tolist()
-        yield Row("mix", accuracy(predicted, validation.tags), weights)
+        yield ProbeRow("mix", accuracy(predicted, validation.tags), weights)
 
     def _train(self, train: TaggedTokens, name: str) -> "LinearClassifier":
         random = torch.Generator().manual_seed(self.seed)
         classifier = LinearClassifier(train, random)
-        number_of = {tag: number for number, tag in enumerate(classifier.tags)}
-        numbers = torch.tensor([number_of[tag] for tag in train.tags])
-        num_steps = self.num_epochs * -(-len(numbers) // self.batch_size)
+        index_of = {tag: index for index, tag in enumerate(classifier.tags)}
+        labels = torch.tensor([index_of[tag] for tag in train.tags])
+        num_steps = self.num_epochs * -(-len(labels) // self.batch_size)
         optimizer = torch.optim.Adam(classifier.parameters(), self.learning_rate)
         schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, num_steps)
-        with Tqdm.tqdm(total=num_steps, desc=f"probe of {name}", unit="step") as progress:
+        with tqdm(total=num_steps, desc=f"probe of {name}", unit="step") as progress:
             for _ in range(self.num_epochs):
-                order = torch.randperm(len(numbers), generator=random)
+                order = torch.randperm(len(labels), generator=random)
                 for batch in order.split(self.batch_size):
                     scores = classifier(train.layers[batch])
                     optimizer.zero_grad()
-                    torch.nn.functional.cross_entropy(scores, numbers[batch]).backward()
+                    torch.nn.functional.cross_entropy(scores, labels[batch]).backward()
                     optimizer.step()
                     schedule.step()
                     progress.update()
@@ -80,7 +81,7 @@ class LinearProbe(Probe):
 
 
 class LinearClassifier(torch.nn.Module):
-    """Softmax regression on a mix, with the tags of the training data as classes."""
+    """Softmax regression on a mix of layers; its classes are the tags of the training data."""
 
     def __init__(self, train: TaggedTokens, random: torch.Generator) -> None:
         super().__init__()
@@ -92,12 +93,12 @@ class LinearClassifier(torch.nn.Module):
         torch.nn.init.zeros_(self.linear.bias)
 
     def forward(self, layers: torch.Tensor) -> torch.Tensor:
-        """From layers of shape (tokens, num_layers, dim) to scores of shape (tokens, tags)."""
-        # The mix takes sentences: here one, of all tokens.
+        """Maps layers of shape (tokens, num_layers, dim) to scores of shape (tokens, tags)."""
+        # The mix expects sentences, so all tokens are passed as one sentence.
         mixed = self.mix(layers.transpose(0, 1).unsqueeze(0), layers.new_ones(1, len(layers)))
         return self.linear(mixed.squeeze(0))
 
     @torch.no_grad()
     def predict(self, layers: torch.Tensor) -> list[str]:
-        numbers = torch.cat([self(group).argmax(dim=1) for group in layers.split(_GROUP)])
-        return [self.tags[number] for number in numbers.tolist()]
+        labels = torch.cat([self(group).argmax(dim=1) for group in layers.split(_GROUP)])
+        return [self.tags[label] for label in labels.tolist()]

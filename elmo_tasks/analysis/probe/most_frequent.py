@@ -4,13 +4,15 @@ from collections.abc import Iterable
 
 class MostFrequent:
     """
-    The most frequent tag: of a word, or of all where the word is not in the training data. Of two
-    as frequent, the one that came first.
+    The most frequent tag of each word, or of all tokens if the word is not in the training data. Of
+    two tags with the same frequency, the one that came first is taken.
 
     # Parameters
 
-    keys, tags : `Iterable[str]`
-        Of the tokens of the training data.
+    keys : `Iterable[str]`
+        The words or lemmas of the training data.
+    tags : `Iterable[str]`
+        Their tags.
     """
 
     def __init__(self, keys: Iterable[str], tags: Iterable[str]) -> None:

@@ -6,18 +6,18 @@ from allennlp.common import Registrable
 from elmo_tasks.analysis.probe.tagged_tokens import TaggedTokens
 
 
-class Row(NamedTuple):
+class ProbeRow(NamedTuple):
     """
-    How well the tags of the validation data are told.
+    The accuracy on the validation data of a baseline, of a layer, or of the mix.
 
     # Parameters
 
     name : `str`
-        By what: a baseline, a layer, or the mix.
+        The name of the baseline or the layer, or `mix`.
     accuracy : `float`
-        From 0 to 1.
+        The accuracy from 0 to 1.
     weights : `list[float]`, optional
-        Of the mix: s_j of equation (1).
+        The weights s_j of equation (1), if this is the mix.
     """
 
     name: str
@@ -26,14 +26,18 @@ class Row(NamedTuple):
 
 
 class Probe(Registrable):
-    """What tells the tags of words from their vectors, to see what a layer knows of them."""
+    """Predicts tags of words from their vectors, to measure what a layer knows of the tags."""
 
     default_implementation = "linear"
 
-    def rows(self, train: TaggedTokens, validation: TaggedTokens) -> Iterator[Row]:
-        """One for each layer, from that of the tokens to the top, and then others."""
+    def rows(self, train: TaggedTokens, validation: TaggedTokens) -> Iterator[ProbeRow]:
+        """
+        Trains on one part of the data and evaluates on the other. Yields a row for each layer, from
+        that of the tokens to the top, and then other rows such as that of the mix.
+        """
         raise NotImplementedError
 
 
 def accuracy(predicted: Sequence[str], tags: Sequence[str]) -> float:
+    """Returns the share of the tags that are predicted correctly, from 0 to 1."""
     return sum(map(str.__eq__, predicted, tags)) / len(tags)

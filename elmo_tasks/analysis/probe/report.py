@@ -1,28 +1,26 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from elmo_tasks.analysis.probe.most_frequent import MostFrequent
-from elmo_tasks.analysis.probe.probe import Probe, Row, accuracy
-from elmo_tasks.analysis.probe.tagged_tokens import TaggedTokens
-from elmo_tasks.commands.outputs import layer_name, table
+from elmo_tasks.analysis.probe.probe import ProbeRow
+from elmo_tasks.analysis.tables import layer_name, table
 
 
-class Report(NamedTuple):
+class ProbeReport(NamedTuple):
     """
-    What the layers of a biLM know of some tags.
+    The results of a probe.
 
     # Parameters
 
     title : `str`
-        Of what tags, in which biLM.
-    rows : `list[Row]`
-        Baselines first.
+        The name of the tags, of the data and of the biLM.
+    rows : `list[ProbeRow]`
+        Two baselines, then the layers.
     counts : `dict[str, int]`
-        How much data they are of.
+        The numbers of tokens, tags, and words and tags that are not in the training data.
     """
 
     title: str
-    rows: list[Row]
+    rows: list[ProbeRow]
     counts: dict[str, int]
 
     def text(self) -> str:
@@ -33,10 +31,10 @@ class Report(NamedTuple):
         return "\n".join(
             [
                 *lines,
-                f"{counts['train_tokens']:,} tagged tokens to train on, with {counts['tags']:,} "
-                f"tags; {counts['validation_tokens']:,} to validate on, of which "
-                f"{counts['unseen_words']:,} are of words, and {counts['unseen_tags']:,} have "
-                "tags, that are not in the training data.",
+                f"The training data has {counts['train_tokens']:,} tokens with {counts['tags']:,} "
+                f"tags. The validation data has {counts['validation_tokens']:,}; the training data "
+                f"does not have the words of {counts['unseen_words']:,} and the tags of "
+                f"{counts['unseen_tags']:,} of them.",
             ]
         )
 
@@ -46,27 +44,6 @@ class Report(NamedTuple):
             "rows": [row._asdict() for row in self.rows],
             "counts": self.counts,
         }
-
-
-def report(title: str, probe: Probe, train: TaggedTokens, validation: TaggedTokens) -> Report:
-    """Runs a probe beside the two baselines: the most frequent tag of all, and of each word."""
-    most_frequent = MostFrequent(train.keys, train.tags)
-    of_all = [most_frequent.of_all] * len(validation.tags)
-    of_words = [most_frequent.of(key) for key in validation.keys]
-    rows = [
-        Row("most frequent tag", accuracy(of_all, validation.tags)),
-        Row("most frequent tag of each word", accuracy(of_words, validation.tags)),
-        *probe.rows(train, validation),
-    ]
-    known = set(train.tags)
-    counts = {
-        "train_tokens": len(train.tags),
-        "tags": len(known),
-        "validation_tokens": len(validation.tags),
-        "unseen_words": sum(key not in most_frequent for key in validation.keys),
-        "unseen_tags": sum(tag not in known for tag in validation.tags),
-    }
-    return Report(title, rows, counts)
 
 
 def _mix_text(weights: Sequence[float]) -> str:

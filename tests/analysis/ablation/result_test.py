@@ -20,8 +20,9 @@ def finished(folder: Path, durations: list[str]) -> Run:
 
 
 def test_a_result_is_the_metric_at_the_best_epoch(tmp_path: Path) -> None:
-    # Twelve, since the names of their files are not in the order of the epochs.
+    # With twelve epochs, the names of their files are not in the order of the epochs.
     run = finished(tmp_path, [f"0:00:{3 * epoch:02}.500000" for epoch in range(1, 13)])
+
     assert read_result(run, "+f1") == (run, None, 0.75, 12, 2, 3.0)
     assert read_result(run, "-loss").value == 2.5
 
@@ -31,16 +32,18 @@ def test_a_result_is_the_metric_at_the_best_epoch(tmp_path: Path) -> None:
     [
         (["1 day, 0:00:10"], 86410),
         (["2 days, 1:00:00", "2 days, 1:01:40"], (176400 + 100) / 2),
-        # Killed after two epochs and recovered.
+        # The training was killed after two epochs and recovered.
         (["0:00:10", "0:00:20", "0:00:11", "0:00:23", "0:00:35"], 11),
-        # The first epoch after it took longer than the one before it, and looks like 4 seconds.
+        # The first epoch after a recovery took 22 seconds, which look like 10 after 12 seconds.
         (["0:00:08", "0:00:12", "0:00:22", "0:00:32"], 9),
     ],
 )
 def test_seconds_of_an_epoch_are_told_from_the_time_since_training_began(
     tmp_path: Path, durations: list[str], seconds: float
 ) -> None:
-    assert read_result(finished(tmp_path, durations), "+f1").seconds == pytest.approx(seconds)
+    run = finished(tmp_path, durations)
+
+    assert read_result(run, "+f1").seconds == pytest.approx(seconds)
 
 
 def config(**trainer: object) -> dict:
@@ -56,5 +59,6 @@ def test_the_metric_is_the_one_that_chooses_the_best_epoch() -> None:
 def test_runs_that_cannot_be_compared_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="no validation_data_path"):
         find_metric([{"trainer": {}}])
+
     with pytest.raises(ConfigurationError, match="validation_metric is .* or "):
         find_metric([config(validation_metric="+f1"), config()])

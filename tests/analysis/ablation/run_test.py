@@ -12,7 +12,7 @@ WEIGHTS = {"weight": torch.zeros(2000)}
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """One with the files of a training that came to its end."""
+    """Returns a run with the files of a completed training."""
     run = Run(tmp_path, "both", 1)
     (run.folder / "vocabulary").mkdir(parents=True)
     (run.folder / "config.json").write_text(json.dumps({"model": {}}))
@@ -26,7 +26,7 @@ def run(tmp_path: Path) -> Run:
 
 
 def cut(path: Path) -> None:
-    """As a process leaves a file that is killed while it writes."""
+    """Leaves the file as a process does that is killed while it writes."""
     path.write_bytes(path.read_bytes()[:-20])
 
 
@@ -37,22 +37,27 @@ def test_a_run_with_a_whole_archive_is_complete(run: Run) -> None:
 @pytest.mark.parametrize("leave", [cut, Path.unlink])
 def test_a_run_that_was_killed_at_its_archive_has_been_trained(run: Run, leave) -> None:
     leave(run.folder / "model.tar.gz")
+
     assert run.progress() == Progress.TRAINED
 
 
 @pytest.mark.parametrize("name", ["metrics.json", "best.th"])
 @pytest.mark.parametrize("leave", [cut, Path.unlink])
 def test_a_run_without_its_metrics_or_best_weights_goes_on(run: Run, leave, name: str) -> None:
-    # A training that is stopped writes an archive as well.
+    # The archive is left, since AllenNLP archives a training that is stopped, too.
     leave(run.folder / name)
+
     assert run.progress() == Progress.INTERRUPTED
 
 
 def test_a_checkpoint_that_is_not_whole_is_passed_over_and_removed(run: Run) -> None:
     (run.folder / "metrics.json").unlink()
     cut(run.folder / "training_state_e2_b0.th")
+
     assert run.progress() == Progress.INTERRUPTED
+
     run.remove_broken_checkpoints()
+
     states = {path.name for path in run.folder.glob("*_state_*")}
     assert states == {"model_state_e1_b0.th", "training_state_e1_b0.th"}
 
@@ -61,6 +66,7 @@ def test_without_a_whole_checkpoint_there_is_nothing_to_go_on_from(run: Run) -> 
     (run.folder / "metrics.json").unlink()
     cut(run.folder / "model_state_e1_b0.th")
     (run.folder / "training_state_e2_b0.th").unlink()
+
     assert run.progress() == Progress.NOTHING
 
 
@@ -68,17 +74,22 @@ def test_without_a_whole_checkpoint_there_is_nothing_to_go_on_from(run: Run) -> 
 def test_without_a_config_there_is_nothing_to_go_on_from(run: Run, leave) -> None:
     (run.folder / "metrics.json").unlink()
     leave(run.folder / "config.json")
+
     assert run.progress() == Progress.NOTHING
     assert run.trained_config() is None
 
 
 def test_a_folder_of_something_else_is_in_the_way(run: Run, tmp_path: Path) -> None:
     assert not run.is_in_the_way()
+
     other = Run(tmp_path, "both", 2)
     assert not other.is_in_the_way()
+
     other.folder.mkdir()
     assert not other.is_in_the_way()
+
     (other.folder / "thesis.txt").touch()
+
     assert other.is_in_the_way()
     assert other.progress() == Progress.NOTHING
 
@@ -91,8 +102,10 @@ def test_each_run_has_a_folder_a_config_and_a_log_of_its_own() -> None:
         for seed in (1, 2)
         for fraction in (0.01, 0.001, 1.0)
     ]
+
     for paths in ({run.folder for run in runs}, {run.config_file for run in runs}):
         assert len(paths) == len(runs)
+
     part = runs[0]
     assert part.log == root / "both" / "fraction_0.01" / "seed1.log"
     assert str(part) == "both, 1 % of the training data, seed 1"

@@ -57,6 +57,7 @@ def test_a_run_is_its_variant_with_the_seed_and_all_that_follows_from_changes(
 
 def test_overrides_are_those_of_allennlp(configs: Path) -> None:
     settings = Settings(configs, {}, '{"trainer.num_epochs": 2}')
+
     assert settings.evaluate(Run(configs, "base", 1))["trainer"] == {"num_epochs": 2, "patience": 2}
 
 
@@ -64,13 +65,15 @@ def test_overrides_are_those_of_allennlp(configs: Path) -> None:
 def test_the_config_beside_a_run_is_the_one_that_was_checked(
     configs: Path, tmp_path: Path, fraction: float
 ) -> None:
-    # In a folder behind a link, of which `..` is not the folder that has the link.
+    # In a linked folder, `..` is not the folder that has the link.
     (tmp_path / "far" / "away").mkdir(parents=True)
     (tmp_path / "runs").symlink_to(tmp_path / "far" / "away")
     run = Run(tmp_path / "runs", "wide", 3, fraction)
     settings = Settings(configs, {"width": 5})
     run.config_file.parent.mkdir(parents=True)
+
     run.config_file.write_text(settings.child(run, run.config_file.parent))
+
     assert Params.from_file(run.config_file).as_dict(quiet=True) == settings.evaluate(run)
     assert str(tmp_path) not in run.config_file.read_text()
 
@@ -79,10 +82,14 @@ def test_a_fraction_is_of_the_training_data_alone(configs: Path) -> None:
     plain = {"type": "some"}
     part = {"type": "elmo_fraction", "fraction": 0.01, "seed": 7, "reader": plain}
     config = evaluate(configs, fraction=0.01)
+
     assert (config["dataset_reader"], config["validation_dataset_reader"]) == (part, plain)
+
     config = evaluate(configs, "own", fraction=0.01)
+
     own = {"type": "some", "new": 1}
     assert (config["dataset_reader"], config["validation_dataset_reader"]) == (part, own)
+
     assert "validation_dataset_reader" not in evaluate(configs)
 
 
@@ -94,12 +101,14 @@ def test_a_fraction_has_as_many_updates_as_the_whole(
     configs: Path, fraction: float, times: int, num_epochs: int, patience: int
 ) -> None:
     sampler = {"type": "bucket", "batch_size": 4}
+
     config = evaluate(configs, fraction=fraction)
+
     assert config["trainer"] == {"num_epochs": num_epochs, "patience": patience}
     assert config["data_loader"]["batch_sampler"] == {
         "type": "elmo_repeated",
         "times": times,
-        # Otherwise a part that is less than a batch would have none.
+        # Otherwise a part with fewer instances than a batch would have no batches.
         "sampler": {**sampler, "drop_last": False},
     }
     assert config["validation_data_loader"] == {"batch_sampler": {**sampler, "drop_last": True}}
@@ -107,7 +116,9 @@ def test_a_fraction_has_as_many_updates_as_the_whole(
 
 def test_without_patience_a_fraction_has_none(configs: Path) -> None:
     settings = Settings(configs, {}, '{"trainer.patience": null}')
+
     config = settings.evaluate(Run(configs, "base", 1, 0.25))
+
     assert config["trainer"] == {"num_epochs": 10, "patience": None}
 
 
@@ -115,7 +126,9 @@ def test_overrides_are_of_the_whole_of_which_a_fraction_is_taken(configs: Path) 
     overrides = '{"dataset_reader.new": 2, "trainer.num_epochs": 2}'
     settings = Settings(configs, {}, overrides)
     run = Run(configs, "base", 1, 0.5)
+
     config = settings.evaluate(run)
+
     changed = {"type": "some", "new": 2}
     assert config["dataset_reader"]["reader"] == config["validation_dataset_reader"] == changed
     assert config["trainer"] == {"num_epochs": 4, "patience": 4}
@@ -126,6 +139,7 @@ def test_overrides_are_of_the_whole_of_which_a_fraction_is_taken(configs: Path) 
 
 def test_a_fraction_without_a_sampler_is_refused(configs: Path) -> None:
     (configs / "bare.jsonnet").write_text("(import 'library.libsonnet') { data_loader: {} }")
+
     with pytest.raises(ConfigurationError, match="bare has no data_loader with a batch_sampler"):
         evaluate(configs, "bare", fraction=0.5)
 
@@ -139,6 +153,7 @@ def test_a_misspelt_field_is_refused_with_those_there_are(configs: Path) -> None
 
 def test_a_config_that_jsonnet_refuses_is_named(configs: Path) -> None:
     (configs / "bad.jsonnet").write_text("{ assert false : 'too wide' }")
+
     with pytest.raises(ConfigurationError, match=r"bad\.jsonnet cannot be read: too wide"):
         evaluate(configs, "bad")
 
@@ -161,6 +176,7 @@ def test_a_value_imports_from_the_working_directory(
 ) -> None:
     (tmp_path / "options.json").write_text('{"dim": 8}')
     monkeypatch.chdir(tmp_path)
+
     assert parse_change("options=import 'options.json'") == ("options", {"dim": 8})
 
 
@@ -169,8 +185,8 @@ def test_a_value_imports_from_the_working_directory(
     [
         ("width", "expected FIELD=VALUE, such as hidden_dim=150, but got 'width'"),
         ("trainer.num_epochs=2", "expected FIELD=VALUE"),
-        ("width=wide", r"Unknown variable: wide\); a string has quotes: --set 'width=\"text\"'"),
-        ("random_seed=2", "random_seed follows from --seeds"),
+        ("width=wide", r"Unknown variable: wide\); a string needs quotes: --set 'width=\"text\"'"),
+        ("random_seed=2", "random_seed cannot be set: it follows from --seeds"),
     ],
 )
 def test_a_change_that_cannot_be_is_refused(text: str, complaint: str) -> None:
@@ -182,9 +198,11 @@ def test_other_settings_are_refused_and_said(configs: Path, tmp_path: Path) -> N
     run = Run(tmp_path / "runs", "base", 7)
     configs_of = [{run: evaluate(configs, width=width)} for width in (3, 4)]
     refuse_other_settings(configs_of[0])
+
     run.folder.mkdir(parents=True)
     (run.folder / "config.json").write_text(json.dumps(configs_of[0][run], indent=4))
     refuse_other_settings(configs_of[0])
+
     with pytest.raises(
         ConfigurationError,
         match=r"seed7 was trained with other settings: model\.twice was 6, not 8; "
@@ -197,5 +215,8 @@ def test_a_folder_of_something_else_is_refused(configs: Path, tmp_path: Path) ->
     run = Run(tmp_path / "runs", "base", 7)
     run.folder.mkdir(parents=True)
     (run.folder / "thesis.txt").touch()
-    with pytest.raises(ConfigurationError, match=r"seed7 is in the way: it has files, but no"):
+
+    with pytest.raises(
+        ConfigurationError, match=r"seed7 has files, but no config\.json of a training; choose"
+    ):
         refuse_other_settings({run: evaluate(configs)})

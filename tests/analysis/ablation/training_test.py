@@ -26,6 +26,7 @@ def test_no_more_than_so_many_are_trained_at_a_time(tmp_path: Path) -> None:
         return Training(run, processes[-1])
 
     ended = [training.run for training in train_all(runs(tmp_path, 5), begin, jobs=2)]
+
     assert sorted(ended) == runs(tmp_path, 5)
 
 
@@ -37,7 +38,9 @@ def test_what_runs_ends_with_the_ablation(tmp_path: Path) -> None:
 
     trainings = train_all(runs(tmp_path, 3), begin, jobs=2)
     assert next(trainings).run.seed == 1
+
     trainings.close()
+
     assert sleeping.poll() is not None
 
 
@@ -48,10 +51,10 @@ def test_a_run_that_another_process_trains_is_waited_for(
     run.log.parent.mkdir(parents=True)
     with open(run.log, "wb") as log:
         fcntl.flock(log, fcntl.LOCK_EX)
-        # A process that was started with the log holds the lock, as long as it lives. This one
-        # lives until its input is closed.
+        # The process inherits the log and with it the lock, which it holds while it lives. It lives
+        # until its input is closed.
         other = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=log)
-    tries = []
+    tries: list[Run] = []
 
     def begin(run: Run) -> Training | None:
         tries.append(run)
@@ -63,7 +66,7 @@ def test_a_run_that_another_process_trains_is_waited_for(
     ended = [training.run for training in train_all([run], begin, jobs=1)]
 
     assert ended == [run] and len(tries) == 4
-    said = "both, seed 0: another process trains it; waiting for it to end\n"
+    said = "both, seed 0: another process trains this run; waiting until it ends\n"
     assert capsys.readouterr().out == said
 
 
@@ -74,7 +77,9 @@ def test_a_trained_run_gets_its_archive_without_a_process(tmp_path: Path) -> Non
     (run.folder / "metrics.json").write_text(json.dumps({"best_epoch": 1}))
     torch.save({}, run.folder / "best.th")
     (run.folder / "model.tar.gz").write_bytes(b"half")
+
     training = start(run, SETTINGS, threads=1)
+
     assert training is not None and training.process is None and training.has_ended
     assert run.progress() == Progress.COMPLETE
     assert training.error() is None
@@ -86,6 +91,7 @@ def test_a_run_that_failed_says_how_and_with_what_last_word(tmp_path: Path) -> N
     run.log.write_text("Traceback\nValueError: no such file\n\n")
     failed, killed = subprocess.Popen(["false"]), subprocess.Popen(["sleep", "9"])
     killed.kill()
+
     for process, cause in ((failed, "exit 1"), (killed, "signal 9")):
         process.wait()
         assert Training(run, process).error() == f"{cause}: ValueError: no such file"

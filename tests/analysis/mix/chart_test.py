@@ -19,7 +19,7 @@ def test_a_column_is_a_place_and_a_row_a_layer_from_the_tokens_up() -> None:
     assert labels == ["sst/both\ninput", "own\ninput", "sst/both\noutput"]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["tokens", "LSTM 1", "LSTM 2"]
     (image,) = axes.images
-    # Drawn from the bottom up, with a gap where a biLM has a layer less.
+    # Layers are drawn from the bottom up; a layer that a biLM does not have is left blank.
     assert image.origin == "lower"
     cells = numpy.ma.asarray(image.get_array()).filled(-1).T.tolist()
     assert cells == [[0.1, 0.7, 0.2], [0.75, 0.25, -1], [0.2, 0.3, 0.5]]

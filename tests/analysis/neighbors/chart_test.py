@@ -9,16 +9,16 @@ from torch.nn.functional import normalize
 from elmo_tasks.analysis.neighbors.chart import draw
 from elmo_tasks.analysis.neighbors.groups import cluster, rank
 from elmo_tasks.analysis.neighbors.occurrences import Corpus, Occurrence
-from elmo_tasks.analysis.neighbors.report import Report
+from elmo_tasks.analysis.neighbors.report import NeighborsReport
 from tests.helpers.charts import drawn_texts
 
-# Two dollars, which are no formula, and words that leave no blank.
+# Two dollars do not make a formula here, and a long word does not fit into every window.
 WORDS = "for $ 5 or $_6 one can play at a table of incomprehensibilities and nothing else".split()
 
 
 def report(
     num_occurrences: int = 9, num_groups: int = 2, ranked: bool = False, num_similar: int = 8
-) -> Report:
+) -> NeighborsReport:
     random = torch.Generator().manual_seed(0)
     vectors = normalize(torch.randn(num_occurrences, 6, generator=random))
     occurrences = [Occurrence([*WORDS, str(k)], WORDS.index("play")) for k in range(len(vectors))]
@@ -27,14 +27,16 @@ def report(
     groups = [rank(vectors, vectors[0])] if ranked else cluster(vectors, num_groups)
     wanted = (Occurrence(["play", "it"], 0), vectors[0]) if ranked else None
     bilm = "runs/a/path/of/some/length/model.tar.gz"
-    return Report("play", "LSTM 2", bilm, "text.txt", corpus, vectors, groups, similar, wanted)
+    return NeighborsReport(
+        "play", "LSTM 2", bilm, "text.txt", corpus, vectors, groups, similar, wanted
+    )
 
 
 @pytest.mark.parametrize(
     "made",
     [report(), report(40, 8), report(1), report(3, ranked=True), report(num_similar=50)],
 )
-def test_nothing_is_cut_off_and_the_lines_are_those_of_the_report(made: Report) -> None:
+def test_nothing_is_cut_off_and_the_lines_are_those_of_the_report(made: NeighborsReport) -> None:
     texts = drawn_texts(draw(made))
 
     assert made.title() in {text.replace("\n", " ") for text in texts}
@@ -50,7 +52,7 @@ def test_no_line_lies_on_another() -> None:
 
     _, below = figure.axes
 
-    # A pixel on either side is the blank around the letters.
+    # Each box has one blank pixel on either side.
     boxes = [text.get_window_extent().padded(-1) for text in below.texts]
     assert all(lower.y1 < upper.y0 for upper, lower in pairwise(boxes))
 
@@ -71,7 +73,7 @@ def test_the_plane_is_that_of_the_two_principal_components() -> None:
     made = report(30)
     plane, _ = draw(made).axes
     centered = (made.vectors - made.vectors.mean(0)).double().numpy()
-    # The largest two variances of all directions.
+    # The two largest variances over all directions.
     largest = sorted(torch.linalg.eigvalsh(torch.tensor(centered.T @ centered)).tolist())[-2:]
 
     points = torch.cat([torch.tensor(group.get_offsets()) for group in plane.collections])

@@ -11,7 +11,7 @@ def vectors(number: int, dim: int = 5, seed: int = 0) -> torch.Tensor:
 
 
 def two_heaps() -> torch.Tensor:
-    """Five vectors about one axis, three about another."""
+    """Returns five vectors near one axis and three near another."""
     axes = torch.eye(5)[[0, 1, 0, 0, 1, 0, 1, 0]]
     return normalize(axes + 0.1 * vectors(8))
 
@@ -46,13 +46,16 @@ def test_two_heaps_are_two_clusters_the_larger_first() -> None:
 
 def test_there_are_no_more_clusters_than_vectors_that_differ() -> None:
     (group,) = cluster(vectors(1).expand(4, -1), 3)
+
     assert sorted(group.members) == [0, 1, 2, 3]
+
     assert len(cluster(vectors(2), 3)) == 2
 
 
 def test_mean_cosines_are_of_all_pairs_of_two() -> None:
     heaps = two_heaps()
     groups = cluster(heaps, 2)
+
     for first in groups:
         for second in groups:
             pairs = [
@@ -65,4 +68,5 @@ def test_mean_cosines_are_of_all_pairs_of_two() -> None:
 
 def test_one_alone_is_like_itself() -> None:
     alone = Group([0], [1.0])
+
     assert mean_cosine(vectors(1), alone, alone) == 1

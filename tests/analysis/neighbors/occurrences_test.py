@@ -33,14 +33,14 @@ def test_every_place_of_the_word_is_found_in_its_order(text: Path) -> None:
         Occurrence(second, 1),
         Occurrence(second, 4),
     ]
-    # The empty line is no sentence.
+    # The empty line is not counted as a sentence.
     assert (corpus.num_occurrences, corpus.num_sentences) == (3, 4)
     assert corpus.counts == Counter(" ".join(LINES).split())
 
 
 def test_case_is_ignored_on_request_alone(text: Path) -> None:
     words = [
-        occurrence.words[occurrence.place]
+        occurrence.words[occurrence.position]
         for occurrence in search(text, "BANK", 10, ignore_case=True).occurrences
     ]
 
@@ -61,7 +61,7 @@ def test_a_line_of_5000_tokens_is_read_in_pieces(text: Path) -> None:
 
     (found,) = search(text, "bank", 10).occurrences
 
-    assert found.words[found.place] == "bank" and len(found.words) <= 256
+    assert found.words[found.position] == "bank" and len(found.words) <= 256
 
 
 def test_of_too_many_each_is_as_likely_to_be_drawn(text: Path) -> None:
@@ -74,7 +74,7 @@ def test_of_too_many_each_is_as_likely_to_be_drawn(text: Path) -> None:
         assert found.num_occurrences == 12
         drawn.update(numbers)
 
-    # 200 of each on the average; four standard deviations are 46.
+    # Each is drawn 200 times on average; four standard deviations are 46.
     assert len(drawn) == 12
     assert all(abs(count - 200) < 46 for count in drawn.values())
 
@@ -94,16 +94,16 @@ words = st.lists(st.text("abc", min_size=1, max_size=6), min_size=1, max_size=12
 def test_a_window_is_whole_words_on_either_side_as_many_as_fit(
     sentence: list[str], data: st.DataObject, width: int
 ) -> None:
-    place = data.draw(st.integers(0, len(sentence) - 1))
+    position = data.draw(st.integers(0, len(sentence) - 1))
 
-    before, word, after = Occurrence(sentence, place).window(width)
+    before, word, after = Occurrence(sentence, position).window(width)
 
-    assert word == sentence[place]
+    assert word == sentence[position]
     assert len(before) <= width and len(after) <= width
     left, right = before.split(), after.split()
-    start, stop = place - len(left), place + 1 + len(right)
-    assert sentence[start:place] == left and sentence[place + 1 : stop] == right
-    # One more would not fit.
+    start, stop = position - len(left), position + 1 + len(right)
+    assert sentence[start:position] == left and sentence[position + 1 : stop] == right
+    # One more word would not fit.
     assert start == 0 or len(before) + bool(before) + len(sentence[start - 1]) > width
     assert stop == len(sentence) or len(after) + bool(after) + len(sentence[stop]) > width
 

@@ -10,7 +10,7 @@ WORDS = ["bank", "banks", "river", "a", "the", "naïve"]
 
 def test_the_nearest_words_are_those_of_layer_0_in_any_sentence() -> None:
     bilm = BiLm.from_files(*FIXTURE_FILES).eval()
-    # Layer 0, in a sentence of all.
+    # Layer 0 of a sentence of all words.
     x = bilm(batch_to_ids([WORDS])).layers[0, 0]
     cosines = torch.nn.functional.cosine_similarity(x[:1], x[1:]).tolist()
     expected = sorted(zip(WORDS[1:], cosines), key=lambda pair: -pair[1])

@@ -69,7 +69,7 @@ def test_a_column_that_is_not_there_is_said_with_file_and_line(tmp_path: Path, l
 def test_a_column_that_is_not_named_once_is_refused(
     columns: list[str], tag: str, lemma: str | None, missing: str
 ) -> None:
-    with pytest.raises(ConfigurationError, match=f"'{missing}' must be one of the columns, once"):
+    with pytest.raises(ConfigurationError, match=f"the columns must have '{missing}' exactly once"):
         ColumnReader(columns, tag, lemma)
 
 

@@ -9,7 +9,7 @@ DIM, TAGS = 8, ("A", "B", "C")
 
 
 def tokens(number: int, noise: float, seed: int, only: slice = slice(None)) -> TaggedTokens:
-    """Of three layers, of which the second alone is about the tags."""
+    """Returns tokens with three layers, of which only the second depends on the tags."""
     random = torch.Generator().manual_seed(seed)
     tags = torch.randint(len(TAGS), (number,), generator=random)
     layers = torch.randn(number, 3, DIM, generator=random)
@@ -27,7 +27,7 @@ def test_the_layer_that_knows_the_tags_is_told_from_those_that_do_not() -> None:
     assert [row.name for row in rows] == ["tokens", "LSTM 1", "LSTM 2", "mix"]
     accuracy = {row.name: row.accuracy for row in rows}
     assert accuracy["LSTM 1"] == 1 and accuracy["mix"] > 0.98
-    # A third is chance.
+    # Chance would give one third.
     assert accuracy["tokens"] < 0.45 and accuracy["LSTM 2"] < 0.45
     assert [row.weights for row in rows[:3]] == [None] * 3
     weights = rows[3].weights
@@ -45,7 +45,7 @@ def test_a_classifier_of_one_layer_is_softmax_regression() -> None:
     classifier = LinearProbe(num_epochs=15, batch_size=64, learning_rate=0.03)._train(train, "")
     predicted = classifier.predict(validation.layers)
 
-    # Two ways to the same optimum, of noisy data.
+    # Both optimise the same loss on noisy data.
     agree = sum(map(str.__eq__, predicted, expected)) / 600
     score = sum(map(str.__eq__, expected, validation.tags)) / 600
     assert 0.7 < score < 0.95
@@ -61,6 +61,7 @@ def test_the_same_seed_gives_the_same_rows_whatever_was_drawn_before() -> None:
 
     first, other = rows(1), rows(2)
     torch.rand(3)
+
     assert rows(1) == first != other
 
 

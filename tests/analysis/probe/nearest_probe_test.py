@@ -11,7 +11,7 @@ from elmo_tasks.analysis.probe.tagged_tokens import TaggedTokens
 
 
 def tokens(*rows: tuple[str, str, list[float]]) -> TaggedTokens:
-    """Of one layer: keys, tags and vectors."""
+    """Returns tokens with one layer, from their keys, tags and vectors."""
     vectors = torch.tensor([vector for _, _, vector in rows]).unsqueeze(1)
     return TaggedTokens([row[0] for row in rows], [row[1] for row in rows], vectors.half())
 
@@ -32,12 +32,12 @@ TRAIN = tokens(
 @pytest.mark.parametrize(
     ("key", "vector", "sense"),
     [
-        # The mean of river is (1, 0.5): by the angle, (2, 2) is nearer to it than to (0, 9).
+        # The mean of river is (1, 0.5): the angle of (2, 2) to it is smaller than to (0, 9).
         ("bank", [2, 2], "river"),
         ("bank", [1, 4], "money"),
-        # The senses of other words are none of its own.
+        # Senses of other words are not considered.
         ("play", [1, 0.5], "game"),
-        # The most frequent of all.
+        # A word that is unknown gets the most frequent sense of all.
         ("unknown", [0, 1], "river"),
     ],
 )
@@ -66,7 +66,7 @@ words = st.lists(
 @given(words, words)
 def test_it_is_the_nearest_of_all_means_compared_one_by_one(train: list, validation: list) -> None:
     def nearest(key: str, vector: list[int]) -> set[str]:
-        """Those of the largest cosine; of zeros any."""
+        """Returns the senses with the largest cosine, which are several for equal cosines."""
         means = {
             tag: numpy.mean([v for k, t, v in train if (k, t) == (key, tag)], axis=0)
             for tag in {t for k, t, _ in train if k == key}
@@ -98,7 +98,7 @@ def test_of_senses_that_are_alike_the_most_frequent_is_taken() -> None:
 
 
 def test_each_layer_has_its_own_senses() -> None:
-    # The second layer is the first with the senses exchanged.
+    # In the second layer, the vectors of the two senses are exchanged.
     layers = torch.tensor([[[1.0, 0], [0, 1]], [[0, 1], [1, 0]]])
     train = TaggedTokens(["w", "w"], ["x", "y"], layers.half())
     validation = train._replace(layers=layers[:, [0, 0]].half())

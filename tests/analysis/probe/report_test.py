@@ -4,23 +4,23 @@ import torch
 from matplotlib.patches import Rectangle
 
 from elmo_tasks.analysis.probe.chart import draw
-from elmo_tasks.analysis.probe.probe import Probe, Row
-from elmo_tasks.analysis.probe.report import report
+from elmo_tasks.analysis.probe.probe import Probe, ProbeRow
+from elmo_tasks.analysis.probe.run_probe import run_probe
 from elmo_tasks.analysis.probe.tagged_tokens import TaggedTokens
 from tests.helpers.charts import drawn_texts
 
 
 class GivenRows(Probe):
-    def rows(self, train: TaggedTokens, validation: TaggedTokens) -> Iterator[Row]:
-        yield Row("tokens", 0.5)
-        yield Row("mix", 1.0, [0.25, 0.75])
+    def rows(self, train: TaggedTokens, validation: TaggedTokens) -> Iterator[ProbeRow]:
+        yield ProbeRow("tokens", 0.5)
+        yield ProbeRow("mix", 1.0, [0.25, 0.75])
 
 
 def tokens(keys: str, tags: str) -> TaggedTokens:
     return TaggedTokens(keys.split(), tags.split(), torch.zeros(len(keys.split()), 1, 2))
 
 
-REPORT = report(
+REPORT = run_probe(
     "pos of dev.txt in a biLM whose name is a path of some length/weights.hdf5",
     GivenRows(),
     tokens("a a b c c", "X X Y Z X"),
@@ -32,9 +32,9 @@ def test_the_baselines_stand_before_the_layers_and_all_is_counted() -> None:
     rows = [(row.name, row.accuracy) for row in REPORT.rows]
 
     assert rows == [
-        # Always X: four of eight.
+        # Four of eight tags are X.
         ("most frequent tag", 0.5),
-        # b is told as well; c has Z as often as X, and before it; d and e are unknown, so X.
+        # b is right, too; c has Z as often as X, but Z first; d and e are unknown and get X.
         ("most frequent tag of each word", 0.5),
         ("tokens", 0.5),
         ("mix", 1.0),
@@ -53,7 +53,7 @@ def test_the_text_is_a_table_with_the_weights_of_the_mix() -> None:
 
     assert "| mix                            |      100.00 |" in text
     assert "Weights of the layers in the mix: 0.250 tokens, 0.750 LSTM 1." in text
-    assert "8 to validate on, of which 5 are of words" in text
+    assert "The validation data has 8; the training data does not have the words of 5" in text
     assert REPORT.as_dict()["rows"][3] == {"name": "mix", "accuracy": 1.0, "weights": [0.25, 0.75]}
 
 

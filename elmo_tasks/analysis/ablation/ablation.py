@@ -1,0 +1,99 @@
+import json
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from tqdm import tqdm
+
+from elmo_tasks.analysis.ablation.report import AblationReport
+from elmo_tasks.analysis.ablation.result import Result, find_metric, read_result
+from elmo_tasks.analysis.ablation.run import Run
+from elmo_tasks.analysis.ablation.settings import Settings, refuse_other_settings
+from elmo_tasks.analysis.ablation.training import Training, start, train_all
+from elmo_tasks.common.files import atomic_write
+
+
+def run_ablation(
+    task: str,
+    runs: Sequence[Run],
+    settings: Settings,
+    jobs: int = 1,
+    threads: int = 1,
+    packages: Sequence[str] = (),
+) -> AblationReport:
+    """
+    Trains the runs that are not complete, and writes a report beside them after each: `table.md`,
+    `results.json` and `chart.png`.
+
+    # Parameters
+
+    task : `str`
+        The name of the task in the report.
+    runs : `Sequence[Run]`
+        All have the same root.
+    settings : `Settings`
+    jobs : `int`, optional (default = `1`)
+        The number of runs that are trained at the same time.
+    threads : `int`, optional (default = `1`)
+        The number of threads of each run.
+    packages : `Sequence[str]`, optional
+        Further packages that each training imports, as with `--include-package`.
+
+    # Raises
+
+    `ConfigurationError`
+        A config cannot be read, the runs cannot be compared, or a run was trained before with
+        other settings.
+    """
+    configs = {run: settings.evaluate(run) for run in runs}
+    refuse_other_settings(configs)
+    metric = find_metric(configs.values())
+    # All variants are trained with the first seed before the second, to compare them early.
+    seeds = list(dict.fromkeys(run.seed for run in runs))
+    ordered = sorted(runs, key=lambda run: seeds.index(run.seed))
+
+    def begin(run: Run) -> Training | None:
+        return start(run, settings, threads, packages)
+
+    results: list[Result] = []
+    trainings = train_all(ordered, begin, jobs)
+    with closing(trainings), tqdm(total=len(runs), desc=task, unit="run") as bar:
+        for training in trainings:
+            result = _result(training, metric)
+            results.append(result)
+            report = AblationReport(task, metric, runs, results)
+            tqdm.write(_line(training, result, report))
+            bar.update()
+            if training.process is not None or len(results) == len(runs):
+                _write(report, runs[0].root)
+    return report
+
+
+def _result(training: Training, metric: str) -> Result:
+    error = training.error()
+    if error is not None:
+        return Result(training.run, error)
+    return read_result(training.run, metric)
+
+
+def _line(training: Training, result: Result, report: AblationReport) -> str:
+    if result.value is None:
+        return f"{result.run}: failed ({result.error}); its log is {result.run.log}"
+    unit = " %" if report.is_percent else ""
+    there = "" if training.process is not None else "; it was there already"
+    return (
+        f"{result.run}: validation {report.metric} {report.format(result.value)}{unit} after epoch "
+        f"{result.best_epoch + 1} of {result.epochs}, {result.seconds:.1f} s an epoch{there}"
+    )
+
+
+def _write(report: AblationReport, folder: Path) -> None:
+    # Matplotlib takes long to import, and no other command needs it.
+    from elmo_tasks.analysis.ablation.chart import draw
+
+    with atomic_write(folder / "results.json") as aside:
+        aside.write_text(json.dumps(report.as_dict(), indent=2) + "\n", encoding="utf-8")
+    with atomic_write(folder / "table.md") as aside:
+        aside.write_text(report.text(), encoding="utf-8")
+    with atomic_write(folder / "chart.png") as aside:
+        draw(report).savefig(aside, format="png", dpi=150)

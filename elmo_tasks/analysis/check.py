@@ -1,0 +1,236 @@
+import os
+from typing import Any, NamedTuple
+
+import h5py
+import torch
+
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm.characters import NUM_CHARACTERS, batch_char_ids
+from elmo_tasks.bilm.files.layout import num_parameters
+from elmo_tasks.bilm.files.options import BiLmOptions, read_options
+from elmo_tasks.bilm.files.weights import (
+    HDF5_ERRORS,
+    dataset_names,
+    layout_problems,
+    open_weights,
+    read_array,
+    value_problems,
+)
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.fetch import local_path
+
+# The sentence has a word twice, whose two vectors are equal in layer 0 and differ in all others.
+_SENTENCE = "The boat left one bank of the river for the other bank .".split()
+_TWICE = [position for position, word in enumerate(_SENTENCE) if word == "bank"]
+
+
+class CheckReport(NamedTuple):
+    """
+    The description of a pair of options and weights. The pair is sound if it has no problems.
+
+    # Parameters
+
+    facts : `list[tuple[str, str]]`
+        Subjects, such as `LSTM layers`, and their descriptions.
+    problems : `list[str]`
+    """
+
+    facts: list[tuple[str, str]]
+    problems: list[str]
+
+    def __str__(self) -> str:
+        width = max(len(subject) for subject, _ in self.facts)
+        lines = [f"{subject:{width}}  {text}" for subject, text in self.facts]
+        count = len(self.problems)
+        verdict = f"Not sound: {count} problem{'s' * (count > 1)}." if count else "Sound."
+        return "\n".join([*lines, "", verdict, *(f"- {problem}" for problem in self.problems)])
+
+
+def check(options_file: str | os.PathLike, weight_file: str | os.PathLike) -> CheckReport:
+    """Describes a pair of files and lists all their problems, without raising an error for them."""
+    raw, options, of_options = _check_options(options_file)
+    path, of_weights = _check_weights(weight_file, options)
+    facts = of_options.facts + of_weights.facts
+    problems = of_options.problems + of_weights.problems
+    if raw is not None and path is not None:
+        if not problems:
+            of_layers = _check_layers(BiLm(raw, path))
+            facts, problems = facts + of_layers.facts, of_layers.problems
+        refusal = _refused_by_allennlp(options_file, path, raw)
+        accepted = "accepts the pair nevertheless" if problems else "accepts the pair"
+        answer = f"refuses the pair: {refusal}" if refusal else accepted
+        facts.append(("AllenNLP", f"its own loader {answer}"))
+    return CheckReport(facts, problems)
+
+
+def _check_options(
+    options_file: str | os.PathLike,
+) -> tuple[dict[str, Any] | None, BiLmOptions | None, CheckReport]:
+    """
+    Returns the JSON of the options, the parsed options and a report on them. The first two are
+    `None` if the file cannot be read or parsed.
+    """
+    fact = ("options", str(options_file))
+    try:
+        raw = read_options(options_file)
+    except ConfigurationError as error:
+        return None, None, CheckReport([fact], [str(error)])
+    options, problems = BiLmOptions.parse(raw)
+    if problems:
+        problems = [f"{options_file}: {problem}" for problem in problems]
+        return raw, None, CheckReport([fact], problems)
+    return raw, options, CheckReport([fact, *_describe(raw, options)], [])
+
+
+def _describe(raw: dict[str, Any], options: BiLmOptions) -> list[tuple[str, str]]:
+    num_characters = raw["char_cnn"].get("n_characters") or NUM_CHARACTERS
+    of_training = " (as for training; bilm-tf needs 262 for prediction)"
+    filters = ", ".join(f"{count} of width {width}" for width, count in options.filters)
+    return [
+        (
+            "characters",
+            f"{num_characters}{of_training if num_characters != NUM_CHARACTERS else ''}, "
+            f"{options.max_characters} a token, embedded in {options.char_dim}",
+        ),
+        ("filters", f"{filters}; {options.num_filters} in all, {options.activation}"),
+        ("highway layers", str(options.num_highway)),
+        (
+            "LSTM layers",
+            f"{options.num_layers} a direction, memory of {options.cell_dim}, output of "
+            f"{options.projection_dim}",
+        ),
+        ("skip connections", "yes" if options.skip_connections else "no"),
+        (
+            "clips",
+            f"{options.cell_clip or 'none'} for the memory, {options.projection_clip or 'none'} "
+            "for the output",
+        ),
+        ("layers for ELMo", f"{options.num_layers + 1} of width {2 * options.projection_dim}"),
+        ("parameters", f"{num_parameters(options):,}"),
+        (
+            "state",
+            f"{options.state}, as given in the options"
+            if options.state
+            else "snapshot: the options have no state; training with carried state is assumed",
+        ),
+    ]
+
+
+def _check_weights(
+    weight_file: str | os.PathLike, options: BiLmOptions | None
+) -> tuple[str | None, CheckReport]:
+    """Returns the path of the file, or `None` if it cannot be opened, with a report on it."""
+    try:
+        with open_weights(weight_file) as file:
+            names = dataset_names(file)
+            dtypes = " and ".join(sorted({str(file[name].dtype) for name in names}))
+            size = os.path.getsize(file.filename) / 1e6
+            fact = ("weights", f"{weight_file}: {size:.1f} MB, {dtypes or 'no datasets'}")
+            problems = [] if options is None else layout_problems(file, options)
+            for name in names:
+                problems += _dataset_problems(file, name)
+            facts = [fact] if problems else [fact, *_biases(file, names)]
+            problems = [f"{weight_file}: {problem}" for problem in problems]
+            return file.filename, CheckReport(facts, problems)
+    except ConfigurationError as error:
+        return None, CheckReport([("weights", str(weight_file))], [str(error)])
+
+
+def _dataset_problems(file: h5py.File, name: str) -> list[str]:
+    """Returns the problems of the values of a dataset."""
+    if file[name].dtype.kind not in "fiu":
+        return []
+    try:
+        array = read_array(file, name)
+    except HDF5_ERRORS as error:
+        return [f"{name} cannot be read ({error})"]
+    if problems := value_problems(name, array):
+        return problems
+    if name == "char_embed" and len(array) == NUM_CHARACTERS and not array[0].any():
+        return ["char_embed begins with a row of zeros for padding; leave this row out"]
+    # The values of a bias vector are all equal before training.
+    if array.ndim > 1 and array.size > 1 and (array == array.flat[0]).all():
+        return [f"all values of {name} are {array.flat[0]:g}"]
+    return []
+
+
+def _biases(file: h5py.File, names: list[str]) -> list[tuple[str, str]]:
+    """
+    Returns a fact about biases whose values are all equal. They suggest that the biLM was not
+    trained, but they are no problem of the files.
+    """
+    biases = [file[name][...] for name in names if file[name].ndim == 1]
+    num_equal = sum(bias.size > 1 and bool((bias == bias[0]).all()) for bias in biases)
+    if num_equal == 0:
+        return []
+    return [
+        (
+            "biases",
+            f"all values are equal in {num_equal} of {len(biases)} vectors, as before training",
+        )
+    ]
+
+
+def _check_layers(bilm: BiLm) -> CheckReport:
+    """Returns facts about the layers of a sentence, and their problems."""
+    # Shape: (num_layers, length, 2 * projection_dim)
+    layers = bilm(batch_char_ids([_SENTENCE], bilm.options.max_characters)).layers[0]
+    facts, problems = [("sentence", " ".join(_SENTENCE))], []
+    for index, layer in enumerate(layers):
+        deviation, largest = layer.std().item(), layer.abs().max().item()
+        fact = f"standard deviation {deviation:.3f}, largest value {largest:.2f}"
+        facts.append((f"layer {index}", fact))
+        for direction, half in zip(("forward", "backward"), layer.chunk(2, dim=1)):
+            if problem := _degenerate(half, contextual=index > 0):
+                problems.append(f"layer {index}, {direction}: {problem}")
+    return CheckReport(facts, problems)
+
+
+def _degenerate(layer: torch.Tensor, contextual: bool) -> str | None:
+    """Returns the problem of one direction of a layer, of shape (length, projection_dim)."""
+    if not layer.isfinite().all():
+        return "the sentence has values that are not finite numbers"
+    # Vectors that are equal but for rounding differ by less than this.
+    rounding = 1e-5 * layer.abs().max()
+    if (layer - layer[0]).abs().max() <= rounding:
+        return "all words of the sentence have the same vector"
+    first, second = layer[_TWICE]
+    if contextual and (first - second).abs().max() <= rounding:
+        return "a word has the same vector in two contexts"
+    return None
+
+
+def _refused_by_allennlp(
+    options_file: str | os.PathLike, weight_file: str, raw: dict[str, Any]
+) -> str | None:
+    """Returns why AllenNLP's loader refuses the pair, or `None` if it accepts the pair."""
+    if refusals := _refusals(raw):
+        return "; ".join(refusals)
+    from allennlp.modules.elmo import _ElmoBiLm
+
+    try:
+        bilm = _ElmoBiLm(local_path(options_file), weight_file)
+        bilm(batch_char_ids([_SENTENCE]))
+    # AllenNLP checks little, so any error may be raised.
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def _refusals(raw: dict[str, Any]) -> list[str]:
+    """Returns what AllenNLP's loader refuses in options that may be sound for elmo_tasks."""
+    lstm, cnn = raw.get("lstm"), raw.get("char_cnn")
+    if not isinstance(lstm, dict) or not isinstance(cnn, dict):
+        return []
+    refusals = [
+        f"the options have no lstm.{key}, which may be null"
+        for key in ("cell_clip", "proj_clip")
+        if key not in lstm
+    ]
+    if not lstm.get("use_skip_connections"):
+        refusals.append("it cannot load a biLM without skip connections")
+    if cnn.get("n_highway") is None:
+        refusals.append("the options have no char_cnn.n_highway, which may be 0")
+    if cnn.get("max_characters_per_token") != 50:
+        refusals.append("char_cnn.max_characters_per_token is not 50")
+    return refusals

@@ -1,0 +1,79 @@
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+from allennlp.common import Params
+from allennlp.data import DatasetReader, Instance
+from tqdm import tqdm
+
+from elmo_tasks.bilm import BiLm, bilm_from_config
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.encoder.fill_store import fill_store
+from elmo_tasks.readers.distinct_texts import DistinctTexts
+
+
+def find_store_path(config: dict[str, Any]) -> str:
+    """
+    Returns the path of the store of a config's biLM. Raises `ConfigurationError` if there is none.
+    """
+    path = _find_bilm(config).get("store", {}).get("path")
+    if path is None:
+        raise ConfigurationError("the biLM of the config has no store with a path: give --path")
+    return path
+
+
+def fill_from_config(
+    config: dict[str, Any],
+    path: str,
+    part: int = 0,
+    num_parts: int = 1,
+    batch_tokens: int = 2048,
+    cuda_device: int = -1,
+) -> int:
+    """
+    Computes what the store at `path` lacks of the training and validation data of a config, with
+    the biLM of its model. Returns the number of sentences that were computed. The other parameters
+    are those of `fill_store`.
+    """
+    bilm = _load_bilm(config, path).to(cuda_device if cuda_device >= 0 else "cpu")
+    texts = DistinctTexts(_instances(config))
+    if len(texts) == 0:
+        raise ConfigurationError("the config's data has no text with an elmo_characters indexer")
+    return fill_store(bilm, texts, part, num_parts, batch_tokens)
+
+
+def _load_bilm(config: dict[str, Any], path: str) -> BiLm:
+    params = copy.deepcopy(_find_bilm(config))
+    # Each text is computed once, so that layers kept in memory would never be read.
+    store = {**params.get("store", {}), "path": path, "memory": 0}
+    return bilm_from_config({**params, "store": store}).eval()
+
+
+def _find_bilm(config: dict[str, Any]) -> dict[str, Any]:
+    """Returns the parameters of the one biLM in a config's model."""
+    found = list(_bilms(config.get("model")))
+    if not found:
+        raise ConfigurationError("the model of the config has no biLM")
+    if any(params != found[0] for params in found):
+        raise ConfigurationError("the model of the config has several biLMs that differ")
+    return found[0]
+
+
+def _bilms(config: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(config, dict):
+        for key, value in config.items():
+            if key == "bilm" and isinstance(value, dict):
+                yield value
+            else:
+                yield from _bilms(value)
+
+
+def _instances(config: dict[str, Any]) -> Iterator[Instance]:
+    """Yields the instances of the training data, then those of the validation data."""
+    reader = config.get("dataset_reader")
+    readers = {"train": reader, "validation": config.get("validation_dataset_reader") or reader}
+    for name, params in readers.items():
+        data_path = config.get(f"{name}_data_path")
+        if data_path is not None:
+            instances = DatasetReader.from_params(Params(copy.deepcopy(params))).read(data_path)
+            yield from tqdm(instances, desc=f"reading {data_path}")

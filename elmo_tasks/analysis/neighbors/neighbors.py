@@ -1,0 +1,118 @@
+from collections.abc import Sequence
+
+import torch
+from torch.nn.functional import normalize
+from tqdm import tqdm
+
+from elmo_tasks.analysis.neighbors.groups import cluster, rank
+from elmo_tasks.analysis.neighbors.occurrences import Corpus, Occurrence, find, search
+from elmo_tasks.analysis.neighbors.report import NeighborsReport
+from elmo_tasks.analysis.neighbors.similar_words import similar_words
+from elmo_tasks.analysis.tables import layer_name
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.encoder.encoder import ElmoEncoder
+
+
+def neighbors(
+    encoder: ElmoEncoder,
+    bilm: str,
+    word: str,
+    text: str,
+    *,
+    sentence: str | None = None,
+    num_clusters: int = 2,
+    layer: int | None = None,
+    ignore_case: bool = False,
+    max_occurrences: int = 1000,
+    max_words: int = 20_000,
+    num_similar: int = 8,
+    seed: int = 0,
+) -> NeighborsReport:
+    """
+    Clusters the occurrences of a word in a text by their vectors, or ranks them by their similarity
+    to its occurrence in one sentence.
+
+    # Parameters
+
+    encoder : `ElmoEncoder`
+    bilm : `str`
+        The name of the encoder's biLM in the report.
+    word : `str`
+        One token.
+    text : `str`
+        A path or glob pattern of tokenized text, one sentence a line.
+    sentence : `str`, optional
+        A tokenized sentence with the word: the other occurrences are ranked by the cosine to its
+        first occurrence there, and not clustered.
+    num_clusters : `int`, optional (default = `2`)
+    layer : `int`, optional
+        The layer whose vectors are compared, 0 being that of the tokens; by default the top.
+    ignore_case : `bool`, optional (default = `False`)
+        Whether `Bank` is an occurrence of `bank`.
+    max_occurrences : `int`, optional (default = `1000`)
+        If the word occurs more often, this many occurrences are drawn.
+    max_words : `int`, optional (default = `20_000`)
+        The number of words, the most frequent of the text, that are compared in layer 0.
+    num_similar : `int`, optional (default = `8`)
+        The number of nearest words in layer 0.
+    seed : `int`, optional (default = `0`)
+        The seed of the draw and of the clusters.
+    """
+    layer = _checked_layer(layer, encoder.bilm.num_layers)
+    wanted = None if sentence is None else find(word, sentence, ignore_case)
+    corpus = search(text, word, max_occurrences, ignore_case, seed)
+    if not corpus.occurrences:
+        raise ConfigurationError(_nothing_found(word, text, corpus))
+    # An occurrence is not compared with itself.
+    others = [occurrence for occurrence in corpus.occurrences if occurrence != wanted]
+    if not others:
+        raise ConfigurationError(f"in {text}, {word!r} occurs only in the sentence of --sentence")
+    corpus = corpus._replace(occurrences=others)
+    vectors = _vectors(encoder, layer, corpus.occurrences)
+    frequent = [other for other, _ in corpus.counts.most_common(max_words)]
+    report = NeighborsReport(
+        word=word,
+        layer=layer_name(layer),
+        bilm=bilm,
+        text=text,
+        corpus=corpus,
+        vectors=vectors,
+        groups=[],
+        similar=similar_words(encoder.bilm, word, frequent, num_similar),
+    )
+    if wanted is None:
+        return report._replace(groups=cluster(vectors, num_clusters, seed))
+    (vector,) = _vectors(encoder, layer, [wanted])
+    return report._replace(groups=[rank(vectors, vector)], wanted=(wanted, vector))
+
+
+def _checked_layer(layer: int | None, num_layers: int) -> int:
+    if layer is None:
+        return num_layers - 1
+    if not 0 <= layer < num_layers:
+        raise ConfigurationError(f"--layer must be from 0 to {num_layers - 1}, not {layer}")
+    return layer
+
+
+def _vectors(encoder: ElmoEncoder, layer: int, occurrences: Sequence[Occurrence]) -> torch.Tensor:
+    """Returns the vector of each occurrence, of length 1: shape (occurrences, dim)."""
+    sentences = tqdm([occurrence.words for occurrence in occurrences], desc="embedding")
+    found = zip(encoder.layers(sentences), occurrences)
+    # A view would keep the layers of the whole sentence in memory.
+    vectors = [layers[layer, occurrence.position].clone() for layers, occurrence in found]
+    return normalize(torch.stack(vectors))
+
+
+def _nothing_found(word: str, text: str, corpus: Corpus) -> str:
+    message = f"{word!r} never occurs in {text}, which has {corpus.num_sentences:,} sentences"
+    alike = {
+        other: count
+        for other, count in corpus.counts.items()
+        if other.casefold() == word.casefold()
+    }
+    if alike:
+        forms = ", ".join(f"{other} ({count})" for other, count in alike.items())
+        return f"{message}; but {forms} does: use --ignore-case to find it"
+    if len(word.split()) != 1:
+        return f"{message}; give one token, without blanks"
+    return message

@@ -1,0 +1,67 @@
+import copy
+from typing import Any
+
+from allennlp.common import Params
+
+from elmo_tasks.analysis.probe.column_reader import ColumnReader
+from elmo_tasks.analysis.probe.linear_probe import LinearProbe  # noqa: F401  registers its name
+from elmo_tasks.analysis.probe.most_frequent import MostFrequent
+from elmo_tasks.analysis.probe.nearest_probe import NearestProbe  # noqa: F401  registers its name
+from elmo_tasks.analysis.probe.probe import Probe, ProbeRow, accuracy
+from elmo_tasks.analysis.probe.report import ProbeReport
+from elmo_tasks.analysis.probe.tagged_tokens import TaggedTokens, embed
+from elmo_tasks.bilm import bilm_from_config
+from elmo_tasks.encoder.encoder import ElmoEncoder
+
+
+def run_config(config: dict[str, Any]) -> ProbeReport:
+    """
+    Runs the probe of a config.
+
+    # Parameters
+
+    config : `dict[str, Any]`
+        `dataset_reader`, the parameters of a `ColumnReader`; `train_data_path` and
+        `validation_data_path`; `model`, with a `bilm` and the parameters of a `Probe`.
+    """
+    params = Params(copy.deepcopy(config))
+    reader = ColumnReader.from_params(params.pop("dataset_reader"))
+    train_path, validation_path = (
+        params.pop(f"{name}_data_path") for name in ("train", "validation")
+    )
+    model = params.pop("model")
+    bilm = model.pop("bilm")
+    title = f"{reader.tag_column} of {validation_path} in {bilm.get('pretrained_file')}"
+    encoder = ElmoEncoder(bilm_from_config(bilm.as_dict(quiet=True)).eval())
+    probe = Probe.from_params(model)
+    params.assert_empty("elmo-probe")
+    # Errors in either file are found before the layers of the first are computed.
+    sentences = [list(reader.read(path)) for path in (train_path, validation_path)]
+    train, validation = (embed(encoder, part) for part in sentences)
+    return run_probe(title, probe, train, validation)
+
+
+def run_probe(
+    title: str, probe: Probe, train: TaggedTokens, validation: TaggedTokens
+) -> ProbeReport:
+    """
+    Trains and evaluates a probe, and beside it two baselines: the most frequent tag of all tokens,
+    and the most frequent tag of each word.
+    """
+    most_frequent = MostFrequent(train.keys, train.tags)
+    of_all = [most_frequent.of_all] * len(validation.tags)
+    of_words = [most_frequent.of(key) for key in validation.keys]
+    rows = [
+        ProbeRow("most frequent tag", accuracy(of_all, validation.tags)),
+        ProbeRow("most frequent tag of each word", accuracy(of_words, validation.tags)),
+        *probe.rows(train, validation),
+    ]
+    known = set(train.tags)
+    counts = {
+        "train_tokens": len(train.tags),
+        "tags": len(known),
+        "validation_tokens": len(validation.tags),
+        "unseen_words": sum(key not in most_frequent for key in validation.keys),
+        "unseen_tags": sum(tag not in known for tag in validation.tags),
+    }
+    return ProbeReport(title, rows, counts)

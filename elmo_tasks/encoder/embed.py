@@ -1,0 +1,143 @@
+import logging
+import os
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from tqdm import tqdm
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.text_files import corpus_files, read_lines
+from elmo_tasks.encoder.embedding_file import EmbeddingFile
+from elmo_tasks.encoder.encoder import ElmoEncoder
+from elmo_tasks.encoder.sentence_layers import windows
+
+logger = logging.getLogger(__name__)
+
+# Each takes layers of shape (num_layers, tokens, dim) and returns the vectors to write.
+EMBEDDINGS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "all": lambda layers: layers,
+    "top": lambda layers: layers[-1],
+    "average": lambda layers: layers.mean(dim=0),
+}
+
+# A line with more tokens than this is probably not one sentence.
+_LONG_LINE = 1000
+
+
+class Text(NamedTuple):
+    """
+    A text of one tokenized sentence a line, in one or several files.
+
+    # Parameters
+
+    files : `list[str]`
+        The paths of the files, in the order in which they are read.
+    num_tokens : `int`
+        The number of tokens of all lines.
+    digest : `str`
+        A hash of the lines.
+    """
+
+    files: list[str]
+    num_tokens: int
+    digest: str
+
+    def lines(self) -> Iterator[str]:
+        return _lines(self.files)
+
+
+def read_text(path: str | os.PathLike) -> Text:
+    """
+    Reads a text once, counts its tokens and hashes it. Logs a warning about empty lines and about a
+    line of more than 1000 tokens.
+
+    # Raises
+
+    `ValueError`
+        A line is not UTF-8; the message has the file and the line.
+    `ConfigurationError`
+        The text is empty.
+    """
+    files = corpus_files(path)
+    digest = blake2b(digest_size=16)
+    line_number = num_tokens = num_empty = longest = longest_line = 0
+    for line_number, line in enumerate(_lines(files), start=1):
+        length = len(line.split())
+        num_tokens += length
+        num_empty += length == 0
+        if length > longest:
+            longest, longest_line = length, line_number
+        digest.update(line.encode() + b"\n")
+    if line_number == 0:
+        raise ConfigurationError(f"{path} is empty: there is nothing to embed")
+    if num_empty:
+        logger.warning("%s: %d empty lines get datasets of 0 tokens", path, num_empty)
+    if longest > _LONG_LINE:
+        logger.warning(
+            "%s: the longest line, line %d, has %d tokens, and is embedded as one sentence",
+            path,
+            longest_line,
+            longest,
+        )
+    return Text(files, num_tokens, digest.hexdigest())
+
+
+def embed(
+    text: Text,
+    output_file: Path,
+    encoder: ElmoEncoder,
+    embedding: str = "all",
+    with_sentences: bool = True,
+    begin_anew: bool = False,
+) -> None:
+    """
+    Writes the layers of every line of a text to an HDF5 file (see `EmbeddingFile`). If an earlier
+    run with the same settings was interrupted, continues with the first line that is missing.
+
+    # Parameters
+
+    text : `Text`
+    output_file : `Path`
+        The HDF5 file to write.
+    encoder : `ElmoEncoder`
+    embedding : `str`, optional (default = `'all'`)
+        `all` layers, the `top` layer, or the `average` of all layers.
+    with_sentences : `bool`, optional (default = `True`)
+        Whether `sentence_to_index` is written, which must fit into memory.
+    begin_anew : `bool`, optional (default = `False`)
+        Whether a file that was begun with other settings or another text is begun again; otherwise
+        it raises `ConfigurationError`.
+    """
+    about = {
+        "text": text.digest,
+        "embedding": embedding,
+        "biLM": encoder.bilm.fingerprint().hex(),
+        "store": "none" if encoder.bilm.store is None else encoder.bilm.store.dtype,
+    }
+    file = EmbeddingFile(output_file, about, begin_anew)
+    if file.num_sentences:
+        print(f"{file.num_sentences:,} lines are in {file.folder}: going on from there")
+    remaining = islice(text.lines(), file.num_sentences, None)
+    with tqdm(
+        total=text.num_tokens, initial=file.num_tokens, unit=" tokens", desc="embedding"
+    ) as progress:
+        for window in windows(map(str.split, remaining)):
+            layers = encoder.layers(window, progress)
+            file.add([EMBEDDINGS[embedding](of_sentence).numpy() for of_sentence in layers])
+    indices = map(str, range(file.num_sentences))
+    file.finish(dict(zip(text.lines(), indices)) if with_sentences else None)
+    size = output_file.stat().st_size / 1e6
+    print(
+        f"Wrote {output_file}: {file.num_sentences:,} sentences, {text.num_tokens:,} tokens, "
+        f"{size:,.1f} MB."
+    )
+
+
+def _lines(files: list[str]) -> Iterator[str]:
+    for file in files:
+        for line in read_lines(file):
+            yield line.strip()

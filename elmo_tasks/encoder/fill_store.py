@@ -1,0 +1,73 @@
+from collections.abc import Iterator, Sequence
+
+import numpy
+import torch
+from tqdm import tqdm
+
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.common.batches import batches_by_length, groups_of
+from elmo_tasks.common.hashing import hash_bytes
+from elmo_tasks.store import LayerSource, LayerStore
+
+# Texts that are looked up in the store at once.
+_GROUP = 1000
+
+
+def fill_store(
+    bilm: BiLm,
+    texts: Sequence[numpy.ndarray],
+    part: int = 0,
+    num_parts: int = 1,
+    batch_tokens: int = 2048,
+) -> int:
+    """
+    Computes the layers of all texts that a biLM's store lacks on disk. After an interruption, only
+    what is still missing is computed.
+
+    # Parameters
+
+    bilm : `BiLm`
+        A frozen biLM with a store that has a path.
+    texts : `Sequence[numpy.ndarray]`
+        The char ids of each text: shape (length, 50).
+    part, num_parts : `int`, optional (default = `0` and `1`)
+        Which of how many equal parts of the texts is computed, from 0. A text is in the same part
+        on every machine.
+    batch_tokens : `int`, optional (default = `2048`)
+        Tokens per batch, padding included.
+
+    # Returns
+
+    `int`
+        The number of texts that were computed.
+    """
+    assert bilm.store is not None
+    indices = [index for index in range(len(texts)) if _hash(texts[index]) % num_parts == part]
+    missing = list(_missing(bilm.source(), bilm.store, texts, indices))
+    print(f"{len(indices):,} sentences, of which {bilm.store.path} lacks {len(missing):,}")
+    lengths = [len(texts[index]) for index in missing]
+    with tqdm(total=sum(lengths), unit=" tokens") as progress:
+        for batch in batches_by_length(lengths, batch_tokens):
+            sentences = [texts[missing[row]] for row in batch]
+            bilm(_padded(sentences).to(bilm.char_cnn.embedding.device))
+            progress.update(sum(map(len, sentences)))
+    return len(missing)
+
+
+def _missing(
+    source: LayerSource, store: LayerStore, texts: Sequence[numpy.ndarray], indices: Sequence[int]
+) -> Iterator[int]:
+    for group in groups_of(indices, _GROUP):
+        lacks = store.lacks(source, [texts[index] for index in group])
+        yield from (index for index, lacking in zip(group, lacks) if lacking)
+
+
+def _padded(sentences: list[numpy.ndarray]) -> torch.Tensor:
+    """Returns char ids of shape (batch, length, 50)."""
+    tensors = [torch.from_numpy(ids.astype(numpy.int64)) for ids in sentences]
+    return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True)
+
+
+def _hash(char_ids: numpy.ndarray) -> int:
+    """Returns a hash that is the same on every machine."""
+    return int.from_bytes(hash_bytes(char_ids.tobytes()), "little")

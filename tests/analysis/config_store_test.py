@@ -1,0 +1,67 @@
+from pathlib import Path
+
+import pytest
+import torch
+from allennlp.modules.elmo import batch_to_ids
+
+from elmo_tasks.analysis.config_store import fill_from_config
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.store.contents import contents, merge
+from elmo_tasks.store.layer_store import LayerStore
+from tests.helpers.store_configs import config, texts_of_the_config
+from tests.store.layer_store_test import computed_by, fixture_bilm
+
+
+@pytest.fixture()
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "store")
+
+
+def test_every_text_of_a_config_is_computed_beforehand(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = texts_of_the_config()
+
+    num_computed = fill_from_config(config(), path)
+
+    assert num_computed == len(texts)
+    bilm = fixture_bilm(LayerStore(path))
+    computed = computed_by(bilm, monkeypatch)
+    ids = batch_to_ids([list(words) for words in sorted(texts)])
+    layers = bilm(ids).layers
+    assert computed == []
+    torch.testing.assert_close(layers, fixture_bilm()(ids).layers, rtol=2**-10, atol=1e-5)
+
+
+def test_stores_of_two_machines_are_merged(tmp_path: Path, path: str) -> None:
+    other = str(tmp_path / "other")
+    fill_from_config(config(), path, part=0, num_parts=2)
+    number = fill_from_config(config(), other, part=1, num_parts=2)
+
+    num_merged = merge(path, other)
+
+    assert num_merged == number
+    assert contents(path).num_sentences == len(texts_of_the_config())
+    assert fill_from_config(config(), path) == 0
+
+
+def test_bilm_that_trains_is_refused(path: str) -> None:
+    trains = "{ chosen_bilm+:: { requires_grad: true, state: 'reset' } }"
+
+    with pytest.raises(ConfigurationError, match="without requires_grad"):
+        fill_from_config(config(trains), path)
+
+
+def test_config_whose_texts_no_bilm_reads_is_refused(path: str) -> None:
+    words_only = "{ token_indexers:: { tokens: { type: 'single_id' } } }"
+
+    with pytest.raises(ConfigurationError, match="no text with an elmo_characters indexer"):
+        fill_from_config(config(words_only), path)
+
+
+def test_the_config_is_left_as_it_is(path: str) -> None:
+    given = config()
+
+    fill_from_config(given, path)
+
+    assert given == config()

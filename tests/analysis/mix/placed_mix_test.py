@@ -1,0 +1,135 @@
+import json
+import math
+import re
+import struct
+from pathlib import Path
+from typing import Any
+
+import _jsonnet
+import pytest
+from allennlp.commands.train import train_model
+from allennlp.common import Params
+from tensorboardX.proto.event_pb2 import Event
+
+from elmo_tasks.analysis.mix.placed_mix import read_mixes
+from elmo_tasks.common.errors import ConfigurationError
+from tests.helpers.archives import FIXTURE, ROOT, classifier, set_mixes, sst
+from tests.helpers.reference_bilm import FIXTURE_FILES
+
+ELMO: dict[str, Any] = {"type": "elmo_bilm", "bilm": FIXTURE}
+ONE_LAYER: dict[str, Any] = {"type": "elmo_bilm", "bilm": {**FIXTURE}, "mix": {"layers": 1}}
+
+
+def softmax(weights: list[float]) -> list[float]:
+    powers = [math.exp(weight) for weight in weights]
+    return [power / sum(powers) for power in powers]
+
+
+def test_weights_gamma_and_their_products_are_those_of_equation_1(tmp_path: Path) -> None:
+    sst(tmp_path, "both")
+    set_mixes(tmp_path, input_mix=([1.0, -0.5, 2.0], 0.5), output_mix=([0.0, 3.0, 0.0], 2.0))
+
+    at_input, at_output = read_mixes("a model", str(tmp_path))
+
+    expected = softmax([1.0, -0.5, 2.0])
+    assert (at_input.model, at_input.place, at_input.gamma) == ("a model", "input", 0.5)
+    assert at_input.weights == pytest.approx(expected)
+    assert at_input.products == pytest.approx([0.5 * weight for weight in expected])
+    assert (at_output.place, at_output.gamma) == ("output", 2.0)
+    assert at_output.weights == pytest.approx(softmax([0.0, 3.0, 0.0]))
+
+
+def test_one_layer_alone_has_all_the_weight(tmp_path: Path) -> None:
+    sst(tmp_path, "last_only")
+
+    mixes = read_mixes("last_only", str(tmp_path))
+
+    assert [(mix.place, mix.weights) for mix in mixes] == [
+        ("input", [0.0, 0.0, 1.0]),
+        ("output", [0.0, 0.0, 1.0]),
+    ]
+
+
+def test_a_token_embedder_is_at_the_input(tmp_path: Path) -> None:
+    archive = classifier(tmp_path, elmo=ONE_LAYER)
+
+    (mix,) = read_mixes("one", str(archive))
+
+    assert (mix.place, mix.weights) == ("input", [0.0, 1.0, 0.0])
+
+
+def test_two_token_embedders_have_their_names(tmp_path: Path) -> None:
+    classifier(tmp_path, first=ELMO, second=ONE_LAYER)
+
+    first, second = read_mixes("two", str(tmp_path))
+
+    assert first.place == "_text_field_embedder.token_embedder_first.mix"
+    assert second.place == "_text_field_embedder.token_embedder_second.mix"
+    assert first.weights == pytest.approx([1 / 3] * 3)
+    assert second.weights == [0.0, 1.0, 0.0]
+
+
+def test_an_archive_without_elmo_is_refused(tmp_path: Path) -> None:
+    archive = str(sst(tmp_path, "baseline"))
+
+    with pytest.raises(ConfigurationError) as refused:
+        read_mixes("baseline", archive)
+
+    assert str(refused.value).startswith(f"{archive} holds no mix of elmo_tasks, but a Bcn of ")
+
+
+def test_an_archive_with_allennlps_elmo_is_refused(tmp_path: Path) -> None:
+    files = {"options_file": str(FIXTURE_FILES[0]), "weight_file": str(FIXTURE_FILES[1])}
+    archive = classifier(tmp_path, elmo={"type": "elmo_token_embedder", **files})
+
+    with pytest.raises(ConfigurationError, match="the ELMo in it is AllenNLP's own"):
+        read_mixes("classifier", str(archive))
+
+
+def test_the_same_values_are_metrics_of_every_epoch_and_scalars_of_tensorboard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    change = """{ trainer+: {
+        callbacks: ['tensorboard'], num_epochs: 3, optimizer+: { lr: 0.1 }, patience: null,
+        validation_metric: '-elmo_input_gamma',
+    } }"""
+    snippet = "(import 'training_configs/sst/both.jsonnet') + (import 'fixtures/tiny.libsonnet')"
+    config = json.loads(_jsonnet.evaluate_snippet("test", f"{snippet} + {change}"))
+
+    train_model(Params(config), str(tmp_path / "run"))
+
+    epochs = [
+        json.loads((tmp_path / "run" / f"metrics_epoch_{epoch}.json").read_text())
+        for epoch in range(3)
+    ]
+    places = ("elmo_input_", "elmo_output_")
+    names = [place + value for place in places for value in ("s0", "s1", "s2", "gamma")]
+    for log, split in (("train", "training"), ("validation", "validation")):
+        scalars = read_scalars(tmp_path / "run" / "log" / log)
+        for name in names:
+            expected = [epoch[f"{split}_{name}"] for epoch in epochs]
+            assert scalars[name] == pytest.approx(expected, rel=1e-6)
+            assert len(set(expected)) == 3
+    mixes = read_mixes("run", str(tmp_path / "run" / "model.tar.gz"))
+    for prefix, mix in zip(places, mixes, strict=True):
+        best = [epochs[-1][f"best_validation_{prefix}{value}"] for value in ("s0", "s1", "s2")]
+        assert mix.weights == pytest.approx(best)
+        assert mix.gamma == pytest.approx(epochs[-1][f"best_validation_{prefix}gamma"])
+
+
+def read_scalars(folder: Path) -> dict[str, list[float]]:
+    """Returns the values of each epoch from TensorBoard's file, by the last part of their tags."""
+    (path,) = folder.iterdir()
+    content = path.read_bytes()
+    scalars: dict[str, list[float]] = {}
+    offset = 0
+    while offset < len(content):
+        # A record: its length in 8 bytes, their checksum, the event, its checksum.
+        (length,) = struct.unpack_from("<Q", content, offset)
+        event = Event.FromString(content[offset + 12 : offset + 12 + length])
+        offset += 12 + length + 4
+        for value in event.summary.value:
+            if match := re.fullmatch(r"(?:train|validation)/(.+)", value.tag):
+                scalars.setdefault(match[1], []).append(value.simple_value)
+    return scalars

@@ -1,0 +1,133 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from allennlp.modules.elmo import batch_to_ids
+from torch.nn.functional import cosine_similarity
+
+from elmo_tasks.analysis.neighbors.neighbors import neighbors
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.encoder.encoder import ElmoEncoder
+from tests.helpers.reference_bilm import FIXTURE_FILES
+
+FIXTURES = Path(__file__).parents[3] / "fixtures"
+CORPUS = FIXTURES / "corpus" / "train.txt"
+BILM = BiLm.from_files(*FIXTURE_FILES).eval()
+
+
+def found(word: str, text: Path = CORPUS, **settings: Any) -> dict[str, Any]:
+    return neighbors(ElmoEncoder(BILM), "fixture", word, str(text), **settings).as_dict()
+
+
+def vector(place: dict[str, Any], layer: int) -> torch.Tensor:
+    """Returns the vector of a word in its sentence, computed alone."""
+    return BILM(batch_to_ids([place["words"]])).layers[0, layer, place["place"]]
+
+
+def occurrences_of(word: str) -> set[tuple[str, int]]:
+    return {
+        (line, position)
+        for line in CORPUS.read_text().splitlines()
+        for position, other in enumerate(line.split())
+        if other == word
+    }
+
+
+def test_occurrences_are_ranked_by_their_vectors_at_a_layer() -> None:
+    sentence = "The goats and the boat left ."
+
+    report = found("goats", sentence=sentence, layer=1)
+
+    assert report["layer"] == "LSTM 1"
+    assert report["beside"] == {"words": sentence.split(), "place": 1}
+    (ranked,) = report["groups"]
+    places = {(" ".join(place["words"]), place["place"]) for place in ranked}
+    assert places == occurrences_of("goats")
+    wanted = vector(report["beside"], 1)
+    cosines = [place["cosine"] for place in ranked]
+    expected = [cosine_similarity(vector(place, 1), wanted, 0).item() for place in ranked]
+    assert cosines == pytest.approx(expected, abs=1e-5)
+    assert cosines == sorted(cosines, reverse=True)
+
+
+def test_occurrences_are_clustered_beside_the_words_of_layer_0() -> None:
+    report = found("the", num_clusters=3)
+
+    assert report["layer"] == "LSTM 2" and len(report["groups"]) == 3
+    members = [
+        (" ".join(place["words"]), place["place"]) for group in report["groups"] for place in group
+    ]
+    assert set(members) == occurrences_of("the") and len(members) == report["num_occurrences"]
+    for group in report["groups"]:
+        vectors = torch.nn.functional.normalize(torch.stack([vector(p, 2) for p in group]))
+        expected = cosine_similarity(vectors, vectors.sum(0, keepdim=True)).tolist()
+        assert [place["cosine"] for place in group] == pytest.approx(expected, abs=1e-5)
+    assert len(report["mean_cosines"]) == 6
+    words = [pair["word"] for pair in report["nearest_words_of_layer_0"]]
+    assert len(words) == 8 and "the" not in words
+
+
+def test_in_the_layer_of_the_tokens_all_occurrences_are_one() -> None:
+    (group,) = found("the", layer=0)["groups"]
+
+    assert [place["cosine"] for place in group] == pytest.approx([1] * len(group))
+
+
+def test_the_senses_of_play_come_apart_in_mini() -> None:
+    """The picture of the README: 18 sentences with the verb, then 18 with the noun."""
+    text = FIXTURES / "play.txt"
+
+    report = neighbors(ElmoEncoder.from_name("mini"), "mini", "play", str(text)).as_dict()
+
+    sentences = text.read_text().splitlines()
+    clusters = {
+        frozenset(" ".join(place["words"]) for place in group) for group in report["groups"]
+    }
+    assert clusters == {frozenset(sentences[:18]), frozenset(sentences[18:])}
+
+
+def test_a_sentence_of_the_text_is_not_ranked_beside_itself(tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("a boat sails\nthe boat sank\n")
+
+    (ranked,) = found("boat", text, sentence="a boat sails")["groups"]
+
+    assert [place["words"] for place in ranked] == [["the", "boat", "sank"]]
+
+
+def test_a_sentence_that_is_all_of_the_text_is_refused(tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("a boat sails\n")
+
+    with pytest.raises(
+        ConfigurationError, match="'boat' occurs only in the sentence of --sentence"
+    ):
+        found("boat", text, sentence="a boat sails")
+
+
+@pytest.mark.parametrize(
+    ("word", "complaint"),
+    [
+        ("zebra", r"'zebra' never occurs in .*train\.txt, which has \d+ sentences$"),
+        ("TUESDAY", r"sentences; but Tuesday \(\d+\) does: use --ignore-case to find it$"),
+        ("the goats", "sentences; give one token, without blanks$"),
+    ],
+)
+def test_a_word_that_never_occurs_is_said_with_the_forms_that_do(word: str, complaint: str) -> None:
+    with pytest.raises(ConfigurationError, match=complaint):
+        found(word)
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"layer": 3}, "--layer must be from 0 to 2, not 3"),
+        ({"layer": -1}, "--layer must be from 0 to 2, not -1"),
+        ({"sentence": "The goat ."}, "--sentence must contain the token 'goats', between blanks"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused(settings: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ConfigurationError, match=complaint):
+        found("goats", **settings)

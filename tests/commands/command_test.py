@@ -1,0 +1,76 @@
+import argparse
+from collections.abc import Callable
+
+import pytest
+from allennlp.commands.subcommand import Subcommand
+from allennlp.common.checks import ConfigurationError as AllenNlpConfigurationError
+from allennlp.common.util import SigTermReceived
+
+from elmo_tasks.commands.command import Command
+from elmo_tasks.common.errors import ConfigurationError
+
+
+class Raising(Command):
+    """Raises an error."""
+
+    name = "raising"
+    description = "One   paragraph."
+    help = "Raise an error."
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("word")
+
+    def run(self, args: argparse.Namespace) -> None:
+        assert args.word == "now"
+        raise self.error
+
+
+def ended(command: Subcommand) -> int | str | None:
+    """Returns the argument of `sys.exit`."""
+    parser = argparse.ArgumentParser()
+    command.add_subparser(parser.add_subparsers())
+    args = parser.parse_args(["raising", "now"])
+    with pytest.raises(SystemExit) as caught:
+        args.func(args)
+    return caught.value.code
+
+
+@pytest.mark.parametrize(
+    "error", [ConfigurationError, AllenNlpConfigurationError, OSError, ValueError]
+)
+def test_an_error_of_the_user_ends_the_command_with_one_line(
+    error: Callable[[str], Exception],
+) -> None:
+    assert ended(Raising(error("no such biLM"))) == "raising: no such biLM"
+
+
+@pytest.mark.parametrize("signal", [KeyboardInterrupt, SigTermReceived])
+def test_an_interrupt_says_whether_the_same_command_goes_on(
+    signal: Callable[[], BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ended(Raising(signal())) == "raising: interrupted"
+
+    monkeypatch.setattr(Raising, "can_be_continued", True)
+
+    message = "raising: interrupted; the same command goes on from here"
+    assert ended(Raising(signal())) == message
+
+
+def test_an_error_of_the_code_is_raised_with_its_traceback() -> None:
+    parser = argparse.ArgumentParser()
+    Raising(KeyError("bug")).add_subparser(parser.add_subparsers())
+    args = parser.parse_args(["raising", "now"])
+
+    with pytest.raises(KeyError):
+        args.func(args)
+
+
+def test_a_command_with_examples_prints_them_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Raising, "examples", "examples:\n  raising   now\n")
+
+    parser = argparse.ArgumentParser().add_subparsers()
+
+    assert "\n  raising   now\n" in Raising(OSError()).add_subparser(parser).format_help()

@@ -1,0 +1,99 @@
+import json
+from pathlib import Path
+
+import h5py
+import numpy
+import pytest
+import torch
+
+from elmo_tasks.encoder.embed import embed, read_text
+from elmo_tasks.encoder.encoder import ElmoEncoder
+from tests.helpers.embedding import LINES, Paths, read_hdf5, write_text
+from tests.helpers.reference_bilm import FIXTURE_FILES, random_files
+
+
+@pytest.fixture()
+def paths(tmp_path: Path) -> Paths:
+    return write_text(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def encoder() -> ElmoEncoder:
+    return ElmoEncoder.from_files(*FIXTURE_FILES)
+
+
+@pytest.mark.parametrize("embedding", ["all", "top", "average"])
+def test_what_is_read_back_equals_what_is_in_memory_bit_for_bit(
+    embedding: str, paths: Paths, encoder: ElmoEncoder
+) -> None:
+    embed(read_text(paths.text), paths.hdf5, encoder, embedding)
+
+    read_back = read_hdf5(paths.hdf5)
+    layers = list(encoder.layers(line.split() for line in LINES))
+    for number, of_line in enumerate(layers):
+        expected = {"all": of_line, "top": of_line[2], "average": of_line.mean(dim=0)}[embedding]
+        assert read_back[str(number)].dtype == numpy.float32
+        assert torch.equal(torch.from_numpy(read_back[str(number)]), expected)
+
+
+def test_code_written_for_the_old_commands_files_reads_it(
+    paths: Paths, encoder: ElmoEncoder
+) -> None:
+    embed(read_text(paths.text), paths.hdf5, encoder)
+
+    # This is code of AllenNLP's tutorial on ELMo.
+    with h5py.File(paths.hdf5, "r") as file:
+        sentence_to_index = json.loads(file.get("sentence_to_index")[0])
+        embedding = file.get(sentence_to_index["The boat left the bank ."])
+        assert embedding.shape == (3, 6, 32)
+        assert len(embedding[2][5]) == 32
+    # Published probes read a layer at a time, and take every other key for a number.
+    with h5py.File(paths.hdf5, "r") as file:
+        numbers = sorted(int(key) for key in list(file) if key != "sentence_to_index")
+        assert numbers == list(range(len(LINES)))
+        for number in numbers:
+            layer = file[str(number)][1]
+            assert layer.shape[0] == len(LINES[number].split())
+
+
+def test_the_index_is_from_a_sentence_to_its_last_number(
+    paths: Paths, encoder: ElmoEncoder
+) -> None:
+    embed(read_text(paths.text), paths.hdf5, encoder)
+
+    with h5py.File(paths.hdf5, "r") as file:
+        assert file["sentence_to_index"].shape == (1,)
+        index = json.loads(file["sentence_to_index"].asstr()[0])
+    assert index == {LINES[0]: "0", LINES[1]: "4", "": "5", LINES[3]: "3", "A": "6"}
+
+
+def test_empty_lines_keep_their_places(
+    paths: Paths, encoder: ElmoEncoder, caplog: pytest.LogCaptureFixture
+) -> None:
+    embed(read_text(paths.text), paths.hdf5, encoder)
+
+    arrays = read_hdf5(paths.hdf5)
+    assert [arrays[str(number)].shape[1] for number in range(7)] == [6, 4, 0, 10, 4, 0, 1]
+    assert "2 empty lines get datasets of 0 tokens" in caplog.text
+
+
+def test_a_text_of_empty_lines_alone_is_written(paths: Paths, encoder: ElmoEncoder) -> None:
+    paths.text.write_text("\n\n")
+
+    embed(read_text(paths.text), paths.hdf5, encoder, "top")
+
+    assert read_hdf5(paths.hdf5)["1"].shape == (0, 32)
+
+
+def test_a_line_of_5000_tokens_is_embedded_whole(
+    paths: Paths, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    paths.text.write_text(f"A\n{'the dog ' * 2500}\nA\n")
+    encoder = ElmoEncoder.from_files(*random_files(tmp_path, n_layers=1))
+
+    embed(read_text(paths.text), paths.hdf5, encoder, "top")
+
+    assert (
+        "the longest line, line 2, has 5000 tokens, and is embedded as one sentence" in caplog.text
+    )
+    assert read_hdf5(paths.hdf5)["1"].shape == (5000, 12)

@@ -1,0 +1,84 @@
+import random
+from pathlib import Path
+
+import numpy
+import pytest
+import torch
+from allennlp.modules.elmo import batch_to_ids
+
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.encoder.fill_store import fill_store
+from elmo_tasks.store.contents import contents
+from elmo_tasks.store.layer_store import LayerStore
+from tests.store.layer_store_test import fixture_bilm
+
+
+@pytest.fixture()
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "store")
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[numpy.ndarray]:
+    """Thirty texts of 1 to 9 tokens, as char ids of shape (length, 50)."""
+    drawn = random.Random(0)
+    sentences = [
+        [f"{chr(97 + index)}{drawn.randrange(100)}" for _ in range(drawn.randrange(1, 10))]
+        for index in range(30)
+    ]
+    return [batch_to_ids([words])[0].numpy().astype(numpy.int16) for words in sentences]
+
+
+def test_filling_again_computes_only_what_is_missing(path: str, texts: list[numpy.ndarray]) -> None:
+    bilm = fixture_bilm(LayerStore(path, memory=0))
+
+    first, second, third = (
+        fill_store(bilm, texts[:10]),
+        fill_store(bilm, texts),
+        fill_store(bilm, texts),
+    )
+
+    assert (first, second, third) == (10, 20, 0)
+
+
+def test_what_is_missing_is_said(
+    path: str, texts: list[numpy.ndarray], capsys: pytest.CaptureFixture
+) -> None:
+    bilm = fixture_bilm(LayerStore(path, memory=0))
+    fill_store(bilm, texts[:10])
+    capsys.readouterr()
+
+    fill_store(bilm, texts)
+
+    assert capsys.readouterr().out == f"30 sentences, of which {path} lacks 20\n"
+
+
+def test_parts_make_the_whole(path: str, texts: list[numpy.ndarray]) -> None:
+    bilm = fixture_bilm(LayerStore(path, memory=0))
+
+    parts = [fill_store(bilm, texts, part, num_parts=3) for part in range(3)]
+
+    assert sum(parts) == contents(path).num_sentences == len(texts)
+    assert min(parts) > 0
+
+
+def test_batches_keep_to_the_number_of_tokens(
+    path: str, texts: list[numpy.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bilm = fixture_bilm(LayerStore(path, memory=0))
+    shapes = []
+    compute = BiLm._layers
+
+    def note(self: BiLm, char_ids: torch.Tensor) -> torch.Tensor:
+        shapes.append(tuple(char_ids.shape[:2]))
+        return compute(self, char_ids)
+
+    monkeypatch.setattr(BiLm, "_layers", note)
+
+    fill_store(bilm, texts, batch_tokens=20)
+
+    assert sum(rows for rows, _ in shapes) == len(texts)
+    assert all(rows * length <= 20 or rows == 1 for rows, length in shapes)
+    # The longest come first: if memory runs out, it does so at once.
+    lengths = [length for _, length in shapes]
+    assert lengths == sorted(lengths, reverse=True)

@@ -1,0 +1,19 @@
+"""Results of runs that never were, for the tests of reports and charts."""
+
+from pathlib import Path
+
+from elmo_tasks.analysis.ablation.report import AblationReport
+from elmo_tasks.analysis.ablation.result import Result
+from elmo_tasks.analysis.ablation.run import Run
+
+ROOT = Path("runs")
+
+
+def result(variant: str, seed: int, value: float, fraction: float = 1.0) -> Result:
+    return Result(
+        Run(ROOT, variant, seed, fraction), value=value, epochs=4 + seed, seconds=2.0 * seed
+    )
+
+
+def report(*results: Result, task: str = "sst", metric: str = "+accuracy") -> AblationReport:
+    return AblationReport(task, metric, [result.run for result in results], results)

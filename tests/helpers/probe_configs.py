@@ -1,0 +1,19 @@
+"""Configs of `training_configs/probe` with the biLM and the data of the fixtures."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+CONFIGS = {
+    "pos": "fixtures/ner.txt",
+    "senses": "fixtures/senses.txt",
+}
+
+
+def config_file(folder: Path, name: str, change: str = "{}") -> Path:
+    path = folder / f"{name}.jsonnet"
+    data = f"train_data_path: '{CONFIGS[name]}', validation_data_path: '{CONFIGS[name]}'"
+    path.write_text(
+        f"(import '{ROOT}/training_configs/probe/{name}.jsonnet')"
+        f" {{ bilm: 'fixture', {data} }} + {change}"
+    )
+    return path

@@ -1,0 +1,35 @@
+"""Configs of SST, shrunk, with the biLM of the fixtures, for the tests of stores."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import _jsonnet
+
+from elmo_tasks.readers.sst import parse_tree
+
+ROOT = Path(__file__).parents[2]
+
+
+def config(change: str = "{}", variant: str = "both") -> dict[str, Any]:
+    parts = [f"training_configs/sst/{variant}.jsonnet", "fixtures/tiny.libsonnet"]
+    snippet = " + ".join(f"(import '{ROOT}/{part}')" for part in parts)
+    return json.loads(_jsonnet.evaluate_snippet("test", f"{snippet} + {change}"))
+
+
+def config_file(folder: Path, change: str = "{}", variant: str = "both") -> Path:
+    file = folder / "config.json"
+    file.write_text(json.dumps(config(change, variant)))
+    return file
+
+
+def texts_of_the_config() -> set[tuple[str, ...]]:
+    """Returns all phrases of at least four tokens, and all sentences."""
+    texts = set()
+    for line in (ROOT / "fixtures" / "sst.txt").read_text().splitlines():
+        tree = parse_tree(line)
+        for node in tree.nodes:
+            words = tuple(tree.words[node.start : node.end])
+            if len(words) >= 4 or node == tree.root:
+                texts.add(words)
+    return texts
