@@ -154,6 +154,17 @@ def test_links_lead_to_files_and_headings(page: Path) -> None:
         assert linked.suffix != ".md" or not anchor or anchor in anchors(linked), target
 
 
+def test_files_within_the_text_exist() -> None:
+    folders = "elmo_tasks|tests|training_configs|fixtures|benchmarks|scripts|docs"
+    saved = {saved_as(block) for block in BLOCKS}
+
+    for page in [*PAGES, CARD, ROOT / "CONTRIBUTING.md"]:
+        for path in re.findall(rf"`((?:{folders})/[\w/.]*)`", page.read_text(encoding="utf-8")):
+            # A name in capitals stands for any name.
+            if not re.search("[A-Z]{4}", path) and path not in saved:
+                assert (ROOT / path).exists(), f"{page.name}: {path}"
+
+
 def anchors(page: Path) -> set[str]:
     """Returns the anchors that GitHub gives the headings of a page."""
     text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
