@@ -21,14 +21,14 @@ class _Request(NamedTuple):
 
     words : `list[str]`
         At least one word.
-    index : `int | None`
+    word_index : `int | None`
         The index of the word for which the best words are wanted, if they are.
     top_k : `int`
         Number of best words.
     """
 
     words: list[str]
-    index: int | None = None
+    word_index: int | None = None
     top_k: int = 0
 
 
@@ -112,9 +112,9 @@ class LanguageModelPredictor(Predictor):
             "begin_log_prob": begin_log_prob,
             "backward_perplexity": _perplexity([begin_log_prob, *back]),
         }
-        if request.index is not None:
+        if request.word_index is not None:
             # Position 0 is the boundary.
-            position = request.index + 1
+            position = request.word_index + 1
             answer["best"] = self._best(forward[position], backward[position], request.top_k)
         return answer
 
