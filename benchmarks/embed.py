@@ -92,7 +92,7 @@ def measure(sentences: Sentences, arguments: argparse.Namespace) -> tuple[dict[s
                 contextlib.redirect_stdout(io.StringIO()),
                 contextlib.redirect_stderr(io.StringIO()),
             ):
-                embed(read_text(text), hdf5, encoder)
+                embed(read_text(text), hdf5, encoder.layers)
             return []
 
         def sorted_first(turn: Sentences) -> Layers:

@@ -1,18 +1,23 @@
 import argparse
-import os
 
 from allennlp.common.checks import check_for_gpu
 from allennlp.common.util import int_to_device
 
-from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm.files.known_bilms import (
+    KNOWN_BILMS,
+    known_bilm_files,
+    looks_like_a_path,
+)
+from elmo_tasks.bilm.files.options import read_options
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.archives import load_bilm
-from elmo_tasks.encoder.encoder import ElmoEncoder
+from elmo_tasks.encoder.sentence_layers import SentenceLayers
 from elmo_tasks.store.layer_store import LayerStore
 
 
-def add_encoder_options(subparser: argparse.ArgumentParser) -> None:
-    """Adds the options that `encoder_from_args` reads."""
+def add_bilm_options(subparser: argparse.ArgumentParser) -> None:
+    """Adds the options that `layers_from_args` reads."""
     add = subparser.add_argument
     add(
         "--bilm",
@@ -26,25 +31,29 @@ def add_encoder_options(subparser: argparse.ArgumentParser) -> None:
     add("--cuda-device", type=int, default=-1, help="the index of the GPU (default: the CPU)")
 
 
-def encoder_from_args(
-    args: argparse.Namespace, store: LayerStore | None = None, **settings
-) -> tuple[str, ElmoEncoder]:
-    """
-    Returns the name of the biLM that the options ask for, and its encoder, without a trained mix.
-    `settings` are those of `ElmoEncoder`.
-    """
+def layers_from_args(
+    args: argparse.Namespace, store: LayerStore | None = None, batch_tokens: int = 2048
+) -> tuple[str, SentenceLayers]:
+    """Returns the name of the biLM that the options ask for, and what computes its layers."""
     check_for_gpu(args.cuda_device)
-    device = int_to_device(args.cuda_device)
+    name, bilm = _load(args, store)
+    return name, SentenceLayers(bilm.to(int_to_device(args.cuda_device)), batch_tokens)
+
+
+def _load(args: argparse.Namespace, store: LayerStore | None) -> tuple[str, BiLm]:
     files = args.options_file, args.weight_file
     if any(files):
         if not all(files) or args.bilm is not None:
             raise ConfigurationError(
                 "give --options-file together with --weight-file and without --bilm"
             )
-        return args.weight_file, ElmoEncoder.from_files(*files, store, device, **settings)
+        return args.weight_file, _from_files(*files, store)
     name = args.bilm or "mini"
-    is_a_path = os.path.exists(name) or any(mark in name for mark in "./")
-    if name in KNOWN_BILMS or not is_a_path:
-        return name, ElmoEncoder.from_name(name, store, device, **settings)
+    if name in KNOWN_BILMS or not looks_like_a_path(name):
+        return name, _from_files(*known_bilm_files(name), store)
     _, bilm = load_bilm(name, args.name)
-    return name, ElmoEncoder(bilm.to(device).frozen(store), **settings)
+    return name, bilm.frozen(store)
+
+
+def _from_files(options_file: str, weight_file: str, store: LayerStore | None) -> BiLm:
+    return BiLm(read_options(options_file), weight_file, store=store).eval()

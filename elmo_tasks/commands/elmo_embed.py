@@ -3,7 +3,7 @@ from pathlib import Path
 
 from allennlp.commands.subcommand import Subcommand
 
-from elmo_tasks.commands.bilm_arguments import add_encoder_options, encoder_from_args
+from elmo_tasks.commands.bilm_arguments import add_bilm_options, layers_from_args
 from elmo_tasks.commands.command import Command
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.encoder.embed import embed, read_text
@@ -62,7 +62,7 @@ to read it:
                 f"--{name}", dest="embedding", action="store_const", const=name, help=described
             )
         parser.set_defaults(embedding="all")
-        add_encoder_options(parser)
+        add_bilm_options(parser)
         add(
             "--use-store",
             metavar="DIR",
@@ -93,11 +93,11 @@ to read it:
         text = read_text(args.input_file)
         # Most sentences occur once, so layers kept in memory would hardly be read.
         store = LayerStore(args.use_store, memory=0) if args.use_store else None
-        _, encoder = encoder_from_args(args, store, batch_tokens=args.batch_tokens)
+        _, sentence_layers = layers_from_args(args, store, batch_tokens=args.batch_tokens)
         embed(
             text,
             args.output_file,
-            encoder,
+            sentence_layers,
             args.embedding,
             with_sentences=not args.forget_sentences,
             begin_anew=args.force,

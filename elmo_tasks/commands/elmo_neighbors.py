@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 from allennlp.commands.subcommand import Subcommand
 
 from elmo_tasks.analysis.neighbors.neighbors import neighbors
-from elmo_tasks.commands.bilm_arguments import add_encoder_options, encoder_from_args
+from elmo_tasks.commands.bilm_arguments import add_bilm_options, layers_from_args
 from elmo_tasks.commands.command import Command
 from elmo_tasks.commands.outputs import add_outputs, deliver
 from elmo_tasks.common.errors import ConfigurationError
@@ -83,7 +83,7 @@ examples:
             metavar="N",
             help="compare the N most frequent words of the text in layer 0 (default: 20000)",
         )
-        add_encoder_options(parser)
+        add_bilm_options(parser)
         add_outputs(parser)
 
     def run(self, args: argparse.Namespace) -> None:
@@ -91,9 +91,9 @@ examples:
             if getattr(args, name) < 1:
                 option = name.replace("_", "-")
                 raise ConfigurationError(f"--{option} must be 1 or more, not {getattr(args, name)}")
-        bilm, encoder = encoder_from_args(args)
+        bilm, sentence_layers = layers_from_args(args)
         report = neighbors(
-            encoder,
+            sentence_layers,
             bilm,
             args.word,
             args.corpus,

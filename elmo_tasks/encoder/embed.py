@@ -12,8 +12,7 @@ from tqdm import tqdm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text_files import corpus_files, read_lines
 from elmo_tasks.encoder.embedding_file import EmbeddingFile
-from elmo_tasks.encoder.encoder import ElmoEncoder
-from elmo_tasks.encoder.sentence_layers import windows
+from elmo_tasks.encoder.sentence_layers import SentenceLayers, windows
 
 logger = logging.getLogger(__name__)
 
@@ -89,7 +88,7 @@ def read_text(path: str | os.PathLike) -> Text:
 def embed(
     text: Text,
     output_file: Path,
-    encoder: ElmoEncoder,
+    sentence_layers: SentenceLayers,
     embedding: str = "all",
     with_sentences: bool = True,
     begin_anew: bool = False,
@@ -103,7 +102,7 @@ def embed(
     text : `Text`
     output_file : `Path`
         The HDF5 file to write.
-    encoder : `ElmoEncoder`
+    sentence_layers : `SentenceLayers`
     embedding : `str`, optional (default = `'all'`)
         `all` layers, the `top` layer, or the `average` of all layers.
     with_sentences : `bool`, optional (default = `True`)
@@ -115,8 +114,8 @@ def embed(
     about = {
         "text": text.digest,
         "embedding": embedding,
-        "biLM": encoder.bilm.fingerprint().hex(),
-        "store": "none" if encoder.bilm.store is None else encoder.bilm.store.dtype,
+        "biLM": sentence_layers.bilm.fingerprint().hex(),
+        "store": "none" if sentence_layers.bilm.store is None else sentence_layers.bilm.store.dtype,
     }
     file = EmbeddingFile(output_file, about, begin_anew)
     if file.num_sentences:
@@ -126,7 +125,7 @@ def embed(
         total=text.num_tokens, initial=file.num_tokens, unit=" tokens", desc="embedding"
     ) as progress:
         for window in windows(map(str.split, remaining)):
-            layers = encoder.layers(window, progress)
+            layers = sentence_layers(window, progress)
             file.add([EMBEDDINGS[embedding](of_sentence).numpy() for of_sentence in layers])
     indices = map(str, range(file.num_sentences))
     file.finish(dict(zip(text.lines(), indices)) if with_sentences else None)

@@ -31,7 +31,7 @@ def check_columns(columns: Sequence[str], chosen: Sequence[str]) -> None:
     for name in chosen:
         if columns.count(name) != 1:
             raise ConfigurationError(
-                f"{name!r} must be one of the columns, once, but they are {', '.join(columns)}"
+                f"the columns must have {name!r} exactly once, but are {', '.join(columns)}"
             )
 
 

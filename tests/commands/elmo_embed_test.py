@@ -18,6 +18,7 @@ from elmo_tasks.common import files
 from elmo_tasks.encoder import embedding_file
 from elmo_tasks.encoder.embed import embed, read_text
 from elmo_tasks.encoder.encoder import ElmoEncoder
+from elmo_tasks.encoder.sentence_layers import SentenceLayers
 from elmo_tasks.store.contents import contents
 from tests.helpers.archives import SENTENCES, sst
 from tests.helpers.command_line import allennlp, refusal
@@ -75,7 +76,7 @@ def test_the_command_takes_the_embedding_as_an_option(
 ) -> None:
     allennlp(monkeypatch, "elmo-embed", paths.text, paths.hdf5, *FILES, f"--{embedding}")
     other = paths.hdf5.with_name("other.hdf5")
-    embed(read_text(paths.text), other, encoder, embedding)
+    embed(read_text(paths.text), other, encoder.layers, embedding)
 
     assert paths.hdf5.read_bytes() == other.read_bytes()
 
@@ -116,7 +117,7 @@ def test_a_store_is_shared(
     def computes(*_: Any) -> Any:
         raise AssertionError("computed again")
 
-    monkeypatch.setattr(BiLm, "_layers", computes)
+    monkeypatch.setattr(BiLm, "_frozen_layers", computes)
     allennlp(monkeypatch, *command, "--force")
 
     for number, layers in enumerate(encoder.layers(line.split() for line in LINES)):
@@ -142,7 +143,7 @@ def long_text(paths: Paths, small_parts: None) -> Paths:
 
 
 def embedded(paths: Paths) -> None:
-    embed(read_text(paths.text), paths.hdf5, fixture_encoder())
+    embed(read_text(paths.text), paths.hdf5, fixture_encoder().layers)
 
 
 def embedded_until_killed(paths: Paths, num_lines: int) -> None:
@@ -185,7 +186,7 @@ def tokens_computed(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> int:
         # but not named.
         (embedding_file.EmbeddingFile, "add", 6, 5),
         (Path, "replace", 7, 5),
-        (ElmoEncoder, "layers", 6, 5),
+        (SentenceLayers, "__call__", 6, 5),
         (embedding_file, "_write", 30, NUM_PARTS),
         (Path, "replace", NUM_PARTS + 2, NUM_PARTS),
     ],

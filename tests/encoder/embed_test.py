@@ -26,7 +26,7 @@ def encoder() -> ElmoEncoder:
 def test_what_is_read_back_equals_what_is_in_memory_bit_for_bit(
     embedding: str, paths: Paths, encoder: ElmoEncoder
 ) -> None:
-    embed(read_text(paths.text), paths.hdf5, encoder, embedding)
+    embed(read_text(paths.text), paths.hdf5, encoder.layers, embedding)
 
     read_back = read_hdf5(paths.hdf5)
     layers = list(encoder.layers(line.split() for line in LINES))
@@ -39,7 +39,7 @@ def test_what_is_read_back_equals_what_is_in_memory_bit_for_bit(
 def test_code_written_for_the_old_commands_files_reads_it(
     paths: Paths, encoder: ElmoEncoder
 ) -> None:
-    embed(read_text(paths.text), paths.hdf5, encoder)
+    embed(read_text(paths.text), paths.hdf5, encoder.layers)
 
     # This is code of AllenNLP's tutorial on ELMo.
     with h5py.File(paths.hdf5, "r") as file:
@@ -59,7 +59,7 @@ def test_code_written_for_the_old_commands_files_reads_it(
 def test_the_index_is_from_a_sentence_to_its_last_number(
     paths: Paths, encoder: ElmoEncoder
 ) -> None:
-    embed(read_text(paths.text), paths.hdf5, encoder)
+    embed(read_text(paths.text), paths.hdf5, encoder.layers)
 
     with h5py.File(paths.hdf5, "r") as file:
         assert file["sentence_to_index"].shape == (1,)
@@ -70,7 +70,7 @@ def test_the_index_is_from_a_sentence_to_its_last_number(
 def test_empty_lines_keep_their_places(
     paths: Paths, encoder: ElmoEncoder, caplog: pytest.LogCaptureFixture
 ) -> None:
-    embed(read_text(paths.text), paths.hdf5, encoder)
+    embed(read_text(paths.text), paths.hdf5, encoder.layers)
 
     arrays = read_hdf5(paths.hdf5)
     assert [arrays[str(number)].shape[1] for number in range(7)] == [6, 4, 0, 10, 4, 0, 1]
@@ -80,7 +80,7 @@ def test_empty_lines_keep_their_places(
 def test_a_text_of_empty_lines_alone_is_written(paths: Paths, encoder: ElmoEncoder) -> None:
     paths.text.write_text("\n\n")
 
-    embed(read_text(paths.text), paths.hdf5, encoder, "top")
+    embed(read_text(paths.text), paths.hdf5, encoder.layers, "top")
 
     assert read_hdf5(paths.hdf5)["1"].shape == (0, 32)
 
@@ -91,7 +91,7 @@ def test_a_line_of_5000_tokens_is_embedded_whole(
     paths.text.write_text(f"A\n{'the dog ' * 2500}\nA\n")
     encoder = ElmoEncoder.from_files(*random_files(tmp_path, n_layers=1))
 
-    embed(read_text(paths.text), paths.hdf5, encoder, "top")
+    embed(read_text(paths.text), paths.hdf5, encoder.layers, "top")
 
     assert (
         "the longest line, line 2, has 5000 tokens, and is embedded as one sentence" in caplog.text

@@ -67,13 +67,13 @@ def test_batches_keep_to_the_number_of_tokens(
 ) -> None:
     bilm = fixture_bilm(LayerStore(path, memory=0))
     shapes = []
-    compute = BiLm._layers
+    compute = BiLm._frozen_layers
 
     def note(self: BiLm, char_ids: torch.Tensor) -> torch.Tensor:
         shapes.append(tuple(char_ids.shape[:2]))
         return compute(self, char_ids)
 
-    monkeypatch.setattr(BiLm, "_layers", note)
+    monkeypatch.setattr(BiLm, "_frozen_layers", note)
 
     fill_store(bilm, texts, batch_tokens=20)
 

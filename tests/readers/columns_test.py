@@ -68,5 +68,5 @@ def test_a_column_that_is_not_there_exactly_once_is_refused(
 ) -> None:
     check_columns(COLUMNS, ["tag", "word"])
 
-    with pytest.raises(ConfigurationError, match=f"'{missing}' must be one of the columns, once"):
+    with pytest.raises(ConfigurationError, match=f"the columns must have '{missing}' exactly once"):
         check_columns(columns, ["word", "tag"])

@@ -219,11 +219,11 @@ def test_empty_sentence_is_refused() -> None:
 
 def test_settings_that_cannot_be_are_refused() -> None:
     with pytest.raises(
-        ConfigurationError, match="'word' must be one of the columns, once, but they are token"
+        ConfigurationError, match="the columns must have 'word' exactly once, but are token"
     ):
         ConllReader(columns=["token", "ner"])
     with pytest.raises(
-        ConfigurationError, match="'tag' must be one of the columns, once, but they are word"
+        ConfigurationError, match="the columns must have 'tag' exactly once, but are word"
     ):
         ConllReader(tag_column="tag")
     with pytest.raises(ConfigurationError, match="one of IOB1, BIO, BIOUL, not 'IOB2'"):

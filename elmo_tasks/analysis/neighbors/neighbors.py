@@ -10,11 +10,11 @@ from elmo_tasks.analysis.neighbors.report import NeighborsReport
 from elmo_tasks.analysis.neighbors.similar_words import similar_words
 from elmo_tasks.analysis.tables import layer_name
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.encoder.encoder import ElmoEncoder
+from elmo_tasks.encoder.sentence_layers import SentenceLayers
 
 
 def neighbors(
-    encoder: ElmoEncoder,
+    sentence_layers: SentenceLayers,
     bilm: str,
     word: str,
     text: str,
@@ -34,9 +34,9 @@ def neighbors(
 
     # Parameters
 
-    encoder : `ElmoEncoder`
+    sentence_layers : `SentenceLayers`
     bilm : `str`
-        The name of the encoder's biLM in the report.
+        The name of the biLM in the report.
     word : `str`
         One token.
     text : `str`
@@ -58,7 +58,7 @@ def neighbors(
     seed : `int`, optional (default = `0`)
         The seed of the draw and of the clusters.
     """
-    layer = _checked_layer(layer, encoder.bilm.num_layers)
+    layer = _checked_layer(layer, sentence_layers.bilm.num_layers)
     wanted = None if sentence is None else find(word, sentence, ignore_case)
     corpus = search(text, word, max_occurrences, ignore_case, seed)
     if not corpus.occurrences:
@@ -68,7 +68,7 @@ def neighbors(
     if not others:
         raise ConfigurationError(f"in {text}, {word!r} occurs only in the sentence of --sentence")
     corpus = corpus._replace(occurrences=others)
-    vectors = _vectors(encoder, layer, corpus.occurrences)
+    vectors = _vectors(sentence_layers, layer, corpus.occurrences)
     frequent = [other for other, _ in corpus.counts.most_common(max_words)]
     report = NeighborsReport(
         word=word,
@@ -78,11 +78,11 @@ def neighbors(
         corpus=corpus,
         vectors=vectors,
         groups=[],
-        similar=similar_words(encoder.bilm, word, frequent, num_similar),
+        similar=similar_words(sentence_layers.bilm, word, frequent, num_similar),
     )
     if wanted is None:
         return report._replace(groups=cluster(vectors, num_clusters, seed))
-    (vector,) = _vectors(encoder, layer, [wanted])
+    (vector,) = _vectors(sentence_layers, layer, [wanted])
     return report._replace(groups=[rank(vectors, vector)], wanted=(wanted, vector))
 
 
@@ -94,10 +94,12 @@ def _checked_layer(layer: int | None, num_layers: int) -> int:
     return layer
 
 
-def _vectors(encoder: ElmoEncoder, layer: int, occurrences: Sequence[Occurrence]) -> torch.Tensor:
+def _vectors(
+    sentence_layers: SentenceLayers, layer: int, occurrences: Sequence[Occurrence]
+) -> torch.Tensor:
     """Returns the vector of each occurrence, of length 1: shape (occurrences, dim)."""
     sentences = tqdm([occurrence.words for occurrence in occurrences], desc="embedding")
-    found = zip(encoder.layers(sentences), occurrences)
+    found = zip(sentence_layers(sentences), occurrences)
     # A view would keep the layers of the whole sentence in memory.
     vectors = [layers[layer, occurrence.position].clone() for layers, occurrence in found]
     return normalize(torch.stack(vectors))

@@ -11,7 +11,7 @@ from elmo_tasks.analysis.probe.probe import Probe, ProbeRow, accuracy
 from elmo_tasks.analysis.probe.report import ProbeReport
 from elmo_tasks.analysis.probe.tagged_tokens import TaggedTokens, embed
 from elmo_tasks.bilm import bilm_from_config
-from elmo_tasks.encoder.encoder import ElmoEncoder
+from elmo_tasks.encoder.sentence_layers import SentenceLayers
 
 
 def run_config(config: dict[str, Any]) -> ProbeReport:
@@ -32,12 +32,12 @@ def run_config(config: dict[str, Any]) -> ProbeReport:
     model = params.pop("model")
     bilm = model.pop("bilm")
     title = f"{reader.tag_column} of {validation_path} in {bilm.get('pretrained_file')}"
-    encoder = ElmoEncoder(bilm_from_config(bilm.as_dict(quiet=True)).eval())
+    sentence_layers = SentenceLayers(bilm_from_config(bilm.as_dict(quiet=True)).eval())
     probe = Probe.from_params(model)
     params.assert_empty("elmo-probe")
     # Errors in either file are found before the layers of the first are computed.
     sentences = [list(reader.read(path)) for path in (train_path, validation_path)]
-    train, validation = (embed(encoder, part) for part in sentences)
+    train, validation = (embed(sentence_layers, part) for part in sentences)
     return run_probe(title, probe, train, validation)
 
 

@@ -5,7 +5,7 @@ import torch
 from tqdm import tqdm
 
 from elmo_tasks.analysis.probe.column_reader import TaggedSentence
-from elmo_tasks.encoder.encoder import ElmoEncoder
+from elmo_tasks.encoder.sentence_layers import SentenceLayers
 
 
 class TaggedTokens(NamedTuple):
@@ -26,13 +26,13 @@ class TaggedTokens(NamedTuple):
     layers: torch.Tensor
 
 
-def embed(encoder: ElmoEncoder, sentences: Iterable[TaggedSentence]) -> TaggedTokens:
+def embed(sentence_layers: SentenceLayers, sentences: Iterable[TaggedSentence]) -> TaggedTokens:
     """Computes the layers of sentences, and returns their tagged tokens."""
     sentences = list(sentences)
     keys: list[str] = []
     tags: list[str] = []
     vectors = []
-    layers_of = encoder.layers([sentence.words for sentence in sentences])
+    layers_of = sentence_layers([sentence.words for sentence in sentences])
     for sentence, layers in tqdm(
         zip(sentences, layers_of), total=len(sentences), desc="layers", unit=" sentences"
     ):

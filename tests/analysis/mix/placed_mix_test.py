@@ -82,7 +82,7 @@ def test_an_archive_with_allennlps_elmo_is_refused(tmp_path: Path) -> None:
     files = {"options_file": str(FIXTURE_FILES[0]), "weight_file": str(FIXTURE_FILES[1])}
     archive = classifier(tmp_path, elmo={"type": "elmo_token_embedder", **files})
 
-    with pytest.raises(ConfigurationError, match="the ELMo in it is AllenNLP's own"):
+    with pytest.raises(ConfigurationError, match="its ELMo is AllenNLP's own"):
         read_mixes("classifier", str(archive))
 
 

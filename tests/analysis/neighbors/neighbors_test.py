@@ -9,7 +9,7 @@ from torch.nn.functional import cosine_similarity
 from elmo_tasks.analysis.neighbors.neighbors import neighbors
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.encoder.encoder import ElmoEncoder
+from elmo_tasks.encoder import ElmoEncoder, SentenceLayers
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
@@ -18,7 +18,7 @@ BILM = BiLm.from_files(*FIXTURE_FILES).eval()
 
 
 def found(word: str, text: Path = CORPUS, **settings: Any) -> dict[str, Any]:
-    return neighbors(ElmoEncoder(BILM), "fixture", word, str(text), **settings).as_dict()
+    return neighbors(SentenceLayers(BILM), "fixture", word, str(text), **settings).as_dict()
 
 
 def vector(place: dict[str, Any], layer: int) -> torch.Tensor:
@@ -79,7 +79,7 @@ def test_the_senses_of_play_come_apart_in_mini() -> None:
     """The picture of the README: 18 sentences with the verb, then 18 with the noun."""
     text = FIXTURES / "play.txt"
 
-    report = neighbors(ElmoEncoder.from_name("mini"), "mini", "play", str(text)).as_dict()
+    report = neighbors(ElmoEncoder.from_name("mini").layers, "mini", "play", str(text)).as_dict()
 
     sentences = text.read_text().splitlines()
     clusters = {

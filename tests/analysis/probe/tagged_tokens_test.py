@@ -4,7 +4,7 @@ from allennlp.modules.elmo import batch_to_ids
 from elmo_tasks.analysis.probe.column_reader import TaggedSentence
 from elmo_tasks.analysis.probe.tagged_tokens import embed
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.encoder.encoder import ElmoEncoder
+from elmo_tasks.encoder.sentence_layers import SentenceLayers
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
 SENTENCES = [
@@ -17,7 +17,7 @@ SENTENCES = [
 def test_tokens_with_tags_have_their_layers_in_the_context_of_all() -> None:
     bilm = BiLm.from_files(*FIXTURE_FILES).eval()
 
-    tokens = embed(ElmoEncoder(bilm), SENTENCES)
+    tokens = embed(SentenceLayers(bilm), SENTENCES)
 
     assert (tokens.keys, tokens.tags) == (["bank", "she", "play"], ["river", "x", "game"])
     first, last = (bilm(batch_to_ids([SENTENCES[k].words])).layers[0] for k in (0, 2))
