@@ -27,8 +27,9 @@ class FrozenProduct:
     bias : `torch.Tensor | None`
         Shape (out_dim,).
     dtype : `torch.dtype | None`
-        The dtype of the factors and of the result; by default that of the weight. With bfloat16,
-        too, the sums within the product are in float32.
+        The dtype of the factors and of the result, by default that of the weight. On a CPU, a
+        product in bfloat16 is summed in float32 and rounded once. oneDNN's product includes `added`
+        in this sum; `linear` does not, so that the sum with `added` is rounded again.
     """
 
     def __init__(
