@@ -29,7 +29,7 @@ def test_tokens_are_not_cut_again() -> None:
     tokens = tokenize(("New York", "", "!"), str.split)
 
     assert tokens == ["New York", "", "!"]
-    assert tokenize(numpy.array(["New York", "!"])) == ["New York", "!"]
+    assert tokenize(numpy.array(["New York", "!"])) == ["New York", "!"]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("sentence", [3, None, ["It", 3], [["It"]]], ids=str)
