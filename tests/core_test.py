@@ -1,4 +1,4 @@
-"""The core gives ELMo in an environment without AllenNLP and spaCy."""
+"""Tests that the core computes ELMo in an environment without AllenNLP and spaCy."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 CORE = ("common", "store", "bilm", "elmo", "encoder")
 
-# Imports of these fail, as where they are not installed.
+# Makes imports of these packages fail, as if they were not installed.
 BLOCKED = """
 import sys
 
@@ -24,7 +24,7 @@ sys.meta_path.insert(0, Blocked())
 
 
 def run(script: str, *arguments: str) -> subprocess.CompletedProcess:
-    """Runs a script in a process of its own, in which AllenNLP cannot be imported."""
+    """Runs a script in another process, in which AllenNLP and spaCy cannot be imported."""
     return subprocess.run(
         [sys.executable, "-c", BLOCKED + script, *arguments],
         cwd=ROOT,
@@ -103,7 +103,7 @@ from elmo_tasks.bilm import BiLm
 print(time.process_time() - start)
 """
 
-    # A busy machine makes a process slower, never faster.
+    # The fastest of three runs counts, since a busy machine only makes a process slower.
     seconds = min(float(run(script).stdout) for _ in range(3))
 
     assert seconds < 0.5

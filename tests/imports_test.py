@@ -1,4 +1,7 @@
-"""The rooms of the package stand in an order, and no file imports one that depends on it."""
+"""
+Tests that the rooms (folders) of the package have an order, in which a room imports only rooms
+before it, and that no files import each other in a circle.
+"""
 
 import ast
 import graphlib
@@ -10,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "elmo_tasks"
 
-# What the files of a room may import beside their own room.
+# The rooms that the files of a room may import, besides their own.
 ORDER: dict[str, set[str]] = {
     "common": set(),
     "readers": {"common"},
@@ -28,12 +31,12 @@ ORDER: dict[str, set[str]] = {
     "commands": {"common", "readers", "store", "bilm", "elmo", "encoder", "analysis"},
 }
 
-# These modules stand above all rooms, and `compat` below them.
+# These modules may import every room. `compat` imports none.
 TOP = {"__init__", "plugin"}
 
 
 def imported_names(path: Path) -> Iterator[str]:
-    """Yields every module that a file may import, wherever the import stands in it."""
+    """Yields every module that a file imports, in functions and under TYPE_CHECKING as well."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -65,7 +68,7 @@ def imports_of_files() -> dict[str, set[str]]:
 
 
 def room(module: str) -> str:
-    """Returns the room of a module, or its own name if it stands in none."""
+    """Returns the room of a module, or the module's own name if it is in none."""
     return (module.split(".") + ["__init__"])[1]
 
 
@@ -102,7 +105,7 @@ def test_no_files_import_each_other_in_a_circle() -> None:
         pytest.fail("a circle of imports: " + " <- ".join(error.args[1]))
 
 
-def test_every_folder_and_module_has_its_place_in_the_order() -> None:
+def test_the_order_names_every_folder_and_module() -> None:
     rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     modules = {path.stem for path in PACKAGE.glob("*.py")}
 
@@ -110,7 +113,7 @@ def test_every_folder_and_module_has_its_place_in_the_order() -> None:
     assert modules == TOP | {"compat"}
 
 
-def test_contributing_has_the_order_as_it_is() -> None:
+def test_contributing_shows_the_order() -> None:
     assert describe_order() in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 

@@ -1,7 +1,7 @@
 """
-What version 0.1 wrote, before the modules moved, works: fixtures/v0.1 has the archives of two small
-trainings on the fixtures, a checkpoint with the fingerprint of its biLM, the store that the
-training filled, and answers that version 0.1 gave.
+Tests that files which version 0.1 wrote, before the modules moved, still work. fixtures/v0.1 has
+the archives of two small trainings on the fixtures, a checkpoint with the fingerprint of its biLM,
+the store that a training filled, and the answers that version 0.1 gave.
 """
 
 import json
@@ -25,7 +25,7 @@ ANSWERS = json.loads((FOLDER / "answers.json").read_text(encoding="utf-8"))
 
 
 def assert_close(answer: Any, expected: Any) -> None:
-    """Compares answers, numbers to 1e-5."""
+    """Compares answers; numbers may differ by 1e-5, or by a factor of 1e-4."""
     if isinstance(expected, dict):
         assert answer.keys() >= expected.keys()
         for key, value in expected.items():
@@ -41,7 +41,7 @@ def assert_close(answer: Any, expected: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["sst", "language_model"])
-def test_archive_gives_the_answers_of_version_0_1(name: str) -> None:
+def test_an_archive_gives_the_answers_of_version_0_1(name: str) -> None:
     predictor = Predictor.from_archive(load_archive(FOLDER / f"{name}.tar.gz"))
 
     for expected in ANSWERS[name]:
@@ -49,7 +49,7 @@ def test_archive_gives_the_answers_of_version_0_1(name: str) -> None:
         assert_close(answer, expected)
 
 
-def test_checkpoint_with_a_fingerprint_is_taken_by_the_same_bilm_only() -> None:
+def test_a_checkpoint_with_a_fingerprint_is_loaded_only_with_the_same_bilm() -> None:
     model = load_archive(FOLDER / "sst.tar.gz").model
     state = torch.load(FOLDER / "sst_checkpoint.th", weights_only=True)
     assert "text_embedder.bilm.fingerprint" in state
@@ -61,20 +61,18 @@ def test_checkpoint_with_a_fingerprint_is_taken_by_the_same_bilm_only() -> None:
         model.load_state_dict(state)
 
 
-def test_store_has_the_layers_of_the_sentences_it_was_filled_with(tmp_path: Path) -> None:
+def test_a_store_has_the_layers_of_the_sentences_of_its_training(tmp_path: Path) -> None:
     path = str(tmp_path / "store")
     shutil.copytree(FOLDER / "store", path)
     bilm = load_archive(FOLDER / "sst.tar.gz").model.text_embedder.bilm
-    (share,) = contents(path).shares
-    assert share.num_sentences > 10
-    store = LayerStore(path)
-    reader = SstReader()
-    texts = [instance["tokens"].tokens for instance in reader.read("fixtures/sst.txt")]
-    source = bilm.source()
-
+    store, source = LayerStore(path), bilm.source()
+    texts = [instance["tokens"].tokens for instance in SstReader().read("fixtures/sst.txt")]
     words = [[token.text for token in text] for text in texts]
     sentences = [batch_char_ids([text])[0].numpy().astype(numpy.int16) for text in words]
 
+    (share,) = contents(path).shares
+
+    assert share.num_sentences > 10
     assert not any(store.lacks(source, sentences))
     for text in words[:3]:
         stored = store.layers(source, batch_char_ids([text]), bilm._frozen_layers).float()

@@ -30,15 +30,15 @@ def bidirectional_layers(
     max_length : `int`
         Length of the output.
     start, last : `LstmState`
-        The state that each row starts from, and the state that receives, in place, what each row
-        ended in. Shapes (num_layers, 2, batch, projection_dim) and (num_layers, 2, batch,
-        cell_dim).
+        `start` is the state that each row starts from; `last` is overwritten, in place, with the
+        state in which each row ends. Shapes (num_layers, 2, batch, projection_dim) and (num_layers,
+        2, batch, cell_dim).
 
     # Returns
 
     `torch.Tensor`
-        Shape (batch, num_layers + 1, max_length, 2 * projection_dim), zeros at padding. Layer 0 has
-        x^LM twice.
+        Shape (batch, num_layers + 1, max_length, 2 * projection_dim), zeros at padding. Layer 0 is
+        x^LM, twice side by side.
     """
     width = max_length + 2
     packing = Packing.of(lengths + 2, width)
@@ -64,9 +64,9 @@ def read_direction(
     last: LstmState,
 ) -> list[torch.Tensor]:
     """
-    Runs the LSTMs of one direction, 0 forward and 1 backward, over packed tokens. Returns its
-    layers, that of the inputs first, each of shape (tokens, projection_dim). `start` and `last` are
-    those of `bidirectional_layers`.
+    Runs the LSTMs of one direction (0 is forward, 1 is backward) over packed tokens. Returns the
+    inputs and then the output of each layer, each of shape (tokens, projection_dim). `start` and
+    `last` are as in `bidirectional_layers`.
     """
     before = LstmState(*(part[:, direction, packing.rows] for part in start))
     outputs, after = stacks[direction](inputs, packing.batch_sizes, before)

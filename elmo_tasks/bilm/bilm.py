@@ -28,11 +28,12 @@ from elmo_tasks.store import LayerSource, LayerStore
 
 logger = logging.getLogger(__name__)
 
-# The dtype of the products of a frozen biLM; `None` is that of the weights, which may be float64.
+# The dtype of a frozen biLM's matrix products, by the setting `dtype`; `None` stands for the dtype
+# of the weights, which may be float64.
 _DTYPES = {"float32": None, "bfloat16": torch.bfloat16}
 
-# A snapshot is the state after this text, read over and over: enough for the LSTMs to forget the
-# zeros they started from.
+# A snapshot is the state after this text, read several times over: enough for the LSTMs to forget
+# the zeros they started from.
 _SNAPSHOT_TEXT = "The quick brown fox jumps over the lazy dog .".split()
 _SNAPSHOT_PASSES = 5
 
@@ -45,7 +46,7 @@ class BiLm(torch.nn.Module):
     # Parameters
 
     options : `dict`
-        The content of an `options.json` of bilm-tf's layout; in jsonnet, `import` the file.
+        The content of an `options.json` in bilm-tf's format; in jsonnet, `import` the file.
     pretrained_file : `str`, optional
         Weights: a name (`small`, `medium`, `original`, `original-5.5B`, or one of this package,
         such as `mini`), or the path or address of a `weights.hdf5`. AllenNLP removes this key from
@@ -59,17 +60,17 @@ class BiLm(torch.nn.Module):
     dropout : `float`, optional (default = `0.0`)
         Dropout on the input of every LSTM layer while the biLM is trained.
     dtype : `str`, optional (default = `'float32'`)
-        The dtype of a frozen biLM's products: `float32`, or `bfloat16`, which is several times as
-        fast on a CPU that has it. Weights, sums and layers stay in float32.
+        The dtype of a frozen biLM's matrix products: `float32`, or `bfloat16`, which is several
+        times as fast on a CPU that has it. Weights, sums and layers stay in float32.
     cached_tokens : `int`, optional (default = `50_000`)
-        Tokens whose x^LM a frozen biLM on a CPU remembers; 0 for none.
+        The number of tokens whose x^LM a frozen biLM on a CPU remembers; 0 for none.
     store : `LayerStore`, optional
         Remembers the layers of every sentence that a frozen biLM has read.
 
     # Raises
 
     `ConfigurationError`
-        The options or weights are not sound, or settings exclude each other.
+        The options or the weights cannot be used, or two settings contradict each other.
     """
 
     def __init__(
@@ -118,7 +119,7 @@ class BiLm(torch.nn.Module):
         state: str | None = None,
         requires_grad: bool = False,
     ) -> "BiLm":
-        """Reads a biLM from the paths or addresses of the two files of bilm-tf's layout."""
+        """Reads a biLM from two files in bilm-tf's format, given by their paths or addresses."""
         options = read_options(options_file)
         return cls(options, str(weight_file), state, requires_grad)
 
@@ -148,7 +149,7 @@ class BiLm(torch.nn.Module):
 
     @property
     def num_layers(self) -> int:
-        """The number of layers that `forward` returns: that of the tokens and the LSTMs'."""
+        """The number of layers that `forward` returns: the token layer and one per LSTM layer."""
         return self.options.num_layers + 1
 
     def get_output_dim(self) -> int:
@@ -183,12 +184,15 @@ class BiLm(torch.nn.Module):
         return output
 
     def weights(self) -> dict[str, torch.Tensor]:
-        """Returns all tensors of the state dict, by name, but those of the start state."""
+        """Returns all tensors of the state dict, by name, except those of the start state."""
         tensors = self.state_dict()
         return {name: tensors[name] for name in tensors if not name.startswith("state.")}
 
     def fingerprint(self) -> bytes:
-        """Hashes options, weights, dtype and kind of start state, but not its values."""
+        """
+        Returns a hash of the options, the weights, the dtype and the kind of start state. The
+        values of the start state are left out.
+        """
         settings = f"{self.options._replace(state=None)} {self.state_name} {self.dtype}"
         return hash_bytes(settings.encode() + self._weights_hash.get(*self.weights().values()))
 
@@ -202,7 +206,10 @@ class BiLm(torch.nn.Module):
         return LayerSource(self.fingerprint(), about, start, self.num_layers, self.get_output_dim())
 
     def take_snapshot(self) -> None:
-        """Computes the state that a `snapshot` biLM starts from, with its present weights."""
+        """
+        Computes, with the present weights, the state that a `snapshot` biLM starts from. Does
+        nothing if the biLM starts from another kind of state.
+        """
         if not isinstance(self.state, SnapshotState):
             return
         text = batch_char_ids([_SNAPSHOT_TEXT], self.options.max_characters)
@@ -217,24 +224,24 @@ class BiLm(torch.nn.Module):
         self, char_ids: torch.Tensor, backward_char_ids: torch.Tensor = None, train: bool = True
     ) -> list[Prediction]:
         """
-        Computes what a language model needs from each direction: its top layer at every token, and
-        the token that it predicts there.
+        Computes what a language model needs from each direction: the top layer at every token, and
+        the index of the token that the direction predicts there.
 
         # Parameters
 
         char_ids : `torch.LongTensor`
-            Shape (batch, length, 50). Sentences with both boundaries, which both directions read.
-            If `backward_char_ids` is given: windows of a running text, each with the first token of
-            the next window, which the forward direction reads.
+            Shape (batch, length, 50). By default, sentences with both boundaries, which both
+            directions read. If `backward_char_ids` is given, windows of a running text, which only
+            the forward direction reads; each window ends with the first token of the next one.
         backward_char_ids : `torch.LongTensor`, optional
-            Windows, of the same shape, of a running text that is read from its end.
+            Such windows of the text in reverse order, for the backward direction. Same shape.
         train : `bool`, optional (default = `True`)
             Whether gradients reach the biLM.
 
         # Returns
 
         `list[Prediction]`
-            The forward and the backward direction's.
+            The predictions of the forward and of the backward direction.
         """
         with torch.set_grad_enabled(train and torch.is_grad_enabled()):
             lengths = (char_ids > 0).any(dim=-1).sum(dim=1)
@@ -266,7 +273,7 @@ class BiLm(torch.nn.Module):
             return self._run(char_ids, self.state.before(len(char_ids), self._like))[0].layers
 
     def _run(self, char_ids: torch.Tensor, start: LstmState) -> tuple[BiLmOutput, LstmState]:
-        """Returns the layers, from a given start state, and the state at the end."""
+        """Computes the layers from a start state; returns them and the state at the end."""
         mask = (char_ids > 0).any(dim=-1)
         lengths = mask.sum(dim=1)
         tokens = self._tokens(self._bounded(char_ids, lengths))
@@ -299,7 +306,7 @@ class BiLm(torch.nn.Module):
         return TokenVectors.of(char_ids, lambda distinct: cache.vectors(distinct, self.char_cnn))
 
     def _load_weights(self, weight_file: str) -> None:
-        # In place, so that a large file is in memory once.
+        # The tensors are filled in place, so that a large file is in memory only once.
         read_weights(weight_file, self.options, self.state_dict())
         self._has_weights = True
         self.take_snapshot()
@@ -334,13 +341,13 @@ def _new_token_cache(*_: torch.Tensor, max_tokens: int) -> TokenCache:
 def _take_fingerprint(
     bilm: BiLm, state: dict[str, torch.Tensor], prefix: str, _: Any, __: bool, *problems: list[str]
 ) -> None:
-    """Lets `load_state_dict` take a state dict with a fingerprint in place of the weights."""
+    """Lets `load_state_dict` accept a state dict with a fingerprint instead of the weights."""
     if prefix + FINGERPRINT not in state:
         return
     try:
         whole = put_back_weights(state, prefix, bilm.weights(), bilm.fingerprint())
     except ValueError as error:
-        # The lists are of missing keys, of unexpected keys and of other problems.
+        # The three lists hold missing keys, unexpected keys and other problems.
         problems[2].append(f"The file {error}.")
     else:
         del state[prefix + FINGERPRINT]

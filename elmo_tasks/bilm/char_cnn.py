@@ -7,8 +7,8 @@ from elmo_tasks.bilm.characters import NUM_CHARACTERS, PAD_CHARACTER
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.bilm.frozen_product import Product
 
-# Tokens go through the network in groups that bound its memory, and through the convolutions in
-# smaller groups of similar length.
+# Tokens go through the network in groups, which bounds its memory, and through the convolutions in
+# smaller groups of tokens of similar length.
 _GROUP_TOKENS, _WINDOW_TOKENS = 2048, 128
 
 
@@ -22,7 +22,8 @@ class CharCnn(torch.nn.Module):
     options : `BiLmOptions`
         Widths, filters and activation.
     dtype : `torch.dtype`, optional
-        The dtype of the products while no gradient is needed; by default that of the weights.
+        The dtype of the matrix products while no gradient is needed; by default that of the
+        weights.
     """
 
     def __init__(self, options: BiLmOptions, dtype: torch.dtype | None = None) -> None:
@@ -52,7 +53,8 @@ class CharCnn(torch.nn.Module):
         for highway in self.highways._layers:
             torch.nn.init.normal_(highway.weight, std=1 / math.sqrt(num_filters))
             torch.nn.init.zeros_(highway.bias)
-            # At first the layer carries its input; bilm-tf has -2 on the gate of the transform.
+            # A bias of 2 makes a new layer pass its input on. bilm-tf's gate is that of the
+            # transform, with a bias of -2.
             highway.bias.data[num_filters:] = 2
         torch.nn.init.normal_(self.projection.weight, std=1 / math.sqrt(num_filters))
         torch.nn.init.zeros_(self.projection.bias)
@@ -62,8 +64,8 @@ class CharCnn(torch.nn.Module):
         # Parameters
 
         char_ids : `torch.LongTensor`
-            Shape (tokens, 50), without padding tokens. Padding within a token is a character with a
-            learned embedding, so that all 50 characters count.
+            Shape (tokens, 50), without padding tokens. The padding within a token is a character
+            with a learned embedding, so all 50 characters have an influence.
 
         # Returns
 
@@ -72,8 +74,8 @@ class CharCnn(torch.nn.Module):
         """
         order = (char_ids != PAD_CHARACTER).sum(dim=1).argsort()
         vectors = [self._vectors(group) for group in char_ids[order].split(_GROUP_TOKENS)]
-        # The LSTMs add to these vectors and remember sums of them: under autocast, too, they have
-        # the dtype of the weights.
+        # These vectors have the dtype of the weights under autocast, too, since the LSTMs add to
+        # them and accumulate them.
         return torch.cat(vectors)[order.argsort()].to(self.embedding.dtype)
 
     def _vectors(self, char_ids: torch.Tensor) -> torch.Tensor:
@@ -86,12 +88,12 @@ class CharCnn(torch.nn.Module):
         return project(x, self.projection.weight, self.projection.bias, self.dtype)
 
     def _filters(self, char_ids: torch.Tensor) -> torch.Tensor:
-        """Returns the maximum of each filter over all windows; the last token is the longest."""
+        """Returns each filter's maximum over all windows. The last token must be the longest."""
         longest = int((char_ids[-1:] != PAD_CHARACTER).sum())
         pooled = []
         for convolution, product in zip(self.convolutions, self._products):
             (width,) = convolution.kernel_size
-            # All windows that begin after the longest token are equal, so that one is enough.
+            # All windows that begin after the longest token are equal, so one of them is enough.
             slots = min(longest + width, char_ids.size(1))
             # Shape: (tokens, windows, char_dim * width)
             windows = embedding(char_ids[:, :slots], self.embedding).unfold(1, width, 1).flatten(2)
@@ -108,8 +110,9 @@ class CharCnn(torch.nn.Module):
 
 class _HighwayWeights(torch.nn.Module):
     """
-    The weights of the highway layers, under the names that AllenNLP's `Highway` gives them. A gate
-    of 1 carries the input, where bilm-tf's carries the transform: `layout.py` negates it.
+    Holds the weights of the highway layers, under the names that AllenNLP's `Highway` gives them.
+    As in AllenNLP, a gate of 1 passes the input on. In bilm-tf a gate of 1 takes the transform
+    instead, so `layout.py` negates the gate's weights.
     """
 
     def __init__(self, dim: int, num_layers: int) -> None:

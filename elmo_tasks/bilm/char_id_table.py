@@ -12,7 +12,7 @@ class CharIdTable:
     # Parameters
 
     max_words : `int`, optional (default = `1_000_000`)
-        The table starts anew when it holds this many words, of about 100 bytes each.
+        The table is emptied when it holds more words than this. A word takes about 100 bytes.
     """
 
     def __init__(self, max_words: int = 1_000_000) -> None:

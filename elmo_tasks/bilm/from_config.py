@@ -12,7 +12,7 @@ def bilm_from_config(
     bilm: BiLm | Mapping[str, Any], serialization_dir: str | os.PathLike | None = None
 ) -> BiLm:
     """
-    Makes a biLM from a config's object of that name.
+    Makes a biLM from the field `bilm` of a config.
 
     # Parameters
 
@@ -20,8 +20,8 @@ def bilm_from_config(
         The arguments of `BiLm`, with those of `LayerStore` under `store`; or a biLM, which is
         returned as it is.
     serialization_dir : `str | os.PathLike`, optional
-        The folder of the training, or of the unpacked archive. A model from an archive leaves the
-        store of its training closed.
+        The folder of the training, or of the unpacked archive. The biLM of an archive gets no store
+        if the store is that of its training (see `LayerStore.is_closed_by`).
 
     # Raises
 
@@ -36,7 +36,7 @@ def bilm_from_config(
     store = fields.pop("store", None)
     if store is not None and not isinstance(store, LayerStore):
         store = from_fields(LayerStore, store)
-    # Only the config of an archive has no file of weights to read.
+    # AllenNLP removes `pretrained_file` from the config of an archive.
     from_archive = fields.get("pretrained_file") is None and serialization_dir is not None
     if store is not None and from_archive and store.is_closed_by(serialization_dir):
         store = None

@@ -5,7 +5,7 @@ import torch
 
 StateDict = dict[str, torch.Tensor]
 
-# The key of the fingerprint that stands in a state dict for the weights of a frozen biLM.
+# The key under which a state dict has a frozen biLM's fingerprint instead of its weights.
 FINGERPRINT = "fingerprint"
 
 
@@ -13,14 +13,14 @@ def leave_out_weights(
     state: StateDict, prefix: str, names: Iterable[str], fingerprint: bytes
 ) -> StateDict:
     """
-    Returns a copy of a state dict in which a biLM's fingerprint stands for its weights.
+    Returns a copy of a state dict that has a biLM's fingerprint instead of its weights.
 
     # Parameters
 
     state : `dict[str, torch.Tensor]`
         The state dict of a model.
     prefix : `str`
-        The beginning of the keys of the biLM in it, such as `text_embedder.bilm.`.
+        The beginning of the biLM's keys, such as `text_embedder.bilm.`.
     names : `Iterable[str]`
         The names of the biLM's weights, without the prefix.
     fingerprint : `bytes`
@@ -39,7 +39,8 @@ def put_back_weights(
 ) -> StateDict:
     """
     Reverses `leave_out_weights`. Returns the state dict itself if it has no fingerprint. Raises
-    `ValueError` if it has that of a biLM with other weights.
+    `ValueError` if its fingerprint is not the given one, which means that it was saved with a biLM
+    of other weights.
     """
     kept = state.get(prefix + FINGERPRINT)
     if kept is None:

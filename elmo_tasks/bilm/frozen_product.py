@@ -8,8 +8,8 @@ from elmo_tasks.bilm.weight_cache import WeightCache
 
 logger = logging.getLogger(__name__)
 
-# The number of rows for which oneDNN lays a weight out, about a step of an LSTM. Other numbers
-# work.
+# oneDNN lays a weight out for products of this number of rows, about that of an LSTM step. Products
+# of other numbers of rows work as well.
 _ROWS = 32
 
 
@@ -17,8 +17,8 @@ class FrozenProduct:
     """
     Computes x W^T + b for a weight that does not change. On a CPU the weight is laid out once for
     oneDNN, whose products then run several times as fast as `torch.nn.functional.linear` in
-    float32, with no more rounding. `linear` is used if PyTorch's operators for that are missing or
-    do not work on this machine.
+    float32, with no larger rounding errors. If PyTorch's operators for this are missing, or do not
+    work on this machine, `linear` is used.
 
     # Parameters
 
@@ -51,12 +51,12 @@ class FrozenProduct:
         x : `torch.Tensor`
             Shape (rows, in_dim), of any dtype.
         added : `torch.Tensor`, optional
-            Shape (rows, out_dim), in the dtype of the product; it is added to the result.
+            Shape (rows, out_dim), in the dtype of the product; a term that is added to the result.
 
         # Returns
 
         `torch.Tensor`
-            Shape (rows, out_dim); never `added` itself.
+            Shape (rows, out_dim). A new tensor; `added` does not change.
         """
         x = x.to(self._dtype)
         if not self._packs:
@@ -69,7 +69,7 @@ class FrozenProduct:
 
 
 class Product:
-    """Computes x W^T + b: as a `FrozenProduct`, or by `linear` if a gradient is needed."""
+    """Computes x W^T + b by a `FrozenProduct`, or by `linear` if a gradient is needed."""
 
     def __init__(self) -> None:
         self._frozen = WeightCache(FrozenProduct)
@@ -90,11 +90,12 @@ class Product:
 @functools.cache
 def packs(dtype: torch.dtype) -> bool:
     """
-    Tells whether oneDNN's products with laid-out weights exist here and are right; logs it if not.
+    Returns whether oneDNN's products with laid-out weights exist on this machine and are right.
+    Logs why not.
     """
     if dtype not in (torch.float32, torch.bfloat16) or not torch.backends.mkldnn.is_available():
         return False
-    # A generator of its own leaves the random numbers of a training as they are.
+    # This generator is separate, so that the random numbers of a training stay the same.
     generator = torch.Generator().manual_seed(0)
     x, added, weight, bias = (
         torch.randn(shape, generator=generator, dtype=dtype)

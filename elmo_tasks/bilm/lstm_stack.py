@@ -8,18 +8,19 @@ from elmo_tasks.bilm.state import LstmState
 class LstmStack(torch.nn.Module):
     """
     The LSTM layers of one direction of the biLM (Peters et al. 2018, section 3.1). With skip
-    connections, the input of each layer but the first is added to its output; what a layer feeds
-    back to itself does not include that sum.
+    connections, the input of each layer but the first is added to its output; a layer feeds its
+    output back to itself without that sum.
 
     # Parameters
 
     options : `BiLmOptions`
-        Number of layers, widths and bounds.
+        The number of layers, the widths and the bounds.
     dropout : `float`
         Dropout on the input of every layer while training. As in bilm-tf, the skip connection adds
         the input after dropout.
     dtype : `torch.dtype`, optional
-        The dtype of the products while no gradient is needed; by default that of the weights.
+        The dtype of the matrix products while no gradient is needed; by default that of the
+        weights.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class LstmStack(torch.nn.Module):
         inputs : `torch.Tensor`
             Shape (tokens, projection_dim), packed in the order in which this direction reads.
         batch_sizes : `list[int]`
-            Number of rows that have a token, step by step.
+            The number of rows that have a token, for each step.
         state : `LstmState`
             Shapes (num_layers, rows, projection_dim) and (num_layers, rows, cell_dim).
 
@@ -57,7 +58,7 @@ class LstmStack(torch.nn.Module):
 
         `tuple[list[torch.Tensor], LstmState]`
             The output of each layer, shape (tokens, projection_dim), and the state of each row
-            after its last step, with the shapes of the state before.
+            after its last step, with the shapes of `state`.
         """
         outputs: list[torch.Tensor] = []
         after = []

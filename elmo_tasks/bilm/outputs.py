@@ -5,11 +5,13 @@ import torch
 
 class BiLmOutput(NamedTuple):
     """
+    Holds the layers of a batch of sentences.
+
     # Parameters
 
     layers : `torch.Tensor`
         Shape (batch, num_layers + 1, length, 2 * projection_dim): h_{k,0} to h_{k,L}, without
-        the sentence boundaries, zeros at padding. Layer 0 has x^LM twice.
+        the sentence boundaries, zeros at padding. Layer 0 is x^LM, twice side by side.
     mask : `torch.BoolTensor`
         Shape (batch, length): true at tokens.
     """
@@ -20,6 +22,8 @@ class BiLmOutput(NamedTuple):
 
 class Prediction(NamedTuple):
     """
+    Holds what a language model needs from one direction of the biLM.
+
     # Parameters
 
     output : `torch.Tensor`

@@ -13,10 +13,10 @@ class Packing(NamedTuple):
     rows : `torch.LongTensor`
         Shape (batch,): the rows of the batch, longest first.
     batch_sizes : `list[int]`
-        Number of rows that have a token, step by step; they sum to the number of tokens.
+        The number of rows that have a token, for each step; the sum is the number of tokens.
     forward_index, backward_index : `torch.LongTensor`
-        Shape (tokens,): the indices of the packed tokens in the flattened (batch, length), if every
-        row is read from its first token, or from its last.
+        Shape (tokens,): the indices of the packed tokens in the flattened (batch, length).
+        `forward_index` reads every row from its first token on, `backward_index` from its last.
     """
 
     rows: torch.Tensor

@@ -9,8 +9,9 @@ from elmo_tasks.bilm.recurrence import Recurrence
 from elmo_tasks.bilm.state import LstmState
 from elmo_tasks.bilm.weight_cache import WeightCache
 
-# Gates whose inputs are multiplied at once if there is no gradient. They fill 8 MB, which the
-# allocator reuses block after block; on fresh memory these products lose a third of their speed.
+# Without a gradient, the input products of several steps are computed at once, in blocks of this
+# many gates. A block fills 8 MB, which the allocator reuses for the next block; in fresh memory
+# these products lose a third of their speed.
 _BLOCK_GATES = 2 << 20
 
 
@@ -31,7 +32,8 @@ class ProjectedLstm(torch.nn.Module):
     cell_clip, projection_clip : `float | None`
         Bounds on the absolute values of the memory and of the output.
     dtype : `torch.dtype`, optional
-        The dtype of the products while no gradient is needed; by default that of the weights.
+        The dtype of the matrix products while no gradient is needed; by default that of the
+        weights.
     """
 
     def __init__(
@@ -77,7 +79,7 @@ class ProjectedLstm(torch.nn.Module):
         inputs : `torch.Tensor`
             Shape (tokens, input_dim), packed (see `Packing`).
         batch_sizes : `list[int]`
-            Number of rows that have a token, step by step.
+            The number of rows that have a token, for each step.
         state : `LstmState`
             The state of every row before its first step. No gradient reaches it.
 
@@ -138,7 +140,7 @@ class ProjectedLstm(torch.nn.Module):
 
 class _Products(NamedTuple):
     """
-    The products of one layer. The projection weight is doubled because it receives half of
+    Holds the products of one layer. The projection weight is doubled because it receives half of
     tanh(memory).
     """
 
@@ -162,7 +164,10 @@ def _products(
 
 
 def _blocks(batch_sizes: list[int], max_tokens: int) -> Iterator[list[int]]:
-    """Yields steps in groups with a bounded number of tokens; a group's inputs are one product."""
+    """
+    Yields the batch sizes in blocks of at most `max_tokens` tokens, but of at least one step. The
+    inputs of a block are multiplied at once.
+    """
     block: list[int] = []
     for rows in batch_sizes:
         if block and sum(block) + rows > max_tokens:

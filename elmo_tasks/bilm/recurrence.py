@@ -8,12 +8,13 @@ from elmo_tasks.bilm.state import LstmState
 
 class Recurrence(torch.autograd.Function):
     """
-    Runs a `ProjectedLstm` over packed steps, with a gradient. All products that do not depend on an
-    earlier step, and all gradients of the weights, are computed as one product for all steps; a
-    step works in place. `h` and `c` hold the state before the first step and receive, in place, the
-    state after the last.
+    Runs a `ProjectedLstm` over packed steps, with a gradient. Products that do not depend on an
+    earlier step are computed as one product for all steps, and so are the gradients of the weights;
+    a step works in place. `h` and `c` hold the state before the first step and are overwritten, in
+    place, with the state after the last.
 
-    Under autocast the products have its dtype; sums, memory and outputs keep the memory's dtype.
+    Under autocast, matrix products have autocast's dtype; sums, memory and outputs keep the dtype
+    of the memory.
     """
 
     @staticmethod
@@ -40,7 +41,7 @@ class Recurrence(torch.autograd.Function):
         gates = torch.addmm(bias.to(dtype), inputs, input_weight.t())
         outputs = inputs.new_empty(len(inputs), h.size(1))
         cells = c.new_empty(len(inputs), cell_dim)
-        # Copied, since h and c receive the state after the last step.
+        # This is a copy, since h and c are overwritten with the state after the last step.
         first = LstmState(h.to(dtype, copy=True), c.clone())
         output, start = h.to(dtype), 0
         for rows in batch_sizes:
@@ -78,7 +79,7 @@ class Recurrence(torch.autograd.Function):
         # Shapes: (tokens, 4 * cell_dim) and (tokens, projection_dim)
         grad_gates = torch.empty_like(gates)
         grad_outputs = grad_outputs.to(dtype, copy=True)
-        # Rounded to the precision of the outputs, which were clipped to it.
+        # The bound is rounded as the outputs are, so that clipped outputs are equal to it.
         projection_clip = torch.tensor(ctx.projection_clip, dtype=dtype, device=outputs.device)
         grad_h = torch.zeros_like(ctx.first.h)
         grad_c = torch.zeros_like(ctx.first.c)
@@ -106,7 +107,7 @@ class Recurrence(torch.autograd.Function):
             memory.mul_(f)
             torch.mm(gate, recurrent_weight, out=grad_h[:rows])
             stop -= rows
-        # The outputs that each step was fed, and what each step projected.
+        # `fed` holds the output of the step before, `projected` what each step projected.
         # Shapes: (tokens, projection_dim) and (tokens, cell_dim)
         first_rows = ctx.batch_sizes[0] if ctx.batch_sizes else 0
         fed = torch.cat([ctx.first.h[:first_rows]] + [outputs[before] for before in previous[1:]])
@@ -128,7 +129,7 @@ def _product_dtype(inputs: torch.Tensor) -> torch.dtype:
 
 def _previous(batch_sizes: list[int]) -> list[slice | None]:
     """
-    Returns for each step the packed tokens of the step before, in the rows that both steps have.
+    Returns for each step the slice of the step before, with only the rows that both steps have.
     """
     previous: list[slice | None] = [None] * bool(batch_sizes)
     start = 0

@@ -23,13 +23,13 @@ class LstmState(NamedTuple):
 
 class InitialState(torch.nn.Module):
     """
-    Gives the state that the LSTMs of both directions start from. This one, `reset`, is zeros, for a
-    biLM that was trained sentence by sentence; the other two extend it.
+    Gives the state that the LSTMs of both directions start from. This class, `reset`, gives zeros,
+    for a biLM that was trained sentence by sentence. The other two classes extend it.
 
     # Parameters
 
     options : `BiLmOptions`
-        Number of layers, and widths.
+        The number of layers and the widths.
     """
 
     def __init__(self, options: BiLmOptions) -> None:
@@ -57,8 +57,8 @@ class InitialState(torch.nn.Module):
 
 class SnapshotState(InitialState):
     """
-    Starts every row of every call from one fixed state, `snapshot`: the one that the biLM reaches
-    on a fixed text. It suits weights that were trained with state carried from sentence to
+    Starts every row of every call from one fixed state, the state of the biLM after a fixed text
+    (`snapshot`). A snapshot suits weights that were trained with the state carried from sentence to
     sentence. It is saved with the weights.
     """
 
@@ -84,9 +84,9 @@ class SnapshotState(InitialState):
 
 class CarryState(InitialState):
     """
-    Starts a row where the same row of the call before ended, `carry`, as AllenNLP's ELMo does.
-    Vectors then depend on the order of batches. New rows of a larger batch start from zeros; a
-    smaller batch has the first rows.
+    Starts a row where the same row of the call before ended (`carry`), as AllenNLP's ELMo does.
+    Vectors then depend on the order of batches. If a batch has more rows than any before, the new
+    rows start from zeros; if it has fewer, the states of the other rows are kept.
     """
 
     def __init__(self, options: BiLmOptions) -> None:

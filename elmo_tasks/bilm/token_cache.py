@@ -11,7 +11,7 @@ class TokenCache:
     # Parameters
 
     max_tokens : `int`
-        Tokens that it holds; at the original size about 2 kB each.
+        The most tokens that the cache keeps; at the original size, a token takes about 2 kB.
     """
 
     def __init__(self, max_tokens: int) -> None:
@@ -42,7 +42,7 @@ class TokenCache:
         if not missing:
             return self._at(keys)
         computed = compute(char_ids[missing])
-        # Found before new tokens replace old ones.
+        # These are looked up before new tokens replace old ones.
         found = [index for index, key in enumerate(keys) if key in self._rows]
         vectors = computed.new_empty(len(keys), computed.size(1))
         vectors[missing] = computed

@@ -27,6 +27,8 @@ class TokenVectors(NamedTuple):
         cls, char_ids: torch.Tensor, compute: Callable[[torch.Tensor], torch.Tensor]
     ) -> "TokenVectors":
         """
+        Computes x^LM of a batch.
+
         # Parameters
 
         char_ids : `torch.LongTensor`

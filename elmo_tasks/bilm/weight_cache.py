@@ -27,7 +27,7 @@ class WeightCache(Generic[T]):
         """Returns the value for these weights and settings."""
         seen: list[Any] = [(part.data_ptr(), part._version, part.device) for part in weights]
         seen.append(settings)
-        # A write through `.data` does not change the version, so that some numbers are compared.
+        # A write through `.data` does not change the version, so some numbers are compared, too.
         samples = [weight.detach().flatten()[:: 1 + weight.numel() // 512] for weight in weights]
         if self._value is None or seen != self._seen or not _equal(samples, self._samples):
             self._value = self._make(*weights, **settings)

@@ -7,9 +7,9 @@ T = TypeVar("T")
 
 def batches_by_length(lengths: Sequence[int], max_tokens: int) -> Iterator[list[int]]:
     """
-    Yields batches of the indices of texts, the longest texts first, so that a batch has texts of
-    similar length. A batch has at most `max_tokens` tokens, padding included, but at least one
-    text. Texts without tokens are left out.
+    Yields batches of texts, as lists of their indices in `lengths`. The longest texts come first,
+    so the texts of a batch have similar lengths. A batch has at most `max_tokens` tokens, padding
+    included, but at least one text. Texts without tokens are left out.
     """
     indices = [index for index, length in enumerate(lengths) if length]
     indices.sort(key=lengths.__getitem__, reverse=True)

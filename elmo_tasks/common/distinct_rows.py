@@ -5,7 +5,7 @@ def distinct_rows(char_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """
     Finds the distinct tokens among char ids of shape (tokens, 50). Rows are compared by a hash of
     64 bits, which is ten times as fast as `torch.unique` over rows, and then in full, so that the
-    result does not rest on the hash.
+    result is right even if two rows have the same hash.
 
     # Returns
 
@@ -17,7 +17,7 @@ def distinct_rows(char_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         return char_ids, char_ids.new_zeros(0)
     hashes = (char_ids * _factors(char_ids)).sum(dim=1)
     hashes, rows = torch.unique(hashes, return_inverse=True)
-    # Any token of a hash represents it, as long as all tokens of the hash are equal.
+    # One token is chosen for each hash. Any will do if all tokens with the same hash are equal.
     chosen = rows.new_zeros(len(hashes))
     chosen[rows] = torch.arange(len(char_ids), device=char_ids.device)
     distinct = char_ids[chosen]

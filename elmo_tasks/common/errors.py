@@ -1,2 +1,2 @@
 class ConfigurationError(ValueError):
-    """A setting, a file or an argument that cannot be used; the message says why."""
+    """Raised if a setting, a file or an argument cannot be used; the message says why."""

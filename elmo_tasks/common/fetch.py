@@ -8,9 +8,9 @@ def local_path(name: str | os.PathLike) -> str:
     Returns the path of a local file, or of a copy of the file at an address, which is fetched on
     first use.
 
-    Where AllenNLP is installed, its cache and its kinds of address serve (`s3://`, `gs://` and
-    `hf://` as well as `https://`). Elsewhere `http://` and `https://` do, and files lie in
-    PyTorch's cache (`torch.hub.get_dir()`).
+    If AllenNLP is installed, it fetches the file, and `s3://`, `gs://` and `hf://` work as well as
+    `https://`. Otherwise PyTorch fetches the file into its cache (`torch.hub.get_dir()`), and only
+    `http://` and `https://` work.
 
     # Raises
 
@@ -37,7 +37,7 @@ def _fetched(address: str) -> str:
     if not address.startswith(("http://", "https://")):
         raise OSError(f"{address} is not an http:// or https:// address")
     folder = Path(torch.hub.get_dir(), "elmo_tasks", hashlib.sha256(address.encode()).hexdigest())
-    # The name in the address, so that a suffix such as .gz stays.
+    # The copy has the name of the file, so that a suffix such as .gz is kept.
     path = folder / (address.rstrip("/").rpartition("/")[2] or "file")
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)

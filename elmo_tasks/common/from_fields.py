@@ -17,16 +17,16 @@ def from_fields(cls: type[T], fields: Mapping[str, Any], **given: Any) -> T:
     # Parameters
 
     cls : `type`
-        The class; its constructor's annotations say which fields there are.
+        The class. The parameters of its constructor are the fields.
     fields : `Mapping[str, Any]`
-        Arguments by name, as JSON has them.
+        Arguments by name, with the values that JSON can have.
     given : `Any`
         Arguments that no field may set.
 
     # Raises
 
     `ConfigurationError`
-        A field is unknown, missing, or has a value of another type than the constructor's.
+        A field is unknown, is missing, or has a value whose type does not fit the constructor.
     """
     parameters = dict(inspect.signature(cls).parameters)
     for name in given:

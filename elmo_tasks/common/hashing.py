@@ -11,7 +11,7 @@ def hash_bytes(content: bytes | memoryview) -> bytes:
 
 
 def hash_tensors(*tensors: torch.Tensor) -> bytes:
-    """Hashes the shapes, dtypes and numbers of tensors on any device."""
+    """Returns a hash of the shapes, dtypes and numbers of tensors on any device."""
     hashes = []
     for tensor in tensors:
         content = tensor.detach().cpu().contiguous()

@@ -9,7 +9,8 @@ from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
 
-# The place of a mix, by the last part of its name in a model. A token embedder is at the input.
+# The place of a mix, by the last part of its name in a model. `mix` is that of a token embedder,
+# which is at the input.
 _PLACES = {"input_mix": "input", "output_mix": "output", "mix": "input"}
 
 
@@ -33,21 +34,22 @@ def find_mixes(model: torch.nn.Module) -> dict[str, ElmoMix]:
 
 def load_model(archive_file: str | os.PathLike, weights_file: str | None = None) -> torch.nn.Module:
     """
-    Loads the model of an archive, for evaluation. It needs AllenNLP.
+    Loads the model of an archive, for evaluation. This function needs AllenNLP.
 
     # Parameters
 
     archive_file : `str | os.PathLike`
         The path or address of a `model.tar.gz`, or the folder of a training.
     weights_file : `str`, optional
-        Other weights than the best, such as those of a checkpoint.
+        A file of weights that replace the best ones, such as those of a checkpoint.
 
     # Raises
 
     `ConfigurationError`
-        The file is not an archive, or not a whole one.
+        The file is not an archive, or is incomplete.
     """
-    # The plugin registers the names in the archive's config. It imports this file as well.
+    # The plugin registers the names in the archive's config. It is imported late, since it imports
+    # this file as well.
     importlib.import_module("elmo_tasks.plugin")
     from allennlp.models import load_archive
 
@@ -61,14 +63,14 @@ def load_bilm(
     archive_file: str | os.PathLike, name: str | None = None, weights_file: str | None = None
 ) -> tuple[str, BiLm]:
     """
-    Loads the biLM of an archive; returns its name in the model as well.
+    Loads the biLM of an archive. Returns the biLM's name in the model, and the biLM.
 
     # Parameters
 
     archive_file, weights_file
         As for `load_model`.
     name : `str`, optional
-        The name of the biLM, needed if the model has several.
+        The name of the biLM in the model; needed if the model has several.
 
     # Raises
 
@@ -84,9 +86,9 @@ def load_elmo(
     archive_file: str | os.PathLike, name: str | None = None
 ) -> tuple[BiLm, dict[str, ElmoMix]]:
     """
-    Loads the biLM of an archive, chosen as in `load_bilm`, and the mixes beside it by their places:
-    `input` and `output`, or only `input` for the token embedder `elmo_bilm`. A language model has
-    no mix.
+    Loads the biLM of an archive, chosen as in `load_bilm`, and the mixes of its layers, by their
+    places: `input` and `output`, or only `input` for the token embedder `elmo_bilm`. A language
+    model has no mix.
     """
     model = load_model(archive_file)
     chosen = _choose(model, archive_file, name)
@@ -95,7 +97,7 @@ def load_elmo(
 
 
 def _choose(model: torch.nn.Module, archive_file: str | os.PathLike, name: str | None) -> str:
-    """Returns the name of the biLM that is meant."""
+    """Returns the name of the biLM to load."""
     bilms = find_bilms(model)
     if not bilms:
         raise ConfigurationError(
@@ -112,7 +114,7 @@ def _choose(model: torch.nn.Module, archive_file: str | os.PathLike, name: str |
 
 
 def describe_model(model: torch.nn.Module) -> str:
-    """Says what a model without a biLM is made of."""
+    """Describes the parts of a model without a biLM of elmo_tasks."""
     from allennlp.modules.elmo import _ElmoBiLm
 
     parts = ", ".join(

@@ -9,21 +9,22 @@ LAYER_NORMS = ("batch", "sentence")
 
 class ElmoMix(torch.nn.Module):
     """
-    Equation (1) of Peters et al. 2018: ELMo_k = gamma * sum_j s_j h_{k,j}, with s = softmax(w).
+    Computes equation (1) of Peters et al. 2018: ELMo_k = gamma * sum_j s_j h_{k,j}, with s =
+    softmax(w).
 
     # Parameters
 
     num_layers : `int`
-        Layers that the biLM returns, the token layer included.
+        The number of layers that the biLM returns, the token layer included.
     layers : `str | int`, optional (default = `'all'`)
         `all`, `last`, or the index of one layer, 0 for the token layer. A single layer has gamma
         and no w, as in the paper's "last only" (supplement A.2).
     trainable : `bool`, optional (default = `True`)
         Whether w and gamma are trained.
     layer_norm : `str`, optional
-        Normalizes each layer to mean 0 and variance 1 before it is weighted, over all features and
-        tokens of the `batch`, as bilm-tf does, or of each `sentence`, so that a result does not
-        depend on its batch. By default layers are not normalized.
+        Normalizes each layer to mean 0 and variance 1 before it is weighted: over all features and
+        tokens of the `batch`, as bilm-tf does, or of each `sentence`, so that a sentence's vectors
+        do not depend on its batch. By default layers are not normalized.
     dropout : `float`, optional (default = `0.5`)
         Dropout on the elements of ELMo_k.
     """
@@ -45,7 +46,8 @@ class ElmoMix(torch.nn.Module):
                 f"not {layer_norm!r}"
             )
         self.layer_norm = layer_norm
-        # One tensor, under the name of AllenNLP's list of scalars, so that its regexes match.
+        # w is one tensor. Its name is that of AllenNLP's list of scalars, so that regexes that
+        # were written for AllenNLP's mix match.
         weights = torch.zeros(num_layers) if self.layer is None else None
         self.register_parameter(
             "scalar_parameters",
@@ -120,7 +122,7 @@ def _normalize(layers: torch.Tensor, mask: torch.Tensor, over_batch: bool) -> to
 
 
 def _join_scalars(state: dict[str, Any], prefix: str, *_: Any) -> None:
-    """Joins the scalars of AllenNLP's checkpoints, where each w_j is a parameter of its own."""
+    """Joins the scalars of a checkpoint of AllenNLP, in which each w_j is a separate parameter."""
     keys = [key for key in state if key.startswith(f"{prefix}scalar_parameters.")]
     if keys:
         keys.sort(key=lambda key: int(key.rpartition(".")[2]))

@@ -36,8 +36,8 @@ class ElmoEncoder:
         encoder([["The", "boat", "left"], ["Banks", "lend", ""]], lengths=[3, 2])
         for outputs in encoder.iterate(open("text.txt")): ...
 
-    Outputs have the names and shapes of the ELMo module on TensorFlow Hub, for any number of
-    layers. They are on the CPU and have no gradient:
+    Outputs have the names and shapes of the outputs of the ELMo module on TensorFlow Hub, for any
+    number of layers. They are on the CPU and have no gradient:
 
     | name | shape | |
     | --- | --- | --- |
@@ -50,18 +50,18 @@ class ElmoEncoder:
     # Parameters
 
     bilm : `BiLm`
-        On any device. A frozen copy is used of a biLM that trains or carries its state (see
+        The biLM, on any device. If it trains or carries its state, a frozen copy is used (see
         `BiLm.frozen`).
     mix : `ElmoMix`, optional
-        Computes `elmo`; by default the mean of all layers, with gamma 1. A copy is used, without
-        dropout, and with the layer norm `sentence` in place of `batch`.
+        Computes `elmo`; by default the mean of all layers, with gamma 1. A copy of the mix is used,
+        without dropout, and with the layer norm `sentence` instead of `batch`.
     tokenizer : `Callable[[str], list[str]]`, optional
         Cuts strings into tokens. An AllenNLP tokenizer works as well: `ElmoSpacyTokenizer()` has
         spaCy's rules. By default strings are cut at blanks, as tokenized text is.
     batch_tokens : `int`, optional (default = `2048`)
-        Tokens per batch at most, padding included; a longer sentence is a batch of its own.
+        The most tokens per batch, padding included. A longer sentence is a batch by itself.
     as_numpy : `bool`, optional (default = `False`)
-        Whether outputs are NumPy arrays instead of tensors.
+        Whether outputs are NumPy arrays. By default they are tensors.
     """
 
     def __init__(
@@ -89,12 +89,12 @@ class ElmoEncoder:
     ) -> "ElmoEncoder":
         """
         Makes an encoder of a biLM that has a name: `mini`, which is part of the package, or
-        `small`, `medium`, `original` and `original-5.5B`, which are fetched on first use.
+        `small`, `medium`, `original` or `original-5.5B`, which are fetched on first use.
 
         # Parameters
 
         store : `LayerStore`, optional
-            Remembers layers; they are then rounded to its `dtype`.
+            Remembers layers, which are then rounded to the `dtype` of the store.
         device : `str | torch.device`, optional (default = `'cpu'`)
             The device that the biLM runs on.
         settings
@@ -112,8 +112,8 @@ class ElmoEncoder:
         **settings,
     ) -> "ElmoEncoder":
         """
-        Makes an encoder of the paths or addresses of the two files of bilm-tf's layout. The other
-        parameters are those of `from_name`.
+        Makes an encoder of a biLM in two files in bilm-tf's format, given by their paths or
+        addresses. The other parameters are as in `from_name`.
         """
         bilm = BiLm(read_options(options_file), str(weight_file), store=store).to(device)
         return cls(bilm.eval(), **settings)
@@ -129,8 +129,8 @@ class ElmoEncoder:
         **settings,
     ) -> "ElmoEncoder":
         """
-        Makes an encoder of the biLM and a trained mix in the archive of a model. It needs AllenNLP.
-        The other parameters are those of `from_name`.
+        Makes an encoder of the biLM and a trained mix in the archive of a model. This method needs
+        AllenNLP. The other parameters are as in `from_name`.
 
         # Parameters
 
@@ -167,12 +167,12 @@ class ElmoEncoder:
         sentences : `Iterable[str] | Iterable[Sequence[str]]`
             Strings, or lists of tokens, which may be padded at their end with `""`.
         lengths : `Iterable[int]`, optional
-            The number of tokens in each sentence; everything after them is padding.
+            The number of tokens in each sentence; everything after that is padding.
 
         # Returns
 
         `dict[str, torch.Tensor | numpy.ndarray]`
-            Outputs by the names above.
+            The outputs, by the names in the table above.
         """
         padded = [self.tokenize(sentence) for sentence in _several(sentences)]
         if lengths is None:
@@ -189,7 +189,7 @@ class ElmoEncoder:
     def iterate(self, sentences: Iterable[Sentence]) -> Iterator[dict[str, Any]]:
         """
         Encodes a stream of any length in bounded memory. Yields the outputs of each sentence, in
-        order, by the names above, without the batch dimension and without padding.
+        order, by the names in the table above, without the batch dimension and without padding.
         """
         tokens = (without_padding(self.tokenize(sentence)) for sentence in _several(sentences))
         with _progress() as progress:
@@ -212,7 +212,7 @@ class ElmoEncoder:
         return {**outputs, "elmo": elmo, "default": elmo.sum(0) / max(1, len(elmo)), "mask": mask}
 
     def _empty(self, batch_size: int, length: int) -> dict[str, torch.Tensor]:
-        """Returns the outputs of a batch of padding."""
+        """Returns the outputs of a batch that has only padding."""
         outputs = {
             name: output.new_zeros(batch_size, length, *output.shape[1:])
             for name, output in self._outputs(self.layers.no_layers()).items()

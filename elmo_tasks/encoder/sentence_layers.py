@@ -8,21 +8,22 @@ from elmo_tasks.bilm.char_id_table import CharIdTable
 from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import ConfigurationError
 
-# Tokens whose sentences are sorted by length, and whose layers are in memory, at a time: 200 MB at
-# the original size.
+# Sentences are sorted by length in groups of this many tokens. The layers of a group are in memory
+# at once: 200 MB at the original size.
 WINDOW_TOKENS = 16384
 
 
 class SentenceLayers:
     """
-    Computes the layers of sentences, each independent of all others, in batches of similar length.
+    Computes the layers of sentences, in batches of similar length. The layers of a sentence do not
+    depend on the other sentences.
 
     # Parameters
 
     bilm : `BiLm`
-        On any device. A frozen copy is used of a biLM that trains or carries its state.
+        The biLM, on any device. If it trains or carries its state, a frozen copy is used.
     batch_tokens : `int`, optional (default = `2048`)
-        Tokens per batch at most, padding included; a longer sentence is a batch of its own.
+        The most tokens per batch, padding included. A longer sentence is a batch by itself.
     """
 
     def __init__(self, bilm: BiLm, batch_tokens: int = 2048) -> None:
@@ -44,13 +45,13 @@ class SentenceLayers:
         sentences : `Iterable[list[str]]`
             Sentences as tokens.
         progress : `tqdm`, optional
-            A bar that counts tokens.
+            A progress bar that counts tokens.
 
         # Returns
 
         `Iterator[torch.Tensor]`
-            Shape (num_layers, length, 2 * projection_dim), on the CPU, with x^LM twice as layer 0.
-            Sentences of a batch share their memory.
+            Shape (num_layers, length, 2 * projection_dim), on the CPU. Layer 0 is x^LM, twice side
+            by side. The tensors of one batch are views of the same memory.
         """
         for window in windows(sentences):
             layers = [self.no_layers()] * len(window)

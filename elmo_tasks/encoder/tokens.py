@@ -1,10 +1,11 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Union
 
-# A text, which is cut into tokens, or its tokens.
+# A sentence is a text, which is cut into tokens, or a list of tokens.
 Sentence = Union[str, Sequence[str]]
 
-# Cuts a text into tokens; spaCy's and AllenNLP's tokens have their words as `text`.
+# A function that cuts a text into tokens. A token is a string, or an object with the string as its
+# attribute `text`, as in spaCy and AllenNLP.
 Tokenizer = Callable[[str], Iterable[Any]]
 
 
@@ -17,7 +18,7 @@ def tokenize(sentence: Sentence, tokenizer: Tokenizer | None = None) -> list[str
     if isinstance(sentence, str):
         if tokenizer is None:
             return sentence.split()
-        # AllenNLP's tokenizers are objects with a method of this name.
+        # AllenNLP's tokenizers are not callable, but have this method.
         cut = getattr(tokenizer, "tokenize", tokenizer)
         return [token if isinstance(token, str) else token.text for token in cut(sentence)]
     tokens = list(sentence) if isinstance(sentence, Iterable) else [sentence]
@@ -27,14 +28,18 @@ def tokenize(sentence: Sentence, tokenizer: Tokenizer | None = None) -> list[str
 
 
 def without_padding(words: list[str]) -> list[str]:
-    """Removes the empty strings at the end."""
+    """Returns the words without the empty strings at the end."""
     while words and not words[-1]:
         words = words[:-1]
     return words
 
 
 def cut_to_lengths(padded: list[list[str]], lengths: list[int]) -> list[list[str]]:
-    """Removes all words after the given lengths; raises `ValueError` if a length cannot be."""
+    """
+    Returns the first words of each sentence, as many as its length says. Raises `ValueError` if
+    there is not one length for each sentence, or if a length is not between 0 and the number of
+    words.
+    """
     if len(lengths) != len(padded):
         raise ValueError(f"got {len(lengths)} lengths for {len(padded)} sentences")
     for index, (words, length) in enumerate(zip(padded, lengths)):

@@ -12,20 +12,23 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.from_fields import from_fields
 from elmo_tasks.elmo.mix import ElmoMix
 
-# The name that the indexer of char ids has in a reader's `token_indexers`.
+# The name of the indexer of char ids in a reader's `token_indexers`.
 ELMO_INDEXER = "elmo"
 
 
 class EmbeddedText(NamedTuple):
     """
+    Holds the vectors of a text, and ELMo for the output.
+
     # Parameters
 
     x : `torch.Tensor`
         Shape (batch, length, x_dim): [x_k; ELMo_k], or x_k if ELMo is not at the input.
     elmo : `torch.Tensor`
-        Shape (batch, length, elmo_dim): ELMo_k for the output; of width 0 if ELMo is not there.
+        Shape (batch, length, elmo_dim): ELMo_k for the output. The width is 0 if ELMo is not at
+        the output.
     mask : `torch.BoolTensor`
-        Shape (batch, length).
+        Shape (batch, length): true at tokens.
     """
 
     x: torch.Tensor
@@ -39,20 +42,20 @@ class EmbeddedText(NamedTuple):
 
 class ElmoTextEmbedder(torch.nn.Module, FromParams):
     """
-    Embeds the texts of a task model, with ELMo at the input, as [x_k; ELMo_k], at the output of the
-    encoder, as [h_k; ELMo_k], at both places, or at neither (Peters et al. 2018, section 3.3). ELMo
-    joins at each place that has a mix.
+    Embeds the texts of a task model (Peters et al. 2018, section 3.3). ELMo joins the model at each
+    place that has a mix: at the input, as [x_k; ELMo_k], at the output of the encoder, as
+    [h_k; ELMo_k], at both places, or at neither.
 
     # Parameters
 
     words : `TextFieldEmbedder`
         Computes x_k, from all indexers but `elmo`.
     bilm : `BiLm | dict[str, Any]`, optional
-        The biLM, or the arguments of one (see `bilm_from_config`); needed with either mix.
+        The biLM, or its arguments (see `bilm_from_config`). Needed if there is a mix.
     input_mix, output_mix : `dict[str, Any]`, optional
-        Arguments of `ElmoMix` at each place. All texts share them.
+        The arguments of `ElmoMix` at each place. All texts share the mixes.
     serialization_dir : `str`, optional
-        AllenNLP gives it (see `bilm_from_config`).
+        AllenNLP passes this argument (see `bilm_from_config`).
     """
 
     def __init__(
@@ -100,12 +103,12 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
         # Parameters
 
         texts : `TextFieldTensors`
-            One or more texts of each instance. The biLM runs once for all of them.
+            One or more text fields of the instances. The biLM runs once for all of them.
 
         # Returns
 
         `list[EmbeddedText]`
-            One per text.
+            One embedded text per text field.
         """
         layers = self._layers(texts)
         return [self._embed(text, layer) for text, layer in zip(texts, layers)]

@@ -11,7 +11,7 @@ from elmo_tasks.elmo.mix import ElmoMix
 @TokenEmbedder.register("elmo_bilm")
 class ElmoBiLmEmbedder(TokenEmbedder):
     """
-    Gives any AllenNLP model ELMo_k (Peters et al. 2018, equation 1), in the place of AllenNLP's
+    Gives any AllenNLP model ELMo_k (Peters et al. 2018, equation 1), as a replacement of AllenNLP's
     `elmo_token_embedder`. Its indexer is `elmo_characters`.
 
     Registered as a `TokenEmbedder` with name "elmo_bilm".
@@ -19,12 +19,12 @@ class ElmoBiLmEmbedder(TokenEmbedder):
     # Parameters
 
     bilm : `BiLm | dict[str, Any]`
-        The biLM, or the arguments of one (see `bilm_from_config`).
+        The biLM, or its arguments (see `bilm_from_config`).
     mix : `dict[str, Any]`, optional
-        Arguments of `ElmoMix`; by default it mixes all layers, is trained, and has a dropout of
-        0.5.
+        The arguments of `ElmoMix`. By default, the mix has all layers, is trained, and has a
+        dropout of 0.5.
     serialization_dir : `str`, optional
-        AllenNLP gives it (see `bilm_from_config`).
+        AllenNLP passes this argument (see `bilm_from_config`).
     """
 
     def __init__(

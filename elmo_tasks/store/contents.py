@@ -15,16 +15,16 @@ _GROUP = 200
 
 class Share(NamedTuple):
     """
-    Counts what a store holds of one biLM in one dtype.
+    Counts the layers of one biLM in one dtype that a store holds.
 
     # Parameters
 
     source : `SourceRecord`
-        The biLM.
+        The biLM and the dtype.
     num_sentences : `int`
-        Sentences whose layers are there.
+        The number of sentences whose layers are in the store.
     num_bytes : `int`
-        Size of these layers.
+        The size of these layers.
     """
 
     source: SourceRecord
@@ -34,14 +34,16 @@ class Share(NamedTuple):
 
 class Contents(NamedTuple):
     """
+    Describes what a store holds.
+
     # Parameters
 
     shares : `list[Share]`
-        The share of each biLM.
+        The share of each biLM and dtype.
     num_sentences : `int`
-        Distinct sentences of all biLMs together.
+        The number of distinct sentences of all shares together.
     file_bytes : `int`
-        Size of the file.
+        The size of the file.
     """
 
     shares: list[Share]
@@ -50,7 +52,7 @@ class Contents(NamedTuple):
 
 
 def contents(path: str) -> Contents:
-    """Says what the store at a path holds; its entries are counted, not read."""
+    """Describes what the store at a path holds. Entries are counted, but not read."""
     database = _existing(path)
     num_sentences: Counter[bytes] = Counter()
     num_bytes: Counter[bytes] = Counter()
@@ -71,8 +73,8 @@ def contents(path: str) -> Contents:
 
 def merge(path: str, other_path: str) -> int:
     """
-    Adds the entries of another store, such as one that another machine filled, to the store at
-    `path`. Returns how many sound entries the other has; all of them are there afterwards.
+    Adds the entries of the store at `other_path`, such as one that another machine filled, to the
+    store at `path`. Returns the number of entries of the other store; damaged ones are left out.
     """
     other, database = _existing(other_path), LayerDatabase.at(path)
     keys = {record.key(): record.shared_in(database).key() for record in _records(other)}
@@ -107,7 +109,7 @@ def _entries(database: LayerDatabase) -> Iterator[bytes]:
 
 def _split(key: bytes) -> tuple[bytes, bytes]:
     """
-    Splits a key into the parts of the biLM and of the sentence; the key of a record has no second
-    part.
+    Splits a key into the part of the biLM and the part of the sentence, which is empty in the key
+    of a `SourceRecord`.
     """
     return key[:HASH_BYTES], key[HASH_BYTES:]

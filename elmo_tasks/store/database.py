@@ -22,7 +22,7 @@ from elmo_tasks.store.lmdb_file import (
 
 logger = logging.getLogger(__name__)
 
-# Every entry begins with a checksum of its key and its value.
+# Every entry of the file is a checksum of key and value, followed by the value.
 _CHECKSUM_BYTES = 4
 
 # The key that marks an LMDB file as a store.
@@ -31,11 +31,14 @@ _MARK = b"elmo_tasks layers 1"
 
 class Value(NamedTuple):
     """
+    Describes a value without reading it.
+
     # Parameters
 
     key : `bytes`
+        The key of the value.
     num_bytes : `int`
-        Size of the value, which has not been read.
+        The size of the value.
     """
 
     key: bytes
@@ -45,15 +48,15 @@ class Value(NamedTuple):
 class LayerDatabase:
     """
     Keeps values by key in an LMDB file that the processes of one machine share: any number of them
-    read while one writes. A value is there once its transaction has ended, even if its writer is
-    killed afterwards. A value whose checksum does not fit counts as missing. File and disk errors
-    are logged once, not raised; the database then returns or accepts no more values.
+    read while one writes. A value stays once its transaction has ended, even if its writer is
+    killed afterwards. A value with a wrong checksum counts as missing. File and disk errors are
+    logged once, not raised; the database then returns or accepts no more values.
 
     # Parameters
 
     path : `str`
-        A folder on a disk of this machine, since LMDB's locks do not work over a network. It is
-        made and opened at the first use.
+        A folder on a disk of this machine, since LMDB's locks do not work over a network. The
+        folder is made and opened at the first use.
     """
 
     def __init__(self, path: str) -> None:
@@ -65,7 +68,7 @@ class LayerDatabase:
 
     @classmethod
     def at(cls, path: str) -> "LayerDatabase":
-        """Returns this process's database at a path; LMDB allows one per file and process."""
+        """Returns this process's only database at a path; LMDB allows one per file and process."""
         path = os.path.realpath(path)
         database = _DATABASES.get(path)
         if database is None:
@@ -93,7 +96,7 @@ class LayerDatabase:
         return {key: value for key, value in read.items() if value is not None}
 
     def put(self, values: Mapping[bytes, bytes]) -> None:
-        """Adds values in one transaction; a sound value that is there already is kept."""
+        """Adds values in one transaction. A sound value that the database has already is kept."""
         with self._lock:
             environment = self._opened()
             if environment is None or not self._takes_values or not values:
@@ -131,7 +134,10 @@ class LayerDatabase:
             self._environment, self._identity = None, ()
 
     def _opened(self) -> lmdb.Environment | None:
-        """Returns the environment of the file that is at the path now; this process opened it."""
+        """
+        Returns the environment of the file that is at the path now. Opens the file first if another
+        file was there before, or if this process is a fork of the one that opened it.
+        """
         if (os.getpid(), *file_identity(self.path)) != self._identity:
             self.close()
             self._takes_values = True
@@ -200,11 +206,11 @@ def _with_checksum(key: bytes, value: bytes) -> bytes:
 
 
 def _checked(key: bytes, entry: Any, size: int | None) -> numpy.ndarray | None:
-    """Returns a copy of the value in an entry, or `None` if it is missing or not sound."""
+    """Returns a copy of the value in an entry; `None` if the entry is missing or damaged."""
     if entry is None or (size is not None and len(entry) != size + _CHECKSUM_BYTES):
         return None
     entry = numpy.frombuffer(entry, numpy.uint8)
-    # The copy is checked, since the file may change where it was opened without a lock.
+    # The copy is checked, since a file that was opened without a lock may change meanwhile.
     value = entry[_CHECKSUM_BYTES:].copy()
     checksum = int.from_bytes(entry[:_CHECKSUM_BYTES].tobytes(), "little")
     return value if zlib.crc32(value, zlib.crc32(key)) == checksum else None

@@ -5,7 +5,8 @@ import numpy
 
 class LayerSource(NamedTuple):
     """
-    Describes a biLM to a store, which knows no biLM: what its layers follow from, and their shape.
+    Describes a biLM to a store: what its layers depend on, and their shape. A store does not see
+    the `BiLm` itself.
 
     # Parameters
 
@@ -14,11 +15,11 @@ class LayerSource(NamedTuple):
     about : `dict[str, str]`
         A description for people: `bilm` (sizes and dtype) and `state`.
     start : `numpy.ndarray`
-        The numbers of the state that every sentence starts from; empty where it is zeros.
+        The numbers of the state that every sentence starts from; empty if all are zeros.
     num_layers : `int`
-        Layers of a sentence, the token layer included.
+        The number of layers of a sentence, the token layer included.
     dim : `int`
-        Width of a layer.
+        The width of a layer.
     """
 
     fingerprint: bytes
@@ -29,8 +30,8 @@ class LayerSource(NamedTuple):
 
     def entry_bytes(self, length: int, dtype: str) -> int:
         """
-        Returns the size of an entry: the other layers whole, but layer 0 once, whose two halves are
-        equal.
+        Returns the size of the entry of a sentence with `length` tokens. An entry has one half of
+        layer 0, whose two halves are equal, and the other layers whole.
         """
         width = self.dim * (2 * self.num_layers - 1) // 2
         return length * width * numpy.dtype(dtype).itemsize

@@ -24,25 +24,25 @@ Array = numpy.ndarray
 
 class LayerStore:
     """
-    Keeps the layers that a frozen biLM computed for each sentence (Peters et al. 2018, section 3.2:
-    they are computed once and fixed), in memory and in a folder that the processes of a machine and
-    all later trainings share. It fills itself as sentences come.
+    Keeps the layers that a frozen biLM computes for each sentence (Peters et al. 2018, section 3.2:
+    they are computed once and then fixed), in memory and in a folder that the processes of a
+    machine and all later trainings share. The store fills itself as sentences come.
 
-    An entry is found by the sentence's char ids, the biLM's weights and options, its start state
-    and the store's `dtype`, so that several biLMs may share a folder. A sentence without a sound
-    entry is computed.
+    The key of an entry is a hash of the sentence's char ids, the biLM's weights and options, its
+    start state and the store's `dtype`, so several biLMs may share a folder. The layers of a
+    sentence are computed if its entry is missing or damaged.
 
     # Parameters
 
     path : `str`, optional
-        A folder on a disk of this machine; it is made if it is missing. By default layers are kept
-        in memory only. A model that is loaded from an archive leaves the folder of its training
-        closed (see `is_closed_by`).
+        A folder on a disk of this machine, which is made if it is missing. By default layers are
+        kept in memory only. A model that is loaded from an archive does not open the folder of its
+        training (see `is_closed_by`).
     dtype : `str`, optional (default = `'float16'`)
-        `float16` or `float32`, for the layers that are kept. Layers that were just computed are
-        rounded to it as well, so that a sentence has the same layers in every epoch.
+        The dtype of the layers that are kept, `float16` or `float32`. Layers that were just
+        computed are rounded to it as well, so that a sentence has the same layers in every epoch.
     memory : `float`, optional (default = `1000`)
-        Megabytes (of 10^6 bytes) of recently used layers that each process keeps in memory.
+        The most megabytes (10^6 bytes) of recently used layers that each process keeps in memory.
     """
 
     def __init__(self, path: str = None, dtype: str = "float16", memory: float = 1000) -> None:
@@ -60,7 +60,7 @@ class LayerStore:
         self.dtype = dtype
         self.memory = memory
         self._recent = RecentLayers(int(memory * 1e6))
-        # The first part of the keys of a source's entries, by that of its own record.
+        # By the key of a source's record, the key of the record whose entries the source shares.
         self._prefixes: dict[bytes, bytes] = {}
         self._database = None if path is None else LayerDatabase.at(path)
 
@@ -70,9 +70,9 @@ class LayerStore:
 
     def is_closed_by(self, serialization_dir: str | os.PathLike) -> bool:
         """
-        Tells whether the archive unpacked in this folder was trained with the store of this path:
-        such a store is not opened. A store of another path can only come from `--overrides`, and is
-        opened.
+        Returns whether the archive that was unpacked in this folder was trained with a store at
+        this path. Such a store is not opened. A store at another path can only come from
+        `--overrides`, and is opened.
         """
         config = Path(serialization_dir) / "config.json"
         if not config.exists():
@@ -89,6 +89,8 @@ class LayerStore:
         compute: Callable[[torch.Tensor], torch.Tensor],
     ) -> torch.Tensor:
         """
+        Returns the layers of a batch, and computes those that the store lacks.
+
         # Parameters
 
         source : `LayerSource`
@@ -96,7 +98,7 @@ class LayerStore:
         char_ids : `torch.LongTensor`
             Shape (batch, length, 50).
         compute : `Callable`
-            Computes the layers of char ids, for the sentences that the store lacks.
+            Computes the layers of char ids; it is called with the sentences that the store lacks.
 
         # Returns
 
@@ -126,8 +128,8 @@ class LayerStore:
 
     def lacks(self, source: LayerSource, sentences: list[Array]) -> list[bool]:
         """
-        Tells of each sentence, given as char ids of shape (length, 50), whether it is missing on
-        disk.
+        Returns for each sentence, given as char ids of shape (length, 50), whether its layers are
+        missing on disk.
         """
         if self._database is None:
             return [True] * len(sentences)
@@ -160,7 +162,7 @@ class LayerStore:
         compute: Callable[[torch.Tensor], torch.Tensor],
     ) -> dict[bytes, Array]:
         lengths = [len(ids) for ids in _sentences(char_ids)]
-        # One store serves trainings with and without mixed precision.
+        # Trainings with and without mixed precision may share a store, so autocast is off.
         with torch.autocast(char_ids.device.type, enabled=False):
             layers = compute(char_ids[:, : max(lengths)])
         rounded = layers.to("cpu", getattr(torch, self.dtype))
@@ -185,7 +187,7 @@ def _sentences(char_ids: torch.Tensor) -> list[Array]:
 
 
 def _pack(layers: Array) -> Array:
-    """Makes an entry of layers of shape (num_layers, length, dim), with one half of layer 0."""
+    """Makes an entry from layers of shape (num_layers, length, dim), with one half of layer 0."""
     half = layers.shape[2] // 2
     return numpy.concatenate([layers[0, :, :half].ravel(), layers[1:].ravel()])
 

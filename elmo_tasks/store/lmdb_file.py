@@ -6,14 +6,15 @@ from typing import Any
 
 import lmdb
 
-# Bytes of address space for the file; doubled whenever it is full. It takes no room on disk.
+# LMDB maps the file into this many bytes of address space, which take no room on disk. They are
+# doubled whenever they are full.
 _MAP_SIZE = 2**30
 
 
 def open_environment(path: str) -> lmdb.Environment:
     """
-    Opens the environment to read and write; if that fails, to read; and if no lock can be had, to
-    read without one.
+    Opens the environment for reading and writing. If that fails, opens it for reading only; if that
+    fails as well, for reading without a lock.
     """
     ways: list[dict[str, Any]] = [{}, {"readonly": True}, {"readonly": True, "lock": False}]
     if not os.path.exists(path):
@@ -35,11 +36,11 @@ def open_environment(path: str) -> lmdb.Environment:
 
 
 def begin(environment: lmdb.Environment, **how: Any) -> lmdb.Transaction:
-    """Begins a transaction."""
+    """Begins a transaction, even if another process has enlarged the file."""
     try:
         return environment.begin(**how)
     except lmdb.MapResizedError:
-        # Another process has grown the file beyond our map.
+        # The file is larger than our map; 0 stands for the size of the file.
         environment.set_mapsize(0)
         return environment.begin(**how)
 
@@ -50,7 +51,7 @@ def grow(environment: lmdb.Environment) -> None:
 
 
 def file_identity(path: str) -> tuple[int, ...]:
-    """Returns what tells the file at the path from others; empty if there is none."""
+    """Returns the device and the inode of the file at the path; empty if there is no file."""
     try:
         status = os.stat(os.path.join(path, "data.mdb"))
     except OSError:
@@ -60,7 +61,8 @@ def file_identity(path: str) -> tuple[int, ...]:
 
 def is_cut_short(environment: lmdb.Environment, path: str) -> bool:
     """
-    Tells whether the file is shorter than LMDB's map of it; then a read would end the process.
+    Returns whether the file is shorter than LMDB takes it to be. Reading such a file would crash
+    the process.
     """
     try:
         num_bytes = os.path.getsize(os.path.join(path, "data.mdb"))
@@ -72,8 +74,8 @@ def is_cut_short(environment: lmdb.Environment, path: str) -> bool:
     return num_bytes < (environment.info()["last_pgno"] + 1) * environment.stat()["psize"]
 
 
-# LMDB trusts its file, so that a damaged one can end the process that reads it. A process of its
-# own therefore walks through all pages first; it exits with 3 if it finds damage.
+# LMDB trusts its file, so a damaged file can crash the process that reads it. Another process
+# therefore reads all pages first. It exits with 3 if it finds damage.
 _CHECK = """
 import os, sys, lmdb
 
@@ -98,7 +100,7 @@ except lmdb.Error as error:
 
 
 def find_damage(path: str) -> str | None:
-    """Says what is wrong with the file at the path; `None` if nothing is."""
+    """Returns what is wrong with the file at the path; `None` if it is sound or missing."""
     data = os.path.join(path, "data.mdb")
     # An empty file is being made by another process.
     if not os.path.exists(data) or os.path.getsize(data) == 0:
@@ -107,7 +109,7 @@ def find_damage(path: str) -> str | None:
     try:
         check = subprocess.run(command, capture_output=True, text=True)
     except OSError:
-        # This process may not start another.
+        # This process is not allowed to start another, so the file is not checked.
         return None
     if check.returncode < 0:
         return f"signal {-check.returncode} ended a process that read it"

@@ -5,12 +5,12 @@ import numpy
 
 class RecentLayers:
     """
-    Keeps the arrays used last, by key, in a bounded number of bytes.
+    Keeps arrays by key, in a bounded number of bytes. The least recently used arrays are dropped.
 
     # Parameters
 
     max_bytes : `int`
-        Total size of the arrays that are kept.
+        The largest total size of the arrays that are kept.
     """
 
     def __init__(self, max_bytes: int) -> None:

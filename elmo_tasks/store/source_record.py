@@ -7,23 +7,23 @@ from elmo_tasks.common.hashing import hash_bytes
 from elmo_tasks.store.database import LayerDatabase
 from elmo_tasks.store.layer_source import LayerSource
 
-# Start states that differ by no more than this lead to layers that are equal to 1e-5.
+# Start states that differ by no more than this lead to layers that differ by less than 1e-5.
 _SAME_START = 5e-6
 
 
 class SourceRecord(NamedTuple):
     """
-    Says whose layers some entries of a store are, and in which dtype. The database keeps it beside
-    the entries.
+    Describes the biLM that computed some entries of a store, and their dtype. The database keeps
+    the record beside the entries.
 
     # Parameters
 
     weights : `bytes`
-        A hash of the source's fingerprint and of the entries' dtype.
+        A hash of the biLM's fingerprint and of the dtype.
     about : `dict[str, str]`
         A description for people: `bilm`, `state` and `dtype`.
     start : `numpy.ndarray`
-        The numbers of the state that every sentence starts from; empty where it is zeros.
+        The numbers of the state that every sentence starts from; empty if all are zeros.
     """
 
     weights: bytes
@@ -41,9 +41,9 @@ class SourceRecord(NamedTuple):
 
     def shared_in(self, database: LayerDatabase) -> "SourceRecord":
         """
-        Returns the record whose entries in a database this one shares. The start state follows from
-        the weights, but its last bits differ between machines. The database keeps the first one; a
-        biLM whose start state differs from it only by rounding shares its entries.
+        Returns the record whose entries in a database this one shares. The start state is computed
+        from the weights, so its last bits differ between machines. The database keeps the record
+        that came first; a record whose start state differs only by rounding shares its entries.
         """
         for key in (self.weights, self.key()):
             database.put({key: self.to_bytes()})
@@ -55,7 +55,7 @@ class SourceRecord(NamedTuple):
         return self
 
     def starts_like(self, other: "SourceRecord") -> bool:
-        """Tells whether both start states are equal but for rounding."""
+        """Returns whether both start states are equal, except for rounding."""
         return numpy.allclose(self.start, other.start, rtol=0, atol=_SAME_START)
 
     def to_bytes(self) -> bytes:

@@ -1,4 +1,4 @@
-"""What the layers of a sentence depend on, and what they do not."""
+"""Tests what the layers of a sentence depend on, and the states that a biLM starts from."""
 
 import copy
 import functools
@@ -66,9 +66,10 @@ def test_a_sentence_has_the_same_layers_with_more_padding(
     state: str, batch: list[list[str]], more_padding: int
 ) -> None:
     layers, mask = fixture_bilm(state)(ids_of(batch))
+    length = mask.size(1)
+
     padded_layers, padded_mask = fixture_bilm(state)(ids_of(batch, more_padding))
 
-    length = mask.size(1)
     torch.testing.assert_close(padded_layers[:, :, :length], layers, atol=1e-5, rtol=0)
     assert not padded_layers[:, :, length:].any() and not padded_mask[:, length:].any()
 
@@ -78,20 +79,22 @@ def test_the_mask_is_true_at_tokens_and_layers_are_zero_elsewhere(batch: list[li
     layers, mask = fixture_bilm("snapshot")(ids_of(batch))
 
     for row, sentence in enumerate(batch):
-        assert mask[row].tolist() == [place < len(sentence) for place in range(mask.size(1))]
+        assert mask[row].tolist() == [index < len(sentence) for index in range(mask.size(1))]
     assert not layers.transpose(1, 2)[~mask].any()
     assert layers.transpose(1, 2)[mask].any(dim=-1).all()
 
 
 @given(batch=batches)
-def test_layer_0_is_the_same_twice_and_depends_on_its_token_alone(batch: list[list[str]]) -> None:
+def test_layer_0_has_two_equal_halves_that_depend_on_the_token_alone(
+    batch: list[list[str]],
+) -> None:
     layers, _ = fixture_bilm("snapshot")(ids_of(batch))
 
     assert torch.equal(layers[:, 0, :, :16], layers[:, 0, :, 16:])
     for row, sentence in enumerate(batch):
-        for place, word in enumerate(sentence):
+        for index, word in enumerate(sentence):
             alone = fixture_bilm("reset")(ids_of([[word]])).layers[0, 0, 0]
-            torch.testing.assert_close(layers[row, 0, place], alone, atol=1e-5, rtol=0)
+            torch.testing.assert_close(layers[row, 0, index], alone, atol=1e-5, rtol=0)
 
 
 @STARTED_ANEW
@@ -115,10 +118,10 @@ def test_a_sentence_has_other_layers_after_other_batches_when_carried() -> None:
     assert not torch.allclose(after[:, 1:], before[:, 1:], atol=1e-3)
 
 
-# What it starts from, and what it saves.
+# Start states, and what is saved of them.
 
 
-def test_the_state_is_by_default_that_of_the_options_and_otherwise_a_snapshot(
+def test_the_state_is_by_default_that_of_the_options_or_else_a_snapshot(
     tmp_path: Path,
 ) -> None:
     files = random_files(tmp_path)
@@ -131,20 +134,18 @@ def test_the_state_is_by_default_that_of_the_options_and_otherwise_a_snapshot(
         assert BiLm.from_files(*files, state="reset").state_name == "reset"
 
 
-def test_allennlp_ignores_the_state_that_our_options_say(tmp_path: Path) -> None:
-    bilm = make_bilm()
-    bilm.to_files(tmp_path)
+def test_allennlp_ignores_the_state_in_our_options(tmp_path: Path) -> None:
+    make_bilm().to_files(tmp_path)
     files = tmp_path / "options.json", tmp_path / "weights.hdf5"
     assert json.loads(files[0].read_text())["state"] == "snapshot"
 
-    bilm = BiLm.from_files(*files, state="carry")
+    bilm, theirs = BiLm.from_files(*files, state="carry"), _ElmoBiLm(*files)
 
-    upstream = _ElmoBiLm(*files)
     for lengths in [(3,), (5, 2)]:
-        assert_equals_upstream(bilm, upstream, ids_of(sentences(*lengths)))
+        assert_equals_upstream(bilm, theirs, ids_of(sentences(*lengths)))
 
 
-def test_a_new_snapshot_is_that_of_the_present_weights(tmp_path: Path) -> None:
+def test_a_new_snapshot_is_taken_with_the_present_weights(tmp_path: Path) -> None:
     bilm = BiLm.from_files(*random_files(tmp_path))
     files = random_files(tmp_path / "other", seed=1)
     weights = BiLm.from_files(*files, state="reset").state_dict()
@@ -193,16 +194,16 @@ def test_a_copy_carries_a_state_of_its_own() -> None:
 
 def test_a_carried_state_is_forgotten_on_reset() -> None:
     bilm = BiLm.from_files(*FIXTURE_FILES, state="carry")
+    assert isinstance(bilm.state, CarryState)
     first = bilm(ids_of([SENTENCE])).layers
 
-    assert isinstance(bilm.state, CarryState)
     bilm.state.reset()
 
     assert torch.equal(bilm(ids_of([SENTENCE])).layers, first)
 
 
 def test_a_snapshot_taken_under_autocast_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    # As on a GPU, where autocast reaches the products.
+    # Without packed weights, autocast changes the dtype of products, as it does on a GPU.
     monkeypatch.setattr("elmo_tasks.bilm.frozen_product.packs", lambda dtype: False)
     expected = fixture_bilm("snapshot").state.h
 

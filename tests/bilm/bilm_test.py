@@ -7,7 +7,7 @@ import pytest
 import torch
 from allennlp.modules.elmo import _ElmoBiLm
 
-from elmo_tasks.bilm import BiLm, bilm_from_config
+from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.errors import ConfigurationError
 from scripts.make_fixture_bilm import make_bilm
 from tests.helpers.bilm_examples import SENTENCE, SHAPES, WORDS, ids_of, sentences
@@ -19,19 +19,20 @@ from tests.helpers.reference_bilm import (
     random_files,
     read_datasets,
 )
+from tests.helpers.stored_bilms import change, fixture_bilm
 
 IN_EVERY_SHAPE = pytest.mark.parametrize("shape", SHAPES.values(), ids=list(SHAPES))
 
 
 @IN_EVERY_SHAPE
-def test_layers_equal_allennlps_while_carried_over_batches_that_grow_and_shrink(
+def test_layers_equal_allennlps_over_batches_that_grow_and_shrink_if_the_state_is_carried(
     tmp_path: Path, shape: dict
 ) -> None:
     files = random_files(tmp_path, **shape)
-    bilm, upstream = BiLm.from_files(*files, state="carry"), _ElmoBiLm(*files)
+    bilm, theirs = BiLm.from_files(*files, state="carry"), _ElmoBiLm(*files)
 
     for lengths in [(3, 5), (2, 0, 9, 1), (4,), (0, 0, 3), (1, 2, 3, 4, 5, 6), (7, 0), (8, 1, 2)]:
-        assert_equals_upstream(bilm, upstream, ids_of(sentences(*lengths)))
+        assert_equals_upstream(bilm, theirs, ids_of(sentences(*lengths)))
 
 
 def test_bounds_that_bite_are_reached_and_kept(tmp_path: Path) -> None:
@@ -47,9 +48,9 @@ def test_bounds_that_bite_are_reached_and_kept(tmp_path: Path) -> None:
 @IN_EVERY_SHAPE
 def test_layers_of_every_kind_of_word_equal_allennlps(tmp_path: Path, shape: dict) -> None:
     files = random_files(tmp_path, **shape)
-    bilm, upstream = BiLm.from_files(*files, state="reset"), _ElmoBiLm(*files)
+    bilm, theirs = BiLm.from_files(*files, state="reset"), _ElmoBiLm(*files)
 
-    assert_equals_upstream(bilm, upstream, ids_of([WORDS, WORDS[::-1], [""]]))
+    assert_equals_upstream(bilm, theirs, ids_of([WORDS, WORDS[::-1], [""]]))
 
 
 @IN_EVERY_SHAPE
@@ -76,7 +77,7 @@ def test_layers_without_skip_connections_equal_a_plain_numpy_bilm(tmp_path: Path
     numpy.testing.assert_allclose(layers[0], expected, atol=1e-5)
 
 
-def test_layers_carried_over_sentences_equal_a_plain_numpy_bilm(tmp_path: Path) -> None:
+def test_layers_with_a_carried_state_equal_a_plain_numpy_bilm(tmp_path: Path) -> None:
     files = random_files(tmp_path)
     bilm, reference = BiLm.from_files(*files, state="carry"), ReferenceBiLm(*files)
     state = reference.zeros()
@@ -88,14 +89,14 @@ def test_layers_carried_over_sentences_equal_a_plain_numpy_bilm(tmp_path: Path) 
 
 
 def test_a_sentence_of_1000_tokens_gives_allennlps_layers() -> None:
-    bilm, upstream = BiLm.from_files(*FIXTURE_FILES, state="reset"), _ElmoBiLm(*FIXTURE_FILES)
+    bilm, theirs = BiLm.from_files(*FIXTURE_FILES, state="reset"), _ElmoBiLm(*FIXTURE_FILES)
 
-    layers = assert_equals_upstream(bilm, upstream, ids_of(sentences(1000, 3)))
+    layers = assert_equals_upstream(bilm, theirs, ids_of(sentences(1000, 3)))
 
     assert layers.shape == (2, 3, 1000, 32)
 
 
-def test_words_that_differ_after_48_bytes_are_one_word(tmp_path: Path) -> None:
+def test_words_that_differ_only_after_48_bytes_have_the_same_layers() -> None:
     bilm = BiLm.from_files(*FIXTURE_FILES, state="reset")
     batch = [["x" * 48], ["x" * 49], ["x" * 300], ["x" * 47]]
 
@@ -119,32 +120,20 @@ def test_a_batch_of_padding_alone_gives_zeros(state: str, shape: tuple[int, int]
 # Construction and errors.
 
 
-def test_a_config_builds_the_bilm_of_the_files() -> None:
-    fields = {
-        "options": json.loads(FIXTURE_FILES[0].read_text()),
-        "pretrained_file": str(FIXTURE_FILES[1]),
-    }
-
-    bilm = bilm_from_config(fields)
-
-    ids = ids_of([SENTENCE])
-    assert torch.equal(bilm(ids).layers, BiLm.from_files(*FIXTURE_FILES)(ids).layers)
-    assert bilm.num_layers == 3 and bilm.get_output_dim() == 32
-
-
 def test_a_bilm_keeps_options_of_its_own(tmp_path: Path) -> None:
     options = make_options()
 
     bilm = BiLm(options)
+
     assert options == make_options()
     options["lstm"]["n_layers"] = 7
     bilm.to_files(tmp_path)
-
     assert json.loads((tmp_path / "options.json").read_text())["lstm"]["n_layers"] == 2
 
 
 def test_a_bilm_without_weights_warns_once(caplog: pytest.LogCaptureFixture) -> None:
     bilm = BiLm(make_options())
+
     with caplog.at_level(logging.WARNING):
         bilm(ids_of([SENTENCE]))
         bilm(ids_of([SENTENCE]))
@@ -205,9 +194,11 @@ def test_tokens_of_fewer_characters_are_read_too(tmp_path: Path) -> None:
     bilm = BiLm.from_files(*files)
     ids = ids_of([SENTENCE])[:, :, :20]
 
+    layers = bilm(ids).layers
+
     reference = ReferenceBiLm(*files)
     expected, _ = reference.layers(SENTENCE, reference.snapshot())
-    numpy.testing.assert_allclose(bilm(ids).layers[0], expected, atol=1e-5)
+    numpy.testing.assert_allclose(layers[0], expected, atol=1e-5)
 
 
 def test_the_fixture_is_what_its_script_makes(tmp_path: Path) -> None:
@@ -218,3 +209,15 @@ def test_the_fixture_is_what_its_script_makes(tmp_path: Path) -> None:
     assert made.keys() == kept.keys()
     for name, values in made.items():
         numpy.testing.assert_array_equal(values, kept[name], err_msg=name)
+
+
+def test_the_fingerprint_is_that_of_the_weights_and_not_of_the_object(tmp_path: Path) -> None:
+    bilm = fixture_bilm()
+    loaded = BiLm(json.loads(FIXTURE_FILES[0].read_text()))
+    loaded.load_state_dict(bilm.state_dict())
+    bilm.to_files(tmp_path)
+    read = BiLm.from_files(tmp_path / "options.json", tmp_path / "weights.hdf5")
+
+    assert bilm.fingerprint() == fixture_bilm().fingerprint()
+    assert loaded.fingerprint() == read.fingerprint() == bilm.fingerprint()
+    assert change(bilm).fingerprint() != loaded.fingerprint()

@@ -1,4 +1,4 @@
-"""Gradients and dropout of a biLM that trains, and its number formats."""
+"""Tests gradients, dropout and dtypes of a biLM."""
 
 import json
 from collections.abc import Callable
@@ -19,19 +19,19 @@ from tests.helpers.reference_bilm import (
 
 
 def test_every_parameter_has_allennlps_gradient(tmp_path: Path) -> None:
-    for number, shape in enumerate(SHAPES.values()):
-        files = random_files(tmp_path / str(number), **shape)
+    for name, shape in SHAPES.items():
+        files = random_files(tmp_path / name, **shape)
         bilm = BiLm.from_files(*files, state="carry", requires_grad=True)
-        upstream = _ElmoBiLm(*files, requires_grad=True)
+        theirs = _ElmoBiLm(*files, requires_grad=True)
         for lengths in [(9, 4, 0, 12), (3, 8)]:
             ids = ids_of(sentences(*lengths))
-            layers, expected = bilm(ids).layers, upstream_layers(upstream, ids)[0]
+            layers, expected = bilm(ids).layers, upstream_layers(theirs, ids)[0]
             weights = torch.randn_like(expected)
             (layers * weights).sum().backward()
             (expected * weights).sum().backward()
 
         gradients = {name: parameter.grad for name, parameter in bilm.named_parameters()}
-        expected_gradients = upstream_tensors(upstream, lambda parameter: parameter.grad)
+        expected_gradients = upstream_tensors(theirs, lambda parameter: parameter.grad)
         assert gradients.keys() == expected_gradients.keys()
         for name, gradient in gradients.items():
             assert gradient is not None and gradient.any(), name
@@ -53,11 +53,11 @@ def test_a_bilm_that_trains_keeps_no_graph_without_gradients() -> None:
         assert not bilm(ids_of([SENTENCE])).layers.requires_grad
 
 
-def test_the_gradient_ends_where_a_carried_state_begins() -> None:
+def test_no_gradient_flows_into_the_call_that_a_carried_state_comes_from() -> None:
     bilm = BiLm.from_files(*FIXTURE_FILES, state="carry", requires_grad=True)
     bilm(ids_of([SENTENCE])).layers.sum().backward()
 
-    # The graph of the call before is freed, so that going back into it would be an error.
+    # The graph of the call before is freed, so a gradient that flowed into it would raise an error.
     bilm(ids_of([SENTENCE])).layers.sum().backward()
 
 
@@ -72,13 +72,13 @@ def write_through_data(bilm: BiLm) -> None:
         parameter.data.mul_(0.9)
 
 
-def load_others(bilm: BiLm) -> None:
+def load_other_weights(bilm: BiLm) -> None:
     state = {key: 0.9 * tensor for key, tensor in bilm.state_dict().items()}
     bilm.load_state_dict(state)
 
 
-@pytest.mark.parametrize("change", [step, write_through_data, load_others])
-def test_after_its_weights_changed_a_bilm_gives_the_layers_of_the_new_ones(
+@pytest.mark.parametrize("change", [step, write_through_data, load_other_weights])
+def test_a_bilm_whose_weights_changed_gives_the_layers_of_the_new_weights(
     change: Callable[[BiLm], None],
 ) -> None:
     bilm = BiLm.from_files(*FIXTURE_FILES, state="reset", requires_grad=True)
@@ -87,11 +87,11 @@ def test_after_its_weights_changed_a_bilm_gives_the_layers_of_the_new_ones(
         before = bilm(ids).layers
 
     change(bilm)
+    with torch.no_grad():
+        after = bilm(ids).layers
 
     fresh = BiLm(json.loads(FIXTURE_FILES[0].read_text()), state="reset")
     fresh.load_state_dict(bilm.state_dict())
-    with torch.no_grad():
-        after = bilm(ids).layers
     torch.testing.assert_close(after, fresh(ids).layers, atol=1e-5, rtol=0)
     assert (after - before).abs().amax(dim=(0, 2, 3)).min() > 1e-3
 
@@ -110,7 +110,7 @@ def test_dropout_is_on_while_training_only() -> None:
     assert not torch.allclose(trained[:, 1:], expected[:, 1:], atol=1e-3)
 
 
-# Number formats.
+# Dtypes.
 
 
 def test_layers_in_float64_equal_those_in_float32() -> None:
@@ -138,6 +138,7 @@ def test_layers_under_autocast_are_float32_and_close(state: str) -> None:
 
 def test_a_bilm_trains_under_autocast() -> None:
     bilm = BiLm.from_files(*FIXTURE_FILES, state="reset", requires_grad=True)
+
     with torch.autocast("cpu", dtype=torch.bfloat16):
         layers = bilm(ids_of([SENTENCE])).layers
     layers.square().sum().backward()

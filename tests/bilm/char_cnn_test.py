@@ -43,7 +43,7 @@ def test_new_weights_are_drawn_as_bilm_tf_draws_them() -> None:
     for highway in cnn.highways._layers:
         assert math.isclose(highway.weight.std().item(), 1 / math.sqrt(128), rel_tol=0.05)
         transform, carry = highway.bias.chunk(2)
-        # bilm-tf's gate is of the transform, with a bias of -2; AllenNLP's is of the input.
+        # bilm-tf gates the transform, with a bias of -2; AllenNLP gates the input.
         assert not transform.any() and carry.eq(2).all()
     assert math.isclose(cnn.projection.weight.std().item(), 1 / math.sqrt(128), rel_tol=0.05)
     assert not cnn.projection.bias.any()

@@ -9,7 +9,7 @@ sentences = st.lists(st.lists(st.text(max_size=4), min_size=1, max_size=5), min_
 
 
 @given(batches=st.lists(sentences, max_size=4), max_words=st.integers(0, 5))
-def test_char_ids_are_allennlps_however_often_the_table_starts_anew(
+def test_char_ids_are_allennlps_however_often_the_table_is_emptied(
     batches: list[list[list[str]]], max_words: int
 ) -> None:
     table = CharIdTable(max_words)
@@ -21,5 +21,7 @@ def test_char_ids_are_allennlps_however_often_the_table_starts_anew(
 def test_the_table_grows_beyond_its_first_size() -> None:
     table, words = CharIdTable(), [str(k) for k in range(2500)]
 
-    assert torch.equal(table.char_ids([words]), batch_to_ids([words]))
+    first = table.char_ids([words])
+
+    assert torch.equal(first, batch_to_ids([words]))
     assert torch.equal(table.char_ids([words[::-1]]), batch_to_ids([words[::-1]]))

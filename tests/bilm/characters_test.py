@@ -29,7 +29,7 @@ def test_a_token_has_as_many_characters_as_the_options_say(max_characters: int) 
     char_ids = word_char_ids("boat", max_characters)
 
     assert len(char_ids) == max_characters
-    # The three letters that fit in 5 characters, or all four and padding.
+    # At least the mark for the beginning and three letters fit.
     assert char_ids[:4] == [259, *(ord(letter) + 1 for letter in "boa")]
 
 

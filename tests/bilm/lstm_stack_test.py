@@ -21,11 +21,11 @@ def stack_and_inputs(
 def layer_by_layer(
     stack: LstmStack, inputs: torch.Tensor, state: LstmState, skip: bool
 ) -> list[torch.Tensor]:
-    """From the layers of the stack, which have a test of their own."""
+    """Computes the outputs from the layers of the stack, which `projected_lstm_test.py` tests."""
     outputs = []
-    for number, layer in enumerate(stack.layers):
-        output, _ = layer(inputs, BATCH_SIZES, LstmState(state.h[number], state.c[number]))
-        inputs = output + inputs if skip and number > 0 else output
+    for j, layer in enumerate(stack.layers):
+        output, _ = layer(inputs, BATCH_SIZES, LstmState(state.h[j], state.c[j]))
+        inputs = output + inputs if skip and j > 0 else output
         outputs.append(inputs)
     return outputs
 
@@ -39,25 +39,25 @@ def test_from_the_second_layer_on_the_input_is_added_to_the_output(skip: bool) -
     torch.testing.assert_close(outputs, layer_by_layer(stack, inputs, state, skip))
 
 
-def test_the_state_after_is_that_of_each_layer_without_the_sum() -> None:
+def test_the_last_state_of_a_layer_does_not_include_the_skip_connection() -> None:
     stack, inputs, state = stack_and_inputs()
 
     (_, second, _), after = stack(inputs, BATCH_SIZES, state)
 
-    for number, layer_inputs in ((0, inputs), (2, second)):
-        start = LstmState(state.h[number], state.c[number])
-        _, expected = stack.layers[number](layer_inputs, BATCH_SIZES, start)
-        torch.testing.assert_close(LstmState(after.h[number], after.c[number]), expected)
+    for j, layer_inputs in ((0, inputs), (2, second)):
+        start = LstmState(state.h[j], state.c[j])
+        _, expected = stack.layers[j](layer_inputs, BATCH_SIZES, start)
+        torch.testing.assert_close(LstmState(after.h[j], after.c[j]), expected)
 
 
-def test_dropout_is_on_the_input_of_every_layer_and_in_its_sum_while_training() -> None:
+def test_dropout_is_on_the_input_of_every_layer_and_of_its_skip_connection_while_training() -> None:
     stack, inputs, state = stack_and_inputs(dropout=1.0)
     nothing = torch.zeros_like(inputs)
 
     dropped, _ = stack.train()(inputs, BATCH_SIZES, state)
     kept, _ = stack.eval()(inputs, BATCH_SIZES, state)
 
-    for number, layer in enumerate(stack.layers):
-        start = LstmState(state.h[number], state.c[number])
-        torch.testing.assert_close(dropped[number], layer(nothing, BATCH_SIZES, start)[0])
+    for j, layer in enumerate(stack.layers):
+        start = LstmState(state.h[j], state.c[j])
+        torch.testing.assert_close(dropped[j], layer(nothing, BATCH_SIZES, start)[0])
     torch.testing.assert_close(kept, layer_by_layer(stack, inputs, state, skip=True))

@@ -10,7 +10,7 @@ all_lengths = st.lists(st.integers(0, 7), min_size=1, max_size=6)
 
 
 def pack_of_torch(padded: torch.Tensor, lengths: torch.Tensor) -> tuple[torch.Tensor, list[int]]:
-    """Tokens and batch sizes as `torch` packs them, which refuses empty rows."""
+    """Returns tokens and batch sizes as PyTorch packs them. PyTorch refuses empty rows."""
     order = torch.sort(lengths, descending=True, stable=True).indices
     order = order[lengths[order] > 0]
     if len(order) == 0:
@@ -27,13 +27,13 @@ def reversed_rows(padded: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
     return torch.stack(rows)
 
 
-@given(numbers=all_lengths, more_padding=st.none() | st.integers(0, 3))
+@given(num_tokens=all_lengths, more_padding=st.none() | st.integers(0, 3))
 def test_the_order_is_that_of_torchs_packed_sequence(
-    numbers: list[int], more_padding: int | None
+    num_tokens: list[int], more_padding: int | None
 ) -> None:
-    lengths = torch.tensor(numbers)
-    width = max(numbers) + (more_padding or 0)
-    padded = torch.arange(len(numbers) * width).reshape(len(numbers), width)
+    lengths = torch.tensor(num_tokens)
+    width = max(num_tokens) + (more_padding or 0)
+    padded = torch.arange(len(num_tokens) * width).reshape(len(num_tokens), width)
 
     packing = Packing.of(lengths, None if more_padding is None else width)
 
@@ -44,11 +44,11 @@ def test_the_order_is_that_of_torchs_packed_sequence(
     assert torch.equal(padded.flatten()[packing.backward_index], data)
 
 
-@given(numbers=all_lengths)
-def test_rows_are_those_of_the_batch_longest_first(numbers: list[int]) -> None:
-    rows = Packing.of(torch.tensor(numbers)).rows.tolist()
+@given(num_tokens=all_lengths)
+def test_rows_are_in_the_order_of_their_lengths(num_tokens: list[int]) -> None:
+    rows = Packing.of(torch.tensor(num_tokens)).rows.tolist()
 
-    assert rows == sorted(range(len(numbers)), key=lambda row: -numbers[row])
+    assert rows == sorted(range(len(num_tokens)), key=lambda row: -num_tokens[row])
 
 
 @pytest.mark.parametrize("width", [None, 0, 3])

@@ -11,7 +11,7 @@ from elmo_tasks.bilm.state import LstmState
 from tests.helpers.reference_bilm import reorder_gates
 
 BATCH_SIZES = [5, 5, 3, 3, 1, 1, 1]
-# Neither, either and both bounds; these are reached in about half of the places.
+# Neither bound, either bound, and both. About half of the values reach them.
 BOUNDS = pytest.mark.parametrize(
     "bounds", [(None, None), (0.4, None), (None, 0.3), (0.4, 0.3)], ids=str
 )
@@ -42,28 +42,28 @@ def random_inputs(
 def plain(
     lstm: ProjectedLstm, inputs: torch.Tensor, batch_sizes: list[int], state: LstmState
 ) -> tuple[torch.Tensor, LstmState]:
-    """The LSTM a row and a step at a time, left to autograd."""
+    """Computes the LSTM one row and one step at a time; autograd computes its gradients."""
     outputs = [torch.empty(0)] * len(inputs)
     ends = []
     for row, (h, c) in enumerate(zip(state.h, state.c, strict=True)):
         for step, alive in enumerate(batch_sizes):
             if row >= alive:
                 break
-            place = sum(batch_sizes[:step]) + row
-            gates = linear(inputs[place], lstm.input_weight) + linear(h, lstm.recurrent_weight)
+            index = sum(batch_sizes[:step]) + row
+            gates = linear(inputs[index], lstm.input_weight) + linear(h, lstm.recurrent_weight)
             i, f, o, g = (gates + lstm.bias).chunk(4)
             c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
             c = c.clamp(-lstm.cell_clip, lstm.cell_clip)
             h = linear(torch.sigmoid(o) * torch.tanh(c), lstm.projection_weight)
             h = h.clamp(-lstm.projection_clip, lstm.projection_clip)
-            outputs[place] = h
+            outputs[index] = h
         ends.append((h, c))
     h, c = (torch.stack(part) for part in zip(*ends, strict=True))
     return torch.stack(outputs), LstmState(h, c)
 
 
 def gradients(outputs: torch.Tensor, tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-    """Of a weighted sum of the outputs, the weights always the same."""
+    """Returns the gradients of a weighted sum of the outputs, with fixed weights."""
     weights = torch.linspace(-1, 1, outputs.numel()).reshape(outputs.shape).to(outputs)
     return torch.autograd.grad((outputs * weights).sum(), list(tensors))
 
@@ -81,10 +81,11 @@ def test_it_equals_the_lstm_of_torch_with_the_same_weights() -> None:
     )
     inputs, state = random_inputs()
 
-    outputs, last = lstm(inputs, BATCH_SIZES, state)
     packed = PackedSequence(inputs, torch.tensor(BATCH_SIZES))
-    expected, (h, c) = theirs(packed, (state.h[None], state.c[None]))
 
+    outputs, last = lstm(inputs, BATCH_SIZES, state)
+
+    expected, (h, c) = theirs(packed, (state.h[None], state.c[None]))
     torch.testing.assert_close(outputs, expected.data)
     torch.testing.assert_close(last, LstmState(h[0], c[0]))
     ours = gradients(outputs, [inputs, *lstm.parameters()])
@@ -107,7 +108,7 @@ def test_it_equals_a_plain_loop(bounds: tuple, batch_sizes: list[int]) -> None:
     torch.testing.assert_close(gradients(outputs, tensors), gradients(expected, tensors))
 
 
-def test_the_bounds_of_these_tests_are_reached_in_some_places_and_not_in_others() -> None:
+def test_the_bounds_of_these_tests_are_reached_by_some_values_and_not_by_others() -> None:
     lstm, (inputs, state) = random_lstm(0.4, 0.3), random_inputs()
 
     outputs, last = lstm(inputs, BATCH_SIZES, state)
@@ -117,7 +118,7 @@ def test_the_bounds_of_these_tests_are_reached_in_some_places_and_not_in_others(
 
 
 @BOUNDS
-def test_its_gradients_are_those_of_finite_differences(bounds: tuple) -> None:
+def test_its_gradients_equal_finite_differences(bounds: tuple) -> None:
     lstm = random_lstm(*bounds)
     inputs, state = random_inputs([3, 2, 1])
     names, parameters = zip(*lstm.named_parameters(), strict=True)
@@ -138,7 +139,7 @@ def test_a_gradient_of_its_gradient_is_refused_and_not_wrong() -> None:
         gradient.sum().backward()
 
 
-def test_each_part_alone_has_the_gradient_it_has_among_all() -> None:
+def test_a_tensor_that_trains_alone_has_the_same_gradient_as_among_all() -> None:
     lstm, (inputs, state) = random_lstm(0.4, 0.3), random_inputs()
     tensors = dict(inputs=inputs, **dict(lstm.named_parameters()))
     outputs, _ = lstm(inputs, BATCH_SIZES, state)
@@ -173,7 +174,7 @@ def test_outputs_are_the_same_whether_it_trains_or_not() -> None:
         outputs, last_outputs = lstm(inputs, BATCH_SIZES, state)
 
     assert trained.requires_grad and not outputs.requires_grad
-    # Another library call makes the products: equal but for rounding.
+    # The products come from another library, and are equal except for rounding.
     torch.testing.assert_close(trained.detach(), outputs, rtol=0, atol=1e-6)
     torch.testing.assert_close(last, last_outputs, rtol=0, atol=1e-6)
 
@@ -239,7 +240,7 @@ def test_under_autocast_an_output_at_its_bound_passes_no_gradient() -> None:
 def test_new_weights_are_drawn_as_tensorflow_draws_them() -> None:
     lstm = ProjectedLstm(20, 30, 10)
 
-    # Glorot's uniform draw, from (input and recurrent, gates) and (memory, projection).
+    # Glorot's uniform draw of the matrices (input and recurrent, gates) and (memory, projection).
     for weights, bound in (
         ((lstm.input_weight, lstm.recurrent_weight), (6 / (20 + 10 + 4 * 30)) ** 0.5),
         ((lstm.projection_weight,), (6 / (30 + 10)) ** 0.5),

@@ -9,16 +9,16 @@ LIKE = torch.empty(0)
 
 
 def filled(*rows: float) -> LstmState:
-    """A state whose row k holds the k-th of the given numbers, and minus it in the memory."""
-    numbers = torch.tensor(rows, dtype=torch.float32)[:, None]
-    return LstmState(numbers.expand(2, 2, -1, 6), -numbers.expand(2, 2, -1, 9))
+    """Returns a state with h filled with one value for each row, and c with minus the value."""
+    values = torch.tensor(rows, dtype=torch.float32)[:, None]
+    return LstmState(values.expand(2, 2, -1, 6), -values.expand(2, 2, -1, 9))
 
 
 def rows_of(state: LstmState) -> list[float]:
-    """The numbers that a state is filled with."""
-    numbers = state.h[0, 0, :, 0].tolist()
-    torch.testing.assert_close(state, filled(*numbers), rtol=0, atol=0)
-    return numbers
+    """Returns the values that a state is filled with."""
+    values = state.h[0, 0, :, 0].tolist()
+    torch.testing.assert_close(state, filled(*values), rtol=0, atol=0)
+    return values
 
 
 def test_reset_starts_from_zeros_always() -> None:
@@ -29,7 +29,7 @@ def test_reset_starts_from_zeros_always() -> None:
     assert rows_of(state.before(3, LIKE)) == [0, 0, 0]
 
 
-def test_a_snapshot_starts_every_row_from_what_was_kept() -> None:
+def test_a_snapshot_starts_every_row_from_the_state_that_was_kept() -> None:
     state = SnapshotState(OPTIONS)
     assert rows_of(state.before(2, LIKE)) == [0, 0]
 
@@ -57,13 +57,16 @@ def test_carry_keeps_each_row_while_the_batch_grows_and_shrinks() -> None:
     assert rows_of(state.before(2, LIKE)) == [0, 0]
 
     state.after(filled(1, 2))
+
     assert rows_of(state.before(2, LIKE)) == [1, 2]
     assert rows_of(state.before(4, LIKE)) == [1, 2, 0, 0]
 
     state.after(filled(3, 4, 5, 6))
+
     assert rows_of(state.before(1, LIKE)) == [3]
 
     state.after(filled(7))
+
     assert rows_of(state.before(3, LIKE)) == [7, 4, 5]
     assert rows_of(state.before(5, LIKE)) == [7, 4, 5, 6, 0]
 
@@ -85,7 +88,7 @@ def test_carry_keeps_no_graph() -> None:
     assert not any(part.requires_grad for part in state.before(1, LIKE))
 
 
-def test_every_state_is_in_the_dtype_asked_for() -> None:
+def test_every_state_has_the_dtype_that_is_asked_for() -> None:
     for kind in (InitialState, SnapshotState, CarryState):
         state = kind(OPTIONS)
         state.after(filled(1, 2))

@@ -9,9 +9,9 @@ def vectors_of(char_ids: torch.Tensor) -> torch.Tensor:
     return char_ids[:, :3].float() * 2 + 1
 
 
-def tokens(numbers: list[int]) -> torch.Tensor:
-    char_ids = torch.full((len(numbers), 50), 261)
-    char_ids[:, 1] = torch.tensor(numbers, dtype=torch.long)
+def tokens(characters: list[int]) -> torch.Tensor:
+    char_ids = torch.full((len(characters), 50), 261)
+    char_ids[:, 1] = torch.tensor(characters, dtype=torch.long)
     return char_ids
 
 
@@ -19,7 +19,7 @@ def tokens(numbers: list[int]) -> torch.Tensor:
     batches=st.lists(st.lists(st.integers(1, 256), unique=True, max_size=12), max_size=12),
     max_tokens=st.integers(1, 20),
 )
-def test_vectors_are_those_computed_whatever_is_remembered(
+def test_vectors_equal_computed_ones_whatever_the_cache_holds(
     batches: list[list[int]], max_tokens: int
 ) -> None:
     cache = TokenCache(max_tokens)
@@ -40,5 +40,5 @@ def test_a_token_is_computed_once_while_it_is_remembered() -> None:
     for batch in ([1, 2], [2, 3], [1], [4], [1]):
         cache.vectors(tokens(batch), compute)
 
-    # The fourth took the place of the first that came.
+    # Token 4 replaced token 1, which the cache had had longest.
     assert computed == [1, 2, 3, 4, 1]

@@ -1,23 +1,34 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elmo_tasks.common.batches import batches_by_length
+from elmo_tasks.common.batches import batches_by_length, groups_of
 
 
-def test_the_longest_come_first_with_those_of_like_length() -> None:
+def test_the_longest_texts_come_first_with_others_of_similar_length() -> None:
     assert list(batches_by_length([2, 30, 3, 0, 3, 1], 8)) == [[1], [2, 4], [0, 5]]
 
 
 @given(st.lists(st.integers(0, 20)), st.integers(1, 30))
-def test_every_text_is_in_one_batch_which_keeps_to_the_tokens(
+def test_every_text_is_in_one_batch_of_at_most_as_many_tokens_as_allowed(
     lengths: list[int], max_tokens: int
 ) -> None:
     batches = list(batches_by_length(lengths, max_tokens))
-    numbers = [number for batch in batches for number in batch]
-    assert sorted(numbers) == [number for number, length in enumerate(lengths) if length]
+
+    indices = [index for batch in batches for index in batch]
+    assert sorted(indices) == [index for index, length in enumerate(lengths) if length]
     for batch in batches:
-        assert len(batch) == 1 or len(batch) * max(lengths[n] for n in batch) <= max_tokens
-    # Not one batch more than it takes: the first of the next would not have fit.
+        longest = max(lengths[index] for index in batch)
+        assert len(batch) == 1 or len(batch) * longest <= max_tokens
+    # A batch ends only if the first text of the next one would not have fitted.
     for batch, following in zip(batches, batches[1:]):
         assert (len(batch) + 1) * lengths[batch[0]] > max_tokens
         assert lengths[batch[-1]] >= lengths[following[0]]
+
+
+@given(st.integers(0, 20), st.integers(1, 8))
+def test_groups_have_the_size_but_for_the_last(num_items: int, size: int) -> None:
+    groups = list(groups_of(iter(range(num_items)), size))
+
+    assert [item for group in groups for item in group] == list(range(num_items))
+    assert all(len(group) == size for group in groups[:-1])
+    assert all(1 <= len(group) <= size for group in groups)

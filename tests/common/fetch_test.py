@@ -33,19 +33,19 @@ def without_allennlp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path / "cache"))
 
 
-def test_local_file_is_its_own_copy(tmp_path: Path) -> None:
+def test_the_path_of_a_local_file_is_returned_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "a!b#c.txt"
     path.write_text("here")
 
     assert local_path(path) == str(path)
 
 
-def test_file_that_is_missing_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="missing.txt"):
         local_path(tmp_path / "missing.txt")
 
 
-def test_address_is_fetched_once(server: str, tmp_path: Path, without_allennlp: None) -> None:
+def test_an_address_is_fetched_once(server: str, tmp_path: Path, without_allennlp: None) -> None:
     fetched = local_path(f"{server}/text.txt")
     (tmp_path / "served" / "text.txt").unlink()
 
@@ -55,7 +55,7 @@ def test_address_is_fetched_once(server: str, tmp_path: Path, without_allennlp: 
     assert Path(fetched).read_text() == "a boat"
 
 
-def test_file_that_the_server_lacks_leaves_nothing(
+def test_a_file_that_the_server_lacks_leaves_nothing_behind(
     server: str, tmp_path: Path, without_allennlp: None
 ) -> None:
     with pytest.raises(OSError):
@@ -64,6 +64,6 @@ def test_file_that_the_server_lacks_leaves_nothing(
     assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
 
 
-def test_other_address_is_refused(without_allennlp: None) -> None:
+def test_an_address_of_another_kind_is_refused(without_allennlp: None) -> None:
     with pytest.raises(OSError, match="s3://bucket/file is not an http:// or https:// address"):
         local_path("s3://bucket/file")

@@ -41,7 +41,7 @@ def test_a_file_that_is_not_finished_leaves_the_old_one(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["text.txt"]
 
 
-def test_a_new_file_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
+def test_a_new_file_replaces_the_old_one(tmp_path: Path) -> None:
     path = tmp_path / "text.txt"
     path.write_text("old")
 

@@ -38,11 +38,11 @@ def test_fields_are_arguments() -> None:
         ({"size": 1, "layers": [1]}, "layers of Thing cannot be .1.$"),
     ],
 )
-def test_wrong_field_is_refused_by_its_name(fields: dict, message: str) -> None:
+def test_a_wrong_field_is_refused_by_its_name(fields: dict, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         from_fields(Thing, fields)
 
 
-def test_argument_that_is_given_is_no_field() -> None:
+def test_a_field_cannot_set_an_argument_that_is_given() -> None:
     with pytest.raises(ConfigurationError, match="Thing has no field size"):
         from_fields(Thing, {"size": 1}, size=2)

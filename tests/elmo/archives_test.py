@@ -6,7 +6,8 @@ import torch
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.elmo.archives import find_bilms, load_bilm
+from elmo_tasks.elmo import ElmoMix
+from elmo_tasks.elmo.archives import find_bilms, find_mixes, load_bilm
 from tests.helpers.archives import FIXTURE, classifier, language_model, sst
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
@@ -35,6 +36,25 @@ def test_a_bilm_alone_is_found() -> None:
     assert find_bilms(bilm) == {"": bilm}
 
 
+def test_mixes_are_found_by_their_places() -> None:
+    first, second = ElmoMix(3), ElmoMix(3)
+    text_embedder = torch.nn.ModuleDict({"input_mix": first, "output_mix": second})
+    token_embedder = torch.nn.ModuleDict({"elmo": torch.nn.ModuleDict({"mix": first})})
+
+    assert find_mixes(text_embedder) == {"input": first, "output": second}
+    assert find_mixes(token_embedder) == {"input": first}
+    assert find_mixes(torch.nn.Linear(1, 1)) == {}
+
+
+def test_mixes_that_would_share_a_place_are_found_by_their_names() -> None:
+    first, second = ElmoMix(3), ElmoMix(3)
+    embedders = {
+        name: torch.nn.ModuleDict({"mix": mix}) for name, mix in zip("ab", (first, second))
+    }
+
+    assert find_mixes(torch.nn.ModuleDict(embedders)) == {"a.mix": first, "b.mix": second}
+
+
 def test_the_one_bilm_of_an_archive_needs_no_name(tmp_path: Path) -> None:
     archive = language_model(tmp_path)
 
@@ -46,7 +66,7 @@ def test_the_one_bilm_of_an_archive_needs_no_name(tmp_path: Path) -> None:
     assert load_bilm(archive, "bilm")[0] == "bilm"
 
 
-def test_one_of_several_is_chosen_by_its_name(tmp_path: Path) -> None:
+def test_one_of_several_bilms_is_chosen_by_its_name(tmp_path: Path) -> None:
     archive = classifier(
         tmp_path, first=ELMO, second={**ELMO, "bilm": {**FIXTURE, "state": "reset"}}
     )
@@ -54,6 +74,7 @@ def test_one_of_several_is_chosen_by_its_name(tmp_path: Path) -> None:
     name, bilm = load_bilm(archive, SECOND)
 
     assert (name, bilm.state_name) == (SECOND, "reset")
+
     with pytest.raises(ConfigurationError, match=f"2 biLMs: {FIRST}, {SECOND}; choose one by its"):
         load_bilm(archive)
     with pytest.raises(ConfigurationError, match=f"no biLM named 'bilm', but {FIRST}, {SECOND}"):
@@ -72,12 +93,12 @@ def test_an_archive_without_elmo_says_what_it_holds(tmp_path: Path) -> None:
 
 
 def test_an_archive_with_allennlps_elmo_says_so(tmp_path: Path) -> None:
-    upstreams = {
+    theirs = {
         "type": "elmo_token_embedder",
         "options_file": str(FIXTURE_FILES[0]),
         "weight_file": str(FIXTURE_FILES[1]),
     }
-    archive = classifier(tmp_path, elmo=upstreams)
+    archive = classifier(tmp_path, elmo=theirs)
 
     with pytest.raises(ConfigurationError, match="a BasicClassifier of .* is AllenNLP's own, "):
         load_bilm(archive)

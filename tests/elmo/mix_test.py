@@ -18,7 +18,7 @@ GAMMA = 1.7
 
 
 def random_layers(*lengths: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Layers as a biLM gives them, zeros at padding, and their mask."""
+    """Returns layers as a biLM gives them, with zeros at padding, and their mask."""
     torch.manual_seed(0)
     mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
     layers = 2 * torch.randn(len(lengths), 3, max(lengths), 4) + 0.5
@@ -26,7 +26,7 @@ def random_layers(*lengths: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def make_mix(**arguments: Any) -> ElmoMix:
-    """A mix of three layers, with weights as if it had been trained."""
+    """Makes a mix of three layers, with weights as if it had been trained."""
     mix = ElmoMix(3, **{"dropout": 0.0, **arguments})
     with torch.no_grad():
         mix.gamma.fill_(GAMMA)
@@ -35,7 +35,7 @@ def make_mix(**arguments: Any) -> ElmoMix:
     return mix
 
 
-def upstream_mix(do_layer_norm: bool = False) -> ScalarMix:
+def allennlps_mix(do_layer_norm: bool = False) -> ScalarMix:
     mix = ScalarMix(3, do_layer_norm, W)
     mix.gamma.data.fill_(GAMMA)
     return mix
@@ -46,7 +46,7 @@ def test_a_mix_equals_allennlps() -> None:
 
     elmo = make_mix()(layers, mask)
 
-    torch.testing.assert_close(elmo, upstream_mix()(list(layers.unbind(1))))
+    torch.testing.assert_close(elmo, allennlps_mix()(list(layers.unbind(1))))
     assert not elmo[~mask].any()
 
 
@@ -58,21 +58,21 @@ def test_a_new_mix_is_the_average_of_the_layers() -> None:
     torch.testing.assert_close(mix.weights, torch.full((3,), 1 / 3))
 
 
-@pytest.mark.parametrize(("layers", "number"), [("last", 2), (0, 0), (1, 1), (2, 2)])
-def test_one_layer_has_gamma_and_no_w(layers: str | int, number: int) -> None:
+@pytest.mark.parametrize(("layers", "index"), [("last", 2), (0, 0), (1, 1), (2, 2)])
+def test_a_mix_of_one_layer_has_gamma_and_no_w(layers: str | int, index: int) -> None:
     mix = make_mix(layers=layers)
     tensors, mask = random_layers(5, 3)
 
     assert [name for name, _ in mix.named_parameters()] == ["gamma"]
     assert list(mix.state_dict()) == ["gamma"]
-    torch.testing.assert_close(mix(tensors, mask), GAMMA * tensors[:, number])
-    assert mix.weights.tolist() == [float(j == number) for j in range(3)]
+    torch.testing.assert_close(mix(tensors, mask), GAMMA * tensors[:, index])
+    assert mix.weights.tolist() == [float(j == index) for j in range(3)]
 
 
 def layer_by_layer(tensors: torch.Tensor, mask: torch.Tensor) -> numpy.ndarray:
     """
-    Section 1.6 of the specification by hand: one mean and one population variance a layer, over
-    all features of all tokens. Shape (batch, num_layers, length, dim), zeros at padding.
+    Normalizes layers by hand: one mean and one population variance per layer, over all features of
+    all tokens. Returns shape (batch, num_layers, length, dim), with zeros at padding.
     """
     normed = numpy.zeros(tensors.shape)
     for j in range(tensors.size(1)):
@@ -87,18 +87,18 @@ def mixed(normed: numpy.ndarray, w: list[float] = W) -> torch.Tensor:
     return torch.from_numpy(GAMMA * (s[:, None, None] * normed).sum(axis=1)).float()
 
 
-def test_layer_norm_over_the_batch_has_one_mean_and_variance_a_layer() -> None:
+def test_layer_norm_over_the_batch_has_one_mean_and_variance_per_layer() -> None:
     layers, mask = random_layers(5, 3, 0)
 
     elmo = make_mix(layer_norm="batch")(layers, mask)
 
     torch.testing.assert_close(elmo, mixed(layer_by_layer(layers, mask)), atol=1e-5, rtol=0)
-    upstream = upstream_mix(do_layer_norm=True)(list(layers.unbind(1)), mask)
-    torch.testing.assert_close(elmo, upstream * mask[:, :, None], atol=1e-5, rtol=0)
+    theirs = allennlps_mix(do_layer_norm=True)(list(layers.unbind(1)), mask)
+    torch.testing.assert_close(elmo, theirs * mask[:, :, None], atol=1e-5, rtol=0)
     assert not elmo[~mask].any()
 
 
-def test_layer_norm_per_sentence_has_one_mean_and_variance_a_sentence() -> None:
+def test_layer_norm_per_sentence_has_one_mean_and_variance_per_sentence() -> None:
     layers, mask = random_layers(5, 3, 0)
 
     elmo = make_mix(layer_norm="sentence")(layers, mask)
@@ -108,7 +108,7 @@ def test_layer_norm_per_sentence_has_one_mean_and_variance_a_sentence() -> None:
     assert not elmo[~mask].any()
 
 
-def test_layer_norm_per_sentence_does_not_depend_on_the_batch_and_over_the_batch_does() -> None:
+def test_layer_norm_depends_on_the_batch_only_if_it_is_over_the_batch() -> None:
     layers, mask = random_layers(5, 3)
 
     for layer_norm, same in (("sentence", True), ("batch", False)):
@@ -119,7 +119,7 @@ def test_layer_norm_per_sentence_does_not_depend_on_the_batch_and_over_the_batch
 
 @pytest.mark.parametrize("layer_norm", ["batch", "sentence"])
 @pytest.mark.parametrize("layers", ["last", 0])
-def test_layer_norm_of_one_layer_is_that_layers(layers: str | int, layer_norm: str) -> None:
+def test_a_mix_of_one_layer_normalizes_that_layer(layers: str | int, layer_norm: str) -> None:
     tensors, mask = random_layers(4)
 
     elmo = make_mix(layers=layers, layer_norm=layer_norm)(tensors, mask)
@@ -144,19 +144,19 @@ def test_a_batch_without_tokens_gives_zeros(layer_norm: str | None, layers: str)
 @pytest.mark.parametrize("layer_norm", [None, "batch", "sentence"])
 def test_w_and_gamma_get_allennlps_gradients(layer_norm: str | None) -> None:
     layers, mask = random_layers(4, 4)
-    mix, upstream = make_mix(layer_norm=layer_norm), upstream_mix(layer_norm is not None)
+    mix, theirs = make_mix(layer_norm=layer_norm), allennlps_mix(layer_norm is not None)
     rows = [slice(0, 1), slice(1, 2)] if layer_norm == "sentence" else [slice(0, 2)]
     weights = torch.randn(2, 4, 4)
 
     (mix(layers, mask) * weights).sum().backward()
     for row in rows:
-        expected = upstream(list(layers[row].unbind(1)), mask[row])
+        expected = theirs(list(layers[row].unbind(1)), mask[row])
         (expected * weights[row]).sum().backward()
 
     assert mix.scalar_parameters is not None and mix.scalar_parameters.grad is not None
-    w_gradient = torch.cat([parameter.grad for parameter in upstream.scalar_parameters])
+    w_gradient = torch.cat([parameter.grad for parameter in theirs.scalar_parameters])
     torch.testing.assert_close(mix.scalar_parameters.grad, w_gradient, atol=1e-4, rtol=1e-4)
-    torch.testing.assert_close(mix.gamma.grad, upstream.gamma.grad, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(mix.gamma.grad, theirs.gamma.grad, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("layers", ["all", "last"])
@@ -200,7 +200,7 @@ def test_dropout_is_on_elements_and_while_training_only() -> None:
     dropped = trained == 0
     torch.testing.assert_close(trained[~dropped], torch.full_like(trained[~dropped], 2.0))
     assert 0.4 < dropped.float().mean() < 0.6
-    # Neither whole tokens nor whole features.
+    # Dropout drops neither whole tokens nor whole features.
     assert not dropped.all(dim=1).any() and not dropped.all(dim=2).any()
 
 
@@ -224,17 +224,19 @@ def test_w_is_one_tensor_in_a_checkpoint() -> None:
         "scalar_parameters": (3,),
         "gamma": (1,),
     }
+
     loaded = ElmoMix(3)
     loaded.load_state_dict(mix.state_dict())
+
     assert torch.equal(loaded.weights, mix.weights) and torch.equal(loaded.gamma, mix.gamma)
 
 
-def test_the_mixes_of_an_upstream_checkpoint_are_loaded() -> None:
-    upstream = Elmo(*FIXTURE_FILES, 2)
+def test_the_mixes_of_a_checkpoint_of_allennlp_are_loaded() -> None:
+    theirs = Elmo(*FIXTURE_FILES, 2)
     for k, value in enumerate((0.5, 2.0)):
-        for j, parameter in enumerate(getattr(upstream, f"scalar_mix_{k}").scalar_parameters):
+        for j, parameter in enumerate(getattr(theirs, f"scalar_mix_{k}").scalar_parameters):
             parameter.data.fill_(value * j)
-    state = {key: value for key, value in upstream.state_dict().items() if "scalar_mix" in key}
+    state = {key: value for key, value in theirs.state_dict().items() if "scalar_mix" in key}
     assert "scalar_mix_0.scalar_parameters.2" in state
     keys = list(state)
 
@@ -247,17 +249,17 @@ def test_the_mixes_of_an_upstream_checkpoint_are_loaded() -> None:
     assert list(state) == keys
 
 
-def test_more_than_ten_scalars_are_loaded_in_the_order_of_their_numbers() -> None:
-    upstream = ScalarMix(12, initial_scalar_parameters=[float(j) for j in range(12)])
+def test_more_than_ten_scalars_are_loaded_in_the_order_of_their_indices() -> None:
+    theirs = ScalarMix(12, initial_scalar_parameters=[float(j) for j in range(12)])
     mix = ElmoMix(12)
 
-    mix.load_state_dict(upstream.state_dict())
+    mix.load_state_dict(theirs.state_dict())
 
     assert mix.scalar_parameters is not None
     assert mix.scalar_parameters.tolist() == list(range(12))
 
 
-def test_an_upstream_checkpoint_of_another_number_of_layers_is_refused() -> None:
+def test_a_checkpoint_of_allennlp_with_another_number_of_layers_is_refused() -> None:
     with pytest.raises(RuntimeError, match="size mismatch for scalar_parameters"):
         ElmoMix(3).load_state_dict(ScalarMix(4).state_dict())
 
@@ -303,13 +305,13 @@ def test_a_config_says_which_layers(layers: str | int) -> None:
 
 
 @pytest.mark.parametrize("layers", ["first", -1, 3, True, None, 1.0])
-def test_layers_that_cannot_be_are_refused(layers: Any) -> None:
+def test_unknown_layers_are_refused(layers: Any) -> None:
     with pytest.raises(ConfigurationError, match="all, last or an index from 0 to 2, not"):
         ElmoMix(3, layers=layers)
 
 
 @pytest.mark.parametrize("layer_norm", ["token", True, False])
-def test_a_layer_norm_that_cannot_be_is_refused(layer_norm: Any) -> None:
+def test_an_unknown_layer_norm_is_refused(layer_norm: Any) -> None:
     with pytest.raises(ConfigurationError, match="batch or sentence, or left out, not"):
         ElmoMix(3, layer_norm=layer_norm)
 

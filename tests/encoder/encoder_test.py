@@ -1,5 +1,4 @@
 import io
-import random
 from pathlib import Path
 from typing import Any
 
@@ -7,12 +6,10 @@ import numpy
 import pytest
 import torch
 from allennlp.modules.elmo import Elmo
-from hypothesis import given
-from hypothesis import strategies as st
 
 import elmo_tasks.encoder.sentence_layers
 from elmo_tasks import ElmoEncoder
-from elmo_tasks.bilm import BiLm, BiLmOutput
+from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.bilm.files.options import read_options
 from elmo_tasks.common.errors import ConfigurationError
@@ -20,8 +17,9 @@ from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 from elmo_tasks.store.layer_store import LayerStore
 from tests.helpers.archives import FIXTURE, classifier, language_model, sst
-from tests.helpers.bilm_examples import WORDS, ids_of
+from tests.helpers.bilm_examples import ids_of
 from tests.helpers.reference_bilm import FIXTURE_FILES, ReferenceBiLm, random_files
+from tests.helpers.stored_bilms import computed_by
 
 TEXT = ["The boat left the bank .", "Banks lend", "", "It 's na\u00efve !", "A"]
 TOKENS = [line.split() for line in TEXT]
@@ -46,7 +44,7 @@ def assert_alike(one: dict[str, Any], other: dict[str, Any]) -> None:
         torch.testing.assert_close(one[name], other[name], msg=name, **close)
 
 
-# What comes out.
+# Outputs.
 
 
 def test_outputs_have_the_names_and_shapes_of_the_module_on_tensorflow_hub(
@@ -89,13 +87,13 @@ def test_elmo_equals_that_of_allennlps_module() -> None:
 
     outputs = ElmoEncoder(BiLm(options, str(FIXTURE_FILES[1])).eval())(sentences)
 
-    # Of its first batch, which starts from zeros.
+    # This is AllenNLP's first batch, which starts from zeros.
     expected = elmo(ids_of(sentences))
     torch.testing.assert_close(outputs["elmo"], expected["elmo_representations"][0], **close)
     assert torch.equal(outputs["mask"], expected["mask"].bool())
 
 
-def test_default_is_the_mean_over_the_tokens_alone(encoder: ElmoEncoder) -> None:
+def test_default_is_the_mean_of_elmo_over_the_tokens_without_padding(encoder: ElmoEncoder) -> None:
     outputs = encoder(TEXT)
 
     for row, words in enumerate(TOKENS):
@@ -111,7 +109,7 @@ def test_padding_is_zeros(encoder: ElmoEncoder) -> None:
         assert not outputs[name][~outputs["mask"]].any()
 
 
-def test_further_layers_are_named_by_their_numbers(tmp_path: Path) -> None:
+def test_every_lstm_layer_is_an_output_with_its_number_in_the_name(tmp_path: Path) -> None:
     bilm = BiLm.from_files(*random_files(tmp_path, n_layers=3)).eval()
 
     outputs = ElmoEncoder(bilm)(TEXT[:1])
@@ -124,13 +122,13 @@ def test_further_layers_are_named_by_their_numbers(tmp_path: Path) -> None:
     torch.testing.assert_close(outputs["lstm_outputs3"], bilm(ids_of(TOKENS[:1])).layers[:, 3])
 
 
-def test_outputs_are_numpys_where_asked(bilm: BiLm, encoder: ElmoEncoder) -> None:
+def test_outputs_are_numpy_arrays_if_asked_for(bilm: BiLm, encoder: ElmoEncoder) -> None:
     outputs = ElmoEncoder(bilm, as_numpy=True)(TEXT)
+    (one,) = ElmoEncoder(bilm, as_numpy=True).iterate(TEXT[:1])
 
     assert all(isinstance(output, numpy.ndarray) for output in outputs.values())
     assert outputs["elmo"].dtype == numpy.float32 and outputs["mask"].dtype == bool
     assert_alike({name: torch.from_numpy(outputs[name]) for name in outputs}, encoder(TEXT))
-    (one,) = ElmoEncoder(bilm, as_numpy=True).iterate(TEXT[:1])
     assert isinstance(one["elmo"], numpy.ndarray)
 
 
@@ -141,50 +139,10 @@ def test_there_may_be_no_sentences_or_none_with_tokens(encoder: ElmoEncoder) -> 
     assert list(encoder.iterate([])) == []
 
 
-# In any order, in any batch.
+# Streams.
 
 
-@given(
-    sentences=st.lists(st.lists(st.sampled_from(WORDS), max_size=9), max_size=8),
-    batch_tokens=st.integers(1, 30),
-    window_tokens=st.integers(1, 40),
-    seed=st.integers(0, 100),
-)
-def test_layers_equal_those_of_each_sentence_alone_in_any_order_and_batch_size(
-    bilm: BiLm, sentences: list[list[str]], batch_tokens: int, window_tokens: int, seed: int
-) -> None:
-    random.Random(seed).shuffle(sentences)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(elmo_tasks.encoder.sentence_layers, "WINDOW_TOKENS", window_tokens)
-        layers = list(ElmoEncoder(bilm, batch_tokens=batch_tokens).layers(sentences))
-
-    assert len(layers) == len(sentences)
-    for words, found in zip(sentences, layers):
-        assert found.shape == (3, len(words), 32)
-        if words:
-            torch.testing.assert_close(found, bilm(ids_of([words])).layers[0], **close)
-
-
-def test_batches_hold_sentences_of_like_length_and_as_many_tokens_as_allowed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    shapes = []
-    bilm = BiLm.from_files(*FIXTURE_FILES).eval()
-    forward = bilm.forward
-
-    def noted(char_ids: torch.Tensor) -> BiLmOutput:
-        shapes.append(tuple(char_ids.shape[:2]))
-        return forward(char_ids)
-
-    monkeypatch.setattr(bilm, "forward", noted)
-
-    ElmoEncoder(bilm, batch_tokens=12)([["a"] * length for length in (2, 20, 1, 3, 0, 2, 4, 3)])
-
-    assert shapes == [(1, 20), (3, 4), (3, 2)]
-
-
-def test_a_stream_is_read_as_it_is_asked_for(
+def test_a_stream_is_read_only_as_far_as_its_outputs_are_asked_for(
     encoder: ElmoEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(elmo_tasks.encoder.sentence_layers, "WINDOW_TOKENS", 40)
@@ -197,9 +155,10 @@ def test_a_stream_is_read_as_it_is_asked_for(
             yield TEXT[read % len(TEXT)]
 
     outputs = encoder.iterate(endless())
-    for number in range(1, 100):
-        assert next(outputs)["elmo"].shape == (len(TOKENS[number % len(TEXT)]), 32)
-        assert read <= number + 40
+
+    for num_sentences in range(1, 100):
+        assert next(outputs)["elmo"].shape == (len(TOKENS[num_sentences % len(TEXT)]), 32)
+        assert read <= num_sentences + 40
 
 
 def test_iterate_gives_each_sentence_without_padding(encoder: ElmoEncoder) -> None:
@@ -217,10 +176,10 @@ def test_iterate_gives_each_sentence_without_padding(encoder: ElmoEncoder) -> No
         )
 
 
-# What goes in.
+# Inputs.
 
 
-def test_all_forms_of_the_same_sentences_agree(encoder: ElmoEncoder) -> None:
+def test_all_ways_to_give_the_same_sentences_give_the_same_outputs(encoder: ElmoEncoder) -> None:
     strings = encoder(TEXT)
     longest = max(map(len, TOKENS))
     padded = [words + [""] * (longest - len(words)) for words in TOKENS]
@@ -237,10 +196,10 @@ def test_all_forms_of_the_same_sentences_agree(encoder: ElmoEncoder) -> None:
         assert_alike(form, strings)
 
 
-def test_lengths_say_what_is_padding_whatever_it_is(encoder: ElmoEncoder) -> None:
+def test_lengths_say_what_is_padding(encoder: ElmoEncoder) -> None:
     outputs = encoder([["A", "", "x"], ["It", "", ""]], lengths=[1, 2])
 
-    # As wide as what was given.
+    # The outputs are as long as the padded sentences.
     assert outputs["mask"].tolist() == [[True, False, False], [True, True, False]]
     # An empty token that is not padding is a token.
     layers = encoder.bilm(ids_of([["It", ""]])).layers
@@ -251,9 +210,7 @@ def test_an_empty_token_within_a_sentence_is_a_token(encoder: ElmoEncoder) -> No
     assert encoder([["It", "", "is", ""]])["mask"].tolist() == [[True, True, True, False]]
 
 
-def test_strings_are_cut_by_a_tokenizer_where_one_is_given(
-    bilm: BiLm, encoder: ElmoEncoder
-) -> None:
+def test_strings_are_cut_by_a_tokenizer_if_one_is_given(bilm: BiLm, encoder: ElmoEncoder) -> None:
     by_rules = ElmoEncoder(bilm, tokenizer=ElmoSpacyTokenizer())
 
     assert by_rules.tokenize("It's na\u00efve!\n") == ["It", "'s", "na\u00efve", "!"]
@@ -261,7 +218,7 @@ def test_strings_are_cut_by_a_tokenizer_where_one_is_given(
     assert_alike(by_rules([["It's"]]), encoder([["It's"]]))
 
 
-def test_what_is_no_list_of_sentences_is_refused(encoder: ElmoEncoder) -> None:
+def test_sentences_of_another_form_are_refused(encoder: ElmoEncoder) -> None:
     with pytest.raises(ValueError, match="a list of sentences, not one string: 'It is'"):
         encoder("It is")
     with pytest.raises(ValueError, match="not one string"):
@@ -278,10 +235,10 @@ def test_what_is_no_list_of_sentences_is_refused(encoder: ElmoEncoder) -> None:
         ElmoEncoder(encoder.bilm, batch_tokens=0)
 
 
-# Which biLM, which mix.
+# BiLMs and mixes.
 
 
-def test_a_bilm_comes_by_name_and_by_its_files() -> None:
+def test_a_bilm_is_given_by_its_name_or_by_its_files() -> None:
     mini = ElmoEncoder.from_name("mini")
     weights = Path(KNOWN_BILMS["mini"])
 
@@ -292,21 +249,7 @@ def test_a_bilm_comes_by_name_and_by_its_files() -> None:
     assert_alike(ElmoEncoder.from_name()(TEXT), mini(TEXT))
 
 
-def test_options_of_every_known_bilm_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-
-    def from_files(options_file: str, weight_file: str, *_: Any) -> None:
-        asked.append(options_file)
-
-    monkeypatch.setattr(ElmoEncoder, "from_files", from_files)
-    ElmoEncoder.from_name("original-5.5B")
-
-    size = "2x4096_512_2048cnn_2xhighway_5.5B"
-    folder = "https://allennlp.s3.amazonaws.com/models/elmo"
-    assert asked == [f"{folder}/{size}/elmo_{size}_options.json"]
-
-
-def test_an_unknown_name_is_refused_with_those_that_are_known() -> None:
+def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
     with pytest.raises(
         ConfigurationError, match="no biLM is known as 'tiny'; known are medium, mi"
     ):
@@ -314,7 +257,7 @@ def test_an_unknown_name_is_refused_with_those_that_are_known() -> None:
 
 
 def trained(folder: Path, **mixes: ElmoMix) -> Path:
-    """The folder of a training of SST, with these mixes at its places."""
+    """Makes the folder of a training of SST with these mixes, given by their places."""
     sst(folder, "both")
     state = torch.load(folder / "best.th")
     for place, mix in mixes.items():
@@ -332,7 +275,7 @@ def a_mix(weights: list[float], gamma: float, **settings: Any) -> ElmoMix:
     return mix
 
 
-def test_the_mix_of_an_archive_is_that_of_the_place(tmp_path: Path, encoder: ElmoEncoder) -> None:
+def test_the_mix_of_an_archive_is_chosen_by_its_place(tmp_path: Path, encoder: ElmoEncoder) -> None:
     folder = trained(
         tmp_path, input=a_mix([0.5, 0.25, 0.25], 2.0), output=a_mix([0.1, 0.2, 0.7], 1.0)
     )
@@ -346,6 +289,7 @@ def test_the_mix_of_an_archive_is_that_of_the_place(tmp_path: Path, encoder: Elm
         torch.testing.assert_close(outputs["elmo"][row, : len(words)], elmo, **close)
     assert_alike({**outputs, "elmo": 0, "default": 0}, {**encoder(TEXT), "elmo": 0, "default": 0})
     assert ElmoEncoder.from_archive(folder, "input").mix.gamma.item() == 2
+
     for place in (None, "middle"):
         with pytest.raises(ConfigurationError, match=f"places input, output: .* not {place!r}"):
             ElmoEncoder.from_archive(folder, place)
@@ -374,14 +318,13 @@ def test_a_mix_normalizes_each_sentence_alone_and_is_left_as_it_was(bilm: BiLm) 
     encoder = ElmoEncoder(bilm, mix)
 
     outputs = encoder(TEXT)
-
     (alone,) = encoder.iterate(TEXT[:1])
+
     torch.testing.assert_close(outputs["elmo"][0], alone["elmo"], **close)
-    mix.eval()
+    assert mix.layer_norm == "batch" and mix.training
     # The statistics of a batch of one sentence are those of the sentence.
     layers = bilm(ids_of(TOKENS[:1]))
-    torch.testing.assert_close(alone["elmo"], mix(*layers)[0], **close)
-    assert mix.layer_norm == "batch"
+    torch.testing.assert_close(alone["elmo"], mix.eval()(*layers)[0], **close)
 
 
 @pytest.mark.parametrize(
@@ -399,18 +342,20 @@ def test_a_bilm_that_trains_or_carries_its_state_is_left_as_it_was(
     torch.testing.assert_close(first["elmo"], second["elmo"].flip(0), **close)
     assert given.training and given.state_name == settings["state"]
     if settings["state"] == "carry":
-        # It then has the snapshot that the fixture has.
+        # The frozen copy starts from the same snapshot as the fixture.
         assert_alike(first, ElmoEncoder(bilm)(TEXT))
 
 
-def test_a_store_serves_the_layers(tmp_path: Path, encoder: ElmoEncoder) -> None:
+def test_layers_in_the_store_are_not_computed_again(
+    tmp_path: Path, encoder: ElmoEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = LayerStore(str(tmp_path), dtype="float32")
     by_store = ElmoEncoder.from_files(*FIXTURE_FILES, store=store)
 
-    assert_alike(by_store(TEXT), encoder(TEXT))
+    computed = computed_by(by_store.bilm, monkeypatch)
 
-    def computes(*_: Any) -> Any:
-        raise AssertionError("computed again")
+    first, second = by_store(TEXT), by_store(TEXT)
 
-    by_store.bilm._layers = computes  # type: ignore
-    assert_alike(by_store(TEXT), encoder(TEXT))
+    assert sum(computed) == 4
+    assert_alike(first, encoder(TEXT))
+    assert_alike(second, encoder(TEXT))

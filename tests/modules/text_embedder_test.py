@@ -31,15 +31,15 @@ def make_embedder(places: list[str], requires_grad: bool = False, **mix: Any) ->
     state = "reset" if requires_grad else None
     bilm = BiLm.from_files(*FIXTURE_FILES, state, requires_grad) if places else None
     embedder = ElmoTextEmbedder(words, bilm, **mixes)
-    for number, trained in enumerate(embedder.mixes().values(), 1):
-        trained.gamma.data.fill_(float(number))
+    for factor, trained in enumerate(embedder.mixes().values(), 1):
+        trained.gamma.data.fill_(float(factor))
         if trained.scalar_parameters is not None:
-            trained.scalar_parameters.data.copy_(torch.tensor([0.1, -0.5, 0.7]) * number)
+            trained.scalar_parameters.data.copy_(torch.tensor([0.1, -0.5, 0.7]) * factor)
     return embedder
 
 
 def tensors_of(sentences: list[list[str]]) -> TextFieldTensors:
-    """As a reader's text field with the indexers `tokens` and `elmo` gives them."""
+    """Returns the tensors of a text field with the indexers `tokens` and `elmo`."""
     longest = max(map(len, sentences))
     ids = torch.zeros(len(sentences), longest, dtype=torch.long)
     for row, sentence in enumerate(sentences):
@@ -48,7 +48,7 @@ def tensors_of(sentences: list[list[str]]) -> TextFieldTensors:
 
 
 def expected_text(embedder: ElmoTextEmbedder, sentences: list[list[str]]) -> EmbeddedText:
-    """From a run of the biLM for this text alone."""
+    """Computes the embedded text from a run of the biLM for this text alone."""
     text = tensors_of(sentences)
     x = embedder.words({"tokens": text["tokens"]})
     mask = text["tokens"]["tokens"] > 0
@@ -90,7 +90,7 @@ def test_one_text_alone_is_embedded_too(places: list[str]) -> None:
 def test_the_bilm_runs_once_for_all_texts_and_both_places() -> None:
     embedder = make_embedder(["input", "output"])
     assert embedder.bilm is not None
-    batches = []
+    batches: list[torch.Size] = []
     embedder.bilm.register_forward_hook(lambda _, inputs, output: batches.append(inputs[0].shape))
 
     embedder(tensors_of(PREMISE), tensors_of(HYPOTHESIS), tensors_of(PREMISE))
@@ -138,7 +138,7 @@ def test_the_arguments_are_not_changed(places: list[str]) -> None:
             torch.testing.assert_close(text[name], was[name])
 
 
-def test_a_pair_is_embedded_as_in_any_other_batch() -> None:
+def test_a_pair_of_texts_has_the_same_vectors_in_any_batch() -> None:
     embedder = make_embedder(["input", "output"])
     together = embedder(tensors_of(PREMISE), tensors_of(HYPOTHESIS))
 
@@ -213,8 +213,8 @@ def test_metrics_are_the_weights_and_gamma_of_each_place() -> None:
     metrics = make_embedder(["input", "output"]).mix_metrics()
 
     expected = {"elmo_input_gamma": 1.0, "elmo_output_gamma": 2.0}
-    for place, number in (("input", 1), ("output", 2)):
-        s = torch.softmax(torch.tensor([0.1, -0.5, 0.7]) * number, dim=0)
+    for place, factor in (("input", 1), ("output", 2)):
+        s = torch.softmax(torch.tensor([0.1, -0.5, 0.7]) * factor, dim=0)
         expected |= {f"elmo_{place}_s{j}": s[j].item() for j in range(3)}
     assert metrics == pytest.approx(expected)
     assert make_embedder([]).mix_metrics() == {}
@@ -268,5 +268,6 @@ def test_texts_without_char_ids_are_refused_where_elmo_is_used() -> None:
 
     with pytest.raises(ConfigurationError, match="one named 'elmo' of type elmo_characters"):
         make_embedder(["input"])(without)
+
     (embedded,) = make_embedder([])(without)
     torch.testing.assert_close(embedded, make_embedder([])(text)[0])

@@ -29,7 +29,7 @@ OURS: dict[str, Any] = {
     },
     "mix": {"dropout": 0},
 }
-UPSTREAMS: dict[str, Any] = {
+ALLENNLPS: dict[str, Any] = {
     "type": "elmo_token_embedder",
     "options_file": str(FIXTURE_FILES[0]),
     "weight_file": str(FIXTURE_FILES[1]),
@@ -44,7 +44,7 @@ READER = {
 
 
 def params_of(config: dict[str, Any]) -> Params:
-    """Of a copy, since constructing takes the keys out."""
+    """Returns params of a copy, since AllenNLP removes keys while it constructs objects."""
     return Params(copy.deepcopy(config))
 
 
@@ -68,30 +68,30 @@ def test_vectors_equal_those_of_allennlps_elmo_token_embedder() -> None:
 
     vectors = text_field_embedder(OURS)(batch)
 
-    # AllenNLP's first batch, which starts from zeros as ours always do.
-    torch.testing.assert_close(vectors, text_field_embedder(UPSTREAMS)(batch), atol=1e-5, rtol=0)
+    # AllenNLP's first batch starts from zeros, as each of our batches does.
+    torch.testing.assert_close(vectors, text_field_embedder(ALLENNLPS)(batch), atol=1e-5, rtol=0)
     elmo = Elmo(*FIXTURE_FILES, num_output_representations=1, dropout=0.0)
     (expected,) = elmo(batch["elmo"]["elmo_tokens"])["elmo_representations"]
     torch.testing.assert_close(vectors, expected, atol=1e-5, rtol=0)
     assert vectors.shape == (3, 5, 32)
 
 
-def test_texts_of_lists_are_embedded_as_texts_alone() -> None:
+def test_texts_in_lists_are_embedded_as_texts_alone() -> None:
     wrapped = ListField([text_of(sentence) for sentence in SENTENCES])
     shorter = ListField([text_of(SENTENCES[1])])
 
-    for config in (OURS, UPSTREAMS):
+    for config in (OURS, ALLENNLPS):
         embedder = text_field_embedder(config)
         vectors = embedder(batch_of(wrapped, shorter), num_wrapping_dims=1)
         assert vectors.shape == (2, 3, 5, 32)
-        for (row, number), sentence in {
-            **{(0, number): sentence for number, sentence in enumerate(SENTENCES)},
+        for (row, index), sentence in {
+            **{(0, index): sentence for index, sentence in enumerate(SENTENCES)},
             (1, 0): SENTENCES[1],
         }.items():
             alone = text_field_embedder(config)(batch_of(text_of(sentence)))[0]
             length = len(sentence)
-            torch.testing.assert_close(vectors[row, number, :length], alone, atol=1e-5, rtol=0)
-            assert not vectors[row, number, length:].any()
+            torch.testing.assert_close(vectors[row, index, :length], alone, atol=1e-5, rtol=0)
+            assert not vectors[row, index, length:].any()
         assert not vectors[1, 1:].any()
 
 
@@ -120,17 +120,18 @@ def test_the_mix_is_by_default_trained_with_a_dropout_of_a_half() -> None:
 
 
 def test_weights_of_allennlps_mix_are_loaded() -> None:
-    upstream = ElmoTokenEmbedder(*FIXTURE_FILES)
-    for j, parameter in enumerate(upstream._elmo.scalar_mix_0.scalar_parameters):
+    theirs = ElmoTokenEmbedder(*FIXTURE_FILES)
+    for j, parameter in enumerate(theirs._elmo.scalar_mix_0.scalar_parameters):
         parameter.data.fill_(float(j))
     prefix = "_elmo.scalar_mix_0."
     state = {
         key.removeprefix(prefix): tensor
-        for key, tensor in upstream.state_dict().items()
+        for key, tensor in theirs.state_dict().items()
         if key.startswith(prefix)
     }
 
     embedder = ElmoBiLmEmbedder(BiLm.from_files(*FIXTURE_FILES))
+
     embedder.mix.load_state_dict(state)
 
     assert embedder.mix.scalar_parameters.tolist() == [0, 1, 2]
@@ -164,14 +165,14 @@ def make_classifier(embedder: dict[str, Any], instances: list[Instance]) -> Mode
 
 def test_a_classifier_predicts_as_with_allennlps_embedder(tmp_path: Path) -> None:
     instances = read(tmp_path)
-    ours, upstreams = (make_classifier(config, instances).eval() for config in (OURS, UPSTREAMS))
-    rest = {key: tensor for key, tensor in upstreams.state_dict().items() if "_elmo." not in key}
+    ours, theirs = (make_classifier(config, instances).eval() for config in (OURS, ALLENNLPS))
+    rest = {key: tensor for key, tensor in theirs.state_dict().items() if "_elmo." not in key}
     assert rest
     ours.load_state_dict(rest, strict=False)
 
     answers = ours.forward_on_instances(instances)
 
-    for answer, expected in zip(answers, upstreams.forward_on_instances(instances), strict=True):
+    for answer, expected in zip(answers, theirs.forward_on_instances(instances), strict=True):
         assert answer["probs"] == pytest.approx(expected["probs"], abs=1e-5)
 
 
@@ -191,7 +192,7 @@ def test_an_archive_predicts_after_the_weights_file_is_gone(tmp_path: Path) -> N
     instances = read(tmp_path)
     weights, folder = tmp_path / "weights.hdf5", tmp_path / "archive"
     weights.write_bytes(FIXTURE_FILES[1].read_bytes())
-    # Without a state it starts from a snapshot, which is in the archive as well.
+    # By default the biLM starts from a snapshot, which is in the archive as well.
     bilm = {"options": OURS["bilm"]["options"], "pretrained_file": str(weights)}
     config = {**OURS, "bilm": bilm}
     model = make_classifier(config, instances).eval()

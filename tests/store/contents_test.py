@@ -6,7 +6,7 @@ from allennlp.modules.elmo import batch_to_ids
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.store.contents import contents, merge
 from elmo_tasks.store.layer_store import LayerStore
-from tests.store.layer_store_test import computed_by, fixture_bilm, moved
+from tests.helpers.stored_bilms import computed_by, fixture_bilm, moved
 
 
 @pytest.fixture()
@@ -14,7 +14,7 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "store")
 
 
-def test_contents_are_counted_by_whose_they_are(path: str) -> None:
+def test_contents_are_counted_for_each_bilm_and_dtype(path: str) -> None:
     ids = batch_to_ids([["a", "b"], ["c"]])
     fixture_bilm(LayerStore(path))(ids)
     fixture_bilm(LayerStore(path, "float32"))(ids[:1])
@@ -22,7 +22,7 @@ def test_contents_are_counted_by_whose_they_are(path: str) -> None:
 
     held = contents(path)
 
-    # A token has 5 * 16 numbers.
+    # The entry of a token has 5 * 16 numbers.
     counted = {
         (share.source.about["state"], share.source.about["dtype"]): (
             share.num_sentences,
@@ -39,7 +39,7 @@ def test_contents_are_counted_by_whose_they_are(path: str) -> None:
     assert held.file_bytes > 0
 
 
-def test_start_that_another_machine_rounded_otherwise_is_merged_as_one(
+def test_bilms_whose_start_states_differ_by_rounding_are_merged_into_one(
     tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here, there = fixture_bilm(LayerStore(path, "float32")), moved(1e-6)
@@ -47,8 +47,9 @@ def test_start_that_another_machine_rounded_otherwise_is_merged_as_one(
     here(batch_to_ids([["here"]]))
     there(batch_to_ids([["there"]]))
 
-    merge(path, str(tmp_path / "other"))
+    num_merged = merge(path, str(tmp_path / "other"))
 
+    assert num_merged == 1
     bilm = fixture_bilm(LayerStore(path, "float32"))
     computed = computed_by(bilm, monkeypatch)
     bilm(batch_to_ids([["here"], ["there"]]))
@@ -56,7 +57,7 @@ def test_start_that_another_machine_rounded_otherwise_is_merged_as_one(
     assert len(contents(path).shares) == 1
 
 
-def test_start_of_its_own_is_merged_as_such(
+def test_bilms_whose_start_states_differ_by_more_stay_apart_in_a_merged_store(
     tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here, there = fixture_bilm(LayerStore(path)), moved(0.5)
@@ -73,7 +74,7 @@ def test_start_of_its_own_is_merged_as_such(
     assert [share.num_sentences for share in contents(path).shares] == [1, 1]
 
 
-def test_path_without_a_store_is_refused_and_stays_empty(tmp_path: Path, path: str) -> None:
+def test_a_path_without_a_store_is_refused_and_stays_empty(tmp_path: Path, path: str) -> None:
     fixture_bilm(LayerStore(str(tmp_path / "there")))(batch_to_ids([["word"]]))
 
     for refused in (lambda: contents(path), lambda: merge(str(tmp_path / "there"), path)):

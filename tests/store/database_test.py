@@ -22,12 +22,13 @@ from tests.helpers.processes import end, run, run_until_signalled, start
 NOBODY = 65534
 
 
-def values(number: int, seed: int = 0, num_bytes: int = 3000) -> dict[bytes, bytes]:
-    """Some of a few bytes, some of pages of their own."""
+def values(num_values: int, seed: int = 0, num_bytes: int = 3000) -> dict[bytes, bytes]:
+    """Returns random values by random keys. Large values have pages of their own in the file."""
     generator = random.Random(seed)
     sizes = (100, num_bytes, 5 * num_bytes)
     return {
-        generator.randbytes(32): generator.randbytes(generator.choice(sizes)) for _ in range(number)
+        generator.randbytes(32): generator.randbytes(generator.choice(sizes))
+        for _ in range(num_values)
     }
 
 
@@ -40,9 +41,9 @@ def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
 
 
-def damage(folder: Path, place: int, content: bytes) -> None:
+def damage(folder: Path, offset: int, content: bytes) -> None:
     with open(folder / "data.mdb", "r+b") as file:
-        file.seek(place)
+        file.seek(offset)
         file.write(content)
 
 
@@ -53,7 +54,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture()
 def filled(folder: Path) -> dict[bytes, bytes]:
-    """What a store that was closed holds."""
+    """Fills a store, closes it, and returns its values."""
     database, content = LayerDatabase(str(folder)), values(300)
     database.put(content)
     database.close()
@@ -62,22 +63,22 @@ def filled(folder: Path) -> dict[bytes, bytes]:
 
 @pytest.fixture()
 def open_to_all() -> Iterator[Path]:
-    """A folder that any user may reach."""
+    """Makes a folder that any user may read."""
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         yield Path(folder)
 
 
 def as_nobody() -> None:
-    """A user who may write only where all may: root may write everywhere."""
+    """Makes root another user, since root may write everywhere."""
     if os.geteuid() == 0:
         os.setuid(NOBODY)
 
 
-def test_values_come_back_and_what_is_not_there_does_not(folder: Path) -> None:
+def test_values_come_back_and_missing_ones_are_left_out(folder: Path) -> None:
     database, content, other = LayerDatabase(str(folder)), values(50), values(5, seed=1)
-
     assert read(database, content) == {}
+
     database.put(content)
 
     assert read(database, {**content, **other}) == content
@@ -87,7 +88,7 @@ def test_values_come_back_and_what_is_not_there_does_not(folder: Path) -> None:
     }
 
 
-def test_value_of_another_size_than_asked_for_counts_as_missing(folder: Path) -> None:
+def test_a_value_of_another_size_than_asked_for_counts_as_missing(folder: Path) -> None:
     database = LayerDatabase(str(folder))
     database.put({b"k" * 32: b"value"})
 
@@ -95,9 +96,10 @@ def test_value_of_another_size_than_asked_for_counts_as_missing(folder: Path) ->
     assert database.get({b"k" * 32: None})[b"k" * 32].tobytes() == b"value"
 
 
-def test_value_that_is_there_stays_as_it_is(folder: Path) -> None:
+def test_a_value_is_not_overwritten(folder: Path) -> None:
     database = LayerDatabase(str(folder))
     database.put({b"k" * 32: b"first"})
+
     database.put({b"k" * 32: b"later"})
 
     assert read(database, {b"k" * 32: b"....."}) == {b"k" * 32: b"first"}
@@ -110,7 +112,7 @@ def test_a_process_has_one_database_at_a_path(tmp_path: Path, folder: Path) -> N
     assert LayerDatabase.at(str(folder)) is LayerDatabase.at(str(link))
 
 
-def test_map_grows_and_other_processes_follow(
+def test_the_map_grows_in_one_process_and_the_others_follow(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lmdb_file, "_MAP_SIZE", 2**16)
@@ -120,11 +122,13 @@ def test_map_grows_and_other_processes_follow(
     assert run(lambda: database.put(more)) == 0
 
     assert read(database, {**first, **more}) == {**first, **more}
+
     database.put(values(1, seed=2))
+
     assert len(list(database.values())) == 111
 
 
-def test_a_fork_opens_the_file_itself(folder: Path) -> None:
+def test_a_fork_opens_the_file_again(folder: Path) -> None:
     database, content = LayerDatabase(str(folder)), values(10)
     database.put(content)
     inherited = database._environment
@@ -144,8 +148,8 @@ def test_ten_processes_read_and_write_at_once(
     database, content = LayerDatabase(str(folder)), values(200)
     keys = list(content)
 
-    def work(number: int) -> None:
-        generator = random.Random(number)
+    def work(seed: int) -> None:
+        generator = random.Random(seed)
         for _ in range(20):
             some = {key: content[key] for key in generator.sample(keys, 20)}
             database.put(some)
@@ -153,7 +157,7 @@ def test_ten_processes_read_and_write_at_once(
             seen = read(database, content)
             assert seen == {key: content[key] for key in seen}
 
-    processes = [start(partial(work, number)) for number in range(10)]
+    processes = [start(partial(work, seed)) for seed in range(10)]
 
     assert [end(process) for process in processes] == [0] * 10
     assert read(database, content) == content
@@ -191,14 +195,16 @@ def test_after_twenty_kills_while_writing_every_value_reads_back_right(
     assert read(database, content) == content
 
 
-def test_folder_that_was_deleted_is_made_anew(folder: Path) -> None:
+def test_a_folder_that_was_deleted_is_made_again(folder: Path) -> None:
     database, content = LayerDatabase(str(folder)), values(10)
     database.put(content)
 
     shutil.rmtree(folder)
 
     assert read(database, content) == {}
+
     database.put(content)
+
     assert read(database, content) == content
     assert read(LayerDatabase.at(str(folder)), {}) == {}
 
@@ -206,7 +212,7 @@ def test_folder_that_was_deleted_is_made_anew(folder: Path) -> None:
 # Damage.
 
 
-def test_file_that_was_cut_short_is_left_alone_with_one_message(
+def test_a_file_that_was_cut_short_is_left_alone_with_one_message(
     folder: Path, filled: dict[bytes, bytes], caplog: pytest.LogCaptureFixture
 ) -> None:
     os.truncate(folder / "data.mdb", os.path.getsize(folder / "data.mdb") // 2)
@@ -224,7 +230,7 @@ def test_file_that_was_cut_short_is_left_alone_with_one_message(
 
 
 @pytest.mark.parametrize("num_bytes", [0, 100_000])
-def test_file_that_is_cut_short_while_it_is_open_is_not_read(
+def test_a_file_that_is_cut_short_while_it_is_open_is_not_read(
     folder: Path, filled: dict[bytes, bytes], num_bytes: int
 ) -> None:
     def work() -> None:
@@ -234,11 +240,11 @@ def test_file_that_is_cut_short_while_it_is_open_is_not_read(
         assert read(database, filled) == {}
         database.put(values(5, seed=1))
 
-    # To read it would end the process.
+    # Reading the file would crash the process.
     assert run(work) == 0
 
 
-def test_file_of_garbage_is_left_alone_with_one_message(
+def test_a_file_of_garbage_is_left_alone_with_one_message(
     folder: Path, filled: dict[bytes, bytes], caplog: pytest.LogCaptureFixture
 ) -> None:
     (folder / "data.mdb").write_bytes(random.Random(0).randbytes(100_000))
@@ -262,8 +268,8 @@ def test_damage_within_the_file_never_gives_a_wrong_value(
     for _ in range(4):
         (folder / "data.mdb").write_bytes(sound)
         for _ in range(4096 // num_bytes):
-            place = generator.randrange(len(sound) // num_bytes) * num_bytes
-            damage(folder, place, generator.randbytes(num_bytes))
+            offset = generator.randrange(len(sound) // num_bytes) * num_bytes
+            damage(folder, offset, generator.randbytes(num_bytes))
 
         def work() -> None:
             database = LayerDatabase(str(folder))
@@ -274,24 +280,26 @@ def test_damage_within_the_file_never_gives_a_wrong_value(
             found = read(database, more)
             assert found == {key: more[key] for key in found}
 
-        # Nor does it end the process.
+        # The damage does not crash the process, either.
         assert run(work) == 0
 
 
-def test_damaged_value_counts_as_missing_and_is_replaced(folder: Path) -> None:
+def test_a_damaged_value_counts_as_missing_and_is_replaced(folder: Path) -> None:
     database = LayerDatabase(str(folder))
     good, bad = {b"g" * 32: b"good" * 2000}, {b"b" * 32: b"bad!" * 2000}
     database.put({**good, **bad})
     database.close()
-    place = (folder / "data.mdb").read_bytes().index(b"bad!" * 500)
-    damage(folder, place + 1000, b"?")
+    offset = (folder / "data.mdb").read_bytes().index(b"bad!" * 500)
+    damage(folder, offset + 1000, b"?")
 
     assert read(database, {**good, **bad}) == good
+
     database.put(bad)
+
     assert read(database, {**good, **bad}) == {**good, **bad}
 
 
-def test_file_of_another_program_is_refused(folder: Path) -> None:
+def test_a_file_of_another_program_is_refused(folder: Path) -> None:
     with lmdb.open(str(folder)) as other, other.begin(write=True) as transaction:
         transaction.put(b"theirs", b"1")
 
@@ -302,17 +310,17 @@ def test_file_of_another_program_is_refused(folder: Path) -> None:
         assert list(transaction.cursor()) == [(b"theirs", b"1")]
 
 
-# Where it cannot be written.
+# Disks and folders that cannot be written.
 
 
-def test_full_disk_ends_writing_with_one_message_and_reading_goes_on(
+def test_a_full_disk_ends_writing_with_one_message_and_reading_goes_on(
     folder: Path, filled: dict[bytes, bytes], caplog: pytest.LogCaptureFixture
 ) -> None:
     database, more = LayerDatabase(str(folder)), values(300, seed=1)
 
     def work() -> None:
         limit = os.path.getsize(folder / "data.mdb") + 100_000
-        # LMDB sees what it sees on a full disk: a write that ends early.
+        # LMDB's writes end early, as on a full disk.
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
         for _ in range(3):
             database.put(more)
@@ -321,13 +329,16 @@ def test_full_disk_ends_writing_with_one_message_and_reading_goes_on(
         assert "takes no more layers (" in message and "are free on its disk" in message
 
     assert run(work) == 0
+
     assert read(database, {**filled, **more}) == filled
+
     database.put(more)
+
     assert read(database, {**filled, **more}) == {**filled, **more}
 
 
 @pytest.mark.parametrize("has_lock", [True, False])
-def test_folder_that_cannot_be_written_is_read_with_one_message(
+def test_a_folder_that_cannot_be_written_is_read_with_one_message(
     open_to_all: Path, caplog: pytest.LogCaptureFixture, has_lock: bool
 ) -> None:
     folder, content = open_to_all / "store", values(30)
@@ -350,7 +361,7 @@ def test_folder_that_cannot_be_written_is_read_with_one_message(
     folder.chmod(0o755)
 
 
-def test_folder_that_cannot_be_made_is_done_without_with_one_message(
+def test_without_a_folder_nothing_is_kept_and_one_message_says_so(
     open_to_all: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     def work() -> None:

@@ -19,7 +19,7 @@ from elmo_tasks.store.database import LayerDatabase
 from elmo_tasks.store.layer_store import LayerStore
 from tests.helpers.bilm_examples import ids_of, sentences
 from tests.helpers.processes import end, start
-from tests.store.layer_store_test import fixture_bilm
+from tests.helpers.stored_bilms import fixture_bilm
 
 ROOT = Path(__file__).parents[2]
 SENTENCE = {"sentence": "It 's a film of wit and charm ."}
@@ -47,7 +47,7 @@ class Losses(TrainerCallback):
 
 
 def config(store: Any, variant: str = "both") -> dict[str, Any]:
-    """Of SST."""
+    """Returns the config of a training of SST, shrunk."""
     parts = [f"training_configs/sst/{variant}.jsonnet", "fixtures/tiny.libsonnet"]
     snippet = " + ".join(f"(import '{ROOT}/{part}')" for part in parts)
     change = f"{{ store: {json.dumps(store)} }}"
@@ -55,7 +55,7 @@ def config(store: Any, variant: str = "both") -> dict[str, Any]:
 
 
 def train(folder: Path, store: dict[str, Any] | None) -> list[float]:
-    """The losses of a training with ELMo at both places."""
+    """Trains with ELMo at both places, and returns the loss of every step."""
     params = config(store)
     params["data_loader"]["batch_sampler"]["batch_size"] = 4
     params["trainer"] |= {"num_epochs": 4, "callbacks": ["losses"]}
@@ -69,23 +69,24 @@ def train(folder: Path, store: dict[str, Any] | None) -> list[float]:
     [("stores/sst", {"path": "stores/sst"}), ({"memory": 500}, {"memory": 500})],
     ids=str,
 )
-def test_field_of_the_library_gives_the_bilm_a_store(store: Any, params: dict[str, Any]) -> None:
+def test_the_field_store_of_a_config_gives_the_bilm_a_store(
+    store: Any, params: dict[str, Any]
+) -> None:
     assert config(store)["model"]["text_embedder"]["bilm"]["store"] == params
     assert "store" not in config(None)["model"]["text_embedder"]["bilm"]
-    # Where there is no biLM there is nothing to keep.
+    # The baseline has no biLM, so the field changes nothing.
     assert config(store, "baseline") == config(None, "baseline")
 
 
 @pytest.mark.parametrize("store", [True, 5, ["stores/sst"]])
-def test_value_that_is_no_store_is_refused_by_jsonnet(store: Any) -> None:
+def test_a_value_that_is_no_store_is_refused_by_jsonnet(store: Any) -> None:
     with pytest.raises(RuntimeError, match="store must be null, a folder, or an object with path"):
         config(store)
 
 
-def test_training_has_the_same_losses_with_a_store_and_without(tmp_path: Path) -> None:
+def test_a_training_has_the_same_losses_with_a_store_and_without(tmp_path: Path) -> None:
     store = {"path": str(tmp_path / "store"), "dtype": "float32", "memory": 0.002}
-
-    # What a process asks once must not draw from the seeded numbers either.
+    # The check of oneDNN, which each process makes once, must not draw from the seeded numbers.
     packs.cache_clear()
 
     without = train(tmp_path / "without", None)
@@ -97,7 +98,7 @@ def test_training_has_the_same_losses_with_a_store_and_without(tmp_path: Path) -
     assert any(len(value.key) == 32 for value in LayerDatabase.at(str(store["path"])).values())
 
 
-def test_archive_answers_the_same_without_the_store_it_was_trained_with(tmp_path: Path) -> None:
+def test_an_archive_answers_the_same_without_the_store_of_its_training(tmp_path: Path) -> None:
     path, other = tmp_path / "store", tmp_path / "other"
     train(tmp_path / "model", {"path": str(path), "dtype": "float32"})
     archive = tmp_path / "model" / "model.tar.gz"
@@ -108,9 +109,11 @@ def test_archive_answers_the_same_without_the_store_it_was_trained_with(tmp_path
 
     assert without_folder["probabilities"] == with_folder["probabilities"]
     assert not path.exists()
+
     asked_for = {"model.text_embedder.bilm.store": {"path": str(other), "dtype": "float32"}}
     predictor = Predictor.from_path(archive, overrides=json.dumps(asked_for))
     answer = predictor.predict_json(SENTENCE)["probabilities"]
+
     assert answer == pytest.approx(without_folder["probabilities"], abs=1e-5)
     assert any(len(value.key) == 32 for value in LayerDatabase.at(str(other)).values())
     assert not path.exists()
@@ -128,7 +131,7 @@ def test_processes_of_a_distributed_training_share_a_store(tmp_path: Path) -> No
         embedder = ElmoBiLmEmbedder(fixture_bilm(LayerStore(path, "float32", 0)))
         model = DistributedDataParallel(embedder)
         for _ in range(2):
-            # Each its own, and then the other's.
+            # Each process reads its own batches, and then those of the other one.
             for batch, layers in zip(batches[rank::2], expected[rank::2]):
                 model(batch).sum().backward()
                 torch.testing.assert_close(embedder.bilm(batch).layers, layers, rtol=0, atol=1e-5)
@@ -138,6 +141,7 @@ def test_processes_of_a_distributed_training_share_a_store(tmp_path: Path) -> No
     processes = [start(partial(work, rank)) for rank in range(2)]
 
     assert [end(process) for process in processes] == [0, 0]
+
     kept = [value for value in LayerDatabase.at(path).values() if len(value.key) == 32]
-    # Of the lengths from 3 to 9; those of like length are alike where they stand first or second.
+    # Some batches have a sentence in common.
     assert len(kept) == len({row[row > 0].tobytes() for batch in batches for row in batch.numpy()})

@@ -8,7 +8,7 @@ _RELEASED = "https://allennlp.s3.amazonaws.com/models/elmo/{0}/elmo_{0}_weights.
 _SHIPPED = Path(__file__).parents[2] / "pretrained"
 
 # The weights of the biLMs that have a name: those that the authors of the paper released, and
-# those in this package. Their options stand in training_configs/lib/bilms.libsonnet.
+# those in this package. Their options are in training_configs/lib/bilms.libsonnet.
 KNOWN_BILMS = {
     "small": _RELEASED.format("2x1024_128_2048cnn_1xhighway"),
     "medium": _RELEASED.format("2x2048_256_2048cnn_1xhighway"),
@@ -28,14 +28,14 @@ def known_bilm_files(name: str) -> tuple[str, str]:
             f"no biLM is known as {name!r}; known are {', '.join(sorted(KNOWN_BILMS))}"
         )
     weights = KNOWN_BILMS[name]
-    # Both files lie side by side, under names with the same beginning.
+    # Both files are in the same folder, and their names begin alike.
     return weights.removesuffix("weights.hdf5") + "options.json", weights
 
 
 def local_weights(name: str) -> str:
     """
-    Returns the local path of the weights with a known name, a path or an address. Raises
-    `ConfigurationError` if there are none.
+    Returns the local path of a file of weights, given as the name of a known biLM, a path or an
+    address. Raises `ConfigurationError` if there is no such file.
     """
     if name not in KNOWN_BILMS and not looks_like_a_path(name):
         raise ConfigurationError(
@@ -53,5 +53,5 @@ def local_weights(name: str) -> str:
 
 
 def looks_like_a_path(name: str) -> bool:
-    """Tells a path or an address from a name."""
+    """Returns whether this is a path or an address, and not the name of a biLM."""
     return os.path.exists(name) or any(mark in name for mark in "./")

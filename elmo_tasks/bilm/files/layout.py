@@ -29,7 +29,7 @@ class Dataset(NamedTuple):
     tensor_rows : `slice`
         Rows of the tensor.
     convert, revert : `Callable`
-        Convert from the file's orientation (TensorFlow's, x @ W) to ours, and back.
+        Convert from the file's orientation (TensorFlow's, x @ W) to PyTorch's, and back.
     """
 
     name: str
@@ -127,12 +127,16 @@ def _gates(order: tuple[int, ...]) -> Callable[[Array], Array]:
     return reorder
 
 
-# The file has the gates input, candidate, forget, output; we have input, forget, output, candidate.
+# The file's order of gates is input, candidate, forget, output; ours is input, forget, output,
+# candidate.
 _to_our_gates, _to_their_gates = _gates((0, 2, 3, 1)), _gates((0, 3, 1, 2))
 
 
 def _forget_one(array: Array) -> Array:
-    """Returns the 1 that TensorFlow adds to the forget gate at run time and leaves out of files."""
+    """
+    Returns what TensorFlow adds to the biases at run time, and leaves out of files: 1 for the
+    forget gate.
+    """
     one = numpy.zeros_like(array)
     one[len(array) // 4 : len(array) // 2] = 1
     return one

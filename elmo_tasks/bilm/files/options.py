@@ -10,7 +10,7 @@ STATES = ("reset", "snapshot", "carry")
 
 class BiLmOptions(NamedTuple):
     """
-    Holds the numbers of an `options.json` of bilm-tf's layout, checked (Peters et al. 2018, section
+    Holds the checked values of an `options.json` in bilm-tf's format (Peters et al. 2018, section
     3.2; supplement A gives the released sizes).
 
     # Parameters
@@ -18,15 +18,15 @@ class BiLmOptions(NamedTuple):
     filters : `tuple[tuple[int, int], ...]`
         Pairs (width in characters, number of filters), one per convolution, in the file's order.
     activation : `str`
-        `relu` or `tanh`; it follows the maximum over the characters of a token.
+        `relu` or `tanh`, applied to the maximum of each filter over a token.
     char_dim : `int`
         Width of a character embedding.
     max_characters : `int`
-        Character ids per token, word boundaries and padding included: 50.
+        The number of character ids per token, word boundaries and padding included: 50.
     num_highway : `int`
-        Highway layers over the filters; 0 or more.
+        The number of highway layers over the filters; 0 or more.
     num_layers : `int`
-        LSTM layers in each direction.
+        The number of LSTM layers in each direction.
     cell_dim, projection_dim : `int`
         Widths of an LSTM's memory and of its output.
     cell_clip, projection_clip : `float | None`
@@ -34,7 +34,7 @@ class BiLmOptions(NamedTuple):
     skip_connections : `bool`
         Whether the input of a layer is added to its output, from the second layer on.
     state : `str | None`
-        The state that the LSTMs start from (see `state.py`); bilm-tf's files do not have it.
+        The state that the LSTMs start from (see `state.py`); bilm-tf's files lack this key.
     """
 
     filters: tuple[tuple[int, int], ...]
@@ -65,7 +65,7 @@ class BiLmOptions(NamedTuple):
     @classmethod
     def parse(cls, options: dict[str, Any]) -> tuple["BiLmOptions", list[str]]:
         """
-        Returns the options and a list of all that is wrong with them; if that is not empty, some
+        Returns the options and a list of all problems with them. If there are problems, some
         options are `None`.
         """
         values = _Values(options)
@@ -83,8 +83,8 @@ class BiLmOptions(NamedTuple):
             skip_connections=values.get("lstm.use_skip_connections", bool, False),
             state=options.get("state"),
         )
-        # bilm-tf trains with 261 characters and predicts with 262: the last is padding, which has
-        # no weights of its own.
+        # bilm-tf trains with 261 characters and predicts with 262. The additional one is padding,
+        # which has no weights.
         num_characters = values.get("char_cnn.n_characters", int, 262)
         values.expect(
             num_characters in (261, 262, None),
@@ -126,8 +126,8 @@ def read_options(options_file: str | os.PathLike) -> dict[str, Any]:
 
 class _Values:
     """
-    Looks up values in nested options by dotted paths, and collects in `problems` what is wrong with
-    them. A wrong value is returned as `None`.
+    Looks up values in nested options by dotted paths, and collects the problems with them in
+    `problems`. A wrong value is returned as `None`.
     """
 
     def __init__(self, options: dict[str, Any]) -> None:
@@ -135,7 +135,7 @@ class _Values:
         self.problems: list[str] = []
 
     def expect(self, holds: bool, problem: str) -> None:
-        # Several values may lack the same section.
+        # Several values may be missing for the same reason: their section is missing.
         if not holds and problem not in self.problems:
             self.problems.append(problem)
 
@@ -158,7 +158,7 @@ class _Values:
         section, key = self._section(path)
         filters = (section or {}).get(key)
         if not isinstance(filters, list) or not filters:
-            missing = f"{path} is missing; this reads biLMs over characters only"
+            missing = f"{path} is missing; only biLMs with a character CNN can be read"
             self.expect(section is None, missing)
             return ()
         for pair in filters:
@@ -187,7 +187,7 @@ def _is_pair(value: Any) -> bool:
 
 
 def exported(raw: dict[str, Any], options: BiLmOptions, state: str) -> dict[str, Any]:
-    """Adds to an `options.json` the keys for which bilm-tf and AllenNLP have no default."""
+    """Adds the state, and the keys for which bilm-tf and AllenNLP have no default."""
     lstm = {"cell_clip": None, "proj_clip": None, **raw["lstm"]}
     char_cnn = {
         **raw["char_cnn"],

@@ -30,13 +30,13 @@ def read_weights(weight_file: str | os.PathLike, options: BiLmOptions, state: St
     options : `BiLmOptions`
         The options of the biLM.
     state : `dict[str, torch.Tensor]`
-        Its state dict.
+        The state dict of the biLM.
 
     # Raises
 
     `ConfigurationError`
-        The file is missing, is not HDF5, does not fit the options (the message has the dataset and
-        both shapes), or holds a value that is not a finite number.
+        The file is missing, is not HDF5, does not fit the options (the message names the dataset
+        and both shapes), or holds a value that is not a finite number.
     """
     with open_weights(weight_file) as file:
         _refuse(layout_problems(file, options))
@@ -52,8 +52,8 @@ def read_weights(weight_file: str | os.PathLike, options: BiLmOptions, state: St
 @contextmanager
 def open_weights(weight_file: str | os.PathLike) -> Iterator[h5py.File]:
     """
-    Opens the file of a name in `KNOWN_BILMS`, a path or an address. Raises `ConfigurationError`,
-    with the file's name, for whatever is wrong with it, here or in the block.
+    Opens a file of weights, given as a name in `KNOWN_BILMS`, a path or an address. If the file
+    cannot be opened, or cannot be read in the block, raises `ConfigurationError` with its name.
     """
     path = local_weights(str(weight_file))
     try:
@@ -76,7 +76,7 @@ def dataset_names(file: h5py.File) -> list[str]:
 
 
 def layout_problems(file: h5py.File, options: BiLmOptions) -> list[str]:
-    """Lists the datasets that are missing, have another shape, or are not in the options."""
+    """Lists the datasets that are missing, have a wrong shape, or are not in the options."""
     asked = {dataset.name: dataset.shape for dataset in datasets(options)}
     unasked = [name for name in dataset_names(file) if name not in asked]
     problems = [f"has {name}, which the options do not ask for" for name in unasked]
@@ -93,7 +93,7 @@ def layout_problems(file: h5py.File, options: BiLmOptions) -> list[str]:
 
 
 def value_problems(name: str, array: Array) -> list[str]:
-    """Says whether a dataset holds values that are not finite numbers, and how many."""
+    """Lists one problem if the dataset holds values that are not finite numbers, else none."""
     num_wrong = array.size - int(numpy.isfinite(array).sum())
     if num_wrong == 0:
         return []
@@ -112,7 +112,7 @@ def write_weights(
     state: StateDict,
     dtype: str = "float32",
 ) -> None:
-    """Writes the weights of a `BiLm` in bilm-tf's layout; the file appears whole or not at all."""
+    """Writes the weights of a `BiLm` in bilm-tf's format. The file appears whole or not at all."""
     # The file is made in memory first: HDF5 ends the process if a disk is full.
     content = io.BytesIO()
     with h5py.File(content, "w") as file:
@@ -128,7 +128,7 @@ def write_weights(
 
 
 def _refuse(problems: list[str]) -> None:
-    # The two parts of a matrix report the same problem.
+    # A matrix that is read in two parts has the same problem twice.
     problems = list(dict.fromkeys(problems))
     if problems:
         more = f"; and {len(problems) - 3} more, which `allennlp elmo-check` lists"
@@ -140,13 +140,16 @@ def _is_dataset(item: object) -> bool:
 
 
 def _is_left_out(name: str, options: BiLmOptions) -> bool:
-    """bilm-tf writes no projection of the filters if it would not change their number."""
+    """
+    Returns whether bilm-tf leaves this dataset out. It writes no projection of the filters if the
+    widths before and after are equal.
+    """
     return name.startswith("CNN_proj/") and options.num_filters == options.projection_dim
 
 
 def _array(file: h5py.File, dataset: Dataset) -> Array:
     if _is_dataset(file.get(dataset.name)):
         return read_array(file, dataset.name)
-    # A projection that is left out is the identity.
+    # A projection that bilm-tf leaves out is the identity.
     shape = dataset.shape
     return numpy.eye(*shape) if len(shape) == 2 else numpy.zeros(shape)

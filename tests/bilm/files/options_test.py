@@ -7,7 +7,7 @@ from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.common.errors import ConfigurationError
 from tests.helpers.reference_bilm import make_options
 
-# Of the released original model, as its `options.json` has them.
+# The options of the released original model, as in its `options.json`.
 ORIGINAL = """
 {"lstm": {"use_skip_connections": true, "projection_dim": 512, "cell_clip": 3, "proj_clip": 3,
           "dim": 4096, "n_layers": 2},
@@ -37,15 +37,17 @@ def test_the_options_of_the_original_model_are_read() -> None:
     assert options.num_filters == 2048
 
 
-@pytest.mark.parametrize("number", [261, 262])
-def test_261_characters_are_those_of_training_and_262_those_of_prediction(number: int) -> None:
-    options = BiLmOptions.from_dict(make_options(n_characters=number))
+@pytest.mark.parametrize("num_characters", [261, 262])
+def test_options_may_have_261_characters_from_training_or_262_from_prediction(
+    num_characters: int,
+) -> None:
+    options = BiLmOptions.from_dict(make_options(n_characters=num_characters))
 
     assert options == BiLmOptions.from_dict(make_options())
 
 
 @pytest.mark.parametrize("clip", [None, 0, 0.0])
-def test_bounds_may_be_null_or_zero_or_left_out_for_none(clip: float | None) -> None:
+def test_a_bound_that_is_null_or_zero_or_left_out_is_no_bound(clip: float | None) -> None:
     left_out = make_options()
     del left_out["lstm"]["cell_clip"], left_out["lstm"]["proj_clip"]
 
@@ -54,7 +56,7 @@ def test_bounds_may_be_null_or_zero_or_left_out_for_none(clip: float | None) -> 
         assert options.cell_clip is None and options.projection_clip is None
 
 
-def test_keys_that_bilm_tf_adds_while_training_are_passed_over() -> None:
+def test_keys_that_bilm_tf_adds_while_training_are_ignored() -> None:
     raw = {**make_options(), "bidirectional": True, "dropout": 0.1, "n_epochs": 10, "unroll": 20}
 
     assert BiLmOptions.from_dict(raw) == BiLmOptions.from_dict(make_options())
@@ -118,7 +120,7 @@ def test_a_missing_width_of_the_characters_is_named() -> None:
         ("n_characters", "262", "char_cnn.n_characters cannot be '262'"),
         ("n_characters", 260, "n_characters must be 262 .or 261, .*, but is 260"),
         ("activation", "gelu", "char_cnn.activation must be relu or tanh, but is 'gelu'"),
-        ("filters", [], "char_cnn.filters is missing; this reads biLMs over characters only"),
+        ("filters", [], "char_cnn.filters is missing; only biLMs with a character CNN can be read"),
         ("filters", {"1": 4}, "char_cnn.filters is missing"),
         ("filters", [[1, 4, 2]], r"pairs of a width and a number of filters, not \[1, 4, 2\]"),
         ("filters", [[1, 4], [2, 0]], r"pairs of a width and a number of filters, not \[2, 0\]"),
@@ -128,7 +130,7 @@ def test_a_missing_width_of_the_characters_is_named() -> None:
         ("filters", [[51, 4]], "filters has width 51, more than the 50 characters of a token"),
     ],
 )
-def test_a_value_that_cannot_be_is_named(key: str, value: Any, message: str) -> None:
+def test_a_wrong_value_is_named(key: str, value: Any, message: str) -> None:
     with pytest.raises(ConfigurationError, match=f"^'?options: .*{message}"):
         BiLmOptions.from_dict(make_options(**{key: value}))
 

@@ -1,23 +1,16 @@
-import functools
-import http.server
 import json
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy
 import pytest
-import requests
 import torch
 from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.bilm.files import known_bilms, layout
-from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
-from elmo_tasks.bilm.files.layout import datasets
-from elmo_tasks.bilm.files.options import BiLmOptions
+from elmo_tasks.bilm.files import layout
 from elmo_tasks.common.errors import ConfigurationError
 from tests.helpers.reference_bilm import (
     FIXTURE_FILES,
@@ -111,11 +104,9 @@ def test_allennlp_reads_the_files_that_we_write(tmp_path: Path, shape: dict) -> 
 
     bilm.to_files(tmp_path / "second")
 
-    upstream = _ElmoBiLm(tmp_path / "second/options.json", tmp_path / "second/weights.hdf5")
+    theirs = _ElmoBiLm(tmp_path / "second/options.json", tmp_path / "second/weights.hdf5")
     ids = batch_to_ids([["A", "film", "."], ["\u00e9"]])
-    torch.testing.assert_close(
-        bilm(ids).layers, upstream_layers(upstream, ids)[0], atol=1e-5, rtol=0
-    )
+    torch.testing.assert_close(bilm(ids).layers, upstream_layers(theirs, ids)[0], atol=1e-5, rtol=0)
     written = json.loads((tmp_path / "second/options.json").read_text())
     assert written["char_cnn"]["n_characters"] == 262
 
@@ -130,6 +121,7 @@ def test_weights_of_16_bits_are_written_on_request_and_read(tmp_path: Path) -> N
     for name, array in read_datasets(files[1]).items():
         assert array.dtype == numpy.float16
         numpy.testing.assert_array_equal(array, exact[name].astype("float16"), err_msg=name)
+
     again = BiLm.from_files(*files)
     assert next(again.parameters()).dtype == torch.float32
     ids = batch_to_ids([["A", "film", "."]])
@@ -154,6 +146,7 @@ def test_a_projection_that_bilm_tf_leaves_out_is_the_identity(tmp_path: Path) ->
     bilm = BiLm.from_files(*write_files(tmp_path / "left_out", options, left_out))
 
     assert_same_state(bilm, BiLm.from_files(*write_files(tmp_path / "whole", options, whole)))
+    # AllenNLP needs the projection, and reads it.
     bilm.to_files(tmp_path / "written")
     _ElmoBiLm(tmp_path / "written/options.json", tmp_path / "written/weights.hdf5")
 
@@ -174,8 +167,9 @@ def test_a_crash_while_writing_leaves_what_was_there(
     def crash(array: Array) -> Array:
         raise KeyboardInterrupt
 
-    # In the middle: the biases of the LSTMs come last.
+    # The biases of the LSTMs are written late, so the crash comes in the middle.
     monkeypatch.setattr(layout, "_revert_bias", crash)
+
     with pytest.raises(KeyboardInterrupt):
         BiLm.from_files(*FIXTURE_FILES).to_files(tmp_path)
 
@@ -186,14 +180,14 @@ def test_a_crash_while_writing_leaves_what_was_there(
 
 
 def change(name: str, to: Callable[[Array], Array] | None) -> dict[str, Array]:
-    """The weights of `make_options()` with one dataset changed, or left out."""
+    """Returns random weights for `make_options()`, with one dataset changed or left out."""
     arrays = random_weights(make_options())
     array = arrays.pop(name, numpy.zeros(1))
     return arrays if to is None else {**arrays, name: to(array)}
 
 
 def refused(folder: Path, arrays: dict[str, Array], **options: Any) -> str:
-    """The message of the error, which names the file."""
+    """Returns the message of the error, which must name the file."""
     files = write_files(folder, make_options(**options), arrays)
     with pytest.raises(ConfigurationError) as caught:
         BiLm.from_files(*files)
@@ -269,7 +263,7 @@ def test_a_value_that_is_not_a_finite_number_is_refused(
     assert f"{name} holds a value that is not a finite number" in message
 
 
-def test_a_group_in_the_place_of_a_dataset_is_refused(tmp_path: Path) -> None:
+def test_a_group_instead_of_a_dataset_is_refused(tmp_path: Path) -> None:
     files = random_files(tmp_path)
     with h5py.File(files[1], "a") as file:
         del file["char_embed"]
@@ -304,93 +298,3 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
 def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=f"{tmp_path} cannot be read as HDF5"):
         BiLm.from_files(FIXTURE_FILES[0], tmp_path)
-
-
-# Names and addresses.
-
-
-def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
-    known = "medium.*original.*original-5.5B.*small"
-    with pytest.raises(ConfigurationError, match=f"no biLM is known as 'orignal', .*{known}"):
-        BiLm(make_options(), "orignal")
-
-
-def test_a_file_may_have_a_name_without_a_dot_or_a_slash(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    files = random_files(tmp_path)
-    files[1].rename(tmp_path / "weights")
-    monkeypatch.chdir(tmp_path)
-
-    assert_same_state(BiLm(make_options(), "weights"), BiLm(make_options(), "./weights"))
-
-
-class QuietHandler(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *args: Any) -> None:
-        pass
-
-
-@pytest.fixture
-def address(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
-    """Of a server of the fixture's folder; what is fetched from it is kept in `tmp_path`."""
-    monkeypatch.setattr("allennlp.common.file_utils.CACHE_DIRECTORY", str(tmp_path / "cache"))
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    handler = functools.partial(QuietHandler, directory=str(FIXTURE_FILES[0].parent))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-def test_a_known_bilm_is_fetched_from_its_address(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, address: str
-) -> None:
-    monkeypatch.setitem(KNOWN_BILMS, "original", f"{address}/weights.hdf5")
-    options = json.loads(FIXTURE_FILES[0].read_text())
-
-    bilm = BiLm(options, "original")
-
-    assert_same_state(bilm, BiLm.from_files(*FIXTURE_FILES))
-    assert any((tmp_path / "cache").iterdir())
-
-
-def test_both_files_may_be_addresses(address: str) -> None:
-    bilm = BiLm.from_files(f"{address}/options.json", f"{address}/weights.hdf5")
-
-    assert_same_state(bilm, BiLm.from_files(*FIXTURE_FILES))
-
-
-def test_an_address_without_a_file_is_refused(address: str) -> None:
-    with pytest.raises(ConfigurationError, match="no file of weights .*/nowhere.hdf5"):
-        BiLm.from_files(FIXTURE_FILES[0], f"{address}/nowhere.hdf5")
-    with pytest.raises(ConfigurationError, match="no file of options .*/nowhere.json"):
-        BiLm.from_files(f"{address}/nowhere.json", FIXTURE_FILES[1])
-
-
-def test_weights_that_cannot_be_fetched_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(address: str) -> str:
-        assert address == KNOWN_BILMS["small"]
-        raise requests.ConnectionError("network is unreachable")
-
-    # The real one tries for half a minute.
-    monkeypatch.setattr(known_bilms, "local_path", fail)
-
-    with pytest.raises(ConfigurationError, match="small cannot be fetched.*network is unreachable"):
-        BiLm(make_options(), "small")
-
-
-def test_the_options_of_the_original_model_ask_for_the_parameters_of_its_file() -> None:
-    raw = make_options(
-        filters=[[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]],
-        embedding={"dim": 16},
-        projection_dim=512,
-        dim=4096,
-    )
-
-    found = {dataset.name: dataset.shape for dataset in datasets(BiLmOptions.from_dict(raw))}
-
-    assert found == shapes(raw)
-    assert sum(numpy.prod(shape) for shape in found.values()) == 93_600_848

@@ -1,0 +1,101 @@
+import copy
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from elmo_tasks.bilm import BiLm, bilm_from_config
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.store import LayerStore
+from tests.helpers.bilm_examples import SENTENCE, ids_of
+from tests.helpers.reference_bilm import FIXTURE_FILES
+
+OPTIONS = json.loads(FIXTURE_FILES[0].read_text())
+
+
+def fields_of(**others: Any) -> dict[str, Any]:
+    return {"options": OPTIONS, "pretrained_file": str(FIXTURE_FILES[1]), **others}
+
+
+def test_a_config_builds_the_bilm_of_the_files() -> None:
+    bilm = bilm_from_config(fields_of())
+
+    ids = ids_of([SENTENCE])
+    assert torch.equal(bilm(ids).layers, BiLm.from_files(*FIXTURE_FILES)(ids).layers)
+    assert bilm.num_layers == 3 and bilm.get_output_dim() == 32
+
+
+def test_a_bilm_is_returned_as_it_is() -> None:
+    bilm = BiLm.from_files(*FIXTURE_FILES)
+
+    assert bilm_from_config(bilm) is bilm
+
+
+def test_the_fields_are_not_changed() -> None:
+    fields = fields_of(store={"memory": 20})
+    before = copy.deepcopy(fields)
+
+    bilm_from_config(fields)
+
+    assert fields == before
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (fields_of(stat="reset"), "BiLm has no field stat; its fields are options, pretrained_fi"),
+        ({"pretrained_file": "x.hdf5"}, "BiLm needs the field options"),
+        (fields_of(state=3), "state of BiLm cannot be 3"),
+        (fields_of(requires_grad="yes"), "requires_grad of BiLm cannot be 'yes'"),
+        (fields_of(store={"folder": "x"}), "LayerStore has no field folder; its fields are path, "),
+        (fields_of(store={"memory": "1 GB"}), "memory of LayerStore cannot be '1 GB'"),
+        ("small", "bilm must be an object with options, not 'small'"),
+    ],
+)
+def test_a_wrong_field_is_refused_by_its_name(fields: Any, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        bilm_from_config(fields)
+
+
+# Stores.
+
+
+def test_a_config_gives_a_store(tmp_path: Path) -> None:
+    path = str(tmp_path / "store")
+
+    bilm = bilm_from_config(fields_of(store={"path": path, "dtype": "float32", "memory": 20}))
+
+    assert isinstance(bilm.store, LayerStore)
+    assert (bilm.store.path, bilm.store.dtype, bilm.store.memory) == (path, "float32", 20)
+    # The folder is made at the first use.
+    assert not os.path.exists(path)
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "opened"),
+    [(None, False), ({"path": "other"}, True), ({"dtype": "float32"}, True)],
+    ids=str,
+)
+def test_the_bilm_of_an_archive_has_no_store_but_one_that_was_asked_for(
+    tmp_path: Path, asked_for: dict[str, Any] | None, opened: bool
+) -> None:
+    trained: dict[str, Any] = {"options": OPTIONS, "store": {"path": "trained"}}
+    config = {"model": {"text_embedder": {"bilm": trained}}, "train_data_path": "x"}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    fields = {**trained, "store": asked_for or trained["store"]}
+
+    bilm = bilm_from_config(fields, str(tmp_path))
+
+    assert (bilm.store is not None) == opened
+
+
+def test_a_training_that_is_recovered_has_its_store(tmp_path: Path) -> None:
+    fields = fields_of(store={"path": "trained"})
+    (tmp_path / "config.json").write_text(json.dumps({"model": {"bilm": fields}}))
+
+    bilm = bilm_from_config(fields, str(tmp_path))
+
+    assert bilm.store is not None

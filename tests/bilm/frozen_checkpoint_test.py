@@ -1,0 +1,54 @@
+import pytest
+import torch
+
+from elmo_tasks.bilm.frozen_checkpoint import leave_out_weights, put_back_weights
+
+FINGERPRINT = bytes(range(16))
+WEIGHTS = {"cnn": torch.tensor([1.0, 2.0]), "lstm": torch.tensor([3.0])}
+STATE = {
+    "text_embedder.bilm.cnn": WEIGHTS["cnn"],
+    "text_embedder.bilm.lstm": WEIGHTS["lstm"],
+    "text_embedder.bilm.state.h": torch.tensor([4.0]),
+    "encoder.weight": torch.tensor([5.0]),
+}
+PREFIX = "text_embedder.bilm."
+
+
+def test_a_fingerprint_replaces_the_named_weights_and_nothing_else() -> None:
+    before = dict(STATE)
+
+    short = leave_out_weights(STATE, PREFIX, WEIGHTS, FINGERPRINT)
+
+    assert short.keys() == {PREFIX + "fingerprint", PREFIX + "state.h", "encoder.weight"}
+    assert short[PREFIX + "fingerprint"].tolist() == list(FINGERPRINT)
+    assert before == STATE
+
+
+def test_the_weights_of_the_same_fingerprint_are_put_back() -> None:
+    short = leave_out_weights(STATE, PREFIX, WEIGHTS, FINGERPRINT)
+
+    whole = put_back_weights(short, PREFIX, WEIGHTS, FINGERPRINT)
+
+    assert whole == STATE
+    assert PREFIX + "fingerprint" in short
+
+
+def test_the_metadata_of_pytorch_is_kept() -> None:
+    module = torch.nn.Linear(2, 1)
+    state = module.state_dict()
+
+    short = leave_out_weights(state, "", ["weight"], FINGERPRINT)
+    whole = put_back_weights(short, "", {"weight": module.weight}, FINGERPRINT)
+
+    assert short._metadata == whole._metadata == state._metadata  # type: ignore[attr-defined]
+
+
+def test_a_state_dict_without_a_fingerprint_is_returned_as_it_is() -> None:
+    assert put_back_weights(STATE, PREFIX, WEIGHTS, FINGERPRINT) is STATE
+
+
+def test_the_fingerprint_of_other_weights_is_refused_with_the_name_of_the_bilm() -> None:
+    short = leave_out_weights(STATE, PREFIX, WEIGHTS, FINGERPRINT)
+
+    with pytest.raises(ValueError, match="biLM text_embedder.bilm, and .* other weights; load"):
+        put_back_weights(short, PREFIX, WEIGHTS, bytes(16))

@@ -1,0 +1,48 @@
+"""Makes biLMs with a store, and counts what they compute."""
+
+import json
+from typing import Any
+
+import pytest
+import torch
+
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.store import LayerStore
+from tests.helpers.reference_bilm import FIXTURE_FILES
+
+
+def fixture_bilm(store: LayerStore | None = None, **params: Any) -> BiLm:
+    """Returns the biLM of the fixture."""
+    options = json.loads(FIXTURE_FILES[0].read_text())
+    return BiLm(options, str(FIXTURE_FILES[1]), store=store, **params)
+
+
+def moved(by: float) -> BiLm:
+    """
+    Returns the biLM of the fixture with another start state. A start state that was computed on
+    another machine may have other last bits.
+    """
+    bilm = fixture_bilm()
+    bilm.state.h += by
+    return bilm
+
+
+def change(bilm: BiLm) -> BiLm:
+    """Changes the weights and the snapshot of a biLM, in place."""
+    with torch.no_grad():
+        bilm.forward_stack.layers[1].bias[3] += 0.5
+    bilm.take_snapshot()
+    return bilm
+
+
+def computed_by(bilm: BiLm, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Returns a list that gets the number of sentences whenever the biLM computes some."""
+    counts: list[int] = []
+    compute = bilm._frozen_layers
+
+    def count(char_ids: torch.Tensor) -> torch.Tensor:
+        counts.append(len(char_ids))
+        return compute(char_ids)
+
+    monkeypatch.setattr(bilm, "_frozen_layers", count)
+    return counts
