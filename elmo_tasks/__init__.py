@@ -1,8 +1,8 @@
 """
 ELMo (Peters et al. 2018) and the tasks of its paper.
 
-The biLM, its files, the store, the mix and `ElmoEncoder` need PyTorch, but not AllenNLP. Everything
-else is a plugin of AllenNLP, which `elmo_tasks.plugin` registers.
+The biLM, its files, the store of computed layers, the mix of layers and `ElmoEncoder` need PyTorch,
+but not AllenNLP. Everything else is a plugin of AllenNLP, which `elmo_tasks.plugin` registers.
 """
 
 import sys

@@ -2,7 +2,7 @@
 Registers every name of elmo_tasks with AllenNLP, by importing every module that registers one.
 
 AllenNLP's commands import it through `elmo_tasks`. A script that imports elmo_tasks before AllenNLP
-says `import elmo_tasks.plugin`.
+must also `import elmo_tasks.plugin`.
 """
 
 try:

@@ -36,7 +36,8 @@ class PretrainingCallback(TrainerCallback):
                 trainer._start_after_epochs_completed,
                 done * trainer._num_gradient_accumulation_steps,
             )
-            # Schedules go on from this count. The trainer adds the batches of the unfinished epoch.
+            # Schedulers continue from this count of batches. The finished batches of the unfinished
+            # epoch are subtracted, because the trainer counts them again.
             trainer._total_batches_completed = self._total_batches - done
         num_alone, num_batches = trainer.model.num_softmax_batches, _num_batches(trainer)
         if num_batches is not None and 0 < num_batches <= num_alone:
@@ -92,7 +93,8 @@ class PretrainingCallback(TrainerCallback):
         is_primary: bool = True,
         **kwargs: Any,
     ) -> None:
-        # A training that failed or was stopped has no metrics; its weights are those of no epoch.
+        # A training that failed or was stopped has no metrics. Its weights are not written, because
+        # they may be from the middle of an epoch.
         if is_primary and metrics is not None:
             trainer.model.bilm.to_files(self.serialization_dir)
 

@@ -75,8 +75,8 @@ class CorpusLoader(DataLoader):
 
     def iter_instances(self) -> Iterator[Instance]:
         """
-        Yields an instance for each sentence, so that a vocabulary can count its words. The
-        instances have no fields.
+        Yields an instance for each sentence. The instances have no fields; they only count their
+        words for a vocabulary.
         """
         return map(_CountedSentence, self.reader.sentences(self.data_path))
 
@@ -107,8 +107,8 @@ class CorpusLoader(DataLoader):
 
     def _sentences(self, order: random.Random) -> Iterator[list[str]]:
         """
-        Yields the sentences of an epoch, boundaries included. Warns if the text has another number
-        of sentences than the vocabulary counted.
+        Yields the sentences of an epoch, boundaries included. Warns if the number of sentences
+        differs from the number that the vocabulary counted.
         """
         files = list(range(len(corpus_files(self.data_path))))
         if self.shuffle:
@@ -123,7 +123,8 @@ class CorpusLoader(DataLoader):
         if num_read == 0:
             raise ValueError(f"{self.data_path} has no sentence: expected a sentence on each line")
         num_counted = getattr(self._vocab, "num_sentences", None)
-        # The vocabulary was made of the training text (which is shuffled), all ranks together.
+        # The vocabulary counted only the training text, and only the training text is shuffled. In
+        # distributed training each rank reads a share of it, so the numbers cannot be compared.
         if self.shuffle and num_counted not in (None, num_read) and not is_distributed():
             logger.warning(
                 "%s has changed: it had %d sentences when the vocabulary was made of it, and has %d"

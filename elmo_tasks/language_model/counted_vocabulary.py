@@ -31,8 +31,9 @@ class CountedVocabulary(Vocabulary):
     max_vocab_size : `int | dict[str, int]`, optional
         The most words to keep; the most frequent ones are kept.
     directory : `str`, optional
-        A folder or an archive with a vocabulary, whose words are taken instead of those of the
-        text, in order to go on with its softmax. The text is then only counted.
+        A folder or an archive with a vocabulary. Its words are taken instead of the words of the
+        text, so that a new training can continue with the archive's softmax. The text is then only
+        counted.
     """
 
     num_sentences: int | None = None

@@ -93,15 +93,17 @@ class ElmoLanguageModel(Model):
         # Parameters
 
         tokens : `TextFieldTensors`
-            Sentences with both boundaries. If `backward_tokens` is given, windows of a running
-            text, each with the first token of the next window.
+            Sentences with both boundaries, which both directions read. With `backward_tokens`,
+            windows of a running text, which the forward direction reads. Each row then ends with
+            the first token of its next window.
         backward_tokens : `TextFieldTensors`, optional
-            Windows of a running text that is read backwards.
+            Windows of a running text in which each sentence is reversed, which the backward
+            direction reads. Each row ends with the first token of its next window.
 
         # Returns
 
         `dict[str, torch.Tensor]`
-            `loss`, and `num_tokens`, the number of words predicted in each direction.
+            `loss`, a scalar; `num_tokens`, the number of words predicted in each direction.
         """
         with self._precision():
             predictions = self.bilm.predict(
@@ -185,7 +187,7 @@ class ElmoLanguageModel(Model):
         return num_batches < self.num_softmax_batches
 
     def _load_archive(self, archive: str) -> None:
-        """Loads the biLM and the softmax of another training, which must have our vocabulary."""
+        """Loads the biLM and the softmax of an archive, which must have this model's vocabulary."""
         with extracted_archive(local_path(archive)) as folder:
             vocab = Vocabulary.from_files(Path(folder) / "vocabulary")
             state = read_state_dict(get_weights_path(folder))

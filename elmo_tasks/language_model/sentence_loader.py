@@ -46,8 +46,8 @@ class SentenceLoader(CorpusLoader):
         if num_sentences is None or not self.shuffle:
             raise TypeError("the vocabulary does not say how much text there is")
         num_tokens = self._vocab.num_tokens + num_sentences
-        # A batch ends where the next sentence does not fit: on average half a sentence before it is
-        # full.
+        # A batch ends before the first sentence that does not fit. On average, a batch is half a
+        # sentence shorter than `batch_tokens`.
         mean = num_tokens / num_sentences
         return math.ceil(num_tokens / max(mean, self.batch_tokens - mean / 2))
 

@@ -39,8 +39,8 @@ class LanguageModelPredictor(Predictor):
     at its blanks as the training text is, or `{"tokens": ["...", ...]}`. An answer has
 
     - `tokens`;
-    - `unknown`: for each token, whether it is missing in the vocabulary. All such tokens share one
-      probability;
+    - `unknown`: for each token, whether it is missing from the vocabulary. All such tokens share
+      one probability;
     - `forward_log_probs` and `backward_log_probs`: the log probability of each token given those
       before it, and given those after it;
     - `end_log_prob` and `begin_log_prob`: the log probability of the sentence's end in the forward
@@ -97,7 +97,7 @@ class LanguageModelPredictor(Predictor):
         forward: torch.Tensor,
         backward: torch.Tensor,
     ) -> JsonDict:
-        """Returns the answer for one sentence, given its row of each tensor, padding included."""
+        """Returns the answer for a sentence, given its rows of the batch, padding included."""
         end = len(request.words) + 1
         *ahead, end_log_prob = self._log_probs(forward[1 : end + 1], word_ids[1 : end + 1])
         begin_log_prob, *back = self._log_probs(backward[:end], word_ids[:end])

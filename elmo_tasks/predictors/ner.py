@@ -31,7 +31,7 @@ class NerPredictor(Predictor):
 
     top_k : `int`, optional (default = `0`)
         Number of the best sequences of tags to give as `paths`, the best first. Each has `tags`,
-        `entities` and a `probability`. There are fewer if a short sentence has fewer.
+        `entities` and a `probability`. A short sentence may have fewer sequences.
     format : `str`, optional (default = `'json'`)
         With `json`, an answer is a line of JSON. With `text`, an answer is the sentence with its
         entities marked, such as `[PER John Smith] lives in [LOC New York].`; with `top_k`, it is
@@ -115,7 +115,7 @@ def _entity(text: str, tokens: list[Token], span: Entity) -> JsonDict:
 
 
 def _readable(answer: JsonDict) -> list[str]:
-    """Returns lines of the sentence with the entities marked."""
+    """Returns the text with its entities marked, on one line, or on one line for each path."""
     text = answer["sentence"]
     if "paths" not in answer:
         return [_marked(text, answer["entities"])]

@@ -48,9 +48,9 @@ class SnliPredictor(Predictor):
             inputs = json.loads(line)
             check_texts(inputs, _TEXTS)
         except ValueError as error:
-            # AllenNLP skips blank lines without calling us.
+            # AllenNLP skips blank lines without calling `load_line`.
             raise ValueError(
-                f"line {self._num_lines}, not counting blank ones, {line[:60]!r}: expected "
+                f"line {self._num_lines} (not counting blank lines), {line[:60]!r}: expected "
                 f'{{"premise": "raw text", "hypothesis": "raw text"}} ({error})'
             ) from error
         return inputs

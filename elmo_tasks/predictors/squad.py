@@ -65,8 +65,8 @@ class SquadPredictor(Predictor):
 
     def load_line(self, line: str) -> JsonDict:
         self._num_lines += 1
-        # AllenNLP skips blank lines without calling us.
-        where = f"line {self._num_lines}, not counting blank ones"
+        # AllenNLP skips blank lines without calling `load_line`.
+        where = f"line {self._num_lines} (not counting blank lines)"
         try:
             inputs = json.loads(line)
             _check(inputs)
@@ -158,7 +158,7 @@ class SquadPredictor(Predictor):
         passage = instance["metadata"]["passage"]
         best = []
         for (first, last), probability in zip(spans, probabilities):
-            # The spans that remain end in padding.
+            # If the passage has fewer than `num_best` spans, the last ones end in padding.
             if last < len(instance["passage"]):
                 start, end = passage.characters_of(first, last)
                 best.append(

@@ -9,23 +9,24 @@ from allennlp.data.token_indexers import ELMoTokenCharactersIndexer
 
 class DistinctTexts(Sequence[numpy.ndarray]):
     """
-    The distinct texts that a biLM would read in some instances, as char ids of shape (length, 50):
-    those of the fields with an indexer of type `elmo_characters`. A text takes 4 bytes a token.
+    The distinct texts that a biLM would read in some instances, as char ids of shape (length, 50).
+    Memory holds the char ids of each distinct word once, and 4 bytes for each token of a text.
 
     # Parameters
 
     instances : `Iterable[Instance]`
+        Their fields with an indexer of type `elmo_characters` have the texts.
     """
 
     def __init__(self, instances: Iterable[Instance]) -> None:
         self._indexers: list[ELMoTokenCharactersIndexer] = []
-        # The row of a word's char ids, by the index of its indexer and the word.
+        # Maps the index of an indexer and a word to the row of the word's char ids.
         self._rows: dict[tuple[int, str], int] = {}
         char_ids: list[list[int]] = []
         texts: dict[bytes, None] = {}
         for instance in instances:
             for field, indexer in _fields(instance.fields.values()):
-                # Each reader has an indexer of its own; equal ones make the same char ids.
+                # Each reader has its own indexer, but equal indexers make the same char ids.
                 if indexer not in self._indexers:
                     self._indexers.append(indexer)
                 index = self._indexers.index(indexer)

@@ -51,7 +51,8 @@ class FractionReader(DatasetReader):
 
     def _read_chosen(self, file_path: str | os.PathLike) -> Iterator[Instance]:
         self._has_chosen = False
-        # Every process chooses from all data, and AllenNLP shards our instances.
+        # The other reader must not shard: every process makes the same choice from all data, and
+        # AllenNLP then shards the chosen instances.
         setattr(self.reader, "shard_iterable", self._choose)  # noqa: B010  mypy refuses a method
         try:
             yield from self.reader._read(file_path)

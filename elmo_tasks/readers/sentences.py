@@ -53,8 +53,9 @@ class SentencesReader(DatasetReader):
 
     def sentences(self, file_path: str, files_order: Iterable[int] = ()) -> Iterator[list[str]]:
         """
-        Yields the sentences of this worker's and rank's share, without boundaries. Logs at the end
-        how many lines were empty and how many were cut.
+        Yields the sentences of the file or files, without boundaries. In a worker or a distributed
+        process, it yields only the share of this worker and process. At the end, it logs how many
+        lines were empty and how many were cut.
 
         # Parameters
 

@@ -17,10 +17,11 @@ from elmo_tasks.readers.treebank import unescape
 logger = logging.getLogger(__name__)
 
 LABELS = ("entailment", "neutral", "contradiction")
-# The label of pairs on whose label the annotators did not agree.
+# The gold label of a pair if the annotators did not agree on one.
 NO_LABEL = "-"
 
-# The field with the tokens of text 1 or 2 of a pair, for each value of `tokens_from`.
+# Maps each value of `tokens_from` to the names of the fields with the premise (1) and the
+# hypothesis (2).
 TEXT_FIELDS = {"sentence": "sentence{}", "binary_parse": "sentence{}_binary_parse"}
 
 
@@ -152,7 +153,7 @@ def _parse_json(line: str) -> dict[str, str]:
     except ValueError as error:
         raise ValueError(
             f"expected a JSON object, not {line[:40]!r} ({error}); the first line of a file in "
-            "columns must name them"
+            "columns must name the columns"
         ) from error
     if not isinstance(pair, dict):
         raise ValueError(f"expected a JSON object, not {line[:40]!r}")
@@ -165,7 +166,7 @@ def _parse_columns(line: str, names: list[str]) -> dict[str, str]:
         raise ValueError(
             f"the line has {len(columns)} columns, but the first line names {len(names)}"
         )
-    # If the line has fewer columns, `_field` complains where one of the others is needed.
+    # The line may have fewer columns. `_field` raises an error if a missing one is needed.
     return dict(zip(names, columns))
 
 

@@ -23,7 +23,7 @@ class ElmoSpacyTokenizer(Tokenizer):
     """
 
     def __init__(self, language: str = "en") -> None:
-        # Only the code is kept, so that a data loader sends no pipeline to its workers.
+        # Only the language code is kept, so that a data loader sends no pipeline to its workers.
         self.language = language
         _pipeline(language)
 

@@ -139,7 +139,7 @@ def _get(parent: Any, key: str, kind: type, path: str) -> Any:
 
 
 def _list(parent: Any, key: str, path: str) -> Iterator[tuple[str, Any]]:
-    """Yields the path of each element of a list, such as `data[0].paragraphs[2]`, and itself."""
+    """Yields the path, such as `data[0].paragraphs[2]`, and the value of each element of a list."""
     where = f"{path}.{key}" if path else key
     for index, element in enumerate(_get(parent, key, list, path)):
         yield f"{where}[{index}]", element

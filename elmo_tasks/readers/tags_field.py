@@ -6,8 +6,9 @@ from elmo_tasks.readers.entities import SCHEMES, split_tag, tag_of
 
 class TagsField(SequenceLabelField):
     """
-    The tags of a sentence. A vocabulary counts every possible tag of each type that occurs. A model
-    thus knows the tag I-PER, for example, even if no entity in its training data had three tokens.
+    The tags of a sentence. If a type occurs, a vocabulary counts every tag of this type that the
+    scheme has. A model thus knows the tag I-PER, for example, even if no entity in its training
+    data had three tokens.
     A tag that is not in the vocabulary is an error with file and line.
 
     # Parameters

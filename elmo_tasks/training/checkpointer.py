@@ -34,7 +34,8 @@ class ElmoCheckpointer(Checkpointer):
             (self._training_state_path(*when), state.trainer_state),
         ):
             _save(content, path)
-        # As both files exist, AllenNLP only removes the checkpoints that are not to be kept.
+        # AllenNLP does not write files that exist. Here it records the save and removes
+        # old checkpoints.
         super().save_checkpoint(trainer)
 
     def load_checkpoint(self) -> TrainerCheckpoint | None:

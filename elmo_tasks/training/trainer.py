@@ -19,9 +19,9 @@ class ElmoTrainer(GradientDescentTrainer):
     """
     AllenNLP's trainer, for models with a frozen biLM. The biLM's weights never change and may be
     375 MB, so checkpoints contain only its fingerprint. The weights are put back before the best
-    model is archived. If a training is killed before its best checkpoint was marked, it marks the
-    checkpoint when it is recovered. With a moving average, the trainer validates the weights that
-    the average's `validate_on` names.
+    model is archived. If a training is killed after its best epoch, but before the best weights are
+    saved, the trainer saves them when the training is recovered. With a moving average, the trainer
+    validates the weights that the average's `validate_on` names.
 
     Registered as a `Trainer` with name "elmo". It has the parameters of AllenNLP's
     `GradientDescentTrainer`.
@@ -85,7 +85,7 @@ class ElmoTrainer(GradientDescentTrainer):
                 self._save_best(whole)
 
     def _frozen_bilms(self) -> Iterator[tuple[str, BiLm]]:
-        """Yields each frozen biLM of the model, with the beginning of its keys in a state dict."""
+        """Yields the prefix of each frozen biLM in the model's state dict, and the biLM."""
         for name, module in self.model.named_modules(remove_duplicate=False):
             if isinstance(module, BiLm) and not module.trains:
                 yield f"{name}.", module

@@ -118,7 +118,7 @@ def test_unreadable_line_is_reported_with_its_number_and_its_first_characters(
     archive: str, tmp_path: Path, line: str, complaint: str
 ) -> None:
     with pytest.raises(
-        ValueError, match=f"line 3, not counting blank ones, .*{complaint}"
+        ValueError, match=rf"line 3 \(not counting blank lines\), .*{complaint}"
     ) as error:
         run(archive, tmp_path, [json.dumps(PAIR), "", json.dumps(PAIR), line])
 

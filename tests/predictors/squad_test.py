@@ -149,13 +149,10 @@ def test_indented_file_is_refused_with_what_to_do(predictor: SquadPredictor) -> 
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("When?", "line 2, .* expected a question or a whole file .* as JSON on one line"),
-        (
-            '{"passage": "An owl."}',
-            "line 2, .* expected .*passage.*, but got {'passage': 'An owl.'}",
-        ),
-        ('{"passage": "An owl.", "question": " "}', "line 2, .* no word in the question ' '"),
-        ('{"data": [{"paragraphs": 3}]}', r"line 2, .* data\[0\].paragraphs: expected a list"),
+        ("When?", "expected a question or a whole file .* as JSON on one line"),
+        ('{"passage": "An owl."}', "expected .*passage.*, but got {'passage': 'An owl.'}"),
+        ('{"passage": "An owl.", "question": " "}', "there is no word in the question ' '"),
+        ('{"data": [{"paragraphs": 3}]}', r"data\[0\].paragraphs: expected a list"),
     ],
 )
 def test_a_bad_line_is_named_by_its_number(
@@ -164,7 +161,7 @@ def test_a_bad_line_is_named_by_its_number(
     fresh = with_settings(predictor)
     fresh.load_line(json.dumps(QUESTION))
 
-    with pytest.raises(ValueError, match=complaint):
+    with pytest.raises(ValueError, match=rf"line 2 \(not counting blank lines\): {complaint}"):
         fresh.load_line(line)
 
 

@@ -160,7 +160,10 @@ def change(**fields: Any) -> str:
         (change(sentence2=" \u00a0"), "the hypothesis is empty"),
         ('{"gold_label": "neutral",', 'expected a JSON object, .*not \'{"gold_label".*Expecting'),
         ("[1, 2]", r"expected a JSON object, not '\[1, 2\]'"),
-        ("neutral\tA man.\tA cat.", "expected a JSON object, not 'neutral.*columns must name them"),
+        (
+            "neutral\tA man.\tA cat.",
+            "expected a JSON object, not 'neutral.*columns must name the columns",
+        ),
     ],
 )
 def test_unreadable_line_of_json_is_reported_with_its_file_and_number(
