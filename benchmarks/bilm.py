@@ -11,8 +11,6 @@ that loads the biLM and runs the first batch; it includes the libraries.
 
 import argparse
 import multiprocessing
-import os
-import platform
 import re
 import statistics
 import tempfile
@@ -28,6 +26,7 @@ from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 from tqdm import tqdm
 
 import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
+from elmo_tasks.analysis.environment import machine
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.characters import PAD_CHARACTER
 from elmo_tasks.bilm.frozen_product import FrozenProduct
@@ -80,12 +79,6 @@ def heading(arguments: argparse.Namespace) -> str:
         f"{torch.__version__}, {arguments.batches} batches of {arguments.batch_size} sentences of "
         f"{arguments.text.name}, medians of {arguments.turns} turns\n"
     )
-
-
-def machine() -> str:
-    info = Path("/proc/cpuinfo")
-    names = re.findall(r"model name\s*: (.*)", info.read_text()) if info.exists() else []
-    return f"{names[0] if names else platform.processor()}, {os.cpu_count()} cores"
 
 
 def make_options(size: str) -> dict[str, Any]:

@@ -17,9 +17,6 @@ them:
 import argparse
 import contextlib
 import io
-import os
-import platform
-import re
 import tempfile
 import time
 from collections.abc import Callable
@@ -34,6 +31,7 @@ from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 from tqdm import tqdm
 
 import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
+from elmo_tasks.analysis.environment import machine
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.bilm.files.options import read_options
@@ -148,12 +146,6 @@ def heading(sentences: Sentences, arguments: argparse.Namespace) -> str:
         f"{len(sentences):,} lines and {sum(map(len, sentences)):,} tokens of "
         f"{Path(arguments.text).name}, {arguments.turn:,} lines a turn\n"
     )
-
-
-def machine() -> str:
-    info = Path("/proc/cpuinfo")
-    names = re.findall(r"model name\s*: (.*)", info.read_text()) if info.exists() else []
-    return f"{names[0] if names else platform.processor()}, {os.cpu_count()} cores"
 
 
 if __name__ == "__main__":

@@ -12,8 +12,6 @@ the turns.
 
 import argparse
 import datetime
-import platform
-import re
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -30,6 +28,7 @@ from allennlp.predictors import Predictor
 from allennlp.training.metrics import SpanBasedF1Measure
 
 import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
+from elmo_tasks.analysis.environment import cpu_name
 from elmo_tasks.modules.crf_paths import CrfPaths
 from elmo_tasks.predictors.ner import NerPredictor
 
@@ -63,10 +62,8 @@ def parse() -> argparse.Namespace:
 
 
 def heading(arguments: argparse.Namespace) -> str:
-    info = Path("/proc/cpuinfo")
-    names = re.findall(r"model name\s*: (.*)", info.read_text()) if info.exists() else []
     return (
-        f"{datetime.date.today()}, {names[0] if names else platform.processor()}, "
+        f"{datetime.date.today()}, {cpu_name()}, "
         f"{arguments.threads} thread(s), torch {torch.__version__}; {arguments.data.name}, batches "
         f"of {arguments.batch_size}, medians of {arguments.turns} turns"
     )

@@ -17,7 +17,6 @@ figures.
 import argparse
 import datetime
 import json
-import platform
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -30,6 +29,7 @@ from allennlp.common import Params
 from allennlp.data import TensorDict, Vocabulary
 from allennlp.training.optimizers import Optimizer
 
+from elmo_tasks.analysis.environment import cpu_name
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.characters import PAD_CHARACTER
 from elmo_tasks.bilm.files.options import BiLmOptions
@@ -114,19 +114,12 @@ def parse() -> argparse.Namespace:
 
 def machine(arguments: argparse.Namespace) -> str:
     on = arguments.device
-    name = torch.cuda.get_device_name() if on == "cuda" else processor()
+    name = torch.cuda.get_device_name() if on == "cuda" else cpu_name()
     return (
         f"{name}, {arguments.threads} threads, PyTorch {torch.__version__}, "
         f"{datetime.date.today()}; {arguments.text.name}, {arguments.words:,} words; medians of "
         f"{arguments.turns} turns of {arguments.batches} batches"
     )
-
-
-def processor() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
-    names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 def measure(size: str, dtype: str, arguments: argparse.Namespace) -> Speed:

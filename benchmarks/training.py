@@ -28,7 +28,8 @@ from allennlp.modules.elmo import Elmo
 from allennlp.training.optimizers import Optimizer
 from tqdm import tqdm
 
-from benchmarks.bilm import SIZES, machine
+from benchmarks.bilm import SIZES
+from elmo_tasks.analysis.environment import machine
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.outputs import BiLmOutput
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText

@@ -16,7 +16,7 @@ def describe_environment() -> dict[str, Any]:
         "command": shlex.join(["allennlp", *sys.argv[1:]]),
         "date": datetime.now().astimezone().isoformat(sep=" ", timespec="minutes"),
         "machine": {
-            "cpu": _cpu(),
+            "cpu": cpu_name(),
             "cores": f"{os.cpu_count()} cores",
             "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
         },
@@ -24,7 +24,12 @@ def describe_environment() -> dict[str, Any]:
     }
 
 
-def _cpu() -> str:
+def machine() -> str:
+    """Returns the name of the CPU and the number of its cores, for the heading of a table."""
+    return f"{cpu_name()}, {os.cpu_count()} cores"
+
+
+def cpu_name() -> str:
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:

@@ -4,8 +4,8 @@ import torch
 
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 
-# Character ids: 0 is padding between tokens, 1 to 256 are the bytes of UTF-8, the rest marks
-# boundaries, and `PAD_CHARACTER` is the padding within a token.
+# Character ids: 0 is the padding of a batch; 1 to 256 are the bytes of UTF-8, plus 1; the next four
+# mark where sentences and words begin and end; `PAD_CHARACTER` is the padding within a token.
 NUM_CHARACTERS = 262
 BEGIN_SENTENCE, END_SENTENCE, BEGIN_WORD, END_WORD, PAD_CHARACTER = 257, 258, 259, 260, 261
 

@@ -9,7 +9,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.store.contents import contents, merge
 from elmo_tasks.store.layer_store import LayerStore
 from tests.helpers.store_configs import config, texts_of_the_config
-from tests.store.layer_store_test import computed_by, fixture_bilm
+from tests.helpers.stored_bilms import computed_by, fixture_bilm
 
 
 @pytest.fixture()

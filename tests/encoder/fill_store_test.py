@@ -10,7 +10,7 @@ from elmo_tasks.bilm import BiLm
 from elmo_tasks.encoder.fill_store import fill_store
 from elmo_tasks.store.contents import contents
 from elmo_tasks.store.layer_store import LayerStore
-from tests.store.layer_store_test import fixture_bilm
+from tests.helpers.stored_bilms import fixture_bilm
 
 
 @pytest.fixture()
