@@ -117,5 +117,9 @@ def test_contributing_shows_the_order() -> None:
     assert describe_order() in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
-if __name__ == "__main__":
+def main() -> None:
     print(describe_order())
+
+
+if __name__ == "__main__":
+    main()

@@ -209,7 +209,7 @@ def test_recovering_with_other_weights_is_refused(
     with pytest.raises(AllenNlpError, match="Could not recover") as refusal:
         train(params, tmp_path / "model", recover=True)
 
-    assert "holds the biLM text_embedder.bilm by its fingerprint alone" in str(
+    assert "contains only the fingerprint of the biLM text_embedder.bilm" in str(
         refusal.value.__cause__
     )
 
