@@ -19,14 +19,15 @@ from elmo_tasks.bilm.files.weights import (
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
 
-# The sentence has a word twice, whose two vectors are equal in layer 0 and differ in all others.
+# The sentence contains one word twice. The two vectors of this word should be equal in layer 0 and
+# differ in all other layers.
 _SENTENCE = "The boat left one bank of the river for the other bank .".split()
 _TWICE = [position for position, word in enumerate(_SENTENCE) if word == "bank"]
 
 
 class CheckReport(NamedTuple):
     """
-    The description of a pair of options and weights. The pair is sound if it has no problems.
+    A description of the options and weights of a biLM, with the list of their problems.
 
     # Parameters
 
@@ -47,7 +48,7 @@ class CheckReport(NamedTuple):
 
 
 def check(options_file: str | os.PathLike, weight_file: str | os.PathLike) -> CheckReport:
-    """Describes a pair of files and lists all their problems, without raising an error for them."""
+    """Describes the files of a biLM and lists all their problems, without raising an error."""
     raw, options, of_options = _check_options(options_file)
     path, of_weights = _check_weights(weight_file, options)
     facts = of_options.facts + of_weights.facts
@@ -67,8 +68,8 @@ def _check_options(
     options_file: str | os.PathLike,
 ) -> tuple[dict[str, Any] | None, BiLmOptions | None, CheckReport]:
     """
-    Returns the JSON of the options, the parsed options and a report on them. The first two are
-    `None` if the file cannot be read or parsed.
+    Returns the JSON of the options, the parsed options and a report on the file. The JSON is `None`
+    if the file cannot be read; the parsed options are `None` if the file has any problem.
     """
     fact = ("options", str(options_file))
     try:
@@ -119,7 +120,10 @@ def _describe(raw: dict[str, Any], options: BiLmOptions) -> list[tuple[str, str]
 def _check_weights(
     weight_file: str | os.PathLike, options: BiLmOptions | None
 ) -> tuple[str | None, CheckReport]:
-    """Returns the path of the file, or `None` if it cannot be opened, with a report on it."""
+    """
+    Returns the local path of the weights and a report on them. The path is `None` if the file
+    cannot be opened.
+    """
     try:
         with open_weights(weight_file) as file:
             names = dataset_names(file)
@@ -137,7 +141,7 @@ def _check_weights(
 
 
 def _dataset_problems(file: h5py.File, name: str) -> list[str]:
-    """Returns the problems of the values of a dataset."""
+    """Returns descriptions of what is wrong with the values of a dataset."""
     if file[name].dtype.kind not in "fiu":
         return []
     try:
@@ -148,7 +152,7 @@ def _dataset_problems(file: h5py.File, name: str) -> list[str]:
         return problems
     if name == "char_embed" and len(array) == NUM_CHARACTERS and not array[0].any():
         return ["char_embed begins with a row of zeros for padding; leave this row out"]
-    # The values of a bias vector are all equal before training.
+    # Bias vectors are left out here, because their values are all equal before training.
     if array.ndim > 1 and array.size > 1 and (array == array.flat[0]).all():
         return [f"all values of {name} are {array.flat[0]:g}"]
     return []
@@ -156,8 +160,8 @@ def _dataset_problems(file: h5py.File, name: str) -> list[str]:
 
 def _biases(file: h5py.File, names: list[str]) -> list[tuple[str, str]]:
     """
-    Returns a fact about biases whose values are all equal. They suggest that the biLM was not
-    trained, but they are no problem of the files.
+    Returns a fact for the report if there are bias vectors whose values are all equal. Such vectors
+    suggest that the biLM was not trained, but they are no problem of the files.
     """
     biases = [file[name][...] for name in names if file[name].ndim == 1]
     num_equal = sum(bias.size > 1 and bool((bias == bias[0]).all()) for bias in biases)
@@ -172,7 +176,7 @@ def _biases(file: h5py.File, names: list[str]) -> list[tuple[str, str]]:
 
 
 def _check_layers(bilm: BiLm) -> CheckReport:
-    """Returns facts about the layers of a sentence, and their problems."""
+    """Computes the layers of a sentence, and returns facts about them and their problems."""
     # Shape: (num_layers, length, 2 * projection_dim)
     layers = bilm(batch_char_ids([_SENTENCE], bilm.options.max_characters)).layers[0]
     facts, problems = [("sentence", " ".join(_SENTENCE))], []
@@ -187,10 +191,13 @@ def _check_layers(bilm: BiLm) -> CheckReport:
 
 
 def _degenerate(layer: torch.Tensor, contextual: bool) -> str | None:
-    """Returns the problem of one direction of a layer, of shape (length, projection_dim)."""
+    """
+    Returns what is wrong with one direction of a layer, of shape (length, projection_dim), or
+    `None`.
+    """
     if not layer.isfinite().all():
         return "the sentence has values that are not finite numbers"
-    # Vectors that are equal but for rounding differ by less than this.
+    # Two vectors count as equal if they differ by no more than this.
     rounding = 1e-5 * layer.abs().max()
     if (layer - layer[0]).abs().max() <= rounding:
         return "all words of the sentence have the same vector"
@@ -203,7 +210,7 @@ def _degenerate(layer: torch.Tensor, contextual: bool) -> str | None:
 def _refused_by_allennlp(
     options_file: str | os.PathLike, weight_file: str, raw: dict[str, Any]
 ) -> str | None:
-    """Returns why AllenNLP's loader refuses the pair, or `None` if it accepts the pair."""
+    """Returns why AllenNLP's loader refuses the two files, or `None` if it accepts them."""
     if refusals := _refusals(raw):
         return "; ".join(refusals)
     from allennlp.modules.elmo import _ElmoBiLm
@@ -218,7 +225,7 @@ def _refused_by_allennlp(
 
 
 def _refusals(raw: dict[str, Any]) -> list[str]:
-    """Returns what AllenNLP's loader refuses in options that may be sound for elmo_tasks."""
+    """Returns the reasons why AllenNLP's loader refuses options that elmo_tasks may accept."""
     lstm, cnn = raw.get("lstm"), raw.get("char_cnn")
     if not isinstance(lstm, dict) or not isinstance(cnn, dict):
         return []

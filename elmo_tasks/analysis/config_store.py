@@ -31,9 +31,9 @@ def fill_from_config(
     cuda_device: int = -1,
 ) -> int:
     """
-    Computes what the store at `path` lacks of the training and validation data of a config, with
-    the biLM of its model. Returns the number of sentences that were computed. The other parameters
-    are those of `fill_store`.
+    Adds to the store at `path` the layers of all training and validation texts of a config that the
+    store does not have yet. Computes these layers with the biLM of the config's model. Returns the
+    number of texts that were computed. The other parameters are those of `fill_store`.
     """
     bilm = _load_bilm(config, path).to(cuda_device if cuda_device >= 0 else "cpu")
     texts = DistinctTexts(_instances(config))
@@ -44,7 +44,7 @@ def fill_from_config(
 
 def _load_bilm(config: dict[str, Any], path: str) -> BiLm:
     params = copy.deepcopy(_find_bilm(config))
-    # Each text is computed once, so that layers kept in memory would never be read.
+    # Each distinct text is computed once, so layers kept in memory would never be used again.
     store = {**params.get("store", {}), "path": path, "memory": 0}
     return bilm_from_config({**params, "store": store}).eval()
 

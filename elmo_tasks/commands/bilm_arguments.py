@@ -34,7 +34,7 @@ def add_bilm_options(subparser: argparse.ArgumentParser) -> None:
 def layers_from_args(
     args: argparse.Namespace, store: LayerStore | None = None, batch_tokens: int = 2048
 ) -> tuple[str, SentenceLayers]:
-    """Returns the name of the biLM that the options ask for, and what computes its layers."""
+    """Returns the name of the biLM that the options choose, and its `SentenceLayers`."""
     check_for_gpu(args.cuda_device)
     name, bilm = _load(args, store)
     return name, SentenceLayers(bilm.to(int_to_device(args.cuda_device)), batch_tokens)

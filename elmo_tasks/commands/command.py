@@ -49,7 +49,7 @@ class Command(Subcommand):
         return subparser
 
     def _run(self, args: argparse.Namespace) -> None:
-        # Our own `ConfigurationError` is a `ValueError`.
+        # `ValueError` includes our own `ConfigurationError`.
         try:
             self.run(args)
         except (AllenNlpConfigurationError, OSError, ValueError) as error:

@@ -128,7 +128,9 @@ def _count(text: str) -> int:
 
 def _whole_number(text: str, least: int) -> int:
     if not text.isascii() or not text.isdigit() or int(text) < least:
-        raise argparse.ArgumentTypeError(f"expected a whole number from {least}, not {text!r}")
+        raise argparse.ArgumentTypeError(
+            f"expected a whole number of at least {least}, not {text!r}"
+        )
     return int(text)
 
 

@@ -12,7 +12,7 @@ from allennlp.training.metrics import CategoricalAccuracy
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
 
-# The layers whose output ELMo can join at the output place.
+# The values of `output_place`: the layers whose output ELMo can join.
 OUTPUT_PLACES = ("encoder", "integrator")
 
 
@@ -120,7 +120,10 @@ class Bcn(Model):
         return output
 
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
-        """Adds the `label` of each sentence and its `probabilities` by the names of the classes."""
+        """
+        Adds the `label` of each sentence, and its `probabilities`: a dictionary from the names of
+        the classes to numbers.
+        """
         names = self.vocab.get_index_to_token_vocabulary("labels")
         probabilities = output_dict["class_probabilities"].tolist()
         by_name = [
@@ -138,7 +141,7 @@ class Bcn(Model):
         return text.extend(h) if layer == self.output_place else h
 
     def _output_dim(self, layer: str) -> int:
-        """Returns the width of a layer's output after `_extend`."""
+        """Returns the width of a layer's output, with ELMo if it joins this layer."""
         elmo_dim = self.text_embedder.get_elmo_dim() if layer == self.output_place else 0
         return getattr(self, layer).get_output_dim() + elmo_dim
 
@@ -197,10 +200,11 @@ class Bcn(Model):
 
 def _attend(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """
-    Computes what each token finds in its sentence by A = X X^T: shape (batch, length, x_dim).
+    Computes, for each token, the mean of its sentence's tokens, weighted by the softmax of its
+    scores in A = X X^T: shape (batch, length, x_dim).
 
-    The scores of padding are set to the smallest number of the dtype. Zeros would win where all
-    scores of the words are far below zero.
+    The scores of padding are set to the smallest number of the dtype, not to zero, because zeros
+    would be the largest scores if all scores of the words are far below zero.
     """
     # Shape: (batch, length of the queries, length of the keys)
     scores = x.bmm(x.transpose(1, 2))

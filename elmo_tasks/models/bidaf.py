@@ -19,6 +19,8 @@ from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 
 class SpanScores(NamedTuple):
     """
+    The scores of a batch of questions.
+
     # Parameters
 
     start_logits, end_logits : `torch.Tensor`

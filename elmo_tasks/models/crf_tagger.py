@@ -18,6 +18,8 @@ from elmo_tasks.readers.entities import Entity, has_ends, read_entities, split_t
 
 class TagPath(NamedTuple):
     """
+    A sequence of tags of one sentence.
+
     # Parameters
 
     tags : `list[str]`

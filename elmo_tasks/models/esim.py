@@ -136,8 +136,8 @@ class Esim(Model):
 
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
         """
-        Adds the `label` of each pair and its `probabilities` by the names of the classes. Cuts
-        the padding off the attention if the words are known.
+        Adds the `label` of each pair, and its `probabilities`: a dictionary from the names of the
+        classes to numbers. Cuts the padding off the attention if the words are known.
         """
         names = self.vocab.get_index_to_token_vocabulary("labels")
         by_name = [
@@ -156,8 +156,9 @@ class Esim(Model):
 
     def _compose(self, a: torch.Tensor, found: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """
-        Reads a text together with what its tokens `found` in the other text, of the same shape as
-        `a`, and returns the mean and the maximum: shape (batch, 2 * width of the composer).
+        Composes a text from its tokens `a` and from what each of them `found` in the other text,
+        two tensors of the same shape. Returns the mean and the maximum of the composer's output:
+        shape (batch, 2 * width of the composer).
         """
         enhanced = torch.cat([a, found, a - found, a * found], dim=-1)
         projected = self.projection(self.attention_dropout(enhanced))
@@ -206,15 +207,15 @@ class Esim(Model):
 
 def _softmax_over(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """
-    Computes the softmax over the last axis of `scores`, whose tokens are marked by `mask`, of shape
-    (batch, length). The scores of padding are set to the smallest number of the dtype. Zeros would
-    win where all scores of the tokens are far below zero.
+    Computes the softmax over the last axis of `scores`. The mask of shape (batch, length) marks the
+    tokens on this axis. The scores of padding are set to the smallest number of the dtype, not to
+    zero, because zeros would be the largest scores if all scores of the tokens are far below zero.
     """
     return masked_softmax(scores, mask.unsqueeze(1), memory_efficient=True)
 
 
 def _cut(output: dict[str, Any]) -> dict[str, list[torch.Tensor]]:
-    """Returns the attention of each pair without padding; nothing if `output` lacks the words."""
+    """Returns the attention of each pair without padding. Returns `{}` if there are no words."""
     if "premise_tokens" not in output:
         return {}
     lengths = [

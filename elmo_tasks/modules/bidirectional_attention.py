@@ -7,9 +7,9 @@ from elmo_tasks.modules.trilinear import TrilinearScore
 class BidirectionalAttention(torch.nn.Module):
     """
     The attention of BiDAF (Seo et al. 2017, section 2, layer 4) between a passage and a question:
-    [p; c2q; p * c2q; p * q2c]. c2q is what each token of the passage finds in the question. q2c is
-    the mean of the passage's tokens, weighted by the softmax of the best score of each with any
-    token of the question.
+    [p; c2q; p * c2q; p * q2c]. c2q is the mean of the question's tokens, weighted by the attention
+    of each token of the passage. q2c is the mean of the passage's tokens. Its weights are a softmax
+    over the best score that each token of the passage has with any token of the question.
 
     # Parameters
 

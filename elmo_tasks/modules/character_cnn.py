@@ -74,7 +74,7 @@ class CharacterCnn(TokenEmbedder):
         `torch.Tensor`
             Shape (batch, length, num_filters), zeros at padding.
         """
-        # A negative padding cuts.
+        # `pad` cuts a token if its padding is negative.
         ids = pad(token_characters, (0, self.max_characters - token_characters.size(2)))
         distinct, rows = distinct_rows(ids.flatten(0, 1))
         # Shape: (distinct tokens, embedding_dim, max_characters)
@@ -82,6 +82,7 @@ class CharacterCnn(TokenEmbedder):
         # Shape: (distinct tokens, num_filters, windows)
         windows = torch.relu(self.convolution(x))
         begins_inside = (distinct[:, : windows.size(2)] > 0).unsqueeze(1)
-        # ReLU gives zero or more, so a zero never wins over a window of the token.
+        # Windows that begin in padding are set to zero. After ReLU no value is below zero, so these
+        # windows do not change the maximum.
         vectors = (windows * begins_inside).amax(dim=2)
         return torch.nn.functional.embedding(rows, vectors).view(*ids.shape[:2], -1)

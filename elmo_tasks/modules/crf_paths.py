@@ -10,6 +10,8 @@ from elmo_tasks.readers.entities import Entity
 
 class BestPaths(NamedTuple):
     """
+    The k best paths of each sentence of a batch.
+
     # Parameters
 
     tags : `torch.LongTensor`
@@ -29,13 +31,13 @@ class CrfPaths:
     path has one tag for each token. Its score is the sum of its logits and transitions, and its
     probability is the softmax of the scores of all these paths.
 
-    AllenNLP's `ConditionalRandomField.viterbi_tags` decodes one sentence after the other; this
-    class takes each step for all sentences at once.
+    AllenNLP's `ConditionalRandomField.viterbi_tags` decodes one sentence after the other. This
+    class decodes all sentences at the same time.
 
     # Parameters
 
     crf : `ConditionalRandomField`
-        A CRF without transitions of its own at the start and the end.
+        A CRF that was made without learned transitions at the start and the end of a sentence.
     logits : `torch.Tensor`
         Shape (batch, length, tags).
     mask : `torch.BoolTensor`
@@ -54,12 +56,15 @@ class CrfPaths:
         self._logits, self._mask = logits.detach(), mask
 
     def best(self, k: int = 1) -> BestPaths:
-        """Finds the k best paths of each sentence by Viterbi's algorithm, with k paths to a tag."""
+        """
+        Finds the k best paths of each sentence with Viterbi's algorithm. Each step keeps the k best
+        paths that end in each tag.
+        """
         batch_size, length, num_tags = self._logits.shape
-        # Scores of the k best paths that end in each tag. Shape: (batch, k, tags)
+        # The scores of the k best paths that end in each tag. Shape: (batch, k, tags)
         scores = self._logits.new_full((batch_size, k, num_tags), -torch.inf)
         scores[:, 0] = self._logits[:, 0] + self._start
-        # The path that each of them extends, as rank * num_tags + tag.
+        # For each step and each path, the index of the path that it extends: rank * num_tags + tag.
         origins = []
         stay = torch.arange(k * num_tags, device=scores.device).view(k, num_tags)
         for step in range(1, length):
@@ -95,7 +100,8 @@ class CrfPaths:
         spans : `Sequence[Sequence[Entity]]`
             The entities in each path.
         inside : `torch.BoolTensor`
-            Shape (tags,): whether a tag continues an entity. Such a tag cannot follow its end.
+            Shape (tags,): whether a tag continues an entity. The token after an entity cannot have
+            such a tag.
 
         # Returns
 
@@ -119,8 +125,9 @@ class CrfPaths:
 
     def _sums_before(self) -> torch.Tensor:
         """
-        Computes the log of the sum of exponentials of all paths from the start to each tag, with
-        the logit of the tag: shape (batch, length, tags). Padding repeats the last token's values.
+        Computes the log of the sum of the exponentials of the scores of all paths that end in each
+        tag at each token: shape (batch, length, tags). The scores include the logit of this tag.
+        Padding repeats the values of the last token.
         """
         sums = [self._logits[:, 0] + self._start]
         for step in range(1, self._logits.size(1)):
@@ -131,11 +138,12 @@ class CrfPaths:
 
     def _sums_after(self, inside: torch.Tensor) -> torch.Tensor:
         """
-        Computes the log of the sum of exponentials of all paths from each tag to the end, without
-        the logit of the tag, if the next tag is not `inside`: shape (batch, length, tags).
+        Computes the log of the sum of the exponentials of the scores of all paths from each tag at
+        each token to the end of the sentence: shape (batch, length, tags). The scores leave out the
+        logit of this tag, and the paths are those whose next tag is not `inside`.
         """
         leaving = self._transitions.masked_fill(inside, -torch.inf)
-        # `after` sums all paths to the end, `sums` those whose next tag is not inside.
+        # `after` is for all paths to the end, `sums` only for paths whose next tag is not inside.
         end = self._end.expand(self._logits.size(0), -1)
         after, sums = end, [end]
         for step in range(self._logits.size(1) - 1, 0, -1):

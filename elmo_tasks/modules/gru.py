@@ -60,14 +60,14 @@ class ElmoGru(GruSeq2SeqEncoder):
         return torch.stack([getattr(self._module, f"{name}{suffix}") for suffix in _SUFFIXES])
 
 
-# The ends of the names of the weights: of the forward and the backward direction.
+# Suffixes of PyTorch's names for the weights of the forward and the backward direction.
 _SUFFIXES = ("", "_reverse")
 
 
 def _backward_order(mask: torch.Tensor) -> torch.Tensor:
     """
-    Returns, for each position, the index of the token that the backward direction reads there:
-    shape (batch, length). Reordering twice restores the order.
+    Returns, for each step of the backward direction, the index of the token that is read in it:
+    shape (batch, length). Reordering a tensor twice by this order gives the tensor again.
     """
     positions = torch.arange(mask.size(1), device=mask.device).expand_as(mask)
     mirrored = mask.sum(dim=1, keepdim=True) - 1 - positions
@@ -80,10 +80,10 @@ def _reordered(x: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
 
 class _Steps(torch.autograd.Function):
     """
-    The recurrence of both directions at once: h_t = (1 - z) * n + z * h_{t-1}, where
-    n = tanh(gates_n + r * u_n), r = sigmoid(gates_r + u_r), z = sigmoid(gates_z + u_z) and
-    u = W h_{t-1} + b. Gates are in PyTorch's order r, z, n. Padding needs no mask, since it comes
-    last in both directions.
+    Computes the recurrence of both directions at the same time: h_t = (1 - z) * n + z * h_{t-1},
+    where n = tanh(gates_n + r * u_n), r = sigmoid(gates_r + u_r), z = sigmoid(gates_z + u_z) and
+    u = W h_{t-1} + b. `gates` and u have one part for each gate, in PyTorch's order r, z, n.
+    Padding needs no mask, since it comes last in both directions.
     """
 
     @staticmethod
@@ -124,7 +124,8 @@ class _Steps(torch.autograd.Function):
     def backward(ctx: Any, d_h: torch.Tensor) -> tuple[torch.Tensor, ...]:
         weight, h, rz, n, u_n = ctx.saved_tensors
         r, z = rz.chunk(2, dim=-1)
-        # The gradient of h_t times `by_n` is that of n before its tanh; times `factors`, that of u.
+        # The gradient of h_t gives the gradient of the input of n's tanh when multiplied by `by_n`,
+        # and the gradient of u when multiplied by `factors`.
         # Shape of factors: (length, 2, batch, 3, hidden_size)
         by_n = (1 - z) * (1 - n * n)
         by_r, by_z = by_n * u_n * r * (1 - r), (h[:-1] - n) * z * (1 - z)

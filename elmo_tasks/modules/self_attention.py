@@ -3,22 +3,23 @@ from allennlp.nn.util import min_value_of_dtype
 
 from elmo_tasks.modules.trilinear import TrilinearScore
 
-# Scores that are in memory at a time if no gradient is computed: 256 MB in float32.
+# The number of scores held in memory at a time without gradients: 256 MB in float32.
 _MAX_SCORES = 2**26
 
 
 class SelfAttention(torch.nn.Module):
     """
     The attention of each token of a passage to the other tokens (Clark and Gardner 2017, section
-    3.1): a softmax over their trilinear scores and one learned score of finding nothing, whose
-    value is a vector of zeros. No token attends to itself.
+    3.1). The weights are a softmax over the trilinear scores and one learned null score. The null
+    score stands for a vector of zeros, so that a token may find nothing. No token attends to
+    itself.
 
     # Parameters
 
     dim : `int`
         Width of the tokens.
     null_logit : `float`, optional (default = `-1.0`)
-        The initial score of finding nothing.
+        The initial value of the null score.
     """
 
     def __init__(self, dim: int, null_logit: float = -1.0) -> None:
@@ -51,6 +52,6 @@ class SelfAttention(torch.nn.Module):
         itself = torch.ones_like(scores[0], dtype=torch.bool).triu(start).tril(start)
         hidden = itself | ~mask.unsqueeze(1)
         scores = scores.masked_fill(hidden, min_value_of_dtype(scores.dtype))
-        # The sigmoid is the share of attention that finds something: about 0 if all are hidden.
+        # The sigmoid is the total weight of the tokens. It is about 0 if all tokens are hidden.
         total = scores.logsumexp(dim=-1, keepdim=True)
         return torch.sigmoid(total - self.null_logit) * torch.softmax(scores, dim=-1).bmm(x)

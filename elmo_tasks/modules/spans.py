@@ -7,11 +7,14 @@ from torch.nn.functional import pad
 
 class BestSpans(NamedTuple):
     """
+    The most probable spans of each passage of a batch.
+
     # Parameters
 
     spans : `torch.LongTensor`
         Shape (batch, num_best, 2): the indices of the first and the last token, the most probable
-        span first. If a passage has fewer spans, the other rows end in its padding.
+        span first. If a passage has fewer spans, the last rows are spans that end in padding,
+        with probability 0.
     probabilities : `torch.Tensor`
         Shape (batch, num_best).
     """

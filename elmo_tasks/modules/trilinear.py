@@ -3,10 +3,10 @@ import torch
 
 class TrilinearScore(torch.nn.Module):
     """
-    The score of attention w1.p + w2.q + w3.(p * q) of Seo et al. 2017, section 2 (their equation
-    1), for all pairs of a row p and a row q at once. It is computed as three products, so that no
-    tensor of shape (batch, rows p, rows q, dim) is made. A bias would have no effect: the softmax
-    cancels it.
+    Computes the attention score w1.p + w2.q + w3.(p * q) of all pairs of a row p and a row q (Seo
+    et al. 2017, section 2, equation 1). It is computed as three products, so that no tensor of
+    shape (batch, rows p, rows q, dim) is made. There is no bias, because the softmax would cancel
+    it.
 
     # Parameters
 

@@ -13,9 +13,9 @@ from elmo_tasks.common.errors import ConfigurationError
 @TokenEmbedder.register("elmo_word_vectors")
 class WordVectors(TokenEmbedder):
     """
-    Vectors of words from a file, which are not trained. A word that the file lacks gets the vector
-    of its lower case; if the file lacks that too, it gets zeros, like padding and unknown words.
-    AllenNLP's `embedding` would draw a random vector.
+    Looks up word vectors from a file. The vectors are not trained. A word that is not in the file
+    gets the vector of its lower case. If the lower case is not in the file either, the word gets
+    zeros, like padding and unknown words; AllenNLP's `embedding` would draw a random vector.
 
     Registered as a `TokenEmbedder` with name "elmo_word_vectors".
 
@@ -23,7 +23,7 @@ class WordVectors(TokenEmbedder):
 
     vocab : `Vocabulary`
     embedding_dim : `int`
-        Numbers in the vector of a word.
+        Width of the vectors.
     pretrained_file : `str`, optional
         A file with a word and its numbers on each line, like GloVe's, in any form that AllenNLP's
         `EmbeddingsTextFile` opens. An archive holds the vectors and needs no file.
@@ -53,24 +53,25 @@ class WordVectors(TokenEmbedder):
         return self.weight.size(1)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Looks up token ids of shape (batch, length): shape (batch, length, embedding_dim)."""
+        """Maps token ids of shape (batch, length) to vectors (batch, length, embedding_dim)."""
         return torch.nn.functional.embedding(tokens, self.weight)
 
 
 def _read_vectors(path: str, dim: int, words: Iterable[str]) -> dict[str, numpy.ndarray]:
-    """Returns the vectors that a file has for the words and for their lower case."""
+    """Returns the vectors of the words and of their lower case that are in a file."""
     wanted = {form for word in words for form in (word, word.lower())}
     vectors = {}
     with EmbeddingsTextFile(path) as lines:
         for line in Tqdm.tqdm(lines, desc=f"reading {path}"):
             word, _, numbers = line.partition(" ")
             fields = numbers.split()
-            # Some words of GloVe 840B have a space in them.
+            # Some words of GloVe 840B contain a space. Their lines have too many fields and are
+            # skipped.
             if word in wanted and len(fields) == dim:
                 vectors[word] = numpy.array(fields, dtype=numpy.float32)
     if not vectors:
         raise ConfigurationError(
             f"{path} has no vector of {dim} numbers for any word of the vocabulary; "
-            "give the width of the file's vectors as embedding_dim"
+            "set embedding_dim to the width of the vectors in the file"
         )
     return vectors

@@ -188,7 +188,7 @@ def check_archive(path: Path) -> None:
     ("args", "complaint"),
     [
         (["--variants", "bth", "--seeds", 1], "no variant 'bth'; .* has baseline, both, broken"),
-        (["--seeds", 1], "choose some --variants; .* has baseline, both, broken"),
+        (["--seeds", 1], "give one or more --variants; .* has baseline, both, broken"),
         (
             ["--variants", "both", "--seeds", 1, "--set", "hiden_dim=4"],
             r"--set hiden_dim: .*both\.jsonnet has no such field; it has .*hidden_dim",
@@ -215,8 +215,8 @@ def test_what_cannot_be_is_refused_before_anything_is_trained(
         (["--variants", "both", "--seeds"], "--seeds: expected at least one argument"),
         (["--variants", "both"], "the following arguments are required: --seeds"),
         (["--seeds", "-1"], "--seeds"),
-        (["--seeds", "1.5"], "--seeds: expected a whole number from 0, not '1.5'"),
-        (["--seeds", 1, "--jobs", 0], "--jobs: expected a whole number from 1, not '0'"),
+        (["--seeds", "1.5"], "--seeds: expected a whole number of at least 0, not '1.5'"),
+        (["--seeds", 1, "--jobs", 0], "--jobs: expected a whole number of at least 1, not '0'"),
         (["--seeds", 1, "--train-fraction", "0,1"], "numbers above 0 and at most 1, .* not '0,1'"),
         (["--seeds", 1, "--train-fraction", "half"], "at most 1, such as 0.01,0.1,1, not 'half'"),
         (["--seeds", 1, "--set", "bilm=mini"], "--set: the value of 'bilm=mini' is not jsonnet"),

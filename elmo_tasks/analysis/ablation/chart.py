@@ -10,7 +10,7 @@ from elmo_tasks.analysis.ablation.run import percent
 def draw(report: AblationReport) -> Figure:
     """
     Draws the means over seeds, with standard deviations: a bar for each variant, or a curve if the
-    runs have several fractions of the training data. Needs no screen, since `pyplot` is not used.
+    runs have several fractions of the training data. The figure needs no screen.
     """
     rows = [row for row in report.rows if row.values]
     fractions = {row.fraction for row in report.rows}
@@ -39,7 +39,7 @@ def _draw_bars(axes: Axes, report: AblationReport, rows: list[AblationRow]) -> N
         )
     axes.set_yticks(range(len(rows)), [row.variant for row in rows])
     axes.invert_yaxis()
-    # The numbers at the ends of the bars need this room.
+    # This leaves room for the numbers at the ends of the bars.
     axes.margins(x=0.22)
     axes.set_xlabel(report.label())
     axes.set_title(_title(report, rows))

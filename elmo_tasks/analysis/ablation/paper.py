@@ -49,7 +49,8 @@ def _f1(value: float, source: str, split: str = "dev", std: float = None) -> Pub
     return Published(value, "F1", split, source, std)
 
 
-# The best result of a task is that of `paper` and of the variant with ELMo in the same places.
+# The paper's best result of a task is listed twice: for `paper`, and for the variant with ELMo in
+# the same places.
 _PUBLISHED: dict[str, dict[str, Published]] = {
     "sst": {
         "baseline": _accuracy(51.4, "Table 1", "test"),

@@ -30,7 +30,7 @@ class AblationReport:
         self.results = sorted(results, key=lambda result: self.runs.index(result.run))
         self.rows = rows_of(runs, self.results)
         values = [value for row in self.rows for value in row.values]
-        # A metric from 0 to 1 that should grow is shown in percent, as in the paper.
+        # A metric is shown in percent, as in the paper, if it is maximized and lies in [0, 1].
         self.is_percent = metric[0] == "+" and all(0 <= value <= 1 for value in values)
         self.metric = metric[1:]
         self.has_fractions = any(run.fraction != 1 for run in runs)

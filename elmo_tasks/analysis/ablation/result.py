@@ -53,11 +53,11 @@ class AblationRow(NamedTuple):
 
     @property
     def std(self) -> float | None:
-        """The standard deviation of a sample, which one value does not have."""
+        """The standard deviation of the sample, or `None` if it has fewer than two values."""
         return statistics.stdev(self.values) if len(self.values) > 1 else None
 
     def mean_of(self, name: str) -> float | None:
-        """Returns the mean of `epochs` or `seconds`."""
+        """Returns the mean of the field `name`, `epochs` or `seconds`, over the results."""
         if not self.results:
             return None
         return statistics.fmean(getattr(result, name) for result in self.results)
@@ -65,8 +65,9 @@ class AblationRow(NamedTuple):
 
 def find_metric(configs: Iterable[dict[str, Any]]) -> str:
     """
-    Returns the metric, with its sign, that chooses the best epoch of every run. If a config has
-    several, the first counts. Raises `ConfigurationError` if the configs have different metrics.
+    Returns the validation metric that chooses the best epoch of every run, with its sign. If a
+    config has several, the first counts. Raises `ConfigurationError` if the configs have different
+    metrics.
     """
     metrics = set()
     for config in configs:
@@ -115,8 +116,9 @@ def _training_durations(run: Run) -> list[float]:
 
 def _epoch_seconds(durations: list[float]) -> list[float]:
     """
-    Returns the seconds of each epoch. A recovered training counts from zero again, which goes
-    unnoticed if its first epoch took longer than all epochs before; therefore the median is used.
+    Returns the seconds of each epoch. A recovered training counts its time from zero again. If its
+    first epoch took longer than all epochs before, the restart cannot be seen, and the seconds of
+    that epoch are too few. Callers take the median for this reason.
     """
     before = [0.0, *durations[:-1]]
     return [now - then if now > then else now for then, now in zip(before, durations)]

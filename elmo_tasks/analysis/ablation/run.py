@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 
 class Progress(Enum):
-    """How far a training has come."""
+    """The state of a training, as its files show it."""
 
     NOTHING = "no checkpoint"
     INTERRUPTED = "a checkpoint"
@@ -59,8 +59,9 @@ class Run(NamedTuple):
 
     def progress(self) -> Progress:
         """
-        Returns how far the run has come. It is trained if it has metrics, which AllenNLP writes
-        after the best weights, and complete if it has a whole archive, which AllenNLP writes last.
+        Returns the state of the run. A run is trained if it has metrics, which AllenNLP writes
+        after the best weights. It is complete if it also has a whole archive, which AllenNLP writes
+        last.
         """
         if _is_json(self.folder / "metrics.json") and _is_zip(self.folder / "best.th"):
             archived = _is_gzip(self.folder / "model.tar.gz")
@@ -70,7 +71,9 @@ class Run(NamedTuple):
         return Progress.NOTHING
 
     def trained_config(self) -> dict[str, Any] | None:
-        """Returns the config that AllenNLP saved when training began, or `None`."""
+        """
+        Returns the config that AllenNLP saved when training began, or `None` if there is none.
+        """
         path = self.folder / "config.json"
         return json.loads(path.read_text(encoding="utf-8")) if _is_json(path) else None
 
@@ -82,12 +85,12 @@ class Run(NamedTuple):
                     file.unlink()
 
     def is_in_the_way(self) -> bool:
-        """Returns whether the folder has files, but not those of a training."""
+        """Returns whether the folder has files that do not come from a training."""
         folder = self.folder
         return folder.exists() and any(folder.iterdir()) and not (folder / "config.json").exists()
 
     def _checkpoints(self) -> dict[tuple[Path, ...], bool]:
-        """Returns the files of each checkpoint, and whether they are complete."""
+        """Returns the files of each checkpoint, with whether the checkpoint is complete."""
         found: dict[str, list[Path]] = {}
         for file in self.folder.glob("*_state_e*_b*.th"):
             if match := re.fullmatch(
@@ -114,7 +117,10 @@ def _is_json(path: Path) -> bool:
 
 
 def _is_zip(path: Path) -> bool:
-    """Returns whether a file of `torch.save` is whole: the directory of a zip is at its end."""
+    """
+    Returns whether a file of `torch.save` is complete. Such a file is a zip, and a zip that was cut
+    off has lost the directory at its end.
+    """
     return path.exists() and zipfile.is_zipfile(path)
 
 

@@ -39,8 +39,8 @@ class Settings(NamedTuple):
 
     def choose(self, names: Sequence[str]) -> list[str]:
         """
-        Returns the names of variants, each once. Raises `ConfigurationError` if `names` is empty or
-        if there is no such task or variant.
+        Returns `names` without repeated ones. Raises `ConfigurationError` if `names` is empty, or
+        if the task or one of the variants does not exist.
         """
         known = self.variants()
         if not known:
@@ -52,7 +52,7 @@ class Settings(NamedTuple):
             )
         there = f"{self.configs} has {', '.join(known)}"
         if not names:
-            raise ConfigurationError(f"choose some --variants; {there}")
+            raise ConfigurationError(f"give one or more --variants; {there}")
         if unknown := [name for name in names if name not in known]:
             unknown_names = ", ".join(map(repr, unknown))
             raise ConfigurationError(f"there is no variant {unknown_names}; {there}")
@@ -63,12 +63,13 @@ class Settings(NamedTuple):
 
     def child(self, run: Run, folder: Path) -> str:
         """
-        Returns the config file of a run, to be saved in `folder`. It is jsonnet that imports the
-        variant and sets the changed fields; for a fraction of the data it is JSON without imports.
+        Returns the text of a run's config file, which is to be saved in `folder`. For all training
+        data, the file imports the variant and sets the changed fields. For a fraction of the data,
+        the file is JSON without imports.
         """
         if run.fraction != 1:
             return json.dumps(self.evaluate(run), indent=2) + "\n"
-        # Real paths are needed: in a linked folder, `..` is not the folder that has the link.
+        # Links are resolved first, because `..` after a link is the parent of the link's target.
         target, start = (
             os.path.realpath(path) for path in (self.variant_file(run.variant), folder)
         )
@@ -79,7 +80,10 @@ class Settings(NamedTuple):
         return f"(import {json.dumps(os.path.relpath(target, start))}) {{ {fields} }}\n"
 
     def overrides_of(self, run: Run) -> str:
-        """Returns the overrides that are not in the config file of a run already."""
+        """
+        Returns the overrides to train a run with. For a fraction of the data there are none,
+        because the config file includes them.
+        """
         return self.overrides if run.fraction == 1 else ""
 
     def evaluate(self, run: Run) -> dict[str, Any]:
@@ -105,7 +109,7 @@ class Settings(NamedTuple):
 
 
 def _all_fields(file: Path) -> list[str]:
-    """Returns the names of all fields, including hidden ones."""
+    """Returns the names of all fields of a config, including hidden ones."""
     snippet = f"std.objectFieldsAll(import {json.dumps(os.path.realpath(file))})"
     return json.loads(_jsonnet.evaluate_snippet("fields", snippet))
 
@@ -113,10 +117,11 @@ def _all_fields(file: Path) -> list[str]:
 def _part(config: dict[str, Any], run: Run) -> dict[str, Any]:
     """
     Returns a config with a fraction of its training data and as many updates as with all data.
-    With 1/n^2 of the data there are n times as many epochs, and each epoch goes through the part n
-    times. With n^2 times as many epochs, validation would take most of the time; with no more
-    epochs, too few would be validated for a model that overfits sooner. Patience grows with the
-    number of epochs.
+
+    For a fraction of 1/n^2, there are n times as many epochs, and each epoch goes through the data
+    n times. If only the number of epochs grew, validation would take most of the time. If only the
+    passes in each epoch grew, a model that overfits early would be validated too rarely. Patience
+    grows with the number of epochs.
     """
     reader, loader = config["dataset_reader"], config.get("data_loader", {})
     if "batch_sampler" not in loader:
@@ -125,7 +130,7 @@ def _part(config: dict[str, Any], run: Run) -> dict[str, Any]:
         )
     sampler = loader["batch_sampler"]
     if "drop_last" in sampler:
-        # A small part may have fewer instances than a batch.
+        # A small fraction may have fewer instances than a batch, which must not be dropped.
         sampler = {**sampler, "drop_last": False}
     times = round(run.fraction**-0.5)
     repeated = {"type": "elmo_repeated", "sampler": sampler, "times": times}
@@ -134,7 +139,7 @@ def _part(config: dict[str, Any], run: Run) -> dict[str, Any]:
         if trainer.get(name) is not None:
             trainer[name] = math.ceil(trainer[name] / run.fraction / times)
     return {
-        # Without these two, the validation would use those of the training.
+        # By default, AllenNLP would validate with the reader and the loader of the training data.
         "validation_dataset_reader": reader,
         "validation_data_loader": loader,
         **config,
@@ -163,7 +168,8 @@ def parse_change(text: str) -> tuple[str, Any]:
         # Files that the value imports are looked for in the working directory.
         return field, json.loads(_jsonnet.evaluate_snippet(os.path.join(os.getcwd(), field), value))
     except RuntimeError as error:
-        # The message begins with a line in a file that does not exist, which is left out.
+        # The message begins with the name of a file that does not exist, and a line in it. Both
+        # are left out.
         reason = re.split(r":[\d():-]+: ", _first_line(error), maxsplit=1)[-1]
         raise ValueError(
             f"the value of {text!r} is not jsonnet ({reason}); a string needs quotes: "
@@ -173,8 +179,8 @@ def parse_change(text: str) -> tuple[str, Any]:
 
 def refuse_other_settings(configs: Mapping[Run, dict[str, Any]]) -> None:
     """
-    Raises `ConfigurationError` if the folder of a run has a training with another config, or files
-    that are not those of a training.
+    Raises `ConfigurationError` if the folder of a run was trained with another config, or if it has
+    files that do not come from a training.
     """
     for run, config in configs.items():
         if run.is_in_the_way():

@@ -16,7 +16,7 @@ from elmo_tasks.analysis.ablation.run import Progress, Run
 from elmo_tasks.analysis.ablation.settings import Settings
 from elmo_tasks.common.files import atomic_write
 
-# Time in which a stopped training may end by itself: AllenNLP archives the best weights so far.
+# A stopped training has this time to end by itself: AllenNLP archives its best weights first.
 _SECONDS_TO_END = 60
 
 
@@ -31,7 +31,7 @@ class Training:
 
     run : `Run`
     process : `subprocess.Popen`, optional
-        By default there is none, because the run is complete.
+        The process that trains; `None` (the default) if the run is complete.
     """
 
     def __init__(self, run: Run, process: subprocess.Popen | None = None) -> None:
@@ -43,7 +43,9 @@ class Training:
         return self.process is None or self.process.poll() is not None
 
     def error(self) -> str | None:
-        """Returns why the training failed, or `None`; to be called when it has ended."""
+        """
+        Returns why the training failed, or `None`. Call this only when the training has ended.
+        """
         if self.run.progress() == Progress.COMPLETE:
             return None
         assert self.process is not None
@@ -77,7 +79,7 @@ def start(
     # Returns
 
     `Training`
-        The training, or `None` if another process trains the run at the moment.
+        The training, or `None` if another process is training the run.
     """
     run.log.parent.mkdir(parents=True, exist_ok=True)
     with open(run.log, "ab") as log:

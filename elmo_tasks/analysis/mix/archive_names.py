@@ -7,9 +7,9 @@ from elmo_tasks.common.errors import ConfigurationError
 
 def name_archives(arguments: Sequence[str]) -> dict[str, str]:
     """
-    Returns the paths of archives by their names, from arguments `[NAME=]ARCHIVE`. By default, an
-    archive is named after the folder of its training, less the folders that all archives share.
-    Raises `ConfigurationError` if two archives have the same name.
+    Returns the paths of archives by their names, from arguments `[NAME=]ARCHIVE`. By default, the
+    name of an archive is the path of its training's folder, without the leading folders that all
+    archives have in common. Raises `ConfigurationError` if two archives have the same name.
     """
     named = [_split(argument) for argument in arguments]
     folders = [_folder(path) for _, path in named]
@@ -26,13 +26,15 @@ def name_archives(arguments: Sequence[str]) -> dict[str, str]:
 
 
 def _split(argument: str) -> tuple[str, str]:
-    """Returns the name, which may be empty, and the path."""
+    """Returns the name, which may be empty, and the path of an argument `[NAME=]ARCHIVE`."""
     name, separator, path = argument.partition("=")
     # A path may contain an equals sign.
     return (name, path) if separator and not os.path.exists(argument) else ("", argument)
 
 
 def _folder(archive: str) -> Path:
-    """Returns the folder of a training, or the path itself of a file with another name."""
+    """
+    Returns the folder that contains a `model.tar.gz`, or the path as it is if it has another name.
+    """
     path = Path(os.path.abspath(archive))
     return path.parent if path.name == "model.tar.gz" else path

@@ -13,7 +13,7 @@ _DARK = 0.6
 def draw(mixes: Sequence[PlacedMix]) -> Figure:
     """
     Draws the weights of the layers as in the paper's Figure 2: a row for each layer, with the layer
-    of the tokens at the bottom, and a column for each mix, with those at the input first.
+    of the tokens at the bottom, and a column for each mix, with the mixes at the input first.
     """
     mixes = sorted(mixes, key=lambda mix: (mix.place != "input", mix.place))
     num_layers = max(len(mix.weights) for mix in mixes)

@@ -6,7 +6,7 @@ from elmo_tasks.elmo.archives import describe_model, find_mixes, load_model
 
 class PlacedMix(NamedTuple):
     """
-    How a model mixes the layers of its biLM at one place where ELMo joins it.
+    The mix of a biLM's layers that a model uses at one of the places where ELMo joins it.
 
     # Parameters
 

@@ -8,9 +8,9 @@ from matplotlib.figure import Figure
 
 from elmo_tasks.analysis.neighbors.report import NeighborsReport
 
-# Lines of each section below the plane, their height in inches and their font size in points.
+# At most five lines are written for each section. A line is 0.17 inches high, its text 8 points.
 _NUM_LINES, _LINE, _POINTS = 5, 0.17, 8
-# Characters in a line of the title, and in a line of the words of layer 0.
+# The maximum numbers of characters in a line of the title, and in a line of words of layer 0.
 _TITLE_WIDTH, _WORDS_WIDTH = 70, 95
 
 _COSINES = colormaps["viridis_r"]
@@ -18,8 +18,9 @@ _COSINES = colormaps["viridis_r"]
 
 def draw(report: NeighborsReport) -> Figure:
     """
-    Draws the occurrences of a word as points in the plane of their two principal components, in the
-    colours of their clusters or cosines. Some of their sentences are written below.
+    Draws the occurrences of a word as points in the plane of their two principal components. The
+    colour of a point shows its cluster or its cosine. The first occurrences of each section are
+    written below the plane.
     """
     sections = report.sections(_NUM_LINES)
     without_context = textwrap.wrap(report.without_context(), _WORDS_WIDTH, break_on_hyphens=False)
@@ -41,7 +42,7 @@ def draw(report: NeighborsReport) -> Figure:
 
 
 def _draw_plane(axes: Axes, report: NeighborsReport) -> list:
-    """Draws the points, and returns the colour of each section."""
+    """Draws the points, and returns one colour for the text of each section."""
     points, shares = _principal(report.vectors)
     axes.set_title(textwrap.fill(report.title(), _TITLE_WIDTH), parse_math=False)
     for name, share in zip("xy", shares):
@@ -85,7 +86,7 @@ def _write(axes: Axes, row: int, text: str, color: Any, **style: Any) -> None:
         color=color,
         fontsize=_POINTS,
         verticalalignment="center",
-        # Dollars in a text are no formula.
+        # A dollar sign in a text does not begin a formula.
         parse_math=False,
         **style,
     )

@@ -29,8 +29,8 @@ def neighbors(
     seed: int = 0,
 ) -> NeighborsReport:
     """
-    Clusters the occurrences of a word in a text by their vectors, or ranks them by their similarity
-    to its occurrence in one sentence.
+    Clusters the occurrences of a word in a text by their vectors, or ranks them by their cosine to
+    an occurrence of the word in a given sentence.
 
     # Parameters
 
@@ -42,17 +42,18 @@ def neighbors(
     text : `str`
         A path or glob pattern of tokenized text, one sentence a line.
     sentence : `str`, optional
-        A tokenized sentence with the word: the other occurrences are ranked by the cosine to its
-        first occurrence there, and not clustered.
+        A tokenized sentence that contains the word. If given, the occurrences are ranked by their
+        cosine to the first occurrence in this sentence, instead of being clustered.
     num_clusters : `int`, optional (default = `2`)
     layer : `int`, optional
-        The layer whose vectors are compared, 0 being that of the tokens; by default the top.
+        The layer whose vectors are compared; 0 is the layer of the tokens. By default the top
+        layer.
     ignore_case : `bool`, optional (default = `False`)
         Whether `Bank` is an occurrence of `bank`.
     max_occurrences : `int`, optional (default = `1000`)
         If the word occurs more often, this many occurrences are drawn.
     max_words : `int`, optional (default = `20_000`)
-        The number of words, the most frequent of the text, that are compared in layer 0.
+        The number of the text's most frequent words that are compared in layer 0.
     num_similar : `int`, optional (default = `8`)
         The number of nearest words in layer 0.
     seed : `int`, optional (default = `0`)
@@ -97,10 +98,10 @@ def _checked_layer(layer: int | None, num_layers: int) -> int:
 def _vectors(
     sentence_layers: SentenceLayers, layer: int, occurrences: Sequence[Occurrence]
 ) -> torch.Tensor:
-    """Returns the vector of each occurrence, of length 1: shape (occurrences, dim)."""
+    """Returns the vector of each occurrence, scaled to length 1: shape (occurrences, dim)."""
     sentences = tqdm([occurrence.words for occurrence in occurrences], desc="embedding")
     found = zip(sentence_layers(sentences), occurrences)
-    # A view would keep the layers of the whole sentence in memory.
+    # A vector is copied, because a view would keep the layers of its whole sentence in memory.
     vectors = [layers[layer, occurrence.position].clone() for layers, occurrence in found]
     return normalize(torch.stack(vectors))
 

@@ -8,7 +8,7 @@ from tqdm import tqdm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.sentences import SentencesReader
 
-# Characters that are shown on either side of a word.
+# The maximum number of characters that are shown on each side of a word.
 _WINDOW = 40
 
 
@@ -29,8 +29,8 @@ class Occurrence(NamedTuple):
 
     def window(self, width: int = _WINDOW) -> tuple[str, str, str]:
         """
-        Returns the text before the word, the word, and the text after it. Either text consists of
-        whole words and has at most `width` characters.
+        Returns the text before the word, the word, and the text after it. Each of the two texts
+        consists of whole words and has at most `width` characters.
         """
         before, after = self.words[: self.position], self.words[self.position + 1 :]
         left = _as_fit(before[::-1], width)[::-1]
@@ -75,13 +75,13 @@ def search(
     seed: int = 0,
 ) -> Corpus:
     """
-    Searches a tokenized text for a word. The text is read once, and not kept in memory.
+    Searches a tokenized text for a word. The text is read once and is not kept in memory.
 
     # Parameters
 
     pattern : `str | os.PathLike`
         The path of a text with one sentence a line, plain or packed as `.gz` or `.xz`, or a glob
-        pattern of several. A line of more than 256 tokens is cut into several sentences.
+        pattern of such paths. A line of more than 256 tokens is cut into several sentences.
     word : `str`
     max_occurrences : `int`
         If there are more occurrences, this many are drawn, each with the same probability.

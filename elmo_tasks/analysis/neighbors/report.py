@@ -24,7 +24,7 @@ class Section(NamedTuple):
 
 class NeighborsReport(NamedTuple):
     """
-    The occurrences of a word by their vectors in one layer.
+    The occurrences of a word, clustered or ranked by their vectors in one layer.
 
     # Parameters
 
@@ -43,7 +43,7 @@ class NeighborsReport(NamedTuple):
     similar : `list[tuple[str, float]]`
         The nearest words in layer 0, with their cosines.
     wanted : `tuple[Occurrence, torch.Tensor]`, optional
-        The occurrence that all others are compared with to rank them, and its vector.
+        The occurrence that the others are ranked by, and its vector.
     """
 
     word: str
@@ -62,7 +62,10 @@ class NeighborsReport(NamedTuple):
         return f"{part} occurrences of {self.word}, compared in layer {self.layer} of {self.bilm}"
 
     def sections(self, max_lines: int) -> list[Section]:
-        """Returns a section for each cluster, or one of the nearest and one of the furthest."""
+        """
+        Returns a section for each cluster. If the occurrences are ranked, returns a section of the
+        nearest ones and, if others are left, one of the furthest.
+        """
         if self.wanted is None:
             return [
                 Section(
@@ -81,7 +84,7 @@ class NeighborsReport(NamedTuple):
         return f"Nearest words in layer 0, which ignores the context: {words or 'none'}"
 
     def separation(self) -> list[dict[str, Any]]:
-        """Returns the mean cosines within each cluster and between each two clusters."""
+        """Returns the mean cosine within each cluster and between each pair of clusters."""
         pairs = combinations_with_replacement(enumerate(self.groups, start=1), 2)
         return [
             {"clusters": [i, j], "mean_cosine": mean_cosine(self.vectors, first, second)}

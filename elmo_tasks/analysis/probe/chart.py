@@ -6,12 +6,12 @@ from elmo_tasks.analysis.probe.report import ProbeReport
 
 _BASELINE, _LAYER, _MIX = "0.75", "C0", "C1"
 
-# Characters in a line of the title.
+# The maximum number of characters in a line of the title.
 _TITLE_WIDTH = 48
 
 
 def draw(report: ProbeReport) -> Figure:
-    """Draws a bar for each row, the baselines in grey and the mix in another colour than layers."""
+    """Draws a bar for each row. The baselines are grey; layers and mix have a colour each."""
     figure = Figure((7, 1.4 + 0.42 * len(report.rows)), layout="constrained")
     axes = figure.subplots()
     percents = [100 * row.accuracy for row in report.rows]

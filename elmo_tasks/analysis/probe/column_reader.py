@@ -15,10 +15,9 @@ class TaggedSentence(NamedTuple):
 
     words : `list[str]`
     keys : `list[str]`
-        The lemma of each token, or the token itself: tokens with equal keys have the same tags to
-        choose from.
+        The lemma of each token, or the token itself. Tokens with equal keys count as one word.
     tags : `list[str]`
-        The tag of each token, or an empty string.
+        The tag of each token, or an empty string if it has none.
     """
 
     words: list[str]
@@ -39,8 +38,8 @@ class ColumnReader(FromParams):
     tag_column : `str`
         The name of the column with the tags.
     lemma_column : `str`, optional
-        The name of a column with lemmas, such as `play` for `playing`, if words of the same lemma
-        have the same tags to choose from. By default each word is its own lemma.
+        The name of a column with lemmas, such as `play` for `playing`. Tokens with the same lemma
+        count as one word. By default each word is its own lemma.
     untagged : `str`, optional
         The tag of tokens without a tag, which are used as context only.
     """
@@ -61,8 +60,8 @@ class ColumnReader(FromParams):
 
     def read(self, file_path: str | os.PathLike) -> Iterator[TaggedSentence]:
         """
-        Yields the sentences of a file. Raises `ValueError` with the file and the line if a line has
-        another number of columns, and with the file if no token has a tag.
+        Yields the sentences of a file. Raises `ValueError` if a line has the wrong number of
+        columns, or if no token of the file has a tag.
         """
         has_tags = False
         for _, (words, keys, tags) in read_columns(file_path, self.columns, self._chosen):

@@ -8,7 +8,7 @@ from elmo_tasks.analysis.probe.tagged_tokens import TaggedTokens
 from elmo_tasks.analysis.tables import layer_name
 from elmo_tasks.elmo import ElmoMix
 
-# Tokens that are classified together.
+# The number of tokens that `predict` classifies at a time.
 _GROUP = 8192
 
 
@@ -50,7 +50,7 @@ class LinearProbe(Probe):
         for layer in range(num_layers):
             name = layer_name(layer)
             only = slice(layer, layer + 1)
-            # A copy of one layer is contiguous in memory.
+            # The layer is copied, so that its vectors are contiguous in memory.
             classifier = self._train(train._replace(layers=train.layers[:, only].clone()), name)
             predicted = classifier.predict(validation.layers[:, only])
             yield ProbeRow(name, accuracy(predicted, validation.tags))

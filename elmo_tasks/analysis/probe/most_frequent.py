@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 class MostFrequent:
     """
-    The most frequent tag of each word, or of all tokens if the word is not in the training data. Of
-    two tags with the same frequency, the one that came first is taken.
+    Predicts the most frequent tag of a word in the training data, or the most frequent of all tags
+    if the word is not there. If two tags are equally frequent, the tag that came first is taken.
 
     # Parameters
 

@@ -13,10 +13,11 @@ from elmo_tasks.analysis.tables import layer_name
 @Probe.register("nearest")
 class NearestProbe(Probe):
     """
-    Predicts the nearest sense of each word in each layer (Peters et al. 2018, section 5.3). A sense
-    is the mean of its vectors in the training data, and the nearest sense is the one of the same
-    word with the largest cosine; of two that are equally near, the more frequent one is taken. A
-    word that is not in the training data gets the most frequent sense of all words.
+    Predicts the nearest sense of each word in each layer (Peters et al. 2018, section 5.3). The
+    tags of a word are its senses, and a sense has the mean vector of its tokens in the training
+    data. The nearest sense is the sense of the same word whose vector has the largest cosine; if
+    two senses are equally near, the more frequent one is taken. A word that is not in the training
+    data gets the most frequent tag of all tokens.
 
     Registered as a `Probe` with name "nearest".
     """
@@ -35,7 +36,7 @@ class NearestProbe(Probe):
 
 
 class _Senses:
-    """The senses of every word in one layer."""
+    """The mean vectors of the senses of every word in one layer."""
 
     def __init__(self, train: TaggedTokens, layer: int) -> None:
         self._tags: dict[str, list[str]] = {}
@@ -43,13 +44,13 @@ class _Senses:
         for key, rows in _rows_of(train.keys).items():
             of_tag = _rows_of(train.tags[row] for row in rows)
             vectors = train.layers[rows, layer].float()
-            # The most frequent sense comes first.
+            # Senses are sorted from the most to the least frequent.
             self._tags[key] = sorted(of_tag, key=lambda tag: -len(of_tag[tag]))
             means = [vectors[of_tag[tag]].mean(0) for tag in self._tags[key]]
             self._means[key] = normalize(torch.stack(means))
 
     def nearest(self, key: str, vectors: torch.Tensor) -> list[str]:
-        """Returns the sense nearest to each vector, from vectors of shape (tokens, dim)."""
+        """Returns the tag of the nearest sense for each of the vectors, of shape (tokens, dim)."""
         cosines = normalize(vectors) @ self._means[key].T
         # Cosines are rounded, so that the first of several equal ones is taken.
         nearest = cosines.mul(1e4).round().argmax(dim=1)
@@ -57,7 +58,7 @@ class _Senses:
 
 
 def _rows_of(names: Iterable[str]) -> dict[str, list[int]]:
-    """Returns the indices at which each name occurs."""
+    """Returns a dictionary from each name to the indices at which it occurs."""
     rows: defaultdict[str, list[int]] = defaultdict(list)
     for row, name in enumerate(names):
         rows[name].append(row)

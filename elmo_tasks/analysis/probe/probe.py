@@ -26,14 +26,15 @@ class ProbeRow(NamedTuple):
 
 
 class Probe(Registrable):
-    """Predicts tags of words from their vectors, to measure what a layer knows of the tags."""
+    """Predicts the tags of words from their vectors, to measure what a layer knows of the tags."""
 
     default_implementation = "linear"
 
     def rows(self, train: TaggedTokens, validation: TaggedTokens) -> Iterator[ProbeRow]:
         """
-        Trains on one part of the data and evaluates on the other. Yields a row for each layer, from
-        that of the tokens to the top, and then other rows such as that of the mix.
+        Trains on the training data and evaluates on the validation data. Yields a row for each
+        layer, from the layer of the tokens to the top layer, and then any other rows, such as a row
+        for the mix.
         """
         raise NotImplementedError
 

@@ -12,11 +12,13 @@ class ProbeReport(NamedTuple):
     # Parameters
 
     title : `str`
-        The name of the tags, of the data and of the biLM.
+        The names of the tag column, the validation data and the biLM.
     rows : `list[ProbeRow]`
-        Two baselines, then the layers.
+        The two baselines, then the rows of the probe.
     counts : `dict[str, int]`
-        The numbers of tokens, tags, and words and tags that are not in the training data.
+        The numbers of training tokens (`train_tokens`), of their different tags (`tags`), of
+        validation tokens, and of validation tokens whose word (`unseen_words`) or tag
+        (`unseen_tags`) is not in the training data.
     """
 
     title: str

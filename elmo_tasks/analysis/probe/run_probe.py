@@ -16,7 +16,7 @@ from elmo_tasks.encoder.sentence_layers import SentenceLayers
 
 def run_config(config: dict[str, Any]) -> ProbeReport:
     """
-    Runs the probe of a config.
+    Runs the probe that a config describes, and returns its report.
 
     # Parameters
 
@@ -35,7 +35,7 @@ def run_config(config: dict[str, Any]) -> ProbeReport:
     sentence_layers = SentenceLayers(bilm_from_config(bilm.as_dict(quiet=True)).eval())
     probe = Probe.from_params(model)
     params.assert_empty("elmo-probe")
-    # Errors in either file are found before the layers of the first are computed.
+    # Both files are read before any layers are computed, so that errors in them are found early.
     sentences = [list(reader.read(path)) for path in (train_path, validation_path)]
     train, validation = (embed(sentence_layers, part) for part in sentences)
     return run_probe(title, probe, train, validation)
@@ -45,8 +45,8 @@ def run_probe(
     title: str, probe: Probe, train: TaggedTokens, validation: TaggedTokens
 ) -> ProbeReport:
     """
-    Trains and evaluates a probe, and beside it two baselines: the most frequent tag of all tokens,
-    and the most frequent tag of each word.
+    Trains and evaluates a probe and two baselines: the most frequent tag of all tokens, and the
+    most frequent tag of each word.
     """
     most_frequent = MostFrequent(train.keys, train.tags)
     of_all = [most_frequent.of_all] * len(validation.tags)

@@ -15,7 +15,7 @@ class TaggedTokens(NamedTuple):
     # Parameters
 
     keys : `list[str]`
-        The lemma of each token, or the word itself.
+        The lemma of each token, or the token itself.
     tags : `list[str]`
     layers : `torch.Tensor`
         Shape (tokens, num_layers, 2 * projection_dim); the dtype is float16.
