@@ -85,7 +85,7 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
         return self._place_dim(self.output_mix)
 
     def mixes(self) -> dict[str, ElmoMix]:
-        """Returns the mix of each place that has one."""
+        """Returns the mixes by their places, `input` and `output`."""
         places = {"input": self.input_mix, "output": self.output_mix}
         return {place: mix for place, mix in places.items() if mix is not None}
 
