@@ -24,10 +24,11 @@ class Prediction(NamedTuple):
 
     output : `torch.Tensor`
         Shape (tokens, projection_dim): the top layer of one direction, packed.
-    following : `torch.LongTensor`
-        Shape (tokens,): the index, in the flattened (batch, length), of the token that each output
-        predicts.
+    targets : `torch.LongTensor`
+        Shape (tokens,): the index, in the flattened (batch, length), of each output's target. In
+        sentences, the target is the next token that the direction meets. In windows, whose targets
+        are given beside them, the index is that of the token that was read.
     """
 
     output: torch.Tensor
-    following: torch.Tensor
+    targets: torch.Tensor
