@@ -11,6 +11,7 @@ from typing import Any
 import numpy
 import pytest
 import torch
+from allennlp.commands.evaluate import evaluate_from_archive
 from allennlp.commands.train import train_model
 from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError as AllenNlpError
@@ -32,7 +33,7 @@ from elmo_tasks.language_model.window_loader import WindowLoader
 from elmo_tasks.readers.sentences import SentencesReader
 from tests.helpers import grammar
 from tests.helpers.corpus_loaders import windows
-from tests.helpers.language_model_configs import CONFIGS, CORPUS, ROOT, shrunk
+from tests.helpers.language_model_configs import CONFIGS, CORPUS, HELDOUT, ROOT, shrunk
 from tests.helpers.reference_bilm import ReferenceBiLm, char_ids, make_options, random_files
 
 LINES = [line.split() for line in CORPUS.read_text(encoding="utf-8").splitlines()]
@@ -360,6 +361,18 @@ def heldout_perplexity(archive_file: Path, path: Path) -> float:
     loader = SentenceLoader(SentencesReader(), str(path), shuffle=False)
     loader.index_with(archive.model.vocab)
     return evaluate(archive.model, loader)["perplexity"]
+
+
+def test_max_sentences_cuts_the_training_text_alone(tmp_path: Path) -> None:
+    archive_file = train(shrunk("small", "{ max_sentences: 5 }"), tmp_path / "run")
+
+    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    evaluated = evaluate_from_archive(archive_file, str(HELDOUT))["perplexity"]
+    assert load_archive(archive_file).model.vocab.num_sentences == 5
+    # A reader without a limit reads the whole text.
+    whole = pytest.approx(heldout_perplexity(archive_file, HELDOUT), rel=1e-5)
+    assert metrics["best_validation_perplexity"] == whole
+    assert evaluated == whole
 
 
 @pytest.fixture(scope="module")
