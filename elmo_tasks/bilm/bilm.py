@@ -217,18 +217,18 @@ class BiLm(torch.nn.Module):
         self, char_ids: torch.Tensor, backward_char_ids: torch.Tensor = None, train: bool = True
     ) -> list[Prediction]:
         """
-        Computes what a language model needs from each direction: its top layer at every token that
-        it reads, and the index of the token that it predicts there.
+        Computes what a language model needs from each direction: the top layer at every token that
+        the direction reads, and the index of the target there.
 
         # Parameters
 
         char_ids : `torch.LongTensor`
-            Shape (batch, length, 50). Sentences with both boundaries, which both directions read.
-            If `backward_char_ids` is given: windows of a running text, which the forward direction
-            reads.
+            Shape (batch, length, 50). By default, sentences with both boundaries, which both
+            directions read. If `backward_char_ids` is given, windows of a running text, which only
+            the forward direction reads.
         backward_char_ids : `torch.LongTensor`, optional
-            Windows, with rows as long as those of `char_ids`, that the backward direction reads,
-            in the order of its reading.
+            Such windows of a text in which each sentence is reversed, for the backward direction.
+            Same shape, and as many tokens in each row.
         train : `bool`, optional (default = `True`)
             Whether gradients reach the biLM.
 

@@ -25,9 +25,9 @@ class Prediction(NamedTuple):
     output : `torch.Tensor`
         Shape (tokens, projection_dim): the top layer of one direction, packed.
     targets : `torch.LongTensor`
-        Shape (tokens,): the index, in the flattened (batch, length), of each output's target. In
-        sentences, the target is the next token that the direction meets. In windows, whose targets
-        are given beside them, the index is that of the token that was read.
+        Shape (tokens,): the index of each output's target in the word ids of the batch, flattened
+        from shape (batch, length). Sentences have the ids of their tokens. Windows have the ids of
+        their targets, each at the index of the token that was read.
     """
 
     output: torch.Tensor

@@ -93,11 +93,11 @@ class ElmoLanguageModel(Model):
         # Parameters
 
         tokens : `TextFieldTensors`
-            Sentences with both boundaries. If `backward_tokens` is given, windows of a running
-            text: the char ids of the tokens that the forward direction reads, and as `targets` the
-            word ids of the tokens that it predicts there.
+            Sentences with both boundaries, which both directions read. With `backward_tokens`,
+            windows of a running text: the char ids of the tokens that the forward direction reads,
+            and under the name `targets` the word ids of the tokens that it predicts there.
         backward_tokens : `TextFieldTensors`, optional
-            Windows of the same shape for the backward direction, in the order of its reading.
+            Such windows of a text in which each sentence is reversed, for the backward direction.
 
         # Returns
 

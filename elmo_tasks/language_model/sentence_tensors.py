@@ -10,8 +10,8 @@ Window = list[tuple[str, str]]
 
 class SentenceTensors:
     """
-    Makes the tensors of a batch of text, many times as fast as a `TextField` with the indexers
-    `elmo_characters` and `single_id`.
+    Makes the tensors of a batch of sentences or windows. They equal the tensors of `TextField`s
+    with the indexers `elmo_characters` and `single_id`, but are made many times as fast.
 
     # Parameters
 
@@ -33,8 +33,8 @@ class SentenceTensors:
 
     def windows(self, windows: list[Window]) -> TextFieldTensors:
         """
-        Returns the char ids of the tokens that are read, of shape (batch, length, 50), and as
-        `targets` the word ids of the tokens to predict, of shape (batch, length).
+        Returns the char ids of the tokens that are read, of shape (batch, length, 50), and under
+        the name `targets` the word ids of the tokens to predict, of shape (batch, length).
         """
         read = [[word for word, _ in window] for window in windows]
         predicted = [[word for _, word in window] for window in windows]

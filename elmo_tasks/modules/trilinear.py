@@ -22,7 +22,7 @@ class TrilinearScore(torch.nn.Module):
         self.q = torch.nn.Linear(dim, 1, bias=False)
         # Shape: (1, dim)
         self.product = torch.nn.Parameter(torch.empty(1, dim))
-        # Keras' `glorot_uniform`, with which Clark and Gardner's code draws these vectors, takes the
+        # Clark and Gardner's code draws these vectors by Keras' `glorot_uniform`, which takes the
         # width of a vector for both fans.
         limit = math.sqrt(6 / (dim + dim))
         for weight in (self.p.weight, self.q.weight, self.product):
