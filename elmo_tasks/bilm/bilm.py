@@ -224,17 +224,18 @@ class BiLm(torch.nn.Module):
         self, char_ids: torch.Tensor, backward_char_ids: torch.Tensor = None, train: bool = True
     ) -> list[Prediction]:
         """
-        Computes what a language model needs from each direction: the top layer at every token, and
-        the index of the token that the direction predicts there.
+        Computes what a language model needs from each direction: the top layer at every token that
+        the direction reads, and the index of the target there.
 
         # Parameters
 
         char_ids : `torch.LongTensor`
             Shape (batch, length, 50). By default, sentences with both boundaries, which both
             directions read. If `backward_char_ids` is given, windows of a running text, which only
-            the forward direction reads; each window ends with the first token of the next one.
+            the forward direction reads.
         backward_char_ids : `torch.LongTensor`, optional
-            Such windows of the text in reverse order, for the backward direction. Same shape.
+            Such windows of a text in which each sentence is reversed, for the backward direction.
+            Same shape, and as many tokens in each row.
         train : `bool`, optional (default = `True`)
             Whether gradients reach the biLM.
 
@@ -243,21 +244,23 @@ class BiLm(torch.nn.Module):
         `list[Prediction]`
             The predictions of the forward and of the backward direction.
         """
+        windows = backward_char_ids is not None
         with torch.set_grad_enabled(train and torch.is_grad_enabled()):
             lengths = (char_ids > 0).any(dim=-1).sum(dim=1)
-            packing = Packing.of(lengths - 1, char_ids.size(1))
+            # A direction does not read the last boundary of a sentence.
+            packing = Packing.of(lengths if windows else lengths - 1, char_ids.size(1))
             tokens = self._tokens(char_ids)
             forward, backward = packing.forward_index, packing.backward_index
             start = self.state.before(len(char_ids), self._like)
             last = self.state.zeros(len(char_ids), self._like)
             ahead = self._top_layer(0, tokens.at(forward), packing, start, last)
-            if backward_char_ids is None:
-                index, following = backward + 1, backward
+            if windows:
+                tokens, index, targets = self._tokens(backward_char_ids), forward, [forward] * 2
             else:
-                tokens, index, following = self._tokens(backward_char_ids), forward, forward + 1
+                index, targets = backward + 1, [forward + 1, backward]
             back = self._top_layer(1, tokens.at(index), packing, start, last)
         self.state.after(last)
-        return [Prediction(ahead, forward + 1), Prediction(back, following)]
+        return [Prediction(ahead, targets[0]), Prediction(back, targets[1])]
 
     @property
     def _like(self) -> torch.Tensor:

@@ -47,7 +47,12 @@ class CharCnn(torch.nn.Module):
         torch.nn.init.uniform_(self.embedding, -1, 1)
         self.embedding.data[0] = 0
         for convolution in self.convolutions:
-            torch.nn.init.uniform_(convolution.weight, -0.05, 0.05)
+            if self.activation is torch.tanh:
+                # The inputs of a filter: its width times the width of a character.
+                fan_in = convolution.weight[0].numel()
+                torch.nn.init.normal_(convolution.weight, std=1 / math.sqrt(fan_in))
+            else:
+                torch.nn.init.uniform_(convolution.weight, -0.05, 0.05)
             torch.nn.init.zeros_(convolution.bias)
         num_filters = self.projection.in_features
         for highway in self.highways._layers:

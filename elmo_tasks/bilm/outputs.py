@@ -28,10 +28,11 @@ class Prediction(NamedTuple):
 
     output : `torch.Tensor`
         Shape (tokens, projection_dim): the top layer of one direction, packed.
-    following : `torch.LongTensor`
-        Shape (tokens,): the index, in the flattened (batch, length), of the token that each output
-        predicts.
+    targets : `torch.LongTensor`
+        Shape (tokens,): the index of each output's target in the word ids of the batch, flattened
+        from shape (batch, length). Sentences have the ids of their tokens. Windows have the ids of
+        their targets, each at the index of the token that was read.
     """
 
     output: torch.Tensor
-    following: torch.Tensor
+    targets: torch.Tensor

@@ -94,11 +94,10 @@ class ElmoLanguageModel(Model):
 
         tokens : `TextFieldTensors`
             Sentences with both boundaries, which both directions read. With `backward_tokens`,
-            windows of a running text, which the forward direction reads. Each row then ends with
-            the first token of its next window.
+            windows of a running text: the char ids of the tokens that the forward direction reads,
+            and under the name `targets` the word ids of the tokens that it predicts there.
         backward_tokens : `TextFieldTensors`, optional
-            Windows of a running text in which each sentence is reversed, which the backward
-            direction reads. Each row ends with the first token of its next window.
+            Such windows of a text in which each sentence is reversed, for the backward direction.
 
         # Returns
 
@@ -111,10 +110,13 @@ class ElmoLanguageModel(Model):
                 backward_tokens and backward_tokens["elmo"]["elmo_tokens"],
                 train=not self._softmax_alone(),
             )
-            word_ids = [tokens["tokens"]["tokens"], (backward_tokens or tokens)["tokens"]["tokens"]]
+            if backward_tokens is None:
+                word_ids = 2 * [tokens["tokens"]["tokens"]]
+            else:
+                word_ids = [text["targets"]["tokens"] for text in (tokens, backward_tokens)]
             losses = [
-                self.softmax(self.dropout(output), ids.flatten()[following])
-                for (output, following), ids in zip(predictions, word_ids)
+                self.softmax(self.dropout(output), ids.flatten()[targets])
+                for (output, targets), ids in zip(predictions, word_ids)
             ]
         for sums, loss in zip(self._sums, losses):
             sums += torch.tensor([loss.detach().sum().item(), len(loss)])
@@ -155,9 +157,9 @@ class ElmoLanguageModel(Model):
             self.bilm.state.reset()
         char_ids = tokens["elmo"]["elmo_tokens"]
         contexts = []
-        for output, following in self.bilm.predict(char_ids):
+        for output, targets in self.bilm.predict(char_ids):
             flat = output.new_zeros(char_ids[..., 0].numel(), output.size(1))
-            flat[following] = output
+            flat[targets] = output
             contexts.append(flat.view(*char_ids.shape[:2], -1))
         return contexts
 

@@ -4,11 +4,14 @@ from allennlp.data import TextFieldTensors, Vocabulary
 
 from elmo_tasks.bilm.char_id_table import CharIdTable
 
+# Each token that is read in a window, and the token to predict there.
+Window = list[tuple[str, str]]
+
 
 class SentenceTensors:
     """
-    Makes the tensors of a batch of sentences. They equal the tensors of `TextField`s with the
-    indexers `elmo_characters` and `single_id`, but are made many times as fast.
+    Makes the tensors of a batch of sentences or windows. They equal the tensors of `TextField`s
+    with the indexers `elmo_characters` and `single_id`, but are made many times as fast.
 
     # Parameters
 
@@ -23,11 +26,25 @@ class SentenceTensors:
 
     def __call__(self, sentences: list[list[str]]) -> TextFieldTensors:
         """Returns char ids of shape (batch, length, 50), and word ids of shape (batch, length)."""
-        char_ids = self._char_ids.char_ids(sentences)
-        word_ids = numpy.zeros(char_ids.shape[:2], numpy.int64)
-        for row, words in zip(word_ids, sentences):
-            row[: len(words)] = [self._word_ids.get(word, self._unknown) for word in words]
         return {
-            "elmo": {"elmo_tokens": char_ids},
-            "tokens": {"tokens": torch.from_numpy(word_ids)},
+            "elmo": {"elmo_tokens": self._char_ids.char_ids(sentences)},
+            "tokens": {"tokens": self._ids(sentences)},
         }
+
+    def windows(self, windows: list[Window]) -> TextFieldTensors:
+        """
+        Returns the char ids of the tokens that are read, of shape (batch, length, 50), and under
+        the name `targets` the word ids of the tokens to predict, of shape (batch, length).
+        """
+        read = [[word for word, _ in window] for window in windows]
+        predicted = [[word for _, word in window] for window in windows]
+        return {
+            "elmo": {"elmo_tokens": self._char_ids.char_ids(read)},
+            "targets": {"tokens": self._ids(predicted)},
+        }
+
+    def _ids(self, sentences: list[list[str]]) -> torch.Tensor:
+        ids = numpy.zeros((len(sentences), max(map(len, sentences))), numpy.int64)
+        for row, words in zip(ids, sentences):
+            row[: len(words)] = [self._word_ids.get(word, self._unknown) for word in words]
+        return torch.from_numpy(ids)

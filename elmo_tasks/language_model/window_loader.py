@@ -1,11 +1,13 @@
 import random
 from collections.abc import Iterator
+from itertools import pairwise
 
 from allennlp.data import DataLoader
 from allennlp.data.data_loaders import TensorDict
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.language_model.corpus_loader import CorpusLoader
+from elmo_tasks.language_model.sentence_tensors import Window
 from elmo_tasks.readers.sentences import SentencesReader
 
 
@@ -15,7 +17,12 @@ class WindowLoader(CorpusLoader):
     Makes batches of windows of a running text, for a biLM that carries its state from batch to
     batch, as the paper's does (section 3.4 and bilm-tf). In each row the sentences follow one
     another, and a row goes on where the same row of the previous batch ended. The backward
-    direction reads the sentences in another order, each from its end.
+    direction of a training reads the sentences in another order, each from its end.
+
+    The targets are those of bilm-tf. A sentence of n words has n + 1 in each direction: its words
+    and the boundary where the direction leaves the sentence. That boundary is not read, and the
+    boundary where the direction enters the next sentence is not predicted. In a training, the last
+    windows are left out if they are not full. A text that is not shuffled is read to its end.
 
     Registered as a `DataLoader` with name "elmo_windows".
 
@@ -48,35 +55,31 @@ class WindowLoader(CorpusLoader):
         num_sentences = getattr(self._vocab, "num_sentences", None)
         if num_sentences is None or not self.shuffle:
             raise TypeError("the vocabulary does not say how much text there is")
-        return (self._vocab.num_tokens + 2 * num_sentences) // (self.rows * self.length)
+        return (self._vocab.num_tokens + num_sentences) // (self.rows * self.length)
 
-    def _groups(self, order: random.Random) -> Iterator[tuple[list[list[str]], list[list[str]]]]:
+    def _groups(self, order: random.Random) -> Iterator[tuple[list[Window], list[Window]]]:
         backward = random.Random(order.random())
         return zip(
             self._windows(self._sentences(order)),
             self._windows(words[::-1] for words in self._sentences(backward)),
         )
 
-    def _windows(self, sentences: Iterator[list[str]]) -> Iterator[list[list[str]]]:
-        """
-        Yields batches of windows. A row has the tokens of its window and the token after them. The
-        last batch is left out if it is not full.
-        """
-        streams: list[list[str]] = [[] for _ in range(self.rows)]
+    def _windows(self, sentences: Iterator[list[str]]) -> Iterator[list[Window]]:
+        """Yields batches of windows, one for each row."""
+        streams: list[Window] = [[] for _ in range(self.rows)]
         while True:
             for stream in streams:
-                while len(stream) <= self.length:
-                    words = next(sentences, None)
-                    if words is None:
-                        return
-                    stream.extend(words)
-            yield [stream[: self.length + 1] for stream in streams]
+                while len(stream) < self.length and (words := next(sentences, None)) is not None:
+                    stream.extend(pairwise(words))
+            windows = [stream[: self.length] for stream in streams]
+            # The sentences of a shuffled text end elsewhere in the two directions, so that only
+            # full windows have the same shape in both.
+            if not any(windows) or (self.shuffle and min(map(len, windows)) < self.length):
+                return
+            yield windows
             for stream in streams:
                 del stream[: self.length]
 
-    def _tensors(self, group: tuple[list[list[str]], list[list[str]]]) -> TensorDict:
-        forward, backward = group
-        return {
-            "tokens": self._text_tensors(forward),
-            "backward_tokens": self._text_tensors(backward),
-        }
+    def _tensors(self, group: tuple[list[Window], list[Window]]) -> TensorDict:
+        forward, backward = map(self._text_tensors.windows, group)
+        return {"tokens": forward, "backward_tokens": backward}

@@ -1,3 +1,5 @@
+import math
+
 import torch
 
 
@@ -20,8 +22,11 @@ class TrilinearScore(torch.nn.Module):
         self.q = torch.nn.Linear(dim, 1, bias=False)
         # Shape: (1, dim)
         self.product = torch.nn.Parameter(torch.empty(1, dim))
+        # Clark and Gardner's code draws these vectors by Keras' `glorot_uniform`, which takes the
+        # width of a vector for both fans.
+        limit = math.sqrt(6 / (dim + dim))
         for weight in (self.p.weight, self.q.weight, self.product):
-            torch.nn.init.xavier_uniform_(weight)
+            torch.nn.init.uniform_(weight, -limit, limit)
 
     def forward(self, p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
         """

@@ -31,7 +31,9 @@ def make_loader(kind: str, path: Path = CORPUS, **arguments: Any) -> CorpusLoade
 
 
 def ids(batch: dict[str, Any], field: str = "tokens") -> torch.Tensor:
-    return batch[field]["tokens"]["tokens"]
+    """Returns the word ids of a batch: of its sentences, or of what its windows predict."""
+    (name,) = batch[field].keys() - {"elmo"}
+    return batch[field][name]["tokens"]
 
 
 def texts(loader: CorpusLoader, word_ids: torch.Tensor) -> list[tuple[str, ...]]:
@@ -44,3 +46,22 @@ def texts(loader: CorpusLoader, word_ids: torch.Tensor) -> list[tuple[str, ...]]
 def sentences(loader: CorpusLoader) -> list[tuple[str, ...]]:
     """Returns the sentences of an epoch in the order in which they come."""
     return [row for batch in loader for row in texts(loader, ids(batch))]
+
+
+def windows(
+    loader: CorpusLoader, batch: dict[str, Any], field: str = "tokens"
+) -> list[list[tuple[str, str]]]:
+    """Returns the token that is read and the token that is predicted, by row and position."""
+    char_ids = batch[field]["elmo"]["elmo_tokens"].tolist()
+    read = [[_word(token) for token in row if any(token)] for row in char_ids]
+    predicted = texts(loader, ids(batch, field))
+    return [list(zip(*pair, strict=True)) for pair in zip(read, predicted)]
+
+
+def _word(char_ids: list[int]) -> str:
+    """Decodes bilm-tf's char ids, each greater by 1, as AllenNLP's indexer gives them."""
+    assert char_ids[0] == 259
+    characters = char_ids[1 : char_ids.index(260)]
+    if characters in ([257], [258]):
+        return "<S>" if characters == [257] else "</S>"
+    return bytes(character - 1 for character in characters).decode()

@@ -4,13 +4,14 @@ import logging
 import math
 import shutil
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import numpy
 import pytest
 import torch
+from allennlp.commands.evaluate import evaluate_from_archive
 from allennlp.commands.train import train_model
 from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError as AllenNlpError
@@ -31,7 +32,8 @@ from elmo_tasks.language_model.sentence_tensors import SentenceTensors
 from elmo_tasks.language_model.window_loader import WindowLoader
 from elmo_tasks.readers.sentences import SentencesReader
 from tests.helpers import grammar
-from tests.helpers.language_model_configs import CONFIGS, CORPUS, ROOT, shrunk
+from tests.helpers.corpus_loaders import windows
+from tests.helpers.language_model_configs import CONFIGS, CORPUS, HELDOUT, ROOT, shrunk
 from tests.helpers.reference_bilm import ReferenceBiLm, char_ids, make_options, random_files
 
 LINES = [line.split() for line in CORPUS.read_text(encoding="utf-8").splitlines()]
@@ -60,7 +62,7 @@ def tensors(vocab: Vocabulary, sentences: Iterable[list[str]]) -> dict[str, Any]
     return {"tokens": SentenceTensors(vocab)(bounded)}
 
 
-def losses_of(model: ElmoLanguageModel, top: numpy.ndarray, words: list[str]) -> list[float]:
+def losses_of(model: ElmoLanguageModel, top: numpy.ndarray, words: Iterable[str]) -> list[float]:
     """Computes the paper's softmax by hand, for the words that the rows of `top` predict."""
     weight, bias = (part.detach().double().numpy() for part in model.softmax.parameters())
     losses = []
@@ -130,8 +132,8 @@ def test_a_batch_gives_the_losses_of_its_sentences(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def window_loader(vocab: Vocabulary) -> WindowLoader:
-    loader = WindowLoader(SentencesReader(), str(CORPUS), rows=3, length=7, shuffle=False)
+def window_loader(vocab: Vocabulary, rows: int = 3, length: int = 7) -> WindowLoader:
+    loader = WindowLoader(SentencesReader(), str(CORPUS), rows, length, shuffle=False)
     loader.index_with(vocab)
     return loader
 
@@ -153,21 +155,47 @@ def test_windows_that_carry_their_state_are_one_long_sequence(
         model(**batch)
     perplexity = list(model.get_metrics().values())[1 + direction]
 
-    # The tokens that each row of these four batches reads, and the token after them.
-    reading = -1 if direction else 1
-    texts = (["<S>", *words, "</S>"][::reading] for words in LINES)
-    rows = [
-        [*(word for window in windows for word in window[:-1]), windows[-1][-1]]
-        for windows in zip(*islice(loader._windows(texts), 4))
-    ]
+    # What each row of these four batches reads, and what it predicts.
+    field = "backward_tokens" if direction else "tokens"
+    batches = [windows(loader, batch, field) for batch in islice(loader, 4)]
     reference = ReferenceBiLm(tmp_path / "options.json", tmp_path / "weights.hdf5")
     losses = []
-    for words in rows:
-        x = vectors(reference, words[:-1])
+    for row in zip(*batches):
+        read, predicted = zip(*chain.from_iterable(row))
+        x = vectors(reference, read)
         layers, _ = reference._stack(direction, x, reference.zeros()[direction])
-        losses += losses_of(model, layers[-1], words[1:])
+        losses += losses_of(model, layers[-1], predicted)
     assert len(losses) == 3 * 4 * 7
     assert perplexity == pytest.approx(math.exp(numpy.mean(losses)), rel=1e-5)
+
+
+@pytest.mark.parametrize(("rows", "length"), [(1, 1), (3, 7), (150, 4)])
+def test_windows_and_sentences_measure_the_same_targets(
+    rows: int, length: int, tmp_path: Path
+) -> None:
+    model = make_model(tmp_path).eval()
+    forget_all(model.bilm)
+    loader = SentenceLoader(SentencesReader(), str(CORPUS), shuffle=False)
+    loader.index_with(model.vocab)
+
+    metrics, num_tokens = [], []
+    for batches in (loader, window_loader(model.vocab, rows, length)):
+        num_tokens.append(sum(int(model(**batch)["num_tokens"]) for batch in batches))
+        metrics.append(model.get_metrics(reset=True))
+
+    assert num_tokens == 2 * [sum(len(words) + 1 for words in LINES)]
+    assert metrics[0] == pytest.approx(metrics[1], rel=1e-6)
+    assert metrics[0]["forward_perplexity"] != pytest.approx(metrics[0]["backward_perplexity"])
+
+
+def forget_all(bilm: BiLm) -> None:
+    """Makes every output depend on the token alone that was read, whatever was read before it."""
+    for stack in (bilm.forward_stack, bilm.backward_stack):
+        for layer in stack.layers:
+            torch.nn.init.zeros_(layer.recurrent_weight)
+            # The gates are in the order input, forget, output, candidate.
+            layer.input_weight.data.chunk(4)[1].zero_()
+            layer.bias.data.chunk(4)[1].fill_(-1e4)
 
 
 def test_neither_training_nor_evaluation_begins_where_the_other_ended(tmp_path: Path) -> None:
@@ -333,6 +361,18 @@ def heldout_perplexity(archive_file: Path, path: Path) -> float:
     loader = SentenceLoader(SentencesReader(), str(path), shuffle=False)
     loader.index_with(archive.model.vocab)
     return evaluate(archive.model, loader)["perplexity"]
+
+
+def test_max_sentences_cuts_the_training_text_alone(tmp_path: Path) -> None:
+    archive_file = train(shrunk("small", "{ max_sentences: 5 }"), tmp_path / "run")
+
+    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    evaluated = evaluate_from_archive(archive_file, str(HELDOUT))["perplexity"]
+    assert load_archive(archive_file).model.vocab.num_sentences == 5
+    # A reader without a limit reads the whole text.
+    whole = pytest.approx(heldout_perplexity(archive_file, HELDOUT), rel=1e-5)
+    assert metrics["best_validation_perplexity"] == whole
+    assert evaluated == whole
 
 
 @pytest.fixture(scope="module")

@@ -28,3 +28,15 @@ def test_tensors_are_those_of_allennlps_indexers(batches: list[list[list[str]]])
 
     for sentences in batches:
         torch.testing.assert_close(tensors(sentences), indexed(sentences), rtol=0, atol=0)
+
+
+def test_windows_have_the_characters_of_what_is_read_and_the_ids_of_what_is_predicted() -> None:
+    batch = [[("<S>", "a"), ("a", "new"), ("naïve", "</S>")], [("</S>", "b")], []]
+
+    tensors = SentenceTensors(VOCAB).windows(batch)
+
+    read = [["<S>", "a", "naïve"], ["</S>"], []]
+    predicted = [["a", "new", "</S>"], ["b"], []]
+    assert tensors.keys() == {"elmo", "targets"}
+    torch.testing.assert_close(tensors["elmo"], indexed(read)["elmo"], rtol=0, atol=0)
+    torch.testing.assert_close(tensors["targets"], indexed(predicted)["tokens"], rtol=0, atol=0)

@@ -1,54 +1,107 @@
+import random
 from collections import Counter
-from itertools import chain
+from itertools import chain, pairwise
+from pathlib import Path
 
 import pytest
 
 from elmo_tasks.language_model.corpus_loader import CorpusLoader
-from tests.helpers.corpus_loaders import SENTENCES, ids, make_loader, texts
+from tests.helpers.corpus_loaders import SENTENCES, make_loader, sentences, windows
+
+FIELDS = ["tokens", "backward_tokens"]
+# What bilm-tf's `_get_batch` makes of these sentences, worked by hand, for two rows of three steps.
+# A row takes the next sentence of the text when its own is read to its last target. bilm-tf leaves
+# out the last batch, in which no row is full.
+TEXT = "a b\nc\nd e f g\nh\ni j\n"
+BATCHES = {
+    "tokens": [
+        [("<S> a b", "a b </S>"), ("<S> c <S>", "c </S> d")],
+        [("<S> h <S>", "h </S> i"), ("d e f", "e f g")],
+        [("i j", "j </S>"), ("g", "</S>")],
+    ],
+    "backward_tokens": [
+        [("</S> b a", "b a <S>"), ("</S> c </S>", "c <S> g")],
+        [("</S> h </S>", "h <S> j"), ("g f e", "f e d")],
+        [("j i", "i <S>"), ("d", "<S>")],
+    ],
+}
 
 
-def streams(loader: CorpusLoader, field: str) -> list[list[str]]:
-    """
-    Returns the tokens that each row reads in an epoch. Asserts that every window begins with the
-    last token of the window before it.
-    """
-    batches = [texts(loader, ids(batch, field)) for batch in loader]
-    rows = []
-    for windows in zip(*batches):
-        for window, following in zip(windows, windows[1:]):
-            assert window[-1] == following[0]
-        rows.append([*chain.from_iterable(window[:-1] for window in windows), windows[-1][-1]])
-    return rows
+def pairs(loader: CorpusLoader, field: str) -> Counter[tuple[str, str]]:
+    """Counts what is read and predicted in an epoch."""
+    return Counter(
+        pair for batch in loader for window in windows(loader, batch, field) for pair in window
+    )
 
 
-@pytest.mark.parametrize("field", ["tokens", "backward_tokens"])
+def streams(loader: CorpusLoader, field: str) -> list[list[tuple[str, str]]]:
+    """Returns what each row reads and predicts in an epoch."""
+    batches = [windows(loader, batch, field) for batch in loader]
+    return [list(chain.from_iterable(row)) for row in zip(*batches)]
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_batches_are_those_of_bilm_tf_worked_by_hand(
+    field: str, shuffle: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(random.Random, "shuffle", lambda *_: None)
+    (tmp_path / "text").write_text(TEXT)
+    loader = make_loader("elmo_windows", tmp_path / "text", rows=2, length=3, shuffle=shuffle)
+
+    batches = [windows(loader, batch, field) for batch in loader]
+
+    expected = [
+        [list(zip(read.split(), predicted.split(), strict=True)) for read, predicted in rows]
+        for rows in BATCHES[field]
+    ]
+    # A text that is not shuffled is measured to its end.
+    assert batches == (expected[:2] if shuffle else expected)
+
+
+@pytest.mark.parametrize(("rows", "length"), [(1, 1), (3, 7), (16, 20), (200, 3)])
+def test_windows_of_a_held_out_text_have_the_targets_of_its_sentences(
+    rows: int, length: int
+) -> None:
+    loader = make_loader("elmo_windows", rows=rows, length=length, shuffle=False)
+    read = sentences(make_loader("elmo_sentences", shuffle=False))
+
+    forward, backward = (pairs(loader, field) for field in FIELDS)
+
+    assert forward == Counter(pair for words in read for pair in pairwise(words))
+    assert backward == Counter(pair for words in read for pair in pairwise(words[::-1]))
+
+
+@pytest.mark.parametrize("field", FIELDS)
 @pytest.mark.parametrize("shuffle", [True, False])
 def test_a_row_of_windows_reads_whole_sentences_end_to_end(field: str, shuffle: bool) -> None:
     rows = streams(make_loader("elmo_windows", shuffle=shuffle), field)
     begin, end = ("<S>", "</S>") if field == "tokens" else ("</S>", "<S>")
 
-    read: list[tuple[str, ...]] = []
+    finished: list[tuple[str, ...]] = []
     for row in rows:
-        assert row[0] == begin
-        starts = [index for index, word in enumerate(row) if word == begin]
-        for start, stop in zip(starts, [*starts[1:], len(row)]):
-            sentence = tuple(row[start:stop])
-            # The last sentence of a row may be cut.
-            assert sentence[-1] == end or stop == len(row)
-            if sentence[-1] == end:
-                read.append(sentence if field == "tokens" else sentence[::-1])
+        assert row[0][0] == begin
+        words: list[str] = []
+        for read, predicted in row:
+            # What was predicted is read next, except the end of a sentence.
+            assert read == (words[-1] if words else begin)
+            words = [*(words or [begin]), predicted]
+            if predicted == end:
+                finished.append(tuple(words if field == "tokens" else words[::-1]))
+                words = []
 
-    left = Counter(SENTENCES) - Counter(read)
-    assert not Counter(read) - Counter(SENTENCES)
-    # The last batch, which is not full, is left out.
-    assert left.total() <= 2 * len(rows)
+    left = Counter(SENTENCES) - Counter(finished)
+    assert not Counter(finished) - Counter(SENTENCES)
+    # The last batches of a training, which are not full, are left out.
+    assert left.total() <= (2 * len(rows) if shuffle else 0)
 
 
-def test_windows_are_full_and_of_one_shape() -> None:
+def test_windows_of_a_training_are_full_and_of_one_shape() -> None:
     for batch in make_loader("elmo_windows"):
-        for field in ("tokens", "backward_tokens"):
-            assert batch[field]["elmo"]["elmo_tokens"].shape == (3, 8, 50)
-            assert (ids(batch, field) > 0).all()
+        for field in FIELDS:
+            char_ids, targets = batch[field]["elmo"]["elmo_tokens"], batch[field]["targets"]
+            assert char_ids.shape == (3, 7, 50) and (char_ids > 0).all()
+            assert targets["tokens"].shape == (3, 7) and (targets["tokens"] > 0).all()
 
 
 def test_the_two_directions_read_in_orders_of_their_own() -> None:
@@ -56,5 +109,7 @@ def test_the_two_directions_read_in_orders_of_their_own() -> None:
     forward = streams(loader, "tokens")
     backward = streams(make_loader("elmo_windows", rows=1, length=20), "backward_tokens")
 
-    assert forward[0][:15] != backward[0][:15]
-    assert Counter(forward[0][:15]) != Counter(backward[0][:15])
+    words = [[read for read, _ in row[:15]] for row in (forward[0], backward[0])]
+
+    assert words[0] != words[1]
+    assert Counter(words[0]) != Counter(words[1])

@@ -1,3 +1,6 @@
+import math
+
+import pytest
 import torch
 
 from elmo_tasks.modules.trilinear import TrilinearScore
@@ -35,3 +38,18 @@ def test_nothing_of_the_width_of_all_pairs_is_made() -> None:
 
     # The largest tensor is the scores or a text; all pairs would have 48 times as many numbers.
     assert 0 < largest <= max(batch * rows * columns, batch * rows * dim)
+
+
+def test_weights_are_drawn_as_keras_draws_the_vectors_of_document_qa() -> None:
+    """
+    Document-qa has three vectors with `glorot_uniform`. For one dimension both fans are its width,
+    so that the limit, sqrt(6 / (fan_in + fan_out)), is sqrt(3 / width). A uniform distribution has
+    the standard deviation limit / sqrt(3).
+    """
+    torch.manual_seed(0)
+    score = TrilinearScore(10_000)
+    limit = math.sqrt(6 / (10_000 + 10_000))
+
+    for weight in (score.p.weight, score.q.weight, score.product):
+        assert 0.99 * limit < weight.abs().max() <= limit
+        assert weight.std().item() == pytest.approx(limit / math.sqrt(3), rel=0.02)

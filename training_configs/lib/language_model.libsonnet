@@ -10,7 +10,8 @@ local bilms = import 'bilms.libsonnet';
   // several files.
   train_text:: 'data/corpus/train.txt.xz',
   heldout_text:: 'data/corpus/heldout.txt.gz',
-  // Trains on the first sentences only; null for all.
+  // Trains on the first sentences of `train_text` only; null for all. The held-out text is read
+  // whole.
   max_sentences:: null,
 
   // The biLM.
@@ -57,7 +58,8 @@ local bilms = import 'bilms.libsonnet';
   num_samples:: 8192,
 
   // 'sentences': each sentence starts from a state of zeros. 'windows': the text is read in
-  // windows, and each window starts from the state after the one before.
+  // windows, and each window starts from the state after the one before. Both have the same words
+  // to predict.
   read_as:: 'sentences',
   batch_tokens:: 2560,
   window:: { rows: 128, length: 20 },
@@ -93,6 +95,7 @@ local bilms = import 'bilms.libsonnet';
     type: 'elmo_sentences',
     [if config.max_sentences != null then 'max_instances']: config.max_sentences,
   },
+  validation_dataset_reader: std.mergePatch(config.dataset_reader, { max_instances: null }),
   train_data_path: config.train_text,
   validation_data_path: config.heldout_text,
   vocabulary: { type: 'elmo_counted' }
