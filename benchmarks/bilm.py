@@ -13,6 +13,7 @@ import argparse
 import multiprocessing
 import re
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -67,6 +68,11 @@ def main() -> None:
 def read_batches(path: Path, num_batches: int, batch_size: int) -> list[torch.Tensor]:
     lines = path.read_text(encoding="utf-8").splitlines()
     sentences = [re.sub(r"\([0-4] |\)", "", line).split(" ") for line in lines if line.strip()]
+    if len(sentences) < num_batches * batch_size:
+        sys.exit(
+            f"{path} has {len(sentences)} sentences; {num_batches} batches of {batch_size} need "
+            f"{num_batches * batch_size}"
+        )
     return [
         batch_to_ids(sentences[start : start + batch_size])
         for start in range(0, num_batches * batch_size, batch_size)

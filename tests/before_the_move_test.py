@@ -1,7 +1,7 @@
 """
-Tests that files which version 0.1 wrote, before the modules moved, still work. fixtures/v0.1 has
-the archives of two small trainings on the fixtures, a checkpoint with the fingerprint of its biLM,
-the store that a training filled, and the answers that version 0.1 gave.
+Tests that files from before the modules moved (2026-11-21) still work. fixtures/before_the_move has
+the archives of two small trainings, a checkpoint with the fingerprint of its biLM, the store that a
+training filled, and the answers that the archives gave.
 """
 
 import json
@@ -20,7 +20,7 @@ from elmo_tasks.readers.sst import SstReader
 from elmo_tasks.store import LayerStore
 from elmo_tasks.store.contents import contents
 
-FOLDER = Path(__file__).parents[1] / "fixtures" / "v0.1"
+FOLDER = Path(__file__).parents[1] / "fixtures" / "before_the_move"
 ANSWERS = json.loads((FOLDER / "answers.json").read_text(encoding="utf-8"))
 
 
@@ -41,7 +41,7 @@ def assert_close(answer: Any, expected: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["sst", "language_model"])
-def test_an_archive_gives_the_answers_of_version_0_1(name: str) -> None:
+def test_an_archive_gives_the_answers_it_gave_before(name: str) -> None:
     predictor = Predictor.from_archive(load_archive(FOLDER / f"{name}.tar.gz"))
 
     for expected in ANSWERS[name]:
