@@ -16,9 +16,8 @@ class ProbeReport(NamedTuple):
     rows : `list[ProbeRow]`
         The two baselines, then the rows of the probe.
     counts : `dict[str, int]`
-        The numbers of training tokens (`train_tokens`), of their different tags (`tags`), of
-        validation tokens, and of validation tokens whose word (`unseen_words`) or tag
-        (`unseen_tags`) is not in the training data.
+        The numbers of tokens, tags, words and tags that are not in the training data, and such
+        words that the back-off has.
     """
 
     title: str
@@ -30,13 +29,15 @@ class ProbeReport(NamedTuple):
         lines = [self.title, "", table(["", "accuracy, %"], cells), ""]
         lines += [_mix_text(row.weights) for row in self.rows if row.weights is not None]
         counts = self.counts
+        backed_off = counts["backed_off_words"]
         return "\n".join(
             [
                 *lines,
                 f"The training data has {counts['train_tokens']:,} tokens with {counts['tags']:,} "
                 f"tags. The validation data has {counts['validation_tokens']:,}; the training data "
                 f"does not have the words of {counts['unseen_words']:,} and the tags of "
-                f"{counts['unseen_tags']:,} of them.",
+                f"{counts['unseen_tags']:,} of them."
+                + (f" The back-off has {backed_off:,} of these words." if backed_off else ""),
             ]
         )
 
