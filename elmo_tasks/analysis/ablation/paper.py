@@ -49,9 +49,9 @@ def _f1(value: float, source: str, split: str = "dev", std: float = None) -> Pub
     return Published(value, "F1", split, source, std)
 
 
-# The best result of a task is that of the variant with ELMo in the same places. The variant `paper`
-# has the released biLM. SNLI and SQuAD's best results are with a biLM that was continued on the
-# task's text, and without it the paper has a result for SNLI only.
+# The paper's best result of a task is listed for the variant with ELMo in the same places. The
+# variant `paper` has the released biLM as it is. The best results of SNLI and SQuAD are with a biLM
+# that was continued on the text of the task; without, the paper has a result for SNLI only.
 _PUBLISHED: dict[str, dict[str, Published]] = {
     "sst": {
         "baseline": _accuracy(51.4, "Table 1", "test"),

@@ -16,8 +16,7 @@ class TaggedSentence(NamedTuple):
 
     words : `list[str]`
     keys : `list[str]`
-        The lemma of each token, or the token itself: tokens with equal keys have the same tags to
-        choose from.
+        The lemma of each token, or the token itself. Tokens with equal keys count as one word.
     tags : `list[tuple[str, ...]]`
         The right tags of each token: usually one, or none if the token has no tag.
     """

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 
 class MostFrequent:
     """
-    The most frequent tag of each word. A word that is not in the training data has the tag of the
-    back-off, or the most frequent tag of all tokens if the back-off lacks the word too. Of two tags
-    with the same frequency, the one that came first is taken.
+    Predicts the most frequent tag of a word in the training data. If the word is not there, it
+    predicts the tag of the back-off, or the most frequent of all tags if the back-off lacks the
+    word too. If two tags are equally frequent, the tag that came first is taken.
 
     # Parameters
 

@@ -13,11 +13,12 @@ from elmo_tasks.analysis.tables import layer_name
 @Probe.register("nearest")
 class NearestProbe(Probe):
     """
-    Predicts the nearest sense of each word in each layer (Peters et al. 2018, section 5.3). A sense
-    is the mean of its vectors in the training data, and the nearest sense is the one of the same
-    word with the largest cosine; of two that are equally near, the more frequent one is taken. A
-    word that is not in the training data gets its sense from the back-off, such as its first sense
-    in WordNet, or the most frequent sense of all words if the back-off lacks the word.
+    Predicts the nearest sense of each word in each layer (Peters et al. 2018, section 5.3). The
+    tags of a word are its senses, and a sense has the mean vector of its tokens in the training
+    data. The nearest sense is the sense of the same word whose vector has the largest cosine; if
+    two senses are equally near, the more frequent one is taken. A word that is not in the training
+    data gets the tag of the back-off, such as its first sense in WordNet, or the most frequent tag
+    of all tokens if the back-off lacks the word too.
 
     Registered as a `Probe` with name "nearest".
     """

@@ -35,9 +35,9 @@ class Probe(Registrable):
         self, train: TaggedTokens, validation: TaggedTokens, most_frequent: MostFrequent
     ) -> Iterator[ProbeRow]:
         """
-        Trains on one part of the data and evaluates on the other. Yields a row for each layer, from
-        that of the tokens to the top, and then other rows such as that of the mix. `most_frequent`
-        has the tags for words that the training data lacks.
+        Trains on the training data and evaluates on the validation data. Yields a row for each
+        layer, from the layer of the tokens to the top layer, and then any other rows, such as a row
+        for the mix. `most_frequent` has the tags for words that the training data lacks.
         """
         raise NotImplementedError
 

@@ -16,8 +16,10 @@ class ProbeReport(NamedTuple):
     rows : `list[ProbeRow]`
         The two baselines, then the rows of the probe.
     counts : `dict[str, int]`
-        The numbers of tokens, tags, words and tags that are not in the training data, and such
-        words that the back-off has.
+        The numbers of training tokens (`train_tokens`), of their different tags (`tags`), of
+        validation tokens, and of validation tokens whose word (`unseen_words`) or every right tag
+        (`unseen_tags`) is not in the training data, and of those whose word is only in the back-off
+        (`backed_off_words`).
     """
 
     title: str

@@ -39,7 +39,7 @@ def run_config(config: dict[str, Any]) -> ProbeReport:
     sentence_layers = SentenceLayers(bilm_from_config(bilm.as_dict(quiet=True)).eval())
     probe = Probe.from_params(model)
     params.assert_empty("elmo-probe")
-    # Errors in any file are found before layers are computed.
+    # All files are read before any layers are computed, so that errors in them are found early.
     back_off = None if back_off_path is None else read_back_off(back_off_path)
     sentences = [list(reader.read(path)) for path in (train_path, validation_path)]
     train, validation = (embed(sentence_layers, part) for part in sentences)
@@ -54,8 +54,8 @@ def run_probe(
     back_off: Mapping[str, str] | None = None,
 ) -> ProbeReport:
     """
-    Trains and evaluates a probe, and beside it two baselines: the most frequent tag of all tokens,
-    and the most frequent tag of each word. Probe and second baseline take the tag of `back_off` for
+    Trains and evaluates a probe and two baselines: the most frequent tag of all tokens, and the
+    most frequent tag of each word. The probe and the second baseline take the tag of `back_off` for
     a word that the training data lacks.
     """
     most_frequent = MostFrequent(train.keys, train.tags, back_off)

@@ -15,7 +15,7 @@ class TaggedTokens(NamedTuple):
     # Parameters
 
     keys : `list[str]`
-        The lemma of each token, or the word itself.
+        The lemma of each token, or the token itself.
     tags : `list[tuple[str, ...]]`
         The right tags of each token, at least one.
     layers : `torch.Tensor`
