@@ -47,9 +47,10 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         train_model(Params(evaluate(f"{tiny} + {{ trainer+: {{ num_epochs: 1 }} }}")), "runs/tiny")
         Path("runs/sst").mkdir()
         Path("runs/tiny").rename("runs/sst/both")
-        # Of the training of a biLM, its options, which a config imports.
-        Path("runs/mine").mkdir()
-        shutil.copy("elmo_tasks/pretrained/mini/options.json", "runs/mine")
+        # Configs import the options of biLMs that readers train.
+        for trained in ("mine", "snli-bilm"):
+            Path("runs", trained).mkdir()
+            shutil.copy("elmo_tasks/pretrained/mini/options.json", f"runs/{trained}")
         yield folder
 
 

@@ -106,7 +106,8 @@ class SquadPredictor(Predictor):
     def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
         answers: list[JsonDict] = [{} for _ in instances]
         lengths = [len(instance["passage"]) for instance in instances]
-        with Tqdm.tqdm(total=len(instances), disable=len(instances) < 2) as progress:
+        silent = len(instances) < 2
+        with Tqdm.tqdm(total=len(instances), disable=silent, leave=False) as progress:
             for indices in batches_by_length(lengths, _MAX_TOKENS):
                 batch = [instances[index] for index in indices]
                 for index, answer in zip(indices, self._answers(batch), strict=True):

@@ -108,6 +108,38 @@ def test_penalty_is_on_the_weight_matrices_above_elmo_and_on_the_mixes(name: str
         assert any(p.requires_grad for p in model.text_embedder.bilm.parameters())
 
 
+def test_weights_above_elmo_start_as_in_allennlp_models_and_all_others_as_drawn() -> None:
+    params = Params(tiny("snli", "both", "{ hidden_dim:: 32 }"))
+    instances = DatasetReader.from_params(params["dataset_reader"]).read("fixtures/snli.jsonl")
+    vocab = Vocabulary.from_instances(instances)
+    initialized = params["model"].pop("initializer")["regexes"]
+
+    torch.manual_seed(0)
+    drawn = Model.from_params(params["model"].duplicate(), vocab=vocab)
+    params["model"]["initializer"] = {"regexes": initialized}
+    model = Model.from_params(params["model"], vocab=vocab)
+
+    before = dict(drawn.named_parameters())
+    for name, weight in model.named_parameters():
+        weight = weight.detach()
+        if name.startswith("text_embedder."):
+            # The vectors of words are drawn again, and the biLM and the mixes are the same.
+            if ".words." not in name:
+                torch.testing.assert_close(weight, before[name])
+        elif "weight_hh" in name:
+            torch.testing.assert_close(weight.T @ weight, torch.eye(32), atol=1e-5, rtol=0)
+        elif weight.dim() == 2:
+            # Xavier's uniform distribution has this bound, and a third of its square as variance.
+            bound = (6 / sum(weight.shape)) ** 0.5
+            assert weight.abs().max() <= bound
+            assert weight.var().item() == pytest.approx(bound**2 / 3, rel=0.3)
+        elif "bias_hh" in name:
+            # Input, forget, cell and output gate.
+            assert weight.view(4, 32).tolist() == [[0] * 32, [1] * 32, [0] * 32, [0] * 32]
+        else:
+            assert not weight.any(), name
+
+
 def test_learning_rate_is_halved_on_every_epoch_that_does_not_improve() -> None:
     params = Params(config("snli", "baseline", EXTRAS)["trainer"])
     layer = torch.nn.Linear(1, 1)

@@ -1,4 +1,6 @@
-// Continues to train a biLM on other text for one epoch, as in Peters et al. 2018, supplement A.1.
+// Continues to train a biLM on other text for one epoch, as Peters et al. 2018, supplement A.1, do
+// on the text of a task. scripts/task_text.py writes that text, and docs/own_bilm.md has the whole
+// chain of commands. The paper gives no optimizer; the numbers are ours.
 //
 // If you have the archive of the biLM's training, you can continue with its softmax as well:
 // `from_bilm: null, from_archive: 'runs/mini/model.tar.gz', options: import 'options.json'`.

@@ -90,6 +90,19 @@ base {
     },
     dropout: config.dropout,
     attention_dropout: config.attention_dropout,
+    // As in allennlp-models. The names are those of the layers above ELMo, so that the weights of
+    // the biLM and the word vectors stay as they are.
+    initializer: {
+      regexes: [
+        ['^(projection|classifier)\\..*weight', { type: 'xavier_uniform' }],
+        ['^(projection|classifier)\\..*bias', { type: 'zero' }],
+        ['^(encoder|composer)\\..*weight_ih', { type: 'xavier_uniform' }],
+        ['^(encoder|composer)\\..*weight_hh', { type: 'orthogonal' }],
+        ['^(encoder|composer)\\..*bias_ih', { type: 'zero' }],
+        // Forget gates start with a bias of 1.
+        ['^(encoder|composer)\\..*bias_hh', { type: 'lstm_hidden_bias' }],
+      ],
+    },
   },
 
   data_loader: {

@@ -1,5 +1,6 @@
 // Word senses: the sense of the same lemma whose mean vector in the training data is the nearest. A
-// line of the files has a token, its lemma and its sense, or - if it has no sense.
+// line of the files has a token, its lemma and its sense, or - if it has no sense. Several senses
+// joined by | are all right.
 (import '../lib/probe.libsonnet') {
   probe: { type: 'nearest' },
   dataset_reader: {
@@ -7,7 +8,12 @@
     tag_column: 'sense',
     lemma_column: 'lemma',
     untagged: '-',
+    tag_separator: '|',
   },
   train_data_path: 'data/senses/train.txt',
   validation_data_path: 'data/senses/dev.txt',
+  // A file with a sense for each lemma that the training data lacks, such as its first sense in
+  // WordNet (Peters et al. 2018, section 5.3): a lemma, a tab and a sense on each line. With null,
+  // such lemmas get the most frequent sense of all.
+  back_off_path: null,
 }

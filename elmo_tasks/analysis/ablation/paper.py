@@ -49,8 +49,9 @@ def _f1(value: float, source: str, split: str = "dev", std: float = None) -> Pub
     return Published(value, "F1", split, source, std)
 
 
-# The paper's best result of a task is listed twice: for `paper`, and for the variant with ELMo in
-# the same places.
+# The paper's best result of a task is listed for the variant with ELMo in the same places. The
+# variant `paper` has the released biLM as it is. The best results of SNLI and SQuAD are with a biLM
+# that was continued on the text of the task; without, the paper has a result for SNLI only.
 _PUBLISHED: dict[str, dict[str, Published]] = {
     "sst": {
         "baseline": _accuracy(51.4, "Table 1", "test"),
@@ -64,7 +65,7 @@ _PUBLISHED: dict[str, dict[str, Published]] = {
         "input": _accuracy(88.9, "Table 3"),
         "output": _accuracy(88.7, "Table 3"),
         "both": _accuracy(89.5, "Table 3"),
-        "paper": _accuracy(89.5, "Table 3"),
+        "paper": _accuracy(88.9, "supplement A.1"),
     },
     "squad": {
         "baseline": _f1(80.8, "Table 2"),
@@ -73,7 +74,6 @@ _PUBLISHED: dict[str, dict[str, Published]] = {
         "input": _f1(85.1, "Table 3"),
         "output": _f1(84.8, "Table 3"),
         "both": _f1(85.6, "Table 3"),
-        "paper": _f1(85.6, "Table 3"),
     },
     "ner": {
         "baseline": _f1(90.15, "Table 1", "test"),
@@ -88,7 +88,6 @@ _FIGURE_1: dict[tuple[str, str, float], Published] = {
     for variant, values in {
         "baseline": (48.6, 67.1, 83.1),
         "both": (60.9, 74.8, 84.5),
-        "paper": (60.9, 74.8, 84.5),
     }.items()
     for fraction, value in zip((0.001, 0.01, 0.1), values)
 }

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from allennlp.common import FromParams
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.columns import check_columns, read_columns
 
 
@@ -16,13 +17,13 @@ class TaggedSentence(NamedTuple):
     words : `list[str]`
     keys : `list[str]`
         The lemma of each token, or the token itself. Tokens with equal keys count as one word.
-    tags : `list[str]`
-        The tag of each token, or an empty string if it has none.
+    tags : `list[tuple[str, ...]]`
+        The right tags of each token: usually one, or none if the token has no tag.
     """
 
     words: list[str]
     keys: list[str]
-    tags: list[str]
+    tags: list[tuple[str, ...]]
 
 
 class ColumnReader(FromParams):
@@ -42,6 +43,9 @@ class ColumnReader(FromParams):
         count as one word. By default each word is its own lemma.
     untagged : `str`, optional
         The tag of tokens without a tag, which are used as context only.
+    tag_separator : `str`, optional
+        The string between the tags of a token that has several right ones, such as `|`. By default
+        no tag is split.
     """
 
     def __init__(
@@ -50,11 +54,15 @@ class ColumnReader(FromParams):
         tag_column: str,
         lemma_column: str = None,
         untagged: str = None,
+        tag_separator: str = None,
     ) -> None:
         self.columns = columns
         self.tag_column = tag_column
         self.lemma_column = lemma_column
         self.untagged = untagged
+        if tag_separator == "":
+            raise ConfigurationError("tag_separator must have a character, but is empty")
+        self.tag_separator = tag_separator
         self._chosen = ("word", lemma_column or "word", tag_column)
         check_columns(columns, self._chosen)
 
@@ -65,10 +73,16 @@ class ColumnReader(FromParams):
         """
         has_tags = False
         for _, (words, keys, tags) in read_columns(file_path, self.columns, self._chosen):
-            tags = ["" if tag == self.untagged else tag for tag in tags]
-            has_tags = has_tags or any(tags)
-            yield TaggedSentence(words, keys, tags)
+            right = [self._split(tag) for tag in tags]
+            has_tags = has_tags or any(right)
+            yield TaggedSentence(words, keys, right)
         if not has_tags:
             raise ValueError(
                 f"{file_path} has no token with a tag; expected one token a line, with tags"
             )
+
+    def _split(self, tag: str) -> tuple[str, ...]:
+        if tag == self.untagged:
+            return ()
+        tags = (tag,) if self.tag_separator is None else tag.split(self.tag_separator)
+        return tuple(filter(None, tags))

@@ -3,6 +3,7 @@ from collections.abc import Iterator
 import torch
 from tqdm import tqdm
 
+from elmo_tasks.analysis.probe.most_frequent import MostFrequent
 from elmo_tasks.analysis.probe.probe import Probe, ProbeRow, accuracy
 from elmo_tasks.analysis.probe.tagged_tokens import TaggedTokens
 from elmo_tasks.analysis.tables import layer_name
@@ -18,7 +19,7 @@ class LinearProbe(Probe):
     A linear classifier of each layer alone, and of a mix of all layers, whose weights are trained
     together with the classifier (Peters et al. 2018, section 5.3). It is trained with Adam and a
     learning rate that falls to 0. The number of epochs is fixed, so that nothing is chosen on the
-    validation data.
+    validation data. A token with several right tags is trained on the first.
 
     Registered as a `Probe` with name "linear".
 
@@ -45,7 +46,9 @@ class LinearProbe(Probe):
         self.learning_rate = learning_rate
         self.seed = seed
 
-    def rows(self, train: TaggedTokens, validation: TaggedTokens) -> Iterator[ProbeRow]:
+    def rows(
+        self, train: TaggedTokens, validation: TaggedTokens, most_frequent: MostFrequent
+    ) -> Iterator[ProbeRow]:
         num_layers = train.layers.size(1)
         for layer in range(num_layers):
             name = layer_name(layer)
@@ -63,7 +66,7 @@ class LinearProbe(Probe):
         random = torch.Generator().manual_seed(self.seed)
         classifier = LinearClassifier(train, random)
         index_of = {tag: index for index, tag in enumerate(classifier.tags)}
-        labels = torch.tensor([index_of[tag] for tag in train.tags])
+        labels = torch.tensor([index_of[tag] for tag, *_ in train.tags])
         num_steps = self.num_epochs * -(-len(labels) // self.batch_size)
         optimizer = torch.optim.Adam(classifier.parameters(), self.learning_rate)
         schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, num_steps)
@@ -86,7 +89,7 @@ class LinearClassifier(torch.nn.Module):
     def __init__(self, train: TaggedTokens, random: torch.Generator) -> None:
         super().__init__()
         _, num_layers, dim = train.layers.shape
-        self.tags = sorted(set(train.tags))
+        self.tags = sorted({tag for tag, *_ in train.tags})
         self.mix = ElmoMix(num_layers, "all" if num_layers > 1 else 0, dropout=0.0)
         self.linear = torch.nn.Linear(dim, len(self.tags))
         torch.nn.init.normal_(self.linear.weight, std=dim**-0.5, generator=random)

@@ -1,31 +1,41 @@
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 
 class MostFrequent:
     """
-    Predicts the most frequent tag of a word in the training data, or the most frequent of all tags
-    if the word is not there. If two tags are equally frequent, the tag that came first is taken.
+    Predicts the most frequent tag of a word in the training data. If the word is not there, it
+    predicts the tag of the back-off, or the most frequent of all tags if the back-off lacks the
+    word too. If two tags are equally frequent, the tag that came first is taken.
 
     # Parameters
 
     keys : `Iterable[str]`
         The words or lemmas of the training data.
-    tags : `Iterable[str]`
-        Their tags.
+    tags : `Iterable[tuple[str, ...]]`
+        Their right tags. A token with several counts as an occurrence of each.
+    back_off : `Mapping[str, str]`, optional
+        A tag for each word that the training data may lack.
     """
 
-    def __init__(self, keys: Iterable[str], tags: Iterable[str]) -> None:
+    def __init__(
+        self,
+        keys: Iterable[str],
+        tags: Iterable[tuple[str, ...]],
+        back_off: Mapping[str, str] | None = None,
+    ) -> None:
         of_all: Counter[str] = Counter()
         of_key: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        for key, tag in zip(keys, tags):
-            of_all[tag] += 1
-            of_key[key][tag] += 1
+        for key, right in zip(keys, tags):
+            of_all.update(right)
+            of_key[key].update(right)
         self.of_all = of_all.most_common(1)[0][0]
+        self.back_off = back_off or {}
         self._of_key = {key: counts.most_common(1)[0][0] for key, counts in of_key.items()}
 
     def __contains__(self, key: str) -> bool:
+        """Returns whether the training data has the word."""
         return key in self._of_key
 
     def of(self, key: str) -> str:
-        return self._of_key.get(key, self.of_all)
+        return self._of_key.get(key) or self.back_off.get(key, self.of_all)

@@ -17,18 +17,20 @@ class NearestProbe(Probe):
     tags of a word are its senses, and a sense has the mean vector of its tokens in the training
     data. The nearest sense is the sense of the same word whose vector has the largest cosine; if
     two senses are equally near, the more frequent one is taken. A word that is not in the training
-    data gets the most frequent tag of all tokens.
+    data gets the tag of the back-off, such as its first sense in WordNet, or the most frequent tag
+    of all tokens if the back-off lacks the word too.
 
     Registered as a `Probe` with name "nearest".
     """
 
-    def rows(self, train: TaggedTokens, validation: TaggedTokens) -> Iterator[ProbeRow]:
-        back_off = MostFrequent(train.keys, train.tags)
+    def rows(
+        self, train: TaggedTokens, validation: TaggedTokens, most_frequent: MostFrequent
+    ) -> Iterator[ProbeRow]:
         for layer in range(train.layers.size(1)):
             senses = _Senses(train, layer)
-            predicted = [back_off.of(key) for key in validation.keys]
+            predicted = [most_frequent.of(key) for key in validation.keys]
             for key, rows in _rows_of(validation.keys).items():
-                if key in back_off:
+                if key in most_frequent:
                     vectors = validation.layers[rows, layer].float()
                     for row, sense in zip(rows, senses.nearest(key, vectors)):
                         predicted[row] = sense
@@ -42,7 +44,10 @@ class _Senses:
         self._tags: dict[str, list[str]] = {}
         self._means: dict[str, torch.Tensor] = {}
         for key, rows in _rows_of(train.keys).items():
-            of_tag = _rows_of(train.tags[row] for row in rows)
+            of_tag: defaultdict[str, list[int]] = defaultdict(list)
+            for index, row in enumerate(rows):
+                for tag in train.tags[row]:
+                    of_tag[tag].append(index)
             vectors = train.layers[rows, layer].float()
             # Senses are sorted from the most to the least frequent.
             self._tags[key] = sorted(of_tag, key=lambda tag: -len(of_tag[tag]))

@@ -3,6 +3,7 @@ from typing import NamedTuple
 
 from allennlp.common import Registrable
 
+from elmo_tasks.analysis.probe.most_frequent import MostFrequent
 from elmo_tasks.analysis.probe.tagged_tokens import TaggedTokens
 
 
@@ -30,15 +31,17 @@ class Probe(Registrable):
 
     default_implementation = "linear"
 
-    def rows(self, train: TaggedTokens, validation: TaggedTokens) -> Iterator[ProbeRow]:
+    def rows(
+        self, train: TaggedTokens, validation: TaggedTokens, most_frequent: MostFrequent
+    ) -> Iterator[ProbeRow]:
         """
         Trains on the training data and evaluates on the validation data. Yields a row for each
         layer, from the layer of the tokens to the top layer, and then any other rows, such as a row
-        for the mix.
+        for the mix. `most_frequent` has the tags for words that the training data lacks.
         """
         raise NotImplementedError
 
 
-def accuracy(predicted: Sequence[str], tags: Sequence[str]) -> float:
-    """Returns the share of the tags that are predicted correctly, from 0 to 1."""
-    return sum(map(str.__eq__, predicted, tags)) / len(tags)
+def accuracy(predicted: Sequence[str], tags: Sequence[tuple[str, ...]]) -> float:
+    """Returns the share of the tokens whose predicted tag is a right one, from 0 to 1."""
+    return sum(tag in right for tag, right in zip(predicted, tags, strict=True)) / len(tags)

@@ -17,8 +17,9 @@ class ProbeReport(NamedTuple):
         The two baselines, then the rows of the probe.
     counts : `dict[str, int]`
         The numbers of training tokens (`train_tokens`), of their different tags (`tags`), of
-        validation tokens, and of validation tokens whose word (`unseen_words`) or tag
-        (`unseen_tags`) is not in the training data.
+        validation tokens, and of validation tokens whose word (`unseen_words`) or every right tag
+        (`unseen_tags`) is not in the training data, and of those whose word is only in the back-off
+        (`backed_off_words`).
     """
 
     title: str
@@ -30,13 +31,15 @@ class ProbeReport(NamedTuple):
         lines = [self.title, "", table(["", "accuracy, %"], cells), ""]
         lines += [_mix_text(row.weights) for row in self.rows if row.weights is not None]
         counts = self.counts
+        backed_off = counts["backed_off_words"]
         return "\n".join(
             [
                 *lines,
                 f"The training data has {counts['train_tokens']:,} tokens with {counts['tags']:,} "
                 f"tags. The validation data has {counts['validation_tokens']:,}; the training data "
                 f"does not have the words of {counts['unseen_words']:,} and the tags of "
-                f"{counts['unseen_tags']:,} of them.",
+                f"{counts['unseen_tags']:,} of them."
+                + (f" The back-off has {backed_off:,} of these words." if backed_off else ""),
             ]
         )
 

@@ -1,8 +1,10 @@
 import copy
+from collections.abc import Mapping
 from typing import Any
 
 from allennlp.common import Params
 
+from elmo_tasks.analysis.probe.back_off import read_back_off
 from elmo_tasks.analysis.probe.column_reader import ColumnReader
 from elmo_tasks.analysis.probe.linear_probe import LinearProbe  # noqa: F401  registers its name
 from elmo_tasks.analysis.probe.most_frequent import MostFrequent
@@ -22,46 +24,56 @@ def run_config(config: dict[str, Any]) -> ProbeReport:
 
     config : `dict[str, Any]`
         `dataset_reader`, the parameters of a `ColumnReader`; `train_data_path` and
-        `validation_data_path`; `model`, with a `bilm` and the parameters of a `Probe`.
+        `validation_data_path`; `model`, with a `bilm` and the parameters of a `Probe`; optionally
+        `back_off_path`, a file of words and tags for words that the training data lacks.
     """
     params = Params(copy.deepcopy(config))
     reader = ColumnReader.from_params(params.pop("dataset_reader"))
     train_path, validation_path = (
         params.pop(f"{name}_data_path") for name in ("train", "validation")
     )
+    back_off_path = params.pop("back_off_path", None)
     model = params.pop("model")
     bilm = model.pop("bilm")
     title = f"{reader.tag_column} of {validation_path} in {bilm.get('pretrained_file')}"
     sentence_layers = SentenceLayers(bilm_from_config(bilm.as_dict(quiet=True)).eval())
     probe = Probe.from_params(model)
     params.assert_empty("elmo-probe")
-    # Both files are read before any layers are computed, so that errors in them are found early.
+    # All files are read before any layers are computed, so that errors in them are found early.
+    back_off = None if back_off_path is None else read_back_off(back_off_path)
     sentences = [list(reader.read(path)) for path in (train_path, validation_path)]
     train, validation = (embed(sentence_layers, part) for part in sentences)
-    return run_probe(title, probe, train, validation)
+    return run_probe(title, probe, train, validation, back_off)
 
 
 def run_probe(
-    title: str, probe: Probe, train: TaggedTokens, validation: TaggedTokens
+    title: str,
+    probe: Probe,
+    train: TaggedTokens,
+    validation: TaggedTokens,
+    back_off: Mapping[str, str] | None = None,
 ) -> ProbeReport:
     """
     Trains and evaluates a probe and two baselines: the most frequent tag of all tokens, and the
-    most frequent tag of each word.
+    most frequent tag of each word. The probe and the second baseline take the tag of `back_off` for
+    a word that the training data lacks.
     """
-    most_frequent = MostFrequent(train.keys, train.tags)
+    most_frequent = MostFrequent(train.keys, train.tags, back_off)
     of_all = [most_frequent.of_all] * len(validation.tags)
     of_words = [most_frequent.of(key) for key in validation.keys]
     rows = [
         ProbeRow("most frequent tag", accuracy(of_all, validation.tags)),
         ProbeRow("most frequent tag of each word", accuracy(of_words, validation.tags)),
-        *probe.rows(train, validation),
+        *probe.rows(train, validation, most_frequent),
     ]
-    known = set(train.tags)
+    known = {tag for right in train.tags for tag in right}
+    unseen_words = [key for key in validation.keys if key not in most_frequent]
     counts = {
         "train_tokens": len(train.tags),
         "tags": len(known),
         "validation_tokens": len(validation.tags),
-        "unseen_words": sum(key not in most_frequent for key in validation.keys),
-        "unseen_tags": sum(tag not in known for tag in validation.tags),
+        "unseen_words": len(unseen_words),
+        "backed_off_words": sum(key in most_frequent.back_off for key in unseen_words),
+        "unseen_tags": sum(known.isdisjoint(right) for right in validation.tags),
     }
     return ProbeReport(title, rows, counts)

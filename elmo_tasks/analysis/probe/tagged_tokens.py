@@ -16,13 +16,14 @@ class TaggedTokens(NamedTuple):
 
     keys : `list[str]`
         The lemma of each token, or the token itself.
-    tags : `list[str]`
+    tags : `list[tuple[str, ...]]`
+        The right tags of each token, at least one.
     layers : `torch.Tensor`
         Shape (tokens, num_layers, 2 * projection_dim); the dtype is float16.
     """
 
     keys: list[str]
-    tags: list[str]
+    tags: list[tuple[str, ...]]
     layers: torch.Tensor
 
 
@@ -30,7 +31,7 @@ def embed(sentence_layers: SentenceLayers, sentences: Iterable[TaggedSentence]) 
     """Computes the layers of sentences, and returns their tagged tokens."""
     sentences = list(sentences)
     keys: list[str] = []
-    tags: list[str] = []
+    tags: list[tuple[str, ...]] = []
     vectors = []
     layers_of = sentence_layers([sentence.words for sentence in sentences])
     for sentence, layers in tqdm(

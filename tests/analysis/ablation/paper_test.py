@@ -20,3 +20,11 @@ def test_a_result_names_its_data_and_its_source() -> None:
     assert str(published("snli", "both", 0.01)) == "74.8 (dev accuracy, Figure 1)"
     assert published("sst", "both", 0.01) is None
     assert published("own", "both") is None
+
+
+def test_the_variant_paper_has_the_result_with_the_released_bilm() -> None:
+    # Supplement A.1: continuing the biLM on SNLI's text took the dev accuracy from 88.9 to 89.5.
+    assert str(published("snli", "paper")) == "88.9 (dev accuracy, supplement A.1)"
+    assert str(published("snli", "both")) == "89.5 (dev accuracy, Table 3)"
+    assert published("snli", "paper", 0.01) is None
+    assert published("squad", "paper") is None

@@ -23,8 +23,8 @@ def test_a_token_is_a_line_and_an_empty_line_ends_a_sentence(tmp_path: Path) -> 
     )
 
     assert list(SENSES.read(path)) == [
-        TaggedSentence(["The", "banks"], ["the", "bank"], ["", "bank%river"]),
-        TaggedSentence(["She", "plays"], ["she", "play"], ["", "play%game"]),
+        TaggedSentence(["The", "banks"], ["the", "bank"], [(), ("bank%river",)]),
+        TaggedSentence(["She", "plays"], ["she", "play"], [(), ("play%game",)]),
     ]
 
 
@@ -34,7 +34,22 @@ def test_without_a_lemma_a_word_stands_for_itself_and_a_dash_is_a_tag(tmp_path: 
     reader = ColumnReader(["word", "pos", "other"], "pos")
 
     words = ["-", "A\u00a0b"]
-    assert list(reader.read(path)) == [TaggedSentence(words, words, ["HYPH", "NN"])]
+    assert list(reader.read(path)) == [TaggedSentence(words, words, [("HYPH",), ("NN",)])]
+
+
+def test_several_right_tags_are_split_at_the_separator_if_there_is_one(tmp_path: Path) -> None:
+    path = written(tmp_path, "banks bank bank%river|bank%money\nis be -\nbank bank bank%river\n")
+    several = ColumnReader(["word", "lemma", "sense"], "sense", "lemma", "-", tag_separator="|")
+
+    (split,), (whole,) = list(several.read(path)), list(SENSES.read(path))
+
+    assert split.tags == [("bank%river", "bank%money"), (), ("bank%river",)]
+    assert whole.tags == [("bank%river|bank%money",), (), ("bank%river",)]
+
+
+def test_an_empty_separator_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="tag_separator must have a character"):
+        ColumnReader(["word", "sense"], "sense", tag_separator="")
 
 
 def test_packed_text_is_the_same(tmp_path: Path) -> None:

@@ -6,18 +6,23 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from elmo_tasks.analysis.probe.most_frequent import MostFrequent
 from elmo_tasks.analysis.probe.nearest_probe import NearestProbe
 from elmo_tasks.analysis.probe.tagged_tokens import TaggedTokens
 
 
 def tokens(*rows: tuple[str, str, list[float]]) -> TaggedTokens:
-    """Returns tokens with one layer, from their keys, tags and vectors."""
+    """Returns tokens with one layer, from their keys, tags joined by `|`, and vectors."""
     vectors = torch.tensor([vector for _, _, vector in rows]).unsqueeze(1)
-    return TaggedTokens([row[0] for row in rows], [row[1] for row in rows], vectors.half())
+    tags = [tuple(tag.split("|")) for _, tag, _ in rows]
+    return TaggedTokens([row[0] for row in rows], tags, vectors.half())
 
 
-def accuracies(train: TaggedTokens, validation: TaggedTokens) -> list[float]:
-    return [row.accuracy for row in NearestProbe().rows(train, validation)]
+def accuracies(
+    train: TaggedTokens, validation: TaggedTokens, back_off: dict[str, str] | None = None
+) -> list[float]:
+    most_frequent = MostFrequent(train.keys, train.tags, back_off)
+    return [row.accuracy for row in NearestProbe().rows(train, validation, most_frequent)]
 
 
 TRAIN = tokens(
@@ -50,6 +55,39 @@ def test_the_sense_is_the_nearest_of_the_word_and_else_the_most_frequent(
     }
 
     assert senses == {other: float(other == sense) for other in senses}
+
+
+def test_any_of_several_right_senses_is_right() -> None:
+    # The nearest sense is river.
+    rights = ["river|money", "money|river", "river", "money", "money|game"]
+
+    found = [accuracies(TRAIN, tokens(("bank", right, [2, 2]))) for right in rights]
+
+    assert found == [[1.0], [1.0], [1.0], [0.0], [0.0]]
+
+
+def test_an_occurrence_with_several_senses_is_one_of_each() -> None:
+    # The mean of x is (1, 0) and that of y is (0.5, 0.5).
+    train = tokens(("w", "x|y", [1, 0]), ("w", "y", [0, 1]))
+
+    found = {
+        tag: accuracies(train, tokens(("w", tag, [3, 1]), ("w", tag, [1, 1]), ("w", tag, [0, 1])))
+        for tag in "xy"
+    }
+
+    assert found == {"x": [pytest.approx(1 / 3)], "y": [pytest.approx(2 / 3)]}
+
+
+def test_a_word_that_the_training_data_lacks_has_the_sense_of_the_back_off() -> None:
+    validation = tokens(("boat", "ship", [0, 1]), ("bank", "river", [1, 0]), ("cat", "x", [0, 1]))
+
+    found = [
+        accuracies(TRAIN, validation, back_off)
+        for back_off in (None, {"boat": "ship", "bank": "slope"})
+    ]
+
+    # The sense of bank is in the training data, and nothing knows cat.
+    assert found == [[pytest.approx(1 / 3)], [pytest.approx(2 / 3)]]
 
 
 words = st.lists(
@@ -100,7 +138,7 @@ def test_of_senses_that_are_alike_the_most_frequent_is_taken() -> None:
 def test_each_layer_has_its_own_senses() -> None:
     # In the second layer, the vectors of the two senses are exchanged.
     layers = torch.tensor([[[1.0, 0], [0, 1]], [[0, 1], [1, 0]]])
-    train = TaggedTokens(["w", "w"], ["x", "y"], layers.half())
+    train = TaggedTokens(["w", "w"], [("x",), ("y",)], layers.half())
     validation = train._replace(layers=layers[:, [0, 0]].half())
 
     assert accuracies(train, validation) == [1.0, 0.0]

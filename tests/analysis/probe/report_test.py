@@ -4,6 +4,7 @@ import torch
 from matplotlib.patches import Rectangle
 
 from elmo_tasks.analysis.probe.chart import draw
+from elmo_tasks.analysis.probe.most_frequent import MostFrequent
 from elmo_tasks.analysis.probe.probe import Probe, ProbeRow
 from elmo_tasks.analysis.probe.run_probe import run_probe
 from elmo_tasks.analysis.probe.tagged_tokens import TaggedTokens
@@ -11,13 +12,16 @@ from tests.helpers.charts import drawn_texts
 
 
 class GivenRows(Probe):
-    def rows(self, train: TaggedTokens, validation: TaggedTokens) -> Iterator[ProbeRow]:
+    def rows(
+        self, train: TaggedTokens, validation: TaggedTokens, most_frequent: MostFrequent
+    ) -> Iterator[ProbeRow]:
         yield ProbeRow("tokens", 0.5)
         yield ProbeRow("mix", 1.0, [0.25, 0.75])
 
 
 def tokens(keys: str, tags: str) -> TaggedTokens:
-    return TaggedTokens(keys.split(), tags.split(), torch.zeros(len(keys.split()), 1, 2))
+    right = [tuple(tag.split("|")) for tag in tags.split()]
+    return TaggedTokens(keys.split(), right, torch.zeros(len(keys.split()), 1, 2))
 
 
 REPORT = run_probe(
@@ -44,8 +48,23 @@ def test_the_baselines_stand_before_the_layers_and_all_is_counted() -> None:
         "tags": 3,
         "validation_tokens": 8,
         "unseen_words": 5,
+        "backed_off_words": 0,
         "unseen_tags": 2,
     }
+
+
+def test_the_baseline_of_each_word_backs_off_and_any_right_tag_is_right() -> None:
+    train, validation = tokens("a a b", "X X Y"), tokens("a c d e", "Z|X Y|W Z Y|X")
+
+    report = run_probe("", GivenRows(), train, validation, {"a": "Z", "c": "W", "d": "Y"})
+
+    # The most frequent tag of all, X, is right for a and e, but a, c and e are right of the words.
+    assert [row.accuracy for row in report.rows[:2]] == [0.5, 0.75]
+    assert report.counts["unseen_words"] == 3 and report.counts["backed_off_words"] == 2
+    # Neither tag of d is in the training data.
+    assert report.counts["unseen_tags"] == 1
+    assert "The back-off has 2 of these words." in report.text()
+    assert "back-off" not in REPORT.text()
 
 
 def test_the_text_is_a_table_with_the_weights_of_the_mix() -> None:

@@ -39,6 +39,23 @@ def test_the_layers_are_read_from_a_store_the_next_time(tmp_path: Path) -> None:
     assert any((tmp_path / "layers").iterdir())
 
 
+def test_words_that_the_training_data_lacks_have_the_tags_of_the_back_off(tmp_path: Path) -> None:
+    lines = ["Ships ship ship%1", "banks bank bank%river|bank%money", "", "She she -", ""]
+    (tmp_path / "dev.txt").write_text("\n".join(lines))
+    (tmp_path / "first.tsv").write_text("ship\tship%1\nbank\tbank%3\n")
+    paths = {name: f"{tmp_path}/{name}" for name in ("dev.txt", "first.tsv")}
+    change = f"{{ validation_data_path: '{paths['dev.txt']}', back_off_path: %s }}"
+
+    without, found = (
+        run_config(read(config_file(tmp_path, "senses", change % path))).as_dict()["rows"]
+        for path in ("null", f"'{paths['first.tsv']}'")
+    )
+
+    # Both senses of the bank are right, so that only the ship is wrong without the back-off.
+    assert [row["accuracy"] for row in without[1:]] == [0.5] * 4
+    assert [row["accuracy"] for row in found[1:]] == [1] * 4
+
+
 def test_the_config_is_left_as_it_is(tmp_path: Path) -> None:
     config = config_file(tmp_path, "senses")
     given = read(config)

@@ -8,9 +8,9 @@ from elmo_tasks.encoder.sentence_layers import SentenceLayers
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
 SENTENCES = [
-    TaggedSentence(["A", "bank"], ["a", "bank"], ["", "river"]),
-    TaggedSentence(["None", "here"], ["none", "here"], ["", ""]),
-    TaggedSentence(["She", "plays", "it"], ["she", "play", "it"], ["x", "game", ""]),
+    TaggedSentence(["A", "bank"], ["a", "bank"], [(), ("river",)]),
+    TaggedSentence(["None", "here"], ["none", "here"], [(), ()]),
+    TaggedSentence(["She", "plays", "it"], ["she", "play", "it"], [("x", "y"), ("game",), ()]),
 ]
 
 
@@ -19,7 +19,10 @@ def test_tokens_with_tags_have_their_layers_in_the_context_of_all() -> None:
 
     tokens = embed(SentenceLayers(bilm), SENTENCES)
 
-    assert (tokens.keys, tokens.tags) == (["bank", "she", "play"], ["river", "x", "game"])
+    assert (tokens.keys, tokens.tags) == (
+        ["bank", "she", "play"],
+        [("river",), ("x", "y"), ("game",)],
+    )
     first, last = (bilm(batch_to_ids([SENTENCES[k].words])).layers[0] for k in (0, 2))
     expected = torch.stack([first[:, 1], last[:, 0], last[:, 1]])
     assert tokens.layers.dtype == torch.float16

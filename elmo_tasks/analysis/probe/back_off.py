@@ -1,0 +1,25 @@
+import os
+
+from elmo_tasks.common.text_files import numbered_lines
+
+
+def read_back_off(file_path: str | os.PathLike) -> dict[str, str]:
+    """
+    Reads the tag of each word from a file with two columns, a word or lemma and a tag, separated by
+    a tab. The tag is the first one if a word has several lines. An example is the first sense of
+    each lemma in WordNet. The file is UTF-8, and may be packed by gzip or xz.
+
+    # Raises
+
+    `ValueError`
+        A line has another number of columns; the message names file and line.
+    """
+    tags: dict[str, str] = {}
+    for line_number, line in numbered_lines(file_path):
+        columns = line.split("\t")
+        if len(columns) != 2 or not all(columns):
+            raise ValueError(
+                f"{file_path}:{line_number}: expected a word, a tab and a tag, but got {line!r}"
+            )
+        tags.setdefault(*columns)
+    return tags

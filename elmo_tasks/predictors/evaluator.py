@@ -1,0 +1,73 @@
+from collections.abc import Iterable
+from os import PathLike
+from typing import Any
+
+from allennlp.common.tqdm import Tqdm
+from allennlp.common.util import lazy_groups_of
+from allennlp.data import DataLoader, Instance
+from allennlp.evaluation import Evaluator, SimpleEvaluator
+from allennlp.models import Model
+from allennlp.predictors import Predictor
+
+from elmo_tasks.models.bcn import Bcn
+from elmo_tasks.models.bidaf import Bidaf
+from elmo_tasks.models.crf_tagger import CrfTagger
+from elmo_tasks.models.esim import Esim
+
+# Number of instances that a predictor gets at a time.
+_GROUP = 32
+
+
+@Evaluator.register("elmo")
+class ElmoEvaluator(SimpleEvaluator):
+    """
+    AllenNLP's evaluator, with other predictions for the four task models: each instance has a line
+    of its own, in the order of the data file, with the answer that `allennlp predict` gives.
+    AllenNLP writes one line for each batch, with the columns of all its instances.
+
+    The predictions are a second pass over the data. Other models are evaluated as AllenNLP does.
+
+    Registered as an `Evaluator` with name "elmo", and the default of `allennlp evaluate`. A config
+    with `evaluation: { type: 'simple' }` chooses AllenNLP's own.
+    """
+
+    def __call__(
+        self,
+        model: Model,
+        data_loader: DataLoader,
+        batch_weight_key: str | None = None,
+        metrics_output_file: str | PathLike | None = None,
+        predictions_output_file: str | PathLike | None = None,
+    ) -> dict[str, Any]:
+        """Evaluates a model, and returns its metrics. The parameters are those of `Evaluator`."""
+        answers_lines = predictions_output_file is not None and isinstance(
+            model, (Bcn, Esim, Bidaf, CrfTagger)
+        )
+        # A loader may shuffle its own list of the instances.
+        instances = list(data_loader.iter_instances()) if answers_lines else []
+        metrics = super().__call__(
+            model,
+            data_loader,
+            batch_weight_key,  # type: ignore[arg-type]  # AllenNLP's annotation lacks its default.
+            metrics_output_file,  # type: ignore[arg-type]
+            None if answers_lines else predictions_output_file,  # type: ignore[arg-type]
+        )
+        if answers_lines:
+            predictor = Predictor.by_name(str(model.default_predictor))(model, data_loader.reader)
+            with open(predictions_output_file, "w", encoding="utf-8") as file:  # type: ignore
+                file.writelines(_lines(predictor, Tqdm.tqdm(instances, desc="predictions")))
+            # Predicting labelled instances has counted them again.
+            model.get_metrics(reset=True)
+        return metrics
+
+
+def _lines(predictor: Predictor, instances: Iterable[Instance]) -> Iterable[str]:
+    for group in lazy_groups_of(instances, _GROUP):
+        for answer in predictor.predict_batch_instance(group):
+            # The loss of a batch of one would be an output of the instance.
+            answer.pop("loss", None)
+            yield predictor.dump_line(answer)
+
+
+# `allennlp evaluate` takes this one if the config of an archive names no evaluator.
+Evaluator.default_implementation = "elmo"
