@@ -50,8 +50,8 @@ base {
   local character_cnn = { type: 'elmo_character_cnn', max_characters: 14 } + config.characters,
 
   // Characters seen less often count as unknown.
-  vocabulary: {
-    min_count: { [if config.characters != null then 'token_characters']: 49 },
+  vocabulary+: {
+    min_count+: { [if config.characters != null then 'token_characters']: 49 },
   },
   dataset_reader: config.validation_dataset_reader {
     [if config.max_passage_tokens != null then 'max_passage_tokens']: config.max_passage_tokens,
