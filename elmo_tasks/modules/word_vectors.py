@@ -41,9 +41,7 @@ class WordVectors(TokenEmbedder):
         self._namespace = vocab_namespace
         words = _words(vocab, vocab_namespace)
         vectors = _file_vectors(pretrained_file, embedding_dim, words)
-        self.weight = torch.nn.Parameter(
-            _rows(words, vectors, embedding_dim), requires_grad=False
-        )
+        self.weight = torch.nn.Parameter(_rows(words, vectors, embedding_dim), requires_grad=False)
 
     def get_output_dim(self) -> int:
         return self.weight.size(1)
