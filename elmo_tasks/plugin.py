@@ -50,6 +50,7 @@ from elmo_tasks.readers import (  # noqa: F401
     conll,
     folded_indexer,
     fraction,
+    known_case_indexer,
     repeated_sampler,
     sentences,
     snli,

@@ -38,16 +38,10 @@ class WordVectors(TokenEmbedder):
         vocab_namespace: str = "tokens",
     ) -> None:
         super().__init__()
-        names = vocab.get_index_to_token_vocabulary(vocab_namespace)
-        words = [names[index] for index in range(len(names))]
-        weight = torch.zeros(len(words), embedding_dim)
-        if pretrained_file is not None:
-            vectors = _read_vectors(pretrained_file, embedding_dim, words)
-            for index, word in enumerate(words):
-                vector = vectors.get(word, vectors.get(word.lower()))
-                if vector is not None:
-                    weight[index] = torch.from_numpy(vector)
-        self.weight = torch.nn.Parameter(weight, requires_grad=False)
+        self._namespace = vocab_namespace
+        words = _words(vocab, vocab_namespace)
+        vectors = _file_vectors(pretrained_file, embedding_dim, words)
+        self.weight = torch.nn.Parameter(_rows(words, vectors, embedding_dim), requires_grad=False)
 
     def get_output_dim(self) -> int:
         return self.weight.size(1)
@@ -56,9 +50,56 @@ class WordVectors(TokenEmbedder):
         """Maps token ids of shape (batch, length) to vectors (batch, length, embedding_dim)."""
         return torch.nn.functional.embedding(tokens, self.weight)
 
+    def extend_vocab(
+        self,
+        extended_vocab: Vocabulary,
+        extension_pretrained_file: str = None,
+        model_path: str = None,
+    ) -> None:
+        """
+        Adds a row for each word that was added to the vocabulary, as AllenNLP's `--extend-vocab`
+        asks for. A word gets its vector from the file, if one is given; else the row that its lower
+        case already has; else zeros.
 
-def _read_vectors(path: str, dim: int, words: Iterable[str]) -> dict[str, numpy.ndarray]:
+        # Parameters
+
+        extended_vocab : `Vocabulary`
+            The vocabulary of this embedder, with more words at its end.
+        extension_pretrained_file : `str`, optional
+            A file of vectors, as `pretrained_file`.
+        model_path : `str`, optional
+            The name of this embedder in its model, which AllenNLP passes.
+        """
+        num_rows, dim = self.weight.shape
+        words = _words(extended_vocab, self._namespace)
+        added = words[num_rows:]
+        if not added:
+            return
+        vectors = dict(zip(words, self.weight.detach().cpu().numpy()[:num_rows]))
+        vectors |= _file_vectors(extension_pretrained_file, dim, words)
+        rows = _rows(added, vectors, dim).to(self.weight)
+        self.weight = torch.nn.Parameter(torch.cat([self.weight, rows]), requires_grad=False)
+
+
+def _words(vocab: Vocabulary, namespace: str) -> list[str]:
+    names = vocab.get_index_to_token_vocabulary(namespace)
+    return [names[index] for index in range(len(names))]
+
+
+def _rows(words: list[str], vectors: dict[str, numpy.ndarray], dim: int) -> torch.Tensor:
+    """Returns the vector of each word or of its lower case, or zeros: shape (words, dim)."""
+    rows = torch.zeros(len(words), dim)
+    for index, word in enumerate(words):
+        vector = vectors.get(word, vectors.get(word.lower()))
+        if vector is not None:
+            rows[index] = torch.from_numpy(vector)
+    return rows
+
+
+def _file_vectors(path: str | None, dim: int, words: Iterable[str]) -> dict[str, numpy.ndarray]:
     """Returns the vectors of the words and of their lower case that are in a file."""
+    if path is None:
+        return {}
     wanted = {form for word in words for form in (word, word.lower())}
     vectors = {}
     with EmbeddingsTextFile(path) as lines:

@@ -48,7 +48,7 @@ def test_characters_can_be_left_out() -> None:
 
     assert list(changed["model"]["text_embedder"]["words"]["token_embedders"]) == ["tokens"]
     assert changed["model"]["encoder"]["input_size"] == 100
-    assert changed["vocabulary"] == {"min_count": {}}
+    assert changed["vocabulary"] == {"min_count": {"tokens": 6}}
 
 
 def test_training_is_as_published() -> None:

@@ -88,3 +88,33 @@ def test_gradients_reach_the_characters_and_not_the_padding() -> None:
 
     assert cnn.embedding.weight.grad is not None
     assert not cnn.embedding.weight.grad[0].any() and cnn.embedding.weight.grad.any()
+
+
+def test_new_characters_have_the_vector_of_the_unknown_one() -> None:
+    cnn = built()
+    vocab = Vocabulary({"token_characters": dict.fromkeys(CHARACTERS, 1)})
+    unknown = ids("baz")
+    before = cnn(unknown)
+
+    vocab.add_token_to_namespace("z", "token_characters")
+    cnn.extend_vocab(vocab)
+    new = unknown.clone()
+    new[new == 1] = vocab.get_token_index("z", "token_characters")
+
+    assert new.max() == len(CHARACTERS) + 2
+    assert torch.equal(cnn(new), before) and torch.equal(cnn(unknown), before)
+    assert cnn.embedding.weight.requires_grad
+
+
+def test_vocabulary_without_new_characters_changes_nothing() -> None:
+    cnn = built()
+    embedding = cnn.embedding
+
+    cnn.extend_vocab(VOCAB)
+
+    assert cnn.embedding is embedding
+
+
+def test_file_of_vectors_for_characters_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="words.cnn embeds characters .* got file.txt"):
+        built().extend_vocab(VOCAB, "file.txt", model_path="words.cnn")

@@ -30,6 +30,7 @@ local character_cnn(characters) = {
   },
   dropout: characters.dropout,
 };
+local is_count(value) = std.isNumber(value) && value >= 0 && value == std.floor(value);
 local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
 
 {
@@ -53,6 +54,13 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
   store:: null,
   // 'learned' or 'glove.840B', or an object with the arguments of AllenNLP's `embedding`.
   word_vectors:: 'learned',
+  // Words that the training text has less often share the vector of the unknown word, which is
+  // thus trained. A word that a file has vectors for has its own, however rare it is.
+  min_count:: 2,
+  // If vectors come from a text file: from how many of its first words, which are the most frequent
+  // ones, the vocabulary has each, whether the training text has it or not; null for all of them.
+  // The other words of the file are in the vocabulary if the training text has them.
+  max_pretrained_words:: 200000,
   // A CNN over the characters of each word, whose output joins the word's vector: an object with
   // `embedding_dim`, `num_filters`, `width` and `dropout`, or null for no CNN.
   characters:: null,
@@ -85,6 +93,12 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
          'word_vectors must be one of %s, or an object with embedding_dim, not %s'
          % [names(vectors), std.toString(config.word_vectors)],
 
+  assert is_count(config.min_count) && config.min_count > 0 :
+         'min_count must be an integer of 1 or more, not %s' % std.toString(config.min_count),
+  assert config.max_pretrained_words == null || is_count(config.max_pretrained_words) :
+         'max_pretrained_words must be an integer of 0 or more, or null, not %s'
+         % std.toString(config.max_pretrained_words),
+
   // The fields below follow from the choices. A task's libsonnet reads them.
 
   chosen_bilm:: known_or_own(config.bilm, bilms),
@@ -96,6 +110,16 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
   local elmo_dim(place) =
     if elmo_at(place) then 2 * config.chosen_bilm.options.lstm.projection_dim else 0,
 
+  // AllenNLP's `embedding` also reads a matrix in HDF5, which has no words.
+  local vector_file = std.get(config.chosen_vectors, 'pretrained_file'),
+  local has_words = vector_file != null
+                    && !std.endsWith(vector_file, '.h5') && !std.endsWith(vector_file, '.hdf5'),
+  local takes_lower_case =
+    has_words && std.get(config.chosen_vectors, 'type') == 'elmo_word_vectors',
+  // With that indexer and embedder, a word that the file lacks needs no row of its own.
+  local has_rows_of_the_file_alone =
+    takes_lower_case && config.token_indexers.tokens.type == 'elmo_known_case_id',
+
   local has_characters = config.characters != null,
   local characters_dim = if has_characters then config.characters.num_filters else 0,
 
@@ -104,7 +128,8 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
   output_elmo_dim:: elmo_dim('output'),
 
   token_indexers:: {
-    tokens: { type: 'single_id' },
+    // Words that the file lacks are looked up in lower case.
+    tokens: { type: if takes_lower_case then 'elmo_known_case_id' else 'single_id' },
     [if has_characters then 'token_characters']: {
       type: 'characters',
       min_padding_length: config.characters.width,
@@ -129,6 +154,18 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
     },
     [if elmo_at('input') then 'input_mix']: mix,
     [if elmo_at('output') then 'output_mix']: mix,
+  },
+
+  // If the vocabulary had words of the validation data that the training data lacks, learned vectors
+  // of these would stay random, and validation would be easier than a test.
+  datasets_for_vocab_creation: ['train'],
+  vocabulary: {
+    min_count: if has_rows_of_the_file_alone then {} else { tokens: config.min_count },
+    [if has_words then 'pretrained_files']: { tokens: vector_file },
+    [if has_words then 'min_pretrained_embeddings']: {
+      tokens: if config.max_pretrained_words == null then -1 else config.max_pretrained_words,
+    },
+    [if has_rows_of_the_file_alone then 'only_include_pretrained_words']: true,
   },
 
   // A task adds to the trainer. This checkpointer writes a checkpoint completely or not at all, and

@@ -31,9 +31,6 @@ base {
   train_data_path: 'runs/imdb/train.jsonl',
   validation_data_path: 'runs/imdb/dev.jsonl',
 
-  // Words seen once count as unknown.
-  vocabulary: { min_count: { tokens: 2 } },
-
   model: config.regularized {
     type: 'basic_classifier',
     text_field_embedder: {

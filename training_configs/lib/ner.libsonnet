@@ -28,8 +28,6 @@ base {
   // The width of each biLSTM in one direction.
   hidden_dims:: [200, 100],  // Peters et al.
   dropout:: 0.5,
-  // Words seen less often share one vector, if vectors are learned.
-  min_count:: 2,
   batch_size:: 64,
   num_epochs:: 75,
   patience:: 25,
@@ -44,8 +42,8 @@ base {
     [config.input_dim] + [2 * hidden_dim for hidden_dim in config.hidden_dims],
 
   token_indexers+:: {
-    tokens: {
-      type: if config.fold_digits then 'elmo_folded_id' else 'single_id',
+    tokens+: {
+      [if config.fold_digits then 'type']: 'elmo_folded_id',
       lowercase_tokens: config.lowercase,
     },
   },
@@ -61,10 +59,6 @@ base {
   },
   train_data_path: 'data/conll2003/eng.train',
   validation_data_path: 'data/conll2003/eng.testa',
-  // If vectors are learned, a word that occurs only in the validation data would have a vector that
-  // is never trained.
-  datasets_for_vocab_creation: if config.learns_vectors then ['train'] else ['train', 'validation'],
-  vocabulary: if config.learns_vectors then { min_count: { tokens: config.min_count } } else {},
 
   model: config.regularized {
     type: 'elmo_crf_tagger',

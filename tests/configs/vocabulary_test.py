@@ -1,0 +1,203 @@
+"""Tests of the words that a model of each task knows, from its training text and a vector file."""
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from allennlp.commands.train import TrainModel, train_model
+from allennlp.common import Params
+from allennlp.data import Batch, DatasetReader, Vocabulary
+from allennlp.models import Model, load_archive
+
+from tests.helpers.configs import config, tiny
+from tests.helpers.sentence_files import write_sentence
+
+TASKS = ("sst", "snli", "squad", "ner", "imdb")
+# The training text has `heron` once and other words twice or more; the other texts have `quokka`.
+TRAINING = "the owl saw the owl , and the owl and the heron saw , ."
+VALIDATION = "the quokka saw the quokka ."
+VECTORS = {"the": [1, 2], "quokka": [3, 4], "gnu": [5, 6], "owl": [7, 8], "newt": [9, 10]}
+
+every_task = pytest.mark.parametrize("task", TASKS)
+
+
+@pytest.fixture
+def vectors(tmp_path: Path) -> Path:
+    path = tmp_path / "vectors.txt"
+    path.write_text("".join(f"{word} {x} {y}\n" for word, (x, y) in VECTORS.items()))
+    return path
+
+
+def task_config(task: str, folder: Path, *changes: str) -> dict[str, Any]:
+    training = write_sentence(task, folder / "training", TRAINING)
+    validation = write_sentence(task, folder / "validation", VALIDATION)
+    paths = f"train_data_path: '{training}', validation_data_path: '{validation}'"
+    # SST alone has phrases.
+    return tiny(
+        task, "baseline", f"{{ {paths}, min_count: 2, min_phrase_tokens:: null }}", *changes
+    )
+
+
+def from_file(vectors: Path, more: str = "") -> str:
+    return f"""{{
+        word_vectors: {{ embedding_dim: 2, pretrained_file: '{vectors}', {more} }},
+    }}"""
+
+
+def built(params: dict[str, Any], folder: Path) -> Model:
+    """Returns the model of a config, as `allennlp train` builds it."""
+    training = TrainModel.from_params(
+        Params(copy.deepcopy(params)),
+        serialization_dir=str(folder),
+        local_rank=0,
+        batch_weight_key="",
+    )
+    return training.model
+
+
+def words(vocab: Vocabulary) -> list[str]:
+    names = vocab.get_index_to_token_vocabulary("tokens")
+    return [names[index] for index in range(2, len(names))]
+
+
+def row(model: Model, word: str) -> list[float]:
+    """Returns the vector of a word that a reader's `tokens` indexer leaves as it is."""
+    (weight,) = (
+        parameter
+        for name, parameter in model.named_parameters()
+        if name.endswith("token_embedder_tokens.weight")
+    )
+    return weight[model.vocab.get_token_index(word)].tolist()
+
+
+@every_task
+def test_learned_vectors_are_of_words_that_the_training_text_repeats(
+    task: str, tmp_path: Path
+) -> None:
+    model = built(task_config(task, tmp_path), tmp_path / "model")
+
+    known = set(words(model.vocab))
+    assert {"the", "owl", "saw", "and"} <= known <= {"the", "owl", "saw", "and", ",", "."}
+    assert row(model, "quokka") == row(model, "heron") == row(model, "@@UNKNOWN@@")
+
+
+@every_task
+def test_words_of_the_validation_text_are_not_in_the_vocabulary_with_min_count_1(
+    task: str, tmp_path: Path
+) -> None:
+    model = built(task_config(task, tmp_path, "{ min_count: 1 }"), tmp_path / "model")
+
+    known = words(model.vocab)
+    assert "heron" in known and "quokka" not in known
+
+
+@pytest.mark.parametrize(
+    ("task", "min_count"), [("sst", 10), ("snli", 2), ("squad", 6), ("ner", 2), ("imdb", 2)]
+)
+def test_every_task_has_a_least_count_that_trains_the_unknown_word(
+    task: str, min_count: int
+) -> None:
+    learned = config(task, "baseline")
+    changed = config(task, "baseline", "{ min_count: 7 }")
+
+    assert learned["vocabulary"]["min_count"]["tokens"] == min_count
+    assert changed["vocabulary"]["min_count"]["tokens"] == 7
+
+
+def test_sst_counts_words_of_whole_sentences_twice_at_least() -> None:
+    sentences = config("sst", "baseline", "{ min_phrase_tokens: null }")
+
+    assert sentences["vocabulary"] == {"min_count": {"tokens": 2}}
+
+
+@every_task
+def test_archive_has_the_vectors_of_words_that_neither_of_its_texts_has(
+    task: str, vectors: Path, tmp_path: Path
+) -> None:
+    params = task_config(task, tmp_path, from_file(vectors), "{ trainer+: { num_epochs: 1 } }")
+    params = {**params, "trainer": {**params["trainer"], "optimizer": {"type": "sgd", "lr": 0}}}
+    train_model(Params(params), str(tmp_path / "model"))
+    vectors.unlink()
+
+    model = load_archive(tmp_path / "model" / "model.tar.gz").model
+
+    for word, vector in VECTORS.items():
+        assert row(model, word) == vector
+    # The file lacks the rare word.
+    assert set(words(model.vocab)) - {",", "."} == {"the", "owl", "saw", "and"} | set(VECTORS)
+
+
+@every_task
+@pytest.mark.parametrize(
+    ("bound", "more"), [("0", []), ("3", ["quokka", "gnu"]), ("null", ["quokka", "gnu", "newt"])]
+)
+def test_words_that_a_file_adds_are_its_first_ones(
+    task: str, bound: str, more: list[str], vectors: Path, tmp_path: Path
+) -> None:
+    change = f"{{ max_pretrained_words: {bound} }}"
+
+    model = built(task_config(task, tmp_path, from_file(vectors), change), tmp_path / "model")
+
+    known = words(model.vocab)
+    added = set(known) - {"the", "owl", "saw", "and", ",", "."}
+    assert added == set(more)
+    assert len(known) == len(set(known))
+
+
+@every_task
+@pytest.mark.parametrize("trainable", [True, False])
+def test_rows_are_trained_or_frozen_as_the_config_says(
+    task: str, trainable: bool, vectors: Path, tmp_path: Path
+) -> None:
+    change = from_file(vectors, f"trainable: {str(trainable).lower()}")
+
+    model = built(task_config(task, tmp_path, change), tmp_path / "model")
+
+    (weight,) = (p for n, p in model.named_parameters() if n.endswith("tokens.weight"))
+    assert weight.requires_grad == trainable
+
+
+@pytest.mark.parametrize("path", ["data/matrix.hdf5", "data/matrix.h5"])
+def test_words_are_not_taken_from_a_matrix(path: str) -> None:
+    change = f"{{ word_vectors: {{ embedding_dim: 2, pretrained_file: '{path}' }} }}"
+
+    assert config("snli", "baseline", change)["vocabulary"] == {"min_count": {"tokens": 2}}
+
+
+def test_words_in_another_case_have_the_vector_of_their_lower_case_in_squad(
+    vectors: Path, tmp_path: Path
+) -> None:
+    with vectors.open("a") as file:
+        file.write("Emu 11 12\n")
+    change = from_file(vectors, "type: 'elmo_word_vectors'")
+    params = task_config("squad", tmp_path, change)
+    text = "The GNU saw Emu , emu and Quokka"
+    other = write_sentence("squad", tmp_path / "other", text)
+
+    model = built(params, tmp_path / "model")
+    reader = DatasetReader.from_params(Params(params["validation_dataset_reader"]))
+    batch = Batch(list(reader.read(other)))
+    batch.index_instances(model.vocab)
+    embedder = model.text_embedder.words.token_embedder_tokens
+    embedded = embedder(**batch.as_tensor_dict()["passage"]["tokens"])[0].tolist()
+
+    nothing = [0, 0]
+    assert embedded == [[1, 2], [5, 6], nothing, [11, 12], nothing, nothing, nothing, [3, 4]]
+    # Words that the file lacks have no row.
+    assert set(words(model.vocab)) == {*VECTORS, "Emu"}
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ("{ min_count: 0 }", "min_count must be an integer of 1 or more, not 0"),
+        ("{ min_count: 1.5 }", "min_count must be an integer of 1 or more, not 1.5"),
+        ("{ max_pretrained_words: -1 }", "max_pretrained_words must be an integer .*, not -1"),
+        ("{ max_pretrained_words: 'all' }", "max_pretrained_words must be .* or null, not all"),
+    ],
+)
+@every_task
+def test_value_that_cannot_be_is_refused_by_jsonnet(task: str, change: str, complaint: str) -> None:
+    with pytest.raises(RuntimeError, match=complaint):
+        config(task, "baseline", change)
