@@ -188,6 +188,15 @@ class ElmoLanguageModel(Model):
             logger.info("After %d batches, the biLM is trained too.", num_batches)
         return num_batches < self.num_softmax_batches
 
+    def extend_vocab(self, extended_vocab: Vocabulary, **_: Any) -> None:
+        """Refuses AllenNLP's `--extend-vocab`, since the softmax has no row for a new word."""
+        num_new = extended_vocab.get_vocab_size("tokens") - 1 - self.softmax.num_classes
+        if num_new > 0:
+            raise ConfigurationError(
+                f"the softmax cannot learn the {num_new} words of the data that it does not know; "
+                "evaluate without --extend-vocab, which takes them as unknown"
+            )
+
     def _load_archive(self, archive: str) -> None:
         """Loads the biLM and the softmax of an archive, which must have this model's vocabulary."""
         with extracted_archive(local_path(archive)) as folder:

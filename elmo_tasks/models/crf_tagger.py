@@ -187,6 +187,19 @@ class CrfTagger(Model):
         prefixes = [split_tag(self.tag_names[tag])[0] for tag in range(len(self.tag_names))]
         return self.tag_scores.weight.new_tensor([p in ("I", "L") for p in prefixes]).bool()
 
+    def extend_vocab(self, extended_vocab: Vocabulary, **_: Any) -> None:
+        """
+        Refuses tags that AllenNLP's `--extend-vocab` found in the data, since the model cannot
+        predict them.
+        """
+        names = extended_vocab.get_index_to_token_vocabulary("labels")
+        new = [names[index] for index in range(self.tag_scores.out_features, len(names))]
+        if new:
+            raise ConfigurationError(
+                f"the data has tags that the model was not trained on: {', '.join(new)}; evaluate "
+                "on data with the tags of the training"
+            )
+
     def _check_dimensions(self) -> None:
         if not self.encoders:
             raise ConfigurationError(

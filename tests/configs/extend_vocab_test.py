@@ -9,8 +9,10 @@ from allennlp.commands.train import train_model
 from allennlp.common import Params
 from allennlp.models import load_archive
 
+from elmo_tasks.common.errors import ConfigurationError
 from tests.helpers.command_line import allennlp
 from tests.helpers.configs import tiny
+from tests.helpers.language_model_configs import shrunk
 from tests.helpers.sentence_files import write_sentence
 
 TRAINING = "the owl saw the owl and the heron and saw it , the owl ."
@@ -106,3 +108,29 @@ def test_extended_rows_stay_in_the_dtype_of_the_others(tmp_path: Path) -> None:
 
     embedding = model.text_embedder.words.token_embedder_token_characters.embedding
     assert embedding.weight.dtype == torch.float64
+
+
+def test_tag_that_the_training_lacks_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = train("ner", tmp_path)
+    test = write_sentence("ner", tmp_path / "test", TEST)
+    lines = test.read_text().splitlines()
+    lines[1] = lines[1].rpartition(" ")[0] + " I-SHIP"
+    test.write_text("\n".join(lines) + "\n")
+
+    with pytest.raises(ConfigurationError, match="not trained on: B-SHIP, .*; evaluate"):
+        evaluate(monkeypatch, archive, test, "--extend-vocab")
+
+
+def test_language_model_refuses_words_that_its_softmax_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train_model(Params(shrunk("small")), str(tmp_path / "model"))
+    archive = tmp_path / "model" / "model.tar.gz"
+    test = tmp_path / "test.txt"
+    test.write_text("the quokka met a zorilla\n")
+    assert evaluate(monkeypatch, archive, test)["loss"] > 0
+
+    with pytest.raises(ConfigurationError, match="the [2-4] words of the data that it does"):
+        evaluate(monkeypatch, archive, test, "--extend-vocab")
