@@ -71,6 +71,29 @@ def test_attention_gives_padding_nothing_where_all_scores_are_far_below_zero() -
     assert torch.allclose(found_from_far[0, 2], torch.tensor([1.0, 0.0]))
 
 
+@pytest.mark.parametrize("rate", [0.3, 0.7])
+def test_dropout_is_before_the_feedforward_and_before_the_classifier(rate: float) -> None:
+    built = TASK.build(f"{{ hidden_dim:: 32, model+: {{ dropout: {rate} }} }}")
+    model = built.model
+    # One sentence has no padding, which would be zeros too.
+    tensors = built.tensors([built.instances[3]])
+    inputs = {}
+    for name in ("feedforward", "classifier"):
+        getattr(model, name).register_forward_pre_hook(
+            lambda _, args, name=name: inputs.update({name: args[0]})
+        )
+
+    model(**tensors)
+    whole = dict(inputs)
+    # The other layers drop nothing.
+    model.dropout.train()
+    model(**tensors)
+
+    for name, dropped in inputs.items():
+        assert (whole[name] != 0).all()
+        assert (dropped == 0).double().mean().item() == pytest.approx(rate, abs=0.15)
+
+
 def test_sentence_of_a_thousand_tokens_has_probabilities() -> None:
     built = TASK.build()
     instances = [built.reader.text_to_instance([Token("word")] * n) for n in (1000, 1)]

@@ -129,6 +129,46 @@ def test_dropout_of_a_text_has_one_mask_for_all_its_tokens() -> None:
     assert not torch.equal(dropped[0], dropped[1])
 
 
+def test_dropout_is_around_two_encoders_and_before_start_and_end() -> None:
+    # The maximum over characters would have zeros of its own.
+    built = TASK.build("{ characters: null, hidden_dim:: 64, model+: { dropout: 0.5 } }")
+    model = built.model
+    # The sum of two ReLUs is zero nowhere if the first is not.
+    model.attended.bias.data.fill_(10)
+    # One question has no padding, which would be zeros too.
+    tensors = built.tensors([built.instances[0]])
+    inputs: dict[str, list[torch.Tensor]] = {}
+    outputs = {}
+
+    def record(name: str, args: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
+        inputs[name] = [*inputs.get(name, []), *(arg for arg in args if arg.dim() == 3)]
+        outputs[name] = output
+
+    for name, layer in model.named_children():
+        layer.register_forward_hook(
+            lambda _, args, output, name=name: (
+                record(name, args, output) if isinstance(args[0], torch.Tensor) else None
+            )
+        )
+    # The other layers drop nothing.
+    model.dropout.train()
+
+    model(**tensors)
+
+    x, (x_and_start,) = inputs["start_encoder"][0], inputs["end_encoder"]
+    h_dim = model.encoder.get_output_dim()
+    # Question and passage before and after the first encoder. ELMo joins them behind it.
+    places = [*inputs["encoder"], *(h[:, :, :h_dim] for h in inputs["attention"])]
+    places += [inputs["residual_encoder"][0], inputs["self_attention"][0], x]
+    assert len(places) == 7
+    for place in places:
+        zeros = place[0] == 0
+        assert torch.equal(zeros.any(dim=0), zeros.all(dim=0))
+        assert zeros.double().mean().item() == pytest.approx(0.5, abs=0.25)
+    # What the start's encoder found reaches the end's encoder whole.
+    torch.testing.assert_close(x_and_start, torch.cat([x, outputs["start_encoder"]], dim=-1))
+
+
 def test_answer_is_the_slice_of_the_raw_passage_and_is_scored() -> None:
     built = TASK.build()
     tensors = built.tensors(built.instances)

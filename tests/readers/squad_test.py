@@ -72,6 +72,14 @@ def test_label_is_the_answer_that_is_given_most_often_as_the_raw_text_has_it() -
     assert answer(instances["cafe-3"]) == "4\u00a0€"
 
 
+def test_label_is_the_most_frequent_answer_and_not_the_first(tmp_path: Path) -> None:
+    answers = [("The owl", 0), ("owl that sleeps", 4), ("Barn-2", 23), ("owl that sleeps", 4)]
+
+    instances = read(SquadReader(), written(tmp_path, question(answers=answers)))
+
+    assert answer(instances["1"]) == "owl that sleeps"
+
+
 def test_questions_about_a_passage_share_its_tokens() -> None:
     instances = read(SquadReader(token_indexers={"elmo": ELMoTokenCharactersIndexer()}))
 
