@@ -108,7 +108,7 @@ def test_every_task_has_a_least_count_that_trains_the_unknown_word(
 def test_sst_counts_words_of_whole_sentences_twice_at_least() -> None:
     sentences = config("sst", "baseline", "{ min_phrase_tokens: null }")
 
-    assert sentences["vocabulary"] == {"min_count": {"tokens": 2}}
+    assert sentences["vocabulary"]["min_count"] == {"tokens": 2}
 
 
 @every_task
@@ -162,7 +162,23 @@ def test_rows_are_trained_or_frozen_as_the_config_says(
 def test_words_are_not_taken_from_a_matrix(path: str) -> None:
     change = f"{{ word_vectors: {{ embedding_dim: 2, pretrained_file: '{path}' }} }}"
 
-    assert config("snli", "baseline", change)["vocabulary"] == {"min_count": {"tokens": 2}}
+    vocabulary = config("snli", "baseline", change)["vocabulary"]
+
+    assert vocabulary.keys() == {"min_count", "tokens_to_add"}
+    assert vocabulary["min_count"] == {"tokens": 2}
+
+
+@pytest.mark.parametrize("task", ["sst", "snli"])
+def test_every_class_of_the_task_is_in_the_vocabulary(task: str, tmp_path: Path) -> None:
+    params = task_config(task, tmp_path)
+    reader = DatasetReader.from_params(Params(copy.deepcopy(params["dataset_reader"])))
+    # The fixture has every class, and this text has one sentence or pair alone.
+    fixture = Path("fixtures", {"sst": "sst.txt", "snli": "snli.jsonl"}[task])
+    classes = {instance["label"].label for instance in reader.read(fixture)}
+
+    model = built(params, tmp_path / "model")
+
+    assert set(model.vocab.get_token_to_index_vocabulary("labels")) == classes
 
 
 def test_words_in_another_case_have_the_vector_of_their_lower_case_in_squad(

@@ -164,16 +164,16 @@ def test_training_that_was_killed_before_it_kept_the_best_keeps_it_once_recovere
     def killed(*args: Any) -> None:
         raise Killed
 
-    # This metric falls from epoch to epoch, so the first epoch is the best.
-    falls = "{ trainer+: { validation_metric: '+elmo_input_gamma' } }"
-    train(config(falls), tmp_path / "uninterrupted")
+    # This metric rises from epoch to epoch, so the first epoch is the best.
+    change = "{ trainer+: { validation_metric: '-elmo_input_gamma' } }"
+    train(config(change), tmp_path / "uninterrupted")
     with monkeypatch.context() as patch:
         patch.setattr("allennlp.training.gradient_descent_trainer.hardlink_or_copy", killed)
         with pytest.raises(Killed):
-            train(config(falls), tmp_path / "model")
+            train(config(change), tmp_path / "model")
     assert not (tmp_path / "model" / "best.th").exists()
 
-    train(config(falls), tmp_path / "model", recover=True)
+    train(config(change), tmp_path / "model", recover=True)
 
     metrics = json.loads((tmp_path / "uninterrupted" / "metrics.json").read_text())
     assert metrics["best_epoch"] == 0

@@ -61,6 +61,8 @@ base {
     hidden_size: config.hidden_dim,
   },
 
+  // A small part of the training data may lack a class.
+  vocabulary+: { tokens_to_add: { labels: ['entailment', 'neutral', 'contradiction'] } },
   dataset_reader: {
     type: 'elmo_snli',
     tokens_from: config.tokens_from,

@@ -3,8 +3,12 @@
 // allennlp-models.
 local base = import 'base.libsonnet';
 
-// The reader's values of `granularity`, with the number of classes.
-local granularities = { '5-class': 5, '3-class': 3, '2-class': 2 };
+// The reader's values of `granularity`, with their classes.
+local granularities = {
+  '5-class': ['very negative', 'negative', 'neutral', 'positive', 'very positive'],
+  '3-class': ['negative', 'neutral', 'positive'],
+  '2-class': ['negative', 'positive'],
+};
 
 base {
   local config = self,
@@ -40,7 +44,8 @@ base {
   local at(place) = if config.output_place == place then config.output_elmo_dim else 0,
   local x_dim = encoder_dim + at('encoder'),
   local pooled_dim = 4 * (encoder_dim + at('integrator')),
-  local num_classes = granularities[config.granularity],
+  local classes = granularities[config.granularity],
+  local num_classes = std.length(classes),
   // Both classifiers have the widths and dropout of allennlp-models' maxout.
   local classifier = {
     input_dim: pooled_dim,
@@ -65,6 +70,8 @@ base {
     hidden_size: config.hidden_dim,
   },
 
+  // A small part of the training data may lack a class.
+  vocabulary+: { tokens_to_add: { labels: classes } },
   dataset_reader: config.validation_dataset_reader { min_phrase_tokens: config.min_phrase_tokens },
   validation_dataset_reader: {
     type: 'elmo_sst',
