@@ -36,6 +36,8 @@ def batch_char_ids(
     longest = max(map(len, sentences), default=0)
     char_ids = torch.zeros(len(sentences), longest, max_characters, dtype=torch.long)
     for row, words in zip(char_ids, sentences):
-        for token, word in zip(row, words):
-            token.copy_(torch.tensor(word_char_ids(word, max_characters)))
+        if words:
+            row[: len(words)] = torch.tensor(
+                [word_char_ids(word, max_characters) for word in words]
+            )
     return char_ids

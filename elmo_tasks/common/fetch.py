@@ -2,6 +2,8 @@ import hashlib
 import os
 from pathlib import Path
 
+import torch
+
 
 def local_path(name: str | os.PathLike) -> str:
     """
@@ -32,8 +34,6 @@ def local_path(name: str | os.PathLike) -> str:
 
 
 def _fetched(address: str) -> str:
-    import torch
-
     if not address.startswith(("http://", "https://")):
         raise OSError(f"{address} is not an http:// or https:// address")
     folder = Path(torch.hub.get_dir(), "elmo_tasks", hashlib.sha256(address.encode()).hexdigest())

@@ -60,7 +60,7 @@ class LayerStore:
         self.dtype = dtype
         self.memory = memory
         self._recent = RecentLayers(int(memory * 1e6))
-        # By the key of a source's record, the key of the record whose entries the source shares.
+        # Maps the key of a source's record to that of the record whose entries the source shares.
         self._prefixes: dict[bytes, bytes] = {}
         self._database = None if path is None else LayerDatabase.at(path)
 

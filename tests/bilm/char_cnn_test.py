@@ -58,6 +58,6 @@ def test_filters_of_a_tanh_bilm_are_drawn_from_a_normal_distribution_of_their_fa
     for (width, _), convolution in zip(filters, cnn.convolutions, strict=True):
         weight, std = convolution.weight, math.sqrt(1 / (width * 16))
         assert math.isclose(weight.std().item(), std, rel_tol=0.03)
-        # Of a normal distribution, 68.3 % are within one standard deviation; of a uniform, 57.7 %.
+        # One standard deviation holds 68.3 % of a normal distribution and 57.7 % of a uniform one.
         assert math.isclose((weight.abs() < std).float().mean().item(), 0.683, abs_tol=0.02)
         assert not convolution.bias.any()

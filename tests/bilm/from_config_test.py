@@ -99,3 +99,9 @@ def test_a_training_that_is_recovered_has_its_store(tmp_path: Path) -> None:
     bilm = bilm_from_config(fields, str(tmp_path))
 
     assert bilm.store is not None
+
+
+@pytest.mark.parametrize("bilm", ["mini", None, ["mini"]], ids=str)
+def test_what_is_no_object_is_refused(bilm: Any) -> None:
+    with pytest.raises(ConfigurationError, match="bilm must be an object with options, not"):
+        bilm_from_config(bilm)

@@ -24,7 +24,7 @@ def similar_words(
         The number of words to return.
     """
     others = [other for other in words if other != word]
-    char_ids = batch_char_ids([[other] for other in (word, *others)])[:, 0]
+    char_ids = batch_char_ids([[word, *others]])[0]
     with torch.no_grad():
         x = normalize(bilm.char_cnn(char_ids.to(bilm.char_cnn.embedding.device)).cpu())
     cosines, rows = (x[1:] @ x[0]).topk(min(num_words, len(others)))
