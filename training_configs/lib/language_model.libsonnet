@@ -52,6 +52,12 @@ local bilms = import 'bilms.libsonnet';
   from_bilm:: null,
   num_softmax_batches:: 0,
 
+  // A file of word vectors, such as GloVe's, from which a biLM of random weights starts; null for
+  // none. The character CNN first learns to give them, in `num_vector_batches` batches of 512
+  // words, and the softmax's rows begin as them.
+  start_from_vectors:: null,
+  num_vector_batches:: 3000,
+
   // The classes of the softmax are the words seen at least `min_count` times. `num_samples` of them
   // are drawn for each batch; null computes the full softmax.
   min_count:: 3,
@@ -79,6 +85,9 @@ local bilms = import 'bilms.libsonnet';
          "read_as must be 'sentences' or 'windows', not %s" % std.toString(config.read_as),
   assert config.from_archive == null || config.from_bilm == null :
          'give from_archive or from_bilm, not both: an archive holds a biLM and a softmax',
+  assert config.start_from_vectors == null
+         || (config.from_archive == null && config.from_bilm == null) :
+         'start_from_vectors is for a biLM of random weights, not for one from_archive or from_bilm',
   assert config.from_bilm == null
          || (std.isObject(config.chosen_bilm)
              && std.objectHas(config.chosen_bilm, 'options')
@@ -137,6 +146,13 @@ local bilms = import 'bilms.libsonnet';
       [if !std.objectHas(config, 'distributed') then 'save_every_num_seconds']:
         config.save_every_num_seconds,
     },
-    callbacks: ['elmo_pretraining'],
+    callbacks: std.prune([
+      if config.start_from_vectors != null then {
+        type: 'elmo_vector_start',
+        pretrained_file: config.start_from_vectors,
+        num_batches: config.num_vector_batches,
+      },
+      'elmo_pretraining',
+    ]),
   },
 }
