@@ -30,7 +30,9 @@ OUTPUTS = {"-s", "--serialization-dir", "--output-file", "--chart", "--json", "-
 # Commands whose second positional argument is written.
 WRITES_SECOND = {"elmo-embed", "elmo-export", "imdb_json.py", "task_text.py"}
 FETCHED = {
-    str(Path("data", source.folder, name)) for source in [*SOURCES, GLOVE] for name in source.sizes
+    str(Path("data", source.folder, name))
+    for source in [*SOURCES, *GLOVE.values()]
+    for name in source.sizes
 }
 # Files that are not in the repository, and what a page must say so that a reader can get them.
 OBTAINABLE = {
