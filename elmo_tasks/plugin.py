@@ -29,6 +29,7 @@ from elmo_tasks.language_model import (  # noqa: F401
     counted_vocabulary,
     model,
     sentence_loader,
+    vector_start,
     window_loader,
 )
 from elmo_tasks.metrics import squad as _squad_metric  # noqa: F401

@@ -6,6 +6,8 @@ renamed after its contents have been checked.
 """
 
 import argparse
+import gzip
+import itertools
 import json
 import os
 import shutil
@@ -38,6 +40,8 @@ class Source(NamedTuple):
         The folder of the data files within the archive, with its slash.
     sizes : `dict[str, int | None]`
         Expected number of lines of each data file (of questions for a `.json`); None if unknown.
+    first_lines : `int`, optional
+        How many lines of the only member of the archive are kept; packed by gzip.
     """
 
     host: str
@@ -45,6 +49,7 @@ class Source(NamedTuple):
     folder: str
     inside: str
     sizes: dict[str, int | None]
+    first_lines: int | None = None
 
 
 SOURCES = [
@@ -81,20 +86,32 @@ SOURCES = [
         sizes={"dev-v1.1.json": 10_570},
     ),
 ]
-GLOVE = Source(
-    host="https://nlp.stanford.edu",
-    path="/data/glove.840B.300d.zip",
-    folder="",
-    inside="",
-    sizes={"glove.840B.300d.txt": None},
-)
+GLOVE = {
+    "6B": Source(
+        host="https://nlp.stanford.edu",
+        path="/data/glove.6B.zip",
+        folder="vectors",
+        inside="glove.6B.100d.txt",
+        sizes={"glove.6B.100d.120k.txt.gz": None},
+        first_lines=120_000,
+    ),
+    "840B": Source(
+        host="https://nlp.stanford.edu",
+        path="/data/glove.840B.300d.zip",
+        folder="",
+        inside="",
+        sizes={"glove.840B.300d.txt": None},
+    ),
+}
 
 NOT_FREE = """\
 CoNLL-2003 is not free and was not fetched. Its text is the Reuters corpus, which NIST licenses
 (https://trec.nist.gov/data/reuters/reuters.html). Put eng.train, eng.testa and eng.testb into
 {data}/conll2003."""
 
-NOT_ASKED = "{data}/glove.840B.300d.txt is free but has 2 GB; --glove fetches it too."
+NOT_ASKED = """\
+GloVe's vectors are free but large. `--glove 6B` keeps the 120,000 most frequent words of a download
+of 0.9 GB (40 MB); `--glove 840B` keeps the whole file, a download of 2 GB."""
 
 
 class FetchError(Exception):
@@ -103,7 +120,8 @@ class FetchError(Exception):
 
 def main() -> None:
     args = parse_args()
-    sources = SOURCES + [GLOVE] * args.glove
+    glove = [] if args.glove is None else args.glove or ["840B"]
+    sources = SOURCES + [GLOVE[name] for name in glove]
     try:
         for source in sources:
             fetch(source, args.data, args.mirror)
@@ -112,8 +130,8 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit("interrupted; run it again to fetch what is missing")
     print(NOT_FREE.format(data=args.data))
-    if not args.glove:
-        print(NOT_ASKED.format(data=args.data))
+    if not glove:
+        print(NOT_ASKED)
 
 
 def parse_args() -> argparse.Namespace:
@@ -125,7 +143,11 @@ def parse_args() -> argparse.Namespace:
         "--data", type=Path, default=Path("data"), help="the folder to fill (default: data)"
     )
     parser.add_argument(
-        "--glove", action="store_true", help="fetch the GloVe 840B vectors too, 2 GB"
+        "--glove",
+        nargs="*",
+        choices=list(GLOVE),
+        help="fetch GloVe vectors too: 6B (100 numbers a word, the 120,000 most frequent words), "
+        "840B (300 numbers a word, the default), or both",
     )
     parser.add_argument(
         "--mirror",
@@ -162,7 +184,10 @@ def fetch(source: Source, data: Path, mirror: str | None) -> None:
                 finish(download, folder / name, source.sizes[name])
                 continue
             with part_of(folder / name) as part:
-                unpack(download, source.inside + name, part, url)
+                if source.first_lines is None:
+                    unpack(download, source.inside + name, part, url)
+                else:
+                    unpack(download, source.inside, part, url, source.first_lines)
                 finish(part, folder / name, source.sizes[name])
 
 
@@ -193,14 +218,21 @@ def copy_url(url: str, path: Path) -> None:
         raise FetchError(f"cannot fetch {url}: it broke off after {got:,} of {length:,} bytes")
 
 
-def unpack(archive: Path, member: str, path: Path, url: str) -> None:
+def unpack(
+    archive: Path, member: str, path: Path, url: str, first_lines: int | None = None
+) -> None:
+    """Writes a member of an archive, or only its first lines and these packed by gzip."""
     try:
         with (
             zipfile.ZipFile(archive) as files,
             files.open(member) as source,
             path.open("wb") as file,
         ):
-            shutil.copyfileobj(source, file, 1 << 20)
+            if first_lines is None:
+                shutil.copyfileobj(source, file, 1 << 20)
+            else:
+                with gzip.open(file, "wb") as packed:
+                    packed.writelines(itertools.islice(source, first_lines))
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
         raise FetchError(f"cannot unpack {member} of {url}: {error}") from error
 

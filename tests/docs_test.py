@@ -19,6 +19,7 @@ from allennlp.commands.train import TrainModel, train_model
 from allennlp.common import Params
 from allennlp.common.registrable import Registrable
 
+from elmo_tasks.language_model.callback import LIBSONNET
 from scripts.try_docs import PAGES as TRIED
 from scripts.try_docs import Block, blocks, lines, saved_as
 from tests.helpers.command_line import allennlp
@@ -47,10 +48,11 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         train_model(Params(evaluate(f"{tiny} + {{ trainer+: {{ num_epochs: 1 }} }}")), "runs/tiny")
         Path("runs/sst").mkdir()
         Path("runs/tiny").rename("runs/sst/both")
-        # Configs import the options of biLMs that readers train.
-        for trained in ("mine", "snli-bilm"):
+        # Configs import biLMs that readers train.
+        for trained in ("mine", "snli-bilm", "sst-bilm"):
             Path("runs", trained).mkdir()
             shutil.copy("elmo_tasks/pretrained/mini/options.json", f"runs/{trained}")
+            Path("runs", trained, "bilm.libsonnet").write_text(LIBSONNET, encoding="utf-8")
         yield folder
 
 

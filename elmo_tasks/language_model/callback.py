@@ -1,19 +1,31 @@
 import logging
 import time
+from pathlib import Path
 from typing import Any
 
 from allennlp.training import GradientDescentTrainer, TrainerCallback
 
+from elmo_tasks.common.files import atomic_write
 from elmo_tasks.language_model.corpus_loader import CorpusLoader
 
 logger = logging.getLogger(__name__)
+
+# The weights are found beside this file, wherever the folder is.
+LIBSONNET = """\
+// The biLM of this folder, for a config: `bilm: import 'FOLDER/bilm.libsonnet'`.
+{
+  options: import 'options.json',
+  pretrained_file: std.strReplace(std.thisFile, 'bilm.libsonnet', 'weights.hdf5'),
+}
+"""
 
 
 @TrainerCallback.register("elmo_pretraining")
 class PretrainingCallback(TrainerCallback):
     """
     Adds to AllenNLP's trainer what pre-training a biLM needs. After every epoch, and at the end
-    with the best weights, it writes `options.json` and `weights.hdf5` beside the checkpoints. A
+    with the best weights, it writes `options.json`, `weights.hdf5` and `bilm.libsonnet` beside the
+    checkpoints. The last is for the field `bilm` of a task's config, which imports it. A
     recovered training does not read the text of finished epochs. Progress shows the tokens per
     second, and the hours left if the vocabulary knows how much text there is.
 
@@ -83,7 +95,7 @@ class PretrainingCallback(TrainerCallback):
         **kwargs: Any,
     ) -> None:
         if is_primary:
-            trainer.model.bilm.to_files(self.serialization_dir)
+            self._export(trainer)
 
     def on_end(
         self,
@@ -96,7 +108,12 @@ class PretrainingCallback(TrainerCallback):
         # A training that failed or was stopped has no metrics. Its weights are not written, because
         # they may be from the middle of an epoch.
         if is_primary and metrics is not None:
-            trainer.model.bilm.to_files(self.serialization_dir)
+            self._export(trainer)
+
+    def _export(self, trainer: GradientDescentTrainer) -> None:
+        trainer.model.bilm.to_files(self.serialization_dir)
+        with atomic_write(Path(self.serialization_dir) / "bilm.libsonnet") as aside:
+            aside.write_text(LIBSONNET, encoding="utf-8")
 
     def state_dict(self) -> dict[str, Any]:
         return {"total_batches": self._total_batches}

@@ -21,6 +21,9 @@ class SentencesReader(DatasetReader):
     memory. With `max_instances`, all workers and ranks together read only so many lines from the
     beginning.
 
+    With `reader`, the sentences are the texts of that reader's instances, each distinct text once,
+    so that a biLM can be continued on the text of a task (Peters et al. 2018, supplement A.1).
+
     An instance has the field `tokens`, with the boundaries `<S>` and `</S>` around the sentence.
 
     Registered as a `DatasetReader` with name "elmo_sentences".
@@ -32,12 +35,18 @@ class SentencesReader(DatasetReader):
     token_indexers : `dict[str, TokenIndexer]`, optional
         By default char ids for the biLM under the name `elmo`, and word ids for the softmax under
         the name `tokens`.
+    reader : `DatasetReader`, optional
+        The reader of a task. The path is then one that this reader takes.
+    fields : `list[str]`, optional
+        Names of the fields of the task's instances that are read; by default every `TextField`.
     """
 
     def __init__(
         self,
         max_tokens: int = 256,
         token_indexers: dict[str, TokenIndexer] = None,
+        reader: DatasetReader = None,
+        fields: list[str] = None,
         **kwargs,
     ) -> None:
         super().__init__(
@@ -46,6 +55,9 @@ class SentencesReader(DatasetReader):
         if max_tokens < 1:
             raise ConfigurationError(f"max_tokens must be at least 1, not {max_tokens}")
         self.max_tokens = max_tokens
+        self.reader = reader
+        self.fields = fields
+        self._texts: dict[str, list[str]] = {}
         self.token_indexers = token_indexers or {
             "elmo": ELMoTokenCharactersIndexer(),
             "tokens": SingleIdTokenIndexer(),
@@ -64,11 +76,10 @@ class SentencesReader(DatasetReader):
         files_order : `Iterable[int]`, optional
             Indices of the pattern's files in the order to read them. Ignored with `max_instances`.
         """
-        paths = corpus_files(file_path)
-        order = list(files_order) if self.max_instances is None else []
-        lines = (line for index in order or range(len(paths)) for line in read_lines(paths[index]))
         num_empty = num_cut = 0
-        for line in self.shard_iterable(islice(lines, self.max_instances)):
+        for line in self.shard_iterable(
+            islice(self._lines(file_path, files_order), self.max_instances)
+        ):
             words = line.split()
             num_empty += not words
             num_cut += len(words) > self.max_tokens
@@ -82,6 +93,31 @@ class SentencesReader(DatasetReader):
                 num_cut,
                 self.max_tokens,
             )
+
+    def _lines(self, file_path: str, files_order: Iterable[int]) -> Iterator[str]:
+        if self.reader is not None:
+            yield from self._task_texts(file_path)
+            return
+        paths = corpus_files(file_path)
+        order = list(files_order) if self.max_instances is None else []
+        for index in order or range(len(paths)):
+            yield from read_lines(paths[index])
+
+    def _task_texts(self, file_path: str) -> list[str]:
+        """Returns the distinct texts of a task's file, which are kept for the next epoch."""
+        if file_path not in self._texts:
+            found = {
+                " ".join(token.ensure_text() for token in field.tokens): None
+                for instance in self.reader.read(file_path)
+                for name, field in instance.fields.items()
+                if isinstance(field, TextField) and (self.fields is None or name in self.fields)
+            }
+            if not found:
+                raise ConfigurationError(
+                    f"{file_path} has no text in the fields {', '.join(self.fields or ['(all)'])}"
+                )
+            self._texts[file_path] = list(found)
+        return self._texts[file_path]
 
     def _read(self, file_path: str) -> Iterator[Instance]:
         for words in self.sentences(file_path):

@@ -89,7 +89,10 @@ def test_misspelt_field_is_refused_by_training(tmp_path: Path) -> None:
         ("{ elmo_layer_norm: true }", "null, 'batch' or 'sentence', not true"),
         ("{ bilm: 'smal' }", "bilm must be one of fixture, medium, mini, .*, not smal"),
         ("{ bilm: { options: {} } }", "or an object with options and pretrained_file, not"),
-        ("{ word_vectors: 'glove' }", r"word_vectors must be one of glove\.840B, learned, or"),
+        (
+            "{ word_vectors: 'glove' }",
+            r"word_vectors must be one of glove\.6B\.100d, glove\.840B, learned, or",
+        ),
     ],
 )
 @pytest.mark.parametrize("name", ["baseline", "both"])

@@ -1,7 +1,9 @@
 """The biLMs that a config can name; tests/language_model trains those of training_configs/bilm."""
 
+import pytest
+
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
-from tests.helpers.configs import BILMS, evaluate
+from tests.helpers.configs import BILMS, config, evaluate
 
 
 def test_options_of_the_released_bilms_are_those_their_files_are_named_after() -> None:
@@ -17,3 +19,25 @@ def test_options_of_the_released_bilms_are_those_their_files_are_named_after() -
             f"_{num_filters}cnn_{cnn['n_highway']}xhighway"
         )
         assert KNOWN_BILMS[name].rsplit("/", 1)[1].startswith(described)
+
+
+@pytest.mark.parametrize(
+    ("task", "fields"), [("ner", None), ("snli", None), ("squad", ["passage"]), ("sst", None)]
+)
+def test_a_biLM_continues_on_the_text_of_a_task(task: str, fields: list[str] | None) -> None:
+    continued, baseline = (
+        config("bilm", "continue", f"{{ task: '{task}' }}"),
+        config(task, "baseline"),
+    )
+
+    reader = continued["dataset_reader"]
+    whole = baseline.get("validation_dataset_reader", baseline["dataset_reader"])
+    assert continued["train_data_path"] == baseline["train_data_path"]
+    assert continued["validation_data_path"] == baseline["validation_data_path"]
+    assert reader["reader"] == continued["validation_dataset_reader"]["reader"] == whole
+    assert reader.get("fields") == fields
+
+
+def test_a_task_that_is_not_known_is_refused() -> None:
+    with pytest.raises(RuntimeError, match="task must be one of ner, snli, squad, sst, or null"):
+        config("bilm", "continue", "{ task: 'imdb' }")

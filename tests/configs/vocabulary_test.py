@@ -1,6 +1,7 @@
 """Tests of the words that a model of each task knows, from its training text and a vector file."""
 
 import copy
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -217,3 +218,29 @@ def test_words_in_another_case_have_the_vector_of_their_lower_case_in_squad(
 def test_value_that_cannot_be_is_refused_by_jsonnet(task: str, change: str, complaint: str) -> None:
     with pytest.raises(RuntimeError, match=complaint):
         config(task, "baseline", change)
+
+
+@every_task
+def test_glove_6b_is_read_packed_frozen_and_in_lower_case(
+    task: str, vectors: Path, tmp_path: Path
+) -> None:
+    packed = tmp_path / "vectors.txt.gz"
+    packed.write_bytes(gzip.compress(vectors.read_bytes()))
+    # The overlay of the tests has vectors of its own.
+    named = f"""{{
+        word_vectors:: 'glove.6B.100d',
+        chosen_vectors+:: {{ embedding_dim: 2, pretrained_file: '{packed}' }},
+    }}"""
+
+    model = built(task_config(task, tmp_path, named), tmp_path / "model")
+
+    (weight,) = (
+        parameter
+        for name, parameter in model.named_parameters()
+        if name.endswith("token_embedder_tokens.weight")
+    )
+    indexer = config(task, "baseline", "{ word_vectors: 'glove.6B.100d' }")["dataset_reader"]
+    assert not weight.requires_grad
+    assert row(model, "quokka") == VECTORS["quokka"]
+    assert set(words(model.vocab)) == set(VECTORS)
+    assert indexer["token_indexers"]["tokens"]["type"] == "elmo_known_case_id"

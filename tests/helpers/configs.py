@@ -15,7 +15,7 @@ TINY = f"(import '{ROOT}/fixtures/tiny.libsonnet')"
 # a config which a user saves beside the shipped ones is not tested.
 VARIANTS = ("baseline", "both", "input", "lambda_1", "last_only", "output", "paper")
 SHIPPED = {
-    "bilm": ("continue", "mini", "original", "small"),
+    "bilm": ("base", "continue", "mini", "original", "small"),
     "imdb": ("baseline", "elmo"),
     "ner": VARIANTS,
     "probe": ("pos", "senses"),

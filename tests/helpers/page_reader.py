@@ -28,9 +28,11 @@ QUICK = {"elmo-check", "elmo-embed", "elmo-neighbors"}
 # Options whose values are files or folders that a command writes.
 OUTPUTS = {"-s", "--serialization-dir", "--output-file", "--chart", "--json", "--use-store"}
 # Commands whose second positional argument is written.
-WRITES_SECOND = {"elmo-embed", "elmo-export", "imdb_json.py", "task_text.py"}
+WRITES_SECOND = {"elmo-embed", "elmo-export", "imdb_json.py"}
 FETCHED = {
-    str(Path("data", source.folder, name)) for source in [*SOURCES, GLOVE] for name in source.sizes
+    str(Path("data", source.folder, name))
+    for source in [*SOURCES, *GLOVE.values()]
+    for name in source.sizes
 }
 # Files that are not in the repository, and what a page must say so that a reader can get them.
 OBTAINABLE = {

@@ -22,6 +22,7 @@ from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.language_model import callback as pretraining
 from elmo_tasks.language_model.callback import PretrainingCallback
+from tests.helpers.configs import evaluate
 from tests.helpers.language_model_configs import CORPUS, HELDOUT, ROOT, shrunk
 from tests.helpers.reference_bilm import assert_equals_upstream
 from tests.helpers.stop_callback import STOP_AT, Stopped
@@ -247,3 +248,21 @@ def test_a_schedule_that_needs_the_length_says_so_where_several_processes_train(
     # A process whose vocabulary another process made has no counts.
     with pytest.raises(ConfigurationError, match="'num_steps_per_epoch' is required"):
         train(config, tmp_path / "second")
+
+
+def test_a_biLM_is_continued_on_the_text_of_a_task_and_a_config_imports_it(
+    tmp_path: Path,
+) -> None:
+    config, folder = shrunk("continue", "{ task: 'snli' }"), tmp_path / "run"
+
+    train(config, folder)
+    imported = evaluate(f"import '{folder}/bilm.libsonnet'")
+
+    metrics = json.loads((folder / "metrics.json").read_text())
+    assert config["train_data_path"] == "fixtures/snli.jsonl"
+    assert metrics["best_validation_perplexity"] > 1
+    assert_holds(folder, folder / "best.th")
+    assert imported == {
+        "options": json.loads((folder / "options.json").read_text()),
+        "pretrained_file": str(folder / "weights.hdf5"),
+    }

@@ -1,4 +1,5 @@
 import gzip
+import json
 import lzma
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ from elmo_tasks.common import text_files
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.language_model.sentence_tensors import SentenceTensors
 from elmo_tasks.readers.sentences import SentencesReader
+from tests.helpers.configs import ROOT, tiny
 
-FIXTURE = Path(__file__).parents[2] / "fixtures" / "corpus" / "train.txt"
+FIXTURE = ROOT / "fixtures" / "corpus" / "train.txt"
+SNLI_FIELDS = ("sentence1", "sentence2")
 LINES = [line.split() for line in FIXTURE.read_text(encoding="utf-8").splitlines()]
 
 
@@ -180,3 +183,47 @@ def test_an_instance_has_the_boundaries_of_allennlps_character_mapper() -> None:
 def test_pieces_have_a_token_at_least() -> None:
     with pytest.raises(ConfigurationError, match="max_tokens must be at least 1, not 0"):
         SentencesReader(max_tokens=0)
+
+
+def task_sentences(task: str, path: Path, **arguments: Any) -> list[str]:
+    reader = tiny(task, "paper")
+    params = reader.get("validation_dataset_reader") or reader["dataset_reader"]
+    sentences = read(path, reader=DatasetReader.from_params(Params(params)), **arguments)
+    return ["".join(words) for words in sentences]
+
+
+def test_each_text_of_a_pair_is_read_once_as_its_tokens() -> None:
+    path = ROOT / "fixtures" / "snli.jsonl"
+    pairs = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    labelled = [pair for pair in pairs if pair["gold_label"] != "-"]
+
+    found = task_sentences("snli", path)
+
+    # The tokens of a text are its characters, cut at more places.
+    texts = {pair[name].replace(" ", "") for pair in labelled for name in SNLI_FIELDS}
+    assert len(found) == len(texts) and set(found) == texts
+
+
+def test_of_sst_whole_sentences_are_read() -> None:
+    path = ROOT / "fixtures" / "sst.txt"
+
+    found = task_sentences("sst", path)
+
+    assert len(found) == len(set(path.read_text(encoding="utf-8").split("\n")) - {""})
+
+
+def test_only_the_fields_asked_for_are_read() -> None:
+    path = ROOT / "fixtures" / "squad.json"
+    articles = json.loads(path.read_text(encoding="utf-8"))["data"]
+    passages = {p["context"] for article in articles for p in article["paragraphs"] if p["qas"]}
+
+    found = task_sentences("squad", path, fields=["passage"])
+
+    assert 0 < len(found) <= len(passages)
+    known = {"".join(passage.split())[:5] for passage in passages}
+    assert {text[:5] for text in found} <= known
+
+
+def test_a_field_that_a_task_lacks_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="ner.txt has no text in the fields title"):
+        task_sentences("ner", ROOT / "fixtures" / "ner.txt", fields=["title"])

@@ -1,3 +1,4 @@
+import gzip
 import json
 import os
 import signal
@@ -38,6 +39,8 @@ def official(tmp_path_factory: pytest.TempPathFactory) -> Path:
             {f"{inside}/{name}": "{}\n" * NUM_LINES[f"{folder}/{name}"] for name in names},
         )
     write_zip(root / "data/glove.840B.300d.zip", {"glove.840B.300d.txt": "the 0.1\n"})
+    lines = "".join(f"word{row} 0.1\n" for row in range(120_001))
+    write_zip(root / "data/glove.6B.zip", {"glove.6B.50d.txt": "", "glove.6B.100d.txt": lines})
     for name, num_questions in (("train-v1.1.json", 87_599), ("dev-v1.1.json", 10_570)):
         path = root / SQUAD / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -158,6 +161,16 @@ def test_glove_is_fetched_when_asked_for(tmp_path: Path, server: Server) -> None
     assert run.returncode == 0, run.stderr
     assert (tmp_path / "elsewhere/glove.840B.300d.txt").read_text() == "the 0.1\n"
     assert "--glove" not in run.stdout
+
+
+def test_of_glove_6b_the_most_frequent_words_are_kept(tmp_path: Path, server: Server) -> None:
+    run = fetch(tmp_path, "--mirror", server.url, "--glove", "6B", "840B")
+
+    with gzip.open(tmp_path / "data/vectors/glove.6B.100d.120k.txt.gz", "rt") as packed:
+        lines = packed.read().splitlines()
+    assert run.returncode == 0, run.stderr
+    assert (lines[0], lines[-1], len(lines)) == ("word0 0.1", "word119999 0.1", 120_000)
+    assert (tmp_path / "data/glove.840B.300d.txt").exists()
 
 
 def test_a_file_that_is_there_is_kept(tmp_path: Path, server: Server) -> None:

@@ -1,16 +1,15 @@
-// Continues to train a biLM on other text for one epoch, as Peters et al. 2018, supplement A.1, do
-// on the text of a task. scripts/task_text.py writes that text, and docs/own_bilm.md has the whole
-// chain of commands. The paper gives no optimizer; the numbers are ours.
+// Continues to train a biLM on the text of a task for one epoch, as Peters et al. 2018, supplement
+// A.1, do: `task: 'snli'`, or `train_text` and `heldout_text` for a text of one's own. The paper gives
+// no optimizer; the numbers are ours.
 //
 // If you have the archive of the biLM's training, you can continue with its softmax as well:
 // `from_bilm: null, from_archive: 'runs/mini/model.tar.gz', options: import 'options.json'`.
 (import '../lib/language_model.libsonnet') {
   from_bilm: 'mini',
+  task: 'sst',
   // A new softmax needs at least this many batches, 1.3 M tokens, before its gradient is of use to
   // the biLM. A shorter text needs more epochs.
   num_softmax_batches: 500,
-  train_text: 'data/text/train.txt',
-  heldout_text: 'data/text/heldout.txt',
   min_count: 2,
   num_epochs: 1,
   optimizer: { type: 'dense_sparse_adam', lr: 0.001 },

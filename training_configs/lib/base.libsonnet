@@ -9,6 +9,12 @@ local bilms = import 'bilms.libsonnet';
 // The names that `word_vectors` can have, with the arguments of AllenNLP's `embedding`.
 local vectors = {
   learned: { embedding_dim: 100 },
+  // In lower case only, so that a word is looked up in lower case.
+  'glove.6B.100d': {
+    type: 'elmo_word_vectors',
+    embedding_dim: 100,
+    pretrained_file: 'data/vectors/glove.6B.100d.120k.txt.gz',
+  },
   'glove.840B': {
     embedding_dim: 300,
     pretrained_file: 'data/glove.840B.300d.txt',
@@ -52,7 +58,7 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
   // nowhere, a folder, or an object with the arguments of `LayerStore`
   // (elmo_tasks/store/layer_store.py).
   store:: null,
-  // 'learned' or 'glove.840B', or an object with the arguments of AllenNLP's `embedding`.
+  // 'learned', 'glove.6B.100d' or 'glove.840B', or an object with the arguments of AllenNLP's `embedding`.
   word_vectors:: 'learned',
   // Words that the training text has less often share the vector of the unknown word, which is
   // thus trained. A word that a file has vectors for has its own, however rare it is.

@@ -3,13 +3,30 @@
 // with a single colon: `(import '../lib/language_model.libsonnet') { cell_dim: 512 }`.
 local bilms = import 'bilms.libsonnet';
 
+// The tasks whose text a biLM can be continued on, with the fields that are read: all, or for SQuAD
+// the passages alone (Peters et al. 2018, supplement A.1).
+local tasks = {
+  ner: { config: import 'ner.libsonnet', fields: null },
+  snli: { config: import 'snli.libsonnet', fields: null },
+  squad: { config: import 'squad.libsonnet', fields: ['passage'] },
+  sst: { config: import 'sst.libsonnet', fields: null },
+};
+
 {
   local config = self,
+  local has_task = config.task != null,
+  local task_config = tasks[config.task].config,
+  // The reader of the validation data gives whole sentences of SST and whole passages of SQuAD.
+  local task_reader =
+    std.get(task_config, 'validation_dataset_reader', task_config.dataset_reader),
 
   // Files with one tokenized sentence on each line: plain text, .gz or .xz. A glob pattern names
   // several files.
-  train_text:: 'data/corpus/train.txt.xz',
-  heldout_text:: 'data/corpus/heldout.txt.gz',
+  train_text:: if has_task then task_config.train_data_path else 'data/corpus/train.txt.xz',
+  heldout_text:: if has_task then task_config.validation_data_path else 'data/corpus/heldout.txt.gz',
+  // The task whose sentences are the text, without labels: 'ner', 'snli', 'squad' or 'sst'; null
+  // for a text of its own.
+  task:: null,
   // Trains on the first sentences of `train_text` only; null for all. The held-out text is read
   // whole.
   max_sentences:: null,
@@ -52,6 +69,12 @@ local bilms = import 'bilms.libsonnet';
   from_bilm:: null,
   num_softmax_batches:: 0,
 
+  // A file of word vectors, such as GloVe's, from which a biLM of random weights starts; null for
+  // none. The character CNN first learns to give them, in `num_vector_batches` batches of 512
+  // words, and the softmax's rows begin as them.
+  start_from_vectors:: null,
+  num_vector_batches:: 3000,
+
   // The classes of the softmax are the words seen at least `min_count` times. `num_samples` of them
   // are drawn for each batch; null computes the full softmax.
   min_count:: 3,
@@ -77,8 +100,14 @@ local bilms = import 'bilms.libsonnet';
 
   assert std.member(['sentences', 'windows'], config.read_as) :
          "read_as must be 'sentences' or 'windows', not %s" % std.toString(config.read_as),
+  assert !has_task || std.objectHas(tasks, config.task) :
+         'task must be one of %s, or null, not %s'
+         % [std.join(', ', std.objectFields(tasks)), std.toString(config.task)],
   assert config.from_archive == null || config.from_bilm == null :
          'give from_archive or from_bilm, not both: an archive holds a biLM and a softmax',
+  assert config.start_from_vectors == null
+         || (config.from_archive == null && config.from_bilm == null) :
+         'start_from_vectors is for a biLM of random weights, not for one from_archive or from_bilm',
   assert config.from_bilm == null
          || (std.isObject(config.chosen_bilm)
              && std.objectHas(config.chosen_bilm, 'options')
@@ -94,6 +123,8 @@ local bilms = import 'bilms.libsonnet';
   dataset_reader: {
     type: 'elmo_sentences',
     [if config.max_sentences != null then 'max_instances']: config.max_sentences,
+    [if has_task then 'reader']: task_reader,
+    [if has_task && tasks[config.task].fields != null then 'fields']: tasks[config.task].fields,
   },
   validation_dataset_reader: std.mergePatch(config.dataset_reader, { max_instances: null }),
   train_data_path: config.train_text,
@@ -137,6 +168,13 @@ local bilms = import 'bilms.libsonnet';
       [if !std.objectHas(config, 'distributed') then 'save_every_num_seconds']:
         config.save_every_num_seconds,
     },
-    callbacks: ['elmo_pretraining'],
+    callbacks: std.prune([
+      if config.start_from_vectors != null then {
+        type: 'elmo_vector_start',
+        pretrained_file: config.start_from_vectors,
+        num_batches: config.num_vector_batches,
+      },
+      'elmo_pretraining',
+    ]),
   },
 }
