@@ -47,6 +47,7 @@ from elmo_tasks.predictors import snli as _snli_predictor  # noqa: F401
 from elmo_tasks.predictors import squad as _squad_predictor  # noqa: F401
 from elmo_tasks.predictors import sst as _sst_predictor  # noqa: F401
 from elmo_tasks.readers import (  # noqa: F401
+    char_ids_indexer,
     conll,
     folded_indexer,
     fraction,
