@@ -36,6 +36,7 @@ from elmo_tasks.models import bcn, bidaf, crf_tagger, esim  # noqa: F401
 from elmo_tasks.modules import (  # noqa: F401
     character_cnn,
     gru,
+    lstm,
     token_embedder,
     truncated_normal,
     word_vectors,
