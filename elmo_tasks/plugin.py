@@ -37,6 +37,7 @@ from elmo_tasks.models import bcn, bidaf, crf_tagger, esim  # noqa: F401
 from elmo_tasks.modules import (  # noqa: F401
     character_cnn,
     gru,
+    lstm,
     token_embedder,
     truncated_normal,
     word_vectors,
@@ -48,6 +49,7 @@ from elmo_tasks.predictors import snli as _snli_predictor  # noqa: F401
 from elmo_tasks.predictors import squad as _squad_predictor  # noqa: F401
 from elmo_tasks.predictors import sst as _sst_predictor  # noqa: F401
 from elmo_tasks.readers import (  # noqa: F401
+    char_ids_indexer,
     conll,
     folded_indexer,
     fraction,

@@ -10,6 +10,7 @@ from allennlp.nn.util import masked_max, masked_mean, masked_softmax, weighted_s
 from allennlp.training.metrics import CategoricalAccuracy
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.modules.product import use_products
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
 
 # The values of `output_place`: the layers whose output ELMo can join.
@@ -74,6 +75,7 @@ class Bcn(Model):
         self.dropout = torch.nn.Dropout(dropout)
         # A bias would have no effect: the softmax over the tokens cancels it.
         self.pool_score = torch.nn.Linear(self._output_dim("integrator"), 1, bias=False)
+        use_products(feedforward)
         self._check_dimensions()
         self.accuracy = CategoricalAccuracy()
         initializer(self)

@@ -12,6 +12,7 @@ from torch.nn.functional import cross_entropy
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.metrics.squad import SquadMetric
 from elmo_tasks.modules.bidirectional_attention import BidirectionalAttention
+from elmo_tasks.modules.product import Linear
 from elmo_tasks.modules.self_attention import SelfAttention
 from elmo_tasks.modules.spans import BestSpans, best_spans
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
@@ -100,9 +101,9 @@ class Bidaf(Model):
         self.attention = BidirectionalAttention(
             encoder.get_output_dim() + text_embedder.get_elmo_dim()
         )
-        self.attended = torch.nn.Linear(self.attention.get_output_dim(), x_dim)
+        self.attended = Linear(self.attention.get_output_dim(), x_dim)
         self.self_attention = SelfAttention(residual_encoder.get_output_dim())
-        self.self_attended = torch.nn.Linear(3 * residual_encoder.get_output_dim(), x_dim)
+        self.self_attended = Linear(3 * residual_encoder.get_output_dim(), x_dim)
         # A bias would have no effect: the softmax over the tokens cancels it.
         self.start = torch.nn.Linear(start_encoder.get_output_dim(), 1, bias=False)
         self.end = torch.nn.Linear(end_encoder.get_output_dim(), 1, bias=False)

@@ -10,6 +10,7 @@ from allennlp.nn import InitializerApplicator
 from allennlp.nn.util import masked_max, masked_mean, masked_softmax, weighted_sum
 from allennlp.training.metrics import CategoricalAccuracy
 
+from elmo_tasks.modules.product import use_products
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
 
 
@@ -69,6 +70,7 @@ class Esim(Model):
         self.variational_dropout = InputVariationalDropout(dropout)
         self.attention_dropout = torch.nn.Dropout(attention_dropout)
         self.dropout = torch.nn.Dropout(dropout)
+        use_products(projection)
         self._check_dimensions()
         self.accuracy = CategoricalAccuracy()
         initializer(self)

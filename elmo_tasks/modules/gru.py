@@ -3,15 +3,17 @@ from typing import Any
 import torch
 from allennlp.modules.seq2seq_encoders import GruSeq2SeqEncoder, Seq2SeqEncoder
 from torch.autograd.function import once_differentiable
-from torch.nn.functional import linear
+
+from elmo_tasks.modules.product import step_product, summed_product
+from elmo_tasks.modules.recurrent import Steps, run_both_directions
 
 
 @Seq2SeqEncoder.register("elmo_gru")
 class ElmoGru(GruSeq2SeqEncoder):
     """
     AllenNLP's bidirectional `gru` of one layer, with the same weights under the same names, but
-    several times as fast to train on a CPU: the two directions take each step together, and the
-    gradient of the weights is one product for all steps. On a GPU, AllenNLP's own code runs cuDNN.
+    several times as fast to train on a CPU: padding is not computed, and the gradient of each
+    weight is one product for all steps. On a GPU, AllenNLP's own code runs cuDNN.
 
     Registered as a `Seq2SeqEncoder` with name "elmo_gru".
 
@@ -44,102 +46,85 @@ class ElmoGru(GruSeq2SeqEncoder):
         """
         if inputs.is_cuda:
             return super().forward(inputs, mask)
-        order = _backward_order(mask)
-        weights = [getattr(self._module, f"weight_ih_l0{suffix}") for suffix in _SUFFIXES]
-        biases = [getattr(self._module, f"bias_ih_l0{suffix}") for suffix in _SUFFIXES]
-        forward, backward = (linear(inputs, *parts) for parts in zip(weights, biases))
-        # Shape: (length, 2, batch, 3 * hidden_size)
-        gates = torch.stack([forward, _reordered(backward, order)]).permute(2, 0, 1, 3)
-        # Shape: (length, 2, batch, hidden_size)
-        h = _Steps.apply(gates, self._both("weight_hh_l0"), self._both("bias_hh_l0"))
-        forward, backward = h.permute(1, 2, 0, 3)
-        h = torch.cat([forward, _reordered(backward, order)], dim=-1)
-        return h * mask.unsqueeze(-1)
-
-    def _both(self, name: str) -> torch.Tensor:
-        return torch.stack([getattr(self._module, f"{name}{suffix}") for suffix in _SUFFIXES])
+        return run_both_directions(self._module, GruSteps, inputs, mask)
 
 
-# Suffixes of PyTorch's names for the weights of the forward and the backward direction.
-_SUFFIXES = ("", "_reverse")
-
-
-def _backward_order(mask: torch.Tensor) -> torch.Tensor:
+class GruSteps(torch.autograd.Function):
     """
-    Returns, for each step of the backward direction, the index of the token that is read in it:
-    shape (batch, length). Reordering a tensor twice by this order gives the tensor again.
-    """
-    positions = torch.arange(mask.size(1), device=mask.device).expand_as(mask)
-    mirrored = mask.sum(dim=1, keepdim=True) - 1 - positions
-    return torch.where(mask, mirrored, positions)
-
-
-def _reordered(x: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
-    return x.gather(1, order.unsqueeze(-1).expand_as(x))
-
-
-class _Steps(torch.autograd.Function):
-    """
-    Computes the recurrence of both directions at the same time: h_t = (1 - z) * n + z * h_{t-1},
-    where n = tanh(gates_n + r * u_n), r = sigmoid(gates_r + u_r), z = sigmoid(gates_z + u_z) and
+    Runs one direction over packed steps: h_t = (1 - z) * n + z * h_{t-1}, where
+    n = tanh(gates_n + r * u_n), r = sigmoid(gates_r + u_r), z = sigmoid(gates_z + u_z) and
     u = W h_{t-1} + b. `gates` and u have one part for each gate, in PyTorch's order r, z, n.
-    Padding needs no mask, since it comes last in both directions.
     """
 
     @staticmethod
     def forward(
-        ctx: Any, gates: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor
+        ctx: Any, gates: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, steps: Steps
     ) -> torch.Tensor:
         """
         # Parameters
 
         gates : `torch.Tensor`
-            Shape (length, 2, batch, 3 * hidden_size).
+            Shape (tokens, 3 * hidden_size), packed.
         weight, bias : `torch.Tensor`
-            Shapes (2, 3 * hidden_size, hidden_size) and (2, 3 * hidden_size).
+            Shapes (3 * hidden_size, hidden_size) and (3 * hidden_size,).
+        steps : `Steps`
 
         # Returns
 
         `torch.Tensor`
-            Shape (length, 2, batch, hidden_size).
+            Shape (tokens, hidden_size), packed.
         """
-        length, _, batch, _ = gates.shape
-        dim = weight.size(2)
-        by_column, bias = weight.transpose(1, 2).contiguous(), bias.unsqueeze(1)
-        # h[t] is the state before step t. The other tensors are kept for the gradient of each step.
-        h = gates.new_zeros(length + 1, 2, batch, dim)
-        rz = gates.new_empty(length, 2, batch, 2 * dim)
-        n, u_n = gates.new_empty(2, length, 2, batch, dim)
-        for t in range(length):
-            u = torch.baddbmm(bias, h[t], by_column)
-            torch.add(gates[t, ..., : 2 * dim], u[..., : 2 * dim], out=rz[t]).sigmoid_()
-            u_n[t] = u[..., 2 * dim :]
-            torch.addcmul(gates[t, ..., 2 * dim :], rz[t, ..., :dim], u_n[t], out=n[t]).tanh_()
-            torch.lerp(n[t], h[t], rz[t, ..., dim:], out=h[t + 1])
+        dim = weight.size(1)
+        # These are kept for the gradient.
+        rz, n, u_n = (gates.new_empty(len(gates), width) for width in (2 * dim, dim, dim))
+        h = steps.empty(gates, dim)
+        output = gates.new_zeros(steps.num_rows, dim)
+        for step, window in zip(steps.slices, steps.windows):
+            rows = step.stop - step.start
+            u = step_product(output[: window.stop - window.start], weight, bias)[:rows]
+            torch.add(gates[step, : 2 * dim], u[:, : 2 * dim], out=rz[step]).sigmoid_()
+            r, z = rz[step].split(dim, dim=1)
+            u_n[step] = u[:, 2 * dim :]
+            torch.addcmul(gates[step, 2 * dim :], r, u_n[step], out=n[step])
+            # tanh(x) = 2 sigmoid(2x) - 1, since PyTorch's sigmoid is several times as fast as its
+            # tanh.
+            n[step].mul_(2).sigmoid_().mul_(2).sub_(1)
+            torch.lerp(n[step], output[:rows], z, out=h[step])
+            output = h[window]
+        h = h[: steps.num_tokens]
         ctx.save_for_backward(weight, h, rz, n, u_n)
-        return h[1:].clone()
+        ctx.steps = steps
+        return h
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, d_h: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def backward(ctx: Any, d_h: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         weight, h, rz, n, u_n = ctx.saved_tensors
-        r, z = rz.chunk(2, dim=-1)
+        steps: Steps = ctx.steps
+        dim = weight.size(1)
+        r, z = rz.split(dim, dim=1)
+        before = steps.before(h)
         # The gradient of h_t gives the gradient of the input of n's tanh when multiplied by `by_n`,
-        # and the gradient of u when multiplied by `factors`.
-        # Shape of factors: (length, 2, batch, 3, hidden_size)
-        by_n = (1 - z) * (1 - n * n)
-        by_r, by_z = by_n * u_n * r * (1 - r), (h[:-1] - n) * z * (1 - z)
-        factors = torch.stack([by_r, by_z, by_n * r], dim=3)
-        d_u = torch.empty_like(factors)
-        d_n = torch.empty_like(n)
-        carried = torch.zeros_like(d_h[0])
-        for t in reversed(range(len(d_h))):
-            d_t = carried + d_h[t]
-            torch.mul(d_t, by_n[t], out=d_n[t])
-            torch.mul(d_t.unsqueeze(2), factors[t], out=d_u[t])
-            carried = torch.baddbmm(d_t * z[t], d_u[t].flatten(2), weight)
+        # and the gradient of u when multiplied by the three factors, which it overwrites.
+        # Shape: (tokens, 3, hidden_size)
+        d_u = steps.empty(h, 3, dim)
+        by_r, by_z, by_u_n = d_u[: steps.num_tokens].unbind(1)
+        by_n = (1 - z).mul_(1 - n * n)
+        torch.mul(by_n, r, out=by_u_n)
+        torch.mul(by_u_n * u_n, 1 - r, out=by_r)
+        torch.mul((before - n).mul_(z), 1 - z, out=by_z)
+        d_n = by_n
+        carried = h.new_zeros(steps.num_rows, dim)
+        rows = 0
+        for step, window in zip(reversed(steps.slices), reversed(steps.windows)):
+            d_t = d_h[step].clone()
+            d_t[:rows] += carried[:rows]
+            rows = step.stop - step.start
+            d_n[step].mul_(d_t)
+            d_u[step].mul_(d_t.unsqueeze(1))
+            carried = step_product(d_u[window].flatten(1), weight.t())
+            carried[:rows].addcmul_(d_t, z[step])
+        d_u = d_u[: steps.num_tokens].flatten(1)
         d_gates = d_u.clone()
-        d_gates[..., 2, :] = d_n
-        # Shapes: (2, length * batch, 3 * hidden_size) and (2, length * batch, hidden_size)
-        d_u, before = (each.flatten(3).transpose(0, 1).flatten(1, 2) for each in (d_u, h[:-1]))
-        return d_gates.flatten(3), d_u.transpose(1, 2).bmm(before), d_u.sum(dim=1)
+        d_gates[:, 2 * dim :] = d_n
+        return d_gates, summed_product(d_u, before), d_u.sum(dim=0), None

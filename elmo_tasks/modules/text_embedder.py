@@ -148,6 +148,6 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
 def _char_ids(text: TextFieldTensors) -> torch.Tensor:
     if ELMO_INDEXER not in text:
         raise ConfigurationError(
-            f"the reader's token_indexers need one named {ELMO_INDEXER!r} of type elmo_characters"
+            f"the reader's token_indexers need one named {ELMO_INDEXER!r} of type elmo_char_ids"
         )
     return text[ELMO_INDEXER]["elmo_tokens"]

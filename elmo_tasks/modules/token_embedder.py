@@ -12,7 +12,7 @@ from elmo_tasks.elmo.mix import ElmoMix
 class ElmoBiLmEmbedder(TokenEmbedder):
     """
     Gives any AllenNLP model ELMo_k (Peters et al. 2018, equation 1), as a replacement of AllenNLP's
-    `elmo_token_embedder`. Its indexer is `elmo_characters`.
+    `elmo_token_embedder`. Its indexer is `elmo_char_ids` or `elmo_characters`.
 
     Registered as a `TokenEmbedder` with name "elmo_bilm".
 

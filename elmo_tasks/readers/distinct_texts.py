@@ -6,6 +6,8 @@ from allennlp.data.fields import ListField, TextField
 from allennlp.data.fields.field import Field
 from allennlp.data.token_indexers import ELMoTokenCharactersIndexer
 
+from elmo_tasks.readers.char_ids_indexer import CharIdsIndexer
+
 
 class DistinctTexts(Sequence[numpy.ndarray]):
     """
@@ -15,7 +17,7 @@ class DistinctTexts(Sequence[numpy.ndarray]):
     # Parameters
 
     instances : `Iterable[Instance]`
-        Their fields with an indexer of type `elmo_characters` have the texts.
+        Their fields with an indexer of type `elmo_char_ids` or `elmo_characters` have the texts.
     """
 
     def __init__(self, instances: Iterable[Instance]) -> None:
@@ -59,5 +61,7 @@ def _fields(fields: Iterable[Field]) -> Iterator[tuple[TextField, ELMoTokenChara
             yield from _fields(field.field_list)
         if isinstance(field, TextField):
             for indexer in field.token_indexers.values():
+                if isinstance(indexer, CharIdsIndexer):
+                    yield field, indexer.characters
                 if isinstance(indexer, ELMoTokenCharactersIndexer):
                     yield field, indexer

@@ -3,6 +3,7 @@ from allennlp.data.fields import LabelField, ListField, TextField
 from allennlp.data.token_indexers import ELMoTokenCharactersIndexer, SingleIdTokenIndexer
 from allennlp.modules.elmo import batch_to_ids
 
+from elmo_tasks.readers.char_ids_indexer import CharIdsIndexer
 from elmo_tasks.readers.distinct_texts import DistinctTexts
 
 
@@ -34,3 +35,15 @@ def test_words_that_an_indexer_gives_other_ids_are_another_text() -> None:
 
     assert len(texts) == 2
     assert texts[0].tolist() != texts[1].tolist()
+
+
+def test_a_text_is_the_same_with_the_indexers_elmo_characters_and_elmo_char_ids() -> None:
+    indexers = {"ours": CharIdsIndexer(), "theirs": ELMoTokenCharactersIndexer()}
+    fields = {
+        name: TextField([Token("a"), Token("b")], {"elmo": indexer})
+        for name, indexer in indexers.items()
+    }
+
+    texts = DistinctTexts([Instance(fields)])
+
+    assert [text.tolist() for text in texts] == [batch_to_ids([["a", "b"]])[0].tolist()]

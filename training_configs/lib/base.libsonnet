@@ -140,7 +140,7 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
       type: 'characters',
       min_padding_length: config.characters.width,
     },
-    [if has_elmo then 'elmo']: { type: 'elmo_characters' },
+    [if has_elmo then 'elmo']: { type: 'elmo_char_ids' },
   },
 
   text_embedder:: {

@@ -65,8 +65,7 @@ base {
     text_embedder: config.text_embedder,
     encoders: [
       {
-        type: 'lstm',
-        bidirectional: true,
+        type: 'elmo_lstm',
         input_size: encoder_input_dims[layer],
         hidden_size: config.hidden_dims[layer],
       }

@@ -55,8 +55,7 @@ base {
 
   local encoder_dim = 2 * config.hidden_dim,
   local bilstm(input_dim) = {
-    type: 'lstm',
-    bidirectional: true,
+    type: 'elmo_lstm',
     input_size: input_dim,
     hidden_size: config.hidden_dim,
   },

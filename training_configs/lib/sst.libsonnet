@@ -64,8 +64,7 @@ base {
     },
   },
   local bilstm(input_dim) = {
-    type: 'lstm',
-    bidirectional: true,
+    type: 'elmo_lstm',
     input_size: input_dim,
     hidden_size: config.hidden_dim,
   },

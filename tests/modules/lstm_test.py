@@ -1,0 +1,62 @@
+import pytest
+import torch
+from allennlp.modules import Seq2SeqEncoder
+from allennlp.modules.seq2seq_encoders import LstmSeq2SeqEncoder
+
+from elmo_tasks.modules.lstm import ElmoLstm
+
+
+def pair(input_size: int, hidden_size: int) -> tuple[LstmSeq2SeqEncoder, ElmoLstm]:
+    """Returns AllenNLP's encoder and ours, with the same weights."""
+    torch.manual_seed(0)
+    theirs = LstmSeq2SeqEncoder(input_size, hidden_size, bidirectional=True).double()
+    ours = ElmoLstm(input_size, hidden_size).double()
+    ours.load_state_dict(theirs.state_dict())
+    return theirs, ours
+
+
+@pytest.mark.parametrize("lengths", [[5, 5], [7, 1, 3, 6], [1], [2, 4, 4]])
+def test_output_and_gradients_are_those_of_pytorchs(lengths: list[int]) -> None:
+    theirs, ours = pair(3, 5)
+    # A batch may be padded to more than its longest text.
+    mask = torch.arange(8) < torch.tensor(lengths).unsqueeze(1)
+    weights = torch.randn(len(lengths), 8, 10).double()
+    results = []
+
+    for encoder in (theirs, ours):
+        x = torch.randn(
+            len(lengths), 8, 3, generator=torch.Generator().manual_seed(1), dtype=torch.double
+        ).requires_grad_()
+        h = encoder(x, mask)
+        (h * weights).sum().backward()
+        results.append([h, x.grad, *(parameter.grad for parameter in encoder.parameters())])
+
+    for expected, result in zip(*results, strict=True):
+        torch.testing.assert_close(result, expected)
+
+
+def test_padding_is_zeros_and_has_no_part_whatever_is_in_it() -> None:
+    _, ours = pair(3, 4)
+    mask = torch.tensor([[True, True, False], [True, True, True]])
+    x = torch.randn(2, 3, 3).double()
+    other = x.clone()
+    other[0, 2] = 1000
+
+    h = ours(x, mask)
+
+    assert not h[0, 2].any()
+    assert torch.equal(h, ours(other, mask))
+
+
+def test_text_of_a_thousand_tokens_is_read_without_a_gradient() -> None:
+    theirs, ours = pair(2, 3)
+    x, mask = torch.randn(1, 1000, 2).double(), torch.ones(1, 1000, dtype=torch.bool)
+    with torch.no_grad():
+        torch.testing.assert_close(ours(x, mask), theirs(x, mask))
+
+
+def test_it_has_the_widths_of_allennlps() -> None:
+    encoder = Seq2SeqEncoder.by_name("elmo_lstm")(input_size=3, hidden_size=5)
+
+    assert (encoder.get_input_dim(), encoder.get_output_dim()) == (3, 10)
+    assert encoder.is_bidirectional()
