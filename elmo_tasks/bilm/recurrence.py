@@ -6,7 +6,7 @@ from torch.autograd.function import once_differentiable
 from elmo_tasks.bilm.frozen_product import FrozenProduct
 from elmo_tasks.bilm.lstm_step import step, step_gradient
 from elmo_tasks.bilm.state import LstmState
-from elmo_tasks.bilm.trained_product import product_dtype, summed_product
+from elmo_tasks.bilm.trained_product import product, product_dtype, summed, summed_product
 
 
 class Recurrence(torch.autograd.Function):
@@ -35,13 +35,13 @@ class Recurrence(torch.autograd.Function):
         projection_clip,
     ):
         dtype = product_dtype(inputs)
-        inputs, input_weight, recurrent_weight, projection_weight = (
+        inputs, input_weight, recurrent_weight, bias, projection_weight = (
             tensor.to(dtype)
-            for tensor in (inputs, input_weight, recurrent_weight, projection_weight)
+            for tensor in (inputs, input_weight, recurrent_weight, bias, projection_weight)
         )
         recur, project = FrozenProduct(recurrent_weight), FrozenProduct(projection_weight)
         # Shape: (tokens, 4 * cell_dim)
-        gates = FrozenProduct(input_weight, bias)(inputs)
+        gates = product(inputs, input_weight, bias)
         outputs = inputs.new_empty(len(inputs), h.size(1))
         cells = c.new_empty(len(inputs), c.size(1))
         # This is a copy, since h and c are overwritten with the state after the last step.
@@ -103,10 +103,10 @@ class Recurrence(torch.autograd.Function):
         first_rows = ctx.batch_sizes[0] if ctx.batch_sizes else 0
         fed = torch.cat([ctx.first.h[:first_rows]] + [outputs[before] for before in previous[1:]])
         return (
-            FrozenProduct(input_weight.t())(grad_gates).to(wide),
+            product(grad_gates, input_weight.t()).to(wide),
             summed_product(grad_gates, inputs).to(wide),
             summed_product(grad_gates, fed).to(wide),
-            grad_gates.sum(dim=0, dtype=wide),
+            summed(grad_gates).to(wide),
             summed_product(grad_outputs, hidden).to(wide),
             *[None] * 5,
         )

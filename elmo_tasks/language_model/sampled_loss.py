@@ -1,9 +1,8 @@
 import torch
 from torch.autograd.function import once_differentiable
 
-from elmo_tasks.bilm.frozen_product import FrozenProduct
 from elmo_tasks.bilm.native.library import kernels
-from elmo_tasks.bilm.trained_product import product_dtype, summed_product
+from elmo_tasks.bilm.trained_product import product, product_dtype, summed_product
 
 
 class SampledLoss(torch.autograd.Function):
@@ -24,7 +23,7 @@ class SampledLoss(torch.autograd.Function):
         ctx.dtypes = h.dtype, weight.dtype
         h, weight = h.to(dtype), weight.to(dtype)
         # Shape: (tokens, samples)
-        logits = FrozenProduct(weight)(h)
+        logits = product(h, weight)
         grad_target, scales, losses = _softmax(logits, bias, target, drawn)
         ctx.save_for_backward(h, weight, logits, grad_target, scales)
         return losses
@@ -39,7 +38,7 @@ class SampledLoss(torch.autograd.Function):
         scaled = (h * scales).to(h.dtype)
         wide = ctx.dtypes
         return (
-            (FrozenProduct(weight.t())(exponentials) * scales).to(wide[0]),
+            (product(exponentials, weight.t()) * scales).to(wide[0]),
             summed_product(exponentials, scaled).to(wide[1]),
             torch.mv(exponentials.t(), scales.squeeze(1).to(exponentials.dtype)).float(),
             grad_target * grad,

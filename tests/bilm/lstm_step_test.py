@@ -64,9 +64,9 @@ def check(rows: int, dim: int, clip: float, seed: int, dtype: torch.dtype) -> No
 
     # A float32 here differs by a few roundings of numbers of at most 8. A bfloat16 is rounded
     # once, and its gradient is that of the rounded gates.
-    single = dict(rtol=1e-5, atol=3e-6)
-    half = dict(rtol=2**-8, atol=0.06) if dtype == torch.bfloat16 else single
-    rounded = dict(rtol=2**-8, atol=1e-6) if dtype == torch.bfloat16 else single
+    single = {"rtol": 1e-5, "atol": 3e-6}
+    half = {"rtol": 2**-8, "atol": 0.06} if dtype == torch.bfloat16 else single
+    rounded = {"rtol": 2**-8, "atol": 1e-6} if dtype == torch.bfloat16 else single
     torch.testing.assert_close(now.double(), expected_memory, **single)
     assert torch.equal(now, memories)
     torch.testing.assert_close(hidden.double(), expected, **rounded)
