@@ -10,6 +10,7 @@ setup(
     package_data={
         "elmo_tasks": [
             "py.typed",
+            "bilm/native/kernels.cpp",
             "pretrained/**/options.json",
             "pretrained/**/weights.hdf5",
             "pretrained/**/MODEL_CARD.md",

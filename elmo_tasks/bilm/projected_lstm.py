@@ -5,6 +5,7 @@ from typing import NamedTuple
 import torch
 
 from elmo_tasks.bilm.frozen_product import FrozenProduct
+from elmo_tasks.bilm.lstm_step import step
 from elmo_tasks.bilm.recurrence import Recurrence
 from elmo_tasks.bilm.state import LstmState
 from elmo_tasks.bilm.weight_cache import WeightCache
@@ -119,17 +120,11 @@ class ProjectedLstm(torch.nn.Module):
             projected = products.input(inputs[start : start + sum(block)])
             for rows in block:
                 h[rows : len(output)] = output[rows:]
-                gates = products.recurrent(output[:rows], projected[:rows]).to(c.dtype)
-                projected, memory = projected[rows:], c[:rows]
-                # tanh(x) = 2 sigmoid(2x) - 1, since PyTorch's sigmoid is ten times as fast as its
-                # tanh.
-                gates[:, 3 * self.cell_dim :].mul_(2)
-                i, f, o, g = gates.sigmoid_().split(self.cell_dim, dim=1)
-                memory.mul_(f).addcmul_(i, g, value=2).sub_(i)
-                if self.cell_clip < math.inf:
-                    memory.clamp_(-self.cell_clip, self.cell_clip)
-                half_tanh = torch.mul(memory, 2).sigmoid_().sub_(0.5)
-                output = products.projection(half_tanh.mul_(o)).to(c.dtype)
+                recurrent = products.recurrent(output[:rows])
+                hidden = recurrent.new_empty(rows, self.cell_dim)
+                step(projected[:rows], recurrent, c[:rows], self.cell_clip, hidden)
+                projected = projected[rows:]
+                output = products.projection(hidden).to(c.dtype)
                 if self.projection_clip < math.inf:
                     output.clamp_(-self.projection_clip, self.projection_clip)
                 outputs[start : start + rows] = output
@@ -139,10 +134,7 @@ class ProjectedLstm(torch.nn.Module):
 
 
 class _Products(NamedTuple):
-    """
-    Holds the products of one layer. The projection weight is doubled because it receives half of
-    tanh(memory).
-    """
+    """Holds the products of one layer."""
 
     input: FrozenProduct
     recurrent: FrozenProduct
@@ -157,9 +149,9 @@ def _products(
     dtype: torch.dtype | None,
 ) -> _Products:
     return _Products(
-        FrozenProduct(input_weight, dtype=dtype),
-        FrozenProduct(recurrent_weight, bias, dtype),
-        FrozenProduct(2 * projection_weight, dtype=dtype),
+        FrozenProduct(input_weight, bias, dtype),
+        FrozenProduct(recurrent_weight, dtype=dtype),
+        FrozenProduct(projection_weight, dtype=dtype),
     )
 
 

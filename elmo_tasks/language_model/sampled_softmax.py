@@ -5,6 +5,8 @@ import torch
 from allennlp.common.util import is_distributed
 from torch.nn.functional import cross_entropy, embedding, linear
 
+from elmo_tasks.language_model.sampled_loss import SampledLoss
+
 logger = logging.getLogger(__name__)
 
 # The most logits of the full softmax in memory at a time: 256 MB in float32.
@@ -85,17 +87,14 @@ class SampledSoftmax(torch.nn.Module):
         bias = embedding(chosen, self.bias, sparse=sparse).squeeze(1)
         bias = bias - self._expected_count(chosen, num_draws).log()
         num_samples = len(samples)
-        # Shape: (tokens, samples)
-        sampled = linear(h, weight[:num_samples].to(h.dtype)).float() + bias[:num_samples]
+        # Shape: (tokens,)
+        target = (h * weight[num_samples:]).sum(dim=1).float() + bias[num_samples:]
         # If a target is also in the sample, only the target counts.
         columns = torch.full((self.num_classes,), -1, device=h.device)
         columns[samples] = torch.arange(num_samples, device=h.device)
-        drawn = columns[targets]
-        rows = (drawn >= 0).nonzero().squeeze(1)
-        sampled = sampled.index_put((rows, drawn[rows]), sampled.new_tensor(-math.inf))
-        # Shape: (tokens,)
-        target = (h * weight[num_samples:]).sum(dim=1).float() + bias[num_samples:]
-        return torch.logaddexp(torch.logsumexp(sampled, dim=1), target) - target
+        return SampledLoss.apply(
+            h, weight[:num_samples], bias[:num_samples], target, columns[targets]
+        )
 
     def _draw(self, num_samples: int) -> tuple[torch.Tensor, int]:
         """Returns `num_samples` distinct classes and the number of draws that it took."""

@@ -1,0 +1,117 @@
+"""
+The element-wise work of a step of a `ProjectedLstm`: from the sums in the gates to the memory and
+to what is projected, and its gradient. The compiled functions of `native/` do it in one pass; where
+there are none, PyTorch's operators do it.
+
+Gates, hidden vectors and their gradients have the dtype of the matrix products, and memories that
+of the weights. The gates are in the order input, forget, output, candidate.
+"""
+
+import math
+
+import torch
+
+from elmo_tasks.bilm.native.library import Kernels, kernels
+
+
+def step(
+    gates: torch.Tensor,
+    recurrent: torch.Tensor,
+    memory: torch.Tensor,
+    clip: float,
+    hidden: torch.Tensor,
+    memories: torch.Tensor | None = None,
+) -> None:
+    """
+    Runs a step.
+
+    # Parameters
+
+    gates : `torch.Tensor`
+        Shape (rows, 4 * cell_dim): a term of the sums in the gates. With `memories`, it is
+        overwritten with the values of the gates.
+    recurrent : `torch.Tensor`
+        Shape (rows, 4 * cell_dim): the other term.
+    memory : `torch.Tensor`
+        Shape (rows, cell_dim): the memory, which is overwritten with the new one.
+    clip : `float`
+        The bound on the absolute values of the memory.
+    hidden : `torch.Tensor`
+        Shape (rows, cell_dim): receives what is projected, o tanh(memory).
+    memories : `torch.Tensor`, optional
+        Shape (rows, cell_dim): receives the new memory, if a gradient will be needed.
+    """
+    compiled = _kernels(gates, memory)
+    if compiled is not None:
+        compiled.step(gates, recurrent, memory, clip, hidden, memories)
+        return
+    dim = memory.size(1)
+    sums = gates.to(memory.dtype) + recurrent
+    # tanh(x) = 2 sigmoid(2x) - 1, since PyTorch's sigmoid is ten times as fast as its tanh.
+    sums[:, 3 * dim :].mul_(2)
+    i, f, o, g = sums.sigmoid_().split(dim, dim=1)
+    g.mul_(2).sub_(1)
+    memory.mul_(f).addcmul_(i, g)
+    if clip < math.inf:
+        memory.clamp_(-clip, clip)
+    hidden.copy_(torch.mul(memory, 2).sigmoid_().mul_(2).sub_(1).mul_(o))
+    if memories is not None:
+        gates.copy_(sums)
+        memories.copy_(memory)
+
+
+def step_gradient(
+    gates: torch.Tensor,
+    memories: torch.Tensor,
+    before: torch.Tensor,
+    grad_hidden: torch.Tensor,
+    grad_memory: torch.Tensor,
+    clip: float,
+    grad_gates: torch.Tensor,
+    hidden: torch.Tensor,
+) -> None:
+    """
+    Computes the gradient of a step.
+
+    # Parameters
+
+    gates, memories : `torch.Tensor`
+        Shapes (rows, 4 * cell_dim) and (rows, cell_dim): what `step` has put there.
+    before : `torch.Tensor`
+        Shape (rows, cell_dim): the memory before the step.
+    grad_hidden : `torch.Tensor`
+        Shape (rows, cell_dim): the gradient of what was projected.
+    grad_memory : `torch.Tensor`
+        Shape (rows, cell_dim): the gradient of the new memory that comes from later steps. It is
+        overwritten with the gradient of the memory before the step.
+    clip : `float`
+        The bound on the absolute values of the memory.
+    grad_gates : `torch.Tensor`
+        Shape (rows, 4 * cell_dim): receives the gradient of the sums in the gates.
+    hidden : `torch.Tensor`
+        Shape (rows, cell_dim): receives what was projected.
+    """
+    compiled = _kernels(gates, memories)
+    if compiled is not None:
+        compiled.step_gradient(
+            gates, memories, before, grad_hidden, grad_memory, clip, grad_gates, hidden
+        )
+        return
+    i, f, o, g = gates.to(memories.dtype).chunk(4, dim=1)
+    tanh, grad_hidden = torch.tanh(memories), grad_hidden.to(memories.dtype)
+    hidden.copy_(tanh * o)
+    grad_memory.addcmul_(grad_hidden * o, 1 - tanh * tanh)
+    if clip < math.inf:
+        grad_memory *= memories.abs() < clip
+    parts = grad_gates.chunk(4, dim=1)
+    parts[0].copy_((i - i * i).mul_(grad_memory).mul_(g))
+    parts[1].copy_((f - f * f).mul_(grad_memory).mul_(before))
+    parts[2].copy_((o - o * o).mul_(grad_hidden).mul_(tanh))
+    parts[3].copy_((1 - g * g).mul_(grad_memory).mul_(i))
+    grad_memory.mul_(f)
+
+
+def _kernels(gates: torch.Tensor, memory: torch.Tensor) -> Kernels | None:
+    if memory.dtype != torch.float32:
+        return None
+    return kernels(gates.device.type, gates.dtype)

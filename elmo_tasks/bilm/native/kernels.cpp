@@ -1,0 +1,183 @@
+// The element-wise work of an LSTM step and of a softmax, each in one pass over its numbers. The
+// compiler vectorizes the loops; their functions have no branches and call no library.
+//
+// The plain C functions at the end are instances for float32 and bfloat16. Numbers that are kept
+// or summed are float32 in both.
+
+#include <cstdint>
+#include <cstring>
+
+namespace {
+
+struct bfloat16 {
+    uint16_t bits;
+};
+
+inline float bits_to_float(uint32_t bits) {
+    float x;
+    std::memcpy(&x, &bits, 4);
+    return x;
+}
+
+inline uint32_t float_to_bits(float x) {
+    uint32_t bits;
+    std::memcpy(&bits, &x, 4);
+    return bits;
+}
+
+inline float load(float x) { return x; }
+inline float load(bfloat16 x) { return bits_to_float(uint32_t(x.bits) << 16); }
+
+inline void store(float &to, float x) { to = x; }
+// Rounds to the nearest value, and half-way to the even one. A NaN stays one.
+inline void store(bfloat16 &to, float x) {
+    uint32_t bits = float_to_bits(x);
+    uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+    to.bits = uint16_t(x != x ? 0x7fc0 : rounded);
+}
+
+// A NaN stays one in both, since it compares as false.
+inline float at_least(float x, float low) { return x < low ? low : x; }
+inline float at_most(float x, float high) { return x > high ? high : x; }
+inline float clamp(float x, float bound) { return at_most(at_least(x, -bound), bound); }
+
+// exp(x) = 2^n exp(r), where r is at most ln(2) / 2 and exp(r) a polynomial (Cephes, expf), with a
+// relative error of 1e-7. Below -87.3 and above 88.3 the result is that of the bound.
+inline float exponential(float x) {
+    x = at_most(at_least(x, -87.3f), 88.3f);
+    // Adding 1.5 * 2^23 rounds to an integer, which the lowest bits of the sum then hold.
+    float shifted = x * 1.44269504f + 12582912.0f;
+    float n = shifted - 12582912.0f;
+    float r = x - n * 0.693359375f;
+    r = r + n * 2.12194440e-4f;
+    float p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * (r * r) + r + 1.0f;
+    return bits_to_float(float_to_bits(p) + (float_to_bits(shifted) << 23));
+}
+
+inline float sigmoid(float x) { return 1.0f / (1.0f + exponential(-x)); }
+inline float tanh(float x) { return 2.0f / (1.0f + exponential(-2.0f * x)) - 1.0f; }
+
+// Overwrites the gates, the sums of input and bias, with their values after adding `recurrent`,
+// and the memory with the new one. Sets `hidden` to o tanh(memory).
+template <typename T, bool keep>
+void step(int64_t rows, int64_t dim, T *gates, const T *recurrent, float *memory, float clip,
+          T *hidden, float *memories) {
+    for (int64_t row = 0; row < rows; row++) {
+        T *__restrict a = gates + row * 4 * dim;
+        const T *__restrict b = recurrent + row * 4 * dim;
+        float *__restrict c = memory + row * dim;
+        T *__restrict h = hidden + row * dim;
+        float *__restrict kept = keep ? memories + row * dim : nullptr;
+#pragma GCC ivdep
+        for (int64_t k = 0; k < dim; k++) {
+            float i = sigmoid(load(a[k]) + load(b[k]));
+            float f = sigmoid(load(a[dim + k]) + load(b[dim + k]));
+            float o = sigmoid(load(a[2 * dim + k]) + load(b[2 * dim + k]));
+            float g = tanh(load(a[3 * dim + k]) + load(b[3 * dim + k]));
+            float now = clamp(f * c[k] + i * g, clip);
+            c[k] = now;
+            store(h[k], o * tanh(now));
+            if (keep) {
+                store(a[k], i);
+                store(a[dim + k], f);
+                store(a[2 * dim + k], o);
+                store(a[3 * dim + k], g);
+                kept[k] = now;
+            }
+        }
+    }
+}
+
+// Sets `grad_gates` to the gradient of the sums in the gates, `grad_memory` to that of the memory
+// before the step, and `hidden` to what the step projected.
+template <typename T>
+void step_gradient(int64_t rows, int64_t dim, const T *gates, const float *memories,
+                   const float *before, const T *grad_hidden, float *grad_memory, float clip,
+                   T *grad_gates, T *hidden) {
+    for (int64_t row = 0; row < rows; row++) {
+        const T *__restrict a = gates + row * 4 * dim;
+        const float *__restrict c = memories + row * dim;
+        const float *__restrict last = before + row * dim;
+        const T *__restrict gh = grad_hidden + row * dim;
+        float *__restrict gc = grad_memory + row * dim;
+        T *__restrict ga = grad_gates + row * 4 * dim;
+        T *__restrict h = hidden + row * dim;
+#pragma GCC ivdep
+        for (int64_t k = 0; k < dim; k++) {
+            float i = load(a[k]), f = load(a[dim + k]);
+            float o = load(a[2 * dim + k]), g = load(a[3 * dim + k]);
+            float t = tanh(c[k]), grad = load(gh[k]);
+            store(h[k], o * t);
+            float inside = c[k] < 0 ? -c[k] : c[k];
+            float m = gc[k] + grad * o * (1 - t * t);
+            m = inside < clip ? m : 0.0f;
+            store(ga[k], m * g * (i - i * i));
+            store(ga[dim + k], m * last[k] * (f - f * f));
+            store(ga[2 * dim + k], grad * t * (o - o * o));
+            store(ga[3 * dim + k], m * i * (1 - g * g));
+            gc[k] = m * f;
+        }
+    }
+}
+
+// Overwrites each row of logits with exp(logit + bias - m), where m is the largest of the row and
+// of the row's target. Sets `losses` to the negative log-likelihood of the target, `scales` to what
+// turns the row into probabilities, and `targets` to the gradient of the target's logit. The column
+// `drawn` of a row, which is the target too, counts as a logit of minus infinity; -1 is none.
+template <typename T>
+void softmax(int64_t rows, int64_t classes, T *logits, const float *bias, const int64_t *drawn,
+             float *targets, float *losses, float *scales) {
+    for (int64_t row = 0; row < rows; row++) {
+        T *__restrict x = logits + row * classes;
+        if (drawn[row] >= 0) store(x[drawn[row]], -3e38f);
+        float largest = targets[row];
+#pragma omp simd reduction(max : largest)
+        for (int64_t k = 0; k < classes; k++) {
+            float logit = load(x[k]) + bias[k];
+            largest = logit > largest ? logit : largest;
+        }
+        float sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (int64_t k = 0; k < classes; k++) {
+            float logit = load(x[k]) + bias[k] - largest;
+            float e = logit < -87.0f ? 0.0f : exponential(logit);
+            sum += e;
+            store(x[k], e);
+        }
+        float target = __builtin_expf(targets[row] - largest);
+        losses[row] = __builtin_logf(sum + target) + largest - targets[row];
+        scales[row] = 1.0f / (sum + target);
+        targets[row] = -sum / (sum + target);
+    }
+}
+
+}  // namespace
+
+#define KERNELS(T, name)                                                                          \
+    extern "C" void step_##name(int64_t rows, int64_t dim, T *gates, const T *recurrent,          \
+                                float *memory, float clip, T *hidden, float *memories) {          \
+        if (memories)                                                                             \
+            step<T, true>(rows, dim, gates, recurrent, memory, clip, hidden, memories);           \
+        else                                                                                      \
+            step<T, false>(rows, dim, gates, recurrent, memory, clip, hidden, memories);          \
+    }                                                                                             \
+    extern "C" void step_gradient_##name(                                                         \
+        int64_t rows, int64_t dim, const T *gates, const float *memories, const float *before,    \
+        const T *grad_hidden, float *grad_memory, float clip, T *grad_gates, T *hidden) {         \
+        step_gradient<T>(rows, dim, gates, memories, before, grad_hidden, grad_memory, clip,      \
+                         grad_gates, hidden);                                                     \
+    }                                                                                             \
+    extern "C" void softmax_##name(int64_t rows, int64_t classes, T *logits, const float *bias,   \
+                                   const int64_t *drawn, float *targets, float *losses,           \
+                                   float *scales) {                                               \
+        softmax<T>(rows, classes, logits, bias, drawn, targets, losses, scales);                  \
+    }
+
+KERNELS(float, float32)
+KERNELS(bfloat16, bfloat16)

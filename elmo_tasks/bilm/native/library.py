@@ -1,0 +1,196 @@
+import ctypes
+import functools
+import hashlib
+import logging
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import torch
+
+logger = logging.getLogger(__name__)
+
+_SOURCE = Path(__file__).with_name("kernels.cpp")
+_FLAGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd", "-shared", "-fPIC"]
+
+# The instructions that PyTorch itself uses on this CPU, which its variable ATEN_CPU_CAPABILITY can
+# restrict.
+_INSTRUCTIONS = {
+    "AVX2": ["-mavx2", "-mfma"],
+    "AVX512": ["-mavx2", "-mfma"]
+    + [f"-mavx512{part}" for part in ("f", "bw", "dq", "vl")]
+    + ["-mprefer-vector-width=512"],
+}
+
+# The arguments of each function: n is a number of rows or columns, f a float, p a pointer.
+_ARGUMENTS = {"step": "nnpppfpp", "step_gradient": "nnpppppfpp", "softmax": "nnpppppp"}
+_TYPES = {"n": ctypes.c_int64, "f": ctypes.c_float, "p": ctypes.c_void_p}
+
+# The dtypes of the functions, and the ends of their names.
+_NAMES = {torch.float32: "float32", torch.bfloat16: "bfloat16"}
+
+
+class Kernels:
+    """
+    Calls the functions of `kernels.cpp` for tensors of one dtype. A tensor must be contiguous.
+
+    # Parameters
+
+    library : `ctypes.CDLL`
+        The compiled file.
+    dtype : `torch.dtype`
+        float32 or bfloat16.
+    """
+
+    def __init__(self, library: ctypes.CDLL, dtype: torch.dtype) -> None:
+        self._dtype = dtype
+        self._functions = {}
+        for name, letters in _ARGUMENTS.items():
+            function = library[f"{name}_{_NAMES[dtype]}"]
+            function.argtypes = [_TYPES[letter] for letter in letters]
+            function.restype = None
+            self._functions[name] = function
+
+    def step(
+        self,
+        gates: torch.Tensor,
+        recurrent: torch.Tensor,
+        memory: torch.Tensor,
+        clip: float,
+        hidden: torch.Tensor,
+        memories: torch.Tensor | None,
+    ) -> None:
+        """Does what `lstm_step.step` does."""
+        self._functions["step"](
+            *memory.shape,
+            self._of(gates),
+            self._of(recurrent),
+            _of(memory, torch.float32),
+            clip,
+            self._of(hidden),
+            None if memories is None else _of(memories, torch.float32),
+        )
+
+    def step_gradient(
+        self,
+        gates: torch.Tensor,
+        memories: torch.Tensor,
+        before: torch.Tensor,
+        grad_hidden: torch.Tensor,
+        grad_memory: torch.Tensor,
+        clip: float,
+        grad_gates: torch.Tensor,
+        hidden: torch.Tensor,
+    ) -> None:
+        """Does what `lstm_step.step_gradient` does."""
+        self._functions["step_gradient"](
+            *memories.shape,
+            self._of(gates),
+            _of(memories, torch.float32),
+            _of(before, torch.float32),
+            self._of(grad_hidden),
+            _of(grad_memory, torch.float32),
+            clip,
+            self._of(grad_gates),
+            self._of(hidden),
+        )
+
+    def softmax(
+        self,
+        logits: torch.Tensor,
+        bias: torch.Tensor,
+        drawn: torch.Tensor,
+        targets: torch.Tensor,
+        losses: torch.Tensor,
+        scales: torch.Tensor,
+    ) -> None:
+        """Does what `sampled_softmax._softmax` does, in place."""
+        self._functions["softmax"](
+            *logits.shape,
+            self._of(logits),
+            _of(bias, torch.float32),
+            _of(drawn, torch.int64),
+            _of(targets, torch.float32),
+            _of(losses, torch.float32),
+            _of(scales, torch.float32),
+        )
+
+    def _of(self, tensor: torch.Tensor) -> int:
+        return _of(tensor, self._dtype)
+
+
+@functools.cache
+def kernels(device: str, dtype: torch.dtype) -> Kernels | None:
+    """
+    Returns the compiled functions for tensors of this type of device and this dtype, or `None` if
+    there are none: on a GPU, in float64, with `ELMO_TASKS_NATIVE=0`, or without a compiler.
+    """
+    if device != "cpu" or dtype not in _NAMES:
+        return None
+    library = _library()
+    return None if library is None else Kernels(library, dtype)
+
+
+def _of(tensor: torch.Tensor, dtype: torch.dtype) -> int:
+    if tensor.dtype != dtype or not tensor.is_contiguous() or tensor.device.type != "cpu":
+        raise ValueError(f"expected a contiguous tensor of {dtype} on a CPU, got {tensor.dtype}")
+    return tensor.data_ptr()
+
+
+@functools.cache
+def _library() -> ctypes.CDLL | None:
+    """Compiles and loads `kernels.cpp`, or says why not."""
+    if os.environ.get("ELMO_TASKS_NATIVE") == "0":
+        logger.info("ELMO_TASKS_NATIVE is 0: PyTorch's operators are used, which are slower.")
+        return None
+    compiler = shutil.which(os.environ.get("CXX", "c++"))
+    if compiler is None:
+        logger.info("There is no C++ compiler: PyTorch's operators are used, which are slower.")
+        return None
+    try:
+        return ctypes.CDLL(str(_compiled(compiler)))
+    except (OSError, subprocess.SubprocessError) as error:
+        output = getattr(error, "stderr", None) or error
+        logger.info(
+            "%s cannot be compiled and loaded: PyTorch's operators are used, which are slower. %s",
+            _SOURCE.name,
+            output,
+        )
+        return None
+
+
+def _compiled(compiler: str) -> Path:
+    """Returns the path of the compiled file, which is kept from one process to the next."""
+    flags = _FLAGS + _INSTRUCTIONS.get(torch.backends.cpu.get_cpu_capability(), [])
+    version = _run([compiler, "--version"])
+    parts = [_SOURCE.read_text(encoding="utf-8"), version, compiler, *flags]
+    name = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+    folder = _own_folder()
+    target = folder / f"kernels-{name}.so"
+    if not target.exists():
+        with tempfile.TemporaryDirectory(dir=folder) as aside:
+            built = Path(aside) / target.name
+            _run([compiler, *flags, "-o", str(built), str(_SOURCE)])
+            built.replace(target)
+    return target
+
+
+def _run(command: list[str]) -> str:
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+    return done.stdout
+
+
+def _own_folder() -> Path:
+    """
+    Returns the folder of compiled files. A process that loads a library runs it, so nobody but the
+    user may be able to write there.
+    """
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(base) / "elmo_tasks" / "native"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = folder.stat()
+    if found.st_uid != os.getuid() or found.st_mode & 0o022:
+        raise PermissionError(f"others than the user can write to {folder}")
+    return folder

@@ -1,0 +1,75 @@
+import torch
+from torch.autograd.function import once_differentiable
+
+from elmo_tasks.bilm.native.library import kernels
+from elmo_tasks.bilm.trained_product import product, product_dtype, summed_product
+
+
+class SampledLoss(torch.autograd.Function):
+    """
+    Computes the negative log-likelihood of each target among the target itself and sampled classes.
+    The logits are overwritten with what the gradient needs, so that the only tensor with a number
+    for each token and sample is one, in the dtype of the product.
+
+    The arguments are vectors of shape (tokens, dim); the weights and the bias of the samples, of
+    shapes (samples, dim) and (samples,); the logit of each token's target, in float32; and the
+    index of the target among the samples, which then does not count, or -1 if it is none of them.
+    The result has the shape (tokens,), in float32.
+    """
+
+    @staticmethod
+    def forward(ctx, h, weight, bias, target, drawn):
+        dtype = product_dtype(h)
+        ctx.dtypes = h.dtype, weight.dtype
+        h, weight = h.to(dtype), weight.to(dtype)
+        # Shape: (tokens, samples)
+        logits = product(h, weight)
+        grad_target, scales, losses = _softmax(logits, bias, target, drawn)
+        ctx.save_for_backward(h, weight, logits, grad_target, scales)
+        return losses
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad):
+        h, weight, exponentials, grad_target, scales = ctx.saved_tensors
+        # The gradient of the logits is `exponentials`, each row times its scale. The rows of the
+        # narrower factors are multiplied by the scales instead.
+        scales = (scales * grad).unsqueeze(1)
+        scaled = (h * scales).to(h.dtype)
+        wide = ctx.dtypes
+        return (
+            (product(exponentials, weight.t()) * scales).to(wide[0]),
+            summed_product(exponentials, scaled).to(wide[1]),
+            torch.mv(exponentials.t(), scales.squeeze(1).to(exponentials.dtype)).float(),
+            grad_target * grad,
+            None,
+        )
+
+
+def _softmax(
+    logits: torch.Tensor, bias: torch.Tensor, target: torch.Tensor, drawn: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """
+    Overwrites the logits, shape (tokens, samples), with their exponentials, each row relative to
+    its largest logit.
+
+    # Returns
+
+    `tuple[torch.Tensor, torch.Tensor, torch.Tensor]`
+        The gradient of the logit of each target, the factor that turns a row into probabilities,
+        and the negative log-likelihood. Shapes (tokens,).
+    """
+    bias, target = bias.detach().contiguous(), target.detach().clone()
+    compiled = kernels(logits.device.type, logits.dtype)
+    if compiled is not None and target.dtype == torch.float32:
+        losses, scales = torch.empty_like(target), torch.empty_like(target)
+        compiled.softmax(logits, bias, drawn.contiguous(), target, losses, scales)
+        return target, scales, losses
+    rows = (drawn >= 0).nonzero().squeeze(1)
+    wide = logits.to(target.dtype).add_(bias)
+    wide[rows, drawn[rows]] = -torch.inf
+    largest = torch.maximum(wide.amax(dim=1), target)
+    logits.copy_(wide.sub_(largest.unsqueeze(1)).exp_())
+    others, own = wide.sum(dim=1), torch.exp(target - largest)
+    total = others + own
+    return -others / total, 1 / total, torch.log(total) + largest - target
