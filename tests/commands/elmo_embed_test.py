@@ -112,7 +112,7 @@ def test_the_dtype_of_the_products_may_be_chosen(
 
     written, (exact,) = read_hdf5(paths.hdf5)["0"], encoder.layers([LINES[0].split()])
     error = numpy.linalg.norm(written - exact.numpy()) / numpy.linalg.norm(exact)
-    assert 1e-4 < error < 0.02
+    assert 1e-4 < error < 0.05
 
 
 def test_a_store_is_shared(
