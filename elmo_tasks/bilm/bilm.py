@@ -2,6 +2,7 @@ import copy
 import json
 import logging
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from elmo_tasks.bilm.lstm_stack import LstmStack
 from elmo_tasks.bilm.outputs import BiLmOutput, Prediction
 from elmo_tasks.bilm.packing import Packing
 from elmo_tasks.bilm.state import INITIAL_STATES, LstmState, SnapshotState
+from elmo_tasks.bilm.threads import for_each, operator_threads
 from elmo_tasks.bilm.token_cache import TokenCache
 from elmo_tasks.bilm.token_vectors import TokenVectors
 from elmo_tasks.bilm.weight_cache import WeightCache
@@ -28,6 +30,9 @@ from elmo_tasks.common.hashing import hash_bytes, hash_tensors
 from elmo_tasks.store import LayerSource, LayerStore
 
 logger = logging.getLogger(__name__)
+
+# From this number of multiplications on, a product is divided among threads. It takes about 0.1 ms.
+_SHARED_PRODUCT = 1 << 24
 
 # A snapshot is the state after this text, read several times over: enough for the LSTMs to forget
 # the zeros they started from.
@@ -302,12 +307,31 @@ class BiLm(torch.nn.Module):
 
     def _run(self, char_ids: torch.Tensor, start: LstmState) -> tuple[BiLmOutput, LstmState]:
         """Computes the layers from a start state; returns them and the state at the end."""
-        mask = (char_ids > 0).any(dim=-1)
-        lengths = mask.sum(dim=1)
-        tokens = self._tokens(self._bounded(char_ids, lengths))
-        last = self.state.zeros(len(char_ids), tokens.vectors)
-        layers = bidirectional_layers(self._stacks, tokens, lengths, char_ids.size(1), start, last)
+        at_once = self._may_divide() and torch.get_num_threads() > 1
+        with operator_threads(self._operator_threads(len(char_ids))) if at_once else nullcontext():
+            mask = (char_ids > 0).any(dim=-1)
+            lengths = mask.sum(dim=1)
+            tokens = self._tokens(self._bounded(char_ids, lengths), at_once)
+            last = self.state.zeros(len(char_ids), tokens.vectors)
+            layers = bidirectional_layers(
+                self._stacks, tokens, lengths, char_ids.size(1), start, last, at_once
+            )
         return BiLmOutput(layers, mask), last
+
+    def _may_divide(self) -> bool:
+        """
+        Returns whether work may be divided among threads, which share neither gradients nor the
+        order of random numbers.
+        """
+        trains = self.trains and torch.is_grad_enabled()
+        draws = self.training and self.forward_stack.dropout.p > 0
+        on_cpu = self._like.device.type == "cpu" and not torch.is_autocast_enabled("cpu")
+        return on_cpu and not trains and not draws
+
+    def _operator_threads(self, rows: int) -> int:
+        """Returns the number of threads of an operator if two operators run at once."""
+        step = rows * 4 * self.options.cell_dim * self.options.projection_dim
+        return max(1, torch.get_num_threads() // 2) if step >= _SHARED_PRODUCT else 1
 
     def _top_layer(
         self,
@@ -327,11 +351,16 @@ class BiLm(torch.nn.Module):
         bounded[rows, lengths + 1] = self._boundaries[1]
         return bounded
 
-    def _tokens(self, char_ids: torch.Tensor) -> TokenVectors:
+    def _tokens(self, char_ids: torch.Tensor, at_once: bool = False) -> TokenVectors:
+        def compute(distinct: torch.Tensor) -> torch.Tensor:
+            return torch.cat(for_each(self.char_cnn, distinct.chunk(2), at_once))
+
+        if not at_once:
+            compute = self.char_cnn
         if self._cached_tokens == 0 or char_ids.device.type != "cpu" or self.trains:
-            return TokenVectors.of(char_ids, self.char_cnn)
+            return TokenVectors.of(char_ids, compute)
         cache = self._token_cache.get(*self.char_cnn.parameters(), max_tokens=self._cached_tokens)
-        return TokenVectors.of(char_ids, lambda distinct: cache.vectors(distinct, self.char_cnn))
+        return TokenVectors.of(char_ids, lambda distinct: cache.vectors(distinct, compute))
 
     def _load_weights(self, weight_file: str) -> None:
         # The tensors are filled in place, so that a large file is in memory only once.
