@@ -5,6 +5,7 @@ import torch
 from elmo_tasks.bilm.lstm_stack import LstmStack
 from elmo_tasks.bilm.packing import Packing
 from elmo_tasks.bilm.state import LstmState
+from elmo_tasks.bilm.threads import for_each
 from elmo_tasks.bilm.token_vectors import TokenVectors
 
 
@@ -15,6 +16,7 @@ def bidirectional_layers(
     max_length: int,
     start: LstmState,
     last: LstmState,
+    at_once: bool = False,
 ) -> torch.Tensor:
     """
     Runs the LSTMs of both directions over sentences with their boundaries.
@@ -33,6 +35,8 @@ def bidirectional_layers(
         `start` is the state that each row starts from; `last` is overwritten, in place, with the
         state in which each row ends. Shapes (num_layers, 2, batch, projection_dim) and (num_layers,
         2, batch, cell_dim).
+    at_once : `bool`, optional (default = `False`)
+        Whether each direction runs on a thread of its own, without gradients.
 
     # Returns
 
@@ -44,7 +48,9 @@ def bidirectional_layers(
     packing = Packing.of(lengths + 2, width)
     dim = tokens.vectors.size(1)
     layers = tokens.vectors.new_zeros(len(lengths), len(stacks[0].layers) + 1, max_length, 2 * dim)
-    for d, index in enumerate((packing.forward_index, packing.backward_index)):
+
+    def read(d: int) -> None:
+        index = (packing.forward_index, packing.backward_index)[d]
         outputs = read_direction(stacks, d, tokens.at(index), packing, start, last)
         rows, positions = index // width, index % width
         inside = (positions > 0) & (positions <= lengths[rows])
@@ -52,6 +58,8 @@ def bidirectional_layers(
         columns = slice(d * dim, (d + 1) * dim)
         for j, output in enumerate(outputs):
             layers[rows, j, positions, columns] = output[inside]
+
+    for_each(read, (0, 1), at_once)
     return layers
 
 

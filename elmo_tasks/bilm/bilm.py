@@ -2,6 +2,7 @@ import copy
 import json
 import logging
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import torch
 from elmo_tasks.bilm.bidirectional_lstm import bidirectional_layers, read_direction
 from elmo_tasks.bilm.char_cnn import CharCnn
 from elmo_tasks.bilm.characters import batch_char_ids, word_char_ids
+from elmo_tasks.bilm.dtypes import DTYPES, used_dtype
 from elmo_tasks.bilm.files.options import STATES, BiLmOptions, exported, read_options
 from elmo_tasks.bilm.files.weights import read_weights, write_weights
 from elmo_tasks.bilm.frozen_checkpoint import FINGERPRINT, put_back_weights
@@ -17,6 +19,7 @@ from elmo_tasks.bilm.lstm_stack import LstmStack
 from elmo_tasks.bilm.outputs import BiLmOutput, Prediction
 from elmo_tasks.bilm.packing import Packing
 from elmo_tasks.bilm.state import INITIAL_STATES, LstmState, SnapshotState
+from elmo_tasks.bilm.threads import for_each, operator_threads
 from elmo_tasks.bilm.token_cache import TokenCache
 from elmo_tasks.bilm.token_vectors import TokenVectors
 from elmo_tasks.bilm.weight_cache import WeightCache
@@ -28,9 +31,8 @@ from elmo_tasks.store import LayerSource, LayerStore
 
 logger = logging.getLogger(__name__)
 
-# The dtype of a frozen biLM's matrix products, by the setting `dtype`; `None` stands for the dtype
-# of the weights, which may be float64.
-_DTYPES = {"float32": None, "bfloat16": torch.bfloat16}
+# From this number of multiplications on, a product is divided among threads. It takes about 0.1 ms.
+_SHARED_PRODUCT = 1 << 24
 
 # A snapshot is the state after this text, read several times over: enough for the LSTMs to forget
 # the zeros they started from.
@@ -60,8 +62,10 @@ class BiLm(torch.nn.Module):
     dropout : `float`, optional (default = `0.0`)
         Dropout on the input of every LSTM layer while the biLM is trained.
     dtype : `str`, optional (default = `'float32'`)
-        The dtype of a frozen biLM's matrix products: `float32`, or `bfloat16`, which is several
-        times as fast on a CPU that has it. Weights, sums and layers stay in float32.
+        The dtype of a frozen biLM's matrix products: `float32`; `bfloat16`, which is faster on a
+        device that has units for it, and slower than `float32` elsewhere; or `auto`, which takes
+        the faster one on the device of the weights. Weights, sums and layers stay in float32. If
+        the biLM trains, `auto` is `float32`.
     cached_tokens : `int`, optional (default = `50_000`)
         The number of tokens whose x^LM a frozen biLM on a CPU remembers; 0 for none.
     store : `LayerStore`, optional
@@ -91,11 +95,12 @@ class BiLm(torch.nn.Module):
         _check_settings(state, requires_grad, dropout, dtype, store)
         self.trains = requires_grad
         self.state_name = state
-        self.dtype = dtype
+        self.asked_dtype = dtype
         self.store = store
-        self.char_cnn = CharCnn(self.options, _DTYPES[dtype])
-        self.forward_stack = LstmStack(self.options, dropout, _DTYPES[dtype])
-        self.backward_stack = LstmStack(self.options, dropout, _DTYPES[dtype])
+        self.char_cnn = CharCnn(self.options)
+        self.forward_stack = LstmStack(self.options, dropout)
+        self.backward_stack = LstmStack(self.options, dropout)
+        self._set_dtype()
         self.state = INITIAL_STATES[state](self.options)
         boundaries = [
             word_char_ids(word, self.options.max_characters) for word in (BEGIN_TOKEN, END_TOKEN)
@@ -134,14 +139,15 @@ class BiLm(torch.nn.Module):
             # Within the block, so that neither file appears if one of them cannot be written.
             write_weights(Path(folder) / "weights.hdf5", self.options, self.state_dict(), dtype)
 
-    def frozen(self, store: LayerStore | None = None) -> "BiLm":
+    def frozen(self, store: LayerStore | None = None, dtype: str | None = None) -> "BiLm":
         """
         Returns a frozen copy, with a store or without, that gives a sentence the same layers every
-        time. The copy of a biLM that carries its state starts from a snapshot.
+        time. The copy of a biLM that carries its state starts from a snapshot. The copy has the
+        same setting `dtype` unless another one is given.
         """
         carries = self.state_name == "carry"
         state = "snapshot" if carries else self.state_name
-        bilm = BiLm(self._raw_options, state=state, dtype=self.dtype, store=store)
+        bilm = BiLm(self._raw_options, state=state, dtype=dtype or self.asked_dtype, store=store)
         bilm.to(self._like).load_state_dict({**bilm.state_dict(), **self.state_dict()})
         if carries:
             bilm.take_snapshot()
@@ -190,10 +196,17 @@ class BiLm(torch.nn.Module):
 
     def fingerprint(self) -> bytes:
         """
-        Returns a hash of the options, the weights, the dtype and the kind of start state. The
-        values of the start state are left out.
+        Returns a hash of the options, the weights, the dtype of the products and the kind of start
+        state. The values of the start state are left out.
         """
-        settings = f"{self.options._replace(state=None)} {self.state_name} {self.dtype}"
+        return self._fingerprint(self.dtype)
+
+    def fingerprints(self) -> set[bytes]:
+        """Returns the fingerprints of this biLM with its products in any dtype."""
+        return {self._fingerprint(dtype) for dtype in DTYPES}
+
+    def _fingerprint(self, dtype: str) -> bytes:
+        settings = f"{self.options._replace(state=None)} {self.state_name} {dtype}"
         return hash_bytes(settings.encode() + self._weights_hash.get(*self.weights().values()))
 
     def source(self) -> LayerSource:
@@ -262,6 +275,23 @@ class BiLm(torch.nn.Module):
         self.state.after(last)
         return [Prediction(ahead, targets[0]), Prediction(back, targets[1])]
 
+    def _apply(self, *args: Any, **kwargs: Any) -> "BiLm":
+        """Moves or casts all tensors. On another device, `auto` may be another dtype."""
+        super()._apply(*args, **kwargs)
+        self._set_dtype()
+        return self
+
+    def _set_dtype(self) -> None:
+        """Sets the dtype of the products by the setting `dtype` and the device of the weights."""
+        keeps_dtype = self.trains or self._like.dtype != torch.float32
+        asked = "float32" if self.asked_dtype == "auto" and keeps_dtype else self.asked_dtype
+        # `float32` or `bfloat16`.
+        self.dtype = used_dtype(asked, self._like.device)
+        # `None` stands for the dtype of the weights.
+        dtype = torch.bfloat16 if self.dtype == "bfloat16" else None
+        for module in (self.char_cnn, *self.forward_stack.layers, *self.backward_stack.layers):
+            module.dtype = dtype
+
     @property
     def _like(self) -> torch.Tensor:
         """A tensor with the device and dtype of all vectors of this biLM."""
@@ -277,12 +307,31 @@ class BiLm(torch.nn.Module):
 
     def _run(self, char_ids: torch.Tensor, start: LstmState) -> tuple[BiLmOutput, LstmState]:
         """Computes the layers from a start state; returns them and the state at the end."""
-        mask = (char_ids > 0).any(dim=-1)
-        lengths = mask.sum(dim=1)
-        tokens = self._tokens(self._bounded(char_ids, lengths))
-        last = self.state.zeros(len(char_ids), tokens.vectors)
-        layers = bidirectional_layers(self._stacks, tokens, lengths, char_ids.size(1), start, last)
+        at_once = self._may_divide() and torch.get_num_threads() > 1
+        with operator_threads(self._operator_threads(len(char_ids))) if at_once else nullcontext():
+            mask = (char_ids > 0).any(dim=-1)
+            lengths = mask.sum(dim=1)
+            tokens = self._tokens(self._bounded(char_ids, lengths), at_once)
+            last = self.state.zeros(len(char_ids), tokens.vectors)
+            layers = bidirectional_layers(
+                self._stacks, tokens, lengths, char_ids.size(1), start, last, at_once
+            )
         return BiLmOutput(layers, mask), last
+
+    def _may_divide(self) -> bool:
+        """
+        Returns whether work may be divided among threads, which share neither gradients nor the
+        order of random numbers.
+        """
+        trains = self.trains and torch.is_grad_enabled()
+        draws = self.training and self.forward_stack.dropout.p > 0
+        on_cpu = self._like.device.type == "cpu" and not torch.is_autocast_enabled("cpu")
+        return on_cpu and not trains and not draws
+
+    def _operator_threads(self, rows: int) -> int:
+        """Returns the number of threads of an operator if two operators run at once."""
+        step = rows * 4 * self.options.cell_dim * self.options.projection_dim
+        return max(1, torch.get_num_threads() // 2) if step >= _SHARED_PRODUCT else 1
 
     def _top_layer(
         self,
@@ -302,11 +351,16 @@ class BiLm(torch.nn.Module):
         bounded[rows, lengths + 1] = self._boundaries[1]
         return bounded
 
-    def _tokens(self, char_ids: torch.Tensor) -> TokenVectors:
+    def _tokens(self, char_ids: torch.Tensor, at_once: bool = False) -> TokenVectors:
+        def compute(distinct: torch.Tensor) -> torch.Tensor:
+            return torch.cat(for_each(self.char_cnn, distinct.chunk(2), at_once))
+
+        if not at_once:
+            compute = self.char_cnn
         if self._cached_tokens == 0 or char_ids.device.type != "cpu" or self.trains:
-            return TokenVectors.of(char_ids, self.char_cnn)
+            return TokenVectors.of(char_ids, compute)
         cache = self._token_cache.get(*self.char_cnn.parameters(), max_tokens=self._cached_tokens)
-        return TokenVectors.of(char_ids, lambda distinct: cache.vectors(distinct, self.char_cnn))
+        return TokenVectors.of(char_ids, lambda distinct: cache.vectors(distinct, compute))
 
     def _load_weights(self, weight_file: str) -> None:
         # The tensors are filled in place, so that a large file is in memory only once.
@@ -330,10 +384,14 @@ def _check_settings(
             "a store needs a biLM that gives a sentence the same layers every time: without "
             "requires_grad, without dropout, and with the state reset or snapshot"
         )
-    if dtype not in _DTYPES or (requires_grad and dtype != "float32"):
+    if dtype not in DTYPES:
         raise ConfigurationError(
-            f"dtype of a biLM must be {' or '.join(_DTYPES)}, and float32 where it trains, not "
-            f"{dtype!r}"
+            f"dtype of a biLM must be one of {', '.join(DTYPES)}, not {dtype!r}"
+        )
+    if requires_grad and dtype == "bfloat16":
+        raise ConfigurationError(
+            "a biLM that trains (requires_grad) has its products in float32: dtype must be auto or "
+            "float32, not 'bfloat16'"
         )
 
 
@@ -348,7 +406,7 @@ def _take_fingerprint(
     if prefix + FINGERPRINT not in state:
         return
     try:
-        whole = put_back_weights(state, prefix, bilm.weights(), bilm.fingerprint())
+        whole = put_back_weights(state, prefix, bilm.weights(), bilm.fingerprints())
     except ValueError as error:
         # The three lists hold missing keys, unexpected keys and other problems.
         problems[2].append(f"The file {error}.")

@@ -1,5 +1,5 @@
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import torch
 
@@ -35,17 +35,20 @@ def leave_out_weights(
 
 
 def put_back_weights(
-    state: StateDict, prefix: str, weights: Mapping[str, torch.Tensor], fingerprint: bytes
+    state: StateDict,
+    prefix: str,
+    weights: Mapping[str, torch.Tensor],
+    fingerprints: Collection[bytes],
 ) -> StateDict:
     """
     Reverses `leave_out_weights`. Returns the state dict itself if it has no fingerprint. Raises
-    `ValueError` if its fingerprint is not the given one, which means that it was saved with a biLM
-    of other weights.
+    `ValueError` if its fingerprint is none of the given ones, which means that it was saved with a
+    biLM of other weights.
     """
     kept = state.get(prefix + FINGERPRINT)
     if kept is None:
         return state
-    if bytes(kept.tolist()) != fingerprint:
+    if bytes(kept.tolist()) not in fingerprints:
         raise ValueError(
             f"contains only the fingerprint of the biLM {prefix[:-1]}, and this model's biLM has "
             "other weights; load model.tar.gz, or best.th after the training has ended"

@@ -2,7 +2,7 @@ import functools
 import logging
 
 import torch
-from torch.nn.functional import linear
+from torch.nn.functional import linear, pad
 
 from elmo_tasks.bilm.weight_cache import WeightCache
 
@@ -11,6 +11,10 @@ logger = logging.getLogger(__name__)
 # oneDNN lays a weight out for products of this number of rows, about that of an LSTM step. Products
 # of other numbers of rows work as well.
 _ROWS = 32
+
+# A product of one row is faster by `linear` if the weight has at most so many numbers. Larger
+# weights do not fit into a CPU's cache.
+_SMALL_WEIGHT = 1 << 20
 
 
 class FrozenProduct:
@@ -43,6 +47,8 @@ class FrozenProduct:
         self._bias = None if bias is None else bias.detach().to(self._dtype)
         self._packs = weight.device.type == "cpu" and packs(self._dtype)
         self._weight = _pack(weight) if self._packs else weight
+        is_small = weight.dtype == torch.float32 and weight.numel() <= _SMALL_WEIGHT
+        self._plain_weight = weight if is_small or not self._packs else None
 
     def __call__(self, x: torch.Tensor, added: torch.Tensor | None = None) -> torch.Tensor:
         """
@@ -58,14 +64,20 @@ class FrozenProduct:
         `torch.Tensor`
             Shape (rows, out_dim). A new tensor; `added` does not change.
         """
-        x = x.to(self._dtype)
-        if not self._packs:
-            product = linear(x, self._weight, self._bias)
+        x, rows = x.to(self._dtype), len(x)
+        if not self._packs or (rows == 1 and self._plain_weight is not None):
+            product = linear(x, self._plain_weight, self._bias)
             return product if added is None else product.add_(added)
+        padded = padded_rows(rows)
+        if padded > rows:
+            x = _extended(x, padded)
+            added = None if added is None else _extended(added, padded)
         multiply = torch.ops.mkldnn._linear_pointwise
         if added is None:
-            return multiply(x, self._weight, self._bias, "none", [], "")
-        return multiply.binary(x, added, self._weight, self._bias, "add")
+            product = multiply(x, self._weight, self._bias, "none", [], "")
+        else:
+            product = multiply.binary(x, added, self._weight, self._bias, "add")
+        return product[:rows]
 
 
 class Product:
@@ -114,6 +126,27 @@ def packs(dtype: torch.dtype) -> bool:
     if not right:
         logger.info("oneDNN's products with laid-out weights are wrong here, so they are not used.")
     return right
+
+
+def padded_rows(rows: int) -> int:
+    """
+    Returns the number of rows with which oneDNN computes a product of `rows` rows. oneDNN compiles
+    code for each number of rows that it meets, and keeps it: about 0.5 MB. So numbers above 32 are
+    rounded up to one of eight between a power of two and the next, by an eighth at most.
+    """
+    if rows <= _ROWS:
+        return rows
+    step = 1 << (rows - 1).bit_length() - 4
+    return -(-rows // step) * step
+
+
+def _extended(x: torch.Tensor, rows: int) -> torch.Tensor:
+    """Returns x with further rows, which may have any values."""
+    end = x.storage_offset() + rows * x.size(1)
+    if x.is_contiguous() and end * x.element_size() <= x.untyped_storage().nbytes():
+        # The tensor is the beginning of a larger one, so that nothing is copied.
+        return x.as_strided((rows, x.size(1)), x.stride())
+    return pad(x, (0, 0, 0, rows - len(x)))
 
 
 def _pack(weight: torch.Tensor) -> torch.Tensor:

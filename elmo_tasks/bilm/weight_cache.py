@@ -19,9 +19,8 @@ class WeightCache(Generic[T]):
 
     def __init__(self, make: Callable[..., T]) -> None:
         self._make = make
-        self._seen: list[Any] = []
-        self._samples: list[torch.Tensor] = []
-        self._value: T | None = None
+        # What was seen of the weights, and the value.
+        self._kept: tuple[list[Any], list[torch.Tensor], T] | None = None
 
     def get(self, *weights: torch.Tensor, **settings: Any) -> T:
         """Returns the value for these weights and settings."""
@@ -29,10 +28,12 @@ class WeightCache(Generic[T]):
         seen.append(settings)
         # A write through `.data` does not change the version, so some numbers are compared, too.
         samples = [weight.detach().flatten()[:: 1 + weight.numel() // 512] for weight in weights]
-        if self._value is None or seen != self._seen or not _equal(samples, self._samples):
-            self._value = self._make(*weights, **settings)
-            self._seen, self._samples = seen, [sample.clone() for sample in samples]
-        return self._value
+        # Read and set at once, since two threads may need the value.
+        kept = self._kept
+        if kept is None or seen != kept[0] or not _equal(samples, kept[1]):
+            value = self._make(*weights, **settings)
+            kept = self._kept = seen, [sample.clone() for sample in samples], value
+        return kept[2]
 
     def __deepcopy__(self, _: Any) -> "WeightCache[T]":
         return WeightCache(self._make)

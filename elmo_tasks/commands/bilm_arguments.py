@@ -4,6 +4,7 @@ from allennlp.common.checks import check_for_gpu
 from allennlp.common.util import int_to_device
 
 from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm.dtypes import DTYPES
 from elmo_tasks.bilm.files.known_bilms import (
     KNOWN_BILMS,
     known_bilm_files,
@@ -28,6 +29,13 @@ def add_bilm_options(subparser: argparse.ArgumentParser) -> None:
     add("--name", help="the name of the biLM, if the model of an archive has several")
     add("--options-file", help="the options.json of a biLM, with --weight-file")
     add("--weight-file", help="the weights.hdf5 of a biLM, with --options-file")
+    add(
+        "--dtype",
+        choices=DTYPES,
+        help="the dtype of the biLM's matrix products: float32; bfloat16, which is faster on a CPU "
+        "or GPU that has units for it, with relative errors of 0.5 %%; or auto, the faster of the "
+        "two (default: that of the archive's config, otherwise float32)",
+    )
     add("--cuda-device", type=int, default=-1, help="the index of the GPU (default: the CPU)")
 
 
@@ -47,13 +55,16 @@ def _load(args: argparse.Namespace, store: LayerStore | None) -> tuple[str, BiLm
             raise ConfigurationError(
                 "give --options-file together with --weight-file and without --bilm"
             )
-        return args.weight_file, _from_files(*files, store)
+        return args.weight_file, _from_files(*files, store, args.dtype)
     name = args.bilm or "mini"
     if name in KNOWN_BILMS or not looks_like_a_path(name):
-        return name, _from_files(*known_bilm_files(name), store)
+        return name, _from_files(*known_bilm_files(name), store, args.dtype)
     _, bilm = load_bilm(name, args.name)
-    return name, bilm.frozen(store)
+    return name, bilm.frozen(store, args.dtype)
 
 
-def _from_files(options_file: str, weight_file: str, store: LayerStore | None) -> BiLm:
-    return BiLm(read_options(options_file), weight_file, store=store).eval()
+def _from_files(
+    options_file: str, weight_file: str, store: LayerStore | None, dtype: str | None
+) -> BiLm:
+    options = read_options(options_file)
+    return BiLm(options, weight_file, dtype=dtype or "float32", store=store).eval()

@@ -85,6 +85,7 @@ class ElmoEncoder:
         name: str = "mini",
         store: LayerStore | None = None,
         device: str | torch.device = "cpu",
+        dtype: str = "float32",
         **settings,
     ) -> "ElmoEncoder":
         """
@@ -97,10 +98,12 @@ class ElmoEncoder:
             Remembers layers, which are then rounded to the `dtype` of the store.
         device : `str | torch.device`, optional (default = `'cpu'`)
             The device that the biLM runs on.
+        dtype : `str`, optional (default = `'float32'`)
+            The dtype of the matrix products: `float32`, `bfloat16` or `auto` (see `BiLm`).
         settings
             Arguments of the constructor.
         """
-        return cls.from_files(*known_bilm_files(name), store, device, **settings)
+        return cls.from_files(*known_bilm_files(name), store, device, dtype, **settings)
 
     @classmethod
     def from_files(
@@ -109,14 +112,15 @@ class ElmoEncoder:
         weight_file: str | os.PathLike,
         store: LayerStore | None = None,
         device: str | torch.device = "cpu",
+        dtype: str = "float32",
         **settings,
     ) -> "ElmoEncoder":
         """
         Makes an encoder of a biLM in two files in bilm-tf's format, given by their paths or
         addresses. The other parameters are as in `from_name`.
         """
-        bilm = BiLm(read_options(options_file), str(weight_file), store=store).to(device)
-        return cls(bilm.eval(), **settings)
+        bilm = BiLm(read_options(options_file), str(weight_file), dtype=dtype, store=store)
+        return cls(bilm.to(device).eval(), **settings)
 
     @classmethod
     def from_archive(
@@ -126,6 +130,7 @@ class ElmoEncoder:
         name: str | None = None,
         store: LayerStore | None = None,
         device: str | torch.device = "cpu",
+        dtype: str | None = None,
         **settings,
     ) -> "ElmoEncoder":
         """
@@ -140,6 +145,8 @@ class ElmoEncoder:
             The place of the mix, `input` or `output`; needed if the model has several.
         name : `str`, optional
             The name of the biLM in the model; needed if the model has several.
+        dtype : `str`, optional
+            As in `from_name`, by default the setting of the archive.
         """
         bilm, mixes = load_elmo(archive_file, name)
         if place not in mixes and (place is not None or len(mixes) > 1):
@@ -148,7 +155,7 @@ class ElmoEncoder:
                 f"must be one of them, not {place!r}"
             )
         mix = mixes[place] if place else next(iter(mixes.values()), None)
-        return cls(bilm.to(device).frozen(store), mix, **settings)
+        return cls(bilm.to(device).frozen(store, dtype), mix, **settings)
 
     @property
     def bilm(self) -> BiLm:

@@ -10,6 +10,7 @@ from allennlp.models.archival import extracted_archive, get_weights_path
 from allennlp.nn.util import dist_reduce_sum, read_state_dict
 
 from elmo_tasks.bilm import BiLm, bilm_from_config
+from elmo_tasks.bilm.dtypes import DTYPES, used_dtype
 from elmo_tasks.bilm.state import CarryState
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
@@ -44,8 +45,9 @@ class ElmoLanguageModel(Model):
     dropout : `float`, optional (default = `0.1`)
         Dropout on the inputs of the softmax.
     dtype : `str`, optional
-        `bfloat16` or `float32` (the default), the precision of products while training. Weights,
-        memory cells and sums are always float32.
+        The dtype of products while training: `float32` (the default), `bfloat16`, or `auto`, which
+        is `bfloat16` on a device that has units for it and `float32` elsewhere. Weights, memory
+        cells and sums are always float32.
     num_softmax_batches : `int`, optional (default = `0`)
         Number of batches at the start in which only the softmax is trained. This is useful for a
         biLM from `options.json` and `weights.hdf5`, which have no softmax.
@@ -71,14 +73,14 @@ class ElmoLanguageModel(Model):
         bilm = bilm_from_config(bilm)
         if not bilm.trains:
             raise ConfigurationError("the bilm of a language model needs requires_grad: true")
-        if dtype not in (None, "float32", "bfloat16"):
-            raise ConfigurationError(f"dtype must be float32 or bfloat16, not {dtype!r}")
+        if dtype not in (None, *DTYPES):
+            raise ConfigurationError(f"dtype must be one of {', '.join(DTYPES)}, not {dtype!r}")
         self.bilm = bilm
         self.dropout = torch.nn.Dropout(dropout)
         self.softmax = SampledSoftmax(
             vocab.get_vocab_size("tokens"), bilm.options.projection_dim, num_samples
         )
-        self.half_precision = dtype == "bfloat16"
+        self.dtype = dtype or "float32"
         self.num_softmax_batches = num_softmax_batches
         self.register_buffer("num_batches", torch.zeros((), dtype=torch.long))
         # Shape: (2 directions, 2): the sum of the negative log-likelihoods, the number of words.
@@ -171,9 +173,10 @@ class ElmoLanguageModel(Model):
         return super().train(mode)
 
     def _precision(self) -> AbstractContextManager:
-        if not (self.half_precision and self.training):
+        device = self.softmax.weight.device
+        if not self.training or used_dtype(self.dtype, device) == "float32":
             return nullcontext()
-        return torch.autocast(self.softmax.weight.device.type, torch.bfloat16)
+        return torch.autocast(device.type, torch.bfloat16)
 
     def _softmax_alone(self) -> bool:
         if not self.training or self.num_softmax_batches == 0:

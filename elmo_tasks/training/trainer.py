@@ -80,7 +80,7 @@ class ElmoTrainer(GradientDescentTrainer):
             state = read_state_dict(self._best_path(), cuda_device=-1)
             whole = state
             for prefix, bilm in self._frozen_bilms():
-                whole = put_back_weights(whole, prefix, bilm.weights(), bilm.fingerprint())
+                whole = put_back_weights(whole, prefix, bilm.weights(), bilm.fingerprints())
             if whole is not state:
                 self._save_best(whole)
 

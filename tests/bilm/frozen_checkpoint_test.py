@@ -27,7 +27,7 @@ def test_a_fingerprint_replaces_the_named_weights_and_nothing_else() -> None:
 def test_the_weights_of_the_same_fingerprint_are_put_back() -> None:
     short = leave_out_weights(STATE, PREFIX, WEIGHTS, FINGERPRINT)
 
-    whole = put_back_weights(short, PREFIX, WEIGHTS, FINGERPRINT)
+    whole = put_back_weights(short, PREFIX, WEIGHTS, {bytes(16), FINGERPRINT})
 
     assert whole == STATE
     assert PREFIX + "fingerprint" in short
@@ -38,17 +38,17 @@ def test_the_metadata_of_pytorch_is_kept() -> None:
     state = module.state_dict()
 
     short = leave_out_weights(state, "", ["weight"], FINGERPRINT)
-    whole = put_back_weights(short, "", {"weight": module.weight}, FINGERPRINT)
+    whole = put_back_weights(short, "", {"weight": module.weight}, {FINGERPRINT})
 
     assert short._metadata == whole._metadata == state._metadata  # type: ignore[attr-defined]
 
 
 def test_a_state_dict_without_a_fingerprint_is_returned_as_it_is() -> None:
-    assert put_back_weights(STATE, PREFIX, WEIGHTS, FINGERPRINT) is STATE
+    assert put_back_weights(STATE, PREFIX, WEIGHTS, {FINGERPRINT}) is STATE
 
 
 def test_the_fingerprint_of_other_weights_is_refused_with_the_name_of_the_bilm() -> None:
     short = leave_out_weights(STATE, PREFIX, WEIGHTS, FINGERPRINT)
 
     with pytest.raises(ValueError, match="biLM text_embedder.bilm, and .* other weights; load"):
-        put_back_weights(short, PREFIX, WEIGHTS, bytes(16))
+        put_back_weights(short, PREFIX, WEIGHTS, {bytes(16)})

@@ -1,3 +1,4 @@
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,7 +8,7 @@ from torch.nn.functional import linear
 
 from elmo_tasks.bilm import BiLm, frozen_product
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
-from elmo_tasks.bilm.frozen_product import FrozenProduct, Product
+from elmo_tasks.bilm.frozen_product import FrozenProduct, Product, padded_rows
 
 OPTIONS = Path(KNOWN_BILMS["mini"]).with_name("options.json")
 
@@ -40,6 +41,50 @@ def test_a_product_is_that_of_linear(dtype: torch.dtype) -> None:
     torch.testing.assert_close(FrozenProduct(weight, bias)(x), linear(x, weight, bias))
     expected = linear(x, weight, bias) + added
     torch.testing.assert_close(FrozenProduct(weight, bias)(x, added), expected)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 33, 97])
+@pytest.mark.parametrize("spare", [0, 20])
+def test_a_product_of_any_number_of_rows_is_that_of_linear(rows: int, spare: int) -> None:
+    _, weight, bias, _ = operands()
+    # With spare rows, both operands are the beginning of a larger tensor, here with NaN.
+    x, added = torch.randn(rows + spare, 32), torch.randn(rows + spare, 64)
+    x[rows:] = added[rows:] = torch.nan
+    x, added = x[:rows], added[:rows]
+
+    product = FrozenProduct(weight, bias)
+
+    torch.testing.assert_close(product(x), linear(x, weight, bias))
+    torch.testing.assert_close(product(x, added), linear(x, weight, bias) + added)
+    torch.testing.assert_close(product(x[1:]), linear(x[1:], weight, bias))
+
+
+def test_numbers_of_rows_are_rounded_up_to_few_by_little() -> None:
+    rounded = {rows: padded_rows(rows) for rows in range(1, 6401)}
+
+    assert all(rounded[rows] == rows for rows in range(1, 33))
+    assert all(0 <= rounded[rows] - rows < rows / 8 for rows in rounded)
+    assert all(padded_rows(rows) == rows for rows in rounded.values())
+    assert len(set(rounded.values())) < 100
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's count of memory")
+def test_memory_does_not_grow_with_the_numbers_of_rows() -> None:
+    product, x = FrozenProduct(torch.randn(512, 128)), torch.randn(640, 128)
+    for rows in {padded_rows(rows) for rows in range(1, 601)}:
+        product(x[:rows])
+    before = resident_megabytes()
+
+    for rows in range(1, 601):
+        product(x[:rows])
+
+    # Without rounding it grows by 200 MB.
+    assert resident_megabytes() - before < 20
+
+
+def resident_megabytes() -> float:
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    return int(re.findall(r"VmRSS:\s*(\d+)", status)[0]) / 1024
 
 
 def test_what_is_added_is_left_as_it_was() -> None:

@@ -33,5 +33,5 @@ def test_the_value_is_neither_copied_nor_saved() -> None:
     cache.get(weight)
 
     for other in (copy.deepcopy(cache), pickle.loads(pickle.dumps(cache))):
-        assert other._value is None
+        assert other._kept is None
         assert torch.equal(other.get(weight)(weight), cache.get(weight)(weight))

@@ -105,6 +105,16 @@ def test_the_bilm_may_be_that_of_an_archive(
     numpy.testing.assert_allclose(read_hdf5(paths.hdf5)["0"], first[2], atol=1e-5)
 
 
+def test_the_dtype_of_the_products_may_be_chosen(
+    paths: Paths, encoder: ElmoEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    allennlp(monkeypatch, "elmo-embed", paths.text, paths.hdf5, *FILES, "--dtype", "bfloat16")
+
+    written, (exact,) = read_hdf5(paths.hdf5)["0"], encoder.layers([LINES[0].split()])
+    error = numpy.linalg.norm(written - exact.numpy()) / numpy.linalg.norm(exact)
+    assert 1e-4 < error < 0.05
+
+
 def test_a_store_is_shared(
     paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoder: ElmoEncoder
 ) -> None:

@@ -138,6 +138,25 @@ def test_there_is_no_regularizer_where_there_is_nothing_to_regularize(change: st
     assert "regularizer" not in tiny("sst", "both", change)["model"]
 
 
+@pytest.mark.parametrize(("folder", "name"), shipped())
+def test_products_are_in_the_dtype_that_suits_the_machine(folder: str, name: str) -> None:
+    found = leaves(config(folder, name))
+    dtypes = {path: value for path, value in found.items() if path.split(".")[-1] == "dtype"}
+    trains = any(path.endswith("requires_grad") for path in found)
+    has_bilm = any("bilm.options" in path for path in found)
+
+    assert set(dtypes.values()) == ({"auto"} if has_bilm else set())
+    assert not has_bilm or all("bilm." in path for path in dtypes) != trains
+
+
+def test_dtype_of_the_products_is_a_choice_and_that_of_an_own_bilm_comes_first() -> None:
+    own = f"{{ bilm: {BILMS}.small {{ dtype: 'bfloat16' }} }}"
+
+    for change, dtype in [("{ bilm_dtype: 'float32' }", "float32"), (own, "bfloat16")]:
+        assert config("sst", "both", change)["model"]["text_embedder"]["bilm"]["dtype"] == dtype
+        assert config("probe", "pos", change)["model"]["bilm"]["dtype"] == dtype
+
+
 def test_own_bilm_and_known_bilm_with_a_change_are_taken() -> None:
     options = f"import '{ROOT}/fixtures/bilm/options.json'"
 

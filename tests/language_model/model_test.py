@@ -304,6 +304,21 @@ def test_bfloat16_is_close_to_float32_in_training_and_not_used_at_evaluation(
     assert evaluated[0] == evaluated[1]
 
 
+@pytest.mark.parametrize("units", [False, True])
+def test_training_in_auto_is_in_the_dtype_that_the_device_has_units_for(
+    units: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("elmo_tasks.bilm.dtypes.has_bfloat16", lambda _: units)
+    losses = {}
+    for dtype in ("auto", "float32", "bfloat16"):
+        model = make_model(tmp_path, dtype=dtype).train()
+        torch.manual_seed(0)
+        losses[dtype] = model(**tensors(model.vocab, SENTENCES))["loss"].item()
+
+    assert losses["auto"] == losses["bfloat16" if units else "float32"]
+    assert losses["auto"] != losses["float32" if units else "bfloat16"]
+
+
 def test_the_bilm_is_left_alone_for_exactly_so_many_batches(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -340,7 +355,7 @@ def test_the_bilm_is_left_alone_for_exactly_so_many_batches(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ({"dtype": "float16"}, "dtype must be float32 or bfloat16, not 'float16'"),
+        ({"dtype": "float16"}, "dtype must be one of auto, float32, bfloat16, not 'float16'"),
         ({"bilm": BiLm(make_options())}, "needs requires_grad: true"),
     ],
 )

@@ -214,6 +214,20 @@ def test_recovering_with_other_weights_is_refused(
     )
 
 
+def test_training_may_be_recovered_with_products_in_another_dtype(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    params = config("{ bilm_dtype: 'auto' }")
+    monkeypatch.setattr("elmo_tasks.bilm.dtypes.has_bfloat16", lambda _: True)
+    train_and_kill(params, tmp_path / "model", monkeypatch)
+    monkeypatch.setattr("elmo_tasks.bilm.dtypes.has_bfloat16", lambda _: False)
+
+    model = train(params, tmp_path / "model", recover=True)
+
+    assert model.text_embedder.bilm.dtype == "float32"
+    assert f"{BILM}char_cnn.embedding" in best(tmp_path / "model")
+
+
 def test_checkpoint_that_is_not_whole_is_refused_as_a_model(trained: Path) -> None:
     weights = trained / "model_state_e3_b0.th"
 

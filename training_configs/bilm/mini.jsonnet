@@ -9,7 +9,6 @@
   min_count: 5,
   num_samples: 2048,
   batch_tokens: 2048,
-  dtype: 'bfloat16',
   num_epochs: 1,
   optimizer: { type: 'dense_sparse_adam', lr: 0.002 },
   scheduler: { type: 'linear_with_warmup', warmup_steps: 500 },

@@ -54,6 +54,10 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
   elmo_layer_norm:: null,
   // A name in bilms.libsonnet, or an object with `options` and `pretrained_file`.
   bilm:: 'mini',
+  // The dtype of a frozen biLM's matrix products: 'float32', 'bfloat16', or 'auto', which is
+  // bfloat16 on a CPU or GPU that has units for it and float32 elsewhere. A `dtype` in `bilm` comes
+  // first.
+  bilm_dtype:: 'auto',
   // Where the biLM's layers are stored, so that the biLM reads each sentence once: null for
   // nowhere, a folder, or an object with the arguments of `LayerStore`
   // (elmo_tasks/store/layer_store.py).
@@ -155,7 +159,7 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
         [if has_characters then 'token_characters']: character_cnn(config.characters),
       },
     },
-    [if has_elmo then 'bilm']: config.chosen_bilm {
+    [if has_elmo then 'bilm']: { dtype: config.bilm_dtype } + config.chosen_bilm {
       [if store != null then 'store']: store,
     },
     [if elmo_at('input') then 'input_mix']: mix,

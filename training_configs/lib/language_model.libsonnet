@@ -87,7 +87,9 @@ local tasks = {
   batch_tokens:: 2560,
   window:: { rows: 128, length: 20 },
 
-  dtype:: null,
+  // The dtype of products while training: 'float32', 'bfloat16', or 'auto', which is bfloat16 on a
+  // CPU or GPU that has units for it and float32 elsewhere.
+  dtype:: 'auto',
   num_epochs:: 10,
   // bilm-tf has a rate of 0.2, an initial accumulator of 1.0 and a gradient norm of at most 10, and
   // its loss is 20 times ours. Adagrad divides a gradient by the root of the sum of its squares, so
@@ -147,7 +149,7 @@ local tasks = {
     [if config.from_archive != null then 'pretrained_file']: config.from_archive,
     [if config.from_bilm != null then 'num_softmax_batches']: config.num_softmax_batches,
     [if config.num_samples != null then 'num_samples']: config.num_samples,
-    [if config.dtype != null then 'dtype']: config.dtype,
+    dtype: config.dtype,
   },
   local loader = {
     sentences: { type: 'elmo_sentences', batch_tokens: config.batch_tokens },

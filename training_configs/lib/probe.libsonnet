@@ -6,6 +6,9 @@ local bilms = import 'bilms.libsonnet';
 
   // A name in bilms.libsonnet, or an object with `options` and `pretrained_file`.
   bilm:: 'mini',
+  // The dtype of the biLM's matrix products: 'float32', 'bfloat16', or 'auto', which is bfloat16 on
+  // a CPU or GPU that has units for it and float32 elsewhere. A `dtype` in `bilm` comes first.
+  bilm_dtype:: 'auto',
   // Where the biLM's layers are stored: null for nowhere, a folder, or an object with the arguments
   // of `LayerStore` (elmo_tasks/store/layer_store.py).
   store:: null,
@@ -26,6 +29,6 @@ local bilms = import 'bilms.libsonnet';
   local store = if std.isString(config.store) then { path: config.store } else config.store,
 
   model: config.probe {
-    bilm: bilm { [if store != null then 'store']: store },
+    bilm: { dtype: config.bilm_dtype } + bilm { [if store != null then 'store']: store },
   },
 }

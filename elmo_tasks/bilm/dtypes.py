@@ -1,0 +1,51 @@
+import functools
+import logging
+import platform
+
+import torch
+
+logger = logging.getLogger(__name__)
+
+# The settings `dtype` of a biLM and of its training.
+DTYPES = ("auto", "float32", "bfloat16")
+
+
+def used_dtype(dtype: str, device: torch.device) -> str:
+    """
+    Returns the dtype in which a device computes matrix products, `float32` or `bfloat16`, for a
+    setting `dtype`. `auto` stands for `bfloat16` on a device that has units for it, and for
+    `float32` elsewhere. Logs a warning, once, if `bfloat16` is set for a CPU without such units.
+    """
+    if dtype == "auto":
+        return "bfloat16" if has_bfloat16(device.type) else "float32"
+    if dtype == "bfloat16" and device.type == "cpu" and not has_bfloat16("cpu"):
+        _warn_of_slow_bfloat16()
+    return dtype
+
+
+@functools.cache
+def has_bfloat16(device_type: str) -> bool:
+    """
+    Returns whether a device, such as `cpu` or `cuda`, has units for products in bfloat16. For a
+    CPU, oneDNN must be able to use them, which the variable `ONEDNN_MAX_CPU_ISA` may forbid.
+    """
+    if device_type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    if device_type != "cpu" or not torch.backends.mkldnn.is_available():
+        return False
+    try:
+        supported = torch.ops.mkldnn._is_mkldnn_bf16_supported()
+        if platform.machine() in ("x86_64", "AMD64"):
+            # oneDNN also supports an AVX-512 CPU without units, where it converts to float32.
+            supported = supported and torch.cpu._is_avx512_bf16_supported()
+    except (AttributeError, RuntimeError):
+        return False
+    return supported
+
+
+@functools.cache
+def _warn_of_slow_bfloat16() -> None:
+    logger.warning(
+        "This CPU has no units for bfloat16, so that products take 2 to 7 times as long as in "
+        "float32. Set dtype to auto or float32."
+    )

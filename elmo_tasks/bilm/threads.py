@@ -1,0 +1,50 @@
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TypeVar
+
+import torch
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@contextmanager
+def operator_threads(num_threads: int) -> Iterator[None]:
+    """
+    Lets each PyTorch operator that this thread calls within the context use at most `num_threads`
+    threads. The threads of one operator wait for each other, and wait long if other programs use
+    their cores.
+    """
+    before = torch.get_num_threads()
+    if before <= num_threads:
+        yield
+        return
+    torch.set_num_threads(num_threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def for_each(work: Callable[[T], R], items: Sequence[T], at_once: bool) -> list[R]:
+    """
+    Returns the results of `work` for each item. If `at_once`, the first item is worked on by this
+    thread and each other one by a thread of its own, without gradients and with as many threads per
+    operator as here.
+    """
+    if not at_once:
+        return [work(item) for item in items]
+    num_threads, inference = torch.get_num_threads(), torch.is_inference_mode_enabled()
+
+    def on_another_thread(item: T) -> R:
+        torch.set_num_threads(num_threads)
+        with torch.inference_mode(inference), torch.no_grad():
+            return work(item)
+
+    # The threads end with this call, so that a fork of the process does not miss them.
+    with ThreadPoolExecutor(max(1, len(items) - 1)) as pool:
+        others = [pool.submit(on_another_thread, item) for item in items[1:]]
+        with torch.no_grad():
+            first = [work(item) for item in items[:1]]
+        return first + [other.result() for other in others]

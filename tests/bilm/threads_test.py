@@ -1,0 +1,120 @@
+import threading
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from elmo_tasks.bilm import BiLm, bilm
+from elmo_tasks.bilm.threads import for_each, operator_threads
+from tests.helpers.bilm_examples import SENTENCE, ids_of
+from tests.helpers.processes import run
+from tests.helpers.reference_bilm import make_options
+from tests.helpers.stored_bilms import fixture_bilm
+
+IDS = ids_of([SENTENCE, SENTENCE[:3], SENTENCE[1:]])
+
+
+@pytest.fixture(autouse=True)
+def two_threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture()
+def used(monkeypatch: pytest.MonkeyPatch) -> set[tuple[int, int]]:
+    """Collects, while a biLM runs, each thread with the threads that its operators may use."""
+    threads = set()
+    read = bilm.LstmStack.forward
+
+    def watched(*arguments):
+        threads.add((threading.get_ident(), torch.get_num_threads()))
+        return read(*arguments)
+
+    monkeypatch.setattr(bilm.LstmStack, "forward", watched)
+    return threads
+
+
+def test_the_directions_run_on_two_threads_whose_operators_use_one_each(
+    used: set[tuple[int, int]],
+) -> None:
+    fixture_bilm()(IDS)
+
+    assert len(used) == 2 and {num_threads for _, num_threads in used} == {1}
+    assert torch.get_num_threads() == 2
+
+
+@pytest.mark.parametrize("cached_tokens", [0, 1000])
+def test_layers_do_not_depend_on_the_number_of_threads(cached_tokens: int) -> None:
+    model = fixture_bilm(cached_tokens=cached_tokens)
+    divided = model(IDS).layers
+    torch.set_num_threads(1)
+
+    torch.testing.assert_close(divided, fixture_bilm()(IDS).layers, atol=1e-5, rtol=0)
+
+
+def test_products_of_many_rows_have_half_of_the_threads_each(
+    used: set[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bilm, "_SHARED_PRODUCT", 1)
+    torch.set_num_threads(4)
+
+    fixture_bilm()(IDS)
+
+    assert {num_threads for _, num_threads in used} == {2}
+
+
+@pytest.mark.parametrize("why", ["one thread", "gradients", "dropout", "autocast"])
+def test_work_is_not_divided_where_threads_would_change_it(
+    why: str, used: set[tuple[int, int]]
+) -> None:
+    model = BiLm(
+        make_options(),
+        requires_grad=why == "gradients",
+        dropout=0.1 if why == "dropout" else 0,
+        state="reset",
+    )
+    if why == "one thread":
+        torch.set_num_threads(1)
+
+    with torch.autocast("cpu", enabled=why == "autocast"):
+        model.train()(IDS)
+
+    assert used == {(threading.get_ident(), torch.get_num_threads())}
+
+
+def test_inference_mode_reaches_all_threads() -> None:
+    model = fixture_bilm()
+
+    with torch.inference_mode():
+        layers = model(IDS).layers
+
+    assert layers.is_inference() and torch.equal(layers, model(IDS).layers)
+
+
+def test_a_fork_of_a_process_that_divided_its_work_divides_its_own() -> None:
+    model = fixture_bilm()
+    expected = model(IDS).layers
+
+    def work() -> None:
+        assert torch.equal(model(IDS).layers, expected)
+
+    assert run(work) == 0
+
+
+def test_results_keep_their_order_and_an_error_of_any_thread_is_raised() -> None:
+    assert for_each(lambda item: 2 * item, [3, 4, 5], True) == [6, 8, 10]
+    assert for_each(lambda item: 2 * item, [], True) == []
+
+    for divisors in ([0, 1], [1, 0]):
+        with pytest.raises(ZeroDivisionError):
+            for_each(lambda item: 1 / item, divisors, True)
+
+
+def test_operators_get_their_threads_back_after_an_error() -> None:
+    with pytest.raises(ValueError), operator_threads(1):
+        assert torch.get_num_threads() == 1
+        raise ValueError
+
+    assert torch.get_num_threads() == 2
