@@ -155,13 +155,14 @@ def _readable(
     """
     names = []
     for name, dataset in found.items():
-        if (asked and name not in asked) or storage_problem(dataset, name):
+        if dataset.shape is None or (asked and name not in asked):
             continue
         if dataset.shape != asked.get(name):
             most_bytes -= dataset.nbytes
             if most_bytes < 0:
-                break
-        names.append(name)
+                continue
+        if storage_problem(dataset, name) is None:
+            names.append(name)
     return names
 
 

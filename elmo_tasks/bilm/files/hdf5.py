@@ -11,7 +11,7 @@ import h5py
 
 # The most items that are listed, and the most groups within each other, as in
 # `RNN_0/RNN/MultiRNNCell/Cell0/LSTMCell/B`.
-_MAX_ITEMS = 10_000
+_MAX_ITEMS = 2_000
 _MAX_DEPTH = 6
 
 # More chunks than this take minutes to read. h5py cuts the largest released weights into 1,200.
@@ -36,7 +36,7 @@ def item_names(file: h5py.File) -> list[str]:
     # Raises
 
     `ValueError`
-        The file has more than 10,000 items.
+        The file has more than 2,000 items.
     """
     names: list[str] = []
     groups = [("", file["/"])]
@@ -47,13 +47,13 @@ def item_names(file: h5py.File) -> list[str]:
         if num_items > _MAX_ITEMS:
             raise ValueError(f"it has more than {_MAX_ITEMS:,} items")
         for part in group:
-            name = prefix + part
+            # A name may be bytes, since HDF5 does not check that it is UTF-8.
+            name = part if isinstance(part, str) else part.decode("utf-8", "backslashreplace")
             item = group[part] if _is_hard(group, part) else None
-            if isinstance(item, h5py.Group) and name.count("/") < _MAX_DEPTH - 1:
-                groups.append((f"{name}/", item))
+            if isinstance(item, h5py.Group) and prefix.count("/") < _MAX_DEPTH - 1:
+                groups.append((f"{prefix}{name}/", item))
             else:
-                # HDF5 does not check that a name is UTF-8.
-                names.append(name.encode("utf-8", "backslashreplace").decode())
+                names.append(f"{prefix}{name}")
     return sorted(names)
 
 
@@ -73,11 +73,11 @@ def find_item(file: h5py.File, name: str) -> h5py.HLObject | str | None:
     return item
 
 
-def _is_hard(group: h5py.Group, part: str) -> bool:
+def _is_hard(group: h5py.Group, part: str | bytes) -> bool:
     """
     Returns whether a name in a group stands for an item of the file itself, and not for a link.
     """
-    name = part.encode("utf-8", "surrogateescape")
+    name = part.encode("utf-8", "surrogateescape") if isinstance(part, str) else part
     return group.id.links.get_info(name).type == h5py.h5l.TYPE_HARD
 
 
