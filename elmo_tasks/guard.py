@@ -19,7 +19,7 @@ from allennlp.common import Params, Registrable
 from allennlp.common.checks import ConfigurationError as AllenNlpConfigurationError
 from allennlp.common.meta import Meta
 from allennlp.common.params import parse_overrides, with_overrides
-from allennlp.models import archival
+from allennlp.models import Model, archival
 from allennlp.nn import util
 from cached_path import _cached_path
 
@@ -198,6 +198,22 @@ def _in_one_line(load: Callable[..., T], folder_index: int) -> Callable[..., T]:
     return loaded
 
 
+_load_model = archival._load_model
+
+
+def _load_without_files(config: Params, *args: Any) -> Model:
+    """
+    Loads a model without the files that only its training needed. AllenNLP leaves them out too, but
+    not within lists.
+    """
+    model = config.params.get("model")
+    for value in [model, *(child for _, _, child in _items(model))]:
+        if isinstance(value, dict):
+            value.pop("pretrained_file", None)
+            value.pop("initializer", None)
+    return _load_model(config, *args)
+
+
 _read_state_dict = util.read_state_dict
 
 
@@ -214,7 +230,7 @@ archival.Params = _ArchivedParams
 archival.Meta = _ArchivedMeta
 archival.extracted_archive = _extracted_archive
 archival._load_dataset_readers = _in_one_line(archival._load_dataset_readers, 1)
-archival._load_model = _in_one_line(archival._load_model, 2)
+archival._load_model = _in_one_line(_load_without_files, 2)
 util.read_state_dict = _read_checked_state_dict
 Registrable.resolve_class_name = classmethod(_resolve_registered)  # type: ignore[method-assign]
 _cached_path.check_tarfile = lambda tar: check_members(tar, tar.name)

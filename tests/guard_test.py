@@ -314,6 +314,20 @@ def test_a_store_is_not_opened_wherever_the_config_has_it(archive: Path, tmp_pat
     assert not path.exists()
 
 
+def test_files_of_the_training_are_left_out_within_lists_too(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Params] = []
+    monkeypatch.setattr("elmo_tasks.guard._load_model", lambda config, *_: seen.append(config))
+    parts = [{"pretrained_file": "x", "dim": 3}, [{"initializer": {"type": "pretrained"}}]]
+    changed = repacked(archive, tmp_path / "a.tar.gz", put("model.parts", parts))
+
+    config = load_archive(changed).config
+
+    assert seen[0]["model"]["parts"] == [{"dim": 3}, [{}]]
+    assert config["model"].as_dict()["parts"] == parts
+
+
 def weights(folder: Path, archive: Path, method: int) -> Path:
     """Returns an archive whose weights are packed once more."""
     with tarfile.open(archive) as tar:
