@@ -13,7 +13,7 @@ except ModuleNotFoundError:
         " `pip install --no-deps -r requirements.txt` installs from its repository"
     ) from None
 
-from elmo_tasks import compat  # noqa: F401
+from elmo_tasks import compat, guard  # noqa: F401
 from elmo_tasks.commands import (  # noqa: F401
     elmo_ablation,
     elmo_check,

@@ -6,11 +6,11 @@ import torch
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.characters import NUM_CHARACTERS, batch_char_ids
-from elmo_tasks.bilm.files.layout import num_parameters
+from elmo_tasks.bilm.files.hdf5 import find_item, item_names, storage_problem
+from elmo_tasks.bilm.files.layout import datasets, num_parameters
 from elmo_tasks.bilm.files.options import BiLmOptions, read_options
 from elmo_tasks.bilm.files.weights import (
     HDF5_ERRORS,
-    dataset_names,
     layout_problems,
     open_weights,
     read_array,
@@ -53,7 +53,7 @@ def check(options_file: str | os.PathLike, weight_file: str | os.PathLike) -> Ch
     path, of_weights = _check_weights(weight_file, options)
     facts = of_options.facts + of_weights.facts
     problems = of_options.problems + of_weights.problems
-    if raw is not None and path is not None:
+    if raw is not None and options is not None and path is not None:
         if not problems:
             of_layers = _check_layers(BiLm(raw, path))
             facts, problems = facts + of_layers.facts, of_layers.problems
@@ -122,28 +122,52 @@ def _check_weights(
 ) -> tuple[str | None, CheckReport]:
     """
     Returns the local path of the weights and a report on them. The path is `None` if the file
-    cannot be opened.
+    cannot be opened, or if AllenNLP's loader could not open it safely.
     """
     try:
         with open_weights(weight_file) as file:
-            names = dataset_names(file)
-            dtypes = " and ".join(sorted({str(file[name].dtype) for name in names}))
-            size = os.path.getsize(file.filename) / 1e6
-            fact = ("weights", f"{weight_file}: {size:.1f} MB, {dtypes or 'no datasets'}")
+            items = {name: find_item(file, name) for name in item_names(file)}
+            found = {name: item for name, item in items.items() if isinstance(item, h5py.Dataset)}
+            dtypes = " and ".join(sorted({str(dataset.dtype) for dataset in found.values()}))
+            size = os.path.getsize(file.filename)
+            fact = ("weights", f"{weight_file}: {size / 1e6:.1f} MB, {dtypes or 'no datasets'}")
+            asked = {} if options is None else {d.name: d.shape for d in datasets(options)}
             problems = [] if options is None else layout_problems(file, options)
+            names = _readable(found, asked, size)
             for name in names:
                 problems += _dataset_problems(file, name)
             facts = [fact] if problems else [fact, *_biases(file, names)]
-            problems = [f"{weight_file}: {problem}" for problem in problems]
-            return file.filename, CheckReport(facts, problems)
+            problems = [f"{weight_file}: {problem}" for problem in dict.fromkeys(problems)]
+            # AllenNLP follows links and reads whatever it finds.
+            safe = items.keys() & asked.keys() <= set(names)
+            return file.filename if safe else None, CheckReport(facts, problems)
     except ConfigurationError as error:
         return None, CheckReport([("weights", str(weight_file))], [str(error)])
 
 
+def _readable(
+    found: dict[str, h5py.Dataset], asked: dict[str, tuple[int, ...]], most_bytes: int
+) -> list[str]:
+    """
+    Returns the names of the datasets whose values are looked at: those of the shape that the
+    options ask for, and such of another shape that have no more than `most_bytes` together.
+    Datasets that the options do not name are left out, if there are options.
+    """
+    names = []
+    for name, dataset in found.items():
+        if dataset.shape is None or (asked and name not in asked):
+            continue
+        if dataset.shape != asked.get(name):
+            most_bytes -= dataset.nbytes
+            if most_bytes < 0:
+                continue
+        if storage_problem(dataset, name) is None:
+            names.append(name)
+    return names
+
+
 def _dataset_problems(file: h5py.File, name: str) -> list[str]:
     """Returns descriptions of what is wrong with the values of a dataset."""
-    if file[name].dtype.kind not in "fiu":
-        return []
     try:
         array = read_array(file, name)
     except HDF5_ERRORS as error:

@@ -13,7 +13,7 @@ from elmo_tasks.bilm.char_cnn import CharCnn
 from elmo_tasks.bilm.characters import batch_char_ids, word_char_ids
 from elmo_tasks.bilm.dtypes import DTYPES, used_dtype
 from elmo_tasks.bilm.files.options import STATES, BiLmOptions, exported, read_options
-from elmo_tasks.bilm.files.weights import read_weights, write_weights
+from elmo_tasks.bilm.files.weights import check_layout, read_weights, write_weights
 from elmo_tasks.bilm.frozen_checkpoint import FINGERPRINT, put_back_weights
 from elmo_tasks.bilm.lstm_stack import LstmStack
 from elmo_tasks.bilm.outputs import BiLmOutput, Prediction
@@ -93,6 +93,9 @@ class BiLm(torch.nn.Module):
         self.options = BiLmOptions.from_dict(self._raw_options)
         state = state or self.options.state or ("reset" if requires_grad else "snapshot")
         _check_settings(state, requires_grad, dropout, dtype, store)
+        if pretrained_file is not None:
+            # Before memory is taken for what the options ask for.
+            check_layout(pretrained_file, self.options)
         self.trains = requires_grad
         self.state_name = state
         self.asked_dtype = dtype

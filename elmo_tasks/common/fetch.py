@@ -1,8 +1,11 @@
 import hashlib
 import os
+import stat
 from pathlib import Path
 
 import torch
+
+from elmo_tasks.common.errors import ConfigurationError
 
 
 def local_path(name: str | os.PathLike) -> str:
@@ -18,6 +21,8 @@ def local_path(name: str | os.PathLike) -> str:
 
     `FileNotFoundError`
         There is no such file.
+    `ConfigurationError`
+        The path is not that of a file, but of a folder, a pipe or a device.
     `OSError`
         The address cannot be reached.
     """
@@ -25,12 +30,32 @@ def local_path(name: str | os.PathLike) -> str:
     if "://" not in name:
         if not os.path.exists(name):
             raise FileNotFoundError(f"file {name} not found")
+        check_regular(name)
         return name
     try:
         from allennlp.common.file_utils import cached_path
     except ModuleNotFoundError:
         return _fetched(name)
     return str(cached_path(name))
+
+
+def check_regular(path: str | os.PathLike) -> None:
+    """
+    Raises `ConfigurationError` if something else than a file is at this path: a folder, or a pipe
+    or device, which could keep a reader waiting for ever.
+    """
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode):
+        found = next((name for name, is_kind in _KINDS.items() if is_kind(mode)), "something else")
+        raise ConfigurationError(f"{os.fspath(path)} is not a file, but {found}")
+
+
+_KINDS = {
+    "a folder": stat.S_ISDIR,
+    "a pipe": stat.S_ISFIFO,
+    "a socket": stat.S_ISSOCK,
+    "a device": lambda mode: stat.S_ISCHR(mode) or stat.S_ISBLK(mode),
+}
 
 
 def _fetched(address: str) -> str:

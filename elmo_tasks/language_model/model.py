@@ -6,7 +6,7 @@ from typing import Any, Union
 import torch
 from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
-from allennlp.models.archival import extracted_archive, get_weights_path
+from allennlp.models.archival import get_weights_path
 from allennlp.nn.util import dist_reduce_sum, read_state_dict
 
 from elmo_tasks.bilm import BiLm, bilm_from_config
@@ -14,6 +14,8 @@ from elmo_tasks.bilm.dtypes import DTYPES, used_dtype
 from elmo_tasks.bilm.state import CarryState
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
+from elmo_tasks.common.torch_file import check_torch_file
+from elmo_tasks.common.unpacking import unpacked
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
 
 logger = logging.getLogger(__name__)
@@ -202,8 +204,9 @@ class ElmoLanguageModel(Model):
 
     def _load_archive(self, archive: str) -> None:
         """Loads the biLM and the softmax of an archive, which must have this model's vocabulary."""
-        with extracted_archive(local_path(archive)) as folder:
+        with unpacked(local_path(archive)) as folder:
             vocab = Vocabulary.from_files(Path(folder) / "vocabulary")
+            check_torch_file(get_weights_path(folder))
             state = read_state_dict(get_weights_path(folder))
         words = self.vocab.get_index_to_token_vocabulary("tokens")
         if vocab.get_index_to_token_vocabulary("tokens") != words:

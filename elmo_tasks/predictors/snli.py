@@ -1,11 +1,10 @@
-import json
-
 from allennlp.common.util import JsonDict
 from allennlp.data import DatasetReader, Instance
 from allennlp.models import Model
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.predictors.inputs import check_texts
 
 _TEXTS = ("premise", "hypothesis")
@@ -45,7 +44,7 @@ class SnliPredictor(Predictor):
     def load_line(self, line: str) -> JsonDict:
         self._num_lines += 1
         try:
-            inputs = json.loads(line)
+            inputs = parse_json(line)
             check_texts(inputs, _TEXTS)
         except ValueError as error:
             # AllenNLP skips blank lines without calling `load_line`.

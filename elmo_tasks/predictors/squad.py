@@ -10,6 +10,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.models.bidaf import Bidaf
 from elmo_tasks.predictors.inputs import check_texts
 from elmo_tasks.readers.squad_file import parse_squad
@@ -68,7 +69,7 @@ class SquadPredictor(Predictor):
         # AllenNLP skips blank lines without calling `load_line`.
         where = f"line {self._num_lines} (not counting blank lines)"
         try:
-            inputs = json.loads(line)
+            inputs = parse_json(line)
             _check(inputs)
         except json.JSONDecodeError as error:
             raise ValueError(

@@ -1,4 +1,3 @@
-import json
 import logging
 import os
 import string
@@ -10,6 +9,7 @@ from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 from elmo_tasks.readers.treebank import unescape
@@ -149,7 +149,7 @@ def _pairs(file_path: str | os.PathLike) -> Iterator[tuple[int, dict[str, str]]]
 
 def _parse_json(line: str) -> dict[str, str]:
     try:
-        pair = json.loads(line)
+        pair = parse_json(line)
     except ValueError as error:
         raise ValueError(
             f"expected a JSON object, not {line[:40]!r} ({error}); the first line of a file in "

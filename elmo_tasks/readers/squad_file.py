@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from elmo_tasks.common.fetch import local_path
+from elmo_tasks.common.json_text import parse_json
 
 
 class Answer(NamedTuple):
@@ -59,11 +60,13 @@ def read_squad(file_path: str | os.PathLike) -> list[Question]:
     """
     with open(local_path(file_path), "rb") as file:
         try:
-            content = json.load(file)
+            content = parse_json(file.read())
         except json.JSONDecodeError as error:
             raise ValueError(f"{file_path}:{error.lineno}: not JSON: {error}") from error
         except UnicodeDecodeError as error:
             raise ValueError(f"{file_path} is not UTF-8: {error}") from error
+        except ValueError as error:
+            raise ValueError(f"{file_path}: {error}") from error
     try:
         questions = parse_squad(content)
     except ValueError as error:

@@ -208,3 +208,6 @@ def _store_paths(config: Any) -> Iterator[str | None]:
             if key == "store" and isinstance(value, dict):
                 yield value.get("path")
             yield from _store_paths(value)
+    elif isinstance(config, list):
+        for value in config:
+            yield from _store_paths(value)

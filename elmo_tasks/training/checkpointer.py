@@ -1,4 +1,5 @@
 import os
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -6,7 +7,9 @@ import torch
 from allennlp.training import Checkpointer, Trainer
 from allennlp.training.trainer import TrainerCheckpoint
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.torch_file import check_torch_file
 
 
 @Checkpointer.register("elmo")
@@ -41,7 +44,8 @@ class ElmoCheckpointer(Checkpointer):
     def load_checkpoint(self) -> TrainerCheckpoint | None:
         if self._is_primary:
             self._remove_remains()
-        return super().load_checkpoint()
+        latest = self.find_latest_checkpoint()
+        return None if latest is None else TrainerCheckpoint(*map(_load, latest))
 
     def _remove_remains(self) -> None:
         """Removes incomplete files of a training that was killed while it saved."""
@@ -56,6 +60,17 @@ class ElmoCheckpointer(Checkpointer):
             for when in super()._find_all_checkpoints()
             if os.path.exists(self._training_state_path(*when))
         }
+
+
+def _load(path: str) -> dict[str, Any]:
+    check_torch_file(path)
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except (EOFError, KeyError, RuntimeError, ValueError, pickle.UnpicklingError) as error:
+        raise ConfigurationError(f"{path} is no checkpoint: {error}") from error
+    if not isinstance(content, dict):
+        raise ConfigurationError(f"{path} is no checkpoint, but holds {content!r:.80}")
+    return content
 
 
 def _save(content: Any, path: str) -> None:

@@ -1,7 +1,10 @@
 """Makes archives of small, untrained models with and without a biLM."""
 
 import copy
+import io
 import json
+import tarfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -98,3 +101,37 @@ def set_mixes(folder: Path, **values: tuple[list[float], float]) -> None:
         state[f"{prefix}.scalar_parameters"] = torch.tensor(weights)
         state[f"{prefix}.gamma"] = torch.tensor([gamma])
     torch.save(state, folder / "best.th")
+
+
+def repacked(
+    archive: Path,
+    target: Path,
+    config: Callable[[dict[str, Any]], Any] | None = None,
+    members: Iterable[tarfile.TarInfo] = (),
+) -> Path:
+    """
+    Packs the members of an archive once more, with a config that `config` changes in place, or
+    returns as bytes, and with further members of zeros.
+    """
+    with tarfile.open(archive) as source, tarfile.open(target, "w:gz") as packed:
+        for member in source.getmembers():
+            content = source.extractfile(member)
+            data = b"" if content is None else content.read()
+            if member.name == "config.json" and config is not None:
+                value = json.loads(data)
+                changed = config(value)
+                data = changed if isinstance(changed, bytes) else json.dumps(value).encode()
+                member.size = len(data)
+            packed.addfile(member, io.BytesIO(data))
+        for member in members:
+            packed.addfile(member, io.BytesIO(bytes(member.size)))
+    return target
+
+
+def member(name: str, size: int = 0, **fields: Any) -> tarfile.TarInfo:
+    """Makes a member for `repacked`; `fields` are attributes of `tarfile.TarInfo`."""
+    made = tarfile.TarInfo(name)
+    made.size = size
+    for field, value in fields.items():
+        setattr(made, field, value)
+    return made

@@ -15,6 +15,7 @@ from allennlp.common import Params
 from allennlp.models import load_archive
 from allennlp.training.trainer import TrainerCheckpoint
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.sentences import SentencesReader
 from elmo_tasks.training.checkpointer import ElmoCheckpointer
 from tests.helpers.language_model_configs import ROOT, shrunk
@@ -230,3 +231,27 @@ def test_the_clock_says_when_to_save(tmp_path: Path, monkeypatch: pytest.MonkeyP
             seen.append(batches)
 
     assert seen == [2, 4]
+
+
+def test_a_damaged_checkpoint_is_an_error_with_its_file(tmp_path: Path) -> None:
+    paths = tmp_path / "model_state_e0_b1.th", tmp_path / "training_state_e0_b1.th"
+    for damaged in paths:
+        for path in paths:
+            torch.save({"a": torch.arange(1000.0)}, path)
+        content = bytearray(damaged.read_bytes())
+        content[content.index(torch.arange(1000.0).numpy().tobytes())] ^= 1
+        damaged.write_bytes(content)
+
+        with pytest.raises(ConfigurationError, match=f"{damaged} is damaged: the checksum of"):
+            ElmoCheckpointer(tmp_path).load_checkpoint()
+
+
+@pytest.mark.parametrize("content", [None, [1], Path("x")])
+def test_a_checkpoint_of_another_kind_is_an_error_with_its_file(
+    tmp_path: Path, content: Any
+) -> None:
+    for name in ("model", "training"):
+        torch.save(content, tmp_path / f"{name}_state_e0_b1.th")
+
+    with pytest.raises(ConfigurationError, match="model_state_e0_b1.th is no checkpoint"):
+        ElmoCheckpointer(tmp_path).load_checkpoint()

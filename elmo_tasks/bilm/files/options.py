@@ -1,17 +1,26 @@
-import json
 import os
 from typing import Any, NamedTuple
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
+from elmo_tasks.common.json_text import parse_json
 
 STATES = ("reset", "snapshot", "carry")
+
+# The bounds of the options. The released biLMs are far below: two layers of 4096, 2048 filters and
+# 94 million parameters. Without the bounds, a damaged file could ask for all memory.
+MAX_LAYERS = 100
+MAX_WIDTH = 100_000
+MAX_PARAMETERS = 10**9
+_MAX_BYTES = 10**7
 
 
 class BiLmOptions(NamedTuple):
     """
     Holds the checked values of an `options.json` in bilm-tf's format (Peters et al. 2018, section
-    3.2; supplement A gives the released sizes).
+    3.2; supplement A gives the released sizes). A number of layers or convolutions is at most
+    `MAX_LAYERS`, a width or number of filters at most `MAX_WIDTH`, and all parameters together at
+    most `MAX_PARAMETERS`.
 
     # Parameters
 
@@ -73,13 +82,13 @@ class BiLmOptions(NamedTuple):
             filters=values.filters("char_cnn.filters"),
             activation=values.get("char_cnn.activation", str),
             char_dim=values.get("char_cnn.embedding.dim"),
-            max_characters=values.get("char_cnn.max_characters_per_token", int, 50),
-            num_highway=values.get("char_cnn.n_highway", int, 0, least=0),
-            num_layers=values.get("lstm.n_layers"),
+            max_characters=values.get("char_cnn.max_characters_per_token", int, 50, most=1000),
+            num_highway=values.get("char_cnn.n_highway", int, 0, least=0, most=MAX_LAYERS),
+            num_layers=values.get("lstm.n_layers", most=MAX_LAYERS),
             cell_dim=values.get("lstm.dim"),
             projection_dim=values.get("lstm.projection_dim"),
-            cell_clip=values.get("lstm.cell_clip", (int, float), 0, least=0) or None,
-            projection_clip=values.get("lstm.proj_clip", (int, float), 0, least=0) or None,
+            cell_clip=values.clip("lstm.cell_clip"),
+            projection_clip=values.clip("lstm.proj_clip"),
             skip_connections=values.get("lstm.use_skip_connections", bool, False),
             state=options.get("state"),
         )
@@ -93,7 +102,7 @@ class BiLmOptions(NamedTuple):
         )
         values.expect(
             parsed.activation in ("relu", "tanh", None),
-            f"char_cnn.activation must be relu or tanh, but is {parsed.activation!r}",
+            f"char_cnn.activation must be relu or tanh, but is {parsed.activation!r:.80}",
         )
         widest = max((width for width, _ in parsed.filters), default=0)
         values.expect(
@@ -102,21 +111,35 @@ class BiLmOptions(NamedTuple):
             "characters of a token",
         )
         values.expect(
-            parsed.state in (None, *STATES),
-            f"state must be one of {', '.join(STATES)}, but is {parsed.state!r}",
+            parsed.num_filters <= MAX_WIDTH,
+            f"char_cnn.filters has {parsed.num_filters} filters; at most {MAX_WIDTH} are allowed",
         )
+        values.expect(
+            parsed.state in (None, *STATES),
+            f"state must be one of {', '.join(STATES)}, but is {parsed.state!r:.80}",
+        )
+        if not values.problems:
+            count = _count_parameters(parsed)
+            values.expect(
+                count <= MAX_PARAMETERS,
+                f"the biLM would have {count:,} parameters; at most {MAX_PARAMETERS:,} are allowed",
+            )
         return parsed, values.problems
 
 
 def read_options(options_file: str | os.PathLike) -> dict[str, Any]:
     """Reads an `options.json` from a path or an address."""
     try:
-        with open(local_path(options_file), encoding="utf-8") as file:
-            options = json.load(file)
+        with open(local_path(options_file), "rb") as file:
+            content = file.read(_MAX_BYTES + 1)
     except FileNotFoundError as error:
         raise ConfigurationError(f"there is no file of options {options_file}") from error
     except OSError as error:
         raise ConfigurationError(f"{options_file} cannot be read: {error}") from error
+    if len(content) > _MAX_BYTES:
+        raise ConfigurationError(f"{options_file} has more than {_MAX_BYTES:,} bytes")
+    try:
+        options = parse_json(content.decode("utf-8"))
     except ValueError as error:
         raise ConfigurationError(f"{options_file} is not JSON: {error}") from error
     if not isinstance(options, dict):
@@ -139,7 +162,14 @@ class _Values:
         if not holds and problem not in self.problems:
             self.problems.append(problem)
 
-    def get(self, path: str, kind: Any = int, default: Any = None, least: float = 1) -> Any:
+    def get(
+        self,
+        path: str,
+        kind: Any = int,
+        default: Any = None,
+        least: float = 1,
+        most: float = MAX_WIDTH,
+    ) -> Any:
         section, key = self._section(path)
         if section is None:
             return None
@@ -150,9 +180,15 @@ class _Values:
             return None
         wrong_kind = not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)
         if wrong_kind or (not isinstance(value, (str, bool)) and not value >= least):
-            self.expect(False, f"{path} cannot be {value!r}")
+            self.expect(False, f"{path} cannot be {value!r:.80}")
+            return None
+        if not isinstance(value, (str, bool)) and value > most:
+            self.expect(False, f"{path} can be at most {most}, but is {value!r:.80}")
             return None
         return value
+
+    def clip(self, path: str) -> float | None:
+        return self.get(path, (int, float), 0, least=0, most=1e30) or None
 
     def filters(self, path: str) -> tuple[tuple[int, int], ...]:
         section, key = self._section(path)
@@ -161,10 +197,15 @@ class _Values:
             missing = f"{path} is missing; only biLMs with a character CNN can be read"
             self.expect(section is None, missing)
             return ()
+        if len(filters) > MAX_LAYERS:
+            self.expect(False, f"{path} has {len(filters)} pairs; at most {MAX_LAYERS} are allowed")
+            return ()
         for pair in filters:
             if not _is_pair(pair):
                 self.expect(
-                    False, f"{path} must be pairs of a width and a number of filters, not {pair!r}"
+                    False,
+                    f"{path} must be pairs of a width and a number of filters, not {pair!r:.80}; "
+                    f"both can be at most {MAX_WIDTH}",
                 )
                 return ()
         return tuple((width, num_filters) for width, num_filters in filters)
@@ -183,7 +224,19 @@ class _Values:
 
 def _is_pair(value: Any) -> bool:
     is_pair = isinstance(value, (list, tuple)) and len(value) == 2
-    return is_pair and all(type(part) is int and part > 0 for part in value)
+    return is_pair and all(type(part) is int and 0 < part <= MAX_WIDTH for part in value)
+
+
+def _count_parameters(options: BiLmOptions) -> int:
+    """Counts the parameters, as `layout.num_parameters` does, which imports this file."""
+    n, p, c = options.num_filters, options.projection_dim, options.cell_dim
+    num_characters = 261
+    convolutions = sum(
+        (width * options.char_dim + 1) * num_filters for width, num_filters in options.filters
+    )
+    highways = 2 * options.num_highway * (n + 1) * n
+    lstms = 2 * options.num_layers * ((2 * p + 1) * 4 * c + c * p)
+    return num_characters * options.char_dim + convolutions + highways + (n + 1) * p + lstms
 
 
 def exported(raw: dict[str, Any], options: BiLmOptions, state: str) -> dict[str, Any]:

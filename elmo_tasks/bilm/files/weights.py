@@ -7,6 +7,7 @@ import h5py
 import numpy
 import torch
 
+from elmo_tasks.bilm.files.hdf5 import find_item, item_names, storage_problem
 from elmo_tasks.bilm.files.known_bilms import local_weights
 from elmo_tasks.bilm.files.layout import Array, Dataset, datasets
 from elmo_tasks.bilm.files.options import BiLmOptions
@@ -16,7 +17,7 @@ from elmo_tasks.common.files import atomic_write
 StateDict = dict[str, torch.Tensor]
 
 # The exceptions by which h5py reports a damaged file; the kind depends on what is damaged.
-HDF5_ERRORS = (OSError, RuntimeError, KeyError, ValueError, MemoryError)
+HDF5_ERRORS = (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError)
 
 
 def read_weights(weight_file: str | os.PathLike, options: BiLmOptions, state: StateDict) -> None:
@@ -68,27 +69,32 @@ def open_weights(weight_file: str | os.PathLike) -> Iterator[h5py.File]:
         ) from error
 
 
-def dataset_names(file: h5py.File) -> list[str]:
-    """Returns the names of all datasets in a file, sorted."""
-    names: list[str] = []
-    file.visititems(lambda name, item: names.append(name) if _is_dataset(item) else None)
-    return sorted(names)
+def check_layout(weight_file: str | os.PathLike, options: BiLmOptions) -> None:
+    """
+    Raises `ConfigurationError` if a file of weights does not fit the options. Only the headers of
+    the file are read.
+    """
+    with open_weights(weight_file) as file:
+        _refuse(layout_problems(file, options))
 
 
 def layout_problems(file: h5py.File, options: BiLmOptions) -> list[str]:
-    """Lists the datasets that are missing, have a wrong shape, or are not in the options."""
+    """
+    Lists the datasets that are missing, have a wrong shape or cannot be read safely, and what is in
+    the file but not in the options. Reads only headers.
+    """
     asked = {dataset.name: dataset.shape for dataset in datasets(options)}
-    unasked = [name for name in dataset_names(file) if name not in asked]
+    unasked = [name for name in item_names(file) if name not in asked]
     problems = [f"has {name}, which the options do not ask for" for name in unasked]
     for name, shape in asked.items():
-        item = file.get(name)
-        if not _is_dataset(item):
+        item = find_item(file, name)
+        if isinstance(item, str):
+            problems.append(item)
+        elif not _is_dataset(item):
             if not _is_left_out(name, options):
                 problems.append(f"has no {name}, which the options ask for")
-        elif item.dtype.kind not in "fiu":
-            problems.append(f"{name} holds {item.dtype}, which are not numbers")
-        elif item.shape != shape:
-            problems.append(f"{name} has shape {item.shape}, but the options ask for {shape}")
+        elif problem := storage_problem(item, name, shape):
+            problems.append(problem)
     return problems
 
 
@@ -148,7 +154,7 @@ def _is_left_out(name: str, options: BiLmOptions) -> bool:
 
 
 def _array(file: h5py.File, dataset: Dataset) -> Array:
-    if _is_dataset(file.get(dataset.name)):
+    if _is_dataset(find_item(file, dataset.name)):
         return read_array(file, dataset.name)
     # A projection that bilm-tf leaves out is the identity.
     shape = dataset.shape

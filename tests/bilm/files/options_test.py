@@ -1,9 +1,12 @@
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from elmo_tasks.bilm.files.options import BiLmOptions
+from elmo_tasks.bilm.files import options as options_file
+from elmo_tasks.bilm.files.layout import num_parameters
+from elmo_tasks.bilm.files.options import BiLmOptions, read_options
 from elmo_tasks.common.errors import ConfigurationError
 from tests.helpers.reference_bilm import make_options
 
@@ -127,6 +130,23 @@ def test_a_missing_width_of_the_characters_is_named() -> None:
         ("filters", [[1, 4.0]], r"pairs of a width and a number of filters, not \[1, 4.0\]"),
         ("filters", [1, 4], "pairs of a width and a number of filters, not 1"),
         ("filters", ["14"], "pairs of a width and a number of filters, not '14'"),
+        ("n_layers", 101, "lstm.n_layers can be at most 100, but is 101"),
+        ("n_layers", 10**12, "lstm.n_layers can be at most 100, but is 1000000000000"),
+        ("n_highway", 10**12, "char_cnn.n_highway can be at most 100, but is 1000000000000"),
+        ("dim", 10**12, "lstm.dim can be at most 100000, but is 1000000000000"),
+        ("dim", 1e30, "lstm.dim cannot be 1e[+]30"),
+        ("projection_dim", 100_001, "lstm.projection_dim can be at most 100000, but is 100001"),
+        ("embedding", {"dim": 10**6}, "char_cnn.embedding.dim can be at most 100000, but is 10"),
+        ("max_characters_per_token", 1001, "can be at most 1000, but is 1001"),
+        ("cell_clip", 1e31, "lstm.cell_clip can be at most 1e[+]30, but is 1e[+]31"),
+        ("filters", [[1, 4]] * 101, "char_cnn.filters has 101 pairs; at most 100 are allowed"),
+        ("filters", [[1, 10**6]], r"not \[1, 1000000\]; both can be at most 100000"),
+        ("filters", [[1, 60_000], [2, 60_000]], "has 120000 filters; at most 100000 are allowed"),
+        (
+            "filters",
+            [[1, 50_000]],
+            "would have 10,.* parameters; at most 1,000,000,000 are",
+        ),
         ("filters", [[51, 4]], "filters has width 51, more than the 50 characters of a token"),
     ],
 )
@@ -139,3 +159,26 @@ def test_a_wrong_value_is_named(key: str, value: Any, message: str) -> None:
 def test_an_unknown_state_is_named(state: Any) -> None:
     with pytest.raises(ConfigurationError, match="state must be one of reset, snapshot, carry"):
         BiLmOptions.from_dict({**make_options(), "state": state})
+
+
+def test_parameters_are_counted_as_the_layout_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(options_file, "MAX_PARAMETERS", 0)
+
+    for changes in ({}, {"filters": [[3, 4], [1, 2]], "n_highway": 0, "n_layers": 3}):
+        parsed, problems = BiLmOptions.parse(make_options(**changes))
+        assert f"would have {num_parameters(parsed):,} parameters; at most 0" in problems[0]
+
+
+def test_a_file_of_options_is_bounded(tmp_path: Path) -> None:
+    path = tmp_path / "options.json"
+    path.write_text(f'{{"a": {101 * "["}')
+    with pytest.raises(ConfigurationError, match="options.json is not JSON: Expecting value"):
+        read_options(path)
+
+    path.write_text(101 * '{"a":' + "1" + 101 * "}")
+    with pytest.raises(ConfigurationError, match="is not JSON: the JSON is nested more than 100"):
+        read_options(path)
+
+    path.write_text(10**7 * " " + "{}")
+    with pytest.raises(ConfigurationError, match="options.json has more than 10,000,000 bytes"):
+        read_options(path)

@@ -296,5 +296,5 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=f"{tmp_path} cannot be read as HDF5"):
+    with pytest.raises(ConfigurationError, match=f"{tmp_path} is not a file, but a folder"):
         BiLm.from_files(FIXTURE_FILES[0], tmp_path)

@@ -1,0 +1,43 @@
+import json
+from typing import Any
+
+# The most levels of objects and lists within each other.
+MAX_DEPTH = 100
+
+
+def parse_json(text: str | bytes) -> Any:
+    """
+    Returns the value of a JSON text, which may be nested 100 deep.
+
+    # Raises
+
+    `json.JSONDecodeError`, `UnicodeDecodeError`
+        As `json.loads`.
+    `ValueError`
+        The text is nested deeper, or has an integer of more than 4,300 digits.
+    """
+    try:
+        value = json.loads(text)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    # Counting is much faster than walking through the value.
+    brackets = ("[", "{") if isinstance(text, str) else (b"[", b"{")
+    if sum(map(text.count, brackets)) > MAX_DEPTH and _is_too_deep(value):  # type: ignore[arg-type]
+        raise ValueError(_TOO_DEEP)
+    return value
+
+
+_TOO_DEEP = f"the JSON is nested more than {MAX_DEPTH} deep"
+
+
+def _is_too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        level = [child for parent in level for child in _children(parent)]
+    return bool(level)
+
+
+def _children(value: Any) -> Any:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()

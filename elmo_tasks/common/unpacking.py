@@ -1,0 +1,167 @@
+import gzip
+import os
+import shutil
+import tarfile
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.fetch import check_regular
+
+# An archive may unpack to this many times its own size, and this many bytes more. Weights hardly
+# shrink when they are packed, and text shrinks to a third or so.
+MAX_GROWTH = 20
+MORE_BYTES = 2**30
+
+MAX_MEMBERS = 10_000
+
+# The errors of writing a file and a folder of the same name.
+_CLASHES = (FileExistsError, IsADirectoryError, NotADirectoryError)
+
+# The most bytes that are read at once. A header that asks for more is no header of an archive.
+_MAX_READ = 2**20
+
+
+@contextmanager
+def unpacked(archive: str | os.PathLike, keep: bool = False) -> Iterator[str]:
+    """
+    Unpacks the `model.tar.gz` of a training into a new temporary folder, and yields its path.
+
+    Only the bytes of files are taken: owners, permissions and times are not.
+
+    # Parameters
+
+    archive : `str | os.PathLike`
+        The path of a local file.
+    keep : `bool`, optional (default = `False`)
+        Whether the folder stays when the block ends without an error.
+
+    # Raises
+
+    `ConfigurationError`
+        The file is not a whole archive; it unpacks to more than `MAX_GROWTH` times its size and
+        `MORE_BYTES`; or a member is a link, a device, or would lie outside the folder. The message
+        names the member.
+    """
+    check_regular(archive)
+    folder = tempfile.mkdtemp()
+    try:
+        _unpack(archive, Path(folder))
+        yield folder
+    except BaseException:
+        keep = False
+        raise
+    finally:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def check_members(tar: tarfile.TarFile, archive: str | os.PathLike) -> None:
+    """
+    Raises `ConfigurationError` if a member of an open tar file must not be unpacked, as `unpacked`
+    does. Otherwise the members lose their owners and permissions.
+    """
+    for member, _ in _members(tar, archive, _most_bytes(archive)):
+        member.mode = 0o755 if member.isdir() else 0o644
+        member.uid, member.gid, member.uname, member.gname = os.getuid(), os.getgid(), "", ""
+
+
+def _unpack(archive: str | os.PathLike, folder: Path) -> None:
+    most = _most_bytes(archive)
+    try:
+        with gzip.open(archive) as packed:
+            file = _BoundedReader(packed, most)
+            with tarfile.open(fileobj=file, mode="r:") as tar:  # type: ignore[call-overload]
+                for member, path in _members(tar, archive, most):
+                    _write(tar, member, folder / path)
+            # The checksum of all bytes stands at the end of the file.
+            while file.read(_MAX_READ):
+                pass
+    except (_Damaged, tarfile.TarError, RecursionError, *_CLASHES) as error:
+        raise ConfigurationError(f"{archive} is not a whole archive: {error}") from error
+
+
+def _members(
+    tar: tarfile.TarFile, archive: str | os.PathLike, most: int
+) -> Iterator[tuple[tarfile.TarInfo, PurePosixPath]]:
+    """Yields each member that may be unpacked, with its path in the folder."""
+    num_bytes = 0
+    for number, member in enumerate(tar, start=1):
+        path = PurePosixPath(member.name)
+        num_bytes += tarfile.BLOCKSIZE + member.size
+        problem = None
+        if not (member.isdir() or member.isreg()) or member.issparse():
+            problem = "is neither a file nor a folder"
+        elif path.is_absolute() or ".." in path.parts or "\0" in member.name:
+            problem = "would lie outside the folder that it is unpacked to"
+        elif member.size < 0 or num_bytes > most:
+            problem = (
+                f"has {member.size:,} bytes, which makes more than the {most:,} that an archive of "
+                "this size may unpack to"
+            )
+        elif number > MAX_MEMBERS:
+            problem = f"is one of more than {MAX_MEMBERS:,}"
+        if problem:
+            raise ConfigurationError(
+                f"{archive} is not unpacked: its member {member.name!r:.200} {problem}"
+            )
+        yield member, path
+
+
+def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> None:
+    if member.isdir():
+        path.mkdir(parents=True, exist_ok=True)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = tar.extractfile(member)
+    assert content is not None
+    with content, open(path, "wb") as written:
+        shutil.copyfileobj(content, written)
+    if path.stat().st_size != member.size:
+        raise _Damaged(f"its member {member.name!r:.200} is cut short")
+
+
+def _most_bytes(archive: str | os.PathLike) -> int:
+    return MAX_GROWTH * os.path.getsize(archive) + MORE_BYTES
+
+
+class _Damaged(Exception):
+    pass
+
+
+class _BoundedReader:
+    """
+    Reads a packed file up to a number of bytes, in small portions. Without the bounds, the header
+    of a member could make `tarfile` read the whole file into memory.
+    """
+
+    def __init__(self, file: gzip.GzipFile, most: int) -> None:
+        self._file = file
+        self._most = most
+
+    def read(self, size: int) -> bytes:
+        if size > _MAX_READ:
+            raise _Damaged(f"a header has {size:,} bytes")
+        self._check(self.tell() + size)
+        try:
+            return self._file.read(size)
+        except (OSError, EOFError, zlib.error) as error:
+            raise _Damaged(str(error)) from error
+
+    def seek(self, position: int) -> None:
+        self._check(position)
+        try:
+            self._file.seek(position)
+        except (OSError, EOFError, zlib.error) as error:
+            raise _Damaged(str(error)) from error
+
+    def _check(self, position: int) -> None:
+        # Members have blocks to fill up, and tar files have zeros at their ends.
+        if position > self._most + _MAX_READ:
+            raise _Damaged(f"it unpacks to more than {self._most:,} bytes")
+
+    def tell(self) -> int:
+        return self._file.tell()

@@ -1,0 +1,577 @@
+"""
+Damages files of each kind by chance, and says how elmo_tasks answers: clearly, rightly, or badly.
+
+`damage_table` makes the rows; run as a script, this module prints them as a Markdown table. Every
+answer is computed in a process of its own, so that a crash is an answer as well.
+"""
+
+import argparse
+import contextlib
+import copy
+import io
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import sys
+import tarfile
+import tempfile
+import traceback
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import h5py
+import numpy
+import torch
+from allennlp.commands import main as allennlp
+from allennlp.common import Params
+from allennlp.common.checks import ConfigurationError as AllenNlpConfigurationError
+from allennlp.data import DatasetReader
+from allennlp.models import load_archive
+
+import elmo_tasks.plugin
+from elmo_tasks.analysis.check import check
+from elmo_tasks.analysis.tables import table
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm.characters import batch_char_ids
+from elmo_tasks.store import LayerStore
+from elmo_tasks.training.checkpointer import ElmoCheckpointer
+
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
+BILM = FIXTURES / "bilm"
+PACKAGE = Path(elmo_tasks.plugin.__file__).parent
+
+# An answer may take this many seconds and megabytes more than the undamaged file.
+MOST_SECONDS = 60
+MOST_MEGABYTES = 300
+
+SENTENCES = [line.split() for line in ("The old dog sleeps .", "A film .", "It plays every note .")]
+
+
+class Row(NamedTuple):
+    """
+    How damaged files of one kind were answered.
+
+    # Parameters
+
+    kind : `str`
+    tried : `int`
+        The number of damaged files.
+    clear : `int`
+        How many were refused with one line that says what is wrong.
+    right : `int`
+        How many were read all the same: the damage was noticed and repaired, is not in what is
+        read, or left a valid file.
+    bad : `list[str]`
+        What happened with each of the others.
+    """
+
+    kind: str
+    tried: int
+    clear: int
+    right: int
+    bad: list[str]
+
+
+class Kind(NamedTuple):
+    """
+    A kind of file.
+
+    # Parameters
+
+    make : `Callable[[Path], Path]`
+        Writes a whole file to a folder, with what it needs, and returns its path.
+    read : `Callable[[Path], Any]`
+        Reads the file as a command does, and returns what was read.
+    change : `Callable[[Path, random.Random], None]`, optional
+        Changes the content of the file and leaves its format whole: takes parts away, swaps them.
+    must_equal : `bool`
+        Whether a damaged file that is read must give the same as the whole file, since its format
+        has checksums.
+    """
+
+    make: Callable[[Path], Path]
+    read: Callable[[Path], Any]
+    change: Callable[[Path, random.Random], None] | None = None
+    must_equal: bool = False
+
+
+def damage_table(seed: int, files_per_kind: int, kinds: list[str] | None = None) -> list[Row]:
+    """
+    Damages so many files of each kind, and returns how they were answered.
+
+    # Parameters
+
+    seed : `int`
+        The same seed damages the same files in the same way.
+    files_per_kind : `int`
+    kinds : `list[str]`, optional
+        Names in `KINDS`; by default all.
+    """
+    return [
+        _row(name, KINDS[name], random.Random(f"{seed} {name}"), files_per_kind)
+        for name in kinds or KINDS
+    ]
+
+
+def _row(name: str, kind: Kind, chance: random.Random, num_files: int) -> Row:
+    clear, right, bad = 0, 0, []
+    with tempfile.TemporaryDirectory() as folder:
+        path = kind.make(Path(folder))
+        whole = path.read_bytes()
+        expected = kind.read(path)
+        for _ in range(num_files):
+            path.write_bytes(whole)
+            what = _damage(path, kind, chance)
+            compared = expected if kind.must_equal and what != "change" else None
+            answer = _in_child(partial(_answer, kind, path, compared))
+            clear += answer == "clear"
+            right += answer == "right"
+            if answer not in ("clear", "right"):
+                bad.append(f"{what}: {answer}")
+    return Row(name, num_files, clear, right, bad)
+
+
+def _answer(kind: Kind, path: Path, expected: Any) -> str:
+    """Reads a damaged file. Returns `clear`, `right`, or what went wrong."""
+    try:
+        found = kind.read(path)
+    except (Exception, SystemExit) as error:
+        return "clear" if _is_clear(error) else _described(error)
+    return "right" if expected is None or _equal(found, expected) else "read wrongly"
+
+
+def _is_clear(error: BaseException) -> bool:
+    """Returns whether a command ends with one line for this error."""
+    if isinstance(error, SystemExit):
+        return isinstance(error.code, str)
+    raised_in = Path(traceback.extract_tb(error.__traceback__)[-1].filename)
+    of_ours = isinstance(error, ValueError) and PACKAGE in raised_in.parents
+    of_a_state = str(error).startswith("Error(s) in loading state_dict")
+    return of_ours or of_a_state or isinstance(error, _CLEAR)
+
+
+# The errors that a command says in one line, besides those of `elmo_tasks` itself.
+_CLEAR = (AllenNlpConfigurationError, OSError, UnicodeDecodeError, json.JSONDecodeError)
+
+
+def _described(error: BaseException) -> str:
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(last.filename).name}:{last.lineno}"
+    return f"{type(error).__name__} in {where}: {' '.join(str(error).split()):.200}"
+
+
+def _equal(found: Any, expected: Any) -> bool:
+    if isinstance(expected, torch.Tensor):
+        return isinstance(found, torch.Tensor) and torch.equal(found, expected)
+    if isinstance(expected, dict):
+        return found.keys() == expected.keys() and all(
+            _equal(found[key], value) for key, value in expected.items()
+        )
+    return found == expected
+
+
+def _in_child(answer: Callable[[], str]) -> str:
+    """Returns the answer of a process of its own, or what ended the process."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(reading)
+            devnull = os.open(os.devnull, os.O_RDWR)
+            for number in (0, 1, 2):
+                os.dup2(devnull, number)
+            before = _megabytes()
+            signal.alarm(MOST_SECONDS)
+            said = answer()
+            if _megabytes() - before > MOST_MEGABYTES:
+                said = f"{_megabytes() - before:,.0f} MB more memory"
+            os.write(writing, said.encode("utf-8", "replace")[:4000])
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        said = pipe.read().decode()
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status == -signal.SIGALRM:
+        return f"no answer in {MOST_SECONDS} s"
+    return said or f"the process ended with {status}"
+
+
+def _megabytes() -> float:
+    # The most memory of a child begins with that of its parent, which is what `before` takes off.
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+
+
+# Damage.
+
+
+def _damage(path: Path, kind: Kind, chance: random.Random) -> str:
+    """Damages a file, and returns the name of the damage."""
+    ways = [_flip, _cut, _scribble, _insert, _remove, _swap, _zero]
+    if kind.change is not None and chance.random() < 0.4:
+        kind.change(path, chance)
+        return "change"
+    way = chance.choice(ways)
+    content = bytearray(path.read_bytes())
+    way(content, chance)
+    path.write_bytes(content)
+    return way.__name__.removeprefix("_")
+
+
+def _flip(content: bytearray, chance: random.Random) -> None:
+    for _ in range(chance.choice([1, 1, 2, 8])):
+        content[_place(content, chance)] ^= 1 << chance.randrange(8)
+
+
+def _cut(content: bytearray, chance: random.Random) -> None:
+    del content[_place(content, chance) :]
+
+
+def _scribble(content: bytearray, chance: random.Random) -> None:
+    start = _place(content, chance)
+    length = min(chance.choice([1, 4, 64, 1000]), len(content) - start)
+    content[start : start + length] = chance.randbytes(length)
+
+
+def _insert(content: bytearray, chance: random.Random) -> None:
+    start = _place(content, chance)
+    content[start:start] = chance.randbytes(chance.choice([1, 8, 100]))
+
+
+def _remove(content: bytearray, chance: random.Random) -> None:
+    start = _place(content, chance)
+    del content[start : start + chance.choice([1, 8, 100])]
+
+
+def _swap(content: bytearray, chance: random.Random) -> None:
+    length = min(chance.choice([1, 16, 256]), len(content) // 3)
+    first, second = sorted(chance.randrange(len(content) - length) for _ in range(2))
+    if second - first >= length:
+        one, other = content[first : first + length], content[second : second + length]
+        content[first : first + length], content[second : second + length] = other, one
+
+
+def _zero(content: bytearray, chance: random.Random) -> None:
+    start = _place(content, chance)
+    length = min(chance.choice([4, 512, 4096]), len(content) - start)
+    content[start : start + length] = bytes(length)
+
+
+def _place(content: bytearray, chance: random.Random) -> int:
+    """Returns an index, which is often in the headers at the beginning or the end."""
+    size = len(content)
+    if size == 0:
+        # An empty file can only grow.
+        content.append(0)
+        return 0
+    where = chance.random()
+    if where < 0.3:
+        return chance.randrange(min(size, 4096))
+    return size - 1 - chance.randrange(min(size, 1024)) if where < 0.4 else chance.randrange(size)
+
+
+_VALUES = [
+    None,
+    True,
+    0,
+    -1,
+    10**12,
+    1e30,
+    0.5,
+    "",
+    "x",
+    [],
+    {},
+    [[]],
+    {"x": 1},
+    "\ud800",
+    "é" * 99,
+]
+
+
+def _change_value(value: Any, chance: random.Random) -> None:
+    """Removes, renames, swaps or replaces something somewhere in a JSON value."""
+    places = list(_places(value))
+    if not places:
+        return
+    parent, key = chance.choice(places)
+    way = chance.randrange(4)
+    if way == 0:
+        del parent[key]
+    elif way == 1 and isinstance(parent, dict):
+        parent[f"{key}x"] = parent.pop(key)
+    elif way == 2:
+        other, other_key = chance.choice(places)
+        parent[key], other[other_key] = (
+            copy.deepcopy(other[other_key]),
+            copy.deepcopy(parent[key]),
+        )
+    else:
+        parent[key] = copy.deepcopy(chance.choice(_VALUES))
+
+
+def _places(value: Any) -> Any:
+    keys = (
+        value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    )
+    for key in keys:
+        yield value, key
+        yield from _places(value[key])
+
+
+def _change_json(path: Path, chance: random.Random) -> None:
+    value = json.loads(path.read_text(encoding="utf-8"))
+    _change_value(value, chance)
+    path.write_text(json.dumps(value), encoding="utf-8")
+
+
+def _change_json_line(path: Path, chance: random.Random) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    index = chance.randrange(len(lines))
+    value = json.loads(lines[index])
+    _change_value(value, chance)
+    lines[index] = json.dumps(value)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _change_columns(path: Path, chance: random.Random) -> None:
+    """Removes, swaps or doubles columns or lines of a text."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    index = chance.randrange(len(lines))
+    words = lines[index].split(" ")
+    match chance.randrange(4):
+        case 0:
+            del words[chance.randrange(len(words))]
+        case 1:
+            chance.shuffle(words)
+        case 2:
+            words.insert(chance.randrange(len(words)), chance.choice(words))
+        case _:
+            chance.shuffle(lines)
+            words = lines[index].split(" ")
+    lines[index] = " ".join(words)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _change_weights(path: Path, chance: random.Random) -> None:
+    """Removes, renames, swaps or replaces datasets."""
+    names: list[str] = []
+    with h5py.File(path, "a") as file:
+        file.visititems(lambda name, item: names.append(name))
+        name, other = chance.choice(names), chance.choice(names)
+        match chance.randrange(6):
+            case 0:
+                del file[name]
+            case 1:
+                file.move(name, f"{name}x")
+            case 2 if not name.startswith(other) and not other.startswith(name):
+                file.move(name, "aside")
+                file.move(other, name)
+                file.move("aside", other)
+            case 3:
+                del file[name]
+                file[name] = chance.choice(
+                    [b"text", numpy.ones(3), numpy.float64("nan"), h5py.Empty("f"), 7]
+                )
+            case 4:
+                del file[name]
+                file[name] = chance.choice([h5py.SoftLink("/x"), h5py.ExternalLink("x.hdf5", "/")])
+            case _:
+                file[name].attrs[chance.choice(["x", "é"])] = chance.choice([b"\xff", "x", 1])
+
+
+def _change_tensors(path: Path, chance: random.Random) -> None:
+    state = torch.load(path, weights_only=True)
+    name, other = chance.choice(list(state)), chance.choice(list(state))
+    match chance.randrange(4):
+        case 0:
+            del state[name]
+        case 1:
+            state[f"{name}x"] = state.pop(name)
+        case 2:
+            state[name], state[other] = state[other], state[name]
+        case _:
+            state[name] = chance.choice([None, torch.ones(3), 7, "x", []])
+    torch.save(chance.choice([state, state, state, list(state), None]), path)
+
+
+def _change_archive(path: Path, chance: random.Random) -> None:
+    """Removes, renames or damages a member, or changes the config."""
+    with tarfile.open(path) as tar:
+        contents = {
+            member.name: tar.extractfile(member).read()  # type: ignore[union-attr]
+            for member in tar.getmembers()
+            if member.isfile()
+        }
+    name = chance.choice([*contents, "config.json", "config.json"])
+    match chance.randrange(4):
+        case 0:
+            del contents[name]
+        case 1:
+            contents[chance.choice(["x", "../x", "/x", "vocabulary/x/y"])] = contents.pop(name)
+        case 2 if name == "config.json":
+            config = json.loads(contents[name])
+            _change_value(config, chance)
+            contents[name] = json.dumps(config).encode()
+        case _:
+            damaged = bytearray(contents[name])
+            chance.choice([_flip, _cut, _scribble, _remove])(damaged, chance)
+            contents[name] = bytes(damaged)
+    with tarfile.open(path, "w:gz") as tar:
+        for name, content in contents.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+
+
+# Kinds of files.
+
+
+def _copied(source: Path) -> Callable[[Path], Path]:
+    return lambda folder: Path(shutil.copy(source, folder))
+
+
+def _options(folder: Path) -> Path:
+    shutil.copy(BILM / "weights.hdf5", folder)
+    return Path(shutil.copy(BILM / "options.json", folder))
+
+
+def _read_bilm(path: Path) -> Any:
+    """Checks a biLM and loads it, from its options or its weights in a folder with the others."""
+    files = path.parent / "options.json", path.parent / "weights.hdf5"
+    str(check(*files)).encode("utf-8")
+    return BiLm.from_files(*files).state_dict()
+
+
+def _weights(folder: Path) -> Path:
+    _options(folder)
+    return folder / "weights.hdf5"
+
+
+def _read_archive(path: Path) -> Any:
+    archive = load_archive(path)
+    return {"config": archive.config.as_dict(quiet=True), **archive.model.state_dict()}
+
+
+def _store(folder: Path) -> Path:
+    _layers(LayerStore(str(folder / "store"), memory=0))
+    return next((folder / "store").glob("*.mdb"))
+
+
+def _layers(store: LayerStore) -> torch.Tensor:
+    bilm = BiLm(
+        json.loads((BILM / "options.json").read_text()), str(BILM / "weights.hdf5"), store=store
+    )
+    return bilm(batch_char_ids(SENTENCES)).layers
+
+
+def _checkpoint(name: str) -> Callable[[Path], Path]:
+    def make(folder: Path) -> Path:
+        shutil.copy(FIXTURES / "before_the_move" / "sst_checkpoint.th", folder / _MODEL_STATE)
+        parameters = [torch.nn.Parameter(torch.ones(5, 5))]
+        optimizer = torch.optim.Adam(parameters)
+        parameters[0].sum().backward()
+        optimizer.step()
+        torch.save(
+            {
+                "epochs_completed": 0,
+                "batches_in_epoch_completed": 1,
+                "optimizer": optimizer.state_dict(),
+            },
+            folder / _TRAINING_STATE,
+        )
+        return folder / name
+
+    return make
+
+
+_MODEL_STATE, _TRAINING_STATE = "model_state_e0_b1.th", "training_state_e0_b1.th"
+
+
+def _read_checkpoint(path: Path) -> Any:
+    checkpoint = ElmoCheckpointer(path.parent).load_checkpoint()
+    assert checkpoint is not None
+    optimizer = torch.optim.Adam([torch.nn.Parameter(torch.ones(5, 5))])
+    optimizer.load_state_dict(checkpoint.trainer_state["optimizer"])
+    load_archive(FIXTURES / "before_the_move" / "sst.tar.gz").model.load_state_dict(
+        checkpoint.model_state
+    )
+    return {"model": checkpoint.model_state, "trainer": checkpoint.trainer_state}
+
+
+def _read_data(**reader: Any) -> Callable[[Path], Any]:
+    def read(path: Path) -> Any:
+        made = DatasetReader.from_params(Params(copy.deepcopy(reader)))
+        return len(list(made.read(path)))
+
+    return read
+
+
+def _inputs(folder: Path) -> Path:
+    path = folder / "inputs.jsonl"
+    inputs = [{"sentence": "Zoë sings in Łódź ."}, {"tokens": ["A", "film", "."]}]
+    lines = [json.dumps(line, ensure_ascii=False) for line in inputs]
+    path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    return path
+
+
+def _predict(path: Path) -> Any:
+    answers = path.with_name("answers.jsonl")
+    archive = FIXTURES / "before_the_move" / "sst.tar.gz"
+    arguments = ["allennlp", "predict", archive, path, "--silent", "--output-file", answers]
+    arguments += ["--cuda-device", -1]
+    with contextlib.ExitStack() as stack:
+        stack.callback(setattr, sys, "argv", sys.argv)
+        sys.argv = list(map(str, arguments))
+        allennlp(prog="allennlp")
+    return answers.read_text()
+
+
+KINDS = {
+    "options": Kind(_options, _read_bilm, _change_json),
+    "weights": Kind(_weights, _read_bilm, _change_weights),
+    "archives": Kind(
+        _copied(FIXTURES / "before_the_move" / "sst.tar.gz"), _read_archive, _change_archive, True
+    ),
+    "stores": Kind(_store, lambda path: _layers(LayerStore(str(path.parent))), None, True),
+    "checkpoints: weights": Kind(
+        _checkpoint(_MODEL_STATE), _read_checkpoint, _change_tensors, True
+    ),
+    "checkpoints: training": Kind(
+        _checkpoint(_TRAINING_STATE), _read_checkpoint, _change_tensors, True
+    ),
+    "SST": Kind(_copied(FIXTURES / "sst.txt"), _read_data(type="elmo_sst"), _change_columns),
+    "NER": Kind(_copied(FIXTURES / "ner.txt"), _read_data(type="elmo_conll"), _change_columns),
+    "SNLI": Kind(_copied(FIXTURES / "snli.jsonl"), _read_data(type="elmo_snli"), _change_json_line),
+    "SQuAD": Kind(_copied(FIXTURES / "squad.json"), _read_data(type="elmo_squad"), _change_json),
+    "inputs of predict": Kind(_inputs, _predict),
+}
+
+
+def show(rows: list[Row]) -> str:
+    """Returns the rows as a Markdown table, with the bad answers below it."""
+    columns = ["files", "damaged", "clear", "right", "bad"]
+    counts = [
+        [row.kind, *map(str, (row.tried, row.clear, row.right, len(row.bad)))] for row in rows
+    ]
+    bad = [f"- {row.kind}: {answer}" for row in rows for answer in row.bad]
+    return "\n".join([table(columns, counts), *bad])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--files", type=int, default=200, help="of each kind (default: 200)")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS)
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    print(show(damage_table(args.seed, args.files, args.kinds)))
+
+
+if __name__ == "__main__":
+    main()

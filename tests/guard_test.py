@@ -1,0 +1,452 @@
+"""Tests that the archives of models are read as data, by AllenNLP's own commands too."""
+
+import copy
+import io
+import json
+import os
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from allennlp.common import Params
+from allennlp.common.checks import ConfigurationError as AllenNlpConfigurationError
+from allennlp.data import DatasetReader, Vocabulary
+from allennlp.models import Model, load_archive
+
+from elmo_tasks import ElmoEncoder
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.elmo.archives import load_model
+from elmo_tasks.guard import TRUST
+from elmo_tasks.readers.sst import SstReader
+from tests.helpers.archives import language_model, member, repacked, sst
+from tests.helpers.command_line import allennlp
+
+ROOT = Path(__file__).parents[1]
+SST = ROOT / "fixtures" / "sst.txt"
+
+Change = Callable[[dict[str, Any]], Any]
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sst(tmp_path_factory.mktemp("archive"), "both")
+
+
+@pytest.fixture
+def marker(tmp_path: Path) -> Path:
+    """Returns the path of a file that only code in an archive makes."""
+    return tmp_path / "marker"
+
+
+@pytest.fixture(autouse=True)
+def distrusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(TRUST, raising=False)
+
+
+def put(path: str, value: Any) -> Change:
+    """Returns a change of a config that sets the value at a dotted path."""
+
+    def change(config: dict[str, Any]) -> None:
+        *parents, key = path.split(".")
+        for parent in parents:
+            config = config[parent]
+        config[key] = copy.deepcopy(value)
+
+    return change
+
+
+def program(marker: Path) -> dict[str, Any]:
+    """Returns a config that AllenNLP takes for a program to run."""
+    return {"type": "subprocess.check_call", "args": ["touch", str(marker)]}
+
+
+def predict(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+    inputs = folder / "inputs.jsonl"
+    inputs.write_text('{"sentence": "A film ."}\n')
+    allennlp(patch, "predict", archive, inputs, "--silent", "--output-file", folder / "answers")
+
+
+def evaluate(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+    allennlp(patch, "evaluate", archive, SST)
+
+
+def mix(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+    allennlp(patch, "elmo-mix", archive)
+
+
+def export(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+    allennlp(patch, "elmo-export", archive, folder / "exported")
+
+
+def embed(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+    text = folder / "text.txt"
+    text.write_text("A film .\n")
+    allennlp(patch, "elmo-embed", text, folder / "text.hdf5", "--bilm", archive)
+
+
+def encode(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+    ElmoEncoder.from_archive(archive, "input")(["A film ."])
+
+
+def fine_tune(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+    Model.from_params(Params({"type": "from_archive", "archive_file": str(archive)}))
+
+
+WAYS = pytest.mark.parametrize("way", [predict, evaluate, mix, export, embed, encode, fine_tune])
+
+
+def refusal(load: Callable[..., Any], *args: Any) -> str:
+    """Returns the error that a command or a function ends with."""
+    with pytest.raises((ConfigurationError, AllenNlpConfigurationError, SystemExit)) as caught:
+        load(*args)
+    return str(caught.value)
+
+
+# Each way of loading an archive.
+
+
+@WAYS
+def test_the_archive_itself_is_loaded(
+    way: Callable[..., None], archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    way(monkeypatch, archive, tmp_path)
+
+
+@WAYS
+def test_a_program_in_the_config_does_not_run(
+    way: Callable[..., None],
+    archive: Path,
+    tmp_path: Path,
+    marker: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hostile = repacked(archive, tmp_path / "a.tar.gz", put("dataset_reader", program(marker)))
+
+    message = refusal(way, monkeypatch, hostile, tmp_path)
+
+    assert f"{hostile}: dataset_reader.type in config.json names subprocess.check_call" in message
+    assert f"set {TRUST}=1" in message
+    assert not marker.exists()
+
+
+@WAYS
+def test_a_member_outside_the_folder_is_not_written(
+    way: Callable[..., None],
+    archive: Path,
+    tmp_path: Path,
+    marker: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    temporary = tmp_path / "a" / "b"
+    temporary.mkdir(parents=True)
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    for name in ("../../marker", "../../../marker", str(marker)):
+        hostile = repacked(archive, tmp_path / "a.tar.gz", members=[member(name, 1)])
+
+        message = refusal(way, monkeypatch, hostile, tmp_path)
+
+        assert f"its member {name!r} would lie outside the folder" in message
+    assert not list(tmp_path.rglob("marker")) and not os.listdir(temporary)
+
+
+# Names of code in a config.
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "dataset_reader.type",
+        "dataset_reader.token_indexers.tokens.type",
+        "model.type",
+        "model.encoder.type",
+        "model.text_embedder.words.token_embedders.tokens.type",
+        "vocabulary.type",
+    ],
+)
+@pytest.mark.parametrize("name", ["subprocess.check_call", "antigravity.fly", "no.such.Name"])
+def test_a_type_with_a_dot_is_refused_wherever_it_is(
+    archive: Path, tmp_path: Path, path: str, name: str
+) -> None:
+    parent, _, _ = path.rpartition(".")
+
+    def change(config: dict[str, Any]) -> None:
+        config.setdefault("vocabulary", {})
+        put(parent, {"type": name})(config)
+
+    hostile = repacked(archive, tmp_path / "a.tar.gz", change)
+
+    assert f"{path} in config.json names {name}, which" in refusal(load_model, hostile)
+
+
+def test_a_string_in_the_place_of_an_object_is_refused_as_well(
+    archive: Path, tmp_path: Path
+) -> None:
+    hostile = repacked(archive, tmp_path / "a.tar.gz", put("model.encoder", "antigravity.fly"))
+
+    assert "model.encoder in config.json names antigravity.fly" in refusal(load_model, hostile)
+
+
+@pytest.mark.parametrize("key", ["data_loader", "validation_data_loader", "evaluation"])
+def test_what_evaluate_makes_after_loading_is_refused_as_well(
+    archive: Path, tmp_path: Path, marker: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    def change(config: dict[str, Any]) -> None:
+        config.pop("validation_data_loader", None)
+        config[key] = program(marker)
+
+    hostile = repacked(archive, tmp_path / "a.tar.gz", change)
+
+    message = refusal(evaluate, monkeypatch, hostile, tmp_path)
+
+    assert f"{key}.type in config.json names subprocess.check_call" in message
+    assert not marker.exists()
+
+
+def test_an_archive_within_an_archive_is_read_as_data_too(
+    archive: Path, tmp_path: Path, marker: Path
+) -> None:
+    inner = repacked(archive, tmp_path / "inner.tar.gz", put("dataset_reader", program(marker)))
+    model = {"type": "from_archive", "archive_file": str(inner)}
+    pretrained = {"_pretrained": {"archive_file": str(inner), "module_path": "encoder"}}
+
+    for change in (put("model", model), put("model.encoder", pretrained)):
+        outer = repacked(archive, tmp_path / "outer.tar.gz", change)
+        assert f"{inner}: dataset_reader.type in config.json" in refusal(load_model, outer)
+    assert not marker.exists()
+
+
+def test_the_folder_of_an_archive_is_read_as_data_too(
+    archive: Path, tmp_path: Path, marker: Path
+) -> None:
+    hostile = repacked(archive, tmp_path / "a.tar.gz", put("dataset_reader", program(marker)))
+    with tarfile.open(hostile) as tar:
+        tar.extractall(tmp_path / "folder", filter="data")
+
+    message = refusal(load_model, tmp_path / "folder")
+
+    assert f"{tmp_path / 'folder'}: dataset_reader.type in config.json" in message
+    assert not marker.exists()
+
+
+def test_a_user_who_trusts_an_archive_lets_it_run(
+    archive: Path, tmp_path: Path, marker: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(TRUST, "1")
+    hostile = repacked(archive, tmp_path / "a.tar.gz", put("dataset_reader", program(marker)))
+
+    load_model(hostile)
+
+    assert marker.exists()
+
+
+def test_a_class_that_is_registered_may_be_named_by_its_path(archive: Path, tmp_path: Path) -> None:
+    path = f"{SstReader.__module__}.{SstReader.__qualname__}"
+
+    named = repacked(archive, tmp_path / "a.tar.gz", put("dataset_reader.type", path))
+
+    assert type(load_archive(named).dataset_reader) is SstReader
+
+
+class OwnReader(SstReader):
+    """A reader that its user has not registered."""
+
+
+OWN = f"{__name__}.OwnReader"
+
+
+def test_the_users_own_config_and_overrides_may_name_any_class(archive: Path) -> None:
+    overrides = {"dataset_reader.type": OWN}
+
+    assert type(load_archive(archive, overrides=overrides).dataset_reader) is OwnReader
+    assert type(load_archive(archive, overrides=json.dumps(overrides)).dataset_reader) is OwnReader
+    assert type(DatasetReader.from_params(Params({"type": OWN}))) is OwnReader
+
+
+@pytest.mark.parametrize(
+    ("path", "does"),
+    [
+        ("include_package", "imports a package"),
+        ("model.trust_remote_code", "runs code from the internet"),
+        ("model.evalb_directory_path", "runs a program"),
+        ("model.text_embedder.serialization_dir", "chooses a folder to write to"),
+    ],
+)
+def test_keys_that_run_or_write_something_are_refused(
+    archive: Path, tmp_path: Path, path: str, does: str
+) -> None:
+    hostile = repacked(archive, tmp_path / "a.tar.gz", put(path, "x"))
+
+    assert f"{hostile}: {path} in config.json {does}, so" in refusal(load_model, hostile)
+
+
+# Files that an archive asks for.
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{dataset_reader: importstr "/etc/passwd", model: {}}',
+        b'{"dataset_reader": std.extVar("HOME"), "model": {}}',
+        b'{"dataset_reader": import "config.json", "model": {}}',
+        b"local f(x) = f(x + 1); f(0)",
+        b"",
+        b"\xff",
+    ],
+)
+def test_a_config_is_json_and_not_jsonnet(archive: Path, tmp_path: Path, content: bytes) -> None:
+    hostile = repacked(archive, tmp_path / "a.tar.gz", lambda _: content)
+
+    assert f"{hostile}: config.json is not JSON: " in refusal(load_model, hostile)
+
+
+def test_a_store_is_not_opened_wherever_the_config_has_it(archive: Path, tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    hostile = repacked(
+        archive, tmp_path / "a.tar.gz", put("model.text_embedder.bilm.store", {"path": str(path)})
+    )
+
+    encode(None, hostile, tmp_path)
+
+    assert not path.exists()
+
+
+def test_files_of_the_training_are_left_out_within_lists_too(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Params] = []
+    monkeypatch.setattr("elmo_tasks.guard._load_model", lambda config, *_: seen.append(config))
+    parts = [{"pretrained_file": "x", "dim": 3}, [{"initializer": {"type": "pretrained"}}]]
+    changed = repacked(archive, tmp_path / "a.tar.gz", put("model.parts", parts))
+
+    config = load_archive(changed).config
+
+    assert seen[0]["model"]["parts"] == [{"dim": 3}, [{}]]
+    assert config["model"].as_dict()["parts"] == parts
+
+
+def weights(folder: Path, archive: Path, method: int) -> Path:
+    """Returns an archive whose weights are packed once more."""
+    with tarfile.open(archive) as tar:
+        tar.extractall(folder / "folder", filter="data")
+    path = folder / "folder" / "weights.th"
+    with zipfile.ZipFile(path) as file:
+        records = {record.filename: file.read(record) for record in file.infolist()}
+    with zipfile.ZipFile(path, "w", method) as file:
+        for name, data in records.items():
+            file.writestr(name, data)
+    return folder / "folder"
+
+
+def test_weights_that_unpack_to_more_than_their_size_are_refused(
+    archive: Path, tmp_path: Path
+) -> None:
+    load_model(weights(tmp_path / "stored", archive, zipfile.ZIP_STORED))
+
+    message = refusal(load_model, weights(tmp_path / "packed", archive, zipfile.ZIP_DEFLATED))
+
+    assert "weights.th holds " in message and " in packed form, as `torch.save` never" in message
+
+
+def test_weights_that_hold_an_object_are_refused(
+    archive: Path, tmp_path: Path, marker: Path
+) -> None:
+    class Program:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return os.mkdir, (str(marker),)
+
+    folder = weights(tmp_path, archive, zipfile.ZIP_STORED)
+    torch.save({"a": Program()}, folder / "weights.th")
+
+    assert f"{folder} cannot be loaded: UnpicklingError: " in refusal(load_model, folder)
+    assert not marker.exists()
+
+
+def test_a_language_model_continues_only_with_an_archive_that_is_data(tmp_path: Path) -> None:
+    (tmp_path / "lm").mkdir()
+    whole = language_model(tmp_path / "lm")
+    with tarfile.open(whole) as tar:
+        config = json.load(io.BytesIO(tar.extractfile("config.json").read()))  # type: ignore[union-attr]
+    vocab = Vocabulary.from_files(tmp_path / "lm" / "vocabulary")
+    hostile = repacked(whole, tmp_path / "a.tar.gz", members=[member("../marker", 1)])
+
+    def continue_with(archive: Path) -> Model:
+        params = Params({**config["model"], "pretrained_file": str(archive)})
+        return Model.from_params(params, vocab=vocab)
+
+    continue_with(whole)
+    assert "its member '../marker' would lie outside" in refusal(continue_with, hostile)
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Lets `cached_path` unpack in a new folder."""
+    monkeypatch.setenv("CACHED_PATH_CACHE_ROOT", str(tmp_path / "cache"))
+    monkeypatch.setattr("allennlp.common.file_utils.CACHE_DIRECTORY", str(tmp_path / "cache"))
+    yield tmp_path / "cache"
+
+
+@pytest.mark.parametrize("kind", ["from_files", "elmo_counted"])
+def test_a_vocabulary_is_read_only_from_an_archive_that_is_data(
+    archive: Path, tmp_path: Path, cache: Path, kind: str
+) -> None:
+    def vocabulary(archive: Path) -> Vocabulary:
+        params = Params({"type": kind, "directory": str(archive)})
+        return Vocabulary.from_params(params, instances=[])
+
+    words = vocabulary(archive).get_token_to_index_vocabulary("tokens")
+    assert len(words) > 10
+
+    # The name of the folder next to it begins like the folder's own.
+    for name in ("../x", "/x", "../pathtest_x/x"):
+        hostile = repacked(archive, tmp_path / "a.tar.gz", members=[member(name, 1)])
+        assert f"its member {name!r} would lie outside" in refusal(vocabulary, hostile)
+    assert not list(cache.rglob("x"))
+
+
+# What does not fit.
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda config: config.pop("model") and None, "config.json has no model"),
+        (lambda config: config.pop("dataset_reader") and None, "config.json has no dataset_reader"),
+        (put("model", 3), "cannot be loaded: TypeError: "),
+        (put("model.encoder.num_layers", []), "cannot be loaded: "),
+        (put("dataset_reader", "elmo_sst"), "cannot be loaded: AttributeError: "),
+        (lambda _: b"[1]", "config.json is not a JSON object, but [1]"),
+        (lambda _: 10**5 * b"[", "config.json is not JSON: the JSON is nested more than 100 deep"),
+    ],
+)
+def test_a_config_that_is_wrong_is_an_error_of_one_line_with_the_archive(
+    archive: Path, tmp_path: Path, change: Change, message: str
+) -> None:
+    wrong = repacked(archive, tmp_path / "a.tar.gz", change)
+
+    said = refusal(load_model, wrong)
+
+    assert str(wrong) in said and message in said and "\n" not in said
+
+
+@pytest.mark.parametrize("content", ["{}", '{"version": 3}', '{"version": "3"}', "[", "[]"])
+def test_a_wrong_version_is_an_error_with_the_archive(
+    archive: Path, tmp_path: Path, content: str
+) -> None:
+    folder = weights(tmp_path, archive, zipfile.ZIP_STORED)
+    (folder / "meta.json").write_text(content)
+
+    assert refusal(load_model, folder).startswith(f"{folder}: meta.json ")
+
+
+@pytest.mark.parametrize("name", ["config.json", "weights.th"])
+def test_a_file_that_is_missing_is_named(archive: Path, tmp_path: Path, name: str) -> None:
+    folder = weights(tmp_path, archive, zipfile.ZIP_STORED)
+    (folder / name).unlink()
+
+    # Without the weights of an archive, AllenNLP looks for those of a training.
+    missing = name.replace("weights.th", "best.th")
+    assert refusal(load_model, folder) == f"{folder} has no {missing}"

@@ -1,0 +1,199 @@
+"""Makes files of a biLM that do harm to a reader that trusts them."""
+
+import itertools
+import os
+import zlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import h5py
+import numpy
+
+from tests.helpers.reference_bilm import random_files
+
+# The dataset that is replaced, and its shape.
+MATRIX = "RNN_0/RNN/MultiRNNCell/Cell0/LSTMCell/W_0"
+SHAPE = (12, 36)
+
+
+def _replace(file: h5py.File) -> None:
+    del file[MATRIX]
+
+
+def _external_link(file: h5py.File) -> None:
+    _replace(file)
+    file[MATRIX] = h5py.ExternalLink(_other_file(file), MATRIX)
+
+
+def _external_group(file: h5py.File) -> None:
+    del file["CNN"]
+    file["CNN"] = h5py.ExternalLink(_other_file(file), "CNN")
+
+
+def _soft_link(file: h5py.File) -> None:
+    file["elsewhere"] = file[MATRIX]
+    _replace(file)
+    file[MATRIX] = h5py.SoftLink("/elsewhere")
+
+
+def _link_to_itself(file: h5py.File) -> None:
+    _replace(file)
+    file[MATRIX] = h5py.SoftLink(f"/{MATRIX}")
+
+
+def _external_storage(file: h5py.File) -> None:
+    secret = Path(file.filename).parent / "secret"
+    secret.write_bytes(bytes(range(256)) * 10)
+    _replace(file)
+    file.create_dataset(MATRIX, SHAPE, "float32", external=[(str(secret), 0, 4 * 12 * 36)])
+
+
+def _virtual(file: h5py.File) -> None:
+    layout = h5py.VirtualLayout(SHAPE, "float32")
+    layout[:] = h5py.VirtualSource(_other_file(file), MATRIX, shape=SHAPE)
+    _replace(file)
+    file.create_virtual_dataset(MATRIX, layout)
+
+
+def _not_written(file: h5py.File) -> None:
+    _replace(file)
+    file.create_dataset(MATRIX, SHAPE, "float32")
+
+
+def _no_space(file: h5py.File) -> None:
+    _replace(file)
+    file[MATRIX] = h5py.Empty("float32")
+
+
+def _large_shape(file: h5py.File) -> None:
+    _replace(file)
+    file.create_dataset(MATRIX, (10**6, 10**6), "float32", chunks=(1, 1000))
+
+
+@cache
+def _zeros(num_bytes: int) -> bytes:
+    """Returns so many zeros, packed."""
+    packer = zlib.compressobj(1)
+    portions = num_bytes // 2**20
+    return b"".join(packer.compress(bytes(2**20)) for _ in range(portions)) + packer.flush()
+
+
+def _packed_zeros(file: h5py.File) -> None:
+    """Unpacks to 1 GB, of another shape than the options ask for."""
+    _replace(file)
+    width = 2**12
+    dataset = file.create_dataset(
+        MATRIX, (4 * width, 4 * width), "float32", compression="gzip", chunks=(width, width)
+    )
+    for row, column in itertools.product(range(4), repeat=2):
+        dataset.id.write_direct_chunk((row * width, column * width), _zeros(4 * width**2))
+
+
+def _packed_bomb(file: h5py.File) -> None:
+    """Has the right shape, but its only chunk unpacks to 134 MB."""
+    _replace(file)
+    dataset = file.create_dataset(MATRIX, SHAPE, "float32", compression="gzip", chunks=SHAPE)
+    dataset.id.write_direct_chunk((0, 0), _zeros(2**27))
+
+
+def _twice_packed(file: h5py.File) -> None:
+    _replace(file)
+    plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    plist.set_chunk(SHAPE)
+    plist.set_deflate(9)
+    plist.set_deflate(9)
+    space = h5py.h5s.create_simple(SHAPE)
+    parent, _, name = MATRIX.rpartition("/")
+    dataset = h5py.h5d.create(file[parent].id, name.encode(), h5py.h5t.IEEE_F32LE, space, plist)
+    h5py.Dataset(dataset)[...] = numpy.zeros(SHAPE, "float32")
+
+
+def _other_filter(file: h5py.File) -> None:
+    _replace(file)
+    data = numpy.zeros(SHAPE, "float32")
+    file.create_dataset(MATRIX, data=data, compression="lzf", chunks=SHAPE)
+
+
+def _large_chunks(file: h5py.File) -> None:
+    _replace(file)
+    dataset = file.create_dataset(
+        MATRIX, SHAPE, "float32", chunks=(2**14, 2**14), maxshape=(None, None), compression="gzip"
+    )
+    dataset.id.write_direct_chunk((0, 0), zlib.compress(b""))
+
+
+def _missing_chunks(file: h5py.File) -> None:
+    _replace(file)
+    file.create_dataset(MATRIX, SHAPE, "float32", chunks=(2, 36))[:2] = 1
+
+
+def _text(file: h5py.File) -> None:
+    _replace(file)
+    file[MATRIX] = numpy.full(SHAPE, b"text")
+
+
+def _times(file: h5py.File) -> None:
+    _replace(file)
+    parent, _, name = MATRIX.rpartition("/")
+    space = h5py.h5s.create_simple(SHAPE)
+    h5py.h5d.create(file[parent].id, name.encode(), h5py.h5t.UNIX_D32LE, space)
+
+
+def _nested(file: h5py.File) -> None:
+    group = file
+    for _ in range(3000):
+        group = group.create_group("g")
+
+
+def _circle(file: h5py.File) -> None:
+    for index in range(20):
+        file[f"again_{index}"] = file["/"]
+
+
+def _many(file: h5py.File) -> None:
+    for index in range(2_001):
+        file[f"again_{index}"] = file["CNN"]
+
+
+def _odd_name(file: h5py.File) -> None:
+    file.id.links.create_soft(b"\xff\xfe", b"/nowhere")
+
+
+def _other_file(file: h5py.File) -> str:
+    return str(random_files(Path(file.filename).parent / "other")[1])
+
+
+# Each kind of file, and what its error says.
+KINDS: dict[str, tuple[Callable[[h5py.File], None], str]] = {
+    "external link": (_external_link, f"{MATRIX} is a link; links are not followed"),
+    "external group": (_external_group, "CNN is a link; links are not followed"),
+    "soft link": (_soft_link, f"{MATRIX} is a link; links are not followed"),
+    "link to itself": (_link_to_itself, f"{MATRIX} is a link; links are not followed"),
+    "external storage": (_external_storage, "has its numbers in another file or dataset"),
+    "virtual": (_virtual, "has its numbers in another file or dataset"),
+    "not written": (_not_written, f"{MATRIX} holds 0 of 1,728 bytes"),
+    "no space": (_no_space, f"{MATRIX} is empty and has no shape"),
+    "large shape": (_large_shape, "has shape (1000000, 1000000), but the options ask for (12, 36)"),
+    "packed zeros": (_packed_zeros, "has shape (16384, 16384), but the options ask for (12, 36)"),
+    "packed bomb": (_packed_bomb, f"{MATRIX} unpacks to more than its shape (12, 36) says"),
+    "twice packed": (_twice_packed, "is packed with other filters than gzip, shuffle, fletcher32"),
+    "other filter": (_other_filter, "is packed with other filters than gzip, shuffle, fletcher32"),
+    "large chunks": (_large_chunks, "has chunks of 1,073,741,824 bytes, larger than itself"),
+    "missing chunks": (_missing_chunks, f"{MATRIX} holds 1 of 6 chunks"),
+    "text": (_text, f"{MATRIX} holds |S4, which are not numbers"),
+    "times": (_times, "cannot be read as HDF5"),
+    "nested": (_nested, "has g/g/g/g/g/g, which the options do not ask for"),
+    "circle": (_circle, "it has more than 2,000 items"),
+    "many": (_many, "it has more than 2,000 items"),
+    "odd name": (_odd_name, r"has \xff\xfe, which the options do not ask for"),
+}
+
+
+def hostile_files(folder: Path, kind: str) -> tuple[Path, Path]:
+    """Writes options, and weights of one of the `KINDS`; returns their paths."""
+    files = random_files(folder)
+    with h5py.File(files[1], "a") as file:
+        KINDS[kind][0](file)
+    assert os.path.getsize(files[1]) < 5 * 10**6
+    return files
