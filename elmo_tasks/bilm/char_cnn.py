@@ -6,6 +6,9 @@ from torch.nn.functional import embedding
 from elmo_tasks.bilm.characters import NUM_CHARACTERS, PAD_CHARACTER
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.bilm.frozen_product import Product
+from elmo_tasks.bilm.lookup_convolution import convolution_table, looks_up, lookup_convolution
+from elmo_tasks.bilm.trained_product import trained_product
+from elmo_tasks.bilm.weight_cache import WeightCache
 
 # Tokens go through the network in groups, which bounds its memory, and through the convolutions in
 # smaller groups of tokens of similar length.
@@ -40,6 +43,7 @@ class CharCnn(torch.nn.Module):
         # bilm-tf has no projection if the widths are equal; here it is the identity.
         self.projection = torch.nn.Linear(options.num_filters, options.projection_dim)
         self._products = [Product() for _ in range(len(options.filters) + options.num_highway + 1)]
+        self._tables = [WeightCache(convolution_table) for _ in options.filters]
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -77,20 +81,39 @@ class CharCnn(torch.nn.Module):
         `torch.Tensor`
             Shape (tokens, projection_dim).
         """
-        order = (char_ids != PAD_CHARACTER).sum(dim=1).argsort()
-        vectors = [self._vectors(group) for group in char_ids[order].split(_GROUP_TOKENS)]
+        if not looks_up(self.embedding):
+            order = (char_ids != PAD_CHARACTER).sum(dim=1).argsort()
+            filters = [self._filters(group) for group in char_ids[order].split(_WINDOW_TOKENS)]
+            groups = torch.cat(filters)[order.argsort()].split(_GROUP_TOKENS)
+            vectors = [self._vectors(group) for group in groups]
+        else:
+            vectors = [
+                self._vectors(self._looked_up(group)) for group in char_ids.split(_GROUP_TOKENS)
+            ]
         # These vectors have the dtype of the weights under autocast, too, since the LSTMs add to
         # them and accumulate them.
-        return torch.cat(vectors)[order.argsort()].to(self.embedding.dtype)
+        return torch.cat(vectors).to(self.embedding.dtype)
 
-    def _vectors(self, char_ids: torch.Tensor) -> torch.Tensor:
-        filters = torch.cat([self._filters(group) for group in char_ids.split(_WINDOW_TOKENS)])
+    def _vectors(self, filters: torch.Tensor) -> torch.Tensor:
+        """Computes x^LM from the maximum of each filter."""
         x = self.activation(filters)
         *products, project = self._products[len(self.convolutions) :]
         for layer, product in zip(self.highways._layers, products):
-            transform, carry = product(x, layer.weight, layer.bias, self.dtype).chunk(2, dim=1)
+            transform, carry = _linear(product, x, layer, self.dtype).chunk(2, dim=1)
             x = torch.lerp(torch.relu(transform), x.to(transform.dtype), torch.sigmoid(carry))
-        return project(x, self.projection.weight, self.projection.bias, self.dtype)
+        return _linear(project, x, self.projection, self.dtype)
+
+    def _looked_up(self, char_ids: torch.Tensor) -> torch.Tensor:
+        """Returns each filter's maximum over all windows, by look-up."""
+        if len(char_ids) and not 0 <= int(char_ids.min()) <= int(char_ids.max()) < NUM_CHARACTERS:
+            raise IndexError(f"a char id must be at least 0 and below {NUM_CHARACTERS}")
+        char_ids, pooled = char_ids.contiguous(), []
+        for convolution, tables in zip(self.convolutions, self._tables):
+            weight = convolution.weight
+            trains = _trains(self.embedding, weight)
+            table = (convolution_table if trains else tables.get)(self.embedding, weight)
+            pooled.append(lookup_convolution(char_ids, table, len(weight)) + convolution.bias)
+        return torch.cat(pooled, dim=1)
 
     def _filters(self, char_ids: torch.Tensor) -> torch.Tensor:
         """Returns each filter's maximum over all windows. The last token must be the longest."""
@@ -111,6 +134,18 @@ class CharCnn(torch.nn.Module):
             largest = responses.max(1)[0] if responses.requires_grad else responses.amax(1)
             pooled.append(largest + convolution.bias)
         return torch.cat(pooled, dim=1)
+
+
+def _linear(
+    product: Product, x: torch.Tensor, layer: torch.nn.Module, dtype: torch.dtype | None
+) -> torch.Tensor:
+    if _trains(x, layer.weight):
+        return trained_product(x, layer.weight, layer.bias)
+    return product(x, layer.weight, layer.bias, dtype)
+
+
+def _trains(*tensors: torch.Tensor) -> bool:
+    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
 
 
 class _HighwayWeights(torch.nn.Module):

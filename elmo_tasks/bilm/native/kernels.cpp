@@ -157,6 +157,81 @@ void softmax(int64_t rows, int64_t classes, T *logits, const float *bias, const 
     }
 }
 
+// Filters per block, and a vector of them.
+constexpr int64_t block = 32;
+typedef float vector __attribute__((vector_size(64)));
+typedef int32_t indices __attribute__((vector_size(64)));
+constexpr int64_t lanes = sizeof(vector) / sizeof(float), parts = block / lanes;
+
+// Returns the number of characters before the padding. All windows that begin after them are equal.
+inline int64_t used_length(const int64_t *characters, int64_t length, int64_t pad) {
+    while (length > 0 && characters[length - 1] == pad) length--;
+    return length;
+}
+
+// Sets `largest` to the maximum of each filter over the windows of each token, and `first` to the
+// window where the maximum is. The response to a window is a sum of `width` rows of the table, of
+// shape (filters / block, width, alphabet, block).
+void convolve(int64_t tokens, int64_t length, int64_t alphabet, int64_t width, int64_t filters,
+              const int64_t *characters, const float *table, float *largest, uint8_t *first) {
+    for (int64_t start = 0; start < filters; start += block) {
+        const float *rows = table + start * width * alphabet;
+        int64_t used = filters - start < block ? filters - start : block;
+        for (int64_t token = 0; token < tokens; token++) {
+            const int64_t *ids = characters + token * length;
+            int64_t last = used_length(ids, length, alphabet - 1);
+            if (last > length - width) last = length - width;
+            vector best[parts];
+            indices where[parts];
+            for (int64_t window = 0; window <= last; window++) {
+                vector sums[parts];
+                std::memcpy(sums, rows + ids[window] * block, sizeof sums);
+                for (int64_t k = 1; k < width; k++) {
+                    vector more[parts];
+                    std::memcpy(more, rows + (k * alphabet + ids[window + k]) * block, sizeof more);
+                    for (int64_t part = 0; part < parts; part++) sums[part] += more[part];
+                }
+                for (int64_t part = 0; part < parts; part++) {
+                    if (window == 0) {
+                        best[part] = sums[part];
+                        where[part] = indices{};
+                        continue;
+                    }
+                    indices better = sums[part] > best[part];
+                    best[part] = better ? sums[part] : best[part];
+                    where[part] = better ? indices{} + int32_t(window) : where[part];
+                }
+            }
+            float values[block];
+            int32_t windows[block];
+            std::memcpy(values, best, sizeof values);
+            std::memcpy(windows, where, sizeof windows);
+            for (int64_t k = 0; k < used; k++) {
+                largest[token * filters + start + k] = values[k];
+                first[token * filters + start + k] = uint8_t(windows[k]);
+            }
+        }
+    }
+}
+
+// Adds the gradient of the maxima to that of the table.
+void convolve_gradient(int64_t tokens, int64_t length, int64_t alphabet, int64_t width,
+                       int64_t filters, const int64_t *characters, const float *grad,
+                       const uint8_t *first, float *grad_table) {
+    for (int64_t start = 0; start < filters; start += block) {
+        float *rows = grad_table + start * width * alphabet;
+        int64_t used = filters - start < block ? filters - start : block;
+        for (int64_t token = 0; token < tokens; token++) {
+            const int64_t *ids = characters + token * length;
+            const float *grads = grad + token * filters + start;
+            const uint8_t *windows = first + token * filters + start;
+            for (int64_t k = 0; k < width; k++)
+                for (int64_t lane = 0; lane < used; lane++)
+                    rows[(k * alphabet + ids[windows[lane] + k]) * block + lane] += grads[lane];
+        }
+    }
+}
+
 }  // namespace
 
 #define KERNELS(T, name)                                                                          \
@@ -181,3 +256,17 @@ void softmax(int64_t rows, int64_t classes, T *logits, const float *bias, const 
 
 KERNELS(float, float32)
 KERNELS(bfloat16, bfloat16)
+
+extern "C" void convolve_float32(int64_t tokens, int64_t length, int64_t alphabet, int64_t width,
+                                 int64_t filters, const int64_t *characters, const float *table,
+                                 float *largest, uint8_t *first) {
+    convolve(tokens, length, alphabet, width, filters, characters, table, largest, first);
+}
+
+extern "C" void convolve_gradient_float32(int64_t tokens, int64_t length, int64_t alphabet,
+                                          int64_t width, int64_t filters,
+                                          const int64_t *characters, const float *grad,
+                                          const uint8_t *first, float *grad_table) {
+    convolve_gradient(tokens, length, alphabet, width, filters, characters, grad, first,
+                      grad_table);
+}

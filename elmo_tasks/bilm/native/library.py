@@ -25,7 +25,13 @@ _INSTRUCTIONS = {
 }
 
 # The arguments of each function: n is a number of rows or columns, f a float, p a pointer.
-_ARGUMENTS = {"step": "nnpppfpp", "step_gradient": "nnpppppfpp", "softmax": "nnpppppp"}
+_ARGUMENTS = {
+    "step": "nnpppfpp",
+    "step_gradient": "nnpppppfpp",
+    "softmax": "nnpppppp",
+    "convolve": "nnnnnpppp",
+    "convolve_gradient": "nnnnnpppp",
+}
 _TYPES = {"n": ctypes.c_int64, "f": ctypes.c_float, "p": ctypes.c_void_p}
 
 # The dtypes of the functions, and the ends of their names.
@@ -48,6 +54,8 @@ class Kernels:
         self._dtype = dtype
         self._functions = {}
         for name, letters in _ARGUMENTS.items():
+            if dtype != torch.float32 and name.startswith("convolve"):
+                continue
             function = library[f"{name}_{_NAMES[dtype]}"]
             function.argtypes = [_TYPES[letter] for letter in letters]
             function.restype = None
@@ -115,6 +123,42 @@ class Kernels:
             _of(targets, torch.float32),
             _of(losses, torch.float32),
             _of(scales, torch.float32),
+        )
+
+    def convolve(
+        self,
+        char_ids: torch.Tensor,
+        table: torch.Tensor,
+        largest: torch.Tensor,
+        first: torch.Tensor,
+    ) -> None:
+        """Does what `lookup_convolution` describes."""
+        self._functions["convolve"](
+            *char_ids.shape,
+            *table.shape[2:0:-1],
+            largest.size(1),
+            _of(char_ids, torch.int64),
+            self._of(table),
+            self._of(largest),
+            _of(first, torch.uint8),
+        )
+
+    def convolve_gradient(
+        self,
+        char_ids: torch.Tensor,
+        grad: torch.Tensor,
+        first: torch.Tensor,
+        grad_table: torch.Tensor,
+    ) -> None:
+        """Does what `lookup_convolution` describes."""
+        self._functions["convolve_gradient"](
+            *char_ids.shape,
+            *grad_table.shape[2:0:-1],
+            grad.size(1),
+            _of(char_ids, torch.int64),
+            self._of(grad),
+            _of(first, torch.uint8),
+            self._of(grad_table),
         )
 
     def _of(self, tensor: torch.Tensor) -> int:
