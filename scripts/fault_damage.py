@@ -186,6 +186,7 @@ def _in_child(answer: Callable[[], str]) -> str:
             for number in (0, 1, 2):
                 os.dup2(devnull, number)
             before = _megabytes()
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
             signal.alarm(MOST_SECONDS)
             said = answer()
             if _megabytes() - before > MOST_MEGABYTES:
@@ -250,6 +251,8 @@ def _remove(content: bytearray, chance: random.Random) -> None:
 
 def _swap(content: bytearray, chance: random.Random) -> None:
     length = min(chance.choice([1, 16, 256]), len(content) // 3)
+    if length == 0:
+        return
     first, second = sorted(chance.randrange(len(content) - length) for _ in range(2))
     if second - first >= length:
         one, other = content[first : first + length], content[second : second + length]
@@ -275,7 +278,7 @@ def _place(content: bytearray, chance: random.Random) -> int:
     return size - 1 - chance.randrange(min(size, 1024)) if where < 0.4 else chance.randrange(size)
 
 
-_VALUES = [
+_VALUES: list[Any] = [
     None,
     True,
     0,
@@ -520,9 +523,9 @@ def _inputs(folder: Path) -> Path:
     return path
 
 
-def _predict(path: Path) -> Any:
+def _predict(path: Path, name: str) -> Any:
     answers = path.with_name("answers.jsonl")
-    archive = FIXTURES / "before_the_move" / "sst.tar.gz"
+    archive = FIXTURES / "before_the_move" / f"{name}.tar.gz"
     arguments = ["allennlp", "predict", archive, path, "--silent", "--output-file", answers]
     arguments += ["--cuda-device", -1]
     with contextlib.ExitStack() as stack:
@@ -549,7 +552,10 @@ KINDS = {
     "NER": Kind(_copied(FIXTURES / "ner.txt"), _read_data(type="elmo_conll"), _change_columns),
     "SNLI": Kind(_copied(FIXTURES / "snli.jsonl"), _read_data(type="elmo_snli"), _change_json_line),
     "SQuAD": Kind(_copied(FIXTURES / "squad.json"), _read_data(type="elmo_squad"), _change_json),
-    "inputs of predict": Kind(_inputs, _predict),
+    "inputs of predict: SST": Kind(_inputs, partial(_predict, name="sst"), _change_json_line),
+    "inputs of predict: language model": Kind(
+        _inputs, partial(_predict, name="language_model"), _change_json_line
+    ),
 }
 
 

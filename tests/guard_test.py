@@ -309,7 +309,7 @@ def test_a_store_is_not_opened_wherever_the_config_has_it(archive: Path, tmp_pat
         archive, tmp_path / "a.tar.gz", put("model.text_embedder.bilm.store", {"path": str(path)})
     )
 
-    encode(None, hostile, tmp_path)
+    ElmoEncoder.from_archive(hostile, "input")(["A film ."])
 
     assert not path.exists()
 

@@ -5,6 +5,7 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from elmo_tasks.common.fetch import local_path
@@ -12,6 +13,9 @@ from elmo_tasks.common.fetch import local_path
 # How to open a packed file, by its first two bytes. The suffix does not tell: an address that was
 # fetched lies in the cache under a name without one. No text in UTF-8 begins with these bytes.
 _PACKED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"\xfd7": lzma.open}
+
+# A small packed file may unpack to one line that fills the memory.
+MAX_LINE_BYTES = 10**8
 
 
 def corpus_files(pattern: str | os.PathLike) -> list[str]:
@@ -32,7 +36,8 @@ def read_lines(path: str | os.PathLike) -> Iterator[str]:
     # Raises
 
     `ValueError`
-        A line is not UTF-8, or the file cannot be unpacked; the message names file and line.
+        A line is not UTF-8 or has more than `MAX_LINE_BYTES`, or the file cannot be unpacked; the
+        message names file and line.
     """
     local = local_path(path)
     with open(local, "rb") as file:
@@ -40,7 +45,12 @@ def read_lines(path: str | os.PathLike) -> Iterator[str]:
     line_number = 0
     with open_file(local, "rb") as file:
         try:
-            for line_number, line in enumerate(file, start=1):  # noqa: B007
+            lines = iter(partial(file.readline, MAX_LINE_BYTES + 1), b"")
+            for line_number, line in enumerate(lines, start=1):
+                if len(line) > MAX_LINE_BYTES:
+                    raise ValueError(
+                        f"{path}:{line_number}: the line has more than {MAX_LINE_BYTES:,} bytes"
+                    )
                 yield line.decode("utf-8")
         except UnicodeDecodeError as error:
             raise ValueError(f"{path}:{line_number}: not UTF-8: {error}") from error

@@ -1,5 +1,6 @@
 import gzip
 import lzma
+import os
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,26 @@ def test_a_damaged_packed_file_is_refused(name: str, fault: str, tmp_path: Path)
 
     with pytest.raises(ValueError, match=rf"{name}: cannot be unpacked after line \d+: "):
         list(read_lines(path))
+
+
+def test_a_line_that_is_too_long_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_files, "MAX_LINE_BYTES", 100)
+    path = written(tmp_path / "text.gz", gzip.compress(99 * b"a" + b"\n" + 101 * b"b"))
+    lines = read_lines(path)
+
+    assert next(lines) == 99 * "a" + "\n"
+    with pytest.raises(ValueError, match="text.gz:2: the line has more than 100 bytes"):
+        next(lines)
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    for path, kind in ((tmp_path / "pipe", "pipe"), (tmp_path, "folder"), ("/dev/zero", "device")):
+        with pytest.raises(ValueError, match=f"{path} is not a file, but a {kind}"):
+            next(read_lines(path))
 
 
 def test_an_error_at_a_line_names_file_and_line_and_keeps_its_cause() -> None:
