@@ -62,4 +62,4 @@ from elmo_tasks.readers import (  # noqa: F401
     squad,
     sst,
 )
-from elmo_tasks.training import checkpointer, moving_average, trainer  # noqa: F401
+from elmo_tasks.training import adam, checkpointer, moving_average, trainer  # noqa: F401

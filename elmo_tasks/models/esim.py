@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -11,6 +12,7 @@ from allennlp.nn.util import masked_max, masked_mean, masked_softmax, weighted_s
 from allennlp.training.metrics import CategoricalAccuracy
 
 from elmo_tasks.modules.product import use_products
+from elmo_tasks.modules.recurrent import encode_together
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
 
 
@@ -102,24 +104,19 @@ class Esim(Model):
             length), likewise; the fields of the metadata, if given; the scalar `loss`, if labels
             are given.
         """
-        p, h = self.text_embedder(premise, hypothesis)
-        # Shape: (batch, premise length, a_dim), the width of the encoder and the ELMo at the output
-        a = self._encode(p)
-        # Shape: (batch, hypothesis length, a_dim)
-        b = self._encode(h)
+        texts = self.text_embedder(premise, hypothesis)
+        masks = [text.mask for text in texts]
+        # Shapes: (batch, premise length, a_dim) and (batch, hypothesis length, a_dim), where a_dim
+        # is the width of the encoder and of the ELMo at the output
+        a, b = self._encode(texts)
         # Shape: (batch, premise length, hypothesis length)
         scores = self.attention(a, b)
-        premise_attention = _softmax_over(scores, h.mask)
+        premise_attention = _softmax_over(scores, masks[1])
         # Shape: (batch, hypothesis length, premise length)
-        hypothesis_attention = _softmax_over(scores.transpose(1, 2), p.mask)
+        hypothesis_attention = _softmax_over(scores.transpose(1, 2), masks[0])
+        found = [weighted_sum(b, premise_attention), weighted_sum(a, hypothesis_attention)]
         # Shape: (batch, 4 * width of the composer)
-        v = torch.cat(
-            [
-                self._compose(a, weighted_sum(b, premise_attention), p.mask),
-                self._compose(b, weighted_sum(a, hypothesis_attention), h.mask),
-            ],
-            dim=-1,
-        )
+        v = torch.cat(self._compose([a, b], found, masks), dim=-1)
         # Shape: (batch, classes)
         logits = self.classifier(self.dropout(v))
         output = {
@@ -153,22 +150,32 @@ class Esim(Model):
         accuracy = self.accuracy.get_metric(reset)
         return {"accuracy": accuracy, **self.text_embedder.mix_metrics()}
 
-    def _encode(self, text: EmbeddedText) -> torch.Tensor:
-        return text.extend(self.encoder(self.variational_dropout(text.x), text.mask))
+    def _encode(self, texts: Sequence[EmbeddedText]) -> list[torch.Tensor]:
+        dropped = [self.variational_dropout(text.x) for text in texts]
+        encoded = encode_together(self.encoder, dropped, [text.mask for text in texts])
+        return [text.extend(h) for text, h in zip(texts, encoded)]
 
-    def _compose(self, a: torch.Tensor, found: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    def _compose(
+        self,
+        texts: Sequence[torch.Tensor],
+        found: Sequence[torch.Tensor],
+        masks: Sequence[torch.Tensor],
+    ) -> list[torch.Tensor]:
         """
-        Composes a text from its tokens `a` and from what each of them `found` in the other text,
-        two tensors of the same shape. Returns the mean and the maximum of the composer's output:
-        shape (batch, 2 * width of the composer).
+        Composes each text from its tokens and from what each of them found in the other text, two
+        tensors of the same shape. Returns the mean and the maximum of the composer's output for
+        each text: shape (batch, 2 * width of the composer).
         """
-        enhanced = torch.cat([a, found, a - found, a * found], dim=-1)
-        projected = self.projection(self.attention_dropout(enhanced))
-        # Shape: (batch, length, width of the composer)
-        v = self.composer(self.variational_dropout(projected), mask)
-        # Shape: (batch, length, 1)
-        tokens = mask.unsqueeze(-1)
-        return torch.cat([masked_mean(v, tokens, dim=1), masked_max(v, tokens, dim=1)], dim=-1)
+        enhanced = [
+            torch.cat([a, other, a - other, a * other], dim=-1) for a, other in zip(texts, found)
+        ]
+        projected = [
+            self.variational_dropout(self.projection(self.attention_dropout(each)))
+            for each in enhanced
+        ]
+        # Shape of each: (batch, length, width of the composer)
+        composed = encode_together(self.composer, projected, masks)
+        return [_pool(v, mask) for v, mask in zip(composed, masks)]
 
     def _check_dimensions(self) -> None:
         checks = [
@@ -205,6 +212,13 @@ class Esim(Model):
         ]
         for check in checks:
             check_dimensions_match(*check)
+
+
+def _pool(v: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """Returns the mean and the maximum over the tokens: shape (batch, 2 * width)."""
+    # Shape: (batch, length, 1)
+    tokens = mask.unsqueeze(-1)
+    return torch.cat([masked_mean(v, tokens, dim=1), masked_max(v, tokens, dim=1)], dim=-1)
 
 
 def _softmax_over(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

@@ -49,12 +49,9 @@ def test_every_step_is_that_of_the_equations() -> None:
     with torch.no_grad():
         output = model(**tensors)
         texts = model.text_embedder(tensors["premise"], tensors["hypothesis"])
-        a, b = encoded = [model._encode(text) for text in texts]
+        a, b = encoded = model._encode(texts)
         found = [output["premise_attention"] @ b, output["hypothesis_attention"] @ a]
-        composed = [
-            model._compose(each, other, text.mask)
-            for each, other, text in zip(encoded, found, texts)
-        ]
+        composed = model._compose(encoded, found, [text.mask for text in texts])
 
     names = ("premise_attention", "hypothesis_attention")
     for row in range(len(built.instances)):
@@ -97,8 +94,8 @@ def test_maximum_ignores_padding_where_all_values_are_negative() -> None:
             parameter.zero_()
             if "bias_ih" in name:
                 parameter[16:24] = -torch.arange(1.0, 9.0)
-        padded = model._compose(a, found, mask)
-        alone = model._compose(a[:1, :3], found[:1, :3], mask[:1, :3])
+        (padded,) = model._compose([a], [found], [mask])
+        (alone,) = model._compose([a[:1, :3]], [found[:1, :3]], [mask[:1, :3]])
 
     assert (padded < 0).all()
     assert padded.shape == (2, width)
@@ -129,14 +126,17 @@ def test_dropout_before_a_bilstm_is_the_same_for_all_tokens(before: str, after: 
             [text.x for text in output] if before == "text_embedder" else [output]
         )
     )
-    getattr(model, after).register_forward_pre_hook(lambda _, inputs: dropped.append(inputs[0]))
+    # Both texts are read in one batch, padded to the same length.
+    getattr(model, after).register_forward_pre_hook(
+        lambda _, inputs: dropped.extend(inputs[0].chunk(2))
+    )
 
     model(**built.tensors(built.instances))
 
     assert len(whole) == len(dropped) == 2
     for x, y in zip(whole, dropped):
         # 0 where a feature was dropped and 2 where it was not; -1 where it is 0 before the dropout.
-        scale = (y / x).nan_to_num(nan=-1)
+        scale = (y[:, : x.size(1)] / x).nan_to_num(nan=-1)
         most = scale.max(dim=1, keepdim=True).values
         assert set(most.unique().tolist()) >= {0, 2}
         assert ((scale == -1) | (scale == most)).all()

@@ -78,7 +78,7 @@ base {
     batch_sampler: { type: 'bucket', batch_size: config.batch_size, sorting_keys: ['tokens'] },
   },
   trainer+: {
-    optimizer: { type: 'adam', lr: 0.001 },  // Peters et al.
+    optimizer: { type: 'elmo_adam', lr: 0.001 },  // Peters et al.
     grad_norm: 5.0,  // Peters et al.
     num_epochs: config.num_epochs,
     patience: config.patience,

@@ -114,7 +114,7 @@ base {
     },
   },
   trainer+: {
-    optimizer: { type: 'adam', lr: config.learning_rate },
+    optimizer: { type: 'elmo_adam', lr: config.learning_rate },
     [if config.halve_learning_rate then 'learning_rate_scheduler']: {
       type: 'reduce_on_plateau',
       mode: 'max',

@@ -102,7 +102,7 @@ base {
     batch_sampler: { type: 'bucket', batch_size: 100, sorting_keys: ['tokens'] },
   },
   trainer+: {
-    optimizer: { type: 'adam', lr: config.learning_rate },
+    optimizer: { type: 'elmo_adam', lr: config.learning_rate },
     grad_norm: 5.0,
     num_epochs: config.num_epochs,
     patience: 5,
