@@ -9,6 +9,7 @@ from tqdm import tqdm
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.files.known_bilms import known_bilm_files
 from elmo_tasks.bilm.files.options import read_options
+from elmo_tasks.bilm.threads import operator_threads
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.elmo.archives import load_elmo
@@ -59,7 +60,8 @@ class ElmoEncoder:
         Cuts strings into tokens. An AllenNLP tokenizer works as well: `ElmoSpacyTokenizer()` has
         spaCy's rules. By default strings are cut at blanks, as tokenized text is.
     batch_tokens : `int`, optional (default = `2048`)
-        The most tokens per batch, padding included. A longer sentence is a batch by itself.
+        The most tokens per batch, padding included, except for long sentences: up to 16 of them,
+        with eight times as many tokens, are a batch.
     as_numpy : `bool`, optional (default = `False`)
         Whether outputs are NumPy arrays. By default they are tensors.
     """
@@ -211,7 +213,7 @@ class ElmoEncoder:
         """Returns the outputs of a sentence, by name, from its layers."""
         # Shape: (length,)
         mask = torch.ones(layers.size(1), dtype=torch.bool)
-        with torch.no_grad():
+        with torch.no_grad(), operator_threads(1):
             elmo = self.mix(layers[None], mask[None])[0]
         x, *contextual = layers.clone()
         outputs = {"word_emb": x.chunk(2, dim=1)[0]}

@@ -34,7 +34,7 @@ def fill_store(
         Which of how many equal parts of the texts is computed, from 0. A text is in the same part
         on every machine.
     batch_tokens : `int`, optional (default = `2048`)
-        Tokens per batch, padding included.
+        Tokens per batch, padding included (see `batches_by_length`).
 
     # Returns
 

@@ -5,6 +5,7 @@ from tqdm import tqdm
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.char_id_table import CharIdTable
+from elmo_tasks.bilm.threads import operator_threads
 from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import ConfigurationError
 
@@ -23,7 +24,8 @@ class SentenceLayers:
     bilm : `BiLm`
         The biLM, on any device. If it trains or carries its state, a frozen copy is used.
     batch_tokens : `int`, optional (default = `2048`)
-        The most tokens per batch, padding included. A longer sentence is a batch by itself.
+        The most tokens per batch, padding included, except for long sentences: up to 16 of them,
+        with eight times as many tokens, are a batch.
     """
 
     def __init__(self, bilm: BiLm, batch_tokens: int = 2048) -> None:
@@ -56,7 +58,8 @@ class SentenceLayers:
         for window in windows(sentences):
             layers = [self.no_layers()] * len(window)
             for batch in batches_by_length(list(map(len, window)), self.batch_tokens):
-                char_ids = self._table.char_ids([window[index] for index in batch])
+                with operator_threads(1):
+                    char_ids = self._table.char_ids([window[index] for index in batch])
                 computed = self.bilm(char_ids.to(self.bilm.char_cnn.embedding.device)).layers
                 for index, row in zip(batch, computed.cpu()):
                     layers[index] = row[:, : len(window[index])]
