@@ -1,3 +1,4 @@
+import glob
 import os
 import tempfile
 from collections.abc import Iterator
@@ -28,3 +29,13 @@ def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
         aside.replace(target)
     finally:
         aside.unlink(missing_ok=True)
+
+
+def remove_leftovers(*paths: str | os.PathLike) -> None:
+    """
+    Removes the temporary files that killed processes left beside these paths in `atomic_write`. No
+    process may be writing one of the paths.
+    """
+    for path in map(Path, paths):
+        for aside in path.parent.glob(f".{glob.escape(path.name)}.*"):
+            aside.unlink(missing_ok=True)

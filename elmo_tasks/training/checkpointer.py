@@ -1,12 +1,12 @@
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import torch
 from allennlp.training import Checkpointer, Trainer
 from allennlp.training.trainer import TrainerCheckpoint
 
-from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.files import atomic_write, remove_leftovers
 
 
 @Checkpointer.register("elmo")
@@ -36,7 +36,7 @@ class ElmoCheckpointer(Checkpointer):
             _save(content, path)
         # AllenNLP does not write files that exist. Here it records the save and removes
         # old checkpoints.
-        super().save_checkpoint(trainer)
+        super().save_checkpoint(cast(Trainer, _Saved(state)))
 
     def load_checkpoint(self) -> TrainerCheckpoint | None:
         if self._is_primary:
@@ -47,8 +47,10 @@ class ElmoCheckpointer(Checkpointer):
         """Removes incomplete files of a training that was killed while it saved."""
         for when in super()._find_all_checkpoints() - self._find_all_checkpoints():
             self._remove_checkpoint(*when)
-        for aside in Path(self._serialization_dir).glob(".*_state_e*_b*.th.*"):
+        folder = Path(self._serialization_dir)
+        for aside in folder.glob(".*_state_e*_b*.th.*"):
             aside.unlink()
+        remove_leftovers(*(folder / name for name in ("best.th", "options.json", "weights.hdf5")))
 
     def _find_all_checkpoints(self) -> set[tuple[int, int]]:
         return {
@@ -56,6 +58,15 @@ class ElmoCheckpointer(Checkpointer):
             for when in super()._find_all_checkpoints()
             if os.path.exists(self._training_state_path(*when))
         }
+
+
+class _Saved(NamedTuple):
+    """Gives a state that was computed already, for which processes may have to meet."""
+
+    state: TrainerCheckpoint
+
+    def get_checkpoint_state(self) -> TrainerCheckpoint:
+        return self.state
 
 
 def _save(content: Any, path: str) -> None:
