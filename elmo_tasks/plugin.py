@@ -23,6 +23,7 @@ from elmo_tasks.commands import (  # noqa: F401
     elmo_neighbors,
     elmo_probe,
     elmo_store,
+    excepthook,
 )
 from elmo_tasks.language_model import (  # noqa: F401
     callback,
@@ -59,4 +60,11 @@ from elmo_tasks.readers import (  # noqa: F401
     squad,
     sst,
 )
-from elmo_tasks.training import checkpointer, moving_average, trainer  # noqa: F401
+from elmo_tasks.training import (  # noqa: F401
+    checkpointer,
+    moving_average,
+    own_folder,
+    trainer,
+)
+
+excepthook.install_in_command_line()
