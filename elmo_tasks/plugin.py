@@ -63,7 +63,7 @@ from elmo_tasks.readers import (  # noqa: F401
 from elmo_tasks.training import (  # noqa: F401
     checkpointer,
     moving_average,
-    own_folder,
+    safe_train,
     trainer,
 )
 

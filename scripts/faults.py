@@ -7,17 +7,17 @@ the run that was not interrupted, to the bit.
 """
 
 import argparse
-import contextlib
 import copy
 import json
 import os
 import random
+import shutil
 import signal
 import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,9 +26,11 @@ import _jsonnet
 import torch
 from allennlp.commands.train import train_model
 from allennlp.common import Params
+from allennlp.data import DatasetReader
+from tqdm import tqdm
 
 import elmo_tasks.plugin  # noqa: F401
-from elmo_tasks.analysis.environment import describe_environment
+from elmo_tasks.analysis.environment import machine
 from elmo_tasks.analysis.tables import table
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -61,57 +63,56 @@ TRAININGS = {
 
 class Kills(NamedTuple):
     """
-    What came of the kills of one training.
+    What came of killing a training.
 
     # Parameters
 
     training : `str`
     num_kills : `int`
-        The kills that met the training before it had ended.
-    num_equal : `int`
-        How many of them it ended after with the weights and metrics of the run without a kill.
+        How many times a training was killed before its end, each time a new one.
+    num_within : `int`
+        How many of these trainings had saved a checkpoint in the middle of an epoch last.
     differences : `list[str]`
-        What differed in the others.
-    seconds : `float`
-        The duration of the run without a kill.
+        What differed from the training that was not killed, for each training that differed.
     """
 
     training: str
     num_kills: int
-    num_equal: int
+    num_within: int
     differences: list[str]
-    seconds: float
 
 
 def kill_training(name: str, num_kills: int, chance: random.Random) -> Kills:
-    """Kills a training `num_kills` times, each time anew, and compares what it ends with."""
+    """Kills a training `num_kills` times, each time a new one, and recovers it each time."""
     with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
+        whole = Path(folder, "whole")
         since = time.monotonic()
-        _wait(
-            _fork(lambda: _train(training_config(name, root / "whole"), root / "whole")),
-            "uninterrupted",
-        )
+        _wait(_fork(lambda: _train(training_config(name, whole), whole)))
         seconds = time.monotonic() - since
-        expected = results(root / "whole")
+        expected = results(whole)
+        num_done = num_within = 0
         differences = []
-        num_done = 0
         while num_done < num_kills:
-            run = root / f"{num_done}"
-            was_killed = _kill_once(name, run, chance.uniform(0.02, seconds))
-            if not was_killed:
-                # The training was faster than before, and had ended.
-                _remove(run)
-                continue
-            _wait(_fork(lambda run=run: _recover(training_config(name, run), run)), "recovered")
-            num_done += 1
-            if difference := difference(expected, results(run)):
-                differences.append(difference)
-            _remove(run)
-    return Kills(name, num_kills, num_kills - len(differences), differences, seconds)
+            run = Path(folder, "run")
+            if _kill(name, run, chance.uniform(0, seconds)):
+                num_within += _is_within_an_epoch(run)
+                _wait(_fork(lambda run=run: _recover(training_config(name, run), run)))
+                if found := difference(expected, results(run)):
+                    differences.append(found)
+                num_done += 1
+            # A training that was faster than the first has ended before it was killed.
+            for path in (run, Path(f"{run}.store")):
+                shutil.rmtree(path, ignore_errors=True)
+    return Kills(name, num_kills, num_within, differences)
 
 
-def _kill_once(name: str, folder: Path, seconds: float) -> bool:
+def _is_within_an_epoch(folder: Path) -> bool:
+    saved = [path.stem.split("_") for path in folder.glob("training_state_e*_b*.th")]
+    when = [(int(epoch[1:]), int(batch[1:])) for *_, epoch, batch in saved]
+    return bool(when) and max(when)[1] > 0
+
+
+def _kill(name: str, folder: Path, seconds: float) -> bool:
     """Kills a training after some seconds. Returns `False` if it had ended by then."""
     pid = _fork(lambda: _train(training_config(name, folder), folder))
     time.sleep(seconds)
@@ -187,23 +188,65 @@ def _fork(work: Callable[[], object]) -> int:
     return pid
 
 
-def _wait(pid: int, which: str) -> None:
+def _wait(pid: int) -> None:
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     if status != 0:
-        raise RuntimeError(f"the {which} training ended with {status}")
+        raise RuntimeError(f"a training ended with {status}; its error is above")
 
 
-def _remove(folder: Path) -> None:
-    import shutil
+def _report_kills(num_kills: int, seed: int) -> tuple[str, bool]:
+    """Returns a table of the kills, and whether all trainings ended alike."""
+    # The models of spaCy are loaded once, and not in each fork.
+    for name in TRAININGS:
+        DatasetReader.from_params(Params(training_config(name, ROOT)["dataset_reader"]))
+    rows = []
+    for name in tqdm(TRAININGS, unit="training", file=sys.stderr):
+        rows.append(kill_training(name, num_kills, random.Random(f"{seed} {name}")))
+    cells = [
+        [
+            kills.training,
+            str(kills.num_kills),
+            str(kills.num_within),
+            str(kills.num_kills - len(kills.differences)),
+            "; ".join(kills.differences[:2]),
+        ]
+        for kills in rows
+    ]
+    columns = ["training", "kills", "within an epoch", "equal to the bit", "what differed"]
+    return table(columns, cells), not any(kills.differences for kills in rows)
 
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.rmtree(f"{folder}.store", ignore_errors=True)
+
+def _report_damage(num_files: int, seed: int) -> tuple[str, bool]:
+    """Returns a table of damaged files, and whether each got a clear error or a right answer."""
+    from scripts.fault_damage import damage_table
+
+    rows = damage_table(seed, num_files)
+    cells = [[kind, *map(str, counts), "; ".join(map(str, bad[:2]))] for kind, *counts, bad in rows]
+    return table(["file", "damaged", "clear error", "right answer", "neither"], cells), not any(
+        bad for *_, bad in rows
+    )
 
 
-if __name__ == "__main__":
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    add = parser.add_argument
+    add("--seed", type=int, default=0, help="the seed of all damages and moments (default: 0)")
+    add("--kills", type=int, default=20, help="kills of each training (default: 20)")
+    add("--files", type=int, default=200, help="damaged files of each kind (default: 200)")
+    args = parser.parse_args(arguments)
     torch.set_num_threads(1)
     os.chdir(ROOT)
     since = time.monotonic()
-    chance = random.Random(int(sys.argv[1]))
-    for name in TRAININGS if len(sys.argv) < 4 else [n for n in TRAININGS if sys.argv[3] in n]:
-        print(kill_training(name, int(sys.argv[2]), chance), time.monotonic() - since, flush=True)
+    all_well = True
+    for report, count in ((_report_kills, args.kills), (_report_damage, args.files)):
+        if count:
+            text, well = report(count, args.seed)
+            all_well &= well
+            print(f"{text}\n", flush=True)
+    minutes = (time.monotonic() - since) / 60
+    print(f"{date.today()}; {machine()}; seed {args.seed}; {minutes:.0f} minutes.")
+    sys.exit(0 if all_well else 1)
+
+
+if __name__ == "__main__":
+    main()

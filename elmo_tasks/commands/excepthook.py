@@ -30,6 +30,8 @@ def install_in_command_line() -> None:
     if frame is None:
         return
     _install()
+    # A log file on a full disk must not print a traceback for each line.
+    logging.raiseExceptions = False
     prepare = allennlp_logging.prepare_global_logging
 
     @functools.wraps(prepare)

@@ -85,10 +85,9 @@ def test_of_many_processes_only_one_at_a_time_has_the_output(tmp_path: Path) -> 
     def work() -> None:
         for _ in range(200):
             try:
-                with own(tmp_path / "out"):
-                    with open(log, "ab", buffering=0) as file:
-                        file.write(b"(")
-                        file.write(b")")
+                with own(tmp_path / "out"), open(log, "ab", buffering=0) as file:
+                    file.write(b"(")
+                    file.write(b")")
             except ConfigurationError:
                 pass
 
