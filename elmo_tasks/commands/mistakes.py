@@ -158,6 +158,7 @@ def _nearest_parameter(frames: list[FrameType]) -> str:
             known = _parameters(frame.f_locals["cls"], frame.f_locals["constructor"])
             if frame.f_locals["cls"].__name__ == "TrainModel":
                 known += _choices(sys.argv)
+            known = [name for name in known if name not in unknown]
             return "".join(did_you_mean(name, known) for name in unknown)
     return ""
 

@@ -1,3 +1,4 @@
+import inspect
 import os
 import random
 from collections.abc import Iterator
@@ -12,7 +13,9 @@ from allennlp.training.trainer import TrainerCheckpoint
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.frozen_checkpoint import StateDict, leave_out_weights, put_back_weights
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.nearest import did_you_mean
 from elmo_tasks.training.recovery import Recovery
 
 
@@ -35,6 +38,12 @@ class ElmoTrainer(GradientDescentTrainer):
     _moving_average: MovingAverage | None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        # AllenNLP's trainer takes any parameter, and ignores those that it does not know.
+        known = inspect.signature(GradientDescentTrainer.__init__).parameters
+        for name in kwargs.keys() - known.keys() - {"run_sanity_checks"}:
+            raise ConfigurationError(
+                f"the trainer has no parameter {name!r}{did_you_mean(name, known)}"
+            )
         super().__init__(*args, **kwargs)
         self._recovery = Recovery(self)
         self._callbacks.append(self._recovery)
