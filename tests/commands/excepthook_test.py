@@ -33,7 +33,7 @@ def command(*args: object, first: Callable[[], object] = lambda: None) -> Ended:
 
         def work() -> None:
             os.dup2(errors.fileno(), 2)
-            sys.stderr = open(2, "w", closefd=False)
+            sys.stderr = os.fdopen(2, "w", closefd=False)
             sys.argv = ["allennlp", *map(str, args)]
             pytest.MonkeyPatch().setattr("allennlp.commands.import_plugins", lambda: None)
             install()

@@ -54,7 +54,7 @@ def assert_ends_alike(
 
 
 @pytest.mark.parametrize(
-    ("name", "steps"), [(SST, 5), (SNLI, 5), (SQUAD, 3), (NER, 5), (LANGUAGE_MODEL, 5)]
+    ("name", "steps"), [(SST, 7), (SNLI, 7), (SQUAD, 3), (NER, 5), (LANGUAGE_MODEL, 5)]
 )
 def test_each_training_ends_with_the_weights_and_metrics_of_one_that_was_not_killed(
     name: str, steps: int, tmp_path: Path
