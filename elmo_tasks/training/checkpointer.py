@@ -1,5 +1,4 @@
 import os
-import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -7,7 +6,6 @@ import torch
 from allennlp.training import Checkpointer, Trainer
 from allennlp.training.trainer import TrainerCheckpoint
 
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write, remove_leftovers
 
 
@@ -43,17 +41,7 @@ class ElmoCheckpointer(Checkpointer):
     def load_checkpoint(self) -> TrainerCheckpoint | None:
         if self._is_primary:
             self._remove_remains()
-        latest = self.find_latest_checkpoint()
-        try:
-            for path in latest or ():
-                _check(path)
-            return super().load_checkpoint()
-        except Exception as error:
-            # A damaged file can raise any error.
-            raise ConfigurationError(
-                f"the checkpoint {' and '.join(latest or ())} is damaged ({error}); remove these "
-                "two files, and --recover goes on from the checkpoint before"
-            ) from error
+        return super().load_checkpoint()
 
     def _remove_remains(self) -> None:
         """Removes incomplete files of a training that was killed while it saved."""
@@ -62,7 +50,8 @@ class ElmoCheckpointer(Checkpointer):
         folder = Path(self._serialization_dir)
         for aside in folder.glob(".*_state_e*_b*.th.*"):
             aside.unlink()
-        remove_leftovers(*(folder / name for name in ("best.th", "options.json", "weights.hdf5")))
+        others = ("best.th", "model.tar.gz", "options.json", "weights.hdf5")
+        remove_leftovers(*(folder / name for name in others))
 
     def _find_all_checkpoints(self) -> set[tuple[int, int]]:
         return {
@@ -79,14 +68,6 @@ class _Saved(NamedTuple):
 
     def get_checkpoint_state(self) -> TrainerCheckpoint:
         return self.state
-
-
-def _check(path: str) -> None:
-    """Compares the checksums in a file, which `torch.load` does not."""
-    with zipfile.ZipFile(path) as file:
-        damaged = file.testzip()
-    if damaged is not None:
-        raise ValueError(f"{damaged} has a wrong checksum")
 
 
 def _save(content: Any, path: str) -> None:
