@@ -17,12 +17,14 @@ PYTHON ?= $(firstword $(foreach p,$(SUPPORTED:%=python%) python3,$(if $(call sup
 # Two processes of one thread each share two cores.
 PYTEST := OMP_NUM_THREADS=1 .venv/bin/python -m pytest -n 2 -q
 
+FAULTS := OMP_NUM_THREADS=1 .venv/bin/python -m scripts.faults
+
 # The tests that depend on how a CPU rounds, and the variables that let oneDNN, PyTorch and MKL
 # compute on any x86 CPU as on one that has AVX2, but neither AVX-512 nor bfloat16.
 NUMERIC_TESTS := $(addprefix tests/,bilm store elmo modules models encoder)
 AVX2 := ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2
 
-.PHONY: help demo test test-avx2 check format data bench clean venv
+.PHONY: help demo test test-avx2 faults check format data bench clean venv
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\): .*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 18
@@ -36,12 +38,16 @@ test: venv  ## run the tests
 test-avx2: venv  ## run the numeric tests as on a CPU without AVX-512 and bfloat16
 	$(AVX2) $(PYTEST) $(NUMERIC_TESTS)
 
-check: venv  ## run what CI runs: format, lint, types, tests, and test-avx2
+faults: venv  ## kill trainings and damage files, and print what came of it (25 minutes)
+	$(FAULTS)
+
+check: venv  ## run what CI runs: format, lint, types, tests, test-avx2, and a few faults
 	.venv/bin/python -m ruff format --check .
 	.venv/bin/python -m ruff check .
 	.venv/bin/python -m mypy
 	$(PYTEST)
 	$(AVX2) $(PYTEST) $(NUMERIC_TESTS)
+	$(FAULTS) --trainings NER --kills 2 --files 5
 
 format: venv  ## format the code and correct what the linter can
 	.venv/bin/python -m ruff check --fix-only .

@@ -23,6 +23,7 @@ from elmo_tasks.commands import (  # noqa: F401
     elmo_neighbors,
     elmo_probe,
     elmo_store,
+    excepthook,
 )
 from elmo_tasks.language_model import (  # noqa: F401
     callback,
@@ -62,4 +63,12 @@ from elmo_tasks.readers import (  # noqa: F401
     squad,
     sst,
 )
-from elmo_tasks.training import adam, checkpointer, moving_average, trainer  # noqa: F401
+from elmo_tasks.training import (  # noqa: F401
+    adam,
+    checkpointer,
+    moving_average,
+    safe_train,
+    trainer,
+)
+
+excepthook.install_in_command_line()

@@ -1,16 +1,19 @@
 import argparse
 import sys
+import traceback
 
 from allennlp.commands.subcommand import Subcommand
-from allennlp.common.checks import ConfigurationError as AllenNlpConfigurationError
 from allennlp.common.util import SigTermReceived
+
+from elmo_tasks.commands.excepthook import INTERRUPTED
+from elmo_tasks.commands.mistakes import mistake, wants_traceback
 
 
 class Command(Subcommand):
     """
     The base class of the commands. A subclass sets the texts of its help, adds its arguments, and
     does its work in `run`. An error that the user can correct ends the command with one line and
-    exit status 1.
+    exit status 1, an interruption with exit status 130.
 
     # Parameters
 
@@ -45,15 +48,25 @@ class Command(Subcommand):
             help=self.help,
         )
         self.add_arguments(subparser)
+        subparser.add_argument(
+            "--debug", action="store_true", help="show the traceback of every error"
+        )
         subparser.set_defaults(func=self._run)
         return subparser
 
     def _run(self, args: argparse.Namespace) -> None:
-        # `ValueError` includes our own `ConfigurationError`.
         try:
             self.run(args)
-        except (AllenNlpConfigurationError, OSError, ValueError) as error:
-            sys.exit(f"{self.name}: {error}")
         except (KeyboardInterrupt, SigTermReceived):
             goes_on = "; the same command goes on from here" if self.can_be_continued else ""
-            sys.exit(f"{self.name}: interrupted{goes_on}")
+            print(f"{self.name}: interrupted{goes_on}", file=sys.stderr)
+            sys.exit(INTERRUPTED)
+        except Exception as error:
+            message = mistake(error)
+            if message is None and isinstance(error, ValueError):
+                message = str(error)
+            if message is None:
+                raise
+            if args.debug or wants_traceback():
+                traceback.print_exc()
+            sys.exit(f"{self.name}: {message}")

@@ -10,6 +10,7 @@ from elmo_tasks.analysis.ablation.ablation import run_ablation
 from elmo_tasks.analysis.ablation.run import Run
 from elmo_tasks.analysis.ablation.settings import Settings, parse_change
 from elmo_tasks.commands.command import Command
+from elmo_tasks.common.owner import own
 
 
 @Subcommand.register("elmo-ablation")
@@ -113,7 +114,10 @@ examples:
             for seed in dict.fromkeys(args.seeds)
         ]
         threads = args.threads or max(1, torch.get_num_threads() // args.jobs)
-        report = run_ablation(args.task, runs, settings, args.jobs, threads, args.include_package)
+        with own(root):
+            report = run_ablation(
+                args.task, runs, settings, args.jobs, threads, args.include_package
+            )
         print(f"\n{report.text()}\nThis table, results.json and chart.png are in {root}.")
         sys.exit(1 if any(result.error is not None for result in report.results) else 0)
 

@@ -6,6 +6,7 @@ from allennlp.commands.subcommand import Subcommand
 from elmo_tasks.commands.bilm_arguments import add_bilm_options, layers_from_args
 from elmo_tasks.commands.command import Command
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.owner import own
 from elmo_tasks.encoder.embed import embed, read_text
 from elmo_tasks.store.layer_store import LayerStore
 
@@ -87,19 +88,24 @@ to read it:
         )
 
     def run(self, args: argparse.Namespace) -> None:
-        if args.output_file.is_dir() or (args.output_file.exists() and not args.force):
-            raise ConfigurationError(
-                f"{args.output_file} exists; choose another file, or overwrite it with --force"
-            )
-        text = read_text(args.input_file)
-        # Most sentences occur once, so layers kept in memory would hardly be read.
-        store = LayerStore(args.use_store, memory=0) if args.use_store else None
-        _, sentence_layers = layers_from_args(args, store, batch_tokens=args.batch_tokens)
-        embed(
-            text,
-            args.output_file,
-            sentence_layers,
-            args.embedding,
-            with_sentences=not args.forget_sentences,
-            begin_anew=args.force,
+        with own(args.output_file):
+            _embed(args)
+
+
+def _embed(args: argparse.Namespace) -> None:
+    if args.output_file.is_dir() or (args.output_file.exists() and not args.force):
+        raise ConfigurationError(
+            f"{args.output_file} exists; choose another file, or overwrite it with --force"
         )
+    text = read_text(args.input_file)
+    # Most sentences occur once, so layers kept in memory would hardly be read.
+    store = LayerStore(args.use_store, memory=0) if args.use_store else None
+    _, sentence_layers = layers_from_args(args, store, batch_tokens=args.batch_tokens)
+    embed(
+        text,
+        args.output_file,
+        sentence_layers,
+        args.embedding,
+        with_sentences=not args.forget_sentences,
+        begin_anew=args.force,
+    )

@@ -1,8 +1,14 @@
+import errno
+import glob
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+# A disk with fewer free bytes than this is full.
+_FULL = 2**16
 
 
 @contextmanager
@@ -10,7 +16,8 @@ def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
     """
     Yields a temporary path in the folder of `path` to write to, and renames it to `path` if the
     block ends without an error, so that the file appears whole or not at all. Nothing is left of a
-    block that fails.
+    block that fails. If the disk is full, raises an `OSError` that names `path`, whatever error the
+    block raised.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -26,5 +33,27 @@ def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
         with open(aside, "rb") as written:
             os.fsync(written.fileno())
         aside.replace(target)
+    except (OSError, RuntimeError) as error:
+        # PyTorch raises a RuntimeError, and HDF5 an OSError without a number.
+        if _is_full(target.parent, error):
+            full = os.strerror(errno.ENOSPC)
+            raise OSError(errno.ENOSPC, full, os.fspath(path)) from error
+        raise
     finally:
         aside.unlink(missing_ok=True)
+
+
+def _is_full(folder: Path, error: Exception) -> bool:
+    if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
+        return True
+    return "No space left" in str(error) or shutil.disk_usage(folder).free < _FULL
+
+
+def remove_leftovers(*paths: str | os.PathLike) -> None:
+    """
+    Removes the temporary files that killed processes left beside these paths in `atomic_write`. No
+    process may be writing one of the paths.
+    """
+    for path in map(Path, paths):
+        for aside in path.parent.glob(f".{glob.escape(path.name)}.*"):
+            aside.unlink(missing_ok=True)

@@ -6,6 +6,7 @@ from tqdm import tqdm
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.batches import batches_by_length, groups_of
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hashing import hash_bytes
 from elmo_tasks.store import LayerSource, LayerStore
 
@@ -40,6 +41,11 @@ def fill_store(
 
     `int`
         The number of texts that were computed.
+
+    # Raises
+
+    `ConfigurationError`
+        The store cannot be written to, for example because its disk is full.
     """
     assert bilm.store is not None
     indices = [index for index in range(len(texts)) if _hash(texts[index]) % num_parts == part]
@@ -50,6 +56,12 @@ def fill_store(
         for batch in batches_by_length(lengths, batch_tokens):
             sentences = [texts[missing[row]] for row in batch]
             bilm(_padded(sentences).to(bilm.char_cnn.embedding.device))
+            if not bilm.store.takes_layers:
+                raise ConfigurationError(
+                    f"the store {bilm.store.path} takes no more layers, for the reason above; the "
+                    "layers that it has are kept; make room or let it be written to, and give the "
+                    "same command again"
+                )
             progress.update(sum(map(len, sentences)))
     return len(missing)
 

@@ -35,6 +35,7 @@ class PretrainingCallback(TrainerCallback):
     def __init__(self, serialization_dir: str) -> None:
         super().__init__(serialization_dir)
         self._total_batches = 0
+        self._seed: int | None = None
         self._since = time.monotonic()
         self._batches = self._tokens = 0
 
@@ -43,6 +44,10 @@ class PretrainingCallback(TrainerCallback):
     ) -> None:
         super().on_start(trainer, is_primary, **kwargs)
         if isinstance(trainer.data_loader, CorpusLoader):
+            # The order of the text follows from the seed, which a config may leave to chance.
+            if self._seed is not None:
+                trainer.data_loader.seed = self._seed
+            self._seed = trainer.data_loader.seed
             done = trainer._start_after_batches_in_epoch_completed
             trainer.data_loader.skip(
                 trainer._start_after_epochs_completed,
@@ -116,10 +121,12 @@ class PretrainingCallback(TrainerCallback):
             aside.write_text(LIBSONNET, encoding="utf-8")
 
     def state_dict(self) -> dict[str, Any]:
-        return {"total_batches": self._total_batches}
+        return {"total_batches": self._total_batches, "seed": self._seed}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self._total_batches = state_dict["total_batches"]
+        # Older checkpoints have no seed.
+        self._seed = state_dict.get("seed")
 
 
 def _num_batches(trainer: GradientDescentTrainer) -> int | None:

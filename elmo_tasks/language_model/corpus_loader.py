@@ -47,7 +47,7 @@ class CorpusLoader(DataLoader):
         self.reader = reader
         self.data_path = data_path
         self.shuffle = shuffle
-        self._seed = torch.initial_seed()
+        self.seed = torch.initial_seed()
         self._epoch = 0
         self._done = (0, 0)
         self._device = torch.device("cpu")
@@ -87,7 +87,7 @@ class CorpusLoader(DataLoader):
             return
         if epoch > done_epochs:
             done_batches = 0
-        order = random.Random(f"{self._seed}:{epoch}")
+        order = random.Random(f"{self.seed}:{epoch}")
         num_batches = 0
         for num_batches, group in enumerate(self._groups(order), start=1):
             done = num_batches <= done_batches

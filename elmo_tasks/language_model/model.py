@@ -7,7 +7,7 @@ import torch
 from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
 from allennlp.models.archival import get_weights_path
-from allennlp.nn.util import dist_reduce_sum, read_state_dict
+from allennlp.nn.util import read_state_dict
 
 from elmo_tasks.bilm import BiLm, bilm_from_config
 from elmo_tasks.bilm.dtypes import DTYPES, used_dtype
@@ -16,11 +16,10 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
 from elmo_tasks.common.torch_file import check_torch_file
 from elmo_tasks.common.unpacking import unpacked
+from elmo_tasks.language_model.perplexity import Perplexity
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
 
 logger = logging.getLogger(__name__)
-
-DIRECTIONS = ("forward", "backward")
 
 
 @Model.register("elmo_language_model")
@@ -85,8 +84,7 @@ class ElmoLanguageModel(Model):
         self.dtype = dtype or "float32"
         self.num_softmax_batches = num_softmax_batches
         self.register_buffer("num_batches", torch.zeros((), dtype=torch.long))
-        # Shape: (2 directions, 2): the sum of the negative log-likelihoods, the number of words.
-        self._sums = torch.zeros(2, 2, dtype=torch.float64)
+        self._perplexity = Perplexity()
         if pretrained_file is not None:
             self._load_archive(pretrained_file)
 
@@ -122,8 +120,7 @@ class ElmoLanguageModel(Model):
                 self.softmax(self.dropout(output), ids.flatten()[targets])
                 for (output, targets), ids in zip(predictions, word_ids)
             ]
-        for sums, loss in zip(self._sums, losses):
-            sums += torch.tensor([loss.detach().sum().item(), len(loss)])
+        self._perplexity(losses)
         if self.training:
             self.num_batches += 1
         return {
@@ -132,13 +129,7 @@ class ElmoLanguageModel(Model):
         }
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
-        sums = self._sums
-        if reset:
-            self._sums = torch.zeros_like(sums)
-            sums = dist_reduce_sum(sums).cpu()
-        perplexities = torch.exp(sums[:, 0] / sums[:, 1].clamp(min=1)).tolist()
-        metrics = {f"{name}_perplexity": value for name, value in zip(DIRECTIONS, perplexities)}
-        return {"perplexity": sum(perplexities) / 2, **metrics}
+        return self._perplexity.get_metric(reset)
 
     def contexts(self, tokens: TextFieldTensors) -> list[torch.Tensor]:
         """

@@ -12,6 +12,7 @@ import numpy
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.store.lmdb_file import (
+    allocate_lock_file,
     begin,
     file_identity,
     find_damage,
@@ -113,6 +114,12 @@ class LayerDatabase:
                     shutil.disk_usage(self.path).free / 1e6,
                 )
 
+    @property
+    def takes_values(self) -> bool:
+        """Whether the file can be written to; `False` after an error until it is opened again."""
+        with self._lock:
+            return self._opened() is not None and self._takes_values
+
     def values(self) -> Iterator[Value]:
         """Yields the key and size of every value, in the order of the keys."""
         with self._lock:
@@ -149,6 +156,11 @@ class LayerDatabase:
         return self._environment
 
     def _open(self) -> lmdb.Environment | None:
+        try:
+            allocate_lock_file(self.path)
+        except OSError as error:
+            self._give_up("cannot be opened", error.strerror)
+            return None
         damage = find_damage(self.path)
         if damage is not None:
             self._give_up("is damaged; delete it, and it is made anew", damage)

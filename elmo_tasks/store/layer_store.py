@@ -138,6 +138,11 @@ class LayerStore:
         there = self._database.get(sizes)
         return [key not in there for key in keys]
 
+    @property
+    def takes_layers(self) -> bool:
+        """Whether layers that are computed are kept on disk."""
+        return self._database is not None and self._database.takes_values
+
     def _keys(self, source: LayerSource, sentences: Iterable[Array]) -> list[bytes]:
         record = SourceRecord.of(source, self.dtype)
         known = record.key()

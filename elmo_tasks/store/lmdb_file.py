@@ -1,3 +1,4 @@
+import errno
 import mmap
 import os
 import subprocess
@@ -9,6 +10,12 @@ import lmdb
 # LMDB maps the file into this many bytes of address space, which take no room on disk. They are
 # doubled whenever they are full.
 _MAP_SIZE = 2**30
+
+_MAX_READERS = 512
+
+# LMDB needs 64 bytes for each reader and some hundred for itself. It makes a file of this size
+# larger if that is too little, and takes more readers if it is more.
+_LOCK_BYTES = 64 * _MAX_READERS + 4096
 
 
 def open_environment(path: str) -> lmdb.Environment:
@@ -24,7 +31,7 @@ def open_environment(path: str) -> lmdb.Environment:
         try:
             # Without `metasync`, a machine that fails can lose the last transaction, but no more.
             environment = lmdb.open(
-                path, map_size=_MAP_SIZE, metasync=False, max_readers=512, **way
+                path, map_size=_MAP_SIZE, metasync=False, max_readers=_MAX_READERS, **way
             )
         except lmdb.Error as error:
             errors.append(error)
@@ -33,6 +40,31 @@ def open_environment(path: str) -> lmdb.Environment:
             environment.reader_check()
             return environment
     raise errors[0]
+
+
+def allocate_lock_file(path: str) -> None:
+    """
+    Gives the file `lock.mdb` its space on disk. LMDB makes this file with holes and maps it into
+    memory, so that a full disk would end the process with SIGBUS. Raises `OSError` if the disk is
+    full. Does nothing if the folder or the file cannot be written to, because the store is then
+    only read.
+    """
+    try:
+        os.makedirs(path, exist_ok=True)
+        handle = os.open(os.path.join(path, "lock.mdb"), os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError:
+        return
+    try:
+        status = os.fstat(handle)
+        # Other processes may have mapped a file that exists, whose size then stays.
+        size = status.st_size or _LOCK_BYTES
+        if status.st_blocks * 512 < size and hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(handle, 0, size)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise
+    finally:
+        os.close(handle)
 
 
 def begin(environment: lmdb.Environment, **how: Any) -> lmdb.Transaction:

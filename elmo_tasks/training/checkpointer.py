@@ -1,14 +1,14 @@
 import os
 import pickle
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import torch
 from allennlp.training import Checkpointer, Trainer
 from allennlp.training.trainer import TrainerCheckpoint
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.files import atomic_write, remove_leftovers
 from elmo_tasks.common.torch_file import check_torch_file
 
 
@@ -39,7 +39,7 @@ class ElmoCheckpointer(Checkpointer):
             _save(content, path)
         # AllenNLP does not write files that exist. Here it records the save and removes
         # old checkpoints.
-        super().save_checkpoint(trainer)
+        super().save_checkpoint(cast(Trainer, _Saved(state)))
 
     def load_checkpoint(self) -> TrainerCheckpoint | None:
         if self._is_primary:
@@ -51,8 +51,11 @@ class ElmoCheckpointer(Checkpointer):
         """Removes incomplete files of a training that was killed while it saved."""
         for when in super()._find_all_checkpoints() - self._find_all_checkpoints():
             self._remove_checkpoint(*when)
-        for aside in Path(self._serialization_dir).glob(".*_state_e*_b*.th.*"):
+        folder = Path(self._serialization_dir)
+        for aside in folder.glob(".*_state_e*_b*.th.*"):
             aside.unlink()
+        others = ("best.th", "bilm.libsonnet", "model.tar.gz", "options.json", "weights.hdf5")
+        remove_leftovers(*(folder / name for name in others))
 
     def _find_all_checkpoints(self) -> set[tuple[int, int]]:
         return {
@@ -60,6 +63,15 @@ class ElmoCheckpointer(Checkpointer):
             for when in super()._find_all_checkpoints()
             if os.path.exists(self._training_state_path(*when))
         }
+
+
+class _Saved(NamedTuple):
+    """Gives a state that was computed already, for which processes may have to meet."""
+
+    state: TrainerCheckpoint
+
+    def get_checkpoint_state(self) -> TrainerCheckpoint:
+        return self.state
 
 
 def _load(path: str) -> dict[str, Any]:

@@ -1,7 +1,9 @@
+import inspect
 import os
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from allennlp.nn.util import read_state_dict
@@ -11,7 +13,10 @@ from allennlp.training.trainer import TrainerCheckpoint
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.frozen_checkpoint import StateDict, leave_out_weights, put_back_weights
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.nearest import did_you_mean
+from elmo_tasks.training.recovery import Recovery
 
 
 @Trainer.register("elmo", constructor="from_partial_objects")
@@ -23,13 +28,28 @@ class ElmoTrainer(GradientDescentTrainer):
     saved, the trainer saves them when the training is recovered. With a moving average, the trainer
     validates the weights that the average's `validate_on` names.
 
+    A training that was killed and recovered on the same machine ends with the weights and metrics
+    of one that was not interrupted, to the bit (see `Recovery`).
+
     Registered as a `Trainer` with name "elmo". It has the parameters of AllenNLP's
     `GradientDescentTrainer`.
     """
 
     _moving_average: MovingAverage | None
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        # AllenNLP's trainer takes any parameter, and ignores those that it does not know.
+        known = inspect.signature(GradientDescentTrainer.__init__).parameters
+        for name in kwargs.keys() - known.keys() - {"run_sanity_checks"}:
+            raise ConfigurationError(
+                f"the trainer has no parameter {name!r}{did_you_mean(name, known)}"
+            )
+        super().__init__(*args, **kwargs)
+        self._recovery = Recovery(self)
+        self._callbacks.append(self._recovery)
+
     def get_checkpoint_state(self) -> TrainerCheckpoint | None:
+        self._recovery.gather()
         checkpoint = super().get_checkpoint_state()
         if checkpoint is None or self._is_sharded():
             return checkpoint
@@ -49,12 +69,33 @@ class ElmoTrainer(GradientDescentTrainer):
                 with self._averaged():
                     self._save_best(self.model.state_dict())
 
+    def _try_train(self) -> tuple[dict[str, Any], int]:
+        num_epochs = self._start_after_epochs_completed
+        at_end = num_epochs > 0 and not self._start_after_batches_in_epoch_completed
+        if at_end and self._metric_tracker.should_stop_early():
+            # The training was killed after its last epoch. AllenNLP would train another one.
+            self._num_epochs = min(self._num_epochs, num_epochs)
+        metrics, epoch = super()._try_train()
+        # A recovered training of which no epoch was left has only the metrics of its best epoch.
+        return {**self._recovery.last_metrics, **metrics}, epoch
+
+    def _train_epoch(self, epoch: int) -> dict[str, float]:
+        if not self._recovery.begin_epoch(epoch):
+            return super()._train_epoch(epoch)
+        loader = self.data_loader
+        self.data_loader = self._recovery.resumed(loader)
+        try:
+            metrics = super()._train_epoch(epoch)
+        finally:
+            self.data_loader = loader
+        return self._recovery.epoch_metrics(metrics)
+
     def _validation_loss(self, epoch: int) -> tuple[float, float | None, int]:
         average = self._moving_average
         if getattr(average, "validate_on", None) == "raw":
             self._moving_average = None
-        # A recovered training skips the validation of its finished epochs. The order of its batches
-        # must stay the same, so validation must not advance the random state.
+        # A recovered training skips the validation of its finished epochs. A loader that goes on
+        # from epoch to epoch must make the same batches, so validation must not draw.
         drawn = random.getstate()
         try:
             return super()._validation_loss(epoch)
@@ -89,6 +130,10 @@ class ElmoTrainer(GradientDescentTrainer):
         for name, module in self.model.named_modules(remove_duplicate=False):
             if isinstance(module, BiLm) and not module.trains:
                 yield f"{name}.", module
+
+    def _save_model_state(self, path: str) -> None:
+        with atomic_write(path) as aside:
+            super()._save_model_state(str(aside))
 
     def _is_sharded(self) -> bool:
         return self._ddp_wrapped_model is not None and self._ddp_wrapped_model.is_sharded

@@ -61,3 +61,16 @@ def test_filters_of_a_tanh_bilm_are_drawn_from_a_normal_distribution_of_their_fa
         # One standard deviation holds 68.3 % of a normal distribution and 57.7 % of a uniform one.
         assert math.isclose((weight.abs() < std).float().mean().item(), 0.683, abs_tol=0.02)
         assert not convolution.bias.any()
+
+
+def test_a_token_alone_has_the_vector_that_it_has_beside_others_to_the_bit() -> None:
+    torch.manual_seed(0)
+    # Products as large as those of the released biLMs are rounded by the number of their rows.
+    options = make_options(filters=[[1, 1024], [3, 1024]], embedding={"dim": 16})
+    cnn = CharCnn(BiLmOptions.from_dict(options)).requires_grad_(False)
+    ids = torch.tensor([char_ids(token, 50) for token in ("a", "film", "of", "many", "words")]) + 1
+
+    beside = cnn(ids)
+
+    for row, token in enumerate(ids):
+        assert torch.equal(cnn(token[None])[0], beside[row])

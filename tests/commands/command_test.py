@@ -28,11 +28,11 @@ class Raising(Command):
         raise self.error
 
 
-def ended(command: Subcommand) -> int | str | None:
+def ended(command: Subcommand, *options: str) -> int | str | None:
     """Returns the argument of `sys.exit`."""
     parser = argparse.ArgumentParser()
     command.add_subparser(parser.add_subparsers())
-    args = parser.parse_args(["raising", "now"])
+    args = parser.parse_args(["raising", "now", *options])
     with pytest.raises(SystemExit) as caught:
         args.func(args)
     return caught.value.code
@@ -49,14 +49,33 @@ def test_an_error_of_the_user_ends_the_command_with_one_line(
 
 @pytest.mark.parametrize("signal", [KeyboardInterrupt, SigTermReceived])
 def test_an_interrupt_says_whether_the_same_command_goes_on(
-    signal: Callable[[], BaseException], monkeypatch: pytest.MonkeyPatch
+    signal: Callable[[], BaseException],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture,
 ) -> None:
-    assert ended(Raising(signal())) == "raising: interrupted"
+    assert ended(Raising(signal())) == 130
+    assert capsys.readouterr().err == "raising: interrupted\n"
 
     monkeypatch.setattr(Raising, "can_be_continued", True)
 
-    message = "raising: interrupted; the same command goes on from here"
-    assert ended(Raising(signal())) == message
+    assert ended(Raising(signal())) == 130
+    message = "raising: interrupted; the same command goes on from here\n"
+    assert capsys.readouterr().err == message
+
+
+@pytest.mark.parametrize("by", ["option", "variable"])
+def test_a_traceback_is_shown_to_who_wants_it(
+    by: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    assert ended(Raising(OSError("no disk"))) == "raising: no disk"
+    assert "Traceback" not in capsys.readouterr().err
+
+    if by == "variable":
+        monkeypatch.setenv("ELMO_TASKS_DEBUG", "1")
+    options = ["--debug"] if by == "option" else []
+
+    assert ended(Raising(OSError("no disk")), *options) == "raising: no disk"
+    assert "Traceback" in capsys.readouterr().err
 
 
 def test_an_error_of_the_code_is_raised_with_its_traceback() -> None:

@@ -21,7 +21,7 @@ from elmo_tasks.encoder.encoder import ElmoEncoder
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
 from elmo_tasks.store.contents import contents
 from tests.helpers.archives import SENTENCES, sst
-from tests.helpers.command_line import allennlp, refusal
+from tests.helpers.command_line import allennlp, exit_status, refusal
 from tests.helpers.embedding import LINES, Paths, read_hdf5, write_text
 from tests.helpers.processes import kill_after_lines, run
 from tests.helpers.reference_bilm import FIXTURE_FILES
@@ -311,16 +311,16 @@ def test_parts_of_nobody_knows_which_run_are_not_used(
 
 
 def test_an_interrupt_says_that_the_same_command_goes_on(
-    begun: Paths, monkeypatch: pytest.MonkeyPatch
+    begun: Paths, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
         patch.setattr(embedding_file.EmbeddingFile, "add", interrupt)
-        assert refusal(monkeypatch, "elmo-embed", begun.text, begun.hdf5, *FILES) == (
-            "elmo-embed: interrupted; the same command goes on from here"
-        )
+        assert exit_status(monkeypatch, "elmo-embed", begun.text, begun.hdf5, *FILES) == 130
+    said = capsys.readouterr().err
+    assert said.endswith("elmo-embed: interrupted; the same command goes on from here\n")
     allennlp(monkeypatch, "elmo-embed", begun.text, begun.hdf5, *FILES)
 
     assert begun.hdf5.exists()

@@ -1,9 +1,12 @@
+import errno
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
-from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.files import atomic_write, remove_leftovers
+from tests.helpers import processes
 
 
 def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
@@ -71,3 +74,47 @@ def test_a_file_has_the_permissions_of_any_new_file(tmp_path: Path) -> None:
 
     modes = {path.stat().st_mode for path in tmp_path.iterdir()}
     assert len(modes) == 1
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(errno.ENOSPC, "full"), OSError("file write failed: No space left on device")]
+)
+def test_a_full_disk_is_named_by_the_file_that_was_to_be_written(
+    tmp_path: Path, error: OSError
+) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text("old")
+
+    with pytest.raises(OSError, match="No space left on device: .*text.txt"), atomic_write(path):
+        raise error
+
+    assert path.read_text() == "old" and os.listdir(tmp_path) == ["text.txt"]
+
+
+def test_pytorchs_error_on_a_full_disk_is_told_from_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error = RuntimeError("[enforce fail at inline_container.cc:664] . unexpected pos 64 vs 0")
+
+    with pytest.raises(RuntimeError), atomic_write(tmp_path / "weights.th"):
+        raise error
+    usage = shutil.disk_usage(tmp_path)._replace(free=0)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+    with pytest.raises(OSError, match="weights.th") as full, atomic_write(tmp_path / "weights.th"):
+        raise error
+
+    assert full.value.errno == errno.ENOSPC and full.value.__cause__ is error
+
+
+def test_what_killed_writers_left_is_removed(tmp_path: Path) -> None:
+    def killed() -> None:
+        with atomic_write(tmp_path / "out.json"):
+            os.kill(os.getpid(), 9)
+
+    assert processes.run(killed) == -9
+    assert len(os.listdir(tmp_path)) == 1
+    (tmp_path / ".other.json.12345678").touch()
+
+    remove_leftovers(tmp_path / "out.json")
+
+    assert os.listdir(tmp_path) == [".other.json.12345678"]

@@ -1,12 +1,14 @@
 import random
 from pathlib import Path
 
+import lmdb
 import numpy
 import pytest
 import torch
 from allennlp.modules.elmo import batch_to_ids
 
 from elmo_tasks.bilm import BiLm
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.encoder.fill_store import fill_store
 from elmo_tasks.store.contents import contents
 from elmo_tasks.store.layer_store import LayerStore
@@ -82,3 +84,20 @@ def test_batches_keep_to_the_number_of_tokens(
     # The longest come first: if memory runs out, it does so at once.
     lengths = [length for _, length in shapes]
     assert lengths == sorted(lengths, reverse=True)
+
+
+def test_a_store_that_takes_no_more_ends_the_filling(
+    path: str, texts: list[numpy.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bilm = fixture_bilm(LayerStore(path, memory=0))
+    fill_store(bilm, texts[:10])
+
+    def full_disk(*args: object) -> None:
+        raise lmdb.Error("No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("elmo_tasks.store.database._write", full_disk)
+        with pytest.raises(ConfigurationError, match="takes no more layers.* the same command"):
+            fill_store(bilm, texts)
+
+    assert contents(path).num_sentences == 10

@@ -18,6 +18,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.store import lmdb_file
 from elmo_tasks.store.database import LayerDatabase
 from tests.helpers.processes import end, run, run_until_signalled, start
+from tests.helpers.small_disk import small_disk  # noqa: F401
 
 NOBODY = 65534
 
@@ -335,6 +336,29 @@ def test_a_full_disk_ends_writing_with_one_message_and_reading_goes_on(
     database.put(more)
 
     assert read(database, {**filled, **more}) == {**filled, **more}
+
+
+@pytest.mark.parametrize("num_free", [0, 20_000, 45_000, 60_000])
+def test_a_disk_that_is_full_from_the_start_ends_no_process(
+    num_free: int,
+    small_disk: Path,  # noqa: F811
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    database, content = LayerDatabase(str(small_disk / "store")), values(100)
+    with open(small_disk / "filling", "wb") as filling:
+        filling.write(bytes(shutil.disk_usage(small_disk).free - num_free))
+
+    def work() -> None:
+        for key, value in content.items():
+            database.put({key: value})
+        found = read(database, content)
+        assert found.items() <= content.items()
+        assert not database.takes_values
+        (message,) = messages(caplog)
+        assert "No space left" in message or "Input/output" in message
+
+    # Without its space on disk, the file of LMDB's locks would end the process with SIGBUS.
+    assert run(work) == 0
 
 
 @pytest.mark.parametrize("has_lock", [True, False])

@@ -47,9 +47,9 @@ def state(folder: Path, name: str) -> dict[str, Any]:
 
 def assert_ended_alike(folder: Path, other: Path) -> None:
     one, two = state(folder, "model"), state(other, "model")
-    torch.testing.assert_close(one, two, rtol=0, atol=1e-5)
+    torch.testing.assert_close(one, two, rtol=0, atol=0)
     one, two = state(folder, "training"), state(other, "training")
-    torch.testing.assert_close(one["optimizer"], two["optimizer"], rtol=0, atol=1e-5)
+    torch.testing.assert_close(one["optimizer"], two["optimizer"], rtol=0, atol=0)
     assert one["learning_rate_scheduler"] == two["learning_rate_scheduler"]
 
 
@@ -90,7 +90,7 @@ def test_a_killed_training_ends_as_one_that_was_not(
         metrics = [
             json.loads((run / "metrics.json").read_text()) for run in (folder, uninterrupted)
         ]
-        assert metrics[0][name] == pytest.approx(metrics[1][name], rel=1e-5)
+        assert metrics[0][name] == metrics[1][name]
     load_archive(folder / "model.tar.gz")
 
 
@@ -100,8 +100,9 @@ def test_a_killed_training_ends_as_one_that_was_not(
         ("small", [], "0:2"),
         ("small", [], "2:8"),
         ("small", [ACCUMULATE], "1:5"),
-        # The carried state is not saved, so the last checkpoint is at the start of an epoch.
-        ("original", ["{ window: { rows: 8, length: 8 } }"], "1:2"),
+        # The state that the biLM carries from batch to batch is in the checkpoint.
+        ("original", ["{ window: { rows: 8, length: 8 } }"], "1:7"),
+        ("small", [NOISE], "1:7"),
     ],
 )
 def test_a_stopped_training_ends_as_one_that_was_not(
@@ -124,22 +125,6 @@ def test_a_stopped_training_ends_as_one_that_was_not(
     train(config, tmp_path / "run", recover=True)
 
     assert_ended_alike(tmp_path / "run", uninterrupted)
-
-
-def test_with_noise_a_stopped_training_takes_as_many_steps(
-    uninterrupted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = shrunk("small", CHANGE, NOISE)
-    monkeypatch.setenv(STOP_AT, "1:7")
-    with pytest.raises(Stopped):
-        train(config, tmp_path / "run")
-    monkeypatch.delenv(STOP_AT)
-    train(config, tmp_path / "run", recover=True)
-
-    ended, expected = (state(run, "model") for run in (tmp_path / "run", uninterrupted))
-    assert ended["num_batches"] == expected["num_batches"] > 20
-    ended, expected = (state(run, "training") for run in (tmp_path / "run", uninterrupted))
-    assert ended["learning_rate_scheduler"] == expected["learning_rate_scheduler"]
 
 
 def make_checkpointer(folder: Path, **arguments: Any) -> ElmoCheckpointer:

@@ -10,7 +10,10 @@ from elmo_tasks.analysis.ablation.result import Result, find_metric, read_result
 from elmo_tasks.analysis.ablation.run import Run
 from elmo_tasks.analysis.ablation.settings import Settings, refuse_other_settings
 from elmo_tasks.analysis.ablation.training import Training, start, train_all
-from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.files import atomic_write, remove_leftovers
+
+# The files of the report, in the folder of the runs.
+REPORTS = ("results.json", "table.md", "chart.png")
 
 
 def run_ablation(
@@ -45,6 +48,7 @@ def run_ablation(
         A config cannot be read, the runs cannot be compared, or a run was trained before with
         other settings.
     """
+    remove_leftovers(*(runs[0].root / name for name in REPORTS))
     configs = {run: settings.evaluate(run) for run in runs}
     refuse_other_settings(configs)
     metric = find_metric(configs.values())

@@ -12,6 +12,7 @@ from allennlp.common import Params
 
 from elmo_tasks.analysis.ablation.run import Run
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.nearest import did_you_mean
 
 SEEDS = ("random_seed", "numpy_seed", "pytorch_seed")
 
@@ -49,13 +50,15 @@ class Settings(NamedTuple):
             raise ConfigurationError(
                 f"there is no task {self.configs.name!r}: no configs in {self.configs}; the tasks "
                 f"in {self.configs.parent} are: {tasks}"
+                f"{did_you_mean(self.configs.name, tasks.split(', '))}"
             )
         there = f"{self.configs} has {', '.join(known)}"
         if not names:
             raise ConfigurationError(f"give one or more --variants; {there}")
         if unknown := [name for name in names if name not in known]:
             unknown_names = ", ".join(map(repr, unknown))
-            raise ConfigurationError(f"there is no variant {unknown_names}; {there}")
+            nearest = did_you_mean(unknown[0], known)
+            raise ConfigurationError(f"there is no variant {unknown_names}; {there}{nearest}")
         return list(dict.fromkeys(names))
 
     def variant_file(self, variant: str) -> Path:
@@ -104,6 +107,7 @@ class Settings(NamedTuple):
         if unknown := [field for field in self.changes if field not in fields]:
             raise ConfigurationError(
                 f"--set {unknown[0]}: {file} has no such field; it has {', '.join(fields)}"
+                f"{did_you_mean(unknown[0], fields)}"
             )
         return config if run.fraction == 1 else _part(config, run)
 

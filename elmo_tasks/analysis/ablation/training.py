@@ -161,7 +161,10 @@ def _process(command: list[str], threads: int, log: BinaryIO) -> subprocess.Pope
 def _archive(run: Run) -> None:
     """Writes the archive of a training that was killed before or while it wrote the archive."""
     config = run.trained_config() or {}
-    archive_model(run.folder, include_in_archive=config.get("include_in_archive"))
+    with atomic_write(run.folder / "model.tar.gz") as aside:
+        archive_model(
+            run.folder, archive_path=aside, include_in_archive=config.get("include_in_archive")
+        )
 
 
 def _last_line(log: Path) -> str:

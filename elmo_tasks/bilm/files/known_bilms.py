@@ -3,6 +3,7 @@ from pathlib import Path
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
+from elmo_tasks.common.nearest import did_you_mean
 
 _RELEASED = "https://allennlp.s3.amazonaws.com/models/elmo/{0}/elmo_{0}_weights.hdf5"
 _SHIPPED = Path(__file__).parents[2] / "pretrained"
@@ -26,6 +27,7 @@ def known_bilm_files(name: str) -> tuple[str, str]:
     if name not in KNOWN_BILMS:
         raise ConfigurationError(
             f"no biLM is known as {name!r}; known are {', '.join(sorted(KNOWN_BILMS))}"
+            f"{did_you_mean(name, KNOWN_BILMS)}"
         )
     weights = KNOWN_BILMS[name]
     # Both files are in the same folder, and their names begin alike.
@@ -40,7 +42,7 @@ def local_weights(name: str) -> str:
     if name not in KNOWN_BILMS and not looks_like_a_path(name):
         raise ConfigurationError(
             f"no biLM is known as {name!r}, and there is no such file; known are "
-            f"{', '.join(sorted(KNOWN_BILMS))}"
+            f"{', '.join(sorted(KNOWN_BILMS))}{did_you_mean(name, KNOWN_BILMS)}"
         )
     try:
         return local_path(KNOWN_BILMS.get(name, name))

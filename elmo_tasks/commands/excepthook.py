@@ -1,0 +1,79 @@
+"""Ends AllenNLP's commands with one line where a person erred, and not with a traceback."""
+
+import functools
+import logging
+import sys
+import traceback
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+from allennlp.common import logging as allennlp_logging
+from allennlp.common.util import SigTermReceived
+
+from elmo_tasks.commands.mistakes import how_to_go_on, mistake, wants_traceback
+
+Hook = Callable[[type[BaseException], BaseException, TracebackType | None], Any]
+
+# The exit status of a command that was interrupted, as a shell gives it for Ctrl-C.
+INTERRUPTED = 130
+
+
+def install_in_command_line() -> None:
+    """
+    Installs the hook if one of AllenNLP's commands is importing this plugin. Scripts, notebooks and
+    tests, which import it in another way, are left as they are.
+    """
+    frame = sys._getframe()
+    while frame is not None and frame.f_globals.get("__name__") != "allennlp.commands":
+        frame = frame.f_back
+    if frame is None:
+        return
+    _install()
+    # A log file on a full disk must not print a traceback for each line.
+    logging.raiseExceptions = False
+    prepare = allennlp_logging.prepare_global_logging
+
+    @functools.wraps(prepare)
+    def prepare_and_install(*args: Any, **kwargs: Any) -> None:
+        # AllenNLP sets a hook of its own here, which logs every error with its traceback.
+        prepare(*args, **kwargs)
+        _install()
+
+    allennlp_logging.prepare_global_logging = prepare_and_install
+
+
+def _install() -> None:
+    sys.excepthook = functools.partial(_hook, sys.excepthook)
+
+
+def _hook(
+    previous: Hook,
+    kind: type[BaseException],
+    error: BaseException,
+    trace: TracebackType | None,
+) -> None:
+    command = "allennlp " + " ".join(sys.argv[1:2])
+    status = 1
+    if isinstance(error, KeyboardInterrupt | SigTermReceived):
+        message, status = f"interrupted{how_to_go_on(sys.argv[1:])}", INTERRUPTED
+    else:
+        found = mistake(error)
+        if found is None:
+            previous(kind, error, trace)
+            return
+        message = found
+    if wants_traceback():
+        traceback.print_exception(kind, error, trace)
+    line = f"{command}: {message}"
+    _log(line)
+    print(line, file=sys.stderr)
+    sys.exit(status)
+
+
+def _log(line: str) -> None:
+    """Writes a line to the log files, but not to the console."""
+    record = logging.LogRecord(__name__, logging.ERROR, __file__, 0, line, None, None)
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, logging.FileHandler):
+            handler.handle(record)

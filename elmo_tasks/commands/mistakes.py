@@ -1,0 +1,270 @@
+import contextlib
+import errno
+import inspect
+import json
+import lzma
+import os
+import pickle
+import re
+import shlex
+import sys
+import tarfile
+import traceback
+import zipfile
+import zlib
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+import _jsonnet
+from allennlp.common.checks import ConfigurationError as AllenNlpConfigurationError
+from allennlp.common.from_params import infer_method_params
+from allennlp.data.data_loaders.multiprocess_data_loader import WorkerError
+
+from elmo_tasks.common.nearest import did_you_mean
+
+# The environment variable that shows the traceback of every error.
+DEBUG = "ELMO_TASKS_DEBUG"
+
+# The most characters of a message.
+_LONGEST = 2000
+
+_ARCHIVE_ERRORS = (
+    EOFError,
+    lzma.LZMAError,
+    pickle.UnpicklingError,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+# The names under which AllenNLP keeps the path of a file that it writes.
+_PATHS = ("archive_file", "file_path", "filename", "path", "serialization_dir")
+
+_UNEXPECTED = re.compile(r"got an unexpected keyword argument '(\w+)'")
+_NO_CHOICE = re.compile(r"(\S+) not in acceptable choices for \S+: (\[.*?\])")
+# The messages of the assertions in training_configs/lib.
+_NOT_ONE_OF = re.compile(r"must be (?:one of )?(.*?)(?:, or an object with .*?)?, not (\S+)")
+
+
+def mistake(error: BaseException) -> str | None:
+    """
+    Returns the message of an error that the user can correct, on one line: a mistake in a config,
+    a file or a path, or a full disk. Returns `None` for a bug, whose traceback is of use.
+    """
+    message = _message(error)
+    return None if message is None else " ".join(message.split())[:_LONGEST]
+
+
+def wants_traceback() -> bool:
+    return os.environ.get(DEBUG, "0") not in ("", "0")
+
+
+def _message(error: BaseException) -> str | None:
+    frames = list(_frames(error))
+    last = frames[-1] if frames else None
+    match error:
+        case AllenNlpConfigurationError():
+            return f"{error}{_nearest_choice(error)}{_nearest_parameter(frames)}{_reason(error)}"
+        case TypeError() if unknown := _UNEXPECTED.search(str(error)):
+            return _unexpected_parameter(unknown[1], frames)
+        case json.JSONDecodeError() | UnicodeDecodeError():
+            return _bad_line(frames) or f"the input cannot be read: {error}"
+        case OSError():
+            return _file_error(error, frames)
+        case RuntimeError() | pickle.UnpicklingError() if path := _loaded_file(error, frames):
+            return f"{path} is damaged, or no file of weights"
+        case _ if isinstance(error, _ARCHIVE_ERRORS):
+            archive = _local(frames, "archive_file") or _local(frames, "path") or "a file"
+            return f"{archive} is damaged or no archive of a model ({error})"
+        case ValueError() if _is_in(last, "elmo_tasks"):
+            return f"{_input_lines(frames)}{error}"
+        case RuntimeError() if last and last.f_code.co_filename.endswith("common/params.py"):
+            return _jsonnet_error(error, frames)
+        case RuntimeError() if str(error).startswith("Error(s) in loading state_dict"):
+            return str(error)
+        case TypeError() if last and last.f_code.co_filename.endswith("common/from_params.py"):
+            return f"the config has a value of another type than expected: {error}"
+        case ModuleNotFoundError() if error.name in sys.argv:
+            return f"--include-package: there is no package {error.name}"
+        case WorkerError() if re.match(r"worker raised (Value|Configuration)Error\(", str(error)):
+            return str(error).partition("\n")[0]
+    return None
+
+
+def _file_error(error: OSError, frames: list[FrameType]) -> str:
+    names = [str(name) for name in (error.filename, error.filename2) if name is not None]
+    # A write to an open file does not name it.
+    names = names or [name for key in _PATHS if (name := _local(frames[::-1], key))][:1]
+    message = error.strerror or str(error)
+    if error.strerror and names:
+        message = f"{' and '.join(names)}: {error.strerror}"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"{message}; make room; what was complete is kept{how_to_go_on(sys.argv[1:])}"
+    if any(frame.f_code.co_name == "_try_train" for frame in frames):
+        return f"{message}; the checkpoints are kept{how_to_go_on(sys.argv[1:])}"
+    return message
+
+
+def how_to_go_on(arguments: list[str]) -> str:
+    """Returns what to type to go on with a command of AllenNLP, as the end of a sentence."""
+    if not arguments:
+        return ""
+    if arguments[0] != "train":
+        return "; run the same command again"
+    folder = _option(arguments, "-s", "--serialization-dir")
+    kept = [argument for argument in arguments if argument not in ("-f", "--force", "--recover")]
+    if folder and any(name.startswith("training_state_") for name in _names_in(folder)):
+        return f"; to go on: allennlp {shlex.join(kept)} --recover"
+    return f"; no checkpoint was saved yet, so begin again: allennlp {shlex.join(kept)} --force"
+
+
+def _option(arguments: list[str], *names: str) -> str | None:
+    for argument, value in zip(arguments, [*arguments[1:], ""]):
+        if argument in names:
+            return value
+        for name in names:
+            if argument.startswith(f"{name}="):
+                return argument.removeprefix(f"{name}=")
+    return None
+
+
+def _names_in(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _reason(error: BaseException) -> str:
+    """Returns the message of the error that caused this one."""
+    return "" if error.__cause__ is None else f" ({error.__cause__})"
+
+
+def _nearest_choice(error: BaseException) -> str:
+    """Returns the registered name that was meant by one that AllenNLP does not know."""
+    match = _NO_CHOICE.match(str(error))
+    return "" if match is None else did_you_mean(match[1], re.findall(r"'([^']*)'", match[2]))
+
+
+def _nearest_parameter(frames: list[FrameType]) -> str:
+    """Returns the name that was meant by a parameter which AllenNLP does not know."""
+    if not frames or frames[-1].f_code.co_name != "assert_empty":
+        return ""
+    unknown = list(frames[-1].f_locals["self"].params)
+    for frame in reversed(frames):
+        if frame.f_code.co_name == "create_kwargs":
+            known = _parameters(frame.f_locals["cls"], frame.f_locals["constructor"])
+            if frame.f_locals["cls"].__name__ == "TrainModel":
+                known += _choices(sys.argv)
+            known = [name for name in known if name not in unknown]
+            return "".join(did_you_mean(name, known) for name in unknown)
+    return ""
+
+
+def _unexpected_parameter(name: str, frames: list[FrameType]) -> str | None:
+    """Returns the message on a parameter that a config has and that no constructor takes."""
+    for frame in frames:
+        values = frame.f_locals
+        if _file_of(frame) == "from_params.py" and name in values.get("kwargs", {}):
+            cls = values.get("cls")
+            constructor = values.get("constructor_to_inspect")
+            known = _parameters(cls, constructor) if constructor is not None else []
+            title = getattr(cls, "__name__", "a class of the config")
+            return f"{title} has no parameter {name!r}{did_you_mean(name, known)}"
+    return None
+
+
+def _parameters(cls: Any, constructor: Any) -> list[str]:
+    parameters = infer_method_params(cls, constructor) if inspect.isclass(cls) else {}
+    return [name for name in parameters if name not in ("self", "cls", "kwargs")]
+
+
+def _choices(arguments: list[str]) -> list[str]:
+    """Returns all fields, the hidden ones included, of the config that `allennlp train` reads."""
+    for file in arguments[2:]:
+        if file.endswith("sonnet") and os.path.isfile(file):
+            path = json.dumps(os.path.realpath(file))
+            with contextlib.suppress(RuntimeError, ValueError):
+                return json.loads(
+                    _jsonnet.evaluate_snippet("fields", f"std.objectFieldsAll(import {path})")
+                )
+    return []
+
+
+def _jsonnet_error(error: RuntimeError, frames: list[FrameType]) -> str:
+    """Returns the first line of the message, and the name that was meant by an unknown one."""
+    message = re.sub(r"^(RUNTIME|STATIC) ERROR: ", "", str(error).strip().split("\n")[0])
+    if frames[-1].f_code.co_name == "parse_overrides":
+        return f"the overrides cannot be read: {message}"
+    if match := _NOT_ONE_OF.search(message):
+        known = [name.strip(" '") for name in re.split(r",| or ", match[1])]
+        message += did_you_mean(match[2], known)
+    file = _local(frames, "params_file")
+    if file is None or message.startswith(file):
+        return message
+    return f"{file}: {message}"
+
+
+def _loaded_file(error: BaseException, frames: list[FrameType]) -> str | None:
+    """Returns the file that `torch.load` could not read."""
+    for frame in reversed(frames):
+        if _file_of(frame) == "serialization.py" and isinstance(frame.f_locals.get("f"), str):
+            return frame.f_locals["f"]
+    return None
+
+
+def _input_lines(frames: list[FrameType]) -> str:
+    """Returns the file and the line of the input of `allennlp predict` that was refused."""
+    for frame in frames:
+        values = frame.f_locals
+        path = getattr(values.get("self"), "_input_file", None)
+        if "batch_json" in values and isinstance(path, str) and os.path.isfile(path):
+            with open(path, "rb") as file:
+                lines = [number for number, line in enumerate(file, start=1) if line.strip()]
+            batch = lines[values["index"] : values["index"] + len(values["batch_json"])]
+            if batch:
+                return f"{path}:{batch[0]}{f'-{batch[-1]}' if len(batch) > 1 else ''}: "
+    return ""
+
+
+def _bad_line(frames: list[FrameType]) -> str | None:
+    """Returns the first line of the input of `allennlp predict` that is not JSON in UTF-8."""
+    for frame in frames:
+        manager = frame.f_locals.get("self")
+        path = getattr(manager, "_input_file", None)
+        if isinstance(path, str) and os.path.isfile(path):
+            with open(path, "rb") as file:
+                for number, line in enumerate(file, start=1):
+                    try:
+                        if line.strip():
+                            json.loads(line.decode("utf-8"))
+                    except ValueError as error:
+                        return (
+                            f"{path}:{number}: expected JSON in UTF-8, but got {line[:80]!r} "
+                            f"({error})"
+                        )
+    return None
+
+
+def _frames(error: BaseException) -> Iterator[FrameType]:
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        yield frame
+
+
+def _file_of(frame: FrameType) -> str:
+    return os.path.basename(frame.f_code.co_filename)
+
+
+def _is_in(frame: FrameType | None, package: str) -> bool:
+    name = "" if frame is None else frame.f_globals.get("__name__", "")
+    return name.partition(".")[0] == package
+
+
+def _local(frames: list[FrameType], name: str) -> str | None:
+    for frame in frames:
+        value = frame.f_locals.get(name)
+        if isinstance(value, str | os.PathLike):
+            return str(value)
+    return None

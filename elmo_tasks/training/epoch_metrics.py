@@ -1,0 +1,64 @@
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from allennlp.models import Model
+from allennlp.training.metrics import Metric
+
+
+def get_metric_states(model: Model) -> dict[str, dict[str, Any]]:
+    """
+    Returns what the metrics of a model have counted so far, by the name of each metric: those of
+    its attributes that are numbers, strings or tensors, or containers of these.
+    """
+    return {
+        name: {key: _copy(value) for key, value in vars(metric).items() if _is_plain(value)}
+        for name, metric in _metrics(model)
+    }
+
+
+def set_metric_states(model: Model, states: dict[str, dict[str, Any]]) -> None:
+    """Makes the metrics of a model go on from what `get_metric_states` returned."""
+    device = next(model.parameters()).device
+    for name, metric in _metrics(model):
+        for key, (value, on_model_device) in states.get(name, {}).items():
+            present = getattr(metric, key)
+            if isinstance(present, dict):
+                # This keeps the class of the dictionary, which may be a `defaultdict`.
+                present.clear()
+                present.update(value)
+            else:
+                setattr(metric, key, value.to(device) if on_model_device else value)
+
+
+def _metrics(model: Model) -> Iterator[tuple[str, Metric]]:
+    """Yields the metrics of all modules, also those in lists and dictionaries."""
+    for prefix, module in model.named_modules():
+        for key, value in vars(module).items():
+            yield from _metrics_in(f"{prefix}.{key}", value)
+
+
+def _metrics_in(name: str, value: Any) -> Iterator[tuple[str, Metric]]:
+    if isinstance(value, Metric):
+        yield name, value
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            yield from _metrics_in(f"{name}.{index}", item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _metrics_in(f"{name}.{key}", item)
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(map(_is_plain, [*value.keys(), *value.values()]))
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, bool | int | float | str | torch.Tensor)
+
+
+def _copy(value: Any) -> tuple[Any, bool]:
+    """Returns a copy, and whether it is a tensor that was not on the CPU."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().cpu().clone(), value.device.type != "cpu"
+    return dict(value) if isinstance(value, dict) else value, False

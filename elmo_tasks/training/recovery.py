@@ -1,0 +1,204 @@
+import logging
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import torch
+from allennlp.common.util import is_distributed
+from allennlp.nn.util import dist_reduce_sum
+from allennlp.training import GradientDescentTrainer, TrainerCallback
+from allennlp.training.util import get_metrics
+
+from elmo_tasks.bilm.state import CarryState, LstmState
+from elmo_tasks.training.epoch_metrics import get_metric_states, set_metric_states
+from elmo_tasks.training.random_state import get_random_state, set_random_state
+
+logger = logging.getLogger(__name__)
+
+
+class Recovery(TrainerCallback):
+    """
+    Keeps in each checkpoint what AllenNLP's checkpoints lack, so that a recovered training ends
+    with the same weights and metrics, to the bit, as one that was not interrupted: the random
+    state, the losses and metrics of the unfinished epoch, the metrics of the last epoch, the state
+    that a biLM carries from batch to batch, and the scale of gradients in mixed precision.
+
+    `ElmoTrainer` is the only one that uses this callback, as its last.
+
+    # Parameters
+
+    trainer : `GradientDescentTrainer`
+    """
+
+    def __init__(self, trainer: GradientDescentTrainer) -> None:
+        super().__init__(trainer._serialization_dir)
+        self._trainer = trainer
+        self._epoch_start = get_random_state()
+        self._loss = self._reg_loss = 0.0
+        self._metrics: dict[str, Any] = {}
+        self._by_rank: list[dict[str, Any]] | None = None
+        self._loaded: dict[str, Any] | None = None
+
+    @property
+    def last_metrics(self) -> dict[str, Any]:
+        """The metrics of the last epoch that ended."""
+        return self._metrics
+
+    def gather(self) -> None:
+        """Collects the states of all processes of a training, before one process saves them."""
+        state = self._state()
+        self._by_rank = [state]
+        if is_distributed():
+            self._by_rank = [{} for _ in range(torch.distributed.get_world_size())]
+            torch.distributed.all_gather_object(self._by_rank, state)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"elmo_recovery": self._by_rank}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        by_rank = state_dict.get("elmo_recovery")
+        if by_rank is not None and len(by_rank) == self._trainer._world_size:
+            self._loaded = by_rank[torch.distributed.get_rank() if is_distributed() else 0]
+            self._metrics = self._loaded["metrics"]
+
+    def on_start(
+        self, trainer: GradientDescentTrainer, is_primary: bool = True, **kwargs: Any
+    ) -> None:
+        has_begun = trainer._start_after_epochs_completed or self._num_batches_done
+        if has_begun and self._loaded is None and is_primary:
+            logger.warning(
+                "The checkpoint in %s lacks the random state and the metrics of its epoch, because "
+                "it was saved by an earlier version of elmo_tasks or with other processes. The "
+                "training goes on, but dropout differs from that of an uninterrupted training, and "
+                "the training metrics of the unfinished epoch count the rest of it alone.",
+                self.serialization_dir,
+            )
+
+    def begin_epoch(self, epoch: int) -> bool:
+        """
+        Prepares an epoch. Returns whether it is the one in which a recovered training goes on; its
+        batches must then come from `resumed`.
+        """
+        trainer = self._trainer
+        self._loss = self._reg_loss = 0.0
+        resumes = self._loaded is not None and epoch == trainer._start_after_epochs_completed
+        if resumes:
+            set_random_state(self._loaded["epoch_start"])
+        self._epoch_start = get_random_state()
+        return resumes
+
+    def resumed(self, data_loader: Any) -> "ResumedLoader":
+        """Returns a loader that restores the state of the checkpoint after the finished batches."""
+        num_batches = self._num_batches_done * self._trainer._num_gradient_accumulation_steps
+        return ResumedLoader(data_loader, num_batches, self._restore)
+
+    def on_batch(
+        self,
+        trainer: GradientDescentTrainer,
+        batch_inputs: Any,
+        batch_outputs: Any,
+        batch_metrics: dict[str, Any],
+        epoch: int,
+        batch_number: int,
+        is_training: bool,
+        **kwargs: Any,
+    ) -> None:
+        if not is_training:
+            return
+        # These are the additions of AllenNLP's trainer, in the same order.
+        self._loss += batch_metrics["batch_loss"]
+        batch_metrics["loss"] = self._loss / batch_number
+        for outputs in batch_outputs:
+            if "reg_loss" in outputs:
+                self._reg_loss += (outputs["reg_loss"] / len(batch_outputs)).item()
+                batch_metrics["reg_loss"] = self._reg_loss / batch_number
+
+    def on_epoch(
+        self,
+        trainer: GradientDescentTrainer,
+        metrics: dict[str, Any],
+        epoch: int,
+        is_primary: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        self._metrics = dict(metrics)
+
+    def epoch_metrics(self, metrics: dict[str, float]) -> dict[str, float]:
+        """
+        Completes the training metrics of an epoch that was resumed. AllenNLP leaves the losses of
+        its finished batches out, and all metrics if no batch was left.
+        """
+        model, num_batches = self._trainer.model, self._trainer._batches_in_epoch_completed
+        has_penalty = model.get_regularization_penalty() is not None
+        loss, reg_loss = map(dist_reduce_sum, (self._loss, self._reg_loss))
+        num_batches = dist_reduce_sum(num_batches)
+        whole = get_metrics(
+            model, loss, reg_loss if has_penalty else None, None, None, num_batches, reset=True
+        )
+        if "loss" in metrics:
+            whole = {name: whole[name] for name in whole if name in ("loss", "reg_loss")}
+        return {**metrics, **whole}
+
+    @property
+    def _num_batches_done(self) -> int:
+        return self._trainer._start_after_batches_in_epoch_completed
+
+    def _state(self) -> dict[str, Any]:
+        trainer = self._trainer
+        now = get_random_state()
+        state = {"random": now, "metrics": self._metrics}
+        if trainer._scaler is not None:
+            state["scaler"] = trainer._scaler.state_dict()
+        if trainer._batches_in_epoch_completed == 0:
+            return {**state, "epoch_start": now}
+        return {
+            **state,
+            "epoch_start": self._epoch_start,
+            "loss": self._loss,
+            "reg_loss": self._reg_loss,
+            "model_metrics": get_metric_states(trainer.model),
+            "carried": {
+                name: [part.cpu() for part in module._last or ()]
+                for name, module in self._carry_states()
+            },
+        }
+
+    def _restore(self) -> None:
+        state, trainer = self._loaded, self._trainer
+        assert state is not None
+        set_random_state(state["random"])
+        if trainer._scaler is not None and "scaler" in state:
+            trainer._scaler.load_state_dict(state["scaler"])
+        if self._num_batches_done:
+            self._loss, self._reg_loss = state["loss"], state["reg_loss"]
+            set_metric_states(trainer.model, state["model_metrics"])
+            for name, module in self._carry_states():
+                carried = state["carried"][name]
+                module._last = LstmState(*carried) if carried else None
+
+    def _carry_states(self) -> Iterator[tuple[str, CarryState]]:
+        for name, module in self._trainer.model.named_modules():
+            if isinstance(module, CarryState):
+                yield name, module
+
+
+class ResumedLoader:
+    """
+    Yields the batches of a data loader, and calls a function after the first `num_done` of them.
+    Everything else is that of the loader.
+    """
+
+    def __init__(self, loader: Any, num_done: int, restore: Any) -> None:
+        self._loader, self._num_done, self._restore = loader, num_done, restore
+
+    def __len__(self) -> int:
+        return len(self._loader)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+    def __iter__(self) -> Iterator[Any]:
+        batches = iter(self._loader)
+        yield from islice(batches, self._num_done)
+        self._restore()
+        yield from batches

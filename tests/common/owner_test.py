@@ -1,0 +1,98 @@
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.owner import own
+from tests.helpers import processes
+
+
+def test_a_second_process_is_told_who_has_the_output(tmp_path: Path) -> None:
+    output = tmp_path / "out.hdf5"
+
+    def second() -> None:
+        with pytest.raises(ConfigurationError) as refusal, own(output):
+            pass
+        for part in (f"process {os.getppid()}", socket.gethostname(), "since 20", str(output)):
+            assert part in str(refusal.value)
+
+    with own(output):
+        assert processes.run(second) == 0
+
+
+def test_the_lock_of_an_owner_that_has_ended_leaves_nothing(tmp_path: Path) -> None:
+    for _ in range(2):
+        with own(tmp_path / "out"):
+            assert [path.name for path in tmp_path.iterdir()] == [".out.lock"]
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_lock_of_a_killed_process_is_taken_over(tmp_path: Path) -> None:
+    output = tmp_path / "out"
+
+    def killed() -> None:
+        with own(output):
+            os.kill(os.getpid(), 9)
+
+    assert processes.run(killed) == -9
+    assert (tmp_path / ".out.lock").exists()
+    with own(output):
+        assert str(os.getpid()) in (tmp_path / ".out.lock").read_text()
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_outputs_beside_each_other_have_owners_of_their_own(tmp_path: Path) -> None:
+    def second() -> None:
+        with own(tmp_path / "two"):
+            pass
+
+    with own(tmp_path / "one"):
+        assert processes.run(second) == 0
+
+
+def test_an_output_in_a_folder_that_cannot_be_written_to_needs_no_lock(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    ran = False
+
+    with own(tmp_path / "file" / "out"):
+        ran = True
+
+    assert ran
+
+
+def test_a_file_system_without_locks_needs_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_locks(*args: object) -> None:
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    ran = False
+
+    with own(tmp_path / "out"):
+        ran = True
+
+    assert ran
+
+
+def test_of_many_processes_only_one_at_a_time_has_the_output(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+
+    def work() -> None:
+        for _ in range(200):
+            try:
+                with own(tmp_path / "out"), open(log, "ab", buffering=0) as file:
+                    file.write(b"(")
+                    file.write(b")")
+            except ConfigurationError:
+                pass
+
+    for pid in [processes.start(work) for _ in range(3)]:
+        assert processes.end(pid) == 0
+
+    entries = log.read_text()
+    assert entries == "()" * (len(entries) // 2) and len(entries) > 200

@@ -1,0 +1,146 @@
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from allennlp.commands.train import train_model
+from allennlp.common import Params
+
+from elmo_tasks.training.recovery import ResumedLoader
+from elmo_tasks.training.trainer import ElmoTrainer
+from scripts.faults import TRAININGS, difference, results, training_config
+from tests.helpers.configs import tiny
+
+SST, SNLI, SQUAD, NER, LANGUAGE_MODEL = TRAININGS
+
+
+class Killed(Exception):
+    pass
+
+
+def kill_after(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ends the next training in its step after so many, without what AllenNLP does at an end."""
+    done = []
+
+    def count(trainer: ElmoTrainer) -> None:
+        done.append(None)
+        if len(done) > steps:
+            raise Killed
+
+    monkeypatch.setattr(ElmoTrainer, "clip_gradient", count)
+    monkeypatch.setattr(ElmoTrainer, "_finalize_best_model_state", lambda trainer: None)
+
+
+def train(config: dict[str, Any], folder: Path, recover: bool = False) -> None:
+    train_model(Params(copy.deepcopy(config)), str(folder), recover=recover)
+
+
+def assert_ends_alike(
+    configs: tuple[dict[str, Any], dict[str, Any]], folder: Path, steps: int
+) -> None:
+    """Asserts that a training that is killed after some steps ends as one that is not."""
+    train(configs[0], folder / "whole")
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(Killed):
+        kill_after(steps, patch)
+        train(configs[1], folder / "killed")
+
+    train(configs[1], folder / "killed", recover=True)
+
+    whole, killed = results(folder / "whole"), results(folder / "killed")
+    assert len(whole) > 20 and any(torch.is_tensor(value) for value in whole.values())
+    assert not difference(whole, killed)
+
+
+@pytest.mark.parametrize(
+    ("name", "steps"), [(SST, 7), (SNLI, 7), (SQUAD, 3), (NER, 5), (LANGUAGE_MODEL, 5)]
+)
+def test_each_training_ends_with_the_weights_and_metrics_of_one_that_was_not_killed(
+    name: str, steps: int, tmp_path: Path
+) -> None:
+    configs = tuple(
+        training_config(name, tmp_path / run, num_epochs=2) for run in ("whole", "killed")
+    )
+
+    assert_ends_alike((configs[0], configs[1]), tmp_path, steps)
+
+
+def sst(change: str) -> dict[str, Any]:
+    """Returns a training of several batches an epoch and a checkpoint after each."""
+    often = """{
+      data_loader+: { batch_sampler+: { batch_size: 24 } },
+      trainer+: { num_epochs: 3, checkpointer: { type: 'elmo', save_every_num_batches: 1 } },
+    }"""
+    return tiny("sst", "input", often, change)
+
+
+def test_a_checkpoint_after_the_last_batch_of_an_epoch_keeps_the_metrics_of_the_epoch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = sst("{}")
+
+    def killed(*args: Any) -> None:
+        raise Killed
+
+    train(config, tmp_path / "whole")
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(ElmoTrainer, "_validation_loss", killed)
+        train(config, tmp_path / "killed")
+    train(config, tmp_path / "killed", recover=True)
+
+    assert not difference(results(tmp_path / "whole"), results(tmp_path / "killed"))
+
+
+def test_a_training_that_ran_out_of_patience_does_not_train_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # This metric rises from epoch to epoch, so the first epoch is the best.
+    change = "{ trainer+: { validation_metric: '-elmo_input_gamma', patience: 1, num_epochs: 5 } }"
+    config = sst(change)
+
+    def killed(*args: Any) -> None:
+        raise Killed
+
+    train(config, tmp_path / "whole")
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(ElmoTrainer, "_load_model_state", killed)
+        train(config, tmp_path / "killed")
+    train(config, tmp_path / "killed", recover=True)
+
+    whole = json.loads((tmp_path / "whole" / "metrics.json").read_text())
+    assert whole["epoch"] == 1
+    assert not difference(results(tmp_path / "whole"), results(tmp_path / "killed"))
+
+
+def test_a_checkpoint_of_before_is_recovered_and_says_what_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = sst("{}")
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        kill_after(3, patch)
+        train(config, tmp_path / "run")
+    for path in (tmp_path / "run").glob("training_state_*.th"):
+        state = torch.load(path)
+        assert "elmo_recovery" in state["callbacks"].pop()
+        torch.save(state, path)
+
+    train(config, tmp_path / "run", recover=True)
+
+    log = (tmp_path / "run" / "out.log").read_text(encoding="utf-8")
+    assert "lacks the random state and the metrics of its epoch" in log
+    assert json.loads((tmp_path / "run" / "metrics.json").read_text())["epoch"] == 2
+
+
+def test_a_resumed_loader_restores_between_the_finished_batch_and_the_next() -> None:
+    seen: list[Any] = []
+
+    def loader() -> Any:
+        for batch in range(4):
+            seen.append(f"read {batch}")
+            yield batch
+
+    resumed = ResumedLoader(loader(), 2, lambda: seen.append("restored"))
+
+    assert list(resumed) == [0, 1, 2, 3]
+    assert seen == ["read 0", "read 1", "restored", "read 2", "read 3"]
