@@ -36,12 +36,17 @@ ROOT = Path(__file__).parents[1]
 # `make mutants` installs cosmic-ray there. It comes last, so that it hides nothing of `.venv`.
 sys.path.append(str(ROOT / "build" / "cosmic-ray"))
 os.environ["OMP_NUM_THREADS"] = "1"
-# The files of each room, by their names without `.py`.
-ROOMS = dict.fromkeys("elmo metrics models modules readers training".split(), "*")
-ROOMS["bilm"] = (
-    "bidirectional_lstm bilm char_cnn frozen_product lstm_stack packing projected_lstm recurrence "
-    "state token_vectors"
-)
+# The files of each room, by their names without `.py`; the rooms in the order of imports.
+ROOMS = {
+    "readers": "*",
+    "bilm": "bidirectional_lstm bilm char_cnn frozen_product lstm_stack packing projected_lstm "
+    "recurrence state token_vectors",
+    "elmo": "*",
+    "modules": "*",
+    "metrics": "*",
+    "models": "*",
+    "training": "*",
+}
 HEAVY = """torch h5py lmdb matplotlib.pyplot spacy hypothesis.strategies pytest xdist pytest_timeout
 allennlp.commands allennlp.modules.elmo allennlp.training allennlp.data.dataset_readers
 allennlp.modules.seq2seq_encoders allennlp.modules.conditional_random_field""".split()
@@ -115,7 +120,7 @@ def draw(rooms: list[str], num: int, seed: int) -> list[Mutant]:
         if differs(_read(path), source):
             mutants.append(Mutant(path, line, operator, source))
     print(f"{len(mutants)} mutants of {len(every):,}, seed {seed}", flush=True)
-    return sorted(mutants, key=lambda mutant: (mutant.room, mutant))
+    return sorted(mutants, key=lambda mutant: (list(ROOMS).index(mutant.room), mutant))
 
 
 def places(room: str, operators: dict[str, Any]) -> Iterator[tuple[str, int, str, int]]:
@@ -227,7 +232,7 @@ def try_tests(
 def report(results: list[tuple[Mutant, dict[str, Any]]]) -> str:
     """Returns a Markdown table of the rooms, and each mutant that survived with its diff."""
     lines = ["| room | mutants | caught | share |", "| --- | ---: | ---: | ---: |"]
-    rooms = sorted({mutant.room for mutant, _ in results})
+    rooms = dict.fromkeys(mutant.room for mutant, _ in results)
     for room in [*rooms, "all"]:
         caught = [
             bool(result["caught"]) for mutant, result in results if room in (mutant.room, "all")
