@@ -275,9 +275,9 @@ def _left_out(folder: str, names: list[str]) -> list[str]:
 
 def _enter(copy: Path, log: Path, limit: int, cached: bool) -> None:
     os.setsid()
-    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    os.dup2(output, 1)
-    os.dup2(output, 2)
+    sys.stdout = sys.stderr = open(log, "w", buffering=1, encoding="utf-8")  # noqa: SIM115
+    for descriptor in (1, 2):
+        os.dup2(sys.stdout.fileno(), descriptor)
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     os.chdir(copy)
