@@ -5,10 +5,10 @@ import torch
 from torch.func import functional_call
 from torch.nn.functional import linear
 from torch.nn.utils.rnn import PackedSequence
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from elmo_tasks.bilm.projected_lstm import ProjectedLstm
 from elmo_tasks.bilm.state import LstmState
+from tests.helpers.largest_tensor import LargestTensor
 from tests.helpers.reference_bilm import reorder_gates
 
 BATCH_SIZES = [5, 5, 3, 3, 1, 1, 1]
@@ -254,19 +254,11 @@ def test_new_weights_are_drawn_as_tensorflow_draws_them() -> None:
 
 
 def test_without_a_gradient_inputs_are_multiplied_several_steps_at_a_time() -> None:
-    batch_sizes, gates, largest = [200] * 100, 4 * 64, 0
+    batch_sizes, gates = [200] * 100, 4 * 64
     lstm = ProjectedLstm(1, 64, 1)
-
-    class Watch(TorchDispatchMode):
-        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-            nonlocal largest
-            made = function(*args, **(kwargs or {}))
-            if isinstance(made, torch.Tensor):
-                largest = max(largest, made.numel())
-            return made
-
     state = LstmState(torch.zeros(200, 1), torch.zeros(200, 64))
-    with torch.no_grad(), Watch():
+
+    with torch.no_grad(), LargestTensor() as largest:
         lstm(torch.randn(sum(batch_sizes), 1), batch_sizes, state)
 
-    assert 2 * 200 * gates <= largest <= sum(batch_sizes) * gates / 2
+    assert 2 * 200 * gates <= largest.size <= sum(batch_sizes) * gates / 2
