@@ -24,7 +24,7 @@ FAULTS := OMP_NUM_THREADS=1 .venv/bin/python -m scripts.faults
 NUMERIC_TESTS := $(addprefix tests/,bilm store elmo modules models encoder)
 AVX2 := ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2
 
-.PHONY: help demo test test-avx2 faults check format data bench clean venv
+.PHONY: help demo test test-avx2 faults check format data bench mutants clean venv
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\): .*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 18
@@ -58,6 +58,12 @@ data: venv  ## fetch the data sets that are free
 
 bench: venv  ## compare the speed of a small biLM with that of AllenNLP's
 	.venv/bin/python benchmarks/bilm.py fixtures/corpus/train.txt --sizes small --batches 2 --turns 3
+
+mutants: venv build/cosmic-ray  ## change the code in 300 places, and say which changes no test notices
+	.venv/bin/python scripts/mutants.py
+
+build/cosmic-ray: | venv
+	.venv/bin/python -m pip install --no-deps --target $@ cosmic-ray==8.7.0 attrs==26.1.0 parso==0.8.7 stevedore==5.10.0
 
 clean:  ## remove the files of the tools, but neither .venv nor data
 	rm -rf build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -8,7 +8,9 @@ import torch
 from allennlp.modules.elmo import _ElmoBiLm
 
 from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm.frozen_checkpoint import leave_out_weights
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.store import LayerStore
 from scripts.make_fixture_bilm import make_bilm
 from tests.helpers.bilm_examples import SENTENCE, SHAPES, WORDS, ids_of, sentences
 from tests.helpers.reference_bilm import (
@@ -221,3 +223,47 @@ def test_the_fingerprint_is_that_of_the_weights_and_not_of_the_object(tmp_path: 
     assert bilm.fingerprint() == fixture_bilm().fingerprint()
     assert loaded.fingerprint() == read.fingerprint() == bilm.fingerprint()
     assert change(bilm).fingerprint() != loaded.fingerprint()
+
+
+def test_a_state_dict_with_the_fingerprint_of_the_same_weights_is_loaded() -> None:
+    bilm, other = fixture_bilm(), fixture_bilm()
+    other.state.h.zero_()
+    state = leave_out_weights(bilm.state_dict(), "", bilm.weights(), bilm.fingerprint())
+
+    other.load_state_dict(state)
+
+    assert torch.equal(other.state.h, bilm.state.h) and bilm.state.h.any()
+    assert other.fingerprint() == bilm.fingerprint()
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_state_dict_with_the_fingerprint_of_other_weights_is_refused(strict: bool) -> None:
+    bilm, other = fixture_bilm(), change(fixture_bilm())
+    state = leave_out_weights(bilm.state_dict(), "", bilm.weights(), bilm.fingerprint())
+
+    with pytest.raises(RuntimeError, match="The file .* other weights"):
+        other.load_state_dict(state, strict=strict)
+
+
+def test_a_store_changes_neither_the_layers_nor_the_mask() -> None:
+    plain, stored = fixture_bilm(), fixture_bilm(LayerStore(dtype="float32"))
+    ids = ids_of(sentences(3, 1, 0))
+
+    for _ in range(2):
+        assert torch.equal(stored(ids).mask, plain(ids).mask)
+        torch.testing.assert_close(stored(ids).layers, plain(ids).layers)
+
+
+@pytest.mark.parametrize("cached_tokens", [None, 0])
+def test_the_vector_of_a_token_is_computed_once_if_a_cache_is_wanted(
+    cached_tokens: int | None,
+) -> None:
+    bilm = fixture_bilm(**({} if cached_tokens is None else {"cached_tokens": cached_tokens}))
+    computed: list[int] = []
+    bilm.char_cnn.register_forward_pre_hook(lambda _, inputs: computed.append(len(inputs[0])))
+
+    for _ in range(2):
+        bilm(ids_of([["a", "b", "a"]]))
+
+    # The distinct tokens are the two words and both boundaries, which the snapshot has read too.
+    assert sum(computed) == (2 if cached_tokens is None else 8)

@@ -154,6 +154,29 @@ def test_without_the_operators_a_product_is_linear(
     assert caplog.text.count("cannot lay weights out here (no such operator)") == 1
 
 
+def test_the_operators_are_used_where_they_work() -> None:
+    x, weight, bias, _ = operands()
+    try:
+        packed = torch.ops.mkldnn._reorder_linear_weight(weight, 7)
+        product = torch.ops.mkldnn._linear_pointwise(x, packed, bias, "none", [], "")
+    except (AttributeError, NotImplementedError, RuntimeError, TypeError):
+        pytest.skip("PyTorch has no packed products on this machine")
+    torch.testing.assert_close(product, linear(x, weight, bias))
+
+    frozen_product.packs.cache_clear()
+
+    assert frozen_product.packs(torch.float32)
+
+
+def test_a_dtype_that_onednn_cannot_multiply_is_no_news(caplog: pytest.LogCaptureFixture) -> None:
+    frozen_product.packs.cache_clear()
+
+    with caplog.at_level("INFO"):
+        assert not frozen_product.packs(torch.float64)
+
+    assert not caplog.records
+
+
 def test_a_bilm_gives_the_same_layers_without_the_operators(
     request: pytest.FixtureRequest,
 ) -> None:

@@ -8,6 +8,7 @@ from torch.nn.utils.rnn import PackedSequence
 
 from elmo_tasks.bilm.projected_lstm import ProjectedLstm
 from elmo_tasks.bilm.state import LstmState
+from tests.helpers.largest_tensor import LargestTensor
 from tests.helpers.reference_bilm import reorder_gates
 
 BATCH_SIZES = [5, 5, 3, 3, 1, 1, 1]
@@ -250,3 +251,14 @@ def test_new_weights_are_drawn_as_tensorflow_draws_them() -> None:
     # TensorFlow adds the 1 of the forget gate when it runs.
     i, f, o, g = lstm.bias.chunk(4)
     assert f.eq(1).all() and not i.any() and not o.any() and not g.any()
+
+
+def test_without_a_gradient_inputs_are_multiplied_several_steps_at_a_time() -> None:
+    batch_sizes, gates = [200] * 100, 4 * 64
+    lstm = ProjectedLstm(1, 64, 1)
+    state = LstmState(torch.zeros(200, 1), torch.zeros(200, 64))
+
+    with torch.no_grad(), LargestTensor() as largest:
+        lstm(torch.randn(sum(batch_sizes), 1), batch_sizes, state)
+
+    assert 2 * 200 * gates <= largest.size <= sum(batch_sizes) * gates / 2

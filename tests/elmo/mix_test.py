@@ -306,7 +306,9 @@ def test_a_config_says_which_layers(layers: str | int) -> None:
 
 @pytest.mark.parametrize("layers", ["first", -1, 3, True, None, 1.0])
 def test_unknown_layers_are_refused(layers: Any) -> None:
-    with pytest.raises(ConfigurationError, match="all, last or an index from 0 to 2, not"):
+    with pytest.raises(
+        ConfigurationError, match=f"all, last or an index from 0 to 2, not {layers!r}"
+    ):
         ElmoMix(3, layers=layers)
 
 

@@ -259,13 +259,14 @@ def test_metrics_have_the_weights_of_each_place_and_start_anew(task: str) -> Non
     built, names = TASKS[task].build(), CONTRACTS[task].metrics
 
     built.model(**built.tensors(built.instances))
+    so_far = built.model.get_metrics()
     metrics = built.model.get_metrics(reset=True)
     anew = built.model.get_metrics()
 
     weights = [f"elmo_{place}_s{j}" for place in ("input", "output") for j in range(3)]
     mixes = {**dict.fromkeys(weights, 1 / 3), "elmo_input_gamma": 1, "elmo_output_gamma": 1}
     assert {name: metrics[name] for name in metrics.keys() - names} == pytest.approx(mixes)
-    assert names <= metrics.keys()
+    assert names <= metrics.keys() and so_far == metrics
     assert not any(anew.get(name, 0) for name in names)
 
 

@@ -16,6 +16,7 @@ def test_it_is_that_of_the_equations_over_the_words_alone() -> None:
     with torch.no_grad():
         attended, weights = attention(p, q, p_mask, q_mask)
 
+    assert attended.shape == (3, 6, attention.get_output_dim())
     w = [each.detach().numpy()[0] for each in attention.score.parameters()]
     names = [name for name, _ in attention.score.named_parameters()]
     w_p, w_q, w_pq = (w[names.index(name)] for name in ("p.weight", "q.weight", "product"))

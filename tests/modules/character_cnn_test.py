@@ -37,7 +37,7 @@ def by_hand(cnn: CharacterCnn, word: str) -> torch.Tensor:
     return best
 
 
-@pytest.mark.parametrize("width", [1, 3, 5])
+@pytest.mark.parametrize("width", [1, 3, 5, 6])
 def test_vector_is_the_largest_window_that_begins_in_the_word(width: int) -> None:
     cnn = built(width)
     words = ["a", "gab", "abcdef", "abcdefgfedcba", "a"]

@@ -4,6 +4,7 @@ import torch
 
 from elmo_tasks.modules import self_attention
 from elmo_tasks.modules.self_attention import SelfAttention
+from tests.helpers.largest_tensor import LargestTensor
 
 
 def built(dim: int = 4) -> SelfAttention:
@@ -81,7 +82,9 @@ def test_a_few_rows_at_a_time_find_the_same(monkeypatch: pytest.MonkeyPatch) -> 
 
     # The rows are computed at once if there is a gradient.
     at_once = attention(x, mask)
-    with torch.no_grad():
+    with torch.no_grad(), LargestTensor() as largest:
         few_at_a_time = attention(x, mask)
 
     torch.testing.assert_close(few_at_a_time, at_once)
+    # All scores would be 2 * 7 * 7 numbers.
+    assert largest.size < 2 * 7 * 7

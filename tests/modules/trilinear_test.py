@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from elmo_tasks.modules.trilinear import TrilinearScore
+from tests.helpers.largest_tensor import LargestTensor
 
 
 def test_scores_are_those_of_the_concatenation() -> None:
@@ -23,21 +24,12 @@ def test_scores_are_those_of_the_concatenation() -> None:
 
 def test_nothing_of_the_width_of_all_pairs_is_made() -> None:
     batch, rows, columns, dim = 2, 64, 32, 48
-    largest = 0
 
-    class Watch(torch.utils._python_dispatch.TorchDispatchMode):
-        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-            nonlocal largest
-            made = function(*args, **(kwargs or {}))
-            if isinstance(made, torch.Tensor):
-                largest = max(largest, made.untyped_storage().size() // made.element_size())
-            return made
-
-    with Watch():
+    with LargestTensor() as largest:
         TrilinearScore(dim)(torch.randn(batch, rows, dim), torch.randn(batch, columns, dim))
 
     # The largest tensor is the scores or a text; all pairs would have 48 times as many numbers.
-    assert 0 < largest <= max(batch * rows * columns, batch * rows * dim)
+    assert 0 < largest.size <= max(batch * rows * columns, batch * rows * dim)
 
 
 def test_weights_are_drawn_as_keras_draws_the_vectors_of_document_qa() -> None:

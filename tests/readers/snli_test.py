@@ -160,6 +160,8 @@ def change(**fields: Any) -> str:
         (change(sentence2=" \u00a0"), "the hypothesis is empty"),
         ('{"gold_label": "neutral",', 'expected a JSON object, .*not \'{"gold_label".*Expecting'),
         ("[1, 2]", r"expected a JSON object, not '\[1, 2\]'"),
+        # The message has the first 40 characters of the line.
+        (f"[{'1' * 60}]", r"expected a JSON object, not '\[1{39}'"),
         (
             "neutral\tA man.\tA cat.",
             "expected a JSON object, not 'neutral.*columns must name the columns",

@@ -174,6 +174,15 @@ def test_wrong_answer_is_refused_where_that_is_asked_for(
         list(SquadReader(wrong_answers="refuse").read(path))
 
 
+def test_a_wrong_answer_is_shown_beside_what_the_passage_has_there(tmp_path: Path) -> None:
+    path = written(tmp_path, question("bad", [("owl", 5)]))
+    # As many characters as the answer has, and ten more.
+    complaint = "not at its answer_start 5, where the passage has 'wl that sleep'"
+
+    with pytest.raises(ValueError, match=complaint):
+        list(SquadReader(wrong_answers="refuse").read(path))
+
+
 def test_question_without_an_answer_is_refused_with_its_place(tmp_path: Path) -> None:
     path = written(tmp_path, question("1", []))
 
