@@ -70,8 +70,8 @@ class Mutant(NamedTuple):
         return hashlib.sha256(f"{self.path}\n{self.source}".encode()).hexdigest()[:16]
 
     def diff(self) -> list[str]:
-        lines = [source.splitlines() for source in (_read(self.path), self.source)]
-        changed = list(difflib.unified_diff(*lines, n=0, lineterm=""))[3:]
+        code, mutated = _read(self.path).splitlines(), self.source.splitlines()
+        changed = list(difflib.unified_diff(code, mutated, n=0, lineterm=""))[3:]
         return [line[0] + " " + line[1:].strip() for line in changed]
 
 
