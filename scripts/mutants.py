@@ -17,6 +17,7 @@ import contextlib
 import difflib
 import hashlib
 import importlib
+import importlib.util
 import itertools
 import json
 import os
@@ -69,8 +70,8 @@ class Mutant(NamedTuple):
         return hashlib.sha256(f"{self.path}\n{self.source}".encode()).hexdigest()[:16]
 
     def diff(self) -> list[str]:
-        lines = [source.splitlines() for source in (_read(self.path), self.source)]
-        changed = list(difflib.unified_diff(*lines, n=0, lineterm=""))[3:]
+        code, mutated = _read(self.path).splitlines(), self.source.splitlines()
+        changed = list(difflib.unified_diff(code, mutated, n=0, lineterm=""))[3:]
         return [line[0] + " " + line[1:].strip() for line in changed]
 
 
@@ -94,6 +95,8 @@ def main() -> None:
         "--retry", action="store_true", help="run again, on the present tests, those that survived"
     )
     args = parser.parse_args()
+    if importlib.util.find_spec("cosmic_ray") is None:
+        sys.exit("error: cosmic-ray is missing; make build/cosmic-ray installs it")
     mutants = draw(args.rooms, args.num, args.seed)
     known = read_results(args.results)
     pending = [mutant for mutant in mutants if needs_run(known.get(mutant.key), args.retry)]
@@ -219,12 +222,14 @@ def try_tests(
         finally:
             os._exit(code)
     end = time.monotonic() + 20 * limit
-    while not (done := os.wait4(pid, os.WNOHANG))[0]:
-        time.sleep(0.02)
-        if time.monotonic() > end:
-            os.kill(pid, signal.SIGKILL)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(pid, signal.SIGKILL)
+    try:
+        while not (done := os.wait4(pid, os.WNOHANG))[0]:
+            time.sleep(0.02)
+            if time.monotonic() > end:
+                os.kill(pid, signal.SIGKILL)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
     code = os.waitstatus_to_exitcode(done[1])
     return "" if code == 0 else _failure(code, log), done[2].ru_utime + done[2].ru_stime
 
