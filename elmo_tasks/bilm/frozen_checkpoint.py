@@ -45,7 +45,7 @@ def put_back_weights(
     kept = state.get(prefix + FINGERPRINT)
     if kept is None:
         return state
-    if bytes(kept.tolist()) != fingerprint:
+    if not isinstance(kept, torch.Tensor) or kept.tolist() != list(fingerprint):
         raise ValueError(
             f"contains only the fingerprint of the biLM {prefix[:-1]}, and this model's biLM has "
             "other weights; load model.tar.gz, or best.th after the training has ended"
