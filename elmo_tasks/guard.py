@@ -40,6 +40,7 @@ _REFUSED = {
     "trust_remote_code": "runs code from the internet",
     "evalb_directory_path": "runs a program",
     "serialization_dir": "chooses a folder to write to",
+    "data_path": "chooses the data of `evaluate`",
 }
 
 # No config of a model is this large.
@@ -115,7 +116,8 @@ def _refuse_keys(config: dict[str, Any], archive: str) -> None:
         if key not in config:
             raise ConfigurationError(f"{archive}: config.json has no {key}")
     for path, key, value in _items(config):
-        if key in _REFUSED and value:
+        # Loading makes no trainer.
+        if key in _REFUSED and value and not path.startswith("trainer."):
             raise ConfigurationError(
                 f"{archive}: {path} in config.json {_REFUSED[key]}, so the archive is not loaded; "
                 f"if you trust whom it comes from, set {TRUST}=1"

@@ -273,6 +273,7 @@ def test_the_users_own_config_and_overrides_may_name_any_class(archive: Path) ->
         ("model.trust_remote_code", "runs code from the internet"),
         ("model.evalb_directory_path", "runs a program"),
         ("model.text_embedder.serialization_dir", "chooses a folder to write to"),
+        ("data_loader.data_path", "chooses the data of `evaluate`"),
     ],
 )
 def test_keys_that_run_or_write_something_are_refused(
@@ -281,6 +282,12 @@ def test_keys_that_run_or_write_something_are_refused(
     hostile = repacked(archive, tmp_path / "a.tar.gz", put(path, "x"))
 
     assert f"{hostile}: {path} in config.json {does}, so" in refusal(load_model, hostile)
+
+
+def test_what_only_a_training_makes_is_not_looked_at(archive: Path, tmp_path: Path) -> None:
+    trainer = {"type": "no.such.Trainer", "checkpointer": {"serialization_dir": "x"}}
+
+    load_model(repacked(archive, tmp_path / "a.tar.gz", put("trainer", trainer)))
 
 
 # Files that an archive asks for.

@@ -48,7 +48,8 @@ def put_back_weights(
     kept = state.get(prefix + FINGERPRINT)
     if kept is None:
         return state
-    if bytes(kept.tolist()) not in fingerprints:
+    known = [list(fingerprint) for fingerprint in fingerprints]
+    if not isinstance(kept, torch.Tensor) or kept.tolist() not in known:
         raise ValueError(
             f"contains only the fingerprint of the biLM {prefix[:-1]}, and this model's biLM has "
             "other weights; load model.tar.gz, or best.th after the training has ended"

@@ -14,7 +14,8 @@ def parse_json(text: str | bytes) -> Any:
     `json.JSONDecodeError`, `UnicodeDecodeError`
         As `json.loads`.
     `ValueError`
-        The text is nested deeper, or has an integer of more than 4,300 digits.
+        The text is nested deeper, has an integer of more than 4,300 digits, or has a string with
+        half of a surrogate pair, which no text file can hold.
     """
     try:
         value = json.loads(text)
@@ -24,7 +25,19 @@ def parse_json(text: str | bytes) -> Any:
     brackets = ("[", "{") if isinstance(text, str) else (b"[", b"{")
     if sum(map(text.count, brackets)) > MAX_DEPTH and _is_too_deep(value):  # type: ignore[arg-type]
         raise ValueError(_TOO_DEEP)
+    escapes = ("\\ud", "\\uD") if isinstance(text, str) else (b"\\ud", b"\\uD")
+    if any(escape in text for escape in escapes):  # type: ignore[operator]
+        check_characters(json.dumps(value, ensure_ascii=False))
     return value
+
+
+def check_characters(text: str) -> None:
+    """Raises `ValueError` if a text has half of a surrogate pair, which UTF-8 cannot encode."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        half = text[error.start]
+        raise ValueError(f"{half!r} is half of a surrogate pair, and no character") from None
 
 
 _TOO_DEEP = f"the JSON is nested more than {MAX_DEPTH} deep"

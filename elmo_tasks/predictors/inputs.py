@@ -4,6 +4,8 @@ from typing import Any, NamedTuple
 from allennlp.common.util import JsonDict
 from allennlp.data.tokenizers import Token
 
+from elmo_tasks.common.json_text import check_characters
+
 
 class SentenceInput(NamedTuple):
     """
@@ -44,11 +46,13 @@ def sentence_input(
     """
     match inputs:
         case {"sentence": str(text), **others} if _may_be(others, options):
+            check_characters(text)
             tokens = tokenize(text)
         case {"tokens": [*words], **others} if _may_be(others, options) and all(
             map(_is_word, words)
         ):
             text, tokens = " ".join(words), joined_tokens(words)
+            check_characters(text)
         case _:
             raise ValueError(
                 'expected {"sentence": "raw text"} or {"tokens": ["one", "word", "each"]}'

@@ -1,6 +1,9 @@
+from typing import Any
+
 import pytest
 import torch
 
+from elmo_tasks.bilm.frozen_checkpoint import FINGERPRINT as KEY
 from elmo_tasks.bilm.frozen_checkpoint import leave_out_weights, put_back_weights
 
 FINGERPRINT = bytes(range(16))
@@ -52,3 +55,11 @@ def test_the_fingerprint_of_other_weights_is_refused_with_the_name_of_the_bilm()
 
     with pytest.raises(ValueError, match="biLM text_embedder.bilm, and .* other weights; load"):
         put_back_weights(short, PREFIX, WEIGHTS, {bytes(16)})
+
+
+@pytest.mark.parametrize("fingerprint", [torch.ones(3), torch.tensor(1), 7, "x"])
+def test_a_fingerprint_of_another_kind_is_refused(fingerprint: Any) -> None:
+    state = {f"bilm.{KEY}": fingerprint}
+
+    with pytest.raises(ValueError, match="has other weights"):
+        put_back_weights(state, "bilm.", {}, {b"abc"})

@@ -201,3 +201,9 @@ def test_of_a_long_text_the_first_characters_are_shown() -> None:
         check_texts({"premise": "word " * 1000}, ("premise", "hypothesis"))
 
     assert len(str(error.value)) < 300
+
+
+@pytest.mark.parametrize("inputs", [{"sentence": "a \ud800"}, {"tokens": ["a", "\ud800"]}])
+def test_half_of_a_surrogate_pair_is_refused(inputs: dict) -> None:
+    with pytest.raises(ValueError, match="is half of a surrogate pair, and no character"):
+        sentence_input(inputs, lambda text: [Token(text)])
