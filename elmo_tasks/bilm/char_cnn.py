@@ -85,8 +85,8 @@ class CharCnn(torch.nn.Module):
 
     def _vectors(self, char_ids: torch.Tensor) -> torch.Tensor:
         if len(char_ids) == 1:
-            # A product of one row may be rounded differently than one of several rows. A token must
-            # have the same vector whatever tokens it is computed with, so that a recovered training,
+            # A product of one row may be rounded differently than one of several. A token must have
+            # the same vector whatever tokens it is computed with, so that a recovered training,
             # whose cache of tokens is empty, computes the same numbers.
             return self._vectors(char_ids.expand(2, -1))[:1]
         filters = torch.cat([self._filters(group) for group in char_ids.split(_WINDOW_TOKENS)])
