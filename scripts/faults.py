@@ -19,6 +19,7 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -96,7 +97,7 @@ def kill_training(name: str, num_kills: int, chance: random.Random) -> Kills:
             run = Path(folder, "run")
             if _kill(name, run, chance.uniform(0, seconds)):
                 num_within += _is_within_an_epoch(run)
-                _wait(_fork(lambda run=run: _recover(training_config(name, run), run)))
+                _wait(_fork(partial(_recover, training_config(name, run), run)))
                 if found := difference(expected, results(run)):
                     differences.append(found)
                 num_done += 1

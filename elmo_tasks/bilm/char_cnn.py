@@ -97,8 +97,8 @@ class CharCnn(torch.nn.Module):
     def _vectors(self, filters: torch.Tensor) -> torch.Tensor:
         """Computes x^LM from the maximum of each filter."""
         if len(filters) == 1:
-            # A product of one row may be rounded differently than one of several rows. A token must
-            # have the same vector whatever tokens it is computed with, so that a recovered training,
+            # A product of one row may be rounded differently than one of several. A token must have
+            # the same vector whatever tokens it is computed with, so that a recovered training,
             # whose cache of tokens is empty, computes the same numbers.
             return self._vectors(filters.expand(2, -1))[:1]
         x = self.activation(filters)

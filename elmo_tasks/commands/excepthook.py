@@ -5,7 +5,7 @@ import logging
 import sys
 import traceback
 from collections.abc import Callable
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
 from allennlp.common import logging as allennlp_logging
@@ -24,7 +24,7 @@ def install_in_command_line() -> None:
     Installs the hook if one of AllenNLP's commands is importing this plugin. Scripts, notebooks and
     tests, which import it in another way, are left as they are.
     """
-    frame = sys._getframe()
+    frame: FrameType | None = sys._getframe()
     while frame is not None and frame.f_globals.get("__name__") != "allennlp.commands":
         frame = frame.f_back
     if frame is None:

@@ -13,10 +13,10 @@ def get_random_state() -> RandomState:
     this process uses. The state has only numbers, strings and tensors, so that `torch.load` reads
     it with `weights_only`.
     """
-    kind, keys, *rest = numpy.random.get_state()
+    kind, keys, *rest = numpy.random.get_state(legacy=True)
     state = {
         "python": random.getstate(),
-        "numpy": (kind, keys.tolist(), *rest),
+        "numpy": (kind, numpy.asarray(keys).tolist(), *rest),
         "torch": torch.get_rng_state(),
     }
     if torch.cuda.is_initialized():

@@ -81,8 +81,9 @@ class Recovery(TrainerCallback):
         """
         trainer = self._trainer
         self._loss = self._reg_loss = 0.0
-        resumes = self._loaded is not None and epoch == trainer._start_after_epochs_completed
-        if resumes:
+        resumes = False
+        if self._loaded is not None and epoch == trainer._start_after_epochs_completed:
+            resumes = True
             set_random_state(self._loaded["epoch_start"])
         self._epoch_start = get_random_state()
         return resumes

@@ -18,8 +18,8 @@ from elmo_tasks.common.owner import own
 def archive_model(
     serialization_dir: str | os.PathLike,
     weights: str = archival._DEFAULT_WEIGHTS,
-    archive_path: str | os.PathLike = None,
-    include_in_archive: list[str] = None,
+    archive_path: str | os.PathLike | None = None,
+    include_in_archive: list[str] | None = None,
 ) -> None:
     """Writes an archive as AllenNLP's function of this name does, but whole or not at all."""
     path = os.fspath(archive_path or serialization_dir)

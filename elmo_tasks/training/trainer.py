@@ -36,6 +36,8 @@ class ElmoTrainer(GradientDescentTrainer):
     """
 
     _moving_average: MovingAverage | None
+    _num_epochs: int
+    data_loader: Any
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         # AllenNLP's trainer takes any parameter, and ignores those that it does not know.

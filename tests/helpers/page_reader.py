@@ -77,7 +77,7 @@ class PageReader:
     def give(self, line: str) -> None:
         """Fails where the command cannot be right."""
         for words in simple_commands(line):
-            if re.fullmatch(r"ALLENNLP_LOG_LEVEL=\w+", words[0]):
+            if re.fullmatch(r"(ALLENNLP_LOG_LEVEL|ELMO_TASKS_DEBUG)=\w+", words[0]):
                 words = words[1:]
             program, *arguments = words
             if program == "allennlp":

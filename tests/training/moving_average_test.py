@@ -20,8 +20,7 @@ from tests.helpers.stop_callback import STOP_AT, Stopped
 ROOT = Path(__file__).parents[2]
 StateDict = dict[str, torch.Tensor]
 
-# There is no dropout, because a recovered training does not repeat the random draws of the epochs
-# that it skips. With this decay, averages and weights differ after a few batches.
+# With this decay, averages and weights differ after a few batches.
 TRAINING = """{
   model+: { dropout: 0, feedforward+: { dropout: 0 }, classifier+: { dropout: 0 } },
   data_loader+: { batch_sampler+: { batch_size: 10 } },

@@ -22,7 +22,7 @@ class Killed(Exception):
 
 def kill_after(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ends the next training in its step after so many, without what AllenNLP does at an end."""
-    done = []
+    done: list[None] = []
 
     def count(trainer: ElmoTrainer) -> None:
         done.append(None)

@@ -24,8 +24,6 @@ BILM = "text_embedder.bilm."
 STAND_IN = f"{BILM}fingerprint"
 StateDict = dict[str, torch.Tensor]
 
-# There is no dropout, because a recovered training does not repeat the random draws of the epochs
-# that it skips.
 TRAINING = """{
   elmo_dropout: 0,
   model+: { dropout: 0, feedforward+: { dropout: 0 }, classifier+: { dropout: 0 } },
