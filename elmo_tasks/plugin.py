@@ -37,6 +37,7 @@ from elmo_tasks.metrics import squad as _squad_metric  # noqa: F401
 from elmo_tasks.models import bcn, bidaf, crf_tagger, esim  # noqa: F401
 from elmo_tasks.modules import (  # noqa: F401
     character_cnn,
+    character_encoding,
     gru,
     lstm,
     token_embedder,

@@ -12,8 +12,8 @@ from elmo_tasks.modules.recurrent import Steps, run_both_directions
 class ElmoLstm(LstmSeq2SeqEncoder):
     """
     AllenNLP's bidirectional `lstm` of one layer, with the same weights under the same names, but
-    twice as fast to train on a CPU: padding is not computed, and the gradient of each weight is one
-    product for all steps. On a GPU, AllenNLP's own code runs cuDNN.
+    faster to train on a CPU: the gradient of each weight is one product for all steps, where
+    PyTorch's LSTM adds up a product for each step. On a GPU, AllenNLP's own code runs cuDNN.
 
     Registered as a `Seq2SeqEncoder` with name "elmo_lstm".
 

@@ -35,6 +35,23 @@ def test_output_and_gradients_are_those_of_pytorchs(lengths: list[int]) -> None:
         torch.testing.assert_close(result, expected)
 
 
+def test_output_and_gradients_in_float32_are_those_of_pytorchs_up_to_rounding() -> None:
+    theirs, ours = (encoder.float() for encoder in pair(6, 16))
+    # More rows and tokens than the products read at once, and steps of many numbers of rows.
+    mask = torch.arange(20) < torch.arange(50).remainder(20).add(1).unsqueeze(1)
+    x = torch.randn(50, 20, 6)
+    results = []
+
+    for encoder in (theirs, ours):
+        inputs = x.clone().requires_grad_()
+        h = encoder(inputs, mask)
+        h.square().mean().backward()
+        results.append([h, inputs.grad, *(parameter.grad for parameter in encoder.parameters())])
+
+    for expected, result in zip(*results, strict=True):
+        torch.testing.assert_close(result, expected, atol=2e-6, rtol=1e-5)
+
+
 def test_padding_is_zeros_and_has_no_part_whatever_is_in_it() -> None:
     _, ours = pair(3, 4)
     mask = torch.tensor([[True, True, False], [True, True, True]])

@@ -26,7 +26,7 @@ local names(known) = std.join(', ', std.objectFields(known));
 local known_or_own(choice, known) =
   if std.isString(choice) && std.objectHas(known, choice) then known[choice] else choice;
 local character_cnn(characters) = {
-  type: 'character_encoding',
+  type: 'elmo_character_encoding',
   embedding: { embedding_dim: characters.embedding_dim, vocab_namespace: 'token_characters' },
   encoder: {
     type: 'cnn',
