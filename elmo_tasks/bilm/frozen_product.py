@@ -131,12 +131,10 @@ def packs(dtype: torch.dtype) -> bool:
 def padded_rows(rows: int) -> int:
     """
     Returns the number of rows with which oneDNN computes a product of `rows` rows. oneDNN compiles
-    code for each number of rows that it meets, and keeps it: about 0.5 MB. So numbers above 32 are
+    code for each number of rows that it meets, and keeps it: about 0.5 MB. So numbers above 16 are
     rounded up to one of eight between a power of two and the next, by an eighth at most.
     """
-    if rows <= _ROWS:
-        return rows
-    step = 1 << (rows - 1).bit_length() - 4
+    step = 1 << max(0, (rows - 1).bit_length() - 4)
     return -(-rows // step) * step
 
 

@@ -78,8 +78,8 @@ to read it:
             "--batch-tokens",
             type=int,
             default=2048,
-            help="tokens per batch, padding included (default: 2048); up to 16 long lines are a batch "
-            "with up to eight times as many",
+            help="tokens per batch, padding included (default: 2048); a batch of up to 16 long "
+            "lines has up to eight times as many",
         )
         add(
             "--force",

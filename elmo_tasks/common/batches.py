@@ -4,23 +4,25 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-# A batch of fewer texts than this is slow, so it may be so many times as large as others.
-_MIN_TEXTS, _LARGEST = 16, 8
+# A batch of few texts may be so many times as large as others.
+_LARGEST = 8
 
 
-def batches_by_length(lengths: Sequence[int], max_tokens: int) -> Iterator[list[int]]:
+def batches_by_length(
+    lengths: Sequence[int], max_tokens: int, min_texts: int = 1
+) -> Iterator[list[int]]:
     """
     Yields batches of texts, as lists of their indices in `lengths`. The longest texts come first,
     so the texts of a batch have similar lengths. A batch has at most `max_tokens` tokens, padding
-    included; if that is fewer than 16 texts, it has up to 16 texts of `8 * max_tokens` tokens, but
-    at least one text. Texts without tokens are left out.
+    included. If that is fewer than `min_texts` texts, it has up to so many texts, and at most `8 *
+    max_tokens` tokens. It has at least one text. Texts without tokens are left out.
     """
     indices = [index for index, length in enumerate(lengths) if length]
     indices.sort(key=lengths.__getitem__, reverse=True)
     start = 0
     while start < len(indices):
         longest = lengths[indices[start]]
-        few = min(_MIN_TEXTS, _LARGEST * max_tokens // longest)
+        few = min(min_texts, _LARGEST * max_tokens // longest)
         stop = start + max(1, few, max_tokens // longest)
         yield indices[start:stop]
         start = stop

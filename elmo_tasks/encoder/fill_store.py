@@ -8,6 +8,7 @@ from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.batches import batches_by_length, groups_of
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hashing import hash_bytes
+from elmo_tasks.encoder.sentence_layers import MIN_SENTENCES
 from elmo_tasks.store import LayerSource, LayerStore
 
 # Texts that are looked up in the store at once.
@@ -35,7 +36,8 @@ def fill_store(
         Which of how many equal parts of the texts is computed, from 0. A text is in the same part
         on every machine.
     batch_tokens : `int`, optional (default = `2048`)
-        Tokens per batch, padding included (see `batches_by_length`).
+        Tokens per batch, padding included. Up to 16 long texts are a batch with up to eight times
+        as many.
 
     # Returns
 
@@ -53,7 +55,7 @@ def fill_store(
     print(f"{len(indices):,} sentences, of which {bilm.store.path} lacks {len(missing):,}")
     lengths = [len(texts[index]) for index in missing]
     with tqdm(total=sum(lengths), unit=" tokens") as progress:
-        for batch in batches_by_length(lengths, batch_tokens):
+        for batch in batches_by_length(lengths, batch_tokens, MIN_SENTENCES):
             sentences = [texts[missing[row]] for row in batch]
             bilm(_padded(sentences).to(bilm.char_cnn.embedding.device))
             if not bilm.store.takes_layers:

@@ -13,6 +13,10 @@ from elmo_tasks.common.errors import ConfigurationError
 # at once: 200 MB at the original size.
 WINDOW_TOKENS = 16384
 
+# Batches of fewer sentences are slow, so that they may have more tokens. With 16 lines of 1,000
+# tokens a batch, `mini` is five times as fast as with 2.
+MIN_SENTENCES = 16
+
 
 class SentenceLayers:
     """
@@ -57,7 +61,8 @@ class SentenceLayers:
         """
         for window in windows(sentences):
             layers = [self.no_layers()] * len(window)
-            for batch in batches_by_length(list(map(len, window)), self.batch_tokens):
+            lengths = list(map(len, window))
+            for batch in batches_by_length(lengths, self.batch_tokens, MIN_SENTENCES):
                 with operator_threads(1):
                     char_ids = self._table.char_ids([window[index] for index in batch])
                 computed = self.bilm(char_ids.to(self.bilm.char_cnn.embedding.device)).layers

@@ -43,7 +43,7 @@ def test_a_product_is_that_of_linear(dtype: torch.dtype) -> None:
     torch.testing.assert_close(FrozenProduct(weight, bias)(x, added), expected)
 
 
-@pytest.mark.parametrize("rows", [0, 1, 2, 33, 97])
+@pytest.mark.parametrize("rows", [0, 1, 2, 17, 97])
 @pytest.mark.parametrize("spare", [0, 20])
 def test_a_product_of_any_number_of_rows_is_that_of_linear(rows: int, spare: int) -> None:
     _, weight, bias, _ = operands()
@@ -62,10 +62,10 @@ def test_a_product_of_any_number_of_rows_is_that_of_linear(rows: int, spare: int
 def test_numbers_of_rows_are_rounded_up_to_few_by_little() -> None:
     rounded = {rows: padded_rows(rows) for rows in range(1, 6401)}
 
-    assert all(rounded[rows] == rows for rows in range(1, 33))
+    assert all(rounded[rows] == rows for rows in range(1, 17))
     assert all(0 <= rounded[rows] - rows < rows / 8 for rows in rounded)
     assert all(padded_rows(rows) == rows for rows in rounded.values())
-    assert len(set(rounded.values())) < 100
+    assert len(set(rounded.values())) < 90
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's count of memory")

@@ -80,7 +80,9 @@ def test_batches_keep_to_the_number_of_tokens(
     fill_store(bilm, texts, batch_tokens=20)
 
     assert sum(rows for rows, _ in shapes) == len(texts)
-    assert all(rows * length <= 20 or rows == 1 for rows, length in shapes)
+    # 16 long texts may have eight times as many tokens.
+    for rows, length in shapes:
+        assert rows == 1 or rows * length <= (20 if rows > 16 else 8 * 20)
     # The longest come first: if memory runs out, it does so at once.
     lengths = [length for _, length in shapes]
     assert lengths == sorted(lengths, reverse=True)

@@ -56,9 +56,12 @@ def test_batches_have_sentences_of_similar_length_and_as_many_tokens_as_allowed(
 
     monkeypatch.setattr(bilm, "forward", note)
 
-    list(SentenceLayers(bilm, batch_tokens=12)([["a"] * n for n in (2, 20, 1, 3, 0, 2, 4, 3)]))
+    lengths = (2, 20, 1, 3, 0, 2, 4, 3)
+    monkeypatch.setattr(elmo_tasks.encoder.sentence_layers, "MIN_SENTENCES", 2)
+    list(SentenceLayers(bilm, batch_tokens=12)([["a"] * n for n in (*lengths, 30, 50)]))
 
-    assert shapes == [(1, 20), (3, 4), (3, 2)]
+    # 2 sentences may have 96 tokens.
+    assert shapes == [(1, 50), (2, 30), (3, 4), (3, 2)]
 
 
 def test_groups_of_sentences_end_once_they_have_enough_tokens(
