@@ -117,17 +117,17 @@ class ProjectedLstm(torch.nn.Module):
         output, start = h, 0
         for block in _blocks(batch_sizes, _BLOCK_GATES // (4 * self.cell_dim)):
             # Shape: (tokens of the block, 4 * cell_dim)
-            projected = products.input(inputs[start : start + sum(block)])
-            for rows in block:
-                h[rows : len(output)] = output[rows:]
-                recurrent = products.recurrent(output[:rows])
-                hidden = recurrent.new_empty(rows, self.cell_dim)
-                step(projected[:rows], recurrent, c[:rows], self.cell_clip, hidden)
-                projected = projected[rows:]
-                output = products.projection(hidden).to(c.dtype)
-                if self.projection_clip < math.inf:
-                    output.clamp_(-self.projection_clip, self.projection_clip)
-                outputs[start : start + rows] = output
+            gates = products.input(inputs[start : start + sum(block)])
+            hidden = gates.new_empty(block[0], self.cell_dim)
+            for gate in gates.split(block):
+                rows = len(gate)
+                if rows < len(output):
+                    h[rows : len(output)] = output[rows:]
+                    output, hidden = output[:rows], hidden[:rows]
+                step(gate, products.recurrent(output), c[:rows], self.cell_clip, hidden)
+                output = outputs[start : start + rows]
+                bound = self.projection_clip
+                torch.clamp(products.projection(hidden), -bound, bound, out=output)
                 start += rows
         h[: len(output)] = output
         return outputs

@@ -46,16 +46,15 @@ class Recurrence(torch.autograd.Function):
         cells = c.new_empty(len(inputs), c.size(1))
         # This is a copy, since h and c are overwritten with the state after the last step.
         first = LstmState(h.to(dtype, copy=True), c.clone())
-        output, start = h.to(dtype), 0
+        output, hidden, start = h.to(dtype), inputs.new_empty(c.shape), 0
         for rows in batch_sizes:
             now = slice(start, start + rows)
-            h[rows : len(output)] = output[rows:]
-            hidden = inputs.new_empty(rows, c.size(1))
-            step(gates[now], recur(output[:rows]), c[:rows], cell_clip, hidden, cells[now])
+            if rows < len(output):
+                h[rows : len(output)] = output[rows:]
+                output, hidden = output[:rows], hidden[:rows]
+            step(gates[now], recur(output), c[:rows], cell_clip, hidden, cells[now])
             output = outputs[now]
-            output.copy_(project(hidden))
-            if projection_clip < math.inf:
-                output.clamp_(-projection_clip, projection_clip)
+            torch.clamp(project(hidden), -projection_clip, projection_clip, out=output)
             start += rows
         h[: len(output)] = output
         ctx.batch_sizes, ctx.first = batch_sizes, first

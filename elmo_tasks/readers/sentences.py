@@ -96,19 +96,19 @@ class SentencesReader(DatasetReader):
 
     def _lines(self, file_path: str, files_order: Iterable[int]) -> Iterator[str]:
         if self.reader is not None:
-            yield from self._task_texts(file_path)
+            yield from self._task_texts(self.reader, file_path)
             return
         paths = corpus_files(file_path)
         order = list(files_order) if self.max_instances is None else []
         for index in order or range(len(paths)):
             yield from read_lines(paths[index])
 
-    def _task_texts(self, file_path: str) -> list[str]:
+    def _task_texts(self, reader: DatasetReader, file_path: str) -> list[str]:
         """Returns the distinct texts of a task's file, which are kept for the next epoch."""
         if file_path not in self._texts:
             found = {
                 " ".join(token.ensure_text() for token in field.tokens): None
-                for instance in self.reader.read(file_path)
+                for instance in reader.read(file_path)
                 for name, field in instance.fields.items()
                 if isinstance(field, TextField) and (self.fields is None or name in self.fields)
             }

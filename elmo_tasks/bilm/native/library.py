@@ -178,8 +178,8 @@ def kernels(device: str, dtype: torch.dtype) -> Kernels | None:
 
 
 def _of(tensor: torch.Tensor, dtype: torch.dtype) -> int:
-    if tensor.dtype != dtype or not tensor.is_contiguous() or tensor.device.type != "cpu":
-        raise ValueError(f"expected a contiguous tensor of {dtype} on a CPU, got {tensor.dtype}")
+    if tensor.dtype != dtype or not tensor.is_contiguous():
+        raise ValueError(f"expected a contiguous tensor of {dtype}, got one of {tensor.dtype}")
     return tensor.data_ptr()
 
 
