@@ -66,7 +66,8 @@ class FrozenProduct:
         """
         x, rows = x.to(self._dtype), len(x)
         if not self._packs or (rows == 1 and self._plain_weight is not None):
-            product = linear(x, self._plain_weight, self._bias)
+            # Under autocast, `linear` chooses the dtype of its result.
+            product = linear(x, self._plain_weight, self._bias).to(self._dtype)
             return product if added is None else product.add_(added)
         padded = padded_rows(rows)
         if padded > rows:

@@ -1,6 +1,7 @@
 import json
 import logging
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
@@ -258,7 +259,8 @@ def test_a_store_changes_neither_the_layers_nor_the_mask() -> None:
 def test_the_vector_of_a_token_is_computed_once_if_a_cache_is_wanted(
     cached_tokens: int | None,
 ) -> None:
-    bilm = fixture_bilm(**({} if cached_tokens is None else {"cached_tokens": cached_tokens}))
+    settings: dict[str, Any] = {} if cached_tokens is None else {"cached_tokens": cached_tokens}
+    bilm = fixture_bilm(**settings)
     computed: list[int] = []
     bilm.char_cnn.register_forward_pre_hook(lambda _, inputs: computed.append(len(inputs[0])))
 

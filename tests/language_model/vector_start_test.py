@@ -1,6 +1,5 @@
 import copy
 from pathlib import Path
-from typing import Any
 
 import numpy
 import pytest
@@ -11,6 +10,7 @@ from allennlp.data import Vocabulary
 from allennlp.models import load_archive
 
 from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm.char_cnn import CharCnn
 from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.language_model import vector_start
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
@@ -128,10 +128,13 @@ def test_a_recovered_training_does_not_start_again_and_an_archive_needs_no_file(
     config = shrunk(
         "base", f"{{ start_from_vectors: '{file}', trainer+: {{ callbacks+: ['stop'] }} }}"
     )
-    fits: list[Any] = []
-    monkeypatch.setattr(
-        vector_start, "fit_characters", lambda *args: fits.append(fit_characters(*args))
-    )
+    fits: list[int] = []
+
+    def fit(cnn: CharCnn, words: FileVectors, num_batches: int) -> None:
+        fits.append(num_batches)
+        fit_characters(cnn, words, num_batches)
+
+    monkeypatch.setattr(vector_start, "fit_characters", fit)
 
     monkeypatch.setenv(STOP_AT, "1:1")
     with pytest.raises(Stopped):
@@ -140,7 +143,7 @@ def test_a_recovered_training_does_not_start_again_and_an_archive_needs_no_file(
     file.unlink()
     train_model(Params(copy.deepcopy(config)), str(tmp_path / "run"), recover=True)
 
-    assert len(fits) == 1
+    assert fits == [2]
     load_archive(tmp_path / "run" / "model.tar.gz")
 
 
