@@ -126,8 +126,8 @@ class ProjectedLstm(torch.nn.Module):
                     output, hidden = output[:rows], hidden[:rows]
                 step(gate, products.recurrent(output), c[:rows], self.cell_clip, hidden)
                 output = outputs[start : start + rows]
-                bound = self.projection_clip
-                torch.clamp(products.projection(hidden), -bound, bound, out=output)
+                projected = products.projection(hidden).to(output.dtype)
+                torch.clamp(projected, -self.projection_clip, self.projection_clip, out=output)
                 start += rows
         h[: len(output)] = output
         return outputs
