@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -32,7 +33,7 @@ _ARGUMENTS = {
     "convolve": "nnnnnpppp",
     "convolve_gradient": "nnnnnpppp",
 }
-_TYPES = {"n": ctypes.c_int64, "f": ctypes.c_float, "p": ctypes.c_void_p}
+_TYPES: dict[str, Any] = {"n": ctypes.c_int64, "f": ctypes.c_float, "p": ctypes.c_void_p}
 
 # The dtypes of the functions, and the ends of their names.
 _NAMES = {torch.float32: "float32", torch.bfloat16: "bfloat16"}
