@@ -423,7 +423,7 @@ def test_a_vocabulary_is_read_only_from_an_archive_that_is_data(
         (lambda config: config.pop("model") and None, "config.json has no model"),
         (lambda config: config.pop("dataset_reader") and None, "config.json has no dataset_reader"),
         (put("model", 3), "cannot be loaded: TypeError: "),
-        (put("model.encoder.num_layers", []), "cannot be loaded: "),
+        (put("model.encoder.hidden_size", []), "cannot be loaded: "),
         (put("dataset_reader", "elmo_sst"), "cannot be loaded: AttributeError: "),
         (lambda _: b"[1]", "config.json is not a JSON object, but [1]"),
         (lambda _: 10**5 * b"[", "config.json is not JSON: the JSON is nested more than 100 deep"),
