@@ -29,21 +29,21 @@ import numpy
 import torch
 from allennlp.commands import main as allennlp
 from allennlp.common import Params
-from allennlp.common.checks import ConfigurationError as AllenNlpConfigurationError
 from allennlp.data import DatasetReader
 from allennlp.models import load_archive
 
-import elmo_tasks.plugin
+import elmo_tasks.plugin  # noqa: F401  registers the readers
 from elmo_tasks.analysis.check import check
 from elmo_tasks.analysis.tables import table
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.characters import batch_char_ids
+from elmo_tasks.commands.mistakes import mistake
 from elmo_tasks.store import LayerStore
 from elmo_tasks.training.checkpointer import ElmoCheckpointer
+from elmo_tasks.training.trainer import ElmoTrainer
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 BILM = FIXTURES / "bilm"
-PACKAGE = Path(elmo_tasks.plugin.__file__).parent
 
 # An answer may take this many seconds and megabytes more than the undamaged file.
 MOST_SECONDS = 60
@@ -149,14 +149,7 @@ def _is_clear(error: BaseException) -> bool:
     """Returns whether a command ends with one line for this error."""
     if isinstance(error, SystemExit):
         return isinstance(error.code, str)
-    raised_in = Path(traceback.extract_tb(error.__traceback__)[-1].filename)
-    of_ours = isinstance(error, ValueError) and PACKAGE in raised_in.parents
-    of_a_state = str(error).startswith("Error(s) in loading state_dict")
-    return of_ours or of_a_state or isinstance(error, _CLEAR)
-
-
-# The errors that a command says in one line, besides those of `elmo_tasks` itself.
-_CLEAR = (AllenNlpConfigurationError, OSError, UnicodeDecodeError, json.JSONDecodeError)
+    return mistake(error) is not None
 
 
 def _described(error: BaseException) -> str:
@@ -475,37 +468,31 @@ def _layers(store: LayerStore) -> torch.Tensor:
 
 def _checkpoint(name: str) -> Callable[[Path], Path]:
     def make(folder: Path) -> Path:
-        shutil.copy(FIXTURES / "before_the_move" / "sst_checkpoint.th", folder / _MODEL_STATE)
-        parameters = [torch.nn.Parameter(torch.ones(5, 5))]
-        optimizer = torch.optim.Adam(parameters)
-        parameters[0].sum().backward()
-        optimizer.step()
-        torch.save(
-            {
-                "epochs_completed": 0,
-                "batches_in_epoch_completed": 1,
-                "optimizer": optimizer.state_dict(),
-            },
-            folder / _TRAINING_STATE,
-        )
+        ElmoCheckpointer(folder).save_checkpoint(_sst_trainer())
         return folder / name
 
     return make
 
 
-_MODEL_STATE, _TRAINING_STATE = "model_state_e0_b1.th", "training_state_e0_b1.th"
+_MODEL_STATE, _TRAINING_STATE = "model_state_e0_b0.th", "training_state_e0_b0.th"
 
 
 @cache
-def _sst_model() -> torch.nn.Module:
-    return load_archive(FIXTURES / "before_the_move" / "sst.tar.gz").model
+def _sst_trainer() -> ElmoTrainer:
+    """Returns a trainer after one step."""
+    model = load_archive(FIXTURES / "before_the_move" / "sst.tar.gz").model
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    optimizer = torch.optim.Adam(parameters)
+    sum(parameter.sum() for parameter in parameters).backward()
+    optimizer.step()
+    return ElmoTrainer(model, optimizer, [], cuda_device=-1)  # type: ignore[arg-type]
 
 
 def _read_checkpoint(path: Path) -> Any:
-    checkpoint = ElmoCheckpointer(path.parent).load_checkpoint()
-    assert checkpoint is not None
-    _sst_model().load_state_dict(checkpoint.model_state)
-    return {"model": checkpoint.model_state, "trainer": checkpoint.trainer_state}
+    trainer = _sst_trainer()
+    trainer._checkpointer = ElmoCheckpointer(path.parent)
+    trainer._maybe_restore_checkpoint()
+    return {**trainer.model.state_dict(), "optimizer": trainer.optimizer.state_dict()}
 
 
 def _read_data(**reader: Any) -> Callable[[Path], Any]:

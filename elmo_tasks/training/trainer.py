@@ -61,7 +61,15 @@ class ElmoTrainer(GradientDescentTrainer):
         return TrainerCheckpoint(state, checkpoint.trainer_state)
 
     def _maybe_restore_checkpoint(self) -> None:
-        super()._maybe_restore_checkpoint()
+        try:
+            super()._maybe_restore_checkpoint()
+        except (AttributeError, IndexError, KeyError, TypeError) as error:
+            # Parts of the training state are missing or are of another kind.
+            raise ConfigurationError(
+                f"the checkpoint in {self._serialization_dir} is damaged or of another training "
+                f"({type(error).__name__}: {error}); remove its two files, and --recover goes on "
+                "from the checkpoint before"
+            ) from error
         at_end = self._start_after_epochs_completed and not (
             self._start_after_batches_in_epoch_completed
         )
