@@ -8,7 +8,8 @@ A step is what `allennlp train` does with a batch after reading it: the gradient
 norm, and the optimizer. The products are the ones of that step, in its shapes: character windows
 times filters, highways and projection for each distinct token, gates and projection for each step
 of each LSTM, and contexts times sampled words; each once forward and twice backward. Both take
-turns and the medians are compared, so that other work on the machine slows down both.
+turns and the medians are compared, so that other work on the machine slows down both. The products
+are computed by `torch.mm` and by oneDNN, and the faster way counts.
 
 The default text, of the tests, has few distinct words. Use a text of your own for realistic
 figures.
@@ -34,9 +35,13 @@ from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.characters import PAD_CHARACTER
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.bilm.packing import Packing
+from elmo_tasks.bilm.trained_product import product
 from elmo_tasks.language_model.model import ElmoLanguageModel
 from elmo_tasks.language_model.sentence_loader import SentenceLoader
 from elmo_tasks.readers.sentences import SentencesReader
+
+# Multiplies x, shape (rows, inner), by a weight, shape (outer, inner).
+Multiply = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 ROOT = Path(__file__).parents[1]
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -145,8 +150,12 @@ def measure(size: str, dtype: str, arguments: argparse.Namespace) -> Speed:
             torch.nn.utils.clip_grad_norm_(model.parameters(), config["trainer"]["grad_norm"])
             optimizer.step()
 
-    bare = prepare(products, DTYPES[dtype], arguments.device)
-    seconds: dict[Callable[[], None], list[float]] = {training: [], bare: []}
+    # The bare products are the faster of PyTorch's and oneDNN's.
+    bare = [
+        prepare(products, DTYPES[dtype], arguments.device, multiply)
+        for multiply in (by_torch, by_onednn)
+    ]
+    seconds: dict[Callable[[], None], list[float]] = {training: [], **{run: [] for run in bare}}
     for turn in seconds:
         turn()  # Warms up.
     for _ in range(arguments.turns):
@@ -154,7 +163,8 @@ def measure(size: str, dtype: str, arguments: argparse.Namespace) -> Speed:
             taken.append(time_of(turn, arguments.device))
     # Each direction reads every token of a sentence except the last one.
     num_tokens = sum(int((ids > 0).any(dim=2).sum()) - len(ids) for ids in char_ids)
-    return Speed(*(num_tokens / statistics.median(taken) for taken in seconds.values()))
+    speed, *products_speeds = (num_tokens / statistics.median(taken) for taken in seconds.values())
+    return Speed(speed, max(products_speeds))
 
 
 def read(arguments: argparse.Namespace, batch_tokens: int) -> tuple[Vocabulary, list[TensorDict]]:
@@ -211,31 +221,38 @@ def products_of(options: BiLmOptions, char_ids: torch.Tensor, num_classes: int) 
     return products + 2 * (options.num_layers * lstm + [softmax])
 
 
-def prepare(products: list[Product], dtype: torch.dtype, device: str) -> Callable[[], None]:
-    """Returns a function that does the products, and allocates no memory meanwhile."""
+def prepare(
+    products: list[Product], dtype: torch.dtype, device: str, multiply: Multiply
+) -> Callable[[], None]:
+    """Returns a function that does the products."""
 
     def matrix(rows: int, columns: int) -> torch.Tensor:
         return torch.randn(rows, columns, dtype=dtype, device=device)
 
-    sets = []
-    for rows, inner, outer in products:
-        inputs, outputs, weight = (
-            matrix(sum(rows), inner),
-            matrix(sum(rows), outer),
-            matrix(outer, inner),
-        )
-        results = [torch.empty_like(given) for given in (inputs, outputs, weight)]
-        sets.append((rows, inputs, outputs, weight, *results))
+    sets = [
+        (rows, matrix(sum(rows), inner), matrix(sum(rows), outer), matrix(outer, inner))
+        for rows, inner, outer in products
+    ]
 
     def run() -> None:
-        for rows, inputs, outputs, weight, grad_inputs, result, grad_weight in sets:
-            for coming, going in zip(inputs.split(rows), result.split(rows)):
-                torch.mm(coming, weight.t(), out=going)
-            for coming, going in zip(outputs.split(rows), grad_inputs.split(rows)):
-                torch.mm(coming, weight, out=going)
-            torch.mm(outputs.t(), inputs, out=grad_weight)
+        for rows, inputs, outputs, weight in sets:
+            for coming in inputs.split(rows):
+                multiply(coming, weight)
+            for coming in outputs.split(rows):
+                multiply(coming, weight.t())
+            # oneDNN is fast if the narrower matrix is the first.
+            narrow, wide = sorted((inputs, outputs), key=lambda matrix: matrix.size(1))
+            multiply(narrow.t(), wide.t())
 
     return run
+
+
+def by_torch(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    return torch.mm(x, weight.t())
+
+
+def by_onednn(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    return product(x, weight)
 
 
 def time_of(turn: Callable[[], None], device: str) -> float:
