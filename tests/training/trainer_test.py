@@ -15,6 +15,7 @@ from allennlp.models import Model, load_archive
 from allennlp.predictors import Predictor
 
 from elmo_tasks.bilm import BiLm
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.training.trainer import ElmoTrainer
 from tests.helpers.reference_bilm import FIXTURE_FILES
 from tests.helpers.stop_callback import STOP_AT, Stopped
@@ -229,7 +230,9 @@ def test_training_may_be_recovered_with_products_in_another_dtype(
 def test_checkpoint_that_is_not_whole_is_refused_as_a_model(trained: Path) -> None:
     weights = trained / "model_state_e3_b0.th"
 
-    with pytest.raises(RuntimeError, match="load model.tar.gz, or best.th after the training"):
+    with pytest.raises(
+        ConfigurationError, match="load model.tar.gz, or best.th after"
+    ):
         load_archive(trained / "model.tar.gz", weights_file=str(weights))
 
 
