@@ -153,7 +153,7 @@ def test_check_runs_the_numeric_tests_a_second_time_as_on_a_cpu_without_avx512(
 ) -> None:
     python = f"PYTHON={fake_python(checkout / 'one', '3.12')}"
 
-    *_, types, every_test, numeric_tests = made(checkout, "check", python)
+    *_, types, every_test, numeric_tests, faults = made(checkout, "check", python)
 
     assert types == ["-m", "mypy"]
     assert every_test == ["-m", "pytest", "-n", "2", "-q"]
@@ -161,3 +161,4 @@ def test_check_runs_the_numeric_tests_a_second_time_as_on_a_cpu_without_avx512(
     assert numeric_tests == [*every_test, *folders, "AVX2"]
     assert len(folders) >= 6 and all((ROOT / folder).is_dir() for folder in folders)
     assert made(checkout, "test-avx2", python) == [numeric_tests]
+    assert faults[:2] == ["-m", "scripts.faults"]

@@ -36,6 +36,8 @@ def command(*args: object, first: Callable[[], object] = lambda: None) -> Ended:
             sys.stderr = os.fdopen(2, "w", closefd=False)
             sys.argv = ["allennlp", *map(str, args)]
             pytest.MonkeyPatch().setattr("allennlp.commands.import_plugins", lambda: None)
+            # A training of an earlier test has set a hook that logs.
+            sys.excepthook = sys.__excepthook__
             install()
             first()
             status = 1
