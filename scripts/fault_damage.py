@@ -30,6 +30,7 @@ import torch
 from allennlp.commands import main as allennlp
 from allennlp.common import Params
 from allennlp.data import DatasetReader
+from allennlp.data.data_loaders import SimpleDataLoader
 from allennlp.models import load_archive
 
 import elmo_tasks.plugin  # noqa: F401  registers the readers
@@ -485,7 +486,7 @@ def _sst_trainer() -> ElmoTrainer:
     optimizer = torch.optim.Adam(parameters)
     sum(parameter.sum() for parameter in parameters).backward()
     optimizer.step()
-    return ElmoTrainer(model, optimizer, [], cuda_device=-1)  # type: ignore[arg-type]
+    return ElmoTrainer(model, optimizer, SimpleDataLoader([], batch_size=1), cuda_device=-1)
 
 
 def _read_checkpoint(path: Path) -> Any:
