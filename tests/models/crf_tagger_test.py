@@ -4,6 +4,7 @@ from allennlp.data import Token
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.models.crf_tagger import CrfTagger
+from elmo_tasks.modules.crf_paths import CrfPaths
 from elmo_tasks.readers.entities import Entity, read_entities, write_tags
 from tests.helpers.precision import in_dtype
 from tests.helpers.task_models import Built, Task
@@ -94,6 +95,31 @@ def test_confidences_of_disjoint_readings_of_a_token_sum_to_one(built: Built) ->
     assert paths[0].tags == answer["tags"]
     if answer["entities"]:
         assert answer["confidences"] == pytest.approx([paths[0].probability])
+
+
+@pytest.mark.parametrize("scheme", ["BIO", "BIOUL"])
+def test_the_confidence_of_an_entity_is_the_sum_over_the_paths_that_have_it(scheme: str) -> None:
+    built = TASK.build(f"{{ scheme: '{scheme}' }}")
+    torch.manual_seed(0)
+    torch.nn.init.normal_(built.model.tag_scores.weight, std=2)
+    logits = [
+        torch.as_tensor(answer["logits"])[:3]
+        for answer in built.model.forward_on_instances(built.instances)
+    ]
+
+    seen = 0
+    for short in logits:
+        # All paths of at most three tokens.
+        paths = built.model.best_paths(short, 1000)
+        crf = CrfPaths(built.model.crf, short[None].double(), torch.ones(1, len(short)).bool())
+        tags = built.model.vocab.get_token_to_index_vocabulary("labels")
+        path = torch.tensor([[tags[tag] for tag in paths[0].tags]])
+        (found,) = crf.span_probabilities(path, [paths[0].entities], built.model._is_inside())
+        for entity, probability in zip(paths[0].entities, found):
+            having = [path.probability for path in paths if entity in path.entities]
+            assert probability == pytest.approx(sum(having), rel=1e-5)
+            seen += len(having) > 1
+    assert seen > 3
 
 
 def test_sentence_of_two_thousand_tokens_is_trained_on_and_tagged(built: Built) -> None:
