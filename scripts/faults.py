@@ -15,6 +15,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -45,6 +46,9 @@ _OFTEN = """{
     run_confidence_checks: false,
   },
 }"""
+
+# No training takes longer, even on a busy machine.
+_MOST_SECONDS = 300
 
 # Batches that are so small that each epoch has several.
 _BATCHES = "local BATCHES(size) = { data_loader+: { batch_sampler+: { batch_size: size } } };"
@@ -174,6 +178,8 @@ def _fork(work: Callable[[], object]) -> int:
     pid = os.fork()
     if pid == 0:
         status = 1
+        # A training that hangs is ended by this signal.
+        signal.alarm(_MOST_SECONDS)
         log = os.open(os.devnull, os.O_WRONLY)
         errors = os.dup(2)
         os.dup2(log, 1)
@@ -237,6 +243,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add("--trainings", nargs="+", choices=TRAININGS, metavar="NAME", help="(default: all)")
     args = parser.parse_args(arguments)
     torch.set_num_threads(1)
+    # Forks share tqdm's own lock, and a killed one may keep it for ever.
+    tqdm.monitor_interval = 0
+    tqdm.set_lock(threading.RLock())
     os.chdir(ROOT)
     since = time.monotonic()
     all_well = True
