@@ -63,7 +63,9 @@ class ElmoTrainer(GradientDescentTrainer):
     def _maybe_restore_checkpoint(self) -> None:
         try:
             super()._maybe_restore_checkpoint()
-        except (AttributeError, IndexError, KeyError, TypeError) as error:
+        except ConfigurationError:
+            raise
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             # Parts of the training state are missing or are of another kind.
             raise ConfigurationError(
                 f"the checkpoint in {self._serialization_dir} is damaged or of another training "
