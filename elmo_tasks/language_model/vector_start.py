@@ -17,7 +17,7 @@ from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
 logger = logging.getLogger(__name__)
 
 # Standard deviations of the numbers that the character CNN is fitted to and that the softmax begins
-# with. The vectors of trained biLMs have about these.
+# with, chosen by small trials.
 _CNN_SCALE, _SOFTMAX_SCALE = 0.5, 0.15
 _WORDS_PER_BATCH = 512
 _LEARNING_RATE = 0.002

@@ -23,7 +23,7 @@ class Steps:
         stops = list(accumulate(sizes))
         # The packed tokens that each step reads.
         self.slices = [slice(stop - size, stop) for size, stop in zip(sizes, stops)]
-        # The same with as many of the tokens behind them as make a multiple of `STEP_ROWS`.
+        # Each slice, extended over the tokens behind it to a multiple of `STEP_ROWS`.
         self.windows = [
             slice(step.start, step.start + _rounded(size)) for size, step in zip(sizes, self.slices)
         ]

@@ -1,5 +1,5 @@
-// The biLM that configs take by default: elmo_tasks/pretrained/base/MODEL_CARD.md has the trials by
-// which its numbers were chosen.
+// A larger biLM than `mini`, which starts from word vectors. Its rate, batches and dropout were chosen
+// by small trials (docs/own_bilm.md). It has not been trained to its end yet.
 (import 'mini.jsonnet') {
   // Parts of books and of Wikipedia, so that both are read alternately.
   train_text: 'data/base/*.gz',

@@ -1,10 +1,10 @@
-// The biLM that ships with the package: 3.0 M parameters, trained by one core in half an hour.
+// The biLM that ships with the package: 3.0 M parameters, trained by one core in an hour.
 (import '../lib/language_model.libsonnet') {
   cell_dim: 512,
   projection_dim: 128,
   filters: [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256]],
   num_highway: 1,
-  // One core reads them in half an hour.
+  // One core reads them in less than an hour.
   max_sentences: 550000,
   min_count: 5,
   num_samples: 2048,
