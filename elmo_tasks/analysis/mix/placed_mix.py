@@ -3,6 +3,9 @@ from typing import Any, NamedTuple
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.archives import describe_model, find_mixes, load_model
 
+# The task models of this package whose tasks are in the paper's Figure 2, which has no NER.
+_IN_FIGURE_2 = {"Bcn", "Bidaf", "Esim"}
+
 
 class PlacedMix(NamedTuple):
     """
@@ -17,12 +20,15 @@ class PlacedMix(NamedTuple):
     weights : `list[float]`
         The weights s_j of equation (1), from the layer of the tokens to the top; they sum to 1.
     gamma : `float`
+    in_figure_2 : `bool`, optional (default = `False`)
+        Whether the paper's Figure 2 has the model's task.
     """
 
     model: str
     place: str
     weights: list[float]
     gamma: float
+    in_figure_2: bool = False
 
     @property
     def products(self) -> list[float]:
@@ -30,7 +36,9 @@ class PlacedMix(NamedTuple):
         return [self.gamma * weight for weight in self.weights]
 
     def as_dict(self) -> dict[str, Any]:
-        return {**self._asdict(), "products": self.products}
+        fields = {**self._asdict(), "products": self.products}
+        del fields["in_figure_2"]
+        return fields
 
 
 def read_mixes(name: str, archive: str) -> list[PlacedMix]:
@@ -44,7 +52,8 @@ def read_mixes(name: str, archive: str) -> list[PlacedMix]:
         raise ConfigurationError(
             f"{archive} holds no mix of elmo_tasks, but {describe_model(model)}"
         )
+    in_figure_2 = type(model).__name__ in _IN_FIGURE_2
     return [
-        PlacedMix(name, place, mix.weights.tolist(), mix.gamma.item())
+        PlacedMix(name, place, mix.weights.tolist(), mix.gamma.item(), in_figure_2)
         for place, mix in mixes.items()
     ]

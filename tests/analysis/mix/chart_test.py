@@ -23,7 +23,19 @@ def test_a_column_is_a_place_and_a_row_a_layer_from_the_tokens_up() -> None:
     assert image.origin == "lower"
     cells = numpy.ma.asarray(image.get_array()).filled(-1).T.tolist()
     assert cells == [[0.1, 0.7, 0.2], [0.75, 0.25, -1], [0.2, 0.3, 0.5]]
-    assert (image.norm.vmin, image.norm.vmax) == (0, 1)
+    assert (image.norm.vmin, image.norm.vmax) == (0, 0.75)
+
+
+def test_a_star_marks_the_tasks_of_the_papers_figure() -> None:
+    figure = draw([PlacedMix("SST", "input", [0.5, 0.5], 1.0, in_figure_2=True), *MIXES[2:]])
+
+    labels = [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    assert labels == ["SST*\ninput", "own\ninput"]
+    assert "* also in Figure 2 of Peters et al. 2018" in drawn_texts(figure)
+
+
+def test_without_a_task_of_the_papers_figure_nothing_is_marked() -> None:
+    assert not any("*" in text for text in drawn_texts(draw(MIXES)))
 
 
 @pytest.mark.parametrize("number", [1, 5])

@@ -36,6 +36,7 @@ def test_weights_gamma_and_their_products_are_those_of_equation_1(tmp_path: Path
     assert at_input.weights == pytest.approx(expected)
     assert at_input.products == pytest.approx([0.5 * weight for weight in expected])
     assert (at_output.place, at_output.gamma) == ("output", 2.0)
+    assert at_input.in_figure_2 and at_output.in_figure_2
     assert at_output.weights == pytest.approx(softmax([0.0, 3.0, 0.0]))
 
 
@@ -56,6 +57,7 @@ def test_a_token_embedder_is_at_the_input(tmp_path: Path) -> None:
     (mix,) = read_mixes("one", str(archive))
 
     assert (mix.place, mix.weights) == ("input", [0.0, 1.0, 0.0])
+    assert not mix.in_figure_2
 
 
 def test_two_token_embedders_have_their_names(tmp_path: Path) -> None:
