@@ -1,3 +1,4 @@
+import gzip
 import json
 import sys
 from pathlib import Path
@@ -81,6 +82,83 @@ def test_a_table_that_cannot_be_read_is_refused_with_the_line_and_nothing_is_wri
 
     assert str(caught.value).startswith(f"{table}:{complaint}")
     assert [path.name for path in tmp_path.iterdir()] == ["reviews.tsv"]
+
+
+def test_json_lines_are_read_whole_or_by_their_fold(tmp_path: Path) -> None:
+    source = tmp_path / "imdb.jsonl.gz"
+    reviews = [
+        {"label": "pos", "text": "Warm<br />and wise.", "fold": "train"},
+        {"label": "neg", "text": "Flat.", "fold": "val"},
+    ]
+    with gzip.open(source, "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(review) + "\n" for review in reviews)
+    lines = tmp_path / "reviews.jsonl"
+
+    assert convert(source, lines) == 2
+    assert convert(source, lines, "train") == 1
+
+    (line,) = lines.read_text(encoding="utf-8").splitlines()
+    assert json.loads(line) == {"text": "Warm and wise.", "label": "pos"}
+
+
+def test_every_fifth_review_of_a_folder_is_for_validation(tmp_path: Path) -> None:
+    for label in ("neg", "pos"):
+        (tmp_path / "train" / label).mkdir(parents=True)
+        for index in range(10):
+            path = tmp_path / "train" / label / f"{index}_1.txt"
+            path.write_text(f"{label} {index}", encoding="utf-8")
+    lines = {fold: tmp_path / f"{fold}.jsonl" for fold in ("train", "val")}
+
+    counts = {fold: convert(tmp_path / "train", path, fold) for fold, path in lines.items()}
+
+    assert counts == {"train": 16, "val": 4}
+    texts = [
+        json.loads(line)["text"]
+        for path in lines.values()
+        for line in path.read_text(encoding="utf-8").splitlines()
+    ]
+    assert sorted(texts) == sorted(
+        f"{label} {index}" for label in ("neg", "pos") for index in range(10)
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "fold", "complaint"),
+    [
+        ("{", None, ":1: not JSON"),
+        ('{"label": "pos"}', None, ":1: expected an object with texts label, text"),
+        (
+            '{"label": "pos", "text": "A"}',
+            "val",
+            ":1: expected an object with texts label, text, fold",
+        ),
+        (
+            '{"label": "pos", "text": "A", "fold": "train"}',
+            "val",
+            ": there is no review of fold val",
+        ),
+    ],
+)
+def test_json_lines_that_cannot_be_read_are_refused(
+    line: str, fold: str | None, complaint: str, tmp_path: Path
+) -> None:
+    source = tmp_path / "reviews.jsonl"
+    source.write_text(f"{line}\n", encoding="utf-8")
+
+    with pytest.raises(ValueError) as caught:
+        convert(source, tmp_path / "made.jsonl", fold)
+
+    assert str(caught.value).startswith(f"{source}{complaint}")
+    assert not (tmp_path / "made.jsonl").exists()
+
+
+def test_a_fold_of_a_table_and_a_folder_without_reviews_are_refused(
+    table: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match="--fold is for JSON lines and folders"):
+        convert(table, tmp_path / "made.jsonl", "val")
+    with pytest.raises(ValueError, match=r"neg: expected reviews in files \*\.txt, found none"):
+        convert(tmp_path, tmp_path / "made.jsonl")
 
 
 def test_the_script_says_in_a_line_what_it_did_or_what_is_wrong(
