@@ -227,3 +227,15 @@ def test_an_empty_file_has_no_inputs(model: Any, tmp_path: Path) -> None:
 
 def test_a_readable_line_has_no_line_ends_or_tabs_within() -> None:
     assert one_line("a\tb\nc", 0.126, 3) == "a b c\t0.13\t3"
+
+
+def test_the_options_of_the_command_set_the_same(
+    say: Any, tmp_path: Path, lines: list[str]
+) -> None:
+    (tmp_path / "in.csv").write_text(f'review\n"{" ".join(SENTENCES)}"\n')
+    args = (SST, tmp_path / "in.csv", "--column", "review", "--split")
+
+    assert say(*args) == lines
+    said = say(*args, "--json", format="text")
+    answers = [json.loads(line.partition(":  ")[2]) for line in said[1::2]]
+    assert [answer["label"] for answer in answers] == [line.split("\t")[0] for line in lines]
