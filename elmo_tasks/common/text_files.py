@@ -2,6 +2,9 @@ import glob
 import gzip
 import lzma
 import os
+import shutil
+import sys
+import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -69,6 +72,21 @@ def numbered_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
         if line_number == 1:
             line = line.removeprefix("\ufeff")
         yield line_number, line.rstrip("\r\n")
+
+
+@contextmanager
+def spooled(path: str) -> Iterator[str]:
+    """
+    Yields the path of a file that may be read several times: the given one, or for `-` a temporary
+    file with what the standard input has, which is removed in the end.
+    """
+    if path != "-":
+        yield path
+        return
+    with tempfile.NamedTemporaryFile(suffix=".txt") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+        file.flush()
+        yield file.name
 
 
 @contextmanager

@@ -38,8 +38,11 @@ class ElmoSpacyTokenizer(Tokenizer):
         ]
 
 
-@cache
-def _pipeline(language: str) -> Language:
+def load_pipeline(language: str) -> Language:
+    """
+    Returns a new pipeline with spaCy's rules for a language. Raises `ConfigurationError` if spaCy
+    has no rules for it.
+    """
     try:
         return spacy.blank(language)
     except ImportError as error:
@@ -47,3 +50,6 @@ def _pipeline(language: str) -> Language:
             f"spaCy cannot tokenize language {language!r}: expected a code such as en or de "
             f"({error})"
         ) from error
+
+
+_pipeline = cache(load_pipeline)

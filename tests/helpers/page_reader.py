@@ -28,7 +28,7 @@ QUICK = {"elmo-check", "elmo-embed", "elmo-neighbors"}
 # Options whose values are files or folders that a command writes.
 OUTPUTS = {"-s", "--serialization-dir", "--output-file", "--chart", "--json", "--use-store"}
 # Commands whose second positional argument is written.
-WRITES_SECOND = {"elmo-embed", "elmo-export", "imdb_json.py"}
+WRITES_SECOND = {"elmo-embed", "elmo-export", "elmo-pack", "imdb_json.py"}
 FETCHED = {
     str(Path("data", source.folder, name))
     for source in [*SOURCES, *GLOVE.values()]
