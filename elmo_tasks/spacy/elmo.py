@@ -3,12 +3,11 @@ from pathlib import Path
 from typing import Optional, Union
 
 import numpy
-import torch
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.encoder import ElmoEncoder
+from elmo_tasks.encoder.elmo_vectors import elmo_vectors, open_encoder
 from elmo_tasks.spacy.batched import BatchedPipe
 from elmo_tasks.spacy.pretrained import (
     encoder_from_bytes,
@@ -75,11 +74,7 @@ class ElmoComponent(BatchedPipe):
     def encoder(self) -> ElmoEncoder:
         """The biLM and the mix. Raises `ConfigurationError` if they cannot be opened."""
         if self._encoder is None:
-            encoder = open_encoder(self.bilm, place=self.place, device=self.device)
-            if self.layers != "all":
-                mix = ElmoMix(encoder.bilm.num_layers, self.layers)
-                encoder = ElmoEncoder(encoder.bilm, mix)
-            self._encoder = encoder
+            self._encoder = open_encoder(self.bilm, self.place, self.layers, self.device)
         return self._encoder
 
     def annotate(self, docs: list[Doc]) -> None:
@@ -87,11 +82,9 @@ class ElmoComponent(BatchedPipe):
         encoder, dim = self.encoder, self.encoder.bilm.get_output_dim()
         arrays = [numpy.zeros((len(doc), dim), numpy.float32) for doc in docs]
         sentences = list(of_docs(docs))
-        with torch.no_grad():
-            for sentence, layers in zip(sentences, encoder.layers(s.words for s in sentences)):
-                mask = torch.ones(1, layers.size(1), dtype=torch.bool)
-                elmo = encoder.mix(layers[None], mask)[0]
-                arrays[sentence.doc][sentence.indices] = elmo.numpy()
+        vectors = elmo_vectors(encoder, (sentence.words for sentence in sentences))
+        for sentence, elmo in zip(sentences, vectors):
+            arrays[sentence.doc][sentence.indices] = elmo.numpy()
         for doc, array in zip(docs, arrays):
             doc._.elmo = array
             use_elmo(doc)
