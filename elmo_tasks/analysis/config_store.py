@@ -7,6 +7,7 @@ from allennlp.data import DatasetReader, Instance
 from tqdm import tqdm
 
 from elmo_tasks.bilm import BiLm, bilm_from_config
+from elmo_tasks.bilm.from_config import with_options
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.encoder.fill_store import fill_store
 from elmo_tasks.readers.distinct_texts import DistinctTexts
@@ -51,7 +52,7 @@ def _load_bilm(config: dict[str, Any], path: str) -> BiLm:
 
 def _find_bilm(config: dict[str, Any]) -> dict[str, Any]:
     """Returns the parameters of the one biLM in a config's model."""
-    found = list(_bilms(config.get("model")))
+    found = list(_bilms(with_options(config.get("model"))))
     if not found:
         raise ConfigurationError("the model of the config has no biLM")
     if any(params != found[0] for params in found):

@@ -52,8 +52,9 @@ class BiLm(torch.nn.Module):
         The content of an `options.json` in bilm-tf's format; in jsonnet, `import` the file.
     pretrained_file : `str`, optional
         Weights: a name (`small`, `medium`, `original`, `original-5.5B`, or one of this package,
-        such as `mini`), or the path or address of a `weights.hdf5`. AllenNLP removes this key from
-        an archived config, and takes the weights from the archive.
+        such as `mini`), the path or address of a `weights.hdf5`, or a folder or a repository of the
+        hub with this file. AllenNLP removes this key from an archived config, and takes the weights
+        from the archive.
     state : `str`, optional
         The state that the LSTMs start from: `reset`, `snapshot` or `carry` (see `state.py`). By
         default the one in the options; if they have none, `reset` with `requires_grad`, otherwise

@@ -3,22 +3,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from elmo_tasks.bilm.bilm import BiLm
+from elmo_tasks.bilm.files.known_bilms import bilm_files
+from elmo_tasks.bilm.files.options import read_options
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.from_fields import from_fields
 from elmo_tasks.store import LayerStore
 
 
 def bilm_from_config(
-    bilm: BiLm | Mapping[str, Any], serialization_dir: str | os.PathLike | None = None
+    bilm: BiLm | str | Mapping[str, Any], serialization_dir: str | os.PathLike | None = None
 ) -> BiLm:
     """
     Makes a biLM from the field `bilm` of a config.
 
     # Parameters
 
-    bilm : `BiLm | Mapping[str, Any]`
-        The arguments of `BiLm`, with those of `LayerStore` under `store`; or a biLM, which is
-        returned as it is.
+    bilm : `BiLm | str | Mapping[str, Any]`
+        A name, folder or repository (see `bilm_files`); the arguments of `BiLm`, of which `options`
+        may be left out beside such a `pretrained_file`, with those of `LayerStore` under `store`;
+        or a biLM, which is returned as it is.
     serialization_dir : `str | os.PathLike`, optional
         The folder of the training, or of the unpacked archive. The biLM of an archive gets no store
         if the store is that of its training (see `LayerStore.is_closed_by`).
@@ -30,9 +33,7 @@ def bilm_from_config(
     """
     if isinstance(bilm, BiLm):
         return bilm
-    if not isinstance(bilm, Mapping):
-        raise ConfigurationError(f"bilm must be an object with options, not {bilm!r:.80}")
-    fields = dict(bilm)
+    fields = _with_options(bilm)
     store = fields.pop("store", None)
     if store is not None and not isinstance(store, LayerStore):
         store = from_fields(LayerStore, store)
@@ -41,3 +42,34 @@ def bilm_from_config(
     if store is not None and from_archive and store.is_closed_by(serialization_dir):
         store = None
     return from_fields(BiLm, fields, store=store)
+
+
+def with_options(config: Any) -> Any:
+    """
+    Returns a copy of a config in which each `bilm` that is given by its name has its options in
+    full, so that an archive with this config needs no other file.
+    """
+    if isinstance(config, list):
+        return [with_options(child) for child in config]
+    if not isinstance(config, dict):
+        return config
+    return {
+        key: _with_options(value)
+        if key == "bilm" and isinstance(value, str | dict)
+        else with_options(value)
+        for key, value in config.items()
+    }
+
+
+def _with_options(bilm: Any) -> dict[str, Any]:
+    """Returns the fields of a biLM, with options."""
+    fields = {"pretrained_file": bilm} if isinstance(bilm, str) else bilm
+    if not isinstance(fields, Mapping):
+        raise ConfigurationError(
+            f"bilm must be the name of a biLM, or an object with options or a pretrained_file, not "
+            f"{bilm!r:.80}"
+        )
+    file = fields.get("pretrained_file")
+    if "options" in fields or not isinstance(file, str):
+        return dict(fields)
+    return {"options": read_options(bilm_files(file)[0]), **fields}

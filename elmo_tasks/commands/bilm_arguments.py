@@ -5,14 +5,11 @@ from allennlp.common.util import int_to_device
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.dtypes import DTYPES
-from elmo_tasks.bilm.files.known_bilms import (
-    KNOWN_BILMS,
-    known_bilm_files,
-    looks_like_a_path,
-)
+from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS, bilm_files
 from elmo_tasks.bilm.files.options import read_options
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.archives import load_bilm
+from elmo_tasks.elmo.known_models import is_model
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
 from elmo_tasks.store.layer_store import LayerStore
 
@@ -22,9 +19,10 @@ def add_bilm_options(subparser: argparse.ArgumentParser) -> None:
     add = subparser.add_argument
     add(
         "--bilm",
-        metavar="NAME|ARCHIVE",
-        help=f"a known biLM ({', '.join(sorted(KNOWN_BILMS))}; default: mini), or the model.tar.gz "
-        "or the folder of a training whose model contains a biLM",
+        metavar="NAME|FOLDER|ARCHIVE",
+        help=f"a known biLM ({', '.join(sorted(KNOWN_BILMS))}; default: mini), a folder with "
+        "options.json and weights.hdf5, a repository of these files on the Hugging Face hub "
+        "(owner/name@revision), or a model that contains a biLM: its name, model.tar.gz or folder",
     )
     add("--name", help="the name of the biLM, if the model of an archive has several")
     add("--options-file", help="the options.json of a biLM, with --weight-file")
@@ -57,10 +55,10 @@ def _load(args: argparse.Namespace, store: LayerStore | None) -> tuple[str, BiLm
             )
         return args.weight_file, _from_files(*files, store, args.dtype)
     name = args.bilm or "mini"
-    if name in KNOWN_BILMS or not looks_like_a_path(name):
-        return name, _from_files(*known_bilm_files(name), store, args.dtype)
-    _, bilm = load_bilm(name, args.name)
-    return name, bilm.frozen(store, args.dtype)
+    if is_model(name):
+        _, bilm = load_bilm(name, args.name)
+        return name, bilm.frozen(store, args.dtype)
+    return name, _from_files(*bilm_files(name), store, args.dtype)
 
 
 def _from_files(

@@ -37,7 +37,7 @@ def load_model(archive_file: str | os.PathLike, weights_file: str | None = None)
     # Parameters
 
     archive_file : `str | os.PathLike`
-        The path or address of a `model.tar.gz`, or the folder of a training.
+        The path or address of a `model.tar.gz`, a folder, or a name (see `model_path`).
     weights_file : `str`, optional
         A file of weights that replace the best ones, such as those of a checkpoint.
 

@@ -1,18 +1,21 @@
 import copy
 import os
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import torch
 from tqdm import tqdm
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.bilm.files.known_bilms import known_bilm_files
-from elmo_tasks.bilm.files.options import read_options
+from elmo_tasks.bilm.files.known_bilms import bilm_files
+from elmo_tasks.bilm.files.options import BiLmOptions, read_options
 from elmo_tasks.bilm.threads import operator_threads
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.elmo.archives import load_elmo
+from elmo_tasks.elmo.known_models import is_model
+from elmo_tasks.elmo.mix_file import read_mix, write_mix
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
 from elmo_tasks.encoder.tokens import (
     Sentence,
@@ -23,6 +26,9 @@ from elmo_tasks.encoder.tokens import (
 )
 from elmo_tasks.store import LayerStore
 
+# The file of a trained mix, beside those of its biLM.
+_MIX_FILE = "mix.json"
+
 # Seconds before a progress bar appears.
 _PATIENCE = 3
 
@@ -32,7 +38,7 @@ class ElmoEncoder:
     Computes ELMo of text outside a training (Peters et al. 2018). A sentence's vectors do not
     depend on the other sentences.
 
-        encoder = ElmoEncoder.from_name("mini")
+        encoder = ElmoEncoder.from_pretrained("mini")
         encoder(["The boat left the bank .", "Banks lend money ."])["elmo"]
         encoder([["The", "boat", "left"], ["Banks", "lend", ""]], lengths=[3, 2])
         for outputs in encoder.iterate(open("text.txt")): ...
@@ -82,6 +88,64 @@ class ElmoEncoder:
         self.as_numpy = as_numpy
 
     @classmethod
+    def from_pretrained(
+        cls,
+        name: str | os.PathLike,
+        place: str | None = None,
+        store: LayerStore | None = None,
+        device: str | torch.device = "cpu",
+        dtype: str | None = None,
+        **settings,
+    ) -> "ElmoEncoder":
+        """
+        Makes an encoder of anything that has a biLM. The other parameters are as in `from_name`.
+
+        # Parameters
+
+        name : `str | os.PathLike`
+            The name of a biLM; a folder that `save_pretrained`, `elmo-export` or the training of a
+            biLM wrote; a repository of such files on the Hugging Face hub, `owner/name` or
+            `owner/name@revision` (see `hub_folder`); or a model, as for `from_archive`.
+        place : `str`, optional
+            The place of the mix in a model, `input` or `output`; needed if the model has several.
+        dtype : `str`, optional
+            As in `from_name`; by default the setting of the model, or `float32` for a biLM.
+
+        # Raises
+
+        `ConfigurationError`
+            There is no biLM or model of this name, or its files cannot be used.
+        """
+        if is_model(name):
+            return cls.from_archive(name, place, None, store, device, dtype, **settings)
+        if place is not None:
+            raise ConfigurationError(f"{name} is a biLM without mixes: place must be left out")
+        options_file, weight_file = bilm_files(name)
+        mix_file = Path(options_file).with_name(_MIX_FILE)
+        if "mix" not in settings and mix_file.exists():
+            num_layers = BiLmOptions.from_dict(read_options(options_file)).num_layers + 1
+            settings["mix"] = read_mix(mix_file, num_layers)
+        return cls.from_files(
+            options_file, weight_file, store, device, dtype or "float32", **settings
+        )
+
+    def save_pretrained(self, folder: str | os.PathLike, dtype: str = "float32") -> None:
+        """
+        Writes the biLM and the mix to a folder, for `from_pretrained`: `options.json` and
+        `weights.hdf5`, which AllenNLP and bilm-tf read as well, and `mix.json`. The tokenizer is
+        not saved.
+
+        # Parameters
+
+        folder : `str | os.PathLike`
+            The folder, which is made if it is not there. Files of these names are replaced.
+        dtype : `str`, optional (default = `'float32'`)
+            The dtype of the weights in the file: `float32`, or `float16`, which rounds them.
+        """
+        write_mix(Path(folder) / _MIX_FILE, self.mix)
+        self.bilm.to_files(folder, dtype)
+
+    @classmethod
     def from_name(
         cls,
         name: str = "mini",
@@ -105,7 +169,7 @@ class ElmoEncoder:
         settings
             Arguments of the constructor.
         """
-        return cls.from_files(*known_bilm_files(name), store, device, dtype, **settings)
+        return cls.from_files(*bilm_files(name), store, device, dtype, **settings)
 
     @classmethod
     def from_files(
@@ -142,7 +206,8 @@ class ElmoEncoder:
         # Parameters
 
         archive_file : `str | os.PathLike`
-            The path or address of a `model.tar.gz`, or the folder of a training.
+            A trained model: the path or address of a `model.tar.gz`, a folder, or a name (see
+            `model_path`).
         place : `str`, optional
             The place of the mix, `input` or `output`; needed if the model has several.
         name : `str`, optional

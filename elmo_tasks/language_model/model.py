@@ -62,7 +62,7 @@ class ElmoLanguageModel(Model):
     def __init__(
         self,
         vocab: Vocabulary,
-        bilm: Union[BiLm, dict[str, Any]],
+        bilm: Union[BiLm, str, dict[str, Any]],
         num_samples: int = None,
         dropout: float = 0.1,
         dtype: str = None,

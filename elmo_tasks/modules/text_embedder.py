@@ -50,8 +50,8 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
 
     words : `TextFieldEmbedder`
         Computes x_k, from all indexers but `elmo`.
-    bilm : `BiLm | dict[str, Any]`, optional
-        The biLM, or its arguments (see `bilm_from_config`). Needed if there is a mix.
+    bilm : `BiLm | str | dict[str, Any]`, optional
+        The biLM, its name or its arguments (see `bilm_from_config`). Needed if there is a mix.
     input_mix, output_mix : `dict[str, Any]`, optional
         The arguments of `ElmoMix` at each place. All texts share the mixes.
     serialization_dir : `str`, optional
@@ -61,7 +61,7 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
     def __init__(
         self,
         words: TextFieldEmbedder,
-        bilm: Union[BiLm, dict[str, Any]] = None,
+        bilm: Union[BiLm, str, dict[str, Any]] = None,
         input_mix: dict[str, Any] = None,
         output_mix: dict[str, Any] = None,
         serialization_dir: str = None,

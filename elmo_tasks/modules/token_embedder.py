@@ -18,8 +18,8 @@ class ElmoBiLmEmbedder(TokenEmbedder):
 
     # Parameters
 
-    bilm : `BiLm | dict[str, Any]`
-        The biLM, or its arguments (see `bilm_from_config`).
+    bilm : `BiLm | str | dict[str, Any]`
+        The biLM, its name or its arguments (see `bilm_from_config`).
     mix : `dict[str, Any]`, optional
         The arguments of `ElmoMix`. By default, the mix has all layers, is trained, and has a
         dropout of 0.5.
@@ -29,7 +29,7 @@ class ElmoBiLmEmbedder(TokenEmbedder):
 
     def __init__(
         self,
-        bilm: Union[BiLm, dict[str, Any]],
+        bilm: Union[BiLm, str, dict[str, Any]],
         mix: dict[str, Any] = None,
         serialization_dir: str = None,
     ) -> None:

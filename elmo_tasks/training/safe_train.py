@@ -1,7 +1,7 @@
 """
 Makes `allennlp train` the only owner of its folder while it runs, and its archive appear whole or
 not at all. The folder is owned before AllenNLP looks into it, so that `--force` removes no folder
-in which another process trains.
+in which another process trains. The config in the folder has the options of each biLM in full.
 """
 
 import functools
@@ -11,6 +11,7 @@ from typing import Any
 from allennlp.commands import train
 from allennlp.models import archival
 
+from elmo_tasks.bilm.from_config import with_options
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.owner import own
 
@@ -32,6 +33,8 @@ def archive_model(
 def _owning_its_folder(train_model: Any) -> Any:
     @functools.wraps(train_model)
     def train_model_alone(params: Any, serialization_dir: Any, *args: Any, **kwargs: Any) -> Any:
+        if "model" in params:
+            params["model"] = with_options(params.params["model"])
         with own(serialization_dir):
             return train_model(params, serialization_dir, *args, **kwargs)
 

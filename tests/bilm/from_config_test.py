@@ -8,6 +8,8 @@ import pytest
 import torch
 
 from elmo_tasks.bilm import BiLm, bilm_from_config
+from elmo_tasks.bilm.files.known_bilms import bilm_files
+from elmo_tasks.bilm.from_config import with_options
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.store import LayerStore
 from tests.helpers.bilm_examples import SENTENCE, ids_of
@@ -47,12 +49,14 @@ def test_the_fields_are_not_changed() -> None:
     ("fields", "message"),
     [
         (fields_of(stat="reset"), "BiLm has no field stat; its fields are options, pretrained_fi"),
-        ({"pretrained_file": "x.hdf5"}, "BiLm needs the field options"),
+        ({}, "BiLm needs the field options"),
+        ({"pretrained_file": "x.hdf5"}, "the options of the biLM x.hdf5 are not known"),
+        ({"pretrained_file": "fixtures"}, "fixtures has no options.json; the folder of a biLM has"),
         (fields_of(state=3), "state of BiLm cannot be 3"),
         (fields_of(requires_grad="yes"), "requires_grad of BiLm cannot be 'yes'"),
         (fields_of(store={"folder": "x"}), "LayerStore has no field folder; its fields are path, "),
         (fields_of(store={"memory": "1 GB"}), "memory of LayerStore cannot be '1 GB'"),
-        ("small", "bilm must be an object with options, not 'small'"),
+        ("smal", "no biLM is known as 'smal'; known are .*; did you mean 'small'?"),
     ],
 )
 def test_a_wrong_field_is_refused_by_its_name(fields: Any, message: str) -> None:
@@ -101,7 +105,38 @@ def test_a_training_that_is_recovered_has_its_store(tmp_path: Path) -> None:
     assert bilm.store is not None
 
 
-@pytest.mark.parametrize("bilm", ["mini", None, ["mini"]], ids=str)
-def test_what_is_no_object_is_refused(bilm: Any) -> None:
-    with pytest.raises(ConfigurationError, match="bilm must be an object with options, not"):
+@pytest.mark.parametrize("bilm", [None, ["mini"], 3], ids=str)
+def test_what_is_neither_a_name_nor_an_object_is_refused(bilm: Any) -> None:
+    with pytest.raises(ConfigurationError, match="bilm must be the name of a biLM, or an object"):
         bilm_from_config(bilm)
+
+
+# Names.
+
+
+@pytest.mark.parametrize("as_field", [False, True], ids=["name", "field"])
+@pytest.mark.parametrize("name", ["mini", str(FIXTURE_FILES[0].parent), str(FIXTURE_FILES[1])])
+def test_a_bilm_is_given_by_its_name_folder_or_weights(name: str, as_field: bool) -> None:
+    bilm = bilm_from_config({"pretrained_file": name} if as_field else name)
+
+    files = bilm_files("mini") if name == "mini" else FIXTURE_FILES
+    assert bilm.fingerprint() == BiLm.from_files(*files).fingerprint()
+
+
+def test_a_name_has_the_other_fields_beside_it(tmp_path: Path) -> None:
+    fields = {"pretrained_file": "mini", "state": "snapshot", "store": {"path": str(tmp_path)}}
+
+    bilm = bilm_from_config(fields)
+
+    assert bilm.state_name == "snapshot" and bilm.store is not None
+
+
+def test_options_are_put_in_wherever_a_config_names_a_bilm() -> None:
+    embedders = {"elmo": {"type": "elmo_bilm", "bilm": str(FIXTURE_FILES[1])}, "tokens": [1]}
+    config = {"a": [embedders], "bilm": fields_of(state="reset"), "dropout": 0.5}
+
+    full = with_options(config)
+
+    elmo = {"type": "elmo_bilm", "bilm": fields_of()}
+    assert full == {**config, "a": [{**embedders, "elmo": elmo}]}
+    assert embedders["elmo"]["bilm"] == str(FIXTURE_FILES[1])

@@ -256,6 +256,71 @@ def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
         ElmoEncoder.from_name("tiny")
 
 
+def test_anything_with_a_bilm_is_given_to_from_pretrained(tmp_path: Path, bilm: BiLm) -> None:
+    (tmp_path / "task").mkdir()
+    archive = language_model(tmp_path)
+    sst(tmp_path / "task", "both")
+    of_archive = ElmoEncoder.from_archive(archive)(TEXT)
+    bilm.to_files(tmp_path / "exported")
+
+    assert_alike(ElmoEncoder.from_pretrained("mini")(TEXT), ElmoEncoder.from_name("mini")(TEXT))
+    assert_alike(ElmoEncoder.from_pretrained(archive)(TEXT), of_archive)
+    assert_alike(ElmoEncoder.from_pretrained(tmp_path)(TEXT), of_archive)
+    for folder in (tmp_path / "exported", FIXTURE_FILES[1]):
+        assert_alike(ElmoEncoder.from_pretrained(folder)(TEXT), ElmoEncoder(bilm)(TEXT))
+    of_task = ElmoEncoder.from_pretrained(tmp_path / "task", place="input")
+    assert of_task.bilm.fingerprint() == bilm.fingerprint()
+
+
+def test_the_folder_of_a_language_models_training_is_that_of_its_bilm(
+    tmp_path: Path, bilm: BiLm
+) -> None:
+    language_model(tmp_path)
+    bilm.to_files(tmp_path)
+
+    encoder = ElmoEncoder.from_pretrained(tmp_path)
+
+    assert encoder.bilm.fingerprint() == bilm.fingerprint()
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"layers": 1}, {"layers": "last"}, {"layer_norm": "sentence"}], ids=str
+)
+def test_a_saved_encoder_gives_the_same_vectors(
+    tmp_path: Path, bilm: BiLm, settings: dict[str, Any]
+) -> None:
+    mix = ElmoMix(3, **settings)
+    with torch.no_grad():
+        mix.gamma.fill_(0.7)
+        if mix.scalar_parameters is not None:
+            mix.scalar_parameters.copy_(torch.tensor([0.1, -2.0, 3.0]))
+    encoder = ElmoEncoder(bilm, mix)
+
+    encoder.save_pretrained(tmp_path / "saved")
+    again = ElmoEncoder.from_pretrained(tmp_path / "saved")
+    again.save_pretrained(tmp_path / "saved")
+
+    expected = encoder(TEXT)
+    for name, output in ElmoEncoder.from_pretrained(tmp_path / "saved")(TEXT).items():
+        assert torch.equal(output, expected[name]), name
+    mean = ElmoEncoder.from_pretrained(tmp_path / "saved", mix=ElmoMix(3))
+    assert_alike(mean(TEXT), ElmoEncoder(bilm)(TEXT))
+
+
+def test_a_place_of_a_bilm_alone_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="mini is a biLM without mixes: place must be le"):
+        ElmoEncoder.from_pretrained("mini", place="input")
+
+
+def test_what_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="no biLM is known as 'minni'.*mean 'mini'"):
+        ElmoEncoder.from_pretrained("minni")
+    with pytest.raises(ConfigurationError, match=f"{tmp_path} has no options.json; the folder of"):
+        ElmoEncoder.from_pretrained(tmp_path)
+    with pytest.raises(FileNotFoundError, match="missing.tar.gz"):
+        ElmoEncoder.from_pretrained(tmp_path / "missing.tar.gz")
+
+
 def trained(folder: Path, **mixes: ElmoMix) -> Path:
     """Makes the folder of a training of SST with these mixes, given by their places."""
     sst(folder, "both")

@@ -13,6 +13,7 @@ from elmo_tasks.analysis.probe.probe import Probe, ProbeRow, accuracy
 from elmo_tasks.analysis.probe.report import ProbeReport
 from elmo_tasks.analysis.probe.tagged_tokens import TaggedTokens, embed
 from elmo_tasks.bilm import bilm_from_config
+from elmo_tasks.bilm.from_config import with_options
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
 
 
@@ -27,7 +28,7 @@ def run_config(config: dict[str, Any]) -> ProbeReport:
         `validation_data_path`; `model`, with a `bilm` and the parameters of a `Probe`; optionally
         `back_off_path`, a file of words and tags for words that the training data lacks.
     """
-    params = Params(copy.deepcopy(config))
+    params = Params(with_options(copy.deepcopy(config)))
     reader = ColumnReader.from_params(params.pop("dataset_reader"))
     train_path, validation_path = (
         params.pop(f"{name}_data_path") for name in ("train", "validation")

@@ -3,6 +3,7 @@ from pathlib import Path
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
+from elmo_tasks.common.hub import hub_folder, is_hub_name
 from elmo_tasks.common.nearest import did_you_mean
 
 _RELEASED = "https://allennlp.s3.amazonaws.com/models/elmo/{0}/elmo_{0}_weights.hdf5"
@@ -18,26 +19,50 @@ KNOWN_BILMS = {
     **{path.parent.name: str(path) for path in _SHIPPED.glob("*/weights.hdf5")},
 }
 
+OPTIONS_FILE, WEIGHTS_FILE = "options.json", "weights.hdf5"
 
-def known_bilm_files(name: str) -> tuple[str, str]:
+
+def bilm_files(name: str | os.PathLike) -> tuple[str, str]:
     """
-    Returns the paths or addresses of a known biLM's options and weights. Raises
-    `ConfigurationError` if no biLM has this name.
+    Returns the paths or addresses of a biLM's options and weights.
+
+    # Parameters
+
+    name : `str | os.PathLike`
+        A name in `KNOWN_BILMS`; a folder with `options.json` and `weights.hdf5`; a repository on
+        the hub with these files, `owner/name` or `owner/name@revision`, which is fetched; or the
+        path or address of a file of weights whose name ends with `weights.hdf5`, beside which are
+        the options.
+
+    # Raises
+
+    `ConfigurationError`
+        No biLM has this name, or the folder lacks a file.
     """
-    if name not in KNOWN_BILMS:
+    name = os.path.expanduser(os.fspath(name))
+    if name not in KNOWN_BILMS and not looks_like_a_path(name):
         raise ConfigurationError(
             f"no biLM is known as {name!r}; known are {', '.join(sorted(KNOWN_BILMS))}"
             f"{did_you_mean(name, KNOWN_BILMS)}"
         )
-    weights = KNOWN_BILMS[name]
+    # A name comes before a folder of the same name.
+    if name not in KNOWN_BILMS and (os.path.isdir(name) or is_hub_name(name)):
+        return _files_in(name if os.path.isdir(name) else hub_folder(name), name)
+    weights = KNOWN_BILMS.get(name, name)
+    if not weights.endswith(WEIGHTS_FILE):
+        raise ConfigurationError(
+            f"the options of the biLM {name} are not known; give them, or the name of a biLM or a "
+            f"folder with {OPTIONS_FILE} and {WEIGHTS_FILE}"
+        )
     # Both files are in the same folder, and their names begin alike.
-    return weights.removesuffix("weights.hdf5") + "options.json", weights
+    return weights.removesuffix(WEIGHTS_FILE) + OPTIONS_FILE, weights
 
 
 def local_weights(name: str) -> str:
     """
-    Returns the local path of a file of weights, given as the name of a known biLM, a path or an
-    address. Raises `ConfigurationError` if there is no such file.
+    Returns the local path of a file of weights, given as the name of a known biLM, a path, a
+    folder, an address or a repository on the hub. Raises `ConfigurationError` if there is no such
+    file.
     """
     if name not in KNOWN_BILMS and not looks_like_a_path(name):
         raise ConfigurationError(
@@ -45,6 +70,8 @@ def local_weights(name: str) -> str:
             f"{', '.join(sorted(KNOWN_BILMS))}{did_you_mean(name, KNOWN_BILMS)}"
         )
     try:
+        if os.path.isdir(name) or is_hub_name(name):
+            return bilm_files(name)[1]
         return local_path(KNOWN_BILMS.get(name, name))
     except FileNotFoundError as error:
         raise ConfigurationError(f"there is no file of weights {name}") from error
@@ -55,5 +82,20 @@ def local_weights(name: str) -> str:
 
 
 def looks_like_a_path(name: str) -> bool:
-    """Returns whether this is a path or an address, and not the name of a biLM."""
+    """
+    Returns whether this is a path, an address or a repository, and not the name of a biLM.
+    """
     return os.path.exists(name) or any(mark in name for mark in "./")
+
+
+def _files_in(folder: str, name: str) -> tuple[str, str]:
+    files = os.path.join(folder, OPTIONS_FILE), os.path.join(folder, WEIGHTS_FILE)
+    for file in files:
+        if not os.path.isfile(file):
+            is_model = os.path.isfile(os.path.join(folder, "config.json"))
+            kind = "; it has a model, whose biLM elmo-export writes" if is_model else ""
+            raise ConfigurationError(
+                f"{name} has no {os.path.basename(file)}; the folder of a biLM has {OPTIONS_FILE} "
+                f"and {WEIGHTS_FILE}{kind}"
+            )
+    return files

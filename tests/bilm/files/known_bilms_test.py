@@ -12,7 +12,7 @@ import torch
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.files import known_bilms
-from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS, known_bilm_files
+from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS, bilm_files
 from elmo_tasks.common.errors import ConfigurationError
 from tests.helpers.reference_bilm import FIXTURE_FILES, make_options, random_files
 
@@ -28,8 +28,8 @@ def test_the_two_files_of_a_known_bilm_are_in_the_same_folder() -> None:
     size = "2x4096_512_2048cnn_2xhighway_5.5B"
     folder = "https://allennlp.s3.amazonaws.com/models/elmo"
 
-    options, weights = known_bilm_files("original-5.5B")
-    shipped_options, shipped_weights = known_bilm_files("mini")
+    options, weights = bilm_files("original-5.5B")
+    shipped_options, shipped_weights = bilm_files("mini")
 
     assert options == f"{folder}/{size}/elmo_{size}_options.json"
     assert weights == f"{folder}/{size}/elmo_{size}_weights.hdf5"

@@ -1,0 +1,66 @@
+import os
+from pathlib import Path
+
+from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS, OPTIONS_FILE, WEIGHTS_FILE
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.hub import hub_folder, is_hub_name
+from elmo_tasks.common.nearest import did_you_mean
+
+_SHIPPED = Path(__file__).parents[1] / "pretrained" / "models"
+_CONFIG = "config.json"
+
+# The folders of the trained models in this package, by their names.
+KNOWN_MODELS = {path.parent.name: str(path.parent) for path in _SHIPPED.glob(f"*/{_CONFIG}")}
+
+
+def model_path(name: str | os.PathLike) -> str:
+    """
+    Returns the path or address of a trained model.
+
+    # Parameters
+
+    name : `str | os.PathLike`
+        The path or address of a `model.tar.gz`; the folder of a training, or one that `elmo-pack`
+        wrote; a name in `KNOWN_MODELS`; or a repository on the hub with the files of such a folder,
+        `owner/name` or `owner/name@revision`, which is fetched. A file or folder of the same name
+        comes first.
+
+    # Raises
+
+    `ConfigurationError`
+        There is no model of this name.
+    """
+    name = os.path.expanduser(os.fspath(name))
+    if os.path.isfile(name) or _has(name, _CONFIG):
+        return name
+    if name in KNOWN_MODELS:
+        return KNOWN_MODELS[name]
+    if is_hub_name(name):
+        return hub_folder(name)
+    if not os.path.exists(name) and not any(mark in name for mark in "./"):
+        known = ", ".join(sorted(KNOWN_MODELS)) or "none"
+        raise ConfigurationError(
+            f"there is no file or folder {name}, and no model of this name; known are {known}"
+            f"{did_you_mean(name, KNOWN_MODELS)}"
+        )
+    return name
+
+
+def is_model(name: str | os.PathLike) -> bool:
+    """
+    Returns whether a name, path, address or repository is that of a trained model, and not that of
+    a biLM in two files. The folder of a language model's training has both, and counts as a biLM.
+    """
+    name = os.path.expanduser(os.fspath(name))
+    if name in KNOWN_BILMS:
+        return False
+    if os.path.isdir(name) or is_hub_name(name):
+        folder = name if os.path.isdir(name) else hub_folder(name)
+        return _has(folder, _CONFIG) and not _has(folder, OPTIONS_FILE)
+    if os.path.isfile(name) or any(mark in name for mark in "./"):
+        return not name.endswith(WEIGHTS_FILE)
+    return name in KNOWN_MODELS
+
+
+def _has(folder: str, file: str) -> bool:
+    return os.path.isfile(os.path.join(folder, file))

@@ -1,0 +1,166 @@
+"""Tests repositories of a hub on 127.0.0.1; `huggingface_hub` itself is the real one."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from elmo_tasks import ElmoEncoder
+from elmo_tasks.bilm import BiLm, bilm_from_config
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.hub import hub_folder, is_hub_name
+from tests.helpers.bilm_examples import SENTENCE
+from tests.helpers.configs import ROOT
+from tests.helpers.hub_server import Hub, served
+from tests.helpers.reference_bilm import FIXTURE_FILES, random_files
+
+FILES = {path.name: path.read_bytes() for path in FIXTURE_FILES}
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    with served(tmp_path / "cache", monkeypatch) as hub:
+        yield hub
+
+
+def refusal(name: str) -> str:
+    with pytest.raises(ConfigurationError) as caught:
+        hub_folder(name)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("owner/name", True),
+        ("owner/elmo-5.5B@v1.0", True),
+        ("owner/name@0123abc", True),
+        ("folder/missing", False),
+        ("folder/name@main", True),
+        ("folder/there", False),
+        ("mini", False),
+        ("a/b/c", False),
+        ("./name", False),
+        ("../name", False),
+        ("/owner/name", False),
+        ("owner/weights.hdf5", False),
+        ("owner/model.tar.gz", False),
+        ("https://owner/name", False),
+        ("owner/name@", False),
+        ("owner/..", False),
+    ],
+)
+def test_a_repository_is_told_from_a_path(
+    name: str, expected: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder" / "there").mkdir(parents=True)
+
+    assert is_hub_name(name) is expected
+
+
+def test_a_bilm_is_fetched_once_by_the_name_of_its_repository(hub: Hub) -> None:
+    hub.add("owner/tiny", FILES)
+
+    encoder = ElmoEncoder.from_pretrained("owner/tiny")
+    num_requests = len(hub.requests)
+    by_config = bilm_from_config({"pretrained_file": "owner/tiny"})
+
+    expected = ElmoEncoder.from_files(*FIXTURE_FILES)([SENTENCE])["elmo"]
+    assert encoder([SENTENCE])["elmo"].equal(expected)
+    assert by_config.fingerprint() == BiLm.from_files(*FIXTURE_FILES).fingerprint()
+    assert len(hub.requests) == num_requests
+
+
+def test_only_data_files_are_fetched(hub: Hub) -> None:
+    others = ("model.bin", "weights.th", "model.tar.gz", "code.py", "vocabulary/x.pkl", "README.md")
+    hub.add("owner/tiny", {**FILES, "vocabulary/tokens.txt": b"a\n", **dict.fromkeys(others, b"x")})
+
+    folder = Path(hub_folder("owner/tiny"))
+
+    assert hub.fetched() == {"options.json", "weights.hdf5", "tokens.txt"}
+    assert {path.name for path in folder.rglob("*") if path.is_file()} == hub.fetched()
+
+
+def test_a_revision_is_a_branch_a_tag_or_a_commit(hub: Hub, tmp_path: Path) -> None:
+    first = hub.add("owner/tiny", FILES)
+    other = {path.name: path.read_bytes() for path in random_files(tmp_path)}
+    hub.add("owner/tiny", other, revision="v2")
+
+    for name, files in {"": FILES, "@v2": other, f"@{first}": FILES}.items():
+        folder = Path(hub_folder(f"owner/tiny{name}"))
+        assert (folder / "weights.hdf5").read_bytes() == files["weights.hdf5"], name
+
+    assert "owner/tiny@v3" in refusal("owner/tiny@v3")
+
+
+@pytest.mark.parametrize("how", ["variable", "no server"])
+def test_copies_are_used_without_the_hub(
+    hub: Hub, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.add("owner/tiny", FILES)
+    folder = hub_folder("owner/tiny")
+    hub.requests.clear()
+    hub_folder.cache_clear()
+    if how == "variable":
+        monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    else:
+        monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+
+    assert hub_folder("owner/tiny") == folder
+    assert "there is no file or folder owner/other, and it cannot be" in refusal("owner/other")
+    assert not hub.requests
+
+
+def test_a_damaged_copy_is_refused(hub: Hub) -> None:
+    hub.add("owner/tiny", FILES)
+    folder = Path(hub_folder("owner/tiny"))
+
+    for name in FILES:
+        whole = (folder / name).read_bytes()
+        hub_folder.cache_clear()
+        (folder / name).write_bytes(whole[:-1] + b"?")
+        assert f"{folder / name} is damaged" in refusal("owner/tiny")
+        (folder / name).write_bytes(whole)
+    assert hub_folder("owner/tiny") == str(folder)
+
+
+def test_what_the_hub_lacks_is_named(hub: Hub) -> None:
+    hub.add("owner/empty", {"README.md": b"x"})
+
+    assert "there is no file or folder owner/missing" in refusal("owner/missing")
+    with pytest.raises(ConfigurationError, match="owner/empty has no options.json; the folder of"):
+        ElmoEncoder.from_pretrained("owner/empty")
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+
+    assert "needs the package huggingface_hub" in refusal("owner/name")
+
+
+def test_the_variables_of_the_package_hold_in_a_new_process(hub: Hub, tmp_path: Path) -> None:
+    hub.add("owner/tiny", FILES)
+    script = """
+import json
+from elmo_tasks import ElmoEncoder
+print(json.dumps(list(ElmoEncoder.from_pretrained("owner/tiny")(["A film ."])["elmo"].shape)))
+"""
+    env = {**os.environ, "HF_HOME": str(tmp_path / "home")}
+
+    for change in ({}, {"HF_HUB_OFFLINE": "1", "HF_ENDPOINT": "http://127.0.0.1:9"}):
+        result = subprocess.run(
+            [sys.executable, "-c", script],
+            cwd=ROOT,
+            env={**env, **change},
+            capture_output=True,
+            text=True,
+        )
+        assert result.returncode == 0, result.stderr
+        assert json.loads(result.stdout) == [1, 3, 32]
+    assert (tmp_path / "home" / "hub").is_dir()
