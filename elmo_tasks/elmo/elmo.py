@@ -1,3 +1,4 @@
+import os
 from collections.abc import Sequence
 from typing import Any, Union
 
@@ -5,6 +6,7 @@ import torch
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.characters import batch_char_ids
+from elmo_tasks.bilm.files.known_bilms import bilm_files
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.mix import ElmoMix
 
@@ -14,7 +16,7 @@ class Elmo(torch.nn.Module):
     Adds ELMo to a network of PyTorch (Peters et al. 2018, section 3.3): a biLM, and a mix of its
     layers for each place where ELMo joins the network. The mixes train with the network.
 
-        elmo = Elmo(BiLm.from_files("options.json", "weights.hdf5"))
+        elmo = Elmo.from_pretrained("mini")
         vectors, mask = elmo([["The", "boat", "left"], ["Banks", "lend"]])
 
     # Parameters
@@ -37,9 +39,36 @@ class Elmo(torch.nn.Module):
         if num_mixes < 1:
             raise ConfigurationError(f"num_mixes must be at least 1, not {num_mixes}")
         self.bilm = bilm
-        self.mixes = torch.nn.ModuleList(
-            ElmoMix(bilm.num_layers, **mix) for _ in range(num_mixes)
-        )
+        self.mixes = torch.nn.ModuleList(ElmoMix(bilm.num_layers, **mix) for _ in range(num_mixes))
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name: str | os.PathLike,
+        num_mixes: int = 1,
+        requires_grad: bool = False,
+        **mix: Any,
+    ) -> "Elmo":
+        """
+        Makes the module of a pre-trained biLM and new mixes.
+
+        # Parameters
+
+        name : `str | os.PathLike`
+            The name of a biLM, a folder with its two files, or a repository on the hub (see
+            `bilm_files`).
+        num_mixes, mix
+            As for the constructor.
+        requires_grad : `bool`, optional (default = `False`)
+            Whether the biLM is trained too.
+
+        # Raises
+
+        `ConfigurationError`
+            There is no such biLM, or an argument cannot be used.
+        """
+        bilm = BiLm.from_files(*bilm_files(name), requires_grad=requires_grad)
+        return cls(bilm, num_mixes, **mix)
 
     def get_output_dim(self) -> int:
         """Returns the width of ELMo_k, 2 * projection_dim."""

@@ -1,7 +1,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import Any, Optional, Union
+from typing import Any, Union
 
 import numpy
 import torch
@@ -55,10 +55,10 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self,
         bilm: str = "mini",
         *,
-        place: Optional[str] = None,
+        place: str | None = None,
         layers: Union[str, int] = "all",
         pooling: str = "mean",
-        tokenizer: Optional[Callable[[str], list[str]]] = None,
+        tokenizer: Callable[[str], list[str]] | None = None,
         device: str = "cpu",
     ) -> None:
         self.bilm = bilm

@@ -1,6 +1,6 @@
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Optional, Union
+from typing import Union
 
 import numpy
 from spacy.language import Language
@@ -9,14 +9,8 @@ from spacy.tokens import Doc
 from elmo_tasks.encoder import ElmoEncoder
 from elmo_tasks.encoder.elmo_vectors import elmo_vectors, open_encoder
 from elmo_tasks.spacy.batched import BatchedPipe
-from elmo_tasks.spacy.pretrained import (
-    encoder_from_bytes,
-    encoder_to_bytes,
-    open_encoder,
-    save_encoder,
-)
+from elmo_tasks.spacy.pretrained import encoder_from_bytes, encoder_to_bytes
 from elmo_tasks.spacy.sentences import of_docs
-from elmo_tasks.spacy.vectors import use_elmo
 from elmo_tasks.spacy.vectors import use_elmo
 
 
@@ -59,7 +53,7 @@ class ElmoComponent(BatchedPipe):
         nlp: Language,
         name: str,
         bilm: str = "mini",
-        place: Optional[str] = None,
+        place: str | None = None,
         layers: Union[str, int] = "all",
         device: str = "cpu",
     ) -> None:
@@ -90,15 +84,19 @@ class ElmoComponent(BatchedPipe):
             use_elmo(doc)
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """Returns the biLM and the mix."""
         return encoder_to_bytes(self.encoder)
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "ElmoComponent":
-        self._encoder = encoder_from_bytes(data, device=self.device)
+        """Takes the biLM and the mix of `to_bytes`."""
+        self._encoder = encoder_from_bytes(data, self.device)
         return self
 
     def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
-        save_encoder(self.encoder, path)
+        """Writes the biLM and the mix to a folder (see `ElmoEncoder.save_pretrained`)."""
+        self.encoder.save_pretrained(path)
 
     def from_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> "ElmoComponent":
-        self._encoder = open_encoder(str(path), device=self.device)
+        """Takes the biLM and the mix of a folder."""
+        self._encoder = ElmoEncoder.from_pretrained(path, device=self.device)
         return self

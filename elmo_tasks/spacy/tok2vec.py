@@ -1,7 +1,5 @@
 from collections.abc import Callable
-from typing import Optional
 
-import numpy
 import torch
 from spacy import registry
 from spacy.tokens import Doc
@@ -18,7 +16,7 @@ from thinc.shims import Shim
 from thinc.types import Floats2d, Floats3d
 
 from elmo_tasks.encoder import ElmoEncoder
-from elmo_tasks.spacy.pretrained import encoder_from_bytes, encoder_to_bytes, open_encoder
+from elmo_tasks.spacy.pretrained import encoder_from_bytes, encoder_to_bytes
 from elmo_tasks.spacy.sentences import of_docs
 from elmo_tasks.spacy.workers import threads_of_this_process
 from elmo_tasks.store import LayerStore
@@ -28,8 +26,8 @@ from elmo_tasks.store import LayerStore
 def tok2vec(
     width: int,
     bilm: str = "mini",
-    words: Optional[Model[list[Doc], list[Floats2d]]] = None,
-    store: Optional[str] = None,
+    words: Model[list[Doc], list[Floats2d]] | None = None,
+    store: str | None = None,
 ) -> Model[list[Doc], list[Floats2d]]:
     """
     Makes a tok2vec layer of ELMo for spaCy's trainable components: the layers of a frozen biLM,
@@ -86,7 +84,7 @@ def _mix() -> Model[Floats3d, Floats2d]:
     return Model("elmo_mix", _mix_forward, init=_mix_init, params={"w": None, "gamma": None})
 
 
-def _mix_init(model: Model, X: Optional[Floats3d] = None, Y: Optional[Floats2d] = None) -> None:
+def _mix_init(model: Model, X: Floats3d | None = None, Y: Floats2d | None = None) -> None:
     if X is not None:
         model.set_param("w", model.ops.alloc1f(X.shape[1]))
         model.set_param("gamma", model.ops.alloc1f(1) + 1)
@@ -133,8 +131,8 @@ class BiLmShim(Shim):
     def encoder(self) -> ElmoEncoder:
         if self._model is None:
             store = None if self.store is None else LayerStore(self.store)
-            device = str(get_torch_default_device())
-            self._model = open_encoder(self.bilm, store=store, device=device)
+            device = get_torch_default_device()
+            self._model = ElmoEncoder.from_pretrained(self.bilm, store=store, device=device)
         return self._model
 
     def finish_update(self, optimizer) -> None:

@@ -8,6 +8,7 @@ from allennlp.modules.elmo import batch_to_ids
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import Elmo
+from elmo_tasks.encoder import ElmoEncoder
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
 SENTENCES = [["A", "film", "of", "charm", "."], ["It", "is"], ["na\u00efve"]]
@@ -104,6 +105,16 @@ def test_a_sentence_that_is_no_list_of_tokens_is_refused(sentence: Any) -> None:
 
     with pytest.raises(ValueError, match="sentence 1 must be a list of tokens"):
         elmo([["a"], sentence])
+
+
+def test_a_pretrained_bilm_is_given_by_its_name_or_folder() -> None:
+    named, trained = Elmo.from_pretrained("mini"), Elmo.from_pretrained("mini", requires_grad=True)
+    in_folder = Elmo.from_pretrained(FIXTURE_FILES[0].parent, num_mixes=2, layers="last")
+
+    assert named.get_output_dim() == 256 and not named.bilm.trains and trained.bilm.trains
+    assert [mix.layer for mix in in_folder.mixes] == [2, 2]
+    expected = ElmoEncoder.from_name("mini")(SENTENCES)["elmo"]
+    torch.testing.assert_close(named.eval()(SENTENCES)[0], expected, atol=1e-5, rtol=1e-5)
 
 
 def test_no_mix_is_refused() -> None:
