@@ -1,3 +1,4 @@
+from elmo_tasks.elmo.elmo import Elmo
 from elmo_tasks.elmo.mix import ElmoMix
 
-__all__ = ["ElmoMix"]
+__all__ = ["Elmo", "ElmoMix"]

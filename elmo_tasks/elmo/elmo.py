@@ -1,0 +1,112 @@
+import os
+from collections.abc import Sequence
+from typing import Any, Union
+
+import torch
+
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm.characters import batch_char_ids
+from elmo_tasks.bilm.files.known_bilms import bilm_files
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.elmo.mix import ElmoMix
+
+
+class Elmo(torch.nn.Module):
+    """
+    Adds ELMo to a network of PyTorch (Peters et al. 2018, section 3.3): a biLM, and a mix of its
+    layers for each place where ELMo joins the network. The mixes train with the network.
+
+        elmo = Elmo.from_pretrained("mini")
+        vectors, mask = elmo([["The", "boat", "left"], ["Banks", "lend"]])
+
+    # Parameters
+
+    bilm : `BiLm`
+        The biLM. It is frozen, unless it was made with `requires_grad=True`.
+    num_mixes : `int`, optional (default = `1`)
+        The number of mixes.
+    mix : `Any`
+        Arguments of each `ElmoMix`: `layers`, `trainable`, `layer_norm` and `dropout`.
+
+    # Raises
+
+    `ConfigurationError`
+        `num_mixes` is less than 1, or `ElmoMix` refuses an argument.
+    """
+
+    def __init__(self, bilm: BiLm, num_mixes: int = 1, **mix: Any) -> None:
+        super().__init__()
+        if num_mixes < 1:
+            raise ConfigurationError(f"num_mixes must be at least 1, not {num_mixes}")
+        self.bilm = bilm
+        self.mixes = torch.nn.ModuleList(ElmoMix(bilm.num_layers, **mix) for _ in range(num_mixes))
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name: str | os.PathLike,
+        num_mixes: int = 1,
+        requires_grad: bool = False,
+        **mix: Any,
+    ) -> "Elmo":
+        """
+        Makes the module of a pre-trained biLM and new mixes.
+
+        # Parameters
+
+        name : `str | os.PathLike`
+            The name of a biLM, a folder with its two files, or a repository on the hub (see
+            `bilm_files`).
+        num_mixes, mix
+            As for the constructor.
+        requires_grad : `bool`, optional (default = `False`)
+            Whether the biLM is trained too.
+
+        # Raises
+
+        `ConfigurationError`
+            There is no such biLM, or an argument cannot be used.
+        """
+        bilm = BiLm.from_files(*bilm_files(name), requires_grad=requires_grad)
+        return cls(bilm, num_mixes, **mix)
+
+    def get_output_dim(self) -> int:
+        """Returns the width of ELMo_k, 2 * projection_dim."""
+        return self.bilm.get_output_dim()
+
+    def forward(
+        self, sentences: Union[Sequence[Sequence[str]], torch.Tensor]
+    ) -> tuple[torch.Tensor, ...]:
+        """
+        # Parameters
+
+        sentences : `Sequence[Sequence[str]] | torch.LongTensor`
+            Sentences as lists of tokens, or as char ids of shape (batch, length, 50), with zeros at
+            padding.
+
+        # Returns
+
+        `tuple[torch.Tensor, ...]`
+            ELMo_k of each mix, shape (batch, length, 2 * projection_dim), with zeros at padding;
+            after them the mask, shape (batch, length), true at tokens. All are on the biLM's
+            device.
+
+        # Raises
+
+        `ValueError`
+            A sentence is not a list of strings.
+        """
+        if not isinstance(sentences, torch.Tensor):
+            sentences = self._char_ids(sentences)
+        layers, mask = self.bilm(sentences)
+        return *(mix(layers, mask) for mix in self.mixes), mask
+
+    def _char_ids(self, sentences: Sequence[Sequence[str]]) -> torch.Tensor:
+        for index, words in enumerate(sentences):
+            if isinstance(words, str) or not all(isinstance(word, str) for word in words):
+                raise ValueError(
+                    f"sentence {index} must be a list of tokens, but is {words!r:.80}; cut a text "
+                    "into tokens first"
+                )
+        char_ids = batch_char_ids(sentences, self.bilm.options.max_characters)
+        return char_ids.to(self.bilm.char_cnn.embedding.device)

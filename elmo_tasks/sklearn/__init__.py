@@ -1,0 +1,3 @@
+from elmo_tasks.sklearn.features import ElmoFeatures
+
+__all__ = ["ElmoFeatures"]

@@ -1,0 +1,102 @@
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Union
+
+import numpy
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from elmo_tasks.encoder import ElmoEncoder
+from elmo_tasks.encoder.elmo_vectors import elmo_vectors, open_encoder
+from elmo_tasks.spacy.batched import BatchedPipe
+from elmo_tasks.spacy.pretrained import encoder_from_bytes, encoder_to_bytes
+from elmo_tasks.spacy.sentences import of_docs
+from elmo_tasks.spacy.vectors import use_elmo
+
+
+@Language.factory(
+    "elmo",
+    assigns=["doc._.elmo"],
+    default_config={"bilm": "mini", "place": None, "layers": "all", "device": "cpu"},
+)
+class ElmoComponent(BatchedPipe):
+    """
+    Sets `doc._.elmo`, an array of shape (tokens, 2 * projection_dim) in float32, and lets vectors
+    and similarities of the doc, its spans and its tokens come from it (see `use_elmo`).
+
+    A sentence is one input of the biLM, and its vectors equal those of `ElmoEncoder`. A doc without
+    sentence boundaries is one sentence; to have them, add `sentencizer` or `parser` before. Tokens
+    of white space are left out of the sentence and have the vector 0.
+
+    Registered as a factory with the name "elmo". A saved pipeline has the biLM and the mix. The
+    biLM is opened at first use.
+
+    # Parameters
+
+    nlp : `Language`
+        The pipeline.
+    name : `str`
+        The name of the component in the pipeline.
+    bilm : `str`, optional (default = `'mini'`)
+        The biLM: its name, or a path as for `ElmoEncoder.from_pretrained`.
+    place : `str`, optional
+        The place of the trained mix, `input` or `output`, if `bilm` is an archive with several.
+    layers : `str | int`, optional (default = `'all'`)
+        `all` for the trained mix of an archive and otherwise the mean of all layers; `last`; or the
+        index of one layer, 0 for the token layer.
+    device : `str`, optional (default = `'cpu'`)
+        The device that the biLM runs on.
+    """
+
+    def __init__(
+        self,
+        nlp: Language,
+        name: str,
+        bilm: str = "mini",
+        place: str | None = None,
+        layers: Union[str, int] = "all",
+        device: str = "cpu",
+    ) -> None:
+        self.name = name
+        self.bilm = bilm
+        self.place = place
+        self.layers = layers
+        self.device = device
+        self._encoder: ElmoEncoder | None = None
+
+    @property
+    def encoder(self) -> ElmoEncoder:
+        """The biLM and the mix. Raises `ConfigurationError` if they cannot be opened."""
+        if self._encoder is None:
+            self._encoder = open_encoder(self.bilm, self.place, self.layers, self.device)
+        return self._encoder
+
+    def annotate(self, docs: list[Doc]) -> None:
+        """Sets the vectors of docs."""
+        encoder, dim = self.encoder, self.encoder.bilm.get_output_dim()
+        arrays = [numpy.zeros((len(doc), dim), numpy.float32) for doc in docs]
+        sentences = list(of_docs(docs))
+        vectors = elmo_vectors(encoder, (sentence.words for sentence in sentences))
+        for sentence, elmo in zip(sentences, vectors):
+            arrays[sentence.doc][sentence.indices] = elmo.numpy()
+        for doc, array in zip(docs, arrays):
+            doc._.elmo = array
+            use_elmo(doc)
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """Returns the biLM and the mix."""
+        return encoder_to_bytes(self.encoder)
+
+    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "ElmoComponent":
+        """Takes the biLM and the mix of `to_bytes`."""
+        self._encoder = encoder_from_bytes(data, self.device)
+        return self
+
+    def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
+        """Writes the biLM and the mix to a folder (see `ElmoEncoder.save_pretrained`)."""
+        self.encoder.save_pretrained(path)
+
+    def from_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> "ElmoComponent":
+        """Takes the biLM and the mix of a folder."""
+        self._encoder = ElmoEncoder.from_pretrained(path, device=self.device)
+        return self

@@ -1,0 +1,47 @@
+from spacy.language import Language
+from spacy.tokens import Doc, Span
+
+from elmo_tasks.spacy.model_pipe import ModelPipe
+from elmo_tasks.spacy.sentences import of_docs
+
+if not Span.has_extension("elmo_confidence"):
+    Span.set_extension("elmo_confidence", default=None)
+
+
+@Language.factory("elmo_ner", assigns=["doc.ents", "token.ent_iob", "token.ent_type"])
+class EntityComponent(ModelPipe):
+    """
+    Sets `doc.ents` to the entities that a trained tagger finds in each sentence, in place of other
+    entities. Each has the attribute `ent._.elmo_confidence`, the marginal probability that exactly
+    these tokens are an entity of this type. A doc without sentence boundaries is one sentence.
+
+    Registered as a factory with the name "elmo_ner". It needs AllenNLP. A saved pipeline has the
+    model, which is opened at first use.
+
+    # Parameters
+
+    nlp : `Language`
+        The pipeline.
+    name : `str`
+        The name of the component in the pipeline.
+    model : `str`
+        The path or address of the `model.tar.gz` of an `elmo_crf_tagger`, or the folder of its
+        training.
+    """
+
+    def __init__(self, nlp: Language, name: str, model: str) -> None:
+        super().__init__(name, model, predictor="elmo_ner")
+
+    def annotate(self, docs: list[Doc]) -> None:
+        """Sets the entities of docs."""
+        found: list[list[Span]] = [[] for _ in docs]
+        sentences = list(of_docs(docs))
+        for index, answer in self.model.answers([sentence.words for sentence in sentences]):
+            doc, indices, _ = sentences[index]
+            for entity in answer["entities"]:
+                start, end = entity["tokens"]
+                span = Span(docs[doc], indices[start], indices[end - 1] + 1, entity["type"])
+                span._.elmo_confidence = entity["confidence"]
+                found[doc].append(span)
+        for doc, spans in zip(docs, found):
+            doc.set_ents(spans)

@@ -1,0 +1,149 @@
+from collections.abc import Callable
+
+import torch
+from spacy import registry
+from spacy.tokens import Doc
+from thinc.api import (
+    Dropout,
+    Maxout,
+    Model,
+    chain,
+    concatenate,
+    get_torch_default_device,
+    with_array,
+)
+from thinc.shims import Shim
+from thinc.types import Floats2d, Floats3d
+
+from elmo_tasks.encoder import ElmoEncoder
+from elmo_tasks.spacy.pretrained import encoder_from_bytes, encoder_to_bytes
+from elmo_tasks.spacy.sentences import of_docs
+from elmo_tasks.spacy.workers import threads_of_this_process
+from elmo_tasks.store import LayerStore
+
+
+@registry.architectures("elmo_tasks.Tok2Vec.v1")
+def tok2vec(
+    width: int,
+    bilm: str = "mini",
+    words: Model[list[Doc], list[Floats2d]] | None = None,
+    store: str | None = None,
+) -> Model[list[Doc], list[Floats2d]]:
+    """
+    Makes a tok2vec layer of ELMo for spaCy's trainable components: the layers of a frozen biLM,
+    their mix ELMo_k (Peters et al. 2018, equation 1), [x_k; ELMo_k] if there are vectors x_k of
+    words (section 3.3), dropout, and a maxout layer with layer norm. All but the biLM is trained.
+    The probability of dropout is that of spaCy's training (`training.dropout`).
+
+    A sentence is one input of the biLM; a doc without sentence boundaries is one sentence. White
+    space has the layers 0.
+
+    Registered in `architectures` with the name "elmo_tasks.Tok2Vec.v1". A saved pipeline has the
+    biLM.
+
+    # Parameters
+
+    width : `int`
+        The width of the output, for each token.
+    bilm : `str`, optional (default = `'mini'`)
+        The biLM: its name, or a path as for `ElmoEncoder.from_pretrained`.
+    words : `Model[list[Doc], list[Floats2d]]`, optional
+        Computes x_k, such as spaCy's architecture `spacy.MultiHashEmbed.v2`.
+    store : `str`, optional
+        A folder that keeps the layers of every sentence (see `LayerStore`), so that the biLM runs
+        once for each sentence of a training. By default the biLM runs in each epoch.
+    """
+    elmo = chain(_layers(bilm, store), with_array(_mix()))
+    x = elmo if words is None else concatenate(words, elmo)
+    output = with_array(chain(Dropout(), Maxout(nO=width, nP=3, normalize=True)))
+    model = chain(x, output)
+    model.set_dim("nO", width)
+    return model
+
+
+def _layers(bilm: str, store: str | None) -> Model[list[Doc], list[Floats3d]]:
+    """Returns a thinc model that computes layers of shape (tokens, num_layers, dim)."""
+    return Model("elmo_layers", _layers_forward, shims=[BiLmShim(bilm, store)])
+
+
+def _layers_forward(
+    model: Model[list[Doc], list[Floats3d]], docs: list[Doc], is_train: bool
+) -> tuple[list[Floats3d], Callable]:
+    encoder = model.shims[0].encoder
+    empty = encoder.layers.no_layers().transpose(0, 1)
+    outputs = [torch.zeros(len(doc), *empty.shape[1:]) for doc in docs]
+    sentences = list(of_docs(docs))
+    with threads_of_this_process():
+        for sentence, layers in zip(sentences, encoder.layers(s.words for s in sentences)):
+            outputs[sentence.doc][sentence.indices] = layers.transpose(0, 1)
+    return [model.ops.asarray3f(output.numpy()) for output in outputs], lambda _: []
+
+
+def _mix() -> Model[Floats3d, Floats2d]:
+    """Returns a thinc model of `ElmoMix` of all layers."""
+    return Model("elmo_mix", _mix_forward, init=_mix_init, params={"w": None, "gamma": None})
+
+
+def _mix_init(model: Model, X: Floats3d | None = None, Y: Floats2d | None = None) -> None:
+    if X is not None:
+        model.set_param("w", model.ops.alloc1f(X.shape[1]))
+        model.set_param("gamma", model.ops.alloc1f(1) + 1)
+
+
+def _mix_forward(
+    model: Model[Floats3d, Floats2d], X: Floats3d, is_train: bool
+) -> tuple[Floats2d, Callable[[Floats2d], Floats3d]]:
+    xp = model.ops.xp
+    weights = xp.exp(model.get_param("w") - model.get_param("w").max())
+    weights /= weights.sum()
+    gamma = model.get_param("gamma")
+    # Shape: (tokens, dim)
+    mean = xp.einsum("j,kjd->kd", weights, X)
+
+    def backprop(dY: Floats2d) -> Floats3d:
+        # The gradient of each layer's weight s_j, and that of w through the softmax.
+        ds = gamma * xp.einsum("kd,kjd->j", dY, X)
+        model.inc_grad("w", weights * (ds - (weights * ds).sum()))
+        model.inc_grad("gamma", (dY * mean).sum().reshape(1))
+        # The biLM is frozen.
+        return xp.zeros_like(X)
+
+    return gamma * mean, backprop
+
+
+class BiLmShim(Shim):
+    """
+    Holds a frozen biLM in a thinc model, which is saved with the model. The biLM is opened at first
+    use, so that a saved model is loaded where its name or path means nothing.
+
+    # Parameters
+
+    bilm, store
+        As for `tok2vec`.
+    """
+
+    def __init__(self, bilm: str, store: str | None = None) -> None:
+        super().__init__(None)
+        self.bilm = bilm
+        self.store = store
+
+    @property
+    def encoder(self) -> ElmoEncoder:
+        if self._model is None:
+            store = None if self.store is None else LayerStore(self.store)
+            device = get_torch_default_device()
+            self._model = ElmoEncoder.from_pretrained(self.bilm, store=store, device=device)
+        return self._model
+
+    def finish_update(self, optimizer) -> None:
+        """Does nothing, since the biLM is frozen."""
+
+    def to_device(self, device_type: str, device_id: int) -> None:
+        """Does nothing: the biLM is opened on the device that spaCy uses."""
+
+    def to_bytes(self) -> bytes:
+        return encoder_to_bytes(self.encoder)
+
+    def from_bytes(self, data: bytes) -> "BiLmShim":
+        self._model = encoder_from_bytes(data, device=str(get_torch_default_device()))
+        return self

@@ -1,0 +1,97 @@
+import importlib
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from elmo_tasks.common.batches import batches_by_length
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.fetch import local_path
+from elmo_tasks.common.files import atomic_write
+
+# Tokens of a batch, padding included.
+_BATCH_TOKENS = 2048
+
+_ARCHIVE = "model.tar.gz"
+
+
+class TrainedModel:
+    """
+    A trained model of a task in a component of spaCy, opened at first use. It needs AllenNLP.
+
+    # Parameters
+
+    model : `str`
+        The path or address of a `model.tar.gz`, or the folder of a training.
+    predictor : `str`
+        The registered name of the predictor that the model must have.
+
+    # Raises
+
+    `ConfigurationError`
+        When the model is first used: it is of another task, or is no archive.
+    """
+
+    def __init__(self, model: str, predictor: str) -> None:
+        self._model = model
+        self._predictor_name = predictor
+        self._archive: bytes | None = None
+        self._predictor: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Another process opens the model itself.
+        return {**self.__dict__, "_predictor": None}
+
+    def answers(self, sentences: Sequence[list[str]]) -> Iterator[tuple[int, dict[str, Any]]]:
+        """
+        Yields the index of each sentence and the answer of the predictor (see the predictors of
+        `elmo_tasks.predictors`), in batches of similar length.
+        """
+        predictor = self._open()
+        for batch in batches_by_length(list(map(len, sentences)), _BATCH_TOKENS):
+            inputs = [{"tokens": sentences[index]} for index in batch]
+            yield from zip(batch, predictor.predict_batch_json(inputs))
+
+    def to_bytes(self) -> bytes:
+        """Returns the archive."""
+        return self._archive or self._path().read_bytes()
+
+    def from_bytes(self, archive: bytes) -> None:
+        """Takes an archive in place of the model."""
+        self._archive, self._predictor = archive, None
+
+    def to_disk(self, folder: str | Path) -> None:
+        """Writes the archive to a folder."""
+        with atomic_write(Path(folder) / _ARCHIVE) as aside:
+            aside.write_bytes(self.to_bytes())
+
+    def from_disk(self, folder: str | Path) -> None:
+        """Takes the archive of a folder in place of the model."""
+        self._model = str(Path(folder) / _ARCHIVE)
+        self._archive = self._predictor = None
+
+    def _path(self) -> Path:
+        folder = Path(self._model)
+        return Path(local_path(folder / _ARCHIVE if folder.is_dir() else self._model))
+
+    def _open(self) -> Any:
+        if self._predictor is None:
+            # The plugin registers the names in the archive's config.
+            importlib.import_module("elmo_tasks.plugin")
+            from allennlp.models import load_archive
+            from allennlp.predictors import Predictor
+
+            with tempfile.TemporaryDirectory() as folder:
+                if self._archive is not None:
+                    path = Path(folder) / _ARCHIVE
+                    path.write_bytes(self._archive)
+                else:
+                    path = self._path()
+                archive = load_archive(path)
+            if archive.model.default_predictor != self._predictor_name:
+                raise ConfigurationError(
+                    f"{self._model} is a {type(archive.model).__name__}, which the predictor "
+                    f"{self._predictor_name} cannot use"
+                )
+            self._predictor = Predictor.from_archive(archive)
+        return self._predictor

@@ -1,0 +1,19 @@
+import multiprocessing
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from elmo_tasks.bilm.threads import operator_threads
+
+
+@contextmanager
+def threads_of_this_process() -> Iterator[None]:
+    """
+    Lets PyTorch use one thread within the context if this is a worker process, such as one of
+    `nlp.pipe` with `n_process`. A forked process waits for ever for the threads that its parent
+    had.
+    """
+    if multiprocessing.parent_process() is None:
+        yield
+    else:
+        with operator_threads(1):
+            yield

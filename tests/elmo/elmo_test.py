@@ -1,0 +1,122 @@
+from typing import Any
+
+import pytest
+import torch
+from allennlp.modules.elmo import Elmo as AllenNlpElmo
+from allennlp.modules.elmo import batch_to_ids
+
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.elmo import Elmo
+from elmo_tasks.encoder import ElmoEncoder
+from tests.helpers.reference_bilm import FIXTURE_FILES
+
+SENTENCES = [["A", "film", "of", "charm", "."], ["It", "is"], ["na\u00efve"]]
+
+
+def make_elmo(requires_grad: bool = False, **settings: Any) -> Elmo:
+    bilm = BiLm.from_files(*FIXTURE_FILES, state="reset", requires_grad=requires_grad)
+    return Elmo(bilm, **settings)
+
+
+def test_vectors_equal_those_of_allennlps_module_with_two_trained_mixes() -> None:
+    theirs = AllenNlpElmo(*FIXTURE_FILES, num_output_representations=2, dropout=0.0)
+    elmo = make_elmo(num_mixes=2, dropout=0.0)
+    for index, mix in enumerate(elmo.mixes):
+        scalar_mix = getattr(theirs, f"scalar_mix_{index}")
+        for scalar in [*scalar_mix.scalar_parameters, scalar_mix.gamma]:
+            torch.nn.init.normal_(scalar)
+        mix.load_state_dict(scalar_mix.state_dict())
+
+    first, second, mask = elmo(SENTENCES)
+
+    expected = theirs(batch_to_ids(SENTENCES))
+    torch.testing.assert_close(
+        [first, second], expected["elmo_representations"], atol=1e-5, rtol=1e-5
+    )
+    assert torch.equal(mask, expected["mask"])
+    assert first.shape == (3, 5, elmo.get_output_dim())
+
+
+def test_tokens_and_their_char_ids_have_equal_vectors() -> None:
+    elmo = make_elmo().eval()
+
+    vectors, mask = elmo(SENTENCES)
+
+    from_ids, same_mask = elmo(batch_to_ids(SENTENCES))
+    assert torch.equal(vectors, from_ids) and torch.equal(mask, same_mask)
+    assert mask.tolist() == [[True] * 5, [True] * 2 + [False] * 3, [True] + [False] * 4]
+    assert not vectors[~mask].any()
+
+
+def test_mixes_train_and_a_frozen_bilm_does_not() -> None:
+    elmo = make_elmo(num_mixes=2)
+    before = {name: tensor.clone() for name, tensor in elmo.state_dict().items()}
+    optimizer = torch.optim.SGD(elmo.parameters(), lr=0.1)
+
+    first, second, _ = elmo(SENTENCES)
+    (first.square().sum() + second.sum()).backward()
+    optimizer.step()
+
+    changed = [name for name, new in elmo.state_dict().items() if not new.equal(before[name])]
+    assert changed == [
+        f"mixes.{index}.{name}" for index in (0, 1) for name in ("scalar_parameters", "gamma")
+    ]
+
+
+def test_a_bilm_that_requires_gradients_trains_too() -> None:
+    elmo = make_elmo(requires_grad=True)
+
+    vectors, _ = elmo(SENTENCES)
+    vectors.sum().backward()
+
+    assert all(parameter.grad is not None for parameter in elmo.parameters())
+
+
+def test_settings_are_those_of_every_mix() -> None:
+    elmo = make_elmo(num_mixes=2, layers="last", dropout=0.0)
+
+    first, second, mask = elmo(SENTENCES)
+
+    last = elmo.bilm(batch_to_ids(SENTENCES)).layers[:, -1]
+    assert torch.equal(first, last) and torch.equal(second, last)
+
+
+def test_a_saved_module_gives_the_same_vectors() -> None:
+    elmo = make_elmo().eval()
+    torch.nn.init.normal_(elmo.mixes[0].scalar_parameters)
+    loaded = Elmo(BiLm(elmo.bilm._raw_options, state="reset")).eval()
+
+    loaded.load_state_dict(elmo.state_dict())
+
+    assert torch.equal(loaded(SENTENCES)[0], elmo(SENTENCES)[0])
+
+
+def test_no_sentence_and_no_token_give_empty_vectors() -> None:
+    elmo = make_elmo()
+
+    assert elmo([])[0].shape == (0, 0, 32)
+    assert elmo([[]])[0].shape == (1, 0, 32)
+
+
+@pytest.mark.parametrize("sentence", ["a text", [["nested"]], [1, 2]])
+def test_a_sentence_that_is_no_list_of_tokens_is_refused(sentence: Any) -> None:
+    elmo = make_elmo()
+
+    with pytest.raises(ValueError, match="sentence 1 must be a list of tokens"):
+        elmo([["a"], sentence])
+
+
+def test_a_pretrained_bilm_is_given_by_its_name_or_folder() -> None:
+    named, trained = Elmo.from_pretrained("mini"), Elmo.from_pretrained("mini", requires_grad=True)
+    in_folder = Elmo.from_pretrained(FIXTURE_FILES[0].parent, num_mixes=2, layers="last")
+
+    assert named.get_output_dim() == 256 and not named.bilm.trains and trained.bilm.trains
+    assert [mix.layer for mix in in_folder.mixes] == [2, 2]
+    expected = ElmoEncoder.from_name("mini")(SENTENCES)["elmo"]
+    torch.testing.assert_close(named.eval()(SENTENCES)[0], expected, atol=1e-5, rtol=1e-5)
+
+
+def test_no_mix_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="num_mixes must be at least 1, not 0"):
+        make_elmo(num_mixes=0)
