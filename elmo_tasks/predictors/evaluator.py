@@ -13,6 +13,7 @@ from elmo_tasks.models.bcn import Bcn
 from elmo_tasks.models.bidaf import Bidaf
 from elmo_tasks.models.crf_tagger import CrfTagger
 from elmo_tasks.models.esim import Esim
+from elmo_tasks.models.srl_tagger import SrlTagger
 
 # Number of instances that a predictor gets at a time.
 _GROUP = 32
@@ -21,7 +22,7 @@ _GROUP = 32
 @Evaluator.register("elmo")
 class ElmoEvaluator(SimpleEvaluator):
     """
-    AllenNLP's evaluator, with other predictions for the four task models: each instance has a line
+    AllenNLP's evaluator, with other predictions for the five task models: each instance has a line
     of its own, in the order of the data file, with the answer that `allennlp predict` gives.
     AllenNLP writes one line for each batch, with the columns of all its instances.
 
@@ -41,7 +42,7 @@ class ElmoEvaluator(SimpleEvaluator):
     ) -> dict[str, Any]:
         """Evaluates a model, and returns its metrics. The parameters are those of `Evaluator`."""
         answers_lines = predictions_output_file is not None and isinstance(
-            model, (Bcn, Esim, Bidaf, CrfTagger)
+            model, (Bcn, Esim, Bidaf, CrfTagger, SrlTagger)
         )
         # A loader may shuffle its own list of the instances.
         instances = list(data_loader.iter_instances()) if answers_lines else []
