@@ -68,7 +68,7 @@ class SrlMetric(Metric):
 
 
 def arguments(spans: Iterable[Span]) -> list[Argument]:
-    """Returns the arguments of a predicate, with continued ones joined and without the predicate."""
+    """Returns the arguments of a predicate, with continuations joined and without the role V."""
     joined: list[tuple[str, list[tuple[int, int]]]] = []
     last: dict[str, list[tuple[int, int]]] = {}
     for role, start, end in spans:

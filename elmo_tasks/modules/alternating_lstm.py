@@ -100,8 +100,8 @@ class HighwaySteps(torch.autograd.Function):
     """
     Runs one direction of a highway LSTM over packed steps: c_t = f * c_{t-1} + i * g and
     h_t = r * o * tanh(c_t) + (1 - r) * v, where i, f, o and r are sigmoids of their parts of
-    gates_t + W (d * h_{t-1}) + b, g is a tanh, and d is the dropout mask. The parts are in AllenNLP's
-    order i, f, g, o, r, v; the highway's value v is a part of `gates` alone.
+    gates_t + W (d * h_{t-1}) + b, g is a tanh, and d is the dropout mask. The parts are in
+    AllenNLP's order i, f, g, o, r, v; the highway's value v is a part of `gates` alone.
     """
 
     @staticmethod

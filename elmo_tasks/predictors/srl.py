@@ -25,9 +25,9 @@ class SrlPredictor(Predictor):
     `"predicates": [1, 5]` they are the tokens with these indices.
 
     An answer has `sentence`, the text; `tokens`; and `predicates`. A predicate has its `text`; its
-    `index`; `tags`, one for each token; and `roles`. A role has a `role`, such as ARG0, or V for the
-    predicate; a `text`; `tokens` and `characters`, pairs of its start and its exclusive end; and a
-    `confidence`, the marginal probability that exactly these tokens have this role, over all
+    `index`; `tags`, one for each token; and `roles`. A role has a `role`, such as ARG0, or V for
+    the predicate; a `text`; `tokens` and `characters`, pairs of its start and its exclusive end;
+    and a `confidence`, the marginal probability that exactly these tokens have this role, over all
     sequences of tags that the scheme BIO allows.
 
     Registered as a `Predictor` with name "elmo_srl".

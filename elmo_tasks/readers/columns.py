@@ -6,8 +6,8 @@ from typing import NamedTuple
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text_files import numbered_lines
 
-# The beginnings of the lines around a document, which belong to no sentence: those of CoNLL-2003 and
-# those of CoNLL-2012.
+# The beginnings of the lines around a document, which belong to no sentence, in CoNLL-2003 and in
+# CoNLL-2012.
 _DOCUMENT = "-DOCSTART-"
 _DOCUMENT_COMMENTS = (("#begin", "document"), ("#end", "document"))
 
