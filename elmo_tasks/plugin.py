@@ -36,8 +36,10 @@ from elmo_tasks.language_model import (  # noqa: F401
     window_loader,
 )
 from elmo_tasks.metrics import squad as _squad_metric  # noqa: F401
-from elmo_tasks.models import bcn, bidaf, crf_tagger, esim  # noqa: F401
+from elmo_tasks.metrics import srl as _srl_metric  # noqa: F401
+from elmo_tasks.models import bcn, bidaf, crf_tagger, esim, srl_tagger  # noqa: F401
 from elmo_tasks.modules import (  # noqa: F401
+    alternating_lstm,
     character_cnn,
     character_encoding,
     gru,
@@ -51,6 +53,7 @@ from elmo_tasks.predictors import language_model as _language_model_predictor  #
 from elmo_tasks.predictors import ner as _ner_predictor  # noqa: F401
 from elmo_tasks.predictors import snli as _snli_predictor  # noqa: F401
 from elmo_tasks.predictors import squad as _squad_predictor  # noqa: F401
+from elmo_tasks.predictors import srl as _srl_predictor  # noqa: F401
 from elmo_tasks.predictors import sst as _sst_predictor  # noqa: F401
 from elmo_tasks.readers import (  # noqa: F401
     char_ids_indexer,
@@ -64,6 +67,7 @@ from elmo_tasks.readers import (  # noqa: F401
     spacy_tokenizer,
     splitting_tokenizer,
     squad,
+    srl,
     sst,
 )
 from elmo_tasks.training import (  # noqa: F401

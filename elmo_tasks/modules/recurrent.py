@@ -103,7 +103,7 @@ def run_both_directions(
     packing = Packing.of(mask.sum(dim=1), length)
     # Shape: (tokens, input_size), packed in the order of the forward direction
     x = inputs.flatten(0, 1).index_select(0, packing.forward_index)
-    mirror = _mirror(packing, batch * length)
+    mirror = mirror_of(packing, batch * length)
     both = []
     for suffix in ("", "_reverse"):
         input_weight, input_bias, weight, bias = (
@@ -121,7 +121,7 @@ def run_both_directions(
     return flat.unflatten(0, (batch, length))
 
 
-def _mirror(packing: Packing, num_positions: int) -> torch.Tensor:
+def mirror_of(packing: Packing, num_positions: int) -> torch.Tensor:
     """
     Returns the index, in the order of the forward direction, of each token in the order of the
     backward direction: shape (tokens,). Reordering tokens twice by it gives the tokens again.

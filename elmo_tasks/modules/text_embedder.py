@@ -8,6 +8,7 @@ from allennlp.modules import TextFieldEmbedder
 from allennlp.nn.util import get_text_field_mask
 
 from elmo_tasks.bilm import BiLm, bilm_from_config
+from elmo_tasks.common.distinct_rows import distinct_rows
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.from_fields import from_fields
 from elmo_tasks.elmo.mix import ElmoMix
@@ -103,7 +104,8 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
         # Parameters
 
         texts : `TextFieldTensors`
-            One or more text fields of the instances. The biLM runs once for all of them.
+            One or more text fields of the instances. The biLM runs once for all of them, and a
+            frozen one reads equal texts once.
 
         # Returns
 
@@ -133,8 +135,18 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
         padded = [
             torch.nn.functional.pad(ids, (0, 0, 0, longest - ids.size(1))) for ids in char_ids
         ]
-        layers = self.bilm(torch.cat(padded)).layers.chunk(len(texts))
+        layers = self._distinct_layers(torch.cat(padded)).chunk(len(texts))
         return [part[:, :, : ids.size(1)] for part, ids in zip(layers, char_ids)]
+
+    def _distinct_layers(self, char_ids: torch.Tensor) -> torch.Tensor:
+        """Returns the layers of texts whose char ids have shape (texts, length, 50)."""
+        if self.bilm.trains or self.bilm.state_name == "carry":
+            # The dropout or the start state of equal texts differs.
+            return self.bilm(char_ids).layers
+        distinct, rows = distinct_rows(char_ids.flatten(1))
+        if len(distinct) == len(char_ids):
+            return self.bilm(char_ids).layers
+        return self.bilm(distinct.unflatten(1, char_ids.shape[1:])).layers.index_select(0, rows)
 
     def _mix(self, fields: dict[str, Any] | None) -> ElmoMix | None:
         if fields is None or self.bilm is None:

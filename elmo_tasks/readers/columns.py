@@ -6,8 +6,10 @@ from typing import NamedTuple
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text_files import numbered_lines
 
-# The first column of a line that begins a document and belongs to no sentence.
+# The beginnings of the lines around a document, which belong to no sentence, in CoNLL-2003 and in
+# CoNLL-2012.
 _DOCUMENT = "-DOCSTART-"
+_DOCUMENT_COMMENTS = (("#begin", "document"), ("#end", "document"))
 
 
 class ColumnSentence(NamedTuple):
@@ -41,7 +43,8 @@ def read_columns(
     """
     Yields the sentences of a file in columns, such as those of CoNLL-2003. The file has one token
     on each line, and an empty line after each sentence. A line whose first column is `-DOCSTART-`
-    ends a sentence and is no token.
+    ends a sentence and is no token, and so does one that begins with `#begin document` or
+    `#end document`.
 
     Any number of spaces and tabs separates two columns; other white space belongs to its column.
     The file is UTF-8, and may be packed by gzip or xz.
@@ -61,24 +64,34 @@ def read_columns(
         A line has more or fewer columns; the message names file and line.
     """
     indices = [columns.index(name) for name in chosen]
+    for first, rows in read_rows(file_path):
+        for line_number, values in enumerate(rows, start=first):
+            if len(values) != len(columns):
+                raise ValueError(
+                    f"{file_path}:{line_number}: expected {len(columns)} columns "
+                    f"({' '.join(columns)}), but got {len(values)}: {' '.join(values)!r}"
+                )
+        yield ColumnSentence(first, [[row[index] for row in rows] for index in indices])
+
+
+def read_rows(file_path: str | os.PathLike) -> Iterator[tuple[int, list[list[str]]]]:
+    """
+    Yields the sentences of a file in columns as pairs: the line number of the first token, from 1,
+    and the values of each token's columns. The format is that of `read_columns`, but the number of
+    columns is free.
+    """
     rows: list[list[str]] = []
     line_number = 0
     for line_number, line in numbered_lines(file_path):
         values = re.findall(r"[^ \t]+", line)
-        if not values or values[0] == _DOCUMENT:
-            if rows:
-                yield _sentence(line_number - len(rows), rows)
+        if values and not _is_document(values):
+            rows.append(values)
+        elif rows:
+            yield line_number - len(rows), rows
             rows = []
-        elif len(values) == len(columns):
-            rows.append([values[index] for index in indices])
-        else:
-            raise ValueError(
-                f"{file_path}:{line_number}: expected {len(columns)} columns "
-                f"({' '.join(columns)}), but got {len(values)}: {' '.join(values)!r}"
-            )
     if rows:
-        yield _sentence(line_number + 1 - len(rows), rows)
+        yield line_number + 1 - len(rows), rows
 
 
-def _sentence(line_number: int, rows: list[list[str]]) -> ColumnSentence:
-    return ColumnSentence(line_number, [list(column) for column in zip(*rows)])
+def _is_document(values: list[str]) -> bool:
+    return values[0] == _DOCUMENT or tuple(values[:2]) in _DOCUMENT_COMMENTS

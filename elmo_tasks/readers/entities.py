@@ -15,12 +15,12 @@ _SYNONYMS = {"E": "L", "S": "U"}
 
 class Entity(NamedTuple):
     """
-    A named entity of a sentence.
+    A named entity of a sentence, or an argument of a predicate.
 
     # Parameters
 
     type : `str`
-        A type such as PER; empty if the tags have no types.
+        A type such as PER, or a role such as ARG0; empty if the tags have no types.
     start, end : `int`
         The entity covers `tokens[start:end]`.
     """

@@ -8,6 +8,7 @@ from tests.helpers.configs import config
 
 PETERS = "Peters et al. 2018"
 CHEN = "Chen et al. 2017"
+HE = "He et al. 2017"
 MCCANN = "McCann et al. 2017"
 DOCUMENT_QA = "document-qa, the authors' code for SQuAD"
 BILM_TF = "bilm-tf, the authors' code for the biLM"
@@ -82,6 +83,23 @@ SOURCES: list[tuple[str, str, Any, str]] = [
     ("ner", "trainer.patience", 25, ALLENNLP),
     ("ner/paper", f"{WORDS}.embedding_dim", 50, f"{PETERS}, A.7"),
     ("ner/paper", OUTPUT_MIX, None, f"{PETERS}, A.7"),
+    # CoNLL-2012
+    ("srl", f"{WORDS}.embedding_dim", 100, f"{PETERS}, A.5"),
+    ("srl", "model.predicate_dim", 100, f"{PETERS}, A.5"),
+    ("srl", "model.encoder.hidden_size", 300, f"{PETERS}, A.5"),
+    ("srl", "model.encoder.num_layers", 8, f"{PETERS}, A.5"),
+    ("srl", "model.encoder.recurrent_dropout_probability", 0.1, f"{PETERS}, A.5"),
+    ("srl", "model.initializer.regexes.0.1.type", "orthogonal", f"{PETERS}, A.5"),
+    ("srl", f"{PENALTY}.0.1.alpha", 0.001, f"{PETERS}, Table 2"),
+    ("srl", f"{INPUT_MIX}.dropout", 0.1, ALLENNLP),
+    ("srl", "data_loader.batch_sampler.batch_size", 80, HE),
+    ("srl", "trainer.optimizer.type", "adadelta", f"{PETERS}, A.5"),
+    ("srl", "trainer.optimizer.lr", 1.0, f"{PETERS}, A.5"),
+    ("srl", "trainer.optimizer.rho", 0.95, f"{PETERS}, A.5"),
+    ("srl", "trainer.grad_clipping", 1.0, f"{PETERS}, A.5"),
+    ("srl", "trainer.num_epochs", 500, f"{PETERS}, A.5"),
+    ("srl", "trainer.patience", 200, f"{PETERS}, A.5"),
+    ("srl/paper", OUTPUT_MIX, None, f"{PETERS}, Table 3"),
     # SST
     ("sst", "dataset_reader.min_phrase_tokens", 4, MCCANN),
     ("sst", "validation_dataset_reader.min_phrase_tokens", None, MCCANN),
@@ -117,7 +135,10 @@ SOURCES: list[tuple[str, str, Any, str]] = [
         (name, f"{bilm}.options.{path}", value, source)
         for name, bilm in (
             ("bilm/original", "model.bilm"),
-            *((f"{task}/paper", "model.text_embedder.bilm") for task in ("snli", "squad", "sst")),
+            *(
+                (f"{task}/paper", "model.text_embedder.bilm")
+                for task in ("snli", "squad", "srl", "sst")
+            ),
             ("ner/paper", "model.text_embedder.bilm"),
         )
         for path, value, source in (

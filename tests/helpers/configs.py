@@ -21,6 +21,7 @@ SHIPPED = {
     "probe": ("pos", "senses"),
     "snli": VARIANTS,
     "squad": VARIANTS,
+    "srl": VARIANTS,
     "sst": VARIANTS,
 }
 

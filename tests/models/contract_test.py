@@ -7,6 +7,7 @@ import pytest
 import torch
 from allennlp.common.checks import ConfigurationError
 from allennlp.common.testing import ModelTestCase
+from allennlp.data.fields import TextField
 
 from tests.helpers.precision import in_dtype, rounding
 from tests.helpers.task_models import Built, Task
@@ -159,6 +160,37 @@ CONTRACTS = {
             ),
         ],
     ),
+    "srl": Contract(
+        choices=["{ num_layers: 3 }", "{ elmo_layer_norm: 'sentence' }"],
+        overrides={
+            "data_loader.batch_sampler.shuffle": False,
+            "data_loader.batch_sampler.padding_noise": 0,
+            "validation_data_loader.batch_sampler.shuffle": False,
+        },
+        num_texts=1,
+        lengths=[{"tokens": 40, "tags": 40}],
+        outputs=["loss"],
+        at_padding=("best_tags", "mask", "logits"),
+        without_gradient=set(),
+        metrics={
+            f"{name}-{of}"
+            for name in ("precision", "recall", "f1-measure")
+            for of in (
+                *("overall", "ARG0", "ARG1", "ARG2", "R-ARG0", "R-ARG1"),
+                *("ARGM-DIR", "ARGM-LOC", "ARGM-MOD", "ARGM-NEG", "ARGM-TMP"),
+            )
+        },
+        widths=[
+            (
+                "{ encoder+: { input_size: 5 } }",
+                "output of text_embedder with predicate_dim must match input of encoder",
+            ),
+            (
+                "{ predicate_dim: 7 }",
+                "output of text_embedder with predicate_dim must match input of encoder",
+            ),
+        ],
+    ),
 }
 TASKS = {name: Task(name) for name in CONTRACTS}
 CASES = [
@@ -249,9 +281,13 @@ def test_bilm_runs_once_for_all_texts(task: str) -> None:
     bilm = built.model.text_embedder.bilm
     bilm.register_forward_pre_hook(lambda _, inputs: rows.append(inputs[0].size(0)))
 
-    built.model(**built.tensors(built.instances[:3]))
+    instances = built.instances[:3]
+    built.model(**built.tensors(instances))
 
-    assert rows == [3 * CONTRACTS[task].num_texts]
+    # A frozen biLM reads equal texts once.
+    texts = [f for each in instances for f in each.fields.values() if isinstance(f, TextField)]
+    assert rows == [len({tuple(token.text for token in text.tokens) for text in texts})]
+    assert len(texts) == 3 * CONTRACTS[task].num_texts
 
 
 @every_task

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.readers.columns import ColumnSentence, check_columns, read_columns
+from elmo_tasks.readers.columns import ColumnSentence, check_columns, read_columns, read_rows
 
 COLUMNS = ["word", "lemma", "tag"]
 
@@ -27,6 +27,27 @@ def test_sentences_have_the_line_of_their_first_token_and_the_columns_asked_for(
     assert sentences == [
         ColumnSentence(3, [["N", "V"], ["Boats", "left"]]),
         ColumnSentence(7, [["N"], ["Oslo"]]),
+    ]
+
+
+def test_comments_around_a_document_are_no_tokens_and_end_a_sentence(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        "#begin document (a/b); part 000\nBoats boat N\n#end document\n# # N\n#begin -0 N\n",
+    )
+
+    assert list(read_rows(path)) == [
+        (2, [["Boats", "boat", "N"]]),
+        (4, [["#", "#", "N"], ["#begin", "-0", "N"]]),
+    ]
+
+
+def test_rows_may_have_any_number_of_columns(tmp_path: Path) -> None:
+    path = written(tmp_path, "\nBoats\nleft leave\n\n -DOCSTART- -X-\nOslo Oslo N\n")
+
+    assert list(read_rows(path)) == [
+        (2, [["Boats"], ["left", "leave"]]),
+        (6, [["Oslo", "Oslo", "N"]]),
     ]
 
 

@@ -9,6 +9,7 @@ local tasks = {
   ner: { config: import 'ner.libsonnet', fields: null },
   snli: { config: import 'snli.libsonnet', fields: null },
   squad: { config: import 'squad.libsonnet', fields: ['passage'] },
+  srl: { config: import 'srl.libsonnet', fields: null },
   sst: { config: import 'sst.libsonnet', fields: null },
 };
 
@@ -24,8 +25,8 @@ local tasks = {
   // several files.
   train_text:: if has_task then task_config.train_data_path else 'data/corpus/train.txt.xz',
   heldout_text:: if has_task then task_config.validation_data_path else 'data/corpus/heldout.txt.gz',
-  // The task whose sentences are the text, without labels: 'ner', 'snli', 'squad' or 'sst'; null
-  // for a text of its own.
+  // The task whose sentences are the text, without labels: 'ner', 'snli', 'squad', 'srl' or
+  // 'sst'; null for a text of its own.
   task:: null,
   // Trains on the first sentences of `train_text` only; null for all. The held-out text is read
   // whole.

@@ -9,6 +9,7 @@ def test_the_gain_of_the_paper_is_that_of_its_two_numbers() -> None:
         ("sst", "both", 3.3),
         ("snli", "both", 1.4),
         ("squad", "both", 4.8),
+        ("srl", "input", 3.1),
     ):
         baseline, elmo = published(task, "baseline"), published(task, variant)
 
@@ -18,6 +19,7 @@ def test_the_gain_of_the_paper_is_that_of_its_two_numbers() -> None:
 
 def test_a_result_names_its_data_and_its_source() -> None:
     assert str(published("snli", "both", 0.01)) == "74.8 (dev accuracy, Figure 1)"
+    assert str(published("srl", "input", 0.1)) == "76.4 (dev F1, Figure 1)"
     assert published("sst", "both", 0.01) is None
     assert published("own", "both") is None
 

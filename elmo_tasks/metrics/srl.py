@@ -1,0 +1,96 @@
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import torch
+from allennlp.common.util import is_distributed
+from allennlp.training.metrics import Metric
+
+# A role and the span `tokens[start:end]`.
+Span = tuple[str, int, int]
+
+# A role and its spans: more than one if the argument is continued.
+Argument = tuple[str, tuple[tuple[int, int], ...]]
+
+# The role of the predicate itself, which a model is given and which does not count.
+_PREDICATE = "V"
+
+
+@Metric.register("elmo_srl")
+class SrlMetric(Metric):
+    """
+    Computes precision, recall and F1 of arguments with the counts of `srl-eval.pl`, the official
+    script of CoNLL-2005 (Carreras and Màrquez 2005), but from 0 to 1. A predicted argument is right
+    if its role and all of its spans are those of an argument of the same predicate. `C-X` continues
+    the last argument X before it; if there is none, it counts as X. `R-X` is a role of its own. The
+    role V does not count.
+
+    Registered as a `Metric` with name "elmo_srl".
+    """
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def __call__(
+        self, predictions: Sequence[Sequence[Span]], gold: Sequence[Sequence[Span]]
+    ) -> None:
+        """
+        # Parameters
+
+        predictions, gold : `Sequence[Sequence[Span]]`
+            The predicted and the right spans of each predicate, in their order, with roles such as
+            `ARG0`, `C-ARG0` and `R-ARG0`. Spans of a predicate do not overlap.
+        """
+        for predicted, expected in zip(predictions, gold, strict=True):
+            found, right = set(arguments(predicted)), set(arguments(expected))
+            self._predicted.update(role for role, _ in found)
+            self._gold.update(role for role, _ in right)
+            self._correct.update(role for role, _ in found & right)
+
+    def get_metric(self, reset: bool = False) -> dict[str, float]:
+        """
+        Returns `precision-ROLE`, `recall-ROLE` and `f1-measure-ROLE` over the predicates of all
+        processes, for each role that occurred and for `overall`; 0 if there was none.
+        """
+        correct, predicted, gold = (
+            _summed(counts) for counts in (self._correct, self._predicted, self._gold)
+        )
+        if reset:
+            self.reset()
+        metrics = _scores("overall", correct.total(), predicted.total(), gold.total())
+        for role in sorted(predicted.keys() | gold.keys()):
+            metrics |= _scores(role, correct[role], predicted[role], gold[role])
+        return metrics
+
+    def reset(self) -> None:
+        self._correct: Counter[str] = Counter()
+        self._predicted: Counter[str] = Counter()
+        self._gold: Counter[str] = Counter()
+
+
+def arguments(spans: Iterable[Span]) -> list[Argument]:
+    """Returns the arguments of a predicate, with continuations joined and without the role V."""
+    joined: list[tuple[str, list[tuple[int, int]]]] = []
+    last: dict[str, list[tuple[int, int]]] = {}
+    for role, start, end in spans:
+        name = role.removeprefix("C-")
+        if name != role and name in last:
+            last[name].append((start, end))
+        else:
+            last[name] = [(start, end)]
+            joined.append((name, last[name]))
+    return [(role, tuple(parts)) for role, parts in joined if role != _PREDICATE]
+
+
+def _scores(name: str, correct: int, predicted: int, gold: int) -> dict[str, float]:
+    precision, recall = correct / max(predicted, 1), correct / max(gold, 1)
+    f1 = 2 * correct / max(predicted + gold, 1)
+    return {f"precision-{name}": precision, f"recall-{name}": recall, f"f1-measure-{name}": f1}
+
+
+def _summed(counts: Counter[str]) -> Counter[str]:
+    """Returns the sums over all processes, whose roles may differ."""
+    if not is_distributed():
+        return counts
+    every: list[Counter[str]] = [Counter()] * torch.distributed.get_world_size()
+    torch.distributed.all_gather_object(every, counts)
+    return sum(every, Counter())

@@ -1,0 +1,121 @@
+from typing import Any
+
+from allennlp.common.util import JsonDict
+from allennlp.data import Instance
+from allennlp.data.tokenizers import Token
+from allennlp.predictors import Predictor
+
+from elmo_tasks.common.batches import groups_of
+from elmo_tasks.models.srl_tagger import SrlTagger
+from elmo_tasks.predictors.inputs import SentenceInput, joined_tokens, sentence_input
+from elmo_tasks.readers.entities import Entity
+from elmo_tasks.readers.predicate_field import known_predicates
+
+# The predicates that the model reads at a time.
+_GROUP = 64
+
+
+@Predictor.register("elmo_srl")
+class SrlPredictor(Predictor):
+    """
+    Finds the predicates of a sentence and labels their semantic roles. An input is
+    `{"sentence": "..."}`, raw text that the dataset reader's tokenizer cuts, or
+    `{"tokens": ["...", ...]}`, whose text is the tokens with a blank between them. The predicates
+    are the words that, in lower case, are predicates more often than not in the training data; with
+    `"predicates": [1, 5]` they are the tokens with these indices.
+
+    An answer has `sentence`, the text; `tokens`; and `predicates`. A predicate has its `text`; its
+    `index`; `tags`, one for each token; and `roles`. A role has a `role`, such as ARG0, or V for
+    the predicate; a `text`; `tokens` and `characters`, pairs of its start and its exclusive end;
+    and a `confidence`, the marginal probability that exactly these tokens have this role, over all
+    sequences of tags that the scheme BIO allows.
+
+    Registered as a `Predictor` with name "elmo_srl".
+    """
+
+    _model: SrlTagger
+
+    def predict_json(self, inputs: JsonDict) -> JsonDict:
+        return self.predict_batch_json([inputs])[0]
+
+    def predict_batch_json(self, inputs: list[JsonDict]) -> list[JsonDict]:
+        sentences = [self._sentence(each) for each in inputs]
+        instances = [
+            self._dataset_reader.text_to_instances(
+                sentence.tokens, self._predicates(each, sentence)
+            )
+            for each, sentence in zip(inputs, sentences)
+        ]
+        outputs = iter(self._outputs([each for several in instances for each in several]))
+        return [
+            _answer(*sentence, [next(outputs) for _ in several])
+            for sentence, several in zip(sentences, instances)
+        ]
+
+    def predict_instance(self, instance: Instance) -> JsonDict:
+        return self.predict_batch_instance([instance])[0]
+
+    def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
+        """Returns an answer with one predicate for each instance."""
+        return [
+            _answer(" ".join(output["tokens"]), joined_tokens(output["tokens"]), [output])
+            for output in self._outputs(instances)
+        ]
+
+    def _sentence(self, inputs: JsonDict) -> SentenceInput:
+        return sentence_input(inputs, self._dataset_reader.tokenizer.tokenize, ("predicates",))
+
+    def _predicates(self, inputs: JsonDict, sentence: SentenceInput) -> list[int]:
+        if "predicates" not in inputs:
+            words = [token.ensure_text() for token in sentence.tokens]
+            return known_predicates(words, self._model.vocab)
+        asked, last = inputs["predicates"], len(sentence.tokens) - 1
+        if not isinstance(asked, list) or not all(
+            type(index) is int and 0 <= index <= last for index in asked
+        ):
+            raise ValueError(
+                f"predicates must be a list of indices of tokens, from 0 to {last}, but is "
+                f"{asked!r} in {inputs!r}"
+            )
+        if len(set(asked)) < len(asked):
+            raise ValueError(f"predicates has a token twice: {asked!r} in {inputs!r}")
+        return asked
+
+    def _outputs(self, instances: list[Instance]) -> list[dict[str, Any]]:
+        for instance in instances:
+            self._dataset_reader.apply_token_indexers(instance)
+        return [
+            output
+            for group in groups_of(instances, _GROUP)
+            for output in self._model.forward_on_instances(group)
+        ]
+
+
+def _answer(text: str, tokens: list[Token], outputs: list[dict[str, Any]]) -> JsonDict:
+    """Returns the answer for a sentence, given the model's outputs for its predicates."""
+    return {
+        "sentence": text,
+        "tokens": [token.text for token in tokens],
+        "predicates": [
+            {
+                "text": tokens[output["predicate"]].text,
+                "index": output["predicate"],
+                "tags": output["tags"],
+                "roles": [
+                    {**_role(text, tokens, argument), "confidence": confidence}
+                    for argument, confidence in zip(output["arguments"], output["confidences"])
+                ],
+            }
+            for output in outputs
+        ],
+    }
+
+
+def _role(text: str, tokens: list[Token], argument: Entity) -> JsonDict:
+    start, end = tokens[argument.start].idx, tokens[argument.end - 1].idx_end
+    return {
+        "role": argument.type,
+        "text": text[start:end],
+        "tokens": [argument.start, argument.end],
+        "characters": [start, end],
+    }

@@ -1,0 +1,101 @@
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from allennlp.data import DatasetReader, Instance
+from allennlp.data.fields import Field, MetadataField
+from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenIndexer
+from allennlp.data.tokenizers import Token, Tokenizer
+
+from elmo_tasks.readers.entities import write_tags
+from elmo_tasks.readers.passage_field import PassageField
+from elmo_tasks.readers.predicate_field import PredicateField
+from elmo_tasks.readers.role_tags_field import RoleTagsField
+from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
+from elmo_tasks.readers.srl_file import CONLL_2012, Predicate, check_srl_columns, read_srl
+
+
+@DatasetReader.register("elmo_srl")
+class SrlReader(DatasetReader):
+    """
+    Reads sentences with semantic roles from files in columns, such as `*.gold_conll` of CoNLL-2012
+    (Pradhan et al. 2012). `read_srl` describes the format of the files. A file is read as a stream.
+
+    Each predicate is an instance, with the fields `tokens`, `predicate`, `tags` in the scheme BIO,
+    and `metadata`. The instances of a sentence share its tokens, which are in memory once. A
+    sentence without a predicate has no instance.
+
+    Registered as a `DatasetReader` with name "elmo_srl".
+
+    # Parameters
+
+    columns : `list[str]`, optional
+        Names of all columns of the file, in their order (see `read_srl`). By default those of
+        CoNLL-2012.
+    token_indexers : `dict[str, TokenIndexer]`, optional
+        By default word ids under the name `tokens`.
+    tokenizer : `Tokenizer`, optional (default = `ElmoSpacyTokenizer()`)
+        Used by predictors for raw text; the files are tokenized already.
+    """
+
+    def __init__(
+        self,
+        columns: list[str] = None,
+        token_indexers: dict[str, TokenIndexer] = None,
+        tokenizer: Tokenizer = None,
+        **kwargs,
+    ) -> None:
+        super().__init__(
+            manual_distributed_sharding=True, manual_multiprocess_sharding=True, **kwargs
+        )
+        self.columns = columns or CONLL_2012
+        self.token_indexers = token_indexers or {"tokens": SingleIdTokenIndexer()}
+        self.tokenizer = tokenizer or ElmoSpacyTokenizer()
+        check_srl_columns(self.columns)
+
+    def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
+        for sentence in self.shard_iterable(read_srl(file_path, self.columns)):
+            tokens = [Token(word) for word in sentence.words]
+            yield from self._instances(tokens, sentence.predicates, labelled=True)
+
+    def text_to_instance(self, tokens: list[Token], predicate: int) -> Instance:
+        """
+        # Parameters
+
+        tokens : `list[Token]`
+            At least one token.
+        predicate : `int`
+            The index of the predicate.
+        """
+        (instance,) = self.text_to_instances(tokens, [predicate])
+        return instance
+
+    def text_to_instances(self, tokens: list[Token], predicates: Sequence[int]) -> list[Instance]:
+        """Returns an instance for each predicate of a sentence, given their indices."""
+        without_arguments = [Predicate(index, []) for index in predicates]
+        return list(self._instances(tokens, without_arguments, labelled=False))
+
+    def apply_token_indexers(self, instance: Instance) -> None:
+        instance["tokens"].token_indexers = self.token_indexers
+
+    def _instances(
+        self, tokens: list[Token], predicates: list[Predicate], labelled: bool
+    ) -> Iterator[Instance]:
+        text = PassageField(tokens)
+        words = [token.ensure_text() for token in tokens]
+        indices = {predicate.index for predicate in predicates}
+        others = [word for index, word in enumerate(words) if index not in indices]
+        for predicate in predicates:
+            metadata: dict[str, Any] = {"tokens": words, "predicate": predicate.index}
+            fields: dict[str, Field] = {
+                "tokens": text,
+                "predicate": PredicateField(predicate.index, text, others),
+                "metadata": MetadataField(metadata),
+            }
+            if labelled:
+                metadata["arguments"] = predicate.arguments
+                tags = write_tags(predicate.arguments, len(words), "BIO")
+                fields["tags"] = RoleTagsField(tags, text, "BIO")
+            yield Instance(fields)
+            # Only one instance of the sentence counts them.
+            others = []

@@ -1,0 +1,195 @@
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from elmo_tasks.readers.columns import check_columns, read_rows
+from elmo_tasks.readers.entities import Entity
+
+# The columns of CoNLL-2012's files `*.gold_conll`.
+CONLL_2012 = (
+    "document part index word pos parse lemma predicate sense speaker entity roles coreference"
+).split()
+
+# The name that stands for one column for each predicate of the sentence.
+ROLES = "roles"
+
+# The value of the column `predicate` at tokens that are no predicate.
+_NO_PREDICATE = "-"
+
+# Brackets that open before the star, and brackets that close behind it.
+_BRACKETS = re.compile(r"((?:\([^()*]+)*)\*((?:[^()*]*\))*)")
+
+
+class Predicate(NamedTuple):
+    """
+    A predicate of a sentence.
+
+    # Parameters
+
+    index : `int`
+        The index of its token.
+    arguments : `list[Entity]`
+        The arguments in their order, which do not overlap. The span of the role V has the predicate
+        itself. A span whose role begins with `C-` continues an argument, and one whose role begins
+        with `R-` refers to an argument.
+    """
+
+    index: int
+    arguments: list[Entity]
+
+
+class SrlSentence(NamedTuple):
+    """
+    A sentence with its predicates.
+
+    # Parameters
+
+    line_number : `int`
+        The line of the first token, from 1; the other tokens are on the lines after it.
+    words : `list[str]`
+        At least one word.
+    predicates : `list[Predicate]`
+        The predicates in the order of their tokens; possibly none.
+    """
+
+    line_number: int
+    words: list[str]
+    predicates: list[Predicate]
+
+
+def check_srl_columns(columns: Sequence[str]) -> None:
+    """Raises `ConfigurationError` unless the columns have each needed name exactly once."""
+    check_columns(columns, ("word", "predicate", ROLES))
+
+
+def read_srl(
+    file_path: str | os.PathLike, columns: Sequence[str] = CONLL_2012
+) -> Iterator[SrlSentence]:
+    """
+    Yields the sentences of a file with semantic roles in columns, such as those of CoNLL-2012 and
+    CoNLL-2005. The file is read as `read_columns` says, and it is not held in memory.
+
+    The column of a predicate has a `*` for each token, with `(ARG0` before the star of the token
+    that begins an argument, and `)` behind the star of the token that ends it.
+
+    # Parameters
+
+    file_path : `str | os.PathLike`
+        A path or an address.
+    columns : `Sequence[str]`, optional
+        Names of all columns, in their order. Three are read: `word`; `predicate`, which is `-`
+        unless the token is a predicate; and `roles`, which stands for one column for each predicate
+        of the sentence, in the order of their tokens. By default those of CoNLL-2012.
+
+    # Raises
+
+    `ValueError`
+        The file has no sentence or no predicate, a line has another number of columns than the
+        first one of its sentence, the columns of roles are not as many as the predicates, or
+        brackets are unbalanced or overlap; the message names file and line.
+    """
+    num_sentences = num_predicates = 0
+    for line_number, rows in read_rows(file_path):
+        try:
+            sentence = _sentence(line_number, rows, columns)
+        except _RowError as error:
+            raise ValueError(f"{file_path}:{line_number + error.row}: {error}") from error
+        num_sentences += 1
+        num_predicates += len(sentence.predicates)
+        yield sentence
+    if num_sentences == 0:
+        raise ValueError(f"{file_path} has no sentence: expected a token on each line")
+    if num_predicates == 0:
+        raise ValueError(
+            f"{file_path} has no predicate: the column predicate is {_NO_PREDICATE} at every token"
+        )
+
+
+class _RowError(ValueError):
+    """An error in the row with the given index of a sentence."""
+
+    def __init__(self, row: int, reason: str) -> None:
+        super().__init__(reason)
+        self.row = row
+
+
+def _sentence(line_number: int, rows: list[list[str]], columns: Sequence[str]) -> SrlSentence:
+    num_roles = len(rows[0]) - (len(columns) - 1)
+    _check_widths(rows, num_roles, columns)
+    first = columns.index(ROLES)
+    # A column behind those of the roles is counted from the end.
+    word, predicate = (
+        index if index < first else index - len(columns)
+        for index in (columns.index("word"), columns.index("predicate"))
+    )
+    tokens = [row for row, values in enumerate(rows) if values[predicate] != _NO_PREDICATE]
+    roles = [[values[first + each] for values in rows] for each in range(num_roles)]
+    if not tokens and all(set(column) == {"*"} for column in roles):
+        # Some files have a column of roles although there is no predicate.
+        roles = []
+    if len(tokens) != len(roles):
+        raise _RowError(
+            tokens[-1] if tokens else 0,
+            f"{len(tokens)} tokens of the sentence are predicates (their column predicate is not "
+            f"{_NO_PREDICATE}), but it has {len(roles)} columns of roles; expected one for each",
+        )
+    return SrlSentence(
+        line_number,
+        [values[word] for values in rows],
+        [Predicate(token, read_spans(column)) for token, column in zip(tokens, roles)],
+    )
+
+
+def _check_widths(rows: list[list[str]], num_roles: int, columns: Sequence[str]) -> None:
+    if num_roles < 0:
+        raise _RowError(
+            0,
+            f"expected at least {len(columns) - 1} columns ({' '.join(columns)}), but got "
+            f"{len(rows[0])}: {' '.join(rows[0])!r}",
+        )
+    for row, values in enumerate(rows):
+        if len(values) != len(rows[0]):
+            raise _RowError(
+                row,
+                f"expected {len(rows[0])} columns, as on the first line of the sentence, but got "
+                f"{len(values)}: {' '.join(values)!r}",
+            )
+
+
+def read_spans(column: Iterable[str]) -> list[Entity]:
+    """
+    Returns the spans that a column has in brackets, such as `(ARG0*`, `*`, `*)` and `(V*)`.
+
+    # Raises
+
+    `_RowError`
+        A value has another form, or brackets are unbalanced or overlap.
+    """
+    spans: list[Entity] = []
+    begun: Entity | None = None
+    row = -1
+    for row, value in enumerate(column):
+        brackets = _BRACKETS.fullmatch(value)
+        if brackets is None:
+            raise _RowError(
+                row, f"{value!r} is no column of roles: expected *, (ROLE*, *) or (ROLE*)"
+            )
+        for role in brackets[1].split("(")[1:]:
+            if begun is not None:
+                raise _RowError(
+                    row,
+                    f"{value!r} begins {role} within {begun.type}: the arguments of a predicate "
+                    "must not overlap",
+                )
+            begun = Entity(role, row, row)
+        for role in brackets[2].split(")")[:-1]:
+            if begun is None or role not in ("", begun.type):
+                raise _RowError(row, f"{value!r} closes {role or 'a bracket'}, which is not open")
+            spans.append(begun._replace(end=row + 1))
+            begun = None
+    if begun is not None:
+        raise _RowError(
+            begun.start, f"the bracket of {begun.type} is not closed within the sentence"
+        )
+    return spans

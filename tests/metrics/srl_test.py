@@ -1,0 +1,157 @@
+"""The counts of arguments against cases worked by hand, and against a second implementation."""
+
+import pytest
+from allennlp.training.metrics import Metric
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from elmo_tasks.metrics.srl import Span, SrlMetric
+from elmo_tasks.readers.entities import read_entities
+
+
+def spans(tags: str) -> list[Span]:
+    return [tuple(entity) for entity in read_entities(tags.split(), "BIO")]
+
+
+def counts(predicted: str, gold: str) -> tuple[int, int, int]:
+    """Returns the numbers of right, surplus and missed arguments, from the metric's scores."""
+    metric = SrlMetric()
+    metric([spans(predicted)], [spans(gold)])
+    scores = metric.get_metric()
+    num_predicted, num_gold = (metric._predicted.total(), metric._gold.total())
+    correct = round(scores["precision-overall"] * num_predicted)
+    assert correct == round(scores["recall-overall"] * num_gold)
+    return correct, num_predicted - correct, num_gold - correct
+
+
+# The predicted tags, the right ones, and the numbers of right, surplus and missed arguments.
+CASES = [
+    # The predicate itself does not count.
+    ("B-V O", "B-V O", (0, 0, 0)),
+    ("O B-V", "B-V O", (0, 0, 0)),
+    ("B-A0 B-V B-A1 I-A1", "B-A0 B-V B-A1 I-A1", (2, 0, 0)),
+    # Another role, another end, another start.
+    ("B-A0 B-V O", "B-A1 B-V O", (0, 1, 1)),
+    ("B-A0 I-A0 B-V", "B-A0 O B-V", (0, 1, 1)),
+    ("O B-A0 B-V", "B-A0 I-A0 B-V", (0, 1, 1)),
+    # The example of allennlp-models, whose test runs the script: precision 1/3 and recall 1/2.
+    ("B-A0 B-A1 B-V B-A1 O", "B-A0 I-A0 B-V B-A1 O", (1, 2, 1)),
+    # Two arguments of one role are two.
+    ("B-A0 B-A0 B-V", "B-A0 I-A0 B-V", (0, 2, 1)),
+    ("B-TMP B-TMP B-V", "B-TMP B-TMP B-V", (2, 0, 0)),
+    # A continued argument is one, and right only as a whole.
+    ("B-A1 B-V B-C-A1", "B-A1 B-V B-C-A1", (1, 0, 0)),
+    ("B-A1 B-V O", "B-A1 B-V B-C-A1", (0, 1, 1)),
+    ("B-A1 B-V B-C-A1", "B-A1 B-V O", (0, 1, 1)),
+    ("B-A1 B-V B-A1", "B-A1 B-V B-C-A1", (0, 2, 1)),
+    ("B-A1 O B-C-A1 B-V B-C-A1", "B-A1 O B-C-A1 B-V B-C-A1", (1, 0, 0)),
+    # Adjacent parts of an argument are not the same as one part.
+    ("B-A1 B-C-A1 B-V", "B-A1 I-A1 B-V", (0, 1, 1)),
+    # A continuation belongs to the last argument of its role.
+    ("B-A1 B-A1 B-V B-C-A1", "B-A1 B-A1 B-V B-C-A1", (2, 0, 0)),
+    ("B-A1 B-A1 B-V B-C-A1", "B-A1 B-A1 B-V O", (1, 1, 1)),
+    # Without an argument to continue it is one itself.
+    ("B-C-A1 B-V O", "B-A1 B-V O", (1, 0, 0)),
+    ("B-C-A1 B-V B-C-A1", "B-A1 B-V B-C-A1", (1, 0, 0)),
+    ("B-A0 B-V B-C-A1", "B-A0 B-V B-A1", (2, 0, 0)),
+    # A reference is a role of its own, which can be continued.
+    ("B-R-A0 B-V B-A0", "B-R-A0 B-V B-A0", (2, 0, 0)),
+    ("B-A0 B-V O", "B-R-A0 B-V O", (0, 1, 1)),
+    ("B-A0 B-R-A0 B-V B-C-A0", "B-A0 B-R-A0 B-V B-C-A0", (2, 0, 0)),
+    ("B-R-A0 O B-C-R-A0 B-V", "B-R-A0 O B-C-R-A0 B-V", (1, 0, 0)),
+    # A continued predicate does not count either, nor does its continuation alone.
+    ("B-A0 B-V B-A1 B-C-V", "B-A0 B-V B-A1 O", (2, 0, 0)),
+    ("B-C-V O", "B-V O", (0, 0, 0)),
+    ("O O", "O O", (0, 0, 0)),
+]
+
+
+@pytest.mark.parametrize(("predicted", "gold", "expected"), CASES)
+def test_counts_are_those_worked_by_hand(
+    predicted: str, gold: str, expected: tuple[int, int, int]
+) -> None:
+    assert counts(predicted, gold) == expected
+
+
+def test_scores_are_over_all_predicates_and_for_each_role() -> None:
+    metric = Metric.by_name("elmo_srl")()
+    metric(
+        [spans("B-A0 B-V B-A1"), spans("B-A0 B-A1 B-V")],
+        [spans("B-A0 B-V B-A1"), spans("B-A0 I-A0 B-V")],
+    )
+
+    scores = metric.get_metric(reset=True)
+
+    # Two of four predicted arguments are right, and two of three are found.
+    expected = {"overall": (2 / 4, 2 / 3), "A0": (1 / 2, 1 / 2), "A1": (1 / 2, 1)}
+    for name, (precision, recall) in expected.items():
+        f1 = 2 * precision * recall / (precision + recall)
+        found = [scores[f"{of}-{name}"] for of in ("precision", "recall", "f1-measure")]
+        assert found == pytest.approx([precision, recall, f1])
+    assert len(scores) == 9
+    assert metric.get_metric() == {
+        "precision-overall": 0,
+        "recall-overall": 0,
+        "f1-measure-overall": 0,
+    }
+
+
+ROLES = ["V", "A0", "C-A0", "R-A0", "C-R-A0", "C-V", "A1", "C-A1"]
+TAGS = st.lists(
+    st.one_of(st.just("O"), st.builds("{}-{}".format, st.sampled_from("BI"), st.sampled_from(ROLES))),
+    min_size=7,
+    max_size=7,
+)  # fmt: skip
+
+
+def as_the_script_counts(predicted: list[Span], gold: list[Span]) -> tuple[int, int, int]:
+    """
+    A second implementation, which gives each token of a sentence the number of its argument and
+    looks for arguments that cover the same parts.
+    """
+    found, right = described(predicted), described(gold)
+    both = sum(any(one == other for other in right) for one in found)
+    return both, len(found) - both, len(right) - both
+
+
+def described(of: list[Span]) -> list[list[tuple[int, str, bool]]]:
+    """Returns for each argument its tokens, its role, and whether a part begins at the token."""
+    numbers: list[tuple[str, list[tuple[int, str, bool]]]] = []
+    for role, start, end in of:
+        whole = role[2:] if role.startswith("C-") else role
+        same = [number for number, (name, _) in enumerate(numbers) if name == whole]
+        if role == whole or not same:
+            numbers.append((whole, []))
+            same = [len(numbers) - 1]
+        tokens = [(index, whole, index == start) for index in range(start, end)]
+        numbers[same[-1]][1].extend(tokens)
+    return [tokens for role, tokens in numbers if role != "V"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(predicted=TAGS, gold=TAGS)
+def test_counts_are_those_of_a_second_implementation(predicted: list[str], gold: list[str]) -> None:
+    one, other = ([tuple(span) for span in read_entities(tags)] for tags in (predicted, gold))
+    metric = SrlMetric()
+
+    metric([one], [other])
+
+    correct, surplus, missed = as_the_script_counts(one, other)
+    assert metric._correct.total() == correct
+    assert metric._predicted.total() == correct + surplus
+    assert metric._gold.total() == correct + missed
+
+
+def test_predicates_may_come_in_any_number_of_batches() -> None:
+    gold = [spans(case) for _, case, _ in CASES]
+    predicted = [spans(case) for case, _, _ in CASES]
+    together, apart = SrlMetric(), SrlMetric()
+
+    together(predicted, gold)
+    for start in range(0, len(gold), 3):
+        apart(predicted[start : start + 3], gold[start : start + 3])
+
+    assert apart.get_metric() == together.get_metric()
+    right, surplus, missed = map(sum, zip(*(expected for _, _, expected in CASES)))
+    f1 = 2 * right / (2 * right + surplus + missed)
+    assert together.get_metric()["f1-measure-overall"] == pytest.approx(f1)

@@ -1,0 +1,180 @@
+from typing import Any
+
+import pytest
+import torch
+from allennlp.data import Batch, Instance, Token, Vocabulary
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.modules.bio_paths import BioPaths
+from elmo_tasks.readers.entities import Entity, read_entities
+from elmo_tasks.readers.role_tags_field import UNKNOWN_TAG
+from elmo_tasks.readers.srl import SrlReader
+from elmo_tasks.readers.srl_file import Predicate
+from tests.helpers.precision import in_dtype
+from tests.helpers.task_models import Built, Task
+
+TASK = Task("srl")
+
+
+@pytest.fixture(scope="module")
+def built() -> Built:
+    return TASK.build("{ num_layers: 2 }")
+
+
+def test_logits_are_those_of_the_layers_by_turns_the_mark_and_elmo(built: Built) -> None:
+    model, tensors = built.model, built.tensors(built.instances)
+
+    with in_dtype(model, torch.double):
+        output = model(**tensors)
+        (text,) = model.text_embedder(tensors["tokens"])
+
+        for row, length in enumerate(text.mask.sum(dim=1).tolist()):
+            mark = torch.zeros(length, dtype=torch.long)
+            mark[tensors["predicate"][row, 0]] = 1
+            h = torch.cat([text.x[row, :length], model.predicate_embedding(mark)], dim=-1)
+            h = one_direction(model.encoder._module.layer_0.cell, h)
+            h = one_direction(model.encoder._module.layer_1.cell, h.flip(0)).flip(0)
+            h = torch.cat([h, text.elmo[row, :length]], dim=-1)
+            logits = h @ model.tag_scores.weight.T + model.tag_scores.bias
+            torch.testing.assert_close(output["logits"][row, :length], logits)
+
+
+def one_direction(cell: torch.nn.Module, x: torch.Tensor) -> torch.Tensor:
+    """Runs AllenNLP's cell over one sentence without padding, token by token."""
+    h = c = x.new_zeros(1, cell.lstm_dim)
+    states = []
+    for token in x:
+        h, c = cell(token.unsqueeze(0), (h, c))
+        states.append(h)
+    return torch.cat(states)
+
+
+def test_loss_is_the_mean_over_the_tokens_and_then_over_the_sentences(built: Built) -> None:
+    tensors = built.tensors(built.instances)
+    with in_dtype(built.model, torch.double):
+        output = built.model(**tensors)
+
+        losses = []
+        for logits, tags, live in zip(output["logits"], tensors["tags"], output["mask"]):
+            losses.append(torch.nn.functional.cross_entropy(logits[live], tags[live]))
+        torch.testing.assert_close(output["loss"], torch.stack(losses).mean())
+
+
+def test_tags_that_the_vocabulary_lacks_have_no_part_in_the_loss(built: Built) -> None:
+    tensors = built.tensors(built.instances[:2])
+    tensors["tags"][0, 2:] = UNKNOWN_TAG
+
+    output = built.model(**tensors)
+
+    (first, second), (gold, other) = output["logits"], tensors["tags"]
+    cross_entropy = torch.nn.functional.cross_entropy
+    live = output["mask"][1]
+    expected = (cross_entropy(first[:2], gold[:2]) + cross_entropy(second[live], other[live])) / 2
+    torch.testing.assert_close(output["loss"], expected)
+
+
+def test_tags_are_always_a_sequence_of_bio_and_confidences_are_probabilities() -> None:
+    built = TASK.build("{ num_layers: 2 }")
+    # Scores that would choose anything but for the constraints.
+    torch.nn.init.normal_(built.model.tag_scores.weight, std=20)
+
+    answers = built.model.forward_on_instances(built.instances)
+
+    for answer, instance in zip(answers, built.instances, strict=True):
+        assert len(answer["tags"]) == len(answer["tokens"]) == len(instance["tokens"])
+        assert answer["arguments"] == read_entities(answer["tags"], "BIO")
+        assert all(0 < confidence <= 1 for confidence in answer["confidences"])
+        assert answer["predicate"] == instance["predicate"].sequence_index
+    assert any(answer["confidences"] for answer in answers)
+
+
+def test_readings_of_a_token_alone_have_confidences_that_sum_to_one(built: Built) -> None:
+    reader, model = built.reader, built.model
+    (answer,) = model.forward_on_instances([indexed(reader, ["Rain"], 0)])
+    roles = [name[2:] for name in model.tag_names if name.startswith("B-")]
+
+    logits = torch.tensor(answer["logits"], dtype=torch.double)
+    outside = logits.softmax(dim=-1)[0, model.tag_names.index("O")]
+    inside = [model.tag_names.index(f"I-{role}") for role in roles]
+    # A sentence of one token begins with no I.
+    allowed = 1 - logits.softmax(dim=-1)[0, inside].sum()
+    probabilities = confidences(built, answer, [Entity(role, 0, 1) for role in roles])
+    assert sum(probabilities) + outside.item() / allowed.item() == pytest.approx(1)
+
+
+def indexed(reader: SrlReader, words: list[str], predicate: int) -> Instance:
+    instance = reader.text_to_instance([Token(word) for word in words], predicate)
+    reader.apply_token_indexers(instance)
+    return instance
+
+
+def confidences(built: Built, answer: dict[str, Any], spans: list[Entity]) -> list[float]:
+    logits = torch.tensor(answer["logits"], dtype=torch.double).unsqueeze(0)
+    mask = logits.new_ones(logits.shape[:2]).bool()
+    (found,) = BioPaths(built.model.tag_names, logits, mask).span_probabilities([spans])
+    return found
+
+
+def test_the_predicate_s_place_decides_between_the_instances_of_a_sentence(built: Built) -> None:
+    first, second = built.tensors(built.instances[1:3])["predicate"].flatten().tolist()
+    one, other = built.model.forward_on_instances(built.instances[1:3])
+
+    assert (first, second) == (2, 6)
+    assert one["tokens"] == other["tokens"]
+    assert (one["logits"] != other["logits"]).any()
+
+
+def test_order_of_the_batch_changes_nothing(built: Built) -> None:
+    with in_dtype(built.model, torch.double):
+        one = built.model(**built.tensors(built.instances[:6]))
+        other = built.model(**built.tensors(built.instances[:6][::-1]))
+
+        torch.testing.assert_close(other["loss"], one["loss"])
+        torch.testing.assert_close(other["logits"].flip(0), one["logits"])
+
+
+def test_metrics_of_each_role_are_left_out_while_training(built: Built) -> None:
+    built.model.get_metrics(reset=True)
+    built.model(**built.tensors(built.instances))
+    names = {name for name in built.model.get_metrics() if "elmo" not in name}
+    built.model.train()
+    try:
+        while_training = {
+            name for name in built.model.get_metrics(reset=True) if "elmo" not in name
+        }
+    finally:
+        built.model.eval()
+
+    assert {"f1-measure-R-ARG1", "recall-ARGM-NEG"} <= names
+    assert while_training == {f"{of}-overall" for of in ("precision", "recall", "f1-measure")}
+
+
+def test_arguments_of_an_unknown_role_count_as_missed(built: Built) -> None:
+    (instance,) = built.reader._instances(
+        [Token("Rain"), Token("fell")], [Predicate(1, [Entity("ARGM-NEW", 0, 1)])], labelled=True
+    )
+    built.reader.apply_token_indexers(instance)
+    batch = Batch([instance])
+    batch.index_instances(built.vocab)
+    built.model.get_metrics(reset=True)
+
+    built.model(**batch.as_tensor_dict())
+
+    scores = built.model.get_metrics(reset=True)
+    assert scores["recall-ARGM-NEW"] == scores["recall-overall"] == 0
+    assert "precision-ARGM-NEW" in scores
+
+
+def test_vocabulary_extended_by_new_roles_is_refused(built: Built) -> None:
+    extended = Vocabulary.from_instances(built.instances)
+    built.model.extend_vocab(extended)
+    extended.add_token_to_namespace("B-ARGM-NEW", "labels")
+
+    with pytest.raises(ConfigurationError, match="not trained on: B-ARGM-NEW; evaluate without"):
+        built.model.extend_vocab(extended)
+
+
+def test_final_layer_starts_orthogonal() -> None:
+    weight = TASK.build("{ hidden_dim: 30, num_layers: 1 }").model.tag_scores.weight
+
+    torch.testing.assert_close(weight @ weight.T, torch.eye(len(weight)), atol=1e-5, rtol=0)

@@ -1,0 +1,179 @@
+import json
+import sys
+from pathlib import Path
+
+import _jsonnet
+import pytest
+from allennlp.commands import main as allennlp
+from allennlp.commands.train import train_model
+from allennlp.common import Params
+from allennlp.common.util import JsonDict
+from allennlp.models import load_archive
+from allennlp.predictors import Predictor
+
+from elmo_tasks.predictors.srl import SrlPredictor
+from elmo_tasks.readers.srl import SrlReader
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def archive_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Trains until the model knows its sentences by heart, and returns the archive."""
+    folder = tmp_path_factory.mktemp("srl")
+    shrunk = "(import 'training_configs/srl/both.jsonnet') + (import 'fixtures/tiny.libsonnet')"
+    change = """{
+        hidden_dim: 32, num_layers: 2, recurrent_dropout: 0, elmo_dropout: 0, min_count: 1,
+        trainer+: { num_epochs: 20, optimizer: { type: 'elmo_adam', lr: 0.02 } },
+    }"""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        params = Params(json.loads(_jsonnet.evaluate_snippet("test", f"{shrunk} + {change}")))
+        train_model(params, str(folder / "model"))
+    return folder / "model" / "model.tar.gz"
+
+
+@pytest.fixture(scope="module")
+def predictor(archive_path: Path) -> SrlPredictor:
+    return Predictor.from_archive(load_archive(archive_path))  # type: ignore
+
+
+def roles(answer: JsonDict) -> list[list[tuple[str, str, list[int]]]]:
+    return [
+        [(role["role"], role["text"], role["tokens"]) for role in predicate["roles"]]
+        for predicate in answer["predicates"]
+    ]
+
+
+def test_predicates_of_raw_text_are_found_and_their_roles_have_tokens_and_characters(
+    predictor: SrlPredictor,
+) -> None:
+    text = "The storm broke\ttwo windows and frightened the dog."
+
+    answer = predictor.predict_json({"sentence": text})
+
+    assert answer["sentence"] == text
+    assert answer["tokens"] == "The storm broke two windows and frightened the dog .".split()
+    assert [(each["text"], each["index"]) for each in answer["predicates"]] == [
+        ("broke", 2),
+        ("frightened", 6),
+    ]
+    assert roles(answer) == [
+        [("ARG0", "The storm", [0, 2]), ("V", "broke", [2, 3]), ("ARG1", "two windows", [3, 5])],
+        [("ARG0", "The storm", [0, 2]), ("V", "frightened", [6, 7]), ("ARG1", "the dog", [7, 9])],
+    ]
+    for predicate in answer["predicates"]:
+        assert len(predicate["tags"]) == len(answer["tokens"])
+        for role in predicate["roles"]:
+            start, end = role["characters"]
+            assert text[start:end] == role["text"]
+            assert 0.3 < role["confidence"] <= 1
+
+
+def test_predicates_are_those_that_the_user_names(predictor: SrlPredictor) -> None:
+    words = ["The", "storm", "broke", "two", "windows"]
+
+    answer = predictor.predict_json({"tokens": words, "predicates": [4, 2]})
+
+    assert [(each["text"], each["index"]) for each in answer["predicates"]] == [
+        ("windows", 4),
+        ("broke", 2),
+    ]
+    assert answer["sentence"] == "The storm broke two windows"
+
+
+@pytest.mark.parametrize(
+    "inputs", [{"sentence": "Good morning."}, {"tokens": ["left"], "predicates": []}]
+)
+def test_sentence_without_a_predicate_has_none(predictor: SrlPredictor, inputs: JsonDict) -> None:
+    assert predictor.predict_json(inputs)["predicates"] == []
+
+
+def test_answers_of_a_batch_are_those_of_single_sentences(predictor: SrlPredictor) -> None:
+    inputs: list[JsonDict] = [
+        {"sentence": "Good morning"},
+        {"sentence": "The storm broke two windows and frightened the dog ."},
+        {"tokens": ["Marta", "left", "."]},
+    ]
+
+    answers = predictor.predict_batch_json(inputs)
+
+    for answer, single in zip(answers, inputs, strict=True):
+        alone = predictor.predict_json(single)
+        assert roles(answer) == roles(alone)
+        assert answer["tokens"] == alone["tokens"]
+        for one, other in zip(answer["predicates"], alone["predicates"], strict=True):
+            confidences = [role["confidence"] for role in other["roles"]]
+            assert [role["confidence"] for role in one["roles"]] == pytest.approx(
+                confidences, abs=1e-5
+            )
+
+
+def test_more_predicates_than_the_model_reads_at_a_time_are_answered(
+    predictor: SrlPredictor,
+) -> None:
+    answer = predictor.predict_json({"tokens": ["left"] * 70})
+
+    assert [each["index"] for each in answer["predicates"]] == list(range(70))
+
+
+def test_instances_of_a_file_have_an_answer_for_each_predicate(predictor: SrlPredictor) -> None:
+    instances = list(SrlReader().read(ROOT / "fixtures" / "srl.gold_conll"))
+
+    answers = predictor.predict_batch_instance(instances)
+
+    right = 0
+    for answer, instance in zip(answers, instances, strict=True):
+        (predicate,) = answer["predicates"]
+        assert answer["sentence"] == " ".join(instance["metadata"].metadata["tokens"])
+        assert predicate["index"] == instance["predicate"].sequence_index
+        right += predicate["tags"] == instance["tags"].labels
+    assert right > 12
+    assert predictor.predict_instance(instances[0])["tokens"] == answers[0]["tokens"]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "complaint"),
+    [
+        (
+            {"tokens": ["a", "b"], "predicates": [2]},
+            r"indices of tokens, from 0 to 1, but is \[2\]",
+        ),
+        ({"tokens": ["a", "b"], "predicates": [-1]}, "from 0 to 1"),
+        ({"tokens": ["a", "b"], "predicates": [True]}, "from 0 to 1"),
+        ({"tokens": ["a", "b"], "predicates": 1}, "must be a list of indices of tokens"),
+        ({"tokens": ["a", "b"], "predicates": ["b"]}, "must be a list of indices of tokens"),
+        ({"tokens": ["a", "b"], "predicates": [1, 1]}, r"has a token twice: \[1, 1\]"),
+        ({"tokens": ["a"], "verbs": [0]}, 'optionally with "predicates"'),
+        ({"sentence": " "}, "no word"),
+    ],
+)
+def test_inputs_that_cannot_be_are_refused(
+    predictor: SrlPredictor, inputs: JsonDict, complaint: str
+) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        predictor.predict_json(inputs)
+
+
+def test_command_predicts_and_evaluates_with_a_line_for_each_predicate(
+    archive_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in.jsonl").write_text('{"sentence": "Marta left Lisbon."}\n')
+    output = ["--silent", "--output-file", str(tmp_path / "out.jsonl")]
+    predictions = ["--predictions-output-file", str(tmp_path / "predictions.jsonl")]
+    data = str(ROOT / "fixtures" / "srl.gold_conll")
+    for arguments in (
+        ["predict", str(archive_path), str(tmp_path / "in.jsonl"), *output],
+        ["evaluate", str(archive_path), data, *predictions],
+    ):
+        monkeypatch.setattr(sys, "argv", ["allennlp", *arguments])
+
+        allennlp()
+
+    (answer,) = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
+    assert [each["text"] for each in answer["predicates"]] == ["left"]
+    lines = (tmp_path / "predictions.jsonl").read_text().splitlines()
+    assert [json.loads(line)["predicates"][0]["text"] for line in lines[:3]] == [
+        *("left", "broke", "frightened"),
+    ]
+    assert len(lines) == 17

@@ -1,0 +1,151 @@
+from pathlib import Path
+
+import pytest
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.readers.entities import Entity
+from elmo_tasks.readers.srl_file import Predicate, SrlSentence, check_srl_columns, read_srl
+
+FIXTURE = Path(__file__).parents[2] / "fixtures" / "srl.gold_conll"
+CONLL_2005 = ["word", "predicate", "roles"]
+
+
+def written(folder: Path, content: str) -> Path:
+    path = folder / "srl.txt"
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+def predicates(*columns: str) -> str:
+    """Returns a sentence of CoNLL-2005's columns, with the predicates at its first tokens."""
+    rows = zip(*(column.split() for column in columns))
+    lines = []
+    for index, row in enumerate(rows):
+        predicate = "be" if index < len(columns) else "-"
+        lines.append(" ".join(["word", predicate, *row]))
+    return "\n".join(lines) + "\n\n"
+
+
+def test_sentence_of_conll_2012_has_its_words_predicates_and_line() -> None:
+    sentences = list(read_srl(FIXTURE))
+
+    assert len(sentences) == 12
+    assert sentences[1] == SrlSentence(
+        9,
+        "The storm broke two windows and frightened the dog .".split(),
+        [
+            Predicate(2, [Entity("ARG0", 0, 2), Entity("V", 2, 3), Entity("ARG1", 3, 5)]),
+            Predicate(6, [Entity("ARG0", 0, 2), Entity("V", 6, 7), Entity("ARG1", 7, 9)]),
+        ],
+    )
+    assert sentences[2].predicates == []
+    # A sentence after the beginning of a second document.
+    assert sentences[6].predicates == [
+        Predicate(
+            3,
+            [
+                Entity("ARG0", 0, 1),
+                Entity("ARGM-NEG", 2, 3),
+                Entity("V", 3, 4),
+                Entity("ARG1", 4, 6),
+                Entity("C-V", 6, 7),
+            ],
+        )
+    ]
+
+
+def test_columns_of_conll_2005_are_read_by_naming_them(tmp_path: Path) -> None:
+    text = "#\t-\t(A0*)\nsold\tsell\t(V*)\n\nboats\t-\n\nrain\t-\t*\nfell\tfall\t(V*V)\n"
+    reordered = "(A0* - a\n*A0) - -\n(V*) be -\n"
+
+    assert list(read_srl(written(tmp_path, text), CONLL_2005)) == [
+        SrlSentence(1, ["#", "sold"], [Predicate(1, [Entity("A0", 0, 1), Entity("V", 1, 2)])]),
+        SrlSentence(4, ["boats"], []),
+        SrlSentence(6, ["rain", "fell"], [Predicate(1, [Entity("V", 1, 2)])]),
+    ]
+    # Columns may also stand behind those of the roles.
+    assert list(read_srl(written(tmp_path, reordered), ["roles", "predicate", "word"])) == [
+        SrlSentence(1, ["a", "-", "-"], [Predicate(2, [Entity("A0", 0, 2), Entity("V", 2, 3)])])
+    ]
+
+
+def test_predicates_may_have_no_argument_or_not_even_their_own_span(tmp_path: Path) -> None:
+    path = written(tmp_path, predicates("(V*) * *", "* * *"))
+
+    ((_, _, found),) = read_srl(path, CONLL_2005)
+
+    assert found == [Predicate(0, [Entity("V", 0, 1)]), Predicate(1, [])]
+
+
+def test_sentence_without_a_predicate_may_have_a_column_of_roles(tmp_path: Path) -> None:
+    path = written(tmp_path, "rain - *\nfell - *\n\n" + predicates("(V*)"))
+
+    assert [len(sentence.predicates) for sentence in read_srl(path, CONLL_2005)] == [0, 1]
+
+
+def test_file_is_a_stream(tmp_path: Path) -> None:
+    # The second sentence is wrong, and only whoever reads it is told.
+    sentences = read_srl(written(tmp_path, predicates("(V*)") + predicates("(V*")), CONLL_2005)
+
+    assert next(sentences).predicates == [Predicate(0, [Entity("V", 0, 1)])]
+    with pytest.raises(ValueError, match="srl.txt:3"):
+        next(sentences)
+
+
+@pytest.mark.parametrize(
+    ("roles", "line", "complaint"),
+    [
+        ("(V*) (A1* *", 2, "the bracket of A1 is not closed within the sentence"),
+        ("(V*) * *)", 3, r"'\*\)' closes a bracket, which is not open"),
+        ("(V*) (A1*)) *", 2, r"'\(A1\*\)\)' closes a bracket, which is not open"),
+        ("(V*) (A1* *A2)", 3, r"'\*A2\)' closes A2, which is not open"),
+        ("(V*) (A1* (A2*))", 3, r"'\(A2\*\)\)' begins A2 within A1: .* must not overlap"),
+        ("(V*) (A1(A2*)) *", 2, r"begins A2 within A1"),
+        ("(V*) A1 *", 2, r"'A1' is no column of roles: expected \*, \(ROLE\*, \*\) or \(ROLE\*\)"),
+        ("(V*) (A1 *)", 2, r"'\(A1' is no column of roles"),
+        ("(V*) (*) *", 2, r"'\(\*\)' is no column of roles"),
+        ("(V*) ** *", 2, r"'\*\*' is no column of roles"),
+    ],
+)
+def test_brackets_that_cannot_be_are_reported_with_file_and_line(
+    tmp_path: Path, roles: str, line: int, complaint: str
+) -> None:
+    path = written(tmp_path, "\n" + predicates(roles))
+
+    with pytest.raises(ValueError, match=rf"srl.txt:{line + 1}: .*{complaint}"):
+        list(read_srl(path, CONLL_2005))
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        # Two columns for one token: two predicates at it.
+        ("rain - * *\nfell fall (V*) (V*)\n", "2: 1 tokens .* has 2 columns of roles"),
+        ("rain rain (V*)\nfell fall *\n", "2: 2 tokens .* has 1 columns of roles"),
+        ("rain - (A0*)\nfell - *\n", "1: 0 tokens .* has 1 columns of roles"),
+        ("rain rain\n", "1: 1 tokens .* has 0 columns of roles"),
+        ("rain -\nfell fall (V*)\n", "2: expected 2 columns, as on the first .* got 3: 'fell fall"),
+        ("rain\n", r"1: expected at least 2 columns \(word predicate roles\), but got 1: 'rain'"),
+    ],
+)
+def test_columns_that_do_not_fit_are_reported_with_file_and_line(
+    tmp_path: Path, text: str, complaint: str
+) -> None:
+    with pytest.raises(ValueError, match=rf"srl.txt:{complaint}"):
+        list(read_srl(written(tmp_path, text), CONLL_2005))
+
+
+def test_file_without_a_sentence_or_a_predicate_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="srl.txt has no sentence"):
+        list(read_srl(written(tmp_path, "#begin document\n"), CONLL_2005))
+    with pytest.raises(ValueError, match="srl.txt has no predicate: the column predicate is -"):
+        list(read_srl(written(tmp_path, "rain -\n"), CONLL_2005))
+
+
+@pytest.mark.parametrize("missing", CONLL_2005)
+def test_columns_must_have_each_needed_name_once(missing: str) -> None:
+    check_srl_columns(["x", *CONLL_2005])
+
+    for columns in ([name for name in CONLL_2005 if name != missing], [*CONLL_2005, missing]):
+        with pytest.raises(ConfigurationError, match=f"must have '{missing}' exactly once"):
+            check_srl_columns(columns)

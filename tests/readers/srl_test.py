@@ -1,0 +1,186 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+from allennlp.data import Batch, Instance, Token, Vocabulary
+from allennlp.data.dataset_readers.dataset_reader import WorkerInfo
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.readers.char_ids_indexer import CharIdsIndexer
+from elmo_tasks.readers.distinct_texts import DistinctTexts
+from elmo_tasks.readers.entities import Entity
+from elmo_tasks.readers.fraction import FractionReader
+from elmo_tasks.readers.predicate_field import known_predicates
+from elmo_tasks.readers.role_tags_field import UNKNOWN_TAG
+from elmo_tasks.readers.srl import SrlReader
+
+FIXTURE = Path(__file__).parents[2] / "fixtures" / "srl.gold_conll"
+EWT = Path(__file__).parents[2] / "data" / "srl" / "ewt.dev.gold_conll"
+
+
+def labelled(reader: Any, path: Path) -> list[tuple[list[str], int, list[str]]]:
+    return [contents(instance) for instance in reader.read(path)]
+
+
+def contents(instance: Instance) -> tuple[list[str], int, list[str]]:
+    words = [token.text for token in instance["tokens"].tokens]
+    return words, instance["predicate"].sequence_index, instance["tags"].labels
+
+
+def two_columns(folder: Path, *sentences: str) -> Path:
+    """Writes sentences of `word/TAG` with the predicate at the tag B-V, in CoNLL-2005's columns."""
+    lines = []
+    for sentence in sentences:
+        for token in sentence.split():
+            word, _, role = token.partition("/")
+            predicate = "be" if role == "V" else "-"
+            lines.append(f"{word} {predicate} {f'({role}*)' if role else '*'}")
+        lines.append("")
+    path = folder / "srl.txt"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def conll_2005() -> SrlReader:
+    return SrlReader(columns=["word", "predicate", "roles"])
+
+
+def test_each_predicate_is_an_instance_with_the_tags_of_its_arguments() -> None:
+    instances = labelled(SrlReader(), FIXTURE)
+
+    assert len(instances) == 17
+    words = "This road , they said , floods .".split()
+    assert instances[5:7] == [
+        (words, 4, "B-ARG1 I-ARG1 O B-ARG0 B-V O B-C-ARG1 O".split()),
+        (words, 6, "B-ARG1 I-ARG1 O O O O B-V O".split()),
+    ]
+
+
+def test_metadata_has_the_words_the_predicate_and_the_arguments() -> None:
+    instance = list(SrlReader().read(FIXTURE))[4]
+
+    assert instance["metadata"].metadata == {
+        "tokens": "The baker who lives upstairs sings .".split(),
+        "predicate": 5,
+        "arguments": [Entity("ARG0", 0, 5), Entity("V", 5, 6)],
+    }
+
+
+def test_instances_of_a_sentence_share_its_tokens_and_others_do_not() -> None:
+    reader = SrlReader(token_indexers={"elmo": CharIdsIndexer()})
+    _, first, second, third, *_ = reader.read(FIXTURE)
+
+    assert first["tokens"] is second["tokens"]
+    assert second["tokens"] is not third["tokens"]
+    # Two sentences of the fixture have no predicate, so that no biLM reads them.
+    assert len(DistinctTexts(reader.read(FIXTURE))) == 10
+
+
+def test_official_columns_are_read_as_by_another_reading() -> None:
+    if not EWT.exists():
+        pytest.skip(f"{EWT} is not there")
+
+    instances = labelled(SrlReader(), EWT)
+
+    # By the number of brackets that open, which no code of ours counts.
+    roles = [
+        line.split("\t")[11:-1] for line in EWT.read_text("utf-8").splitlines() if "\t" in line
+    ]
+    opened = sum(value.count("(") for values in roles for value in values)
+    assert sum(tag.startswith("B-") for _, _, tags in instances for tag in tags) == opened
+    assert len(instances) == 4_977
+
+
+def test_vocabulary_knows_the_words_that_are_predicates_more_often_than_not(
+    tmp_path: Path,
+) -> None:
+    path = two_columns(
+        tmp_path,
+        "Run/V run",
+        "RUN/V run/A0",
+        "rain fell/V",
+        "rain/V fell/A0 rain",
+        "go/V",
+        "go a/V",
+    )
+    vocab = Vocabulary.from_instances(list(conll_2005().read(path)))
+
+    # `run` is a predicate in two of four places, and `go` in one of two.
+    assert known_predicates(["a", "go", "Fell", "run", "x", "A", "rain"], vocab) == [0, 5]
+
+
+def test_each_word_of_a_sentence_is_counted_once_however_many_predicates_it_has(
+    tmp_path: Path,
+) -> None:
+    # `b` is no predicate in one place, and is one in two.
+    path = tmp_path / "srl.txt"
+    path.write_text("a x (V*) *\nc y * (V*)\nb - * *\n\nb x (V*)\n\nb x (V*)\n", encoding="utf-8")
+
+    vocab = Vocabulary.from_instances(list(conll_2005().read(path)))
+
+    assert known_predicates(["a", "b", "c"], vocab) == [0, 1, 2]
+
+
+def test_role_that_the_training_data_has_not_is_logged_once_and_has_no_index(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    vocab = Vocabulary.from_instances(
+        list(conll_2005().read(two_columns(tmp_path, "rain/A0 fell/V")))
+    )
+    other = two_columns(tmp_path, "rain/A0 fell/V here/AM-NEW", "snow/AM-NEW fell/V")
+    batch = Batch(list(conll_2005().read(other)))
+
+    batch.index_instances(vocab)
+
+    tags = batch.as_tensor_dict()["tags"]
+    assert (tags == UNKNOWN_TAG).tolist() == [[False, False, True], [True, False, False]]
+    names = vocab.get_index_to_token_vocabulary("labels")
+    assert [names[tag] for tag in tags[0, :2].tolist()] == ["B-A0", "B-V"]
+    warnings = [record.message for record in caplog.records if "AM-NEW" in record.message]
+    assert len(warnings) == 1 and "counts as missed" in warnings[0]
+
+
+def test_vocabulary_has_both_tags_of_every_role(tmp_path: Path) -> None:
+    path = two_columns(tmp_path, "rain/C-A0 fell/V")
+
+    vocab = Vocabulary.from_instances(list(conll_2005().read(path)))
+
+    expected = {"O", "B-V", "I-V", "B-C-A0", "I-C-A0"}
+    assert set(vocab.get_token_to_index_vocabulary("labels")) == expected
+
+
+def test_instances_for_a_prediction_have_no_labels() -> None:
+    tokens = [Token(word) for word in "rain fell".split()]
+
+    instance = SrlReader().text_to_instance(tokens, 1)
+
+    assert set(instance.fields) == {"tokens", "predicate", "metadata"}
+    assert instance["predicate"].sequence_index == 1
+    assert instance["metadata"].metadata == {"tokens": ["rain", "fell"], "predicate": 1}
+    assert SrlReader().text_to_instances(tokens, []) == []
+
+
+@pytest.mark.parametrize("num_workers", [2, 5])
+def test_workers_share_the_sentences_out(num_workers: int) -> None:
+    shares = []
+
+    for worker in range(num_workers):
+        reader = SrlReader()
+        reader._set_worker_info(WorkerInfo(num_workers, worker))
+        shares.append(labelled(reader, FIXTURE))
+
+    assert sorted(sum(shares, [])) == sorted(labelled(SrlReader(), FIXTURE))
+
+
+def test_fraction_of_the_sentences_can_be_read() -> None:
+    everything = labelled(SrlReader(), FIXTURE)
+
+    read = labelled(FractionReader(SrlReader(), 0.5), FIXTURE)
+
+    assert 0 < len(read) < len(everything)
+    assert all(instance in everything for instance in read)
+
+
+def test_columns_that_cannot_be_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match="must have 'roles' exactly once"):
+        SrlReader(columns=["word", "predicate"])

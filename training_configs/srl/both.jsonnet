@@ -1,0 +1,1 @@
+(import '../lib/srl.libsonnet') { elmo_at: ['input', 'output'] }
