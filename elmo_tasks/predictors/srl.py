@@ -8,6 +8,7 @@ from allennlp.predictors import Predictor
 from elmo_tasks.common.batches import groups_of
 from elmo_tasks.models.srl_tagger import SrlTagger
 from elmo_tasks.predictors.inputs import SentenceInput, joined_tokens, sentence_input
+from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 from elmo_tasks.readers.entities import Entity
 from elmo_tasks.readers.predicate_field import known_predicates
 
@@ -16,7 +17,7 @@ _GROUP = 64
 
 
 @Predictor.register("elmo_srl")
-class SrlPredictor(Predictor):
+class SrlPredictor(TextPredictor):
     """
     Finds the predicates of a sentence and labels their semantic roles. An input is
     `{"sentence": "..."}`, raw text that the dataset reader's tokenizer cuts, or
@@ -28,12 +29,22 @@ class SrlPredictor(Predictor):
     `index`; `tags`, one for each token; and `roles`. A role has a `role`, such as ARG0, or V for
     the predicate; a `text`; `tokens` and `characters`, pairs of its start and its exclusive end;
     and a `confidence`, the marginal probability that exactly these tokens have this role, over all
-    sequences of tags that the scheme BIO allows.
+    sequences of tags that the scheme BIO allows. In text, an answer is the sentence and a line for
+    each predicate, with its roles.
 
-    Registered as a `Predictor` with name "elmo_srl".
+    Registered as a `Predictor` with name "elmo_srl". Its parameters are those of `TextPredictor`.
     """
 
+    input_names = ("sentence",)
     _model: SrlTagger
+
+    def readable(self, answer: JsonDict) -> list[str]:
+        return [one_line(answer["sentence"])] + [
+            one_line(
+                "", each["text"], *(f"[{role['role']} {role['text']}]" for role in each["roles"])
+            )
+            for each in answer["predicates"]
+        ]
 
     def predict_json(self, inputs: JsonDict) -> JsonDict:
         return self.predict_batch_json([inputs])[0]

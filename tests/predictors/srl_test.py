@@ -177,3 +177,17 @@ def test_command_predicts_and_evaluates_with_a_line_for_each_predicate(
         *("left", "broke", "frightened"),
     ]
     assert len(lines) == 17
+
+
+def test_in_text_an_answer_is_the_sentence_and_a_line_for_each_predicate(
+    predictor: SrlPredictor,
+) -> None:
+    answer = predictor.predict_json({"sentence": "The storm broke two windows."})
+
+    lines = predictor.readable(answer)
+
+    (found,) = answer["predicates"]
+    marked = [f"[{role['role']} {role['text']}]" for role in found["roles"]]
+    assert marked
+    assert lines == ["The storm broke two windows.", "\t".join(["", "broke", *marked])]
+    assert predictor.readable({**answer, "predicates": []}) == lines[:1]
