@@ -22,6 +22,7 @@ from elmo_tasks.commands import (  # noqa: F401
     elmo_mix,
     elmo_neighbors,
     elmo_probe,
+    elmo_serve,
     elmo_store,
     excepthook,
 )

@@ -27,8 +27,9 @@ ORDER: dict[str, set[str]] = {
     "training": {"common", "bilm"},
     "predictors": {"common", "readers", "models", "language_model"},
     "encoder": {"common", "store", "bilm", "elmo"},
-    "analysis": {"common", "readers", "store", "bilm", "elmo", "encoder"},
-    "commands": {"common", "readers", "store", "bilm", "elmo", "encoder", "analysis"},
+    "analysis": {"common", "readers", "store", "bilm", "elmo", "metrics", "encoder"},
+    "serve": {"common", "readers", "elmo", "encoder", "analysis"},
+    "commands": {"common", "readers", "store", "bilm", "elmo", "encoder", "analysis", "serve"},
 }
 
 # These modules may import every room. `compat` imports none, and `guard` only `common`.

@@ -1,0 +1,18 @@
+from collections.abc import Iterator
+
+import pytest
+
+from elmo_tasks.serve.served_model import ServedModel
+from tests.helpers.served import app_of, running, task_models
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> list[ServedModel]:
+    return task_models(tmp_path_factory.mktemp("served"))
+
+
+@pytest.fixture(scope="session")
+def address(models: list[ServedModel]) -> Iterator[str]:
+    """The address of a running server of all models."""
+    with running(app_of(models)) as url:
+        yield url
