@@ -48,6 +48,8 @@ function bars(caption, numbers) {
     make('tbody', {}, ...Object.entries(numbers).map(row)));
 }
 
+const largestFirst = (numbers) => Object.fromEntries(Object.entries(numbers).sort((one, other) => other[1] - one[1]));
+
 // Lets the arrow keys move among elements of which only one is a stop of the Tab key.
 function rove(elements) {
   elements.forEach((element, index) => {
@@ -138,7 +140,7 @@ const show = {
   sentiment(answer) {
     return [
       make('p', { class: 'big' }, answer.label),
-      bars('Probabilities', answer.probabilities),
+      bars('Probabilities', largestFirst(answer.probabilities)),
       heading('Tokens'),
       make('ul', { class: 'tokens' }, ...answer.tokens.map((token) => make('li', {}, token))),
     ];
@@ -179,7 +181,7 @@ const show = {
     const { premise_tokens: premise, hypothesis_tokens: hypothesis } = answer;
     return [
       make('p', { class: 'big' }, answer.label),
-      bars('Probabilities', answer.probabilities),
+      bars('Probabilities', largestFirst(answer.probabilities)),
       make('div', { class: 'columns' },
         heatMap('The premise attends to the hypothesis', premise, hypothesis, answer.premise_attention),
         heatMap('The hypothesis attends to the premise', hypothesis, premise, answer.hypothesis_attention)),
