@@ -18,6 +18,7 @@ from elmo_tasks.commands import (  # noqa: F401
     elmo_ablation,
     elmo_check,
     elmo_embed,
+    elmo_errors,
     elmo_export,
     elmo_mix,
     elmo_neighbors,

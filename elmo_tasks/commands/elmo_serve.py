@@ -3,6 +3,8 @@ import contextlib
 
 from allennlp.commands.subcommand import Subcommand
 
+from elmo_tasks.analysis.errors.read_cases import read_cases
+from elmo_tasks.analysis.errors.report import ErrorReport
 from elmo_tasks.analysis.mix.archive_names import name_archives
 from elmo_tasks.commands.bilm_arguments import add_bilm_options, layers_from_args
 from elmo_tasks.commands.command import Command
@@ -28,6 +30,7 @@ works without a network. By default only this machine can reach it.
 examples:
   allennlp elmo-serve runs/sst/both/model.tar.gz
   allennlp elmo-serve sentiment=runs/sst/both entities=runs/ner/input --port 0
+  allennlp elmo-serve runs/sst/both --data data/sst/dev.txt
   curl http://127.0.0.1:8000/predict/sentiment -d '{"sentence": "A moving film."}'
 """
 
@@ -39,6 +42,14 @@ examples:
             nargs="*",
             help="the model.tar.gz or the folder of a training; by default it is named after its "
             "path, less the folders that all models share",
+        )
+        add(
+            "--data",
+            metavar="[NAME=]FILE",
+            nargs="+",
+            default=[],
+            help="data in the format of the model NAME, whose errors on it the tab Errors shows; "
+            "NAME may be left out if there is one model",
         )
         add(
             "--host",
@@ -79,9 +90,15 @@ examples:
         limits = Limits(max_words=args.max_words)
         with listen(args.host, args.port) as listening:
             named = name_archives(args.models) if args.models else {}
-            models = [ServedModel(name, open_model(path)) for name, path in named.items()]
+            files = data_of_models(args.data, list(named))
+            archives = {name: open_model(path) for name, path in named.items()}
+            reports = [
+                ErrorReport(name, file, read_cases(archives[name], file)).as_dict()
+                for name, file in files
+            ]
+            models = [ServedModel(name, archive) for name, archive in archives.items()]
             bilm, sentence_layers = layers_from_args(args)
-            app = make_app(models, sentence_layers, bilm, args.host, limits)
+            app = make_app(models, sentence_layers, bilm, args.host, limits, reports)
             if not is_loopback(listening):
                 print(
                     "WARNING: every machine that reaches this one can use the server; it asks for "
@@ -90,3 +107,23 @@ examples:
             print(f"{address_of(listening)}  (Ctrl-C stops the server)", flush=True)
             with contextlib.suppress(KeyboardInterrupt):
                 make_server(app, limits).run(sockets=[listening])
+
+
+def data_of_models(arguments: list[str], names: list[str]) -> list[tuple[str, str]]:
+    """
+    Returns pairs of a model's name and a file, from arguments `[NAME=]FILE`. Raises
+    `ConfigurationError` if it is not clear which model a file belongs to.
+    """
+    pairs = []
+    for argument in arguments:
+        name, separator, file = argument.partition("=")
+        if separator and name in names:
+            pairs.append((name, file))
+        elif len(names) == 1:
+            pairs.append((names[0], argument))
+        else:
+            known = ", ".join(names) or "(none)"
+            raise ConfigurationError(
+                f"--data {argument}: give NAME=FILE, where NAME is one of the models {known}"
+            )
+    return pairs

@@ -83,7 +83,6 @@ def make_app(
             "tools": [tool.describe() for tool in TOOLS],
             "bilm": bilm,
             "max_words": limits.max_words,
-            "reports": len(reports),
         }
 
     @app.get("/reports", summary="The error reports of the models on the data of --data")

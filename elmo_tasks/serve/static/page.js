@@ -312,6 +312,37 @@ function mixes(models) {
   ];
 }
 
+// What `elmo-errors` says of a model on a data set.
+function errors(report) {
+  const percent = (share) => `${(100 * share).toFixed(1)} %`;
+  const groups = (caption, parts) => bars(caption, Object.fromEntries(parts.map((part) => [`${part.name} (${part.num_cases})`, part.score])));
+  const parts = [heading(`${report.model} on ${report.data}`),
+    make('p', {}, `${report.num_cases.toLocaleString('en')} cases; ${report.metric} ${percent(report.score)}; calibration error ${percent(report.calibration_error)}.`)];
+  if (report.confusion) {
+    const names = Object.keys(report.confusion);
+    const rows = names.map((name) => {
+      const counts = Object.values(report.confusion[name]);
+      const total = Math.max(1, counts.reduce((one, other) => one + other, 0));
+      return [name, ...counts.map((count) => make('td', { class: 'number warm', '--weight': count / total }, String(count)))];
+    });
+    parts.push(table('Expected classes (rows), and what they are taken for (columns)', ['', ...names], rows));
+  }
+  if (report.types) {
+    parts.push(table('Types of entities', ['type', 'expected', 'predicted', 'precision', 'recall'], report.types.map((each) =>
+      [each.type, String(each.expected), String(each.predicted), percent(each.precision), percent(each.recall)]), { class: 'lines' }));
+  }
+  const number = (text) => make('td', { class: 'number' }, text);
+  parts.push(
+    make('div', { class: 'columns' },
+      groups(`${report.metric} by number of tokens (and cases)`, report.by_length),
+      groups(`${report.metric} by share of unknown words (and cases)`, report.by_unknown)),
+    table('How often the model is right for how confident it is', ['confidence', 'claims', 'right'], report.calibration.map((bin) =>
+      [`${percent(bin.low)} to ${percent(bin.high)}`, String(bin.num_claims), percent(bin.right)]), { class: 'lines' }),
+    table('The most confident mistakes', ['predicted', 'expected', 'confidence', 'text'], report.mistakes.map((each) =>
+      [each.predicted, each.expected, number(shown(each.confidence)), each.text]), { class: 'lines' }));
+  return parts;
+}
+
 // ---------------------------------------------------------------- forms
 
 // What a shell needs to ask the same.
@@ -423,6 +454,7 @@ function addTabs(tabs) {
 
 async function start() {
   const about = await (await fetch('/models')).json();
+  const reports = await (await fetch('/reports')).json();
   const titles = about.models.map((model) => model.title);
   const isTwice = (title) => titles.filter((other) => other === title).length > 1;
   addTabs([
@@ -440,6 +472,7 @@ async function start() {
       content: [make('p', { class: 'quiet' }, `The biLM ${about.bilm}`), ...form(tool, `/${tool.task}`)],
     })),
     { id: 'mix', title: 'Mix', content: mixes(about.models) },
+    ...(reports.length ? [{ id: 'errors', title: 'Errors', content: reports.flatMap(errors) }] : []),
   ]);
 }
 
