@@ -24,7 +24,7 @@ FAULTS := OMP_NUM_THREADS=1 .venv/bin/python -m scripts.faults
 NUMERIC_TESTS := $(addprefix tests/,bilm store elmo modules models encoder)
 AVX2 := ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2
 
-.PHONY: help demo test test-avx2 faults check format data bench mutants clean venv
+.PHONY: help demo test test-avx2 faults check format data bench browser mutants clean venv
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\): .*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 18
@@ -61,6 +61,16 @@ bench: venv  ## compare the speed of a small biLM with that of AllenNLP's
 
 mutants: venv build/cosmic-ray  ## change the code in 300 places, and say which changes no test notices
 	.venv/bin/python scripts/mutants.py
+
+browser: venv build/browser  ## fetch what the tests of the page in the browser need, except Chromium
+
+# The page's own files need none of this. axe has another licence than this package (MPL).
+build/browser: | venv
+	rm -rf $@.part && mkdir -p $@.part
+	.venv/bin/python -m pip install --no-deps --target $@.part playwright==1.65.2 pyee==13.0.1 greenlet==3.5.6
+	cd $@.part && npm pack --silent axe-core@4.14.1 && tar -xzf axe-core-4.14.1.tgz package/axe.min.js
+	mv $@.part/package/axe.min.js $@.part && rm -r $@.part/package $@.part/axe-core-4.14.1.tgz
+	mv $@.part $@
 
 build/cosmic-ray: | venv
 	.venv/bin/python -m pip install --no-deps --target $@ cosmic-ray==8.7.0 attrs==26.1.0 parso==0.8.7 stevedore==5.10.0

@@ -27,9 +27,11 @@ ORDER: dict[str, set[str]] = {
     "training": {"common", "bilm"},
     "predictors": {"common", "readers", "bilm", "elmo", "models", "language_model"},
     "encoder": {"common", "store", "bilm", "elmo"},
-    "analysis": {"common", "readers", "store", "bilm", "elmo", "encoder"},
+    "analysis": {"common", "readers", "store", "bilm", "elmo", "metrics", "encoder"},
+    "serve": {"common", "readers", "elmo", "encoder", "analysis"},
     "commands": {
         *("common", "readers", "store", "bilm", "elmo", "predictors", "encoder", "analysis"),
+        "serve",
     },
 }
 

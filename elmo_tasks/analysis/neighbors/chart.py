@@ -1,11 +1,11 @@
 import textwrap
 from typing import Any
 
-import torch
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from elmo_tasks.analysis.neighbors.principal_plane import principal_plane
 from elmo_tasks.analysis.neighbors.report import NeighborsReport
 
 # At most five lines are written for each section. A line is 0.17 inches high, its text 8 points.
@@ -43,7 +43,7 @@ def draw(report: NeighborsReport) -> Figure:
 
 def _draw_plane(axes: Axes, report: NeighborsReport) -> list:
     """Draws the points, and returns one colour for the text of each section."""
-    points, shares = _principal(report.vectors)
+    points, shares = principal_plane(report.vectors)
     axes.set_title(textwrap.fill(report.title(), _TITLE_WIDTH), parse_math=False)
     for name, share in zip("xy", shares):
         order = {"x": "first", "y": "second"}[name]
@@ -62,20 +62,6 @@ def _draw_plane(axes: Axes, report: NeighborsReport) -> list:
     shown = axes.scatter(x, y, s=14, c=group.cosines, cmap=_COSINES)
     axes.figure.colorbar(shown, ax=axes, label="cosine to the given occurrence")
     return [_COSINES(0.999), _COSINES(0.2)]
-
-
-def _principal(vectors: torch.Tensor) -> tuple[torch.Tensor, list[float]]:
-    """
-    Returns the points of vectors in the plane of their first two principal components, of shape
-    (occurrences, 2), and the share of the variance of each component.
-    """
-    centered = (vectors - vectors.mean(0)).double()
-    _, sizes, directions = torch.linalg.svd(centered, full_matrices=False)
-    variances = sizes.square() / sizes.square().sum().clamp(min=1e-12)
-    points = torch.zeros(len(vectors), 2, dtype=torch.double)
-    projected = centered @ directions[:2].T
-    points[:, : projected.size(1)] = projected
-    return points, [*variances[:2].tolist(), 0.0][:2]
 
 
 def _write(axes: Axes, row: int, text: str, color: Any, **style: Any) -> None:

@@ -1,0 +1,74 @@
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy
+
+from elmo_tasks.analysis.errors.case import Case
+
+# Number of resamples whose weights are in memory at a time.
+_CHUNK = 100
+
+
+class Difference(NamedTuple):
+    """
+    The difference between the scores of two models on the same data.
+
+    # Parameters
+
+    difference : `float`
+        The score of the first model minus that of the second.
+    low, high : `float`
+        The ends of its 95 % interval.
+    p_value : `float`
+        How often a difference as large as this one, in either direction, would come by chance if
+        the models were equally good.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p_value: float
+
+    def as_dict(self) -> dict[str, Any]:
+        return self._asdict()
+
+
+def paired_bootstrap(
+    first: Sequence[Case], second: Sequence[Case], num_resamples: int = 2000, seed: int = 0
+) -> Difference:
+    """
+    Compares two models by the paired bootstrap (Efron and Tibshirani 1993; Berg-Kirkpatrick et al.
+    2012): the cases are drawn with replacement, the same ones for both models. The p-value is the
+    share of resamples whose difference is as far from the observed one as that is from zero.
+
+    # Parameters
+
+    first, second : `Sequence[Case]`
+        The cases of both models, in the same order.
+    num_resamples : `int`, optional (default = `2000`)
+    seed : `int`, optional (default = `0`)
+    """
+    # Shape: (cases, 2 models, hits and total)
+    counts = numpy.array(
+        [[(each.hits, each.total) for each in pair] for pair in zip(first, second, strict=True)]
+    )
+    observed = _differences(counts.sum(axis=0)[None])[0]
+    drawn = numpy.random.default_rng(seed)
+    even = numpy.full(len(counts), 1 / len(counts))
+    found = []
+    for start in range(0, num_resamples, _CHUNK):
+        # How often each case is drawn. Shape: (resamples, cases)
+        weights = drawn.multinomial(len(counts), even, min(_CHUNK, num_resamples - start))
+        found.append(_differences(numpy.einsum("rc,cmk->rmk", weights, counts)))
+    differences = numpy.concatenate(found)
+    low, high = numpy.quantile(differences, [0.025, 0.975])
+    # The margin keeps the rounding of sums from deciding between equal differences.
+    is_far = numpy.abs(differences - observed) >= abs(observed) - 1e-12
+    p_value = (1 + is_far.sum()) / (1 + num_resamples)
+    return Difference(float(observed), float(low), float(high), float(p_value))
+
+
+def _differences(sums: numpy.ndarray) -> numpy.ndarray:
+    """Returns the differences of scores, given sums of shape (resamples, 2, 2)."""
+    scores = sums[..., 0] / numpy.maximum(sums[..., 1], 1e-12)
+    return scores[:, 0] - scores[:, 1]

@@ -1,0 +1,78 @@
+from typing import NamedTuple
+
+from allennlp.common.util import lazy_groups_of
+from allennlp.data import Instance, Vocabulary
+from allennlp.data.fields import TextField
+from allennlp.models import Archive
+from allennlp.predictors import Predictor
+from tqdm import tqdm
+
+from elmo_tasks.analysis.errors.case import Case
+from elmo_tasks.analysis.errors.judges import JUDGES, Judge
+from elmo_tasks.common.errors import ConfigurationError
+
+# Number of instances that a predictor gets at a time.
+_GROUP = 32
+
+
+class Judged(NamedTuple):
+    """The cases of a data set, and the judge that made them."""
+
+    judge: Judge
+    cases: list[Case]
+
+
+def read_cases(archive: Archive, data: str) -> Judged:
+    """
+    Predicts every instance of a data set, and compares the answers with the data.
+
+    # Parameters
+
+    archive : `Archive`
+        A model of one of the four tasks.
+    data : `str`
+        The path of data in the format that the model was trained on.
+
+    # Raises
+
+    `ConfigurationError`
+        The model is of another task, or the data is empty or has no right answers.
+    """
+    name = str(archive.model.default_predictor)
+    if name not in JUDGES:
+        raise ConfigurationError(
+            f"elmo-errors judges the predictors {', '.join(JUDGES)}, but the model is a "
+            f"{type(archive.model).__name__}, whose predictor is {name}"
+        )
+    judge = JUDGES[name]
+    predictor = Predictor.from_archive(archive)
+    vocab = archive.model.vocab
+    instances = list(predictor._dataset_reader.read(data))
+    if not instances:
+        raise ConfigurationError(f"{data} has no instance")
+    cases = []
+    with tqdm(total=len(instances), desc="predicting", delay=3) as progress:
+        for group in lazy_groups_of(instances, _GROUP):
+            for instance, answer in zip(group, predictor.predict_batch_instance(group)):
+                num_tokens, num_unknown = _count(instance, vocab)
+                case = judge.judge(instance, answer)
+                cases.append(case._replace(num_tokens=num_tokens, num_unknown=num_unknown))
+            progress.update(len(group))
+    return Judged(judge, cases)
+
+
+def _count(instance: Instance, vocab: Vocabulary) -> tuple[int, int]:
+    """Returns the number of tokens, and of those whose word the vocabulary does not have."""
+    fields = [field for field in instance.fields.values() if isinstance(field, TextField)]
+    num_tokens = num_unknown = 0
+    for field in fields:
+        num_tokens += len(field)
+        for indexer in field.token_indexers.values():
+            namespace = getattr(indexer, "namespace", None)
+            # Only the indexers of words have one feature for each token.
+            value_of = getattr(indexer, "_get_feature_value", None)
+            if namespace is not None and value_of is not None:
+                known = vocab.get_token_to_index_vocabulary(namespace)
+                num_unknown += sum(value_of(token) not in known for token in field)
+                break
+    return num_tokens, num_unknown

@@ -1,0 +1,80 @@
+import argparse
+from typing import TYPE_CHECKING
+
+from allennlp.commands.subcommand import Subcommand
+
+from elmo_tasks.analysis.errors.markdown import markdown
+from elmo_tasks.analysis.errors.read_cases import read_cases
+from elmo_tasks.analysis.errors.report import ErrorReport, check_same_data
+from elmo_tasks.analysis.mix.archive_names import name_archives
+from elmo_tasks.commands.command import Command
+from elmo_tasks.commands.outputs import add_outputs, deliver
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.serve.open_model import open_model
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@Subcommand.register("elmo-errors")
+class ElmoErrors(Command):
+    """
+    Shows where a model errs.
+
+    Registered as a `Subcommand` with name "elmo-errors".
+    """
+
+    help = "Show where a model errs, and whether another one is better by more than chance."
+    description = """
+Show where a model of sentiment, entities, entailment or reading errs: which class it takes for
+which, or the precision and recall of each type of entity; its score by length and by share of
+unknown words; how often it is right for how confident it is; and the mistakes it is most confident
+of. The report is Markdown.
+"""
+    examples = """
+examples:
+  allennlp elmo-errors runs/sst/both data/sst/dev.txt > errors.md
+  allennlp elmo-errors runs/ner/input my/test.txt --against runs/ner/baseline --chart errors.png
+"""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        add = parser.add_argument
+        add(
+            "model",
+            metavar="[NAME=]MODEL",
+            help="the model.tar.gz or the folder of a training",
+        )
+        add("data", metavar="DATA", help="data in the format that the model was trained on")
+        add(
+            "--against",
+            metavar="[NAME=]OTHER",
+            help="a model of the same task to compare by a paired bootstrap",
+        )
+        add(
+            "--top",
+            type=int,
+            default=10,
+            metavar="N",
+            help="mistakes, and cases that only one model gets right, to show (default: 10)",
+        )
+        add_outputs(parser)
+
+    def run(self, args: argparse.Namespace) -> None:
+        if args.top < 1:
+            raise ConfigurationError(f"--top must be 1 or more, not {args.top}")
+        given = [args.model] if args.against is None else [args.model, args.against]
+        (name, path), *others = name_archives(given).items()
+        report = ErrorReport(
+            name, args.data, read_cases(open_model(path), args.data), num_mistakes=args.top
+        )
+        for other, other_path in others:
+            judged = read_cases(open_model(other_path), args.data)
+            check_same_data(report.cases, judged.cases)
+            report = report._replace(other=other, other_cases=judged.cases)
+
+        def chart() -> "Figure":
+            from elmo_tasks.analysis.errors.chart import draw
+
+            return draw(report)
+
+        deliver(args, markdown(report), report.as_dict(), chart)

@@ -1,0 +1,129 @@
+import argparse
+import contextlib
+
+from allennlp.commands.subcommand import Subcommand
+
+from elmo_tasks.analysis.errors.read_cases import read_cases
+from elmo_tasks.analysis.errors.report import ErrorReport
+from elmo_tasks.analysis.mix.archive_names import name_archives
+from elmo_tasks.commands.bilm_arguments import add_bilm_options, layers_from_args
+from elmo_tasks.commands.command import Command
+from elmo_tasks.common.errors import ConfigurationError
+
+
+@Subcommand.register("elmo-serve")
+class ElmoServe(Command):
+    """
+    Shows models in the browser and answers requests for their predictions.
+
+    Registered as a `Subcommand` with name "elmo-serve".
+    """
+
+    help = "Show models in the browser, and answer requests for their predictions."
+    description = """
+Start a page in the browser with a tab for each model, where one types a text and sees the answer,
+and tabs for ELMo itself: the layers of a sentence, the senses of a word, the mixes of the models.
+The same answers can be had as JSON (`POST /predict/NAME`); /docs lists all addresses. The server
+works without a network. By default only this machine can reach it.
+"""
+    examples = """
+examples:
+  allennlp elmo-serve runs/sst/both/model.tar.gz
+  allennlp elmo-serve sentiment=runs/sst/both entities=runs/ner/input --port 0
+  allennlp elmo-serve runs/sst/both --data data/sst/dev.txt
+  curl http://127.0.0.1:8000/predict/sentiment -d '{"sentence": "A moving film."}'
+"""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        add = parser.add_argument
+        add(
+            "models",
+            metavar="[NAME=]MODEL",
+            nargs="*",
+            help="the model.tar.gz or the folder of a training; by default it is named after its "
+            "path, less the folders that all models share",
+        )
+        add(
+            "--data",
+            metavar="[NAME=]FILE",
+            nargs="+",
+            default=[],
+            help="data in the format of the model NAME, whose errors on it the tab Errors shows; "
+            "NAME may be left out if there is one model",
+        )
+        add(
+            "--host",
+            default="127.0.0.1",
+            help="the address to listen on; 0.0.0.0 lets other machines in (default: 127.0.0.1)",
+        )
+        add(
+            "--port",
+            type=int,
+            default=8000,
+            help="the port to listen on; 0 takes a free one (default: 8000)",
+        )
+        add(
+            "--max-words",
+            type=int,
+            default=5000,
+            metavar="N",
+            help="the most words and punctuation marks of a request (default: 5000)",
+        )
+        add_bilm_options(parser)
+
+    def run(self, args: argparse.Namespace) -> None:
+        try:
+            import fastapi_offline  # noqa: F401
+            import uvicorn  # noqa: F401
+        except ModuleNotFoundError as error:
+            raise ConfigurationError(
+                f"elmo-serve needs the package {error.name}: pip install 'elmo-tasks[serve]'"
+            ) from error
+        from elmo_tasks.serve.app import make_app
+        from elmo_tasks.serve.limits import Limits
+        from elmo_tasks.serve.open_model import open_model
+        from elmo_tasks.serve.served_model import ServedModel
+        from elmo_tasks.serve.server import address_of, is_loopback, listen, make_server
+
+        if args.max_words < 1:
+            raise ConfigurationError(f"--max-words must be 1 or more, not {args.max_words}")
+        limits = Limits(max_words=args.max_words)
+        with listen(args.host, args.port) as listening:
+            named = name_archives(args.models) if args.models else {}
+            files = data_of_models(args.data, list(named))
+            archives = {name: open_model(path) for name, path in named.items()}
+            reports = [
+                ErrorReport(name, file, read_cases(archives[name], file)).as_dict()
+                for name, file in files
+            ]
+            models = [ServedModel(name, archive) for name, archive in archives.items()]
+            bilm, sentence_layers = layers_from_args(args)
+            app = make_app(models, sentence_layers, bilm, args.host, limits, reports)
+            if not is_loopback(listening):
+                print(
+                    "WARNING: every machine that reaches this one can use the server; it asks for "
+                    "no password and does not encrypt"
+                )
+            print(f"{address_of(listening)}  (Ctrl-C stops the server)", flush=True)
+            with contextlib.suppress(KeyboardInterrupt):
+                make_server(app, limits).run(sockets=[listening])
+
+
+def data_of_models(arguments: list[str], names: list[str]) -> list[tuple[str, str]]:
+    """
+    Returns pairs of a model's name and a file, from arguments `[NAME=]FILE`. Raises
+    `ConfigurationError` if it is not clear which model a file belongs to.
+    """
+    pairs = []
+    for argument in arguments:
+        name, separator, file = argument.partition("=")
+        if separator and name in names:
+            pairs.append((name, file))
+        elif len(names) == 1:
+            pairs.append((names[0], argument))
+        else:
+            known = ", ".join(names) or "(none)"
+            raise ConfigurationError(
+                f"--data {argument}: give NAME=FILE, where NAME is one of the models {known}"
+            )
+    return pairs

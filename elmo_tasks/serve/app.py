@@ -1,0 +1,237 @@
+import asyncio
+import functools
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+import fastapi_offline
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.responses import FileResponse, JSONResponse, Response
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException as StarletteHTTPException
+
+from elmo_tasks.common.json_text import parse_json
+from elmo_tasks.common.nearest import did_you_mean
+from elmo_tasks.encoder.sentence_layers import SentenceLayers
+from elmo_tasks.serve.batcher import Batcher
+from elmo_tasks.serve.layer_cosines import layer_cosines
+from elmo_tasks.serve.limits import App, Guard, Limits
+from elmo_tasks.serve.senses import senses
+from elmo_tasks.serve.served_model import ServedModel
+from elmo_tasks.serve.tasks import TOOLS, Task
+from elmo_tasks.serve.word_count import count_words
+
+T = TypeVar("T")
+
+STATIC = Path(__file__).parent / "static"
+
+# Detailed answers have attention matrices, which grow with the square of the length.
+_MAX_DETAILED_WORDS = 1000
+
+# The most characters of an error, which may quote the input.
+_MAX_MESSAGE = 2000
+
+
+def make_app(
+    models: Sequence[ServedModel],
+    sentence_layers: SentenceLayers,
+    bilm: str = "mini",
+    host: str = "127.0.0.1",
+    limits: Limits = Limits(),
+    reports: Sequence[dict[str, Any]] = (),
+) -> App:
+    """
+    Makes the server's application: the page at `/`, its tabs' data, and the models.
+
+    # Parameters
+
+    models : `Sequence[ServedModel]`
+        Models with different names.
+    sentence_layers : `SentenceLayers`
+        The biLM of the tabs "Layers" and "Senses".
+    bilm : `str`, optional (default = `'mini'`)
+        The name of this biLM on the page.
+    host : `str`, optional (default = `'127.0.0.1'`)
+        The name or address that the server listens on.
+    limits : `Limits`, optional
+    reports : `Sequence[dict[str, Any]]`, optional
+        Error reports for the tab "Errors".
+
+    # Returns
+
+    `App`
+        An ASGI application.
+    """
+    # All models share the cores, so one thread computes, and one batch is in memory at a time.
+    executor = ThreadPoolExecutor(1, "model")
+    app = FastAPI(
+        title="elmo-serve", docs_url=None, redoc_url=None, description=_DESCRIPTION, version="1"
+    )
+    _add_errors(app)
+    _add_pages(app)
+
+    @app.get("/health", summary="Whether the server answers, and the names of its models")
+    async def health() -> dict[str, Any]:
+        return {"status": "ok", "models": [model.name for model in models]}
+
+    @app.get("/models", summary="The models, their tasks and examples, and their mixes")
+    async def describe() -> dict[str, Any]:
+        return {
+            "models": [model.describe() for model in models],
+            "tools": [tool.describe() for tool in TOOLS],
+            "bilm": bilm,
+            "max_words": limits.max_words,
+        }
+
+    @app.get("/reports", summary="The error reports of the models on the data of --data")
+    async def errors() -> list[dict[str, Any]]:
+        return list(reports)
+
+    for model in models:
+        _add_model(app, model, executor, limits)
+
+    @app.post("/predict/{name:path}", include_in_schema=False)
+    async def unknown(name: str) -> None:
+        names = [model.name for model in models]
+        known = f"it has {', '.join(names)}" if names else "it has none"
+        reason = f"the server has no model named {name[:200]!r}; {known}{did_you_mean(name, names)}"
+        raise HTTPException(404, reason)
+
+    for task, tool in zip(TOOLS, (layer_cosines, senses), strict=True):
+        _add_tool(app, task, functools.partial(tool, sentence_layers), executor, limits)
+    return Guard(app, host, limits)
+
+
+_DESCRIPTION = """
+Answers of models, as `allennlp predict` gives them. Errors are `{"error": "a sentence"}`.
+"""
+
+
+def _add_model(
+    app: FastAPI, model: ServedModel, executor: ThreadPoolExecutor, limits: Limits
+) -> None:
+    batcher = Batcher(model.predictor.predict_batch_json, executor)
+    detailed = Batcher(model.detailed.predict_batch_json, executor)
+    examples = [] if model.task is None else model.task.examples
+
+    @app.post(
+        f"/predict/{model.name}",
+        name=model.name,
+        summary=f"The answer of {model.name} to an input, or the answers to a list of them",
+        openapi_extra=_body_schema(examples),
+    )
+    async def predict(request: Request, details: bool = False) -> Response:
+        max_words = min(limits.max_words, _MAX_DETAILED_WORDS) if details else limits.max_words
+        inputs = await _inputs(request, max_words)
+        several = inputs if isinstance(inputs, list) else [inputs]
+        if any(isinstance(each, dict) and "data" in each for each in several):
+            reason = "a whole file is answered by `allennlp predict`; give its questions in a list"
+            raise HTTPException(422, reason)
+        answering = (detailed if details else batcher).answer(several)
+        if several is inputs:
+            return await _timed(request, answering)
+        return await _timed(request, _first(answering))
+
+
+def _add_tool(
+    app: FastAPI,
+    task: Task,
+    tool: Callable[[Any], Any],
+    executor: ThreadPoolExecutor,
+    limits: Limits,
+) -> None:
+    @app.post(f"/{task.name}", name=task.name, openapi_extra=_body_schema(task.examples))
+    async def use(request: Request) -> Response:
+        inputs = await _inputs(request, limits.max_words)
+        loop = asyncio.get_running_loop()
+        return await _timed(request, loop.run_in_executor(executor, tool, inputs))
+
+
+async def _first(answers: Awaitable[list[T]]) -> T:
+    return (await answers)[0]
+
+
+async def _inputs(request: Request, max_words: int) -> Any:
+    """Returns the JSON of the body, which may have `max_words` words."""
+    try:
+        inputs = parse_json(await request.body())
+    except ValueError as error:
+        raise HTTPException(400, f"the body is not JSON in UTF-8: {error}") from error
+    num_words = count_words(inputs)
+    if num_words > max_words:
+        raise HTTPException(
+            413,
+            f"the request has {num_words:,} words and punctuation marks; {max_words:,} are allowed",
+        )
+    return inputs
+
+
+async def _timed(request: Request, answering: Awaitable[Any]) -> Response:
+    """
+    Waits for an answer, unless the client goes away. The response says in its header
+    `Server-Timing` how many milliseconds the answer took.
+    """
+    start = time.perf_counter()
+    answer, gone = asyncio.ensure_future(answering), asyncio.ensure_future(_gone(request))
+    await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
+    if not answer.done():
+        answer.cancel()
+        # Nobody reads this. 499 is what nginx logs for a client that has gone.
+        return Response(status_code=499)
+    gone.cancel()
+    try:
+        content = answer.result()
+    except ValueError as error:
+        raise HTTPException(422, str(error)[:_MAX_MESSAGE]) from error
+    milliseconds = 1000 * (time.perf_counter() - start)
+    return JSONResponse(content, headers={"server-timing": f"answer;dur={milliseconds:.1f}"})
+
+
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _add_pages(app: FastAPI) -> None:
+    swagger = Path(fastapi_offline.__file__).parent / "static"
+
+    @app.get("/", include_in_schema=False)
+    async def page() -> FileResponse:
+        return FileResponse(STATIC / "index.html")
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> FileResponse:
+        return FileResponse(STATIC / "docs.html")
+
+    app.mount("/static", StaticFiles(directory=STATIC))
+    app.mount("/swagger", StaticFiles(directory=swagger))
+
+
+def _add_errors(app: FastAPI) -> None:
+    """Makes the answer to every error `{"error": "a sentence"}`."""
+
+    @app.exception_handler(StarletteHTTPException)
+    async def refused(request: Request, error: StarletteHTTPException) -> Response:
+        reason = error.detail
+        if error.status_code == 405:
+            reason = f"{request.url.path} does not take {request.method}"
+        elif reason == "Not Found":
+            reason = f"there is nothing at {request.url.path[:200]}; /docs lists what there is"
+        return JSONResponse({"error": reason}, error.status_code, error.headers)
+
+    @app.exception_handler(Exception)
+    async def failed(request: Request, error: Exception) -> Response:
+        # Starlette raises the error once more after this answer, so that uvicorn logs it.
+        reason = f"the server failed at this request ({type(error).__name__}); its log says more"
+        return JSONResponse({"error": reason}, 500)
+
+
+def _body_schema(examples: list[dict[str, Any]]) -> dict[str, Any]:
+    """Returns what OpenAPI says of a body, which is read by `parse_json` and not by FastAPI."""
+    media: dict[str, Any] = {"schema": {}}
+    if examples:
+        properties = {name: {"type": "string"} for name in examples[0]}
+        media = {"schema": {"type": "object", "properties": properties}, "example": examples[0]}
+    return {"requestBody": {"required": True, "content": {"application/json": media}}}

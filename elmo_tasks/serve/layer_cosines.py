@@ -1,0 +1,58 @@
+from typing import Any
+
+import torch
+from torch.nn.functional import normalize
+
+from elmo_tasks.analysis.tables import layer_name
+from elmo_tasks.encoder.sentence_layers import SentenceLayers
+from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
+
+_MAX_TOKENS = 100
+
+
+def layer_cosines(sentence_layers: SentenceLayers, inputs: Any) -> dict[str, Any]:
+    """
+    Computes the cosines between the words of a sentence in each layer of a biLM.
+
+    # Parameters
+
+    sentence_layers : `SentenceLayers`
+    inputs : `Any`
+        `{"sentence": "raw text"}`, which spaCy's rules for English cut into at most 100 tokens.
+
+    # Returns
+
+    `dict[str, Any]`
+        `tokens`; `layers`, the names of the layers; and `cosines`, nested lists of shape (layers,
+        tokens, tokens).
+
+    # Raises
+
+    `ValueError`
+        The input has another form, or no token, or too many.
+    """
+    match inputs:
+        case {"sentence": str(text)} if len(inputs) == 1:
+            words = [token.text for token in ElmoSpacyTokenizer().tokenize(text)]
+        case _:
+            raise ValueError(f'expected {{"sentence": "raw text"}}, but got {inputs!r:.200}')
+    if not 1 <= len(words) <= _MAX_TOKENS:
+        raise ValueError(f"the sentence must have 1 to {_MAX_TOKENS} tokens, not {len(words)}")
+    (layers,) = sentence_layers([words])
+    # Shape: (layers, tokens, tokens)
+    cosines = _cosines(layers)
+    return {
+        "tokens": words,
+        "layers": [layer_name(index) for index in range(len(layers))],
+        "cosines": rounded(cosines),
+    }
+
+
+def rounded(values: torch.Tensor) -> list:
+    """Returns the values as nested lists, rounded to what a page shows."""
+    return torch.round(values.double(), decimals=4).tolist()
+
+
+def _cosines(layers: torch.Tensor) -> torch.Tensor:
+    units = normalize(layers, dim=-1)
+    return units @ units.transpose(1, 2)

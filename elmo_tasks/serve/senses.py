@@ -1,0 +1,84 @@
+from typing import Any
+
+import torch
+from torch.nn.functional import normalize
+
+from elmo_tasks.analysis.neighbors.occurrences import Occurrence
+from elmo_tasks.analysis.neighbors.principal_plane import principal_plane
+from elmo_tasks.analysis.neighbors.similar_words import similar_words
+from elmo_tasks.analysis.tables import layer_name
+from elmo_tasks.encoder.sentence_layers import SentenceLayers
+from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
+from elmo_tasks.serve.layer_cosines import rounded
+
+# The matrix of cosines grows with the square of this.
+_MAX_OCCURRENCES = 100
+_NUM_SIMILAR = 8
+
+
+def senses(sentence_layers: SentenceLayers, inputs: Any) -> dict[str, Any]:
+    """
+    Compares the occurrences of a word in a text by their vectors in each layer of a biLM.
+
+    # Parameters
+
+    sentence_layers : `SentenceLayers`
+    inputs : `Any`
+        `{"word": "play", "text": "raw text, a sentence a line"}`. spaCy's rules for English cut
+        each line. Upper and lower case are not told apart. Only the first 100 occurrences count.
+
+    # Returns
+
+    `dict[str, Any]`
+        `num_occurrences`, the number of all occurrences; `occurrences`, the first 100 as `words`
+        and `position`; `layers`, each with a `name`, the `points` of the occurrences in the plane
+        of their first two principal components, and `cosines`, a matrix; and `similar`, pairs of
+        a word of the text and its cosine in layer 0, where a word has one vector in all contexts.
+
+    # Raises
+
+    `ValueError`
+        The input has another form, or the word is not in the text.
+    """
+    match inputs:
+        case {"word": str(word), "text": str(text)} if len(inputs) == 2:
+            word = word.strip()
+        case _:
+            raise ValueError(
+                'expected {"word": "play", "text": "raw text, a sentence a line"}, but got '
+                f"{inputs!r:.200}"
+            )
+    tokenize = ElmoSpacyTokenizer().tokenize
+    sentences = [[token.text for token in tokenize(line)] for line in text.splitlines()]
+    found = [
+        Occurrence(words, position)
+        for words in sentences
+        for position, other in enumerate(words)
+        if other.casefold() == word.casefold()
+    ]
+    if not found:
+        raise ValueError(f"the text must have the word {word!r:.80}, as a token of its own")
+    shown = found[:_MAX_OCCURRENCES]
+    # Shape: (layers, occurrences, dim)
+    vectors = _vectors(sentence_layers, shown)
+    others = sorted({other.lower() for words in sentences for other in words if other.isalpha()})
+    similar = similar_words(sentence_layers.bilm, word, others, _NUM_SIMILAR)
+    return {
+        "num_occurrences": len(found),
+        "occurrences": [{"words": each.words, "position": each.position} for each in shown],
+        "layers": [
+            {
+                "name": layer_name(index),
+                "points": rounded(principal_plane(layer)[0]),
+                "cosines": rounded(layer @ layer.T),
+            }
+            for index, layer in enumerate(vectors)
+        ],
+        "similar": [[other, round(cosine, 4)] for other, cosine in similar],
+    }
+
+
+def _vectors(sentence_layers: SentenceLayers, occurrences: list[Occurrence]) -> torch.Tensor:
+    computed = zip(sentence_layers([each.words for each in occurrences]), occurrences)
+    vectors = [layers[:, each.position].clone() for layers, each in computed]
+    return normalize(torch.stack(vectors, dim=1), dim=-1)

@@ -1,0 +1,53 @@
+import ipaddress
+import socket
+
+import uvicorn
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.serve.limits import App, Limits
+from elmo_tasks.serve.protocol import TimedHeadProtocol
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """
+    Returns a socket that listens on a name or address and a port; with port 0, on a free port.
+    Raises `ConfigurationError` if that cannot be had.
+    """
+    try:
+        family, *_, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        return socket.create_server(address[:2], family=family, backlog=512)
+    except (OSError, OverflowError) as error:
+        raise ConfigurationError(
+            f"the server cannot listen on {host}, port {port} ({error}); choose another --port, "
+            "or --port 0 for a free one"
+        ) from error
+
+
+def address_of(listening: socket.socket) -> str:
+    """Returns the address of the page."""
+    host, port = listening.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+
+
+def is_loopback(listening: socket.socket) -> bool:
+    """Returns whether only this machine can reach the socket."""
+    return ipaddress.ip_address(listening.getsockname()[0].partition("%")[0]).is_loopback
+
+
+def make_server(app: App, limits: Limits = Limits()) -> uvicorn.Server:
+    """Makes the server of an application, whose `run(sockets=[...])` runs until it is stopped."""
+    config = uvicorn.Config(
+        app,
+        http=TimedHeadProtocol,
+        ws="none",
+        lifespan="off",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        # Connections that wait for an answer, and as many that send or read.
+        limit_concurrency=2 * limits.max_requests,
+        timeout_graceful_shutdown=3,
+    )
+    return uvicorn.Server(config)

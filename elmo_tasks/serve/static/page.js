@@ -1,0 +1,481 @@
+// The page of elmo-serve: a tab for each model, and tabs for ELMo itself.
+//
+// The server says at /models which tabs there are. To show the answers of a new task, add a `Task`
+// to serve/tasks.py and a function of its name to `show`, below.
+'use strict';
+
+// ---------------------------------------------------------------- elements
+
+// Makes an element. Texts are set as text, never as HTML, because they come from users.
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
+    else if (name.startsWith('--')) element.style.setProperty(name, value);
+    else if (value !== null) element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+const shown = (number, digits = 3) => number.toFixed(digits);
+const heading = (text) => make('h2', {}, text);
+
+// A table whose rows are lists of cells; strings of digits are right-aligned.
+function table(caption, columns, rows, attributes = {}) {
+  const cell = (content, index) => {
+    if (index === 0) return make('th', { scope: 'row' }, content);
+    if (content instanceof HTMLTableCellElement) return content;
+    const isNumber = typeof content === 'string' && /^-?[\d.,]+( %)?$/.test(content);
+    return make('td', isNumber ? { class: 'number' } : {}, content);
+  };
+  const head = columns.map((name) => make('th', { scope: 'col' }, name));
+  return make('div', { class: 'scroll' }, make('table', attributes,
+    make('caption', {}, caption),
+    make('thead', {}, make('tr', {}, ...head)),
+    make('tbody', {}, ...rows.map((cells) => make('tr', {}, ...cells.map(cell))))));
+}
+
+// Probabilities, or other numbers from 0 to 1, as bars.
+function bars(caption, numbers) {
+  const row = ([name, number]) => {
+    const bar = make('div', { class: 'bar' });
+    bar.style.width = `${100 * number}%`;
+    return make('tr', {}, make('th', { scope: 'row' }, name), make('td', {}, bar),
+      make('td', { class: 'number' }, shown(number)));
+  };
+  return make('table', { class: 'bars' }, make('caption', {}, caption),
+    make('tbody', {}, ...Object.entries(numbers).map(row)));
+}
+
+const largestFirst = (numbers) => Object.fromEntries(Object.entries(numbers).sort((one, other) => other[1] - one[1]));
+
+// Lets the arrow keys move among elements of which only one is a stop of the Tab key.
+function rove(elements) {
+  elements.forEach((element, index) => {
+    element.tabIndex = index === 0 ? 0 : -1;
+    element.addEventListener('keydown', (event) => {
+      const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+      const ends = { Home: 0, End: elements.length - 1 };
+      if (step === undefined && !(event.key in ends)) return;
+      event.preventDefault();
+      const next = event.key in ends ? ends[event.key]
+        : (index + step + elements.length) % elements.length;
+      elements[index].tabIndex = -1;
+      elements[next].tabIndex = 0;
+      elements[next].focus();
+    });
+  });
+}
+
+// A matrix as a heat map with words on its axes. The mouse or the arrow keys choose a cell, whose
+// value is shown below.
+function heatMap(caption, rows, columns, values) {
+  const readout = make('p', { class: 'readout', 'aria-live': 'polite' },
+    'The value of a cell is shown here: point at it, or use the arrow keys.');
+  const cells = values.map((line) => line.map((value) => make('td', { class: 'warm', '--weight': value })));
+  let current = [0, 0];
+  const choose = (row, column) => {
+    cells[current[0]][current[1]].classList.remove('current');
+    current = [row, column];
+    cells[row][column].classList.add('current');
+    readout.textContent = `${rows[row]} → ${columns[column]}: ${shown(values[row][column])}`;
+  };
+  cells.forEach((line, row) => line.forEach((cell, column) => {
+    cell.addEventListener('mouseenter', () => choose(row, column));
+  }));
+  const map = table(caption, ['', ...columns], rows.map((word, row) => [word, ...cells[row]]), { class: 'heat' });
+  map.tabIndex = 0;
+  map.setAttribute('role', 'group');
+  map.setAttribute('aria-label', `${caption}; the arrow keys choose a cell`);
+  map.addEventListener('keydown', (event) => {
+    const [down, right] = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] }[event.key] || [0, 0];
+    if (!down && !right) return;
+    event.preventDefault();
+    const clamp = (index, length) => Math.min(Math.max(index, 0), length - 1);
+    choose(clamp(current[0] + down, rows.length), clamp(current[1] + right, columns.length));
+  });
+  return make('div', {}, map, readout);
+}
+
+// A group of words of which one is chosen. Calls `choose` with the index of a word.
+function wordButtons(words, choose) {
+  const buttons = words.map((word, index) => make('button', {
+    type: 'button', class: 'token', 'aria-pressed': 'false',
+    onclick: () => {
+      buttons.forEach((button, other) => button.setAttribute('aria-pressed', String(other === index)));
+      choose(index);
+    },
+  }, word));
+  rove(buttons);
+  return buttons;
+}
+
+// A choice of one of several names. Calls `choose` with the index of a name.
+let numGroups = 0;
+function radio(legend, names, choose) {
+  const group = `group-${numGroups += 1}`;
+  const labels = names.map((name, index) => make('label', {}, make('input', {
+    type: 'radio', name: group, onchange: () => choose(index), ...(index === 0 ? { checked: '' } : {}),
+  }), ` ${name}`));
+  return make('fieldset', {}, make('legend', {}, legend), ...labels);
+}
+
+// The server counts characters as code points, JavaScript counts UTF-16 units.
+function locate(points, tokens) {
+  let start = 0;
+  return tokens.map((token) => {
+    const wanted = Array.from(token);
+    while (start < points.length && wanted.some((point, offset) => points[start + offset] !== point)) start += 1;
+    const found = [start, start + wanted.length];
+    start = found[1];
+    return found;
+  });
+}
+
+// ---------------------------------------------------------------- answers, by task
+
+// Each function gets the server's answer and the input, and returns elements.
+const show = {
+  sentiment(answer) {
+    return [
+      make('p', { class: 'big' }, answer.label),
+      bars('Probabilities', largestFirst(answer.probabilities)),
+      heading('Tokens'),
+      make('ul', { class: 'tokens' }, ...answer.tokens.map((token) => make('li', {}, token))),
+    ];
+  },
+
+  entities(answer) {
+    const points = Array.from(answer.sentence);
+    const types = [];
+    const box = make('div');
+    const readout = make('p', { class: 'readout', 'aria-live': 'polite' });
+    const draw = (index) => {
+      const path = answer.paths[index];
+      // The confidences belong to the first reading.
+      const entities = index === 0 ? answer.entities : path.entities;
+      const pieces = [];
+      let end = 0;
+      for (const entity of entities) {
+        if (!types.includes(entity.type)) types.push(entity.type);
+        const confidence = 'confidence' in entity ? entity.confidence : path.probability;
+        const about = `${entity.type || 'entity'} “${entity.text}”, `
+          + ('confidence' in entity ? `confidence ${shown(confidence)}` : `in a reading of probability ${shown(confidence)}`);
+        const tell = () => { readout.textContent = about; };
+        pieces.push(points.slice(end, entity.characters[0]).join(''), make('mark', {
+          class: `entity type-${types.indexOf(entity.type) % 5}`, '--confidence': confidence,
+          title: about, tabindex: 0, onmouseenter: tell, onfocus: tell,
+        }, entity.text, make('small', {}, entity.type)));
+        end = entity.characters[1];
+      }
+      readout.textContent = entities.length ? 'Point at an entity to see its confidence.' : 'No entity.';
+      box.replaceChildren(make('p', { class: 'text' }, ...pieces, points.slice(end).join('')));
+    };
+    draw(0);
+    const names = answer.paths.map((path, index) => `${index + 1} (${shown(path.probability)})`);
+    return [box, readout, radio('Reading (with its probability)', names, draw)];
+  },
+
+  entailment(answer) {
+    const { premise_tokens: premise, hypothesis_tokens: hypothesis } = answer;
+    return [
+      make('p', { class: 'big' }, answer.label),
+      bars('Probabilities', largestFirst(answer.probabilities)),
+      make('div', { class: 'columns' },
+        heatMap('The premise attends to the hypothesis', premise, hypothesis, answer.premise_attention),
+        heatMap('The hypothesis attends to the premise', hypothesis, premise, answer.hypothesis_attention)),
+    ];
+  },
+
+  reading(answer, input) {
+    const points = Array.from(input.passage);
+    const offsets = locate(points, answer.passage_tokens);
+    const attention = make('div', { 'aria-live': 'polite' });
+    const buttons = wordButtons(answer.passage_tokens, (index) => {
+      const weights = answer.question_tokens.map((word, column) =>
+        [word, make('td', { class: 'number warm', '--weight': answer.attention[index][column] }, shown(answer.attention[index][column]))]);
+      attention.replaceChildren(table(`“${answer.passage_tokens[index]}” attends to the question`, ['word', 'weight'], weights));
+    });
+    const text = make('p', { class: 'text' });
+    const draw = (chosen) => {
+      const { start, end } = answer.best[chosen];
+      const mark = make('mark');
+      const pieces = [];
+      let last = 0;
+      buttons.forEach((button, index) => {
+        const [from, to] = offsets[index];
+        const inside = from >= start && to <= end;
+        const gap = points.slice(last, from).join('');
+        if (inside && mark.childNodes.length === 0) pieces.push(gap, mark);
+        else if (gap) (inside ? mark : { append: (piece) => pieces.push(piece) }).append(gap);
+        if (inside) mark.append(button); else pieces.push(button);
+        last = to;
+      });
+      text.replaceChildren(...pieces, points.slice(last).join(''));
+    };
+    draw(0);
+    const names = answer.best.map((span, index) => `${index + 1}: ${span.answer} (${shown(span.probability)})`);
+    return [
+      make('p', { class: 'big' }, answer.answer),
+      text,
+      radio('Best answers (with their probabilities)', names, draw),
+      heading('Attention over the question'),
+      make('p', { class: 'quiet' }, 'Choose a word of the passage, by a click or with the arrow keys and Enter.'),
+      attention,
+    ];
+  },
+
+  layers(answer) {
+    const box = make('div', { 'aria-live': 'polite' });
+    const buttons = wordButtons(answer.tokens, (chosen) => {
+      const rows = answer.tokens.map((word, other) => [word, ...answer.cosines.map((layer) => {
+        const cosine = layer[chosen][other];
+        return make('td', { class: 'number warm', '--weight': Math.max(cosine, 0) }, shown(cosine, 2));
+      })]);
+      box.replaceChildren(table(`Cosine to “${answer.tokens[chosen]}”`, ['word', ...answer.layers], rows));
+    });
+    const spaced = buttons.flatMap((button) => [button, ' ']);
+    buttons[Math.min(1, buttons.length - 1)].click();
+    return [make('p', { class: 'text' }, 'Choose a word: ', ...spaced), box];
+  },
+
+  senses(answer) {
+    const plot = make('div');
+    const list = make('div');
+    const sentence = (index) => answer.occurrences[index].words.join(' ');
+    const readout = make('p', { class: 'readout', 'aria-live': 'polite' }, 'Point at a dot to see its sentence; choose one to compare.');
+    let layer = answer.layers.length - 1;
+    let chosen = 0;
+    const draw = () => {
+      const { points, cosines } = answer.layers[layer];
+      const choose = (index) => { chosen = index; draw(); };
+      plot.replaceChildren(scatter(points, chosen, sentence, choose, readout));
+      const order = points.map((_, index) => index).filter((index) => index !== chosen)
+        .sort((one, other) => cosines[chosen][other] - cosines[chosen][one]);
+      const item = (index) => make('li', {}, make('span', { class: 'number' }, shown(cosines[chosen][index])),
+        make('button', { type: 'button', onclick: () => choose(index) }, sentence(index)));
+      list.replaceChildren(make('p', {}, 'Chosen: ', make('strong', {}, sentence(chosen))),
+        make('ol', { class: 'list', 'aria-label': 'The other occurrences, the nearest first' }, ...order.map(item)));
+    };
+    const names = answer.layers.map((each) => each.name);
+    const layers = radio('Layer', [...names].reverse(), (index) => { layer = names.length - 1 - index; draw(); });
+    draw();
+    const similar = Object.fromEntries(answer.similar.map(([word, cosine]) => [word, Math.max(cosine, 0)]));
+    const count = answer.occurrences.length < answer.num_occurrences
+      ? `The first ${answer.occurrences.length} of ${answer.num_occurrences} occurrences` : `${answer.num_occurrences} occurrences`;
+    return [
+      layers,
+      make('div', { class: 'columns' },
+        make('div', {}, heading(count), plot, readout),
+        make('div', {}, heading('The nearest occurrences, with their cosines'), list)),
+      heading('Without context'),
+      bars('The nearest words of the text in layer 0, where a word has one vector', similar),
+    ];
+  },
+};
+
+// Points in the plane of their first two principal components.
+function scatter(points, chosen, sentence, choose, readout) {
+  const svg = (tag, attributes) => {
+    const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    return element;
+  };
+  const largest = Math.max(1e-9, ...points.flat().map(Math.abs));
+  const plot = svg('svg', { class: 'plot', viewBox: '-110 -110 220 220', role: 'img',
+    'aria-label': `${points.length} occurrences in the plane; the list beside it has the same` });
+  // The chosen point is drawn last, above the others.
+  const order = points.map((_, index) => index).sort((one, other) => (one === chosen) - (other === chosen));
+  for (const index of order) {
+    const [x, y] = points[index];
+    const dot = svg('circle', { cx: 100 * x / largest, cy: -100 * y / largest, r: 4, class: index === chosen ? 'chosen' : '' });
+    dot.append(svg('title', {}));
+    dot.firstChild.textContent = sentence(index);
+    dot.addEventListener('mouseenter', () => { readout.textContent = sentence(index); });
+    dot.addEventListener('click', () => choose(index));
+    plot.append(dot);
+  }
+  return plot;
+}
+
+// The mixes of all models, for their tab.
+function mixes(models) {
+  const rows = models.flatMap((model) => model.mixes.map((mix) => ({ model: model.name, ...mix })));
+  if (!rows.length) return [make('p', {}, 'No model with a mix of ELMo is loaded.')];
+  return [
+    make('p', { class: 'quiet' }, 'A model multiplies the weighted sum of the biLM’s layers by gamma. The weights sum to 1; the first layer is that of the tokens.'),
+    ...rows.map((row) => make('div', {},
+      heading(`${row.model}, ${row.place}`),
+      bars(`Weights of the layers; gamma is ${shown(row.gamma)}`,
+        Object.fromEntries(row.weights.map((weight, layer) => [layer ? `LSTM ${layer}` : 'tokens', weight]))))),
+  ];
+}
+
+// What `elmo-errors` says of a model on a data set.
+function errors(report) {
+  const percent = (share) => `${(100 * share).toFixed(1)} %`;
+  const groups = (caption, parts) => bars(caption, Object.fromEntries(parts.map((part) => [`${part.name} (${part.num_cases})`, part.score])));
+  const parts = [heading(`${report.model} on ${report.data}`),
+    make('p', {}, `${report.num_cases.toLocaleString('en')} cases; ${report.metric} ${percent(report.score)}; calibration error ${percent(report.calibration_error)}.`)];
+  if (report.confusion) {
+    const names = Object.keys(report.confusion);
+    const rows = names.map((name) => {
+      const counts = Object.values(report.confusion[name]);
+      const total = Math.max(1, counts.reduce((one, other) => one + other, 0));
+      return [name, ...counts.map((count) => make('td', { class: 'number warm', '--weight': count / total }, String(count)))];
+    });
+    parts.push(table('Expected classes (rows), and what they are taken for (columns)', ['', ...names], rows));
+  }
+  if (report.types) {
+    parts.push(table('Types of entities', ['type', 'expected', 'predicted', 'precision', 'recall'], report.types.map((each) =>
+      [each.type, String(each.expected), String(each.predicted), percent(each.precision), percent(each.recall)]), { class: 'lines' }));
+  }
+  const number = (text) => make('td', { class: 'number' }, text);
+  parts.push(
+    make('div', { class: 'columns' },
+      groups(`${report.metric} by number of tokens (and cases)`, report.by_length),
+      groups(`${report.metric} by share of unknown words (and cases)`, report.by_unknown)),
+    table('How often the model is right for how confident it is', ['confidence', 'claims', 'right'], report.calibration.map((bin) =>
+      [`${percent(bin.low)} to ${percent(bin.high)}`, String(bin.num_claims), percent(bin.right)]), { class: 'lines' }),
+    table('The most confident mistakes', ['predicted', 'expected', 'confidence', 'text'], report.mistakes.map((each) =>
+      [each.predicted, each.expected, number(shown(each.confidence)), each.text]), { class: 'lines' }));
+  return parts;
+}
+
+// ---------------------------------------------------------------- forms
+
+// What a shell needs to ask the same.
+function curl(path, input) {
+  const quoted = JSON.stringify(input).replaceAll("'", "'\\''");
+  return `curl '${location.origin}${path}' -H 'Content-Type: application/json' -d '${quoted}'`;
+}
+
+// The form of a model or a tool, with its examples and the place of the answer.
+function form(about, path) {
+  const id = `f${numGroups += 1}`;
+  const isJson = about.task === null;
+  const fields = isJson ? { json: 'Input, as JSON' } : about.fields;
+  const boxes = {};
+  const rows = Object.entries(fields).flatMap(([name, label]) => {
+    const isLong = name === 'passage' || name === 'text';
+    boxes[name] = name === 'word' ? make('input', { type: 'text', id: `${id}-${name}` })
+      : make('textarea', { id: `${id}-${name}`, rows: isLong ? 7 : 2 });
+    return [make('div', {}, make('label', { for: `${id}-${name}` }, label), boxes[name])];
+  });
+  const error = make('p', { class: 'error', role: 'alert' });
+  const status = make('p', { class: 'quiet', role: 'status' });
+  const result = make('div', { class: 'result' });
+  let running = null;
+
+  async function ask(event) {
+    event?.preventDefault();
+    running?.abort();
+    const asking = running = new AbortController();
+    error.textContent = '';
+    status.textContent = 'Asking …';
+    try {
+      const input = isJson ? JSON.parse(boxes.json.value)
+        : Object.fromEntries(Object.entries(boxes).map(([name, box]) => [name, box.value]));
+      const response = await fetch(isJson || !about.name ? path : `${path}?details=true`, {
+        method: 'POST', body: JSON.stringify(input), headers: { 'Content-Type': 'application/json' }, signal: asking.signal,
+      });
+      const answer = await response.json();
+      if (!response.ok) throw new Error(answer.error);
+      const milliseconds = /dur=([\d.]+)/.exec(response.headers.get('server-timing'))[1];
+      const shownAnswer = isJson ? [make('pre', {}, JSON.stringify(answer, null, 2))] : show[about.task](answer, input);
+      const line = curl(path, input);
+      const copy = make('button', { type: 'button', class: 'copy', onclick: async () => {
+        await navigator.clipboard.writeText(line);
+        copy.textContent = 'Copied';
+      } }, 'Copy');
+      result.replaceChildren(...shownAnswer, heading('The same in a shell'), make('pre', {}, line), copy);
+      status.textContent = `The answer took ${milliseconds} ms.`;
+    } catch (problem) {
+      if (asking.signal.aborted) return;
+      result.replaceChildren();
+      status.textContent = '';
+      error.textContent = problem instanceof TypeError ? `The server cannot be reached (${problem.message}).` : problem.message;
+    }
+  }
+
+  const examples = about.examples.map((example) => make('li', {}, make('button', {
+    type: 'button',
+    onclick: () => {
+      for (const [name, box] of Object.entries(boxes)) box.value = example[name];
+      ask();
+    },
+  }, exampleName(example))));
+  const submit = make('button', { class: 'ask', type: 'submit' }, 'Show');
+  return [
+    make('form', {
+      onsubmit: ask,
+      onkeydown: (event) => { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) ask(event); },
+    }, ...(examples.length ? [make('div', {}, make('strong', {}, 'Examples'), make('ul', { class: 'examples' }, ...examples))] : []),
+    ...rows, submit),
+    error, status, result,
+  ];
+}
+
+// The last field tells the examples of a task apart, but texts are told by their word.
+function exampleName(example) {
+  return example.word || example.question || example.hypothesis || example.sentence;
+}
+
+// ---------------------------------------------------------------- tabs
+
+function addTabs(tabs) {
+  const bar = document.getElementById('tabs');
+  const panels = document.getElementById('panels');
+  const buttons = tabs.map(({ id, title }) => make('button', {
+    role: 'tab', id: `tab-${id}`, 'aria-controls': `panel-${id}`, onclick: () => choose(id), onfocus: () => choose(id),
+  }, title));
+  const made = tabs.map(({ id, content }) => make('section', {
+    role: 'tabpanel', id: `panel-${id}`, 'aria-labelledby': `tab-${id}`, hidden: '',
+  }, ...content));
+  bar.replaceChildren(...buttons);
+  panels.replaceChildren(...made);
+  rove(buttons);
+
+  function choose(id) {
+    const index = Math.max(0, tabs.findIndex((tab) => tab.id === id));
+    buttons.forEach((button, other) => {
+      button.setAttribute('aria-selected', String(other === index));
+      button.tabIndex = other === index ? 0 : -1;
+      made[other].hidden = other !== index;
+    });
+    history.replaceState(null, '', `#${tabs[index].id}`);
+    document.title = `${tabs[index].title} – ELMo in the browser`;
+  }
+
+  addEventListener('hashchange', () => choose(location.hash.slice(1)));
+  choose(location.hash.slice(1));
+}
+
+async function start() {
+  const about = await (await fetch('/models')).json();
+  const reports = await (await fetch('/reports')).json();
+  const titles = about.models.map((model) => model.title);
+  const isTwice = (title) => titles.filter((other) => other === title).length > 1;
+  addTabs([
+    ...about.models.map((model) => ({
+      id: model.name.replaceAll('/', '-'),
+      title: isTwice(model.title) ? `${model.title}: ${model.name}` : model.title,
+      content: [
+        make('p', { class: 'quiet' }, `${model.name}: ${model.class} with ${model.parameters.toLocaleString('en')} parameters`),
+        ...form(model, `/predict/${model.name}`),
+      ],
+    })),
+    ...about.tools.map((tool) => ({
+      id: tool.task,
+      title: tool.title,
+      content: [make('p', { class: 'quiet' }, `The biLM ${about.bilm}`), ...form(tool, `/${tool.task}`)],
+    })),
+    { id: 'mix', title: 'Mix', content: mixes(about.models) },
+    ...(reports.length ? [{ id: 'errors', title: 'Errors', content: reports.flatMap(errors) }] : []),
+  ]);
+}
+
+start().catch((problem) => {
+  document.getElementById('panels').replaceChildren(make('p', { class: 'error', role: 'alert' }, `The server cannot be reached (${problem.message}).`));
+});

@@ -1,0 +1,48 @@
+import itertools
+
+import pytest
+
+from elmo_tasks.analysis.errors.bootstrap import paired_bootstrap
+from elmo_tasks.analysis.errors.case import Case
+
+
+def cases(*counts: tuple[float, float]) -> list[Case]:
+    return [Case("", 1, 0, hits, total, [], [], []) for hits, total in counts]
+
+
+def test_the_p_value_and_the_interval_are_those_of_all_resamples() -> None:
+    first = cases((1, 1), (1, 1), (1, 2), (0, 1), (1, 1))
+    second = cases((0, 1), (1, 2), (1, 1), (0, 1), (0, 1))
+
+    found = paired_bootstrap(first, second, num_resamples=20_000)
+
+    # Brute force over all 5^5 ways to draw five cases.
+    differences = []
+    for drawn in itertools.product(range(5), repeat=5):
+        scores = [
+            sum(model[index].hits for index in drawn) / sum(model[index].total for index in drawn)
+            for model in (first, second)
+        ]
+        differences.append(scores[0] - scores[1])
+    observed = 4 / 6 - 2 / 6
+    share = sum(abs(each - observed) >= observed - 1e-12 for each in differences) / 5**5
+    differences.sort()
+    assert found.difference == pytest.approx(observed)
+    assert found.p_value == pytest.approx(share, abs=0.02)
+    assert found.low == pytest.approx(differences[int(0.025 * 5**5)], abs=0.05)
+    assert found.high == pytest.approx(differences[int(0.975 * 5**5)], abs=0.05)
+
+
+def test_equal_models_do_not_differ() -> None:
+    same = cases((1, 1), (0, 1), (1, 1))
+
+    found = paired_bootstrap(same, same, num_resamples=150)
+
+    assert found == (0.0, 0.0, 0.0, 1.0)
+
+
+def test_a_model_that_is_always_better_differs_by_more_than_chance() -> None:
+    found = paired_bootstrap(cases(*[(1, 1)] * 50), cases(*[(0, 1)] * 50), num_resamples=999)
+
+    assert (found.difference, found.low, found.high) == (1.0, 1.0, 1.0)
+    assert found.p_value == pytest.approx(0.001)

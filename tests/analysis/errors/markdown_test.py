@@ -1,0 +1,49 @@
+from elmo_tasks.analysis.errors.markdown import markdown
+from elmo_tasks.analysis.errors.report import ErrorReport
+from tests.helpers.error_cases import CLASSIFIED, classified, entities, judged
+
+
+def cells(text: str, first: str) -> list[list[str]]:
+    """Returns the rows below the heading of the table whose first column is `first`."""
+    lines = text.splitlines()
+    start = next(index for index, line in enumerate(lines) if line.startswith(f"| {first}"))
+    rows = []
+    for line in lines[start + 2 :]:
+        if not line.startswith("|"):
+            break
+        rows.append([cell.strip() for cell in line.strip("|").split("|")])
+    return rows
+
+
+def test_a_report_on_classes_has_every_part() -> None:
+    text = markdown(ErrorReport("ours", "dev.txt", judged()))
+
+    assert text.startswith("# Errors of ours on dev.txt\n\n10 cases; accuracy 70.00 %.\n")
+    assert cells(text, "expected") == [["a", "4", "1"], ["b", "2", "3"]]
+    assert cells(text, "tokens")[0] == ["2 to 4", "3", "100.00"]
+    assert cells(text, "unknown words")[0] == ["0 %", "6", "100.00"]
+    assert cells(text, "confidence")[-1] == ["90 to 100 %", "4", "97.25", "75.00"]
+    assert "1. 0.990 **b**, expected **a**: a as b \\*6\\*" in text
+    assert "## Against" not in text
+
+
+def test_a_report_on_entities_has_their_types() -> None:
+    text = markdown(ErrorReport("ours", "dev.txt", judged(entities(), "elmo_ner")))
+
+    assert cells(text, "type") == [
+        ["LOC", "2", "1", "100.00", "50.00"],
+        ["PER", "1", "2", "50.00", "100.00"],
+    ]
+    assert "1. 0.700 **PER Paris**, expected **LOC Paris**: Paris sings" in text
+
+
+def test_a_comparison_says_how_sure_it_is() -> None:
+    other = [*CLASSIFIED[:-1], classified("b", "b", 0.9, 20, 20)]
+
+    text = markdown(ErrorReport("ours", "dev.txt", judged(), "theirs", other))
+
+    assert "theirs has accuracy 80.00 %. The difference is -10.00 points" in text
+    assert "no more than chance may explain" in text
+    assert "ours is better in 0 cases and worse in 1; in 9 both are as good." in text
+    assert "1. **a** against **b**, expected **b**: b as a \\*20\\*" in text
+    assert "### Where only ours is right\n\nThere are none." in text

@@ -1,0 +1,63 @@
+"""Cases for error reports, worked by hand."""
+
+from elmo_tasks.analysis.errors.case import Case, Claim
+from elmo_tasks.analysis.errors.judges import JUDGES
+from elmo_tasks.analysis.errors.read_cases import Judged
+
+
+def classified(
+    expected: str, predicted: str, confidence: float = 0.5, length: int = 5, unknown: int = 0
+) -> Case:
+    is_right = expected == predicted
+    claim = Claim(predicted, expected, confidence, is_right)
+    text = f"{expected} as {predicted} *{length}*"
+    return Case(text, length, unknown, is_right, 1.0, [claim], [expected], [predicted])
+
+
+# Of ten cases seven are right: 4 of 5 of class a, 3 of 5 of class b.
+CLASSIFIED = [
+    classified("a", "a", 0.95, 2, 0),
+    classified("a", "a", 0.95, 3, 0),
+    classified("a", "a", 0.85, 4, 0),
+    classified("a", "a", 0.65, 5, 1),
+    classified("a", "b", 0.99, 6, 2),
+    classified("b", "b", 0.75, 7, 0),
+    classified("b", "b", 0.75, 8, 0),
+    classified("b", "b", 1.0, 9, 0),
+    classified("b", "a", 0.55, 10, 1),
+    classified("b", "a", 0.85, 20, 20),
+]
+
+
+def judged(cases: list[Case] = CLASSIFIED, predictor: str = "elmo_sst") -> Judged:
+    return Judged(JUDGES[predictor], cases)
+
+
+def entities() -> list[Case]:
+    """Two sentences: PER is right once of two predictions, LOC is found once of two times."""
+    return [
+        Case(
+            "Ann Lee in Rome",
+            4,
+            1,
+            4.0,
+            4.0,
+            [
+                Claim("PER Ann Lee", "PER Ann Lee", 0.9, True),
+                Claim("LOC Rome", "LOC Rome", 0.8, True),
+            ],
+            ["PER", "LOC"],
+            ["PER", "LOC"],
+        ),
+        Case(
+            "Paris sings",
+            2,
+            0,
+            0.0,
+            2.0,
+            [Claim("PER Paris", "LOC Paris", 0.7, False)],
+            ["LOC"],
+            ["PER"],
+        ),
+        Case("Nothing here", 2, 0, 0.0, 0.0, [], [], []),
+    ]

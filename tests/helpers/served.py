@@ -1,0 +1,52 @@
+"""A real server of small, untrained models, on a free port of this machine."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from elmo_tasks.encoder import ElmoEncoder
+from elmo_tasks.serve.app import make_app
+from elmo_tasks.serve.limits import App, Limits
+from elmo_tasks.serve.open_model import open_model
+from elmo_tasks.serve.served_model import ServedModel
+from elmo_tasks.serve.server import address_of, listen, make_server
+from tests.helpers.archives import make_archive
+from tests.helpers.configs import tiny
+
+# The tasks that have a tab, by the folders of their configs.
+NAMES = {"sst": "sentiment", "ner": "entities", "snli": "entailment", "squad": "reading"}
+
+
+def task_archive(folder: Path, task: str) -> Path:
+    """Makes the archive of a task's model with ELMo at both places."""
+    folder.mkdir()
+    return make_archive(folder, tiny(task, "both"))
+
+
+def task_models(folder: Path) -> list[ServedModel]:
+    return [
+        ServedModel(name, open_model(str(task_archive(folder / task, task))))
+        for task, name in NAMES.items()
+    ]
+
+
+def app_of(models: list[ServedModel], limits: Limits = Limits(), **settings) -> App:
+    return make_app(models, ElmoEncoder.from_name("mini").layers, limits=limits, **settings)
+
+
+@contextmanager
+def running(app: App, limits: Limits = Limits()) -> Iterator[str]:
+    """Yields the address of a running server, without the slash at its end."""
+    with listen("127.0.0.1", 0) as listening:
+        server = make_server(app, limits)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        try:
+            yield address_of(listening).rstrip("/")
+        finally:
+            server.should_exit = True
+            thread.join()

@@ -1,0 +1,21 @@
+from collections.abc import Iterator
+
+import pytest
+
+from elmo_tasks.analysis.errors.report import ErrorReport
+from elmo_tasks.serve.served_model import ServedModel
+from tests.helpers.error_cases import judged
+from tests.helpers.served import app_of, running, task_models
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> list[ServedModel]:
+    return task_models(tmp_path_factory.mktemp("served"))
+
+
+@pytest.fixture(scope="session")
+def address(models: list[ServedModel]) -> Iterator[str]:
+    """The address of a running server of all models and an error report."""
+    report = ErrorReport("sentiment", "dev.txt", judged()).as_dict()
+    with running(app_of(models, reports=[report])) as url:
+        yield url

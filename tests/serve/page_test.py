@@ -1,0 +1,307 @@
+"""
+Tests of the page in a real browser. They run where Playwright is in build/browser (`make browser`)
+and Chromium is on the path, and are skipped elsewhere.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BROWSER = ROOT / "build" / "browser"
+AXE = BROWSER / "axe.min.js"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+if BROWSER.is_dir():
+    sys.path.append(str(BROWSER))
+sync_api = pytest.importorskip(
+    "playwright.sync_api", reason="Playwright is not in build/browser; `make browser` fetches it"
+)
+if not AXE.is_file():
+    pytest.skip("axe is not in build/browser; `make browser` fetches it", allow_module_level=True)
+if CHROMIUM is None:
+    pytest.skip("Chromium is not installed; Debian's package is chromium", allow_module_level=True)
+
+TABS = ["Sentiment", "Entities", "Entailment", "Reading", "Layers", "Senses", "Mix", "Errors"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as playwright:
+        sandbox = [] if os.geteuid() else ["--no-sandbox"]
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=sandbox)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Any, address: str) -> Iterator[Any]:
+    """The page, loaded. Requests to other addresses are blocked, and make the test fail."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(20_000)
+    elsewhere: list[str] = []
+    failures: list[str] = []
+
+    def block(route: Any) -> None:
+        if route.request.url.startswith(f"{address}/"):
+            route.continue_()
+        else:
+            elsewhere.append(route.request.url)
+            route.abort()
+
+    context.route("**/*", block)
+    page = context.new_page()
+    page.on("pageerror", lambda error: failures.append(str(error)))
+    # A refused request is no mistake of the page.
+    page.on(
+        "console",
+        lambda message: (
+            failures.append(message.text)
+            if message.type == "error" and "Failed to load resource" not in message.text
+            else None
+        ),
+    )
+    page.goto(address)
+    page.get_by_role("tab").first.wait_for()
+    yield page
+    context.close()
+    assert elsewhere == [] and failures == []
+
+
+def open_tab(page: Any, title: str) -> Any:
+    """Opens a tab, and returns its panel."""
+    page.get_by_role("tab", name=title, exact=True).click()
+    return page.get_by_role("tabpanel", name=title, exact=True)
+
+
+def click_example(page: Any, title: str, index: int = 0) -> Any:
+    """Opens a tab, clicks an example, and returns the panel when the answer is there."""
+    panel = open_tab(page, title)
+    panel.locator(".examples button").nth(index).click()
+    panel.get_by_text("The answer took").wait_for()
+    return panel
+
+
+def ask(page: Any, address: str, title: str, index: int = 0) -> tuple[Any, Any]:
+    """Clicks an example, and returns the panel and what HTTP answers."""
+    about = httpx.get(f"{address}/models").json()
+    model = next(model for model in about["models"] if model["title"] == title)
+    url = f"{address}/predict/{model['name']}?details=true"
+    answer = httpx.post(url, json=model["examples"][index]).json()
+    return click_example(page, title, index), answer
+
+
+def test_every_model_and_tool_has_a_tab(page: Any) -> None:
+    assert page.get_by_role("tab").all_inner_texts() == TABS
+
+
+def test_sentiment_shows_label_probabilities_and_tokens(page: Any, address: str) -> None:
+    panel, answer = ask(page, address, "Sentiment")
+
+    assert panel.locator(".big").inner_text() == answer["label"]
+    rows = panel.locator(".bars tr").all_inner_texts()
+    expected = sorted(answer["probabilities"].items(), key=lambda pair: -pair[1])
+    assert [row.split() for row in rows] == [
+        [*name.split(), f"{probability:.3f}"] for name, probability in expected
+    ]
+    width = panel.locator(".bar").first.evaluate("bar => parseFloat(bar.style.width)")
+    assert width == pytest.approx(100 * expected[0][1], abs=0.01)
+    assert panel.locator(".tokens li").all_inner_texts() == answer["tokens"]
+
+
+def test_entities_are_marked_and_their_readings_can_be_chosen(page: Any, address: str) -> None:
+    panel, answer = ask(page, address, "Entities")
+
+    def marked() -> list[str]:
+        return [text.split("\n")[0] for text in panel.locator("mark").all_inner_texts()]
+
+    def expected(entities: list[dict]) -> list[str]:
+        return [entity["text"] + entity["type"] for entity in entities]
+
+    assert marked() == expected(answer["entities"])
+    panel.locator("mark").first.hover()
+    confidence = f"confidence {answer['entities'][0]['confidence']:.3f}"
+    assert panel.locator(".readout").inner_text().endswith(confidence)
+    for index, path in enumerate(answer["paths"][1:], start=1):
+        panel.get_by_role("radio").nth(index).check()
+        assert marked() == expected(path["entities"])
+
+
+def test_entailment_shows_both_attention_matrices(page: Any, address: str) -> None:
+    panel, answer = ask(page, address, "Entailment")
+
+    assert panel.locator(".big").inner_text() == answer["label"]
+    maps = panel.locator("table.heat")
+    for index, (rows, columns) in enumerate([("premise", "hypothesis"), ("hypothesis", "premise")]):
+        heat = maps.nth(index)
+        assert heat.locator("tbody th").all_inner_texts() == answer[f"{rows}_tokens"]
+        assert heat.locator("thead th").all_inner_texts()[1:] == answer[f"{columns}_tokens"]
+        heat.locator("tbody tr").nth(2).locator("td").nth(1).hover()
+        words = f"{answer[f'{rows}_tokens'][2]} → {answer[f'{columns}_tokens'][1]}"
+        value = answer[f"{rows}_attention"][2][1]
+        assert panel.locator(".readout").nth(index).inner_text() == f"{words}: {value:.3f}"
+
+
+def test_reading_marks_the_answer_and_shows_attention(page: Any, address: str) -> None:
+    panel, answer = ask(page, address, "Reading")
+    about = httpx.get(f"{address}/models").json()["models"][3]
+
+    assert panel.locator(".text").inner_text() == about["examples"][0]["passage"]
+    for index, span in enumerate(answer["best"]):
+        panel.get_by_role("radio").nth(index).check()
+        assert panel.locator("mark").inner_text() == span["answer"]
+    panel.locator(".token").nth(4).click()
+    weights = panel.locator("td.number").all_inner_texts()
+    assert weights == [f"{weight:.3f}" for weight in answer["attention"][4]]
+
+
+def test_a_text_with_signs_beyond_16_bits_is_marked_where_the_answer_is(
+    page: Any, address: str
+) -> None:
+    panel = open_tab(page, "Reading")
+    passage = "😀😀 <b>Anna</b> & Zoë 😀 built 𝒜 the library."
+    panel.get_by_label("Passage").fill(passage)
+    panel.get_by_label("Question").fill("Who?")
+    panel.get_by_role("button", name="Show").click()
+    panel.get_by_text("The answer took").wait_for()
+
+    assert panel.locator(".text").inner_text() == passage
+    assert panel.locator("mark").inner_text() == panel.locator(".big").inner_text()
+
+
+def test_layers_show_the_cosines_to_the_chosen_word(page: Any, address: str) -> None:
+    panel = click_example(page, "Layers")
+    panel.get_by_role("button", name="play", exact=True).nth(1).click()
+
+    example = httpx.get(f"{address}/models").json()["tools"][0]["examples"][0]
+    answer = httpx.post(f"{address}/layers", json=example).json()
+    chosen = 4
+    assert answer["tokens"][chosen] == "play"
+    rows = panel.locator("tbody tr").all_inner_texts()
+    assert [row.split("\t") for row in rows] == [
+        [word, *(f"{layer[chosen][other]:.2f}" for layer in answer["cosines"])]
+        for other, word in enumerate(answer["tokens"])
+    ]
+
+
+def test_senses_show_a_point_for_each_occurrence_and_the_nearest(page: Any) -> None:
+    panel = click_example(page, "Senses")
+
+    assert panel.locator("circle").count() == 16
+    sentences = panel.locator(".list button").all_inner_texts()
+    assert len(sentences) == 15
+    panel.locator(".list button").nth(3).click()
+    assert panel.locator("strong").last.inner_text() == sentences[3]
+    cosines = [float(text) for text in panel.locator(".list .number").all_inner_texts()]
+    assert cosines == sorted(cosines, reverse=True)
+    panel.get_by_role("radio", name="tokens").check()
+    assert set(panel.locator(".list .number").all_inner_texts()) == {"1.000"}
+
+
+def test_the_mix_of_every_model_is_shown(page: Any) -> None:
+    panel = open_tab(page, "Mix")
+
+    assert panel.locator("h2").all_inner_texts() == [
+        f"{name}, {place}"
+        for name in ("sentiment", "entities", "entailment", "reading")
+        for place in ("input", "output")
+    ]
+    assert panel.locator(".bars").first.locator("tr").all_inner_texts()[0].split()[0] == "tokens"
+
+
+def test_error_reports_have_a_tab(page: Any) -> None:
+    panel = open_tab(page, "Errors")
+
+    assert panel.locator("h2").inner_text() == "sentiment on dev.txt"
+    assert "10 cases; accuracy 70.0 %" in panel.inner_text()
+    confusion = panel.locator("table").first.locator("tbody tr").all_inner_texts()
+    assert [row.split() for row in confusion] == [["a", "4", "1"], ["b", "2", "3"]]
+    mistakes = panel.locator("table").last.locator("tbody tr").all_inner_texts()
+    assert mistakes[0].split("\t") == ["b", "a", "0.990", "a as b *6*"]
+
+
+def test_an_error_is_a_sentence_under_the_box(page: Any) -> None:
+    panel = open_tab(page, "Sentiment")
+    panel.get_by_label("Sentence").fill(" ")
+    panel.get_by_role("button", name="Show").click()
+
+    alert = panel.get_by_role("alert")
+    sync_api.expect(alert).to_contain_text("there is no word in")
+    assert panel.locator(".result").inner_text() == ""
+
+
+def test_the_curl_line_gives_the_same_answer(page: Any, address: str) -> None:
+    panel = open_tab(page, "Sentiment")
+    panel.get_by_label("Sentence").fill("It's a film.")
+    panel.get_by_role("button", name="Show").click()
+    panel.get_by_text("The answer took").wait_for()
+
+    line = panel.locator("pre").inner_text()
+    assert line.startswith(f"curl '{address}/predict/sentiment' ")
+    assert line.endswith("""-d '{"sentence":"It'\\''s a film."}'""")
+
+
+def test_the_keyboard_alone_reaches_everything(page: Any) -> None:
+    page.get_by_role("tab", name="Sentiment").focus()
+    for _ in range(2):
+        page.keyboard.press("ArrowRight")
+    panel = page.get_by_role("tabpanel", name="Entailment")
+    sync_api.expect(panel).to_be_visible()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    panel.get_by_text("The answer took").wait_for()
+    seen = set()
+    for _ in range(14):
+        page.keyboard.press("Tab")
+        seen.add(
+            page.evaluate(
+                "(document.activeElement.labels?.[0] ?? document.activeElement).innerText.trim()"
+                ".split('\\n')[0]"
+            )
+        )
+        if page.evaluate("document.activeElement.matches('.scroll')"):
+            page.keyboard.press("ArrowDown")
+    assert {"Premise", "Hypothesis", "Show", "Copy"} <= seen
+    assert panel.locator(".readout").first.inner_text().startswith("girls → ")
+
+
+def test_nothing_is_cut_off_at_any_width(page: Any) -> None:
+    for title in TABS[:-2]:
+        click_example(page, title)
+    for width in (1280, 400):
+        page.set_viewport_size({"width": width, "height": 900})
+        for title in TABS:
+            open_tab(page, title)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, title
+
+
+@pytest.mark.parametrize("scheme, width", [("light", 1280), ("dark", 400)])
+def test_axe_finds_nothing_serious(scheme: str, width: int, page: Any) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 900})
+    # Evaluated and not added as a script, which the page's policy forbids.
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    for title in TABS[:-2]:
+        click_example(page, title)
+    # One run looks at all tabs.
+    page.evaluate("for (const panel of document.querySelectorAll('section')) panel.hidden = false")
+    serious = [
+        (each["id"], node["html"])
+        for each in page.evaluate("axe.run()")["violations"]
+        if each["impact"] in ("serious", "critical")
+        for node in each["nodes"]
+    ]
+
+    assert serious == []
+
+
+def test_the_page_of_all_addresses_works_without_a_network(page: Any, address: str) -> None:
+    page.goto(f"{address}/docs")
+
+    page.get_by_text("/predict/sentiment").first.wait_for()
