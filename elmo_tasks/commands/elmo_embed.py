@@ -113,10 +113,12 @@ def _embed(args: argparse.Namespace) -> None:
         raise ConfigurationError(
             f"{args.output_file} exists; choose another file, or overwrite it with --force"
         )
-    split = None
+    split: Callable[[str], list[str]] | None = None
     if args.split:
         # spaCy is imported only when it is needed.
-        from elmo_tasks.readers.sentence_splitter import tokenized_sentences as split
+        from elmo_tasks.readers.sentence_splitter import tokenized_sentences
+
+        split = tokenized_sentences
     with spooled(args.input_file) as file:
         _embed_file(args, file, split)
 

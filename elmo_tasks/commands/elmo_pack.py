@@ -3,7 +3,8 @@ import argparse
 from allennlp.commands.subcommand import Subcommand
 
 from elmo_tasks.commands.command import Command
-from elmo_tasks.predictors.pack import compare, pack
+from elmo_tasks.predictors.difference import compare
+from elmo_tasks.predictors.pack import pack
 
 
 @Subcommand.register("elmo-pack")

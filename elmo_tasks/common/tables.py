@@ -51,9 +51,9 @@ def read_table(path: str | os.PathLike) -> Iterator[Row]:
     """
     delimiter = delimiter_of(path)
     assert delimiter is not None, f"{path} is no table"
-    quoting = csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
+    quotes = {"quoting": csv.QUOTE_NONE} if delimiter == "\t" else {}
     lines = (f"{line}\n" for _, line in numbered_lines(path))
-    rows = csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=True)
+    rows = csv.reader(lines, delimiter=delimiter, strict=True, **quotes)  # type: ignore[arg-type]
     header: list[str] | None = None
     start = 1
     try:

@@ -1,3 +1,4 @@
+import bz2
 import glob
 import gzip
 import lzma
@@ -34,7 +35,7 @@ def corpus_files(pattern: str | os.PathLike) -> list[str]:
 def read_lines(path: str | os.PathLike) -> Iterator[str]:
     """
     Yields the lines of a text file, line ends included. The file is UTF-8, and may be packed by
-    gzip or xz.
+    gzip or xz, or by bzip2 with the suffix `.bz2`.
 
     # Raises
 
@@ -44,7 +45,9 @@ def read_lines(path: str | os.PathLike) -> Iterator[str]:
     """
     local = local_path(path)
     with open(local, "rb") as file:
-        open_file = _PACKED.get(file.read(2), open)
+        # The first two bytes of bzip2 are letters, with which a text may begin.
+        packed = bz2.open if os.fspath(path).endswith(".bz2") else open
+        open_file = _PACKED.get(file.read(2), packed)
     line_number = 0
     with open_file(local, "rb") as file:
         try:

@@ -68,9 +68,10 @@ class LoadedModel:
         """
         if (inputs is None) == (not texts):
             raise ValueError("give either inputs, or one input by the names of its texts")
-        if inputs is None or isinstance(inputs, str | Mapping):
-            return next(self._answers([texts if inputs is None else inputs], 1))
-        return list(self._answers(inputs, batch_size))
+        asked = texts if inputs is None else inputs
+        if isinstance(asked, str | Mapping):
+            return next(self._answers([asked], 1))
+        return list(self._answers(asked, batch_size))
 
     def _answers(self, inputs: Iterable[Any], batch_size: int) -> Iterator[Answer]:
         asked = [self._json(each) for each in inputs]
@@ -80,7 +81,7 @@ class LoadedModel:
                 progress.update(len(group))
 
     def _json(self, asked: Any) -> JsonDict:
-        names = getattr(self.predictor, "input_names", ())
+        names: tuple[str, ...] = getattr(self.predictor, "input_names", ())
         if isinstance(asked, str) and len(names) == 1:
             return {names[0]: asked}
         if not isinstance(asked, Mapping):

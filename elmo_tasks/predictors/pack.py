@@ -2,22 +2,20 @@ import copy
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from allennlp.data import Vocabulary
 from allennlp.models import Model, load_archive
-from allennlp.predictors import Predictor
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.files.known_bilms import bilm_files, is_name
+from elmo_tasks.bilm.from_config import parents_of_bilms
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.elmo.archives import find_bilms
 from elmo_tasks.elmo.packed_weights import PACKED_WEIGHTS, fingerprint, write_packed
-from elmo_tasks.predictors.text_inputs import read_inputs
 
 CARD = "MODEL_CARD.md"
 
@@ -34,9 +32,6 @@ _TRAINING = (
     "datasets_for_vocab_creation",
     "distributed",
 )
-
-# The number of examples that are answered at a time.
-_BATCH = 16
 
 
 class Packed(NamedTuple):
@@ -59,25 +54,6 @@ class Packed(NamedTuple):
     parts: dict[str, int]
     bilms: dict[str, tuple[str, str]]
     num_words: int
-
-
-class Difference(NamedTuple):
-    """
-    How the answers of two models differ.
-
-    # Parameters
-
-    num_answers : `int`
-        The number of answers.
-    num_changed : `int`
-        The number of answers that differ in something else than a number, such as the label.
-    largest : `dict[str, float]`
-        The largest difference of the numbers under each key of an answer.
-    """
-
-    num_answers: int
-    num_changed: int
-    largest: dict[str, float]
 
 
 def pack(
@@ -132,7 +108,7 @@ def pack(
         **_vocabulary_files(model.vocab, num_words),
     }.items():
         with atomic_write(folder / path) as aside:
-            aside.write_text(content, encoding="utf-8")
+            aside.write_bytes(content.encode())
     # The folder is complete when it has the weights.
     write_packed(
         folder / PACKED_WEIGHTS, state, {name: known for name, (known, _) in bilms.items()}
@@ -144,50 +120,6 @@ def pack(
         with atomic_write(folder / CARD) as aside:
             aside.write_text(_card(folder, config, packed), encoding="utf-8")
     return packed
-
-
-def compare(
-    archive_file: str | os.PathLike, folder: str | os.PathLike, examples: str
-) -> Difference:
-    """
-    Returns how the answers of a packed model differ from those of the model that was packed.
-
-    # Parameters
-
-    archive_file, folder
-        As for `pack`.
-    examples : `str`
-        The path of inputs, as `read_inputs` reads them.
-    """
-    predictors = [Predictor.from_archive(load_archive(each)) for each in (archive_file, folder)]
-    inputs = [each.json for each in read_inputs(examples, predictors[0]).located]
-    num_changed = 0
-    largest: dict[str, float] = {}
-    for start in range(0, len(inputs), _BATCH):
-        group = inputs[start : start + _BATCH]
-        first, second = (each.predict_batch_json(copy.deepcopy(group)) for each in predictors)
-        for one, other in zip(first, second, strict=True):
-            changed = False
-            for key, difference in _differences(one, other):
-                changed |= difference is None
-                largest[key] = max(largest.get(key, 0.0), difference or 0.0)
-            num_changed += changed
-    return Difference(len(inputs), num_changed, largest)
-
-
-def _differences(one: Any, other: Any, key: str = "") -> Iterator[tuple[str, float | None]]:
-    """Yields the difference of each number, with its key, or `None` if something else differs."""
-    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
-        for name in one:
-            # Class names within `probabilities` are no keys of their own.
-            yield from _differences(one[name], other[name], key or name)
-    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        for left, right in zip(one, other):
-            yield from _differences(left, right, key)
-    elif isinstance(one, float) and isinstance(other, float):
-        yield key, abs(one - other)
-    elif one != other:
-        yield key, None
 
 
 def _named_bilms(
@@ -203,7 +135,9 @@ def _named_bilms(
             "one, or a repository of the hub; or give none, so that the weights are written"
         )
     prints = {key: fingerprint(found.weights()) for key, found in find_bilms(model).items()}
-    names = {name} if name is not None else set(_names_of_bilms(config.get("model")))
+    bilms = [parent["bilm"] for parent in parents_of_bilms(config.get("model"))]
+    files = [each if isinstance(each, str) else each.get("pretrained_file") for each in bilms]
+    names = {name} if name is not None else {file for file in files if file and is_name(file)}
     known = {
         fingerprint(BiLm.from_files(*bilm_files(each), state="reset").weights()): each
         for each in sorted(names)
@@ -211,18 +145,6 @@ def _named_bilms(
     if name is not None and not known.keys() & set(prints.values()):
         raise ConfigurationError(f"the model has no biLM with the weights of {name}")
     return {key: (known[value], value) for key, value in prints.items() if value in known}
-
-
-def _names_of_bilms(config: Any) -> Iterator[str]:
-    """Yields the `pretrained_file` of each `bilm` in a config that is a name, and not a path."""
-    children = config.items() if isinstance(config, dict) else ()
-    if isinstance(config, list):
-        children = enumerate(config)
-    for key, value in children:
-        name = value.get("pretrained_file") if isinstance(value, dict) else None
-        if key == "bilm" and isinstance(name, str) and is_name(name):
-            yield name
-        yield from _names_of_bilms(value)
 
 
 def _bound_words(model: Model, state: dict[str, torch.Tensor], max_words: int | None) -> int:
@@ -247,10 +169,11 @@ def _vocabulary_files(vocab: Vocabulary, num_words: int) -> dict[str, str]:
     """Returns the contents of the files of a vocabulary with so many words, by their paths."""
     with tempfile.TemporaryDirectory() as folder:
         vocab.save_to_files(folder)
-        files = {path.name: path.read_text(encoding="utf-8") for path in Path(folder).glob("*.txt")}
+        # As bytes, because a word may have a carriage return.
+        files = {path.name: path.read_bytes().decode() for path in Path(folder).glob("*.txt")}
     words = files.get(f"{_WORDS}.txt")
     if words is not None and vocab.is_padded(_WORDS):
-        # The first line is the unknown word. A word may have characters at which `splitlines` cuts.
+        # The first line is the unknown word.
         files[f"{_WORDS}.txt"] = "".join(f"{line}\n" for line in words.split("\n")[: num_words + 1])
     return {f"vocabulary/{name}": content for name, content in files.items()}
 
@@ -259,25 +182,12 @@ def _without_training(config: dict[str, Any], bilms: dict[str, tuple[str, str]])
     """Returns what a config needs to load the model and to evaluate it."""
     short = {key: copy.deepcopy(value) for key, value in config.items() if key not in _TRAINING}
     names = {known for known, _ in bilms.values()}
-
-    def change(bilm: dict[str, Any]) -> None:
-        bilm.pop("store", None)
-        if bilm.get("pretrained_file") not in names:
-            bilm.pop("pretrained_file", None)
-
-    _for_each_bilm(short.get("model"), change)
+    for parent in parents_of_bilms(short.get("model")):
+        if isinstance(parent["bilm"], dict):
+            parent["bilm"].pop("store", None)
+            if parent["bilm"].get("pretrained_file") not in names:
+                parent["bilm"].pop("pretrained_file", None)
     return short
-
-
-def _for_each_bilm(config: Any, change: Callable[[dict[str, Any]], None]) -> None:
-    values = config.items() if isinstance(config, dict) else ()
-    if isinstance(config, list):
-        values = enumerate(config)
-    for key, value in values:
-        if key == "bilm" and isinstance(value, dict):
-            change(value)
-        else:
-            _for_each_bilm(value, change)
 
 
 def _parts(state: dict[str, torch.Tensor], bilms: dict[str, tuple[str, str]]) -> dict[str, int]:
@@ -293,7 +203,7 @@ def _parts(state: dict[str, torch.Tensor], bilms: dict[str, tuple[str, str]]) ->
 
 def _card(folder: Path, config: dict[str, Any], packed: Packed) -> str:
     """Returns the beginning of a model card, with what is known here."""
-    bilms = [f"`{name}`, fingerprint `{print}`" for name, print in packed.bilms.values()]
+    bilms = [f"`{name}`, fingerprint `{found}`" for name, found in packed.bilms.values()]
     kind = config["model"].get("type", "a model")
     return f"""# {folder.resolve().name}
 

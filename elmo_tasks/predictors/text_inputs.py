@@ -73,8 +73,10 @@ def read_inputs(path: str, predictor: Predictor) -> Inputs:
         return Inputs(path, False, _rows(path, predictor))
     name = _STDIN if path == "-" else path
     lines = _lines(path)
-    first = next(lines, (0, "{"))
-    lines = chain([first] if first[0] else [], lines)
+    first = next(lines, None)
+    if first is None:
+        return Inputs(name, True, iter(()))
+    lines = chain([first], lines)
     if not isinstance(predictor, TextPredictor) or (
         path.endswith(_JSON) or first[1].lstrip().startswith("{")
     ):
@@ -111,7 +113,8 @@ def _json(
 ) -> Iterator[LocatedInput]:
     for number, line in lines:
         try:
-            yield LocatedInput(number, predictor.load_line(line))
+            # Predictors of others may expect the line end, which AllenNLP leaves there.
+            yield LocatedInput(number, predictor.load_line(f"{line}\n"))
         except json.JSONDecodeError as error:
             raise ValueError(
                 f"{name}:{number}: expected JSON in UTF-8, but got {line[:80]!r} ({error})"

@@ -1,9 +1,6 @@
-from functools import cache
-
-from spacy.language import Language
 from spacy.tokens import Span
 
-from elmo_tasks.readers.spacy_tokenizer import load_pipeline
+from elmo_tasks.readers.spacy_pipeline import blank_pipeline
 
 
 def split_sentences(text: str, language: str = "en") -> list[Span]:
@@ -21,7 +18,7 @@ def split_sentences(text: str, language: str = "en") -> list[Span]:
     `list[Span]`
         The sentences that have a token other than white space.
     """
-    sentences = _sentencizer(language)(text).sents
+    sentences = blank_pipeline(language, with_sentences=True)(text).sents
     return [sentence for sentence in sentences if sentence.text.strip()]
 
 
@@ -31,12 +28,3 @@ def tokenized_sentences(text: str) -> list[str]:
         " ".join(token.text for token in sentence if not token.is_space)
         for sentence in split_sentences(text)
     ]
-
-
-@cache
-def _sentencizer(language: str) -> Language:
-    pipeline = load_pipeline(language)
-    pipeline.add_pipe("sentencizer")
-    # The parts of a pipeline bound the memory that they need. The sentencizer needs hardly any.
-    pipeline.max_length = 10**8
-    return pipeline

@@ -76,7 +76,7 @@ def test_a_model_of_two_texts_is_asked_by_their_names(
 ) -> None:
     model = loaded(tmp_path, task)
 
-    answer = model.predict(**texts)
+    answer = model.predict(**texts)  # type: ignore[arg-type]
 
     (same,) = model.predict([texts])
     assert answer == same and isinstance(answer, Answer)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from allennlp.data import Vocabulary
 from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 from safetensors.torch import load_file, save_file
@@ -19,7 +20,8 @@ from elmo_tasks.elmo import packed_weights
 from elmo_tasks.elmo.archives import load_bilm, load_model
 from elmo_tasks.elmo.known_models import KNOWN_MODELS, model_path
 from elmo_tasks.elmo.packed_weights import PACKED_WEIGHTS, read_packed, write_packed
-from elmo_tasks.predictors.pack import compare, pack
+from elmo_tasks.predictors.difference import compare
+from elmo_tasks.predictors.pack import _vocabulary_files, pack
 from tests.helpers.archives import ROOT, language_model, task_model
 from tests.helpers.command_line import allennlp, refusal
 from tests.helpers.hub_server import served
@@ -179,6 +181,23 @@ def test_words_may_be_bounded(tmp_path: Path) -> None:
     one, other = (elmo_tasks.load(each).predict(known) for each in (archive, tmp_path / "packed"))
     for name, probability in one.probabilities.items():
         assert other.probabilities[name] == pytest.approx(probability, abs=1e-3)
+
+
+@pytest.mark.parametrize("max_words", [2, 5])
+def test_words_with_any_characters_are_kept(tmp_path: Path, max_words: int) -> None:
+    words = ["a\rb", "c\nd", "e\u2028f", "\x85", "g\r\nh"]
+    vocab = Vocabulary(tokens_to_add={"tokens": words, "labels": ["x\ry"]})
+    vocab.save_to_files(str(tmp_path / "whole"))
+    whole = Vocabulary.from_files(tmp_path / "whole").get_index_to_token_vocabulary("tokens")
+
+    (tmp_path / "vocabulary").mkdir()
+    for path, content in _vocabulary_files(vocab, max_words).items():
+        (tmp_path / path).write_bytes(content.encode())
+
+    found = Vocabulary.from_files(tmp_path / "vocabulary")
+    kept = {index: word for index, word in whole.items() if index < max_words + 2}
+    assert found.get_index_to_token_vocabulary("tokens") == kept
+    assert found.get_token_from_index(0, "labels") == "x\ry"
 
 
 def test_more_words_than_there_are_change_nothing(sst: tuple[Path, Path], tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Tests `allennlp predict` with text as it comes."""
 
+import bz2
 import gzip
 import io
 import json
@@ -51,11 +52,12 @@ def test_each_line_of_a_text_has_a_readable_answer(
     (tmp_path / "in.txt").write_text(text)
     (tmp_path / "in.txt.gz").write_bytes(gzip.compress(text.encode()))
     (tmp_path / "in.xz").write_bytes(lzma.compress(f"\ufeff{text}".encode()))
+    (tmp_path / "in.txt.bz2").write_bytes(bz2.compress(text.encode()))
 
     label, probability, tokens = lines[1].split("\t")
     assert label in ("positive", "negative", "neutral", "very positive", "very negative")
     assert 0.2 <= float(probability) <= 1 and tokens == "It is n't bad ."
-    for name in ("in.txt", "in.txt.gz", "in.xz"):
+    for name in ("in.txt", "in.txt.gz", "in.xz", "in.txt.bz2"):
         assert say(SST, tmp_path / name) == lines, name
 
 
@@ -169,7 +171,7 @@ class Columns(Predictor):
     """A predictor of somebody else, with lines of its own."""
 
     def load_line(self, line: str) -> JsonDict:
-        return {"fields": line.split("|")}
+        return {"fields": line.split("|"), "end": line[-1]}
 
 
 @pytest.fixture(scope="module")
@@ -214,8 +216,8 @@ def test_other_predictors_read_each_line_themselves(model: Any, tmp_path: Path) 
         inputs = read_inputs(str(tmp_path / name), Columns(model, READER))
 
         assert [tuple(each) for each in inputs.located] == [
-            (1, {"fields": ["a", "b"]}),
-            (3, {"fields": ["c"]}),
+            (1, {"fields": ["a", "b\n"], "end": "\n"}),
+            (3, {"fields": ["c\n"], "end": "\n"}),
         ]
 
 
@@ -237,5 +239,6 @@ def test_the_options_of_the_command_set_the_same(
 
     assert say(*args) == lines
     said = say(*args, "--json", format="text")
-    answers = [json.loads(line.partition(":  ")[2]) for line in said[1::2]]
+    start = "prediction:  "
+    answers = [json.loads(line.removeprefix(start)) for line in said if line.startswith(start)]
     assert [answer["label"] for answer in answers] == [line.split("\t")[0] for line in lines]
