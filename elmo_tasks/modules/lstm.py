@@ -4,7 +4,7 @@ import torch
 from allennlp.modules.seq2seq_encoders import LstmSeq2SeqEncoder, Seq2SeqEncoder
 from torch.autograd.function import once_differentiable
 
-from elmo_tasks.modules.product import step_product, summed_product
+from elmo_tasks.bilm.trained_product import step_product, summed_product
 from elmo_tasks.modules.recurrent import Steps, run_both_directions
 
 
