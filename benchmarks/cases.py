@@ -30,7 +30,7 @@ from tqdm import tqdm
 
 import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
 from benchmarks.embed import MINI, Sentences, upstream
-from elmo_tasks.analysis.environment import machine
+from benchmarks.machine import machine
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.files.options import read_options
 from elmo_tasks.common.text_files import read_lines

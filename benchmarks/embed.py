@@ -31,7 +31,7 @@ from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 from tqdm import tqdm
 
 import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
-from elmo_tasks.analysis.environment import machine
+from benchmarks.machine import machine
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.bilm.files.options import read_options

@@ -30,7 +30,7 @@ from allennlp.models import Model
 from allennlp.training.optimizers import Optimizer
 
 import elmo_tasks.plugin  # noqa: F401  registers every name
-from elmo_tasks.analysis.environment import machine
+from benchmarks.machine import machine
 
 ROOT = Path(__file__).parents[1]
 TASKS = ("sst", "snli", "squad", "ner")

@@ -28,7 +28,7 @@ from allennlp.predictors import Predictor
 from allennlp.training.metrics import SpanBasedF1Measure
 
 import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
-from elmo_tasks.analysis.environment import cpu_name
+from benchmarks.machine import machine
 from elmo_tasks.modules.crf_paths import CrfPaths
 from elmo_tasks.predictors.ner import NerPredictor
 
@@ -63,7 +63,7 @@ def parse() -> argparse.Namespace:
 
 def heading(arguments: argparse.Namespace) -> str:
     return (
-        f"{datetime.date.today()}, {cpu_name()}, "
+        f"{datetime.date.today()}, {machine()}, "
         f"{arguments.threads} thread(s), torch {torch.__version__}; {arguments.data.name}, batches "
         f"of {arguments.batch_size}, medians of {arguments.turns} turns"
     )

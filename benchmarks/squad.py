@@ -29,7 +29,7 @@ from allennlp.models import Model
 from allennlp.training.optimizers import Optimizer
 
 import elmo_tasks.plugin  # noqa: F401  registers every name
-from elmo_tasks.analysis.environment import machine
+from benchmarks.machine import machine
 from elmo_tasks.models.bidaf import Bidaf
 from elmo_tasks.predictors.squad import SquadPredictor
 from elmo_tasks.readers.squad_file import parse_squad

@@ -29,7 +29,7 @@ from allennlp.training.optimizers import Optimizer
 from tqdm import tqdm
 
 from benchmarks.bilm import SIZES
-from elmo_tasks.analysis.environment import machine
+from benchmarks.machine import machine
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.outputs import BiLmOutput
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText

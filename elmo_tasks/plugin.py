@@ -75,6 +75,7 @@ from elmo_tasks.readers import (  # noqa: F401
 from elmo_tasks.training import (  # noqa: F401
     adam,
     checkpointer,
+    dense_sparse_adam,
     moving_average,
     safe_train,
     trainer,

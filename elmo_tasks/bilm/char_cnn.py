@@ -81,7 +81,7 @@ class CharCnn(torch.nn.Module):
         `torch.Tensor`
             Shape (tokens, projection_dim).
         """
-        if torch.is_autocast_enabled(char_ids.device.type) or not looks_up(self.embedding):
+        if not looks_up(self.embedding):
             order = (char_ids != PAD_CHARACTER).sum(dim=1).argsort()
             filters = [self._filters(group) for group in char_ids[order].split(_WINDOW_TOKENS)]
             groups = torch.cat(filters)[order.argsort()].split(_GROUP_TOKENS)

@@ -71,8 +71,8 @@ class FrozenProduct:
             return product if added is None else product.add_(added)
         padded = padded_rows(rows)
         if padded > rows:
-            x = _extended(x, padded)
-            added = None if added is None else _extended(added, padded)
+            x = extended(x, padded)
+            added = None if added is None else extended(added, padded)
         multiply = torch.ops.mkldnn._linear_pointwise
         if added is None:
             product = multiply(x, self._weight, self._bias, "none", [], "")
@@ -139,7 +139,7 @@ def padded_rows(rows: int) -> int:
     return -(-rows // step) * step
 
 
-def _extended(x: torch.Tensor, rows: int) -> torch.Tensor:
+def extended(x: torch.Tensor, rows: int) -> torch.Tensor:
     """Returns x with further rows, which may have any values."""
     end = x.storage_offset() + rows * x.size(1)
     if x.is_contiguous() and end * x.element_size() <= x.untyped_storage().nbytes():

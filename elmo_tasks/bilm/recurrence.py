@@ -2,8 +2,9 @@ import math
 
 import torch
 from torch.autograd.function import once_differentiable
+from torch.nn.functional import pad
 
-from elmo_tasks.bilm.frozen_product import FrozenProduct
+from elmo_tasks.bilm.frozen_product import FrozenProduct, padded_rows
 from elmo_tasks.bilm.lstm_step import step, step_gradient
 from elmo_tasks.bilm.state import LstmState
 from elmo_tasks.bilm.trained_product import product, product_dtype, summed, summed_product
@@ -35,6 +36,10 @@ class Recurrence(torch.autograd.Function):
         projection_clip,
     ):
         dtype = product_dtype(inputs)
+        # The products for all steps have a few more rows, of zeros, so that their number is one of
+        # few. `tokens` includes these rows.
+        num_tokens, tokens = len(inputs), padded_rows(len(inputs))
+        inputs = pad(inputs, (0, 0, 0, tokens - num_tokens))
         inputs, input_weight, recurrent_weight, bias, projection_weight = (
             tensor.to(dtype)
             for tensor in (inputs, input_weight, recurrent_weight, bias, projection_weight)
@@ -42,8 +47,8 @@ class Recurrence(torch.autograd.Function):
         recur, project = FrozenProduct(recurrent_weight), FrozenProduct(projection_weight)
         # Shape: (tokens, 4 * cell_dim)
         gates = product(inputs, input_weight, bias)
-        outputs = inputs.new_empty(len(inputs), h.size(1))
-        cells = c.new_empty(len(inputs), c.size(1))
+        outputs = _rows(inputs, num_tokens, tokens, h.size(1))
+        cells = c.new_empty(num_tokens, c.size(1))
         # This is a copy, since h and c are overwritten with the state after the last step.
         first = LstmState(h.to(dtype, copy=True), c.clone())
         output, hidden, start = h.to(dtype), inputs.new_empty(c.shape), 0
@@ -62,7 +67,7 @@ class Recurrence(torch.autograd.Function):
         ctx.save_for_backward(
             inputs, input_weight, recurrent_weight, projection_weight, gates, cells, outputs
         )
-        return outputs.to(c.dtype, copy=True)
+        return outputs[:num_tokens].to(c.dtype, copy=True)
 
     @staticmethod
     @once_differentiable
@@ -73,14 +78,16 @@ class Recurrence(torch.autograd.Function):
         dtype, wide = inputs.dtype, cells.dtype
         recur, project = FrozenProduct(recurrent_weight.t()), FrozenProduct(projection_weight.t())
         # Shapes: (tokens, 4 * cell_dim), (tokens, cell_dim) and (tokens, projection_dim)
-        grad_gates, hidden = torch.empty_like(gates), inputs.new_empty(cells.shape)
-        grad_outputs = grad_outputs.to(dtype, copy=True)
+        num_tokens, tokens = len(cells), len(inputs)
+        grad_gates = _rows(gates, num_tokens, tokens, gates.size(1))
+        hidden = _rows(inputs, num_tokens, tokens, cells.size(1))
+        grad_outputs = pad(grad_outputs.to(dtype), (0, 0, 0, tokens - num_tokens))
         # The bound is rounded as the outputs are, so that clipped outputs are equal to it.
         projection_clip = torch.tensor(ctx.projection_clip, dtype=dtype, device=outputs.device)
         grad_h = torch.zeros_like(ctx.first.h)
         grad_c = torch.zeros_like(ctx.first.c)
         previous = _previous(ctx.batch_sizes)
-        stop = len(outputs)
+        stop = num_tokens
         for rows, before in zip(reversed(ctx.batch_sizes), reversed(previous)):
             now = slice(stop - rows, stop)
             grad_output = grad_outputs[now].add_(grad_h[:rows])
@@ -100,15 +107,23 @@ class Recurrence(torch.autograd.Function):
             stop -= rows
         # The output of the step before, shape (tokens, projection_dim)
         first_rows = ctx.batch_sizes[0] if ctx.batch_sizes else 0
-        fed = torch.cat([ctx.first.h[:first_rows]] + [outputs[before] for before in previous[1:]])
+        fed = [ctx.first.h[:first_rows], *(outputs[before] for before in previous[1:])]
+        fed = torch.cat([*fed, outputs[num_tokens:]])
         return (
-            product(grad_gates, input_weight.t()).to(wide),
+            product(grad_gates, input_weight.t())[:num_tokens].to(wide),
             summed_product(grad_gates, inputs).to(wide),
             summed_product(grad_gates, fed).to(wide),
             summed(grad_gates).to(wide),
             summed_product(grad_outputs, hidden).to(wide),
             *[None] * 5,
         )
+
+
+def _rows(like: torch.Tensor, num_tokens: int, tokens: int, dim: int) -> torch.Tensor:
+    """Returns a new tensor of shape (tokens, dim) with zeros in the rows from `num_tokens` on."""
+    rows = like.new_empty(tokens, dim)
+    rows[num_tokens:] = 0
+    return rows
 
 
 def _previous(batch_sizes: list[int]) -> list[slice | None]:

@@ -1,51 +1,83 @@
 """
-Matrix products of a training. In float32 on a CPU, oneDNN does them, which on some CPUs takes less
-than half of the time of PyTorch's own products. In contrast to a `FrozenProduct`, a weight is not
+Matrix products of a training. On a CPU, oneDNN does them, which on some CPUs takes less than half
+of the time of PyTorch's own products in float32. In contrast to a `FrozenProduct`, a weight is not
 laid out first, which pays only for a weight that is used many times.
+
+oneDNN compiles code for each number of rows that it meets, and keeps it. So a product whose number
+of rows is not one of `padded_rows` gets more rows, or is divided into blocks of few sizes.
 """
+
+import functools
 
 import torch
 from torch.autograd.function import once_differentiable
-from torch.nn.functional import linear
+from torch.nn.functional import linear, pad
 
-from elmo_tasks.bilm.frozen_product import packs
+from elmo_tasks.bilm.frozen_product import extended, packs, padded_rows
+
+_BLOCK = 512
+
+# Rows of a recurrent step are multiplied in multiples of this number.
+STEP_ROWS = 16
 
 
 def trained_product(
     x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Computes x W^T + b with a gradient, as `torch.nn.functional.linear` does."""
-    autocast = torch.is_autocast_enabled(x.device.type)
-    return linear(x, weight, bias) if autocast else _TrainedProduct.apply(x, weight, bias)
+    """
+    Computes x W^T + b with a gradient, as `torch.nn.functional.linear` does, for x of shape
+    (..., in_dim). Under autocast, the result has autocast's dtype.
+    """
+    return _TrainedProduct.apply(x.flatten(0, -2), weight, bias).unflatten(0, x.shape[:-1])
 
 
 def product(
     x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Computes x W^T + b without a gradient, for tensors of one dtype."""
-    if not _by_onednn(x):
-        return linear(x, weight, bias)
-    return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
-
-
-def summed_product(grad: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     """
-    Computes the gradient of a weight, the sum over the rows of the products of two vectors.
+    Computes x W^T + b without a gradient, for tensors of one dtype.
 
     # Parameters
 
-    grad, x : `torch.Tensor`
-        Shapes (rows, out_dim) and (rows, in_dim), of one dtype.
+    x, weight : `torch.Tensor`
+        Shapes (tokens, in_dim) and (out_dim, in_dim), with any strides.
+    bias : `torch.Tensor`, optional
+        Shape (out_dim,).
 
     # Returns
 
     `torch.Tensor`
-        Shape (out_dim, in_dim).
+        Shape (tokens, out_dim).
     """
-    # oneDNN is fast if the narrower matrix is the first.
-    if x.size(1) <= grad.size(1):
-        return product(x.t(), grad.t()).t()
-    return product(grad.t(), x.t())
+    if not _by_onednn(x):
+        return linear(x, weight, bias)
+    rows = padded_rows(len(x))
+    if rows == len(x) or len(x) < _BLOCK or len(weight) >= x.size(1):
+        return _multiply(extended(x, rows), weight, bias)[: len(x)]
+    # Rows of x are wider than those of the result, so that copying the result costs less.
+    return torch.cat([product(block, weight, bias) for block in x.split(_BLOCK)])
+
+
+def summed_product(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """
+    Computes X^T Y, without a gradient, for x and y of shapes (tokens, x_dim) and (tokens, y_dim)
+    and of one dtype: shape (x_dim, y_dim), in float32 if x and y are in bfloat16.
+    """
+    if x.size(1) > y.size(1):
+        # oneDNN is fast if the narrower matrix is the first.
+        return summed_product(y, x).t()
+    dtype = torch.promote_types(x.dtype, torch.float32)
+    if not _has_avx512() or not _by_onednn(x):
+        return x.t().mm(y).to(dtype)
+    if padded_rows(len(x)) == len(x):
+        return _multiply(x.t(), y.t()).to(dtype)
+    total = x.new_zeros(x.size(1), y.size(1), dtype=dtype)
+    for x_block, y_block in zip(x.split(_BLOCK), y.split(_BLOCK)):
+        missing = padded_rows(len(x_block)) - len(x_block)
+        if missing:
+            x_block, y_block = (pad(block, (0, 0, 0, missing)) for block in (x_block, y_block))
+        total += _multiply(x_block.t(), y_block.t())
+    return total
 
 
 def summed(grad: torch.Tensor) -> torch.Tensor:
@@ -54,6 +86,24 @@ def summed(grad: torch.Tensor) -> torch.Tensor:
     time of `sum` in bfloat16.
     """
     return torch.mv(grad.t(), grad.new_ones(len(grad)))
+
+
+def step_product(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor | None = None,
+    added: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """
+    Computes x W^T, plus either a bias, as `product` does, or a tensor of the result's shape. It is
+    meant for the rows of a recurrent step, whose number is a multiple of `STEP_ROWS`.
+    """
+    fast = _has_avx512() and _by_onednn(x)
+    if added is None:
+        return _multiply(x, weight, bias) if fast else linear(x, weight, bias)
+    if not fast:
+        return torch.addmm(added, x, weight.t())
+    return torch.ops.mkldnn._linear_pointwise.binary(x, added, weight, None, "add")
 
 
 def product_dtype(inputs: torch.Tensor) -> torch.dtype:
@@ -65,6 +115,9 @@ def product_dtype(inputs: torch.Tensor) -> torch.dtype:
 class _TrainedProduct(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weight, bias):
+        dtype = product_dtype(x)
+        ctx.dtypes = [None if each is None else each.dtype for each in (x, weight, bias)]
+        x, weight, bias = (each if each is None else each.to(dtype) for each in (x, weight, bias))
         ctx.save_for_backward(x, weight)
         return product(x, weight, bias)
 
@@ -74,11 +127,26 @@ class _TrainedProduct(torch.autograd.Function):
         x, weight = ctx.saved_tensors
         needs_x, needs_weight, needs_bias = ctx.needs_input_grad
         return (
-            product(grad, weight.t()) if needs_x else None,
-            summed_product(grad, x) if needs_weight else None,
-            summed(grad) if needs_bias else None,
+            product(grad, weight.t()).to(ctx.dtypes[0]) if needs_x else None,
+            summed_product(grad, x).to(ctx.dtypes[1]) if needs_weight else None,
+            summed(grad).to(ctx.dtypes[2]) if needs_bias else None,
         )
+
+
+def _multiply(
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
+) -> torch.Tensor:
+    return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
 
 
 def _by_onednn(x: torch.Tensor) -> bool:
     return x.device.type == "cpu" and len(x) > 0 and packs(x.dtype)
+
+
+@functools.cache
+def _has_avx512() -> bool:
+    """
+    Returns whether the CPU has AVX-512. With AVX2 alone, PyTorch's products of few rows, and those
+    of transposed matrices, take no more time than oneDNN's.
+    """
+    return torch.backends.cpu.get_cpu_capability() == "AVX512"

@@ -1,6 +1,8 @@
 import torch
 from torch.autograd.function import once_differentiable
+from torch.nn.functional import pad
 
+from elmo_tasks.bilm.frozen_product import padded_rows
 from elmo_tasks.bilm.native.library import kernels
 from elmo_tasks.bilm.trained_product import product, product_dtype, summed_product
 
@@ -22,9 +24,13 @@ class SampledLoss(torch.autograd.Function):
         dtype = product_dtype(h)
         ctx.dtypes = h.dtype, weight.dtype
         h, weight = h.to(dtype), weight.to(dtype)
-        # Shape: (tokens, samples)
+        # The products have a few more rows, of zeros, so that their number is one of few.
+        num_tokens, rows = len(h), padded_rows(len(h))
+        h = pad(h, (0, 0, 0, rows - num_tokens))
+        # Shape: (rows, samples)
         logits = product(h, weight)
-        grad_target, scales, losses = _softmax(logits, bias, target, drawn)
+        logits[num_tokens:] = 0
+        grad_target, scales, losses = _softmax(logits[:num_tokens], bias, target, drawn)
         ctx.save_for_backward(h, weight, logits, grad_target, scales)
         return losses
 
@@ -34,11 +40,12 @@ class SampledLoss(torch.autograd.Function):
         h, weight, exponentials, grad_target, scales = ctx.saved_tensors
         # The gradient of the logits is `exponentials`, each row times its scale. The rows of the
         # narrower factors are multiplied by the scales instead.
-        scales = (scales * grad).unsqueeze(1)
+        num_tokens = len(grad)
+        scales = pad(scales * grad, (0, len(h) - num_tokens)).unsqueeze(1)
         scaled = (h * scales).to(h.dtype)
         wide = ctx.dtypes
         return (
-            (product(exponentials, weight.t()) * scales).to(wide[0]),
+            (product(exponentials, weight.t()) * scales)[:num_tokens].to(wide[0]),
             summed_product(exponentials, scaled).to(wide[1]),
             torch.mv(exponentials.t(), scales.squeeze(1).to(exponentials.dtype)).float(),
             grad_target * grad,

@@ -47,6 +47,8 @@ class SampledSoftmax(torch.nn.Module):
         self.num_samples = num_samples
         self.weight = torch.nn.Parameter(torch.randn(self.num_classes, dim) / math.sqrt(dim))
         self.bias = torch.nn.Parameter(torch.zeros(self.num_classes, 1))
+        for parameter in (self.weight, self.bias):
+            parameter.register_post_accumulate_grad_hook(_sum_rows)
 
     def forward(self, h: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
         """
@@ -115,3 +117,12 @@ class SampledSoftmax(torch.nn.Module):
     def _expected_count(self, classes: torch.Tensor, num_draws: int) -> torch.Tensor:
         probability = torch.log1p(1 / (classes.double() + 1)) / math.log(self.num_classes + 1)
         return -torch.expm1(num_draws * torch.log1p(-probability)).float()
+
+
+def _sum_rows(parameter: torch.Tensor) -> None:
+    """
+    Sums the rows of a sparse gradient that have one index, so that the norm of the gradient and the
+    optimizer do not each sum them again.
+    """
+    if parameter.grad is not None and parameter.grad.is_sparse:
+        parameter.grad = parameter.grad.coalesce()

@@ -10,7 +10,7 @@ from allennlp.nn.util import masked_max, masked_mean, masked_softmax, weighted_s
 from allennlp.training.metrics import CategoricalAccuracy
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.modules.product import use_products
+from elmo_tasks.modules.linear import use_products
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
 
 # The values of `output_place`: the layers whose output ELMo can join.

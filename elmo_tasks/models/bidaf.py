@@ -12,7 +12,7 @@ from torch.nn.functional import cross_entropy
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.metrics.squad import SquadMetric
 from elmo_tasks.modules.bidirectional_attention import BidirectionalAttention
-from elmo_tasks.modules.product import Linear
+from elmo_tasks.modules.linear import Linear
 from elmo_tasks.modules.self_attention import SelfAttention
 from elmo_tasks.modules.spans import BestSpans, best_spans
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder

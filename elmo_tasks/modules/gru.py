@@ -4,7 +4,7 @@ import torch
 from allennlp.modules.seq2seq_encoders import GruSeq2SeqEncoder, Seq2SeqEncoder
 from torch.autograd.function import once_differentiable
 
-from elmo_tasks.modules.product import step_product, summed_product
+from elmo_tasks.bilm.trained_product import step_product, summed, summed_product
 from elmo_tasks.modules.recurrent import Steps, run_both_directions
 
 
@@ -127,4 +127,4 @@ class GruSteps(torch.autograd.Function):
         d_u = d_u[: steps.num_tokens].flatten(1)
         d_gates = d_u.clone()
         d_gates[:, 2 * dim :] = d_n
-        return d_gates, summed_product(d_u, before), d_u.sum(dim=0), None
+        return d_gates, summed_product(d_u, before), summed(d_u), None

@@ -1,10 +1,12 @@
+import math
 from typing import Any
 
 import torch
 from allennlp.modules.seq2seq_encoders import LstmSeq2SeqEncoder, Seq2SeqEncoder
 from torch.autograd.function import once_differentiable
 
-from elmo_tasks.modules.product import step_product, summed_product
+from elmo_tasks.bilm.lstm_step import step, step_gradient
+from elmo_tasks.bilm.trained_product import step_product, summed, summed_product
 from elmo_tasks.modules.recurrent import Steps, run_both_directions
 
 
@@ -53,7 +55,7 @@ class LstmSteps(torch.autograd.Function):
     """
     Runs one direction over packed steps: c_t = f * c_{t-1} + i * g and h_t = o * tanh(c_t), where
     i, f and o are sigmoids of their parts of gates_t + W h_{t-1} + b, and g is a tanh. The parts
-    are in PyTorch's order i, f, g, o.
+    are in PyTorch's order i, f, g, o. The functions of a biLM's LSTM do the element-wise work.
     """
 
     @staticmethod
@@ -79,59 +81,56 @@ class LstmSteps(torch.autograd.Function):
             Shape (tokens, hidden_size), packed.
         """
         dim = weight.size(1)
-        u = gates + bias
-        # The gates after their sigmoid or tanh.
-        gates = steps.empty(u, 4 * dim)
-        gates[: len(u)] = u
-        c, tanh_c, h = (steps.empty(u, dim) for _ in range(3))
-        output, memory = u.new_zeros(2, steps.num_rows, dim)
-        for step, window in zip(steps.slices, steps.windows):
-            rows = step.stop - step.start
-            u = step_product(output[: window.stop - window.start], weight, added=gates[window])
-            u = u[:rows]
-            # tanh(x) = 2 sigmoid(2x) - 1, since PyTorch's sigmoid is several times as fast as its
-            # tanh.
-            u[:, 2 * dim : 3 * dim].mul_(2)
-            i, f, g, o = torch.sigmoid(u, out=gates[step]).split(dim, dim=1)
-            g.mul_(2).sub_(1)
-            memory = torch.mul(f, memory[:rows], out=c[step]).addcmul_(i, g)
-            tanh = torch.mul(memory, 2, out=tanh_c[step]).sigmoid_().mul_(2).sub_(1)
-            torch.mul(o, tanh, out=h[step])
+        weight = _swapped(weight, 0)
+        # The gates with their bias, and after a step their values.
+        values = _swapped(gates + bias, 1)
+        c, h = values.new_empty(len(values), dim), steps.empty(values, dim)
+        output, memory = values.new_zeros(2, steps.num_rows, dim)
+        for now, window in zip(steps.slices, steps.windows):
+            rows = now.stop - now.start
+            recurrent = step_product(output[: window.stop - window.start], weight)[:rows]
+            step(values[now], recurrent, memory[:rows], math.inf, h[now], c[now])
             output = h[window]
-        gates, c, tanh_c, h = (each[: steps.num_tokens] for each in (gates, c, tanh_c, h))
-        ctx.save_for_backward(weight, gates, c, tanh_c, h)
+        h = h[: steps.num_tokens]
+        ctx.save_for_backward(weight, values, c, h)
         ctx.steps = steps
         return h
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, d_h: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        weight, gates, c, tanh_c, h = ctx.saved_tensors
+        weight, values, c, h = ctx.saved_tensors
         steps: Steps = ctx.steps
         dim = weight.size(1)
-        i, f, g, o = gates.split(dim, dim=1)
-        # The gradient of c_t, multiplied by the first three factors, gives the gradient of i, f and
-        # g before their sigmoid or tanh. The gradient of h_t, multiplied by the last one, gives
-        # that of o, and multiplied by `by_c` a part of that of c_t. The gradients overwrite the
-        # factors.
-        # Shape: (tokens, 4, hidden_size)
-        d_gates = steps.empty(gates, 4, dim)
-        by_i, by_f, by_g, by_o = d_gates[: steps.num_tokens].unbind(1)
-        torch.mul(g * i, 1 - i, out=by_i)
-        torch.mul(steps.before(c) * f, 1 - f, out=by_f)
-        torch.mul(i, 1 - g * g, out=by_g)
-        torch.mul(tanh_c * o, 1 - o, out=by_o)
-        by_c = o * (1 - tanh_c * tanh_c)
-        carried, carried_c = gates.new_zeros(2, steps.num_rows, dim)
+        before = steps.before(c)
+        d_values = steps.empty(values, 4 * dim)
+        # `step_gradient` also gives h_t, which is known.
+        carried, carried_c, again = values.new_zeros(3, steps.num_rows, dim)
         rows = 0
-        for step, window in zip(reversed(steps.slices), reversed(steps.windows)):
-            d_t = d_h[step].clone()
+        for now, window in zip(reversed(steps.slices), reversed(steps.windows)):
+            d_t = d_h[now].clone(memory_format=torch.contiguous_format)
             d_t[:rows] += carried[:rows]
-            rows = step.stop - step.start
-            d_c = carried_c[:rows].addcmul_(d_t, by_c[step])
-            d_gates[step, :3].mul_(d_c.unsqueeze(1))
-            d_gates[step, 3].mul_(d_t)
-            d_c.mul_(f[step])
-            carried = step_product(d_gates[window].flatten(1), weight.t())
-        d_gates = d_gates[: steps.num_tokens].flatten(1)
-        return d_gates, summed_product(d_gates, steps.before(h)), d_gates.sum(dim=0), None
+            rows = now.stop - now.start
+            step_gradient(
+                values[now],
+                c[now],
+                before[now],
+                d_t,
+                carried_c[:rows],
+                math.inf,
+                d_values[now],
+                again[:rows],
+            )
+            carried = step_product(d_values[window], weight.t())
+        d_values = d_values[: steps.num_tokens]
+        d_weight = summed_product(d_values, steps.before(h))
+        return _swapped(d_values, 1), _swapped(d_weight, 0), _swapped(summed(d_values), 0), None
+
+
+def _swapped(gates: torch.Tensor, dim: int) -> torch.Tensor:
+    """
+    Swaps the last two of the four gates along a dimension: PyTorch has them in the order input,
+    forget, candidate, output, and `step` in the order input, forget, output, candidate.
+    """
+    first, third, fourth = gates.tensor_split((gates.size(dim) // 2, 3 * gates.size(dim) // 4), dim)
+    return torch.cat([first, fourth, third], dim)

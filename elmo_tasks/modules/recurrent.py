@@ -6,7 +6,7 @@ from allennlp.modules import Seq2SeqEncoder
 from torch.nn.functional import pad
 
 from elmo_tasks.bilm.packing import Packing
-from elmo_tasks.modules.product import STEP_ROWS, trained_product
+from elmo_tasks.bilm.trained_product import STEP_ROWS, trained_product
 
 
 class Steps:

@@ -1,11 +1,13 @@
 import math
 
 import numpy
+import pytest
 import torch
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.char_cnn import CharCnn
 from elmo_tasks.bilm.files.options import BiLmOptions
+from elmo_tasks.bilm.lookup_convolution import looks_up
 from tests.helpers.reference_bilm import FIXTURE_FILES, ReferenceBiLm, char_ids, make_options
 
 
@@ -74,3 +76,21 @@ def test_a_token_alone_has_the_vector_that_it_has_beside_others_to_the_bit() -> 
 
     for row, token in enumerate(ids):
         assert torch.equal(cnn(token[None])[0], beside[row])
+
+
+@pytest.mark.skipif(not looks_up(torch.zeros(1)), reason="no compiled functions")
+def test_under_autocast_convolutions_and_their_gradients_are_those_of_float32() -> None:
+    torch.manual_seed(0)
+    cnn = CharCnn(BiLmOptions.from_dict(make_options(filters=[[1, 5], [3, 40]])))
+    ids = torch.tensor([char_ids(word, 50) for word in ("a", "film", "x" * 60)]) + 1
+    results = []
+
+    for enabled in (False, True):
+        cnn.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
+            maxima = cnn._looked_up(ids)
+        maxima.sin().sum().backward()
+        results.append([maxima, cnn.embedding.grad, *(c.weight.grad for c in cnn.convolutions)])
+
+    for expected, found in zip(*results, strict=True):
+        torch.testing.assert_close(found, expected)

@@ -285,16 +285,19 @@ def test_every_parameter_gets_a_gradient(num_samples: int | None, tmp_path: Path
 def test_bfloat16_is_close_to_float32_in_training_and_not_used_at_evaluation(
     num_samples: int | None, tmp_path: Path
 ) -> None:
+    # Many sentences, because the gradient of a token is another one where rounding changes the sign
+    # of a sum before a ReLU.
+    sentences = LINES[::4]
     losses, gradients, evaluated = [], [], []
     for dtype in ("float32", "bfloat16"):
         model = make_model(tmp_path, num_samples=num_samples, dtype=dtype).train()
         torch.manual_seed(0)
-        loss = model(**tensors(model.vocab, SENTENCES))["loss"]
+        loss = model(**tensors(model.vocab, sentences))["loss"]
         loss.backward()
         losses.append(loss.item())
         gradients.append({n: p.grad.to_dense() for n, p in model.named_parameters()})
         assert all(gradient.dtype == torch.float32 for gradient in gradients[-1].values())
-        evaluated.append(model.eval()(**tensors(model.vocab, SENTENCES))["loss"].item())
+        evaluated.append(model.eval()(**tensors(model.vocab, sentences))["loss"].item())
 
     assert losses[0] == pytest.approx(losses[1], rel=0.01)
     assert losses[0] != losses[1]

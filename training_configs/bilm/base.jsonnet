@@ -9,5 +9,5 @@
   batch_tokens: 1024,
   // Each sentence is read once.
   dropout: 0,
-  optimizer: { type: 'dense_sparse_adam', lr: 0.003 },
+  optimizer: { type: 'elmo_dense_sparse_adam', lr: 0.003 },
 }

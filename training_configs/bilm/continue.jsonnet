@@ -12,6 +12,6 @@
   num_softmax_batches: 500,
   min_count: 2,
   num_epochs: 1,
-  optimizer: { type: 'dense_sparse_adam', lr: 0.001 },
+  optimizer: { type: 'elmo_dense_sparse_adam', lr: 0.001 },
   grad_norm: 1,
 }

@@ -10,7 +10,7 @@
   num_samples: 2048,
   batch_tokens: 2048,
   num_epochs: 1,
-  optimizer: { type: 'dense_sparse_adam', lr: 0.002 },
+  optimizer: { type: 'elmo_dense_sparse_adam', lr: 0.002 },
   scheduler: { type: 'linear_with_warmup', warmup_steps: 500 },
   grad_norm: 1,
 }

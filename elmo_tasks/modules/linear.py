@@ -1,0 +1,27 @@
+import torch
+from allennlp.modules import FeedForward
+
+from elmo_tasks.bilm.trained_product import trained_product
+
+
+class Linear(torch.nn.Linear):
+    """`torch.nn.Linear` with the products of `trained_product`, forward and backward."""
+
+    @classmethod
+    def like(cls, layer: torch.nn.Linear) -> "Linear":
+        """Returns a layer with the same weights, which are not copied."""
+        has_bias = layer.bias is not None
+        linear = torch.nn.utils.skip_init(cls, layer.in_features, layer.out_features, has_bias)
+        linear.weight, linear.bias = layer.weight, layer.bias
+        return linear
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return trained_product(x, self.weight, self.bias)
+
+
+def use_products(feedforward: FeedForward) -> None:
+    """
+    Lets the layers of a feed-forward network compute by `trained_product`, with the same weights.
+    """
+    for index, layer in enumerate(feedforward._linear_layers):
+        feedforward._linear_layers[index] = Linear.like(layer)

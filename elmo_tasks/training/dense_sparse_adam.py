@@ -1,0 +1,77 @@
+import math
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from allennlp.training.optimizers import DenseSparseAdam, Optimizer
+
+
+@Optimizer.register("elmo_dense_sparse_adam")
+class FusedDenseSparseAdam(DenseSparseAdam):
+    """
+    AllenNLP's `dense_sparse_adam`, an Adam that updates only the rows of a sparse gradient, with
+    PyTorch's fused implementation for dense gradients. On a CPU it takes less than half of the
+    time; its weights are equal up to rounding, and each can go on from the other's checkpoints.
+
+    Registered as an `Optimizer` with name "elmo_dense_sparse_adam". It has the parameters of
+    `dense_sparse_adam`.
+    """
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        loss = None if closure is None else torch.enable_grad()(closure)()
+        for group in self.param_groups:
+            by_step = defaultdict(list)
+            for weight in group["params"]:
+                if weight.grad is None:
+                    continue
+                state = self.state[weight]
+                if not state:
+                    state["step"] = 0
+                    state["exp_avg"] = torch.zeros_like(weight)
+                    state["exp_avg_sq"] = torch.zeros_like(weight)
+                state["step"] += 1
+                if weight.grad.is_sparse:
+                    self._update_rows(weight, group)
+                else:
+                    by_step[state["step"]].append(weight)
+            for step, weights in by_step.items():
+                self._update(weights, step, group)
+        return loss
+
+    def _update(self, weights: list[torch.Tensor], step: int, group: dict[str, Any]) -> None:
+        """Updates weights with dense gradients, which have all been updated equally often."""
+        beta1, beta2 = group["betas"]
+        states = [self.state[weight] for weight in weights]
+        torch._fused_adam_(
+            weights,
+            [weight.grad for weight in weights],
+            [state["exp_avg"] for state in states],
+            [state["exp_avg_sq"] for state in states],
+            [],
+            len(weights) * [torch.tensor(float(step), device=weights[0].device)],
+            lr=group["lr"],
+            beta1=beta1,
+            beta2=beta2,
+            weight_decay=0.0,
+            # PyTorch adds `eps` to the corrected root, AllenNLP to the root.
+            eps=group["eps"] / math.sqrt(1 - beta2**step),
+            amsgrad=False,
+            maximize=False,
+        )
+
+    def _update_rows(self, weight: torch.Tensor, group: dict[str, Any]) -> None:
+        """Updates the rows that a sparse gradient has."""
+        beta1, beta2 = group["betas"]
+        state = self.state[weight]
+        grad = weight.grad.coalesce()
+        (rows,), grad = grad.indices(), grad.values()
+        mean = state["exp_avg"].index_select(0, rows).lerp_(grad, 1 - beta1)
+        square = state["exp_avg_sq"].index_select(0, rows).mul_(beta2)
+        square.addcmul_(grad, grad, value=1 - beta2)
+        state["exp_avg"].index_copy_(0, rows, mean)
+        state["exp_avg_sq"].index_copy_(0, rows, square)
+        rate = group["lr"] * math.sqrt(1 - beta2 ** state["step"]) / (1 - beta1 ** state["step"])
+        update = mean.div_(square.sqrt_().add_(group["eps"]))
+        weight.index_add_(0, rows, update, alpha=-rate)

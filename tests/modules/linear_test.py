@@ -1,0 +1,33 @@
+import torch
+from allennlp.modules import FeedForward
+from allennlp.nn import Activation
+
+from elmo_tasks.modules.linear import Linear, use_products
+
+
+def test_a_layer_has_the_output_and_the_gradients_of_pytorchs() -> None:
+    torch.manual_seed(0)
+    theirs = torch.nn.Linear(20, 12)
+    x = torch.randn(3, 150, 20)
+    results = []
+
+    for layer in (theirs, Linear.like(theirs)):
+        layer.zero_grad()
+        inputs = x.clone().requires_grad_()
+        output = layer(inputs)
+        output.square().mean().backward()
+        results.append([output, inputs.grad, *(p.grad.clone() for p in layer.parameters())])
+
+    for expected, found in zip(*results, strict=True):
+        torch.testing.assert_close(found, expected)
+
+
+def test_a_feed_forward_network_keeps_its_weights_and_their_names() -> None:
+    network = FeedForward(4, 2, 3, Activation.by_name("relu")())
+    before = dict(network.named_parameters())
+
+    use_products(network)
+
+    after = dict(network.named_parameters())
+    assert before.keys() == after.keys()
+    assert all(before[name] is after[name] for name in before)
