@@ -27,6 +27,8 @@ ORDER: dict[str, set[str]] = {
     "training": {"common", "bilm"},
     "predictors": {"common", "readers", "models", "language_model"},
     "encoder": {"common", "store", "bilm", "elmo"},
+    "sklearn": {"common", "encoder"},
+    "spacy": {"common", "store", "bilm", "encoder"},
     "analysis": {"common", "readers", "store", "bilm", "elmo", "encoder"},
     "commands": {"common", "readers", "store", "bilm", "elmo", "encoder", "analysis"},
 }
