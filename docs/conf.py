@@ -25,7 +25,7 @@ myst_heading_anchors = 3
 default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
-# A field of a NamedTuple is described where its class is.
+autodoc_inherit_docstrings = False
 autodoc_default_options = {"members": True, "undoc-members": False, "show-inheritance": True}
 
 html_theme = "furo"

@@ -58,4 +58,4 @@ def _table(rows: list[str]) -> list[str]:
     lines = [".. list-table::", "   :header-rows: 1", ""]
     for row in [cells[0], *cells[2:]]:
         lines += [f"   {'* -' if index == 0 else '  -'} {cell}" for index, cell in enumerate(row)]
-    return [*lines, ""]
+    return [*map(str.rstrip, lines), ""]
