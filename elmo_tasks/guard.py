@@ -3,7 +3,8 @@ Makes AllenNLP read the archives of models as data.
 
 AllenNLP 2.10.1 unpacks the members of an archive wherever they say, evaluates `config.json` as
 jsonnet, which may read files and environment variables, and imports and calls whatever a `type`
-with a dot names. SECURITY.md says what this module does about each.
+with a dot names. SECURITY.md says what this module does about each. A model may also be given by
+its name or its repository, and its weights may be packed (see `elmo/packed_weights.py`).
 """
 
 import json
@@ -28,6 +29,8 @@ from elmo_tasks.common.fetch import check_regular
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.torch_file import check_torch_file
 from elmo_tasks.common.unpacking import check_members, unpacked
+from elmo_tasks.elmo.known_models import model_path
+from elmo_tasks.elmo.packed_weights import PACKED_WEIGHTS, read_packed
 
 T = TypeVar("T")
 
@@ -224,10 +227,30 @@ def _read_checked_state_dict(path: str | os.PathLike, *args: Any, **kwargs: Any)
     if not os.path.exists(path):
         folder, name = os.path.split(path)
         raise ConfigurationError(f"{_origin(folder)} has no {name}")
+    if os.fspath(path).endswith(PACKED_WEIGHTS):
+        return read_packed(path)
     check_torch_file(path)
     return _read_state_dict(path, *args, **kwargs)
 
 
+_cached_archive = archival.cached_path
+
+
+def _named_archive(archive_file: str | os.PathLike) -> Any:
+    return _cached_archive(model_path(archive_file))
+
+
+_weights_path = archival.get_weights_path
+
+
+def _packed_weights_path(folder: str | os.PathLike) -> str:
+    """Returns the path of the weights in a folder, which may be packed."""
+    packed = os.path.join(folder, PACKED_WEIGHTS)
+    return packed if os.path.exists(packed) else _weights_path(folder)
+
+
+archival.cached_path = _named_archive
+archival.get_weights_path = _packed_weights_path
 archival.Params = _ArchivedParams
 archival.Meta = _ArchivedMeta
 archival.extracted_archive = _extracted_archive

@@ -21,6 +21,8 @@ from elmo_tasks.commands import (  # noqa: F401
     elmo_export,
     elmo_mix,
     elmo_neighbors,
+    elmo_pack,
+    elmo_predict,
     elmo_probe,
     elmo_store,
     excepthook,
@@ -44,7 +46,7 @@ from elmo_tasks.modules import (  # noqa: F401
     truncated_normal,
     word_vectors,
 )
-from elmo_tasks.predictors import evaluator  # noqa: F401
+from elmo_tasks.predictors import evaluator, predict_manager  # noqa: F401
 from elmo_tasks.predictors import language_model as _language_model_predictor  # noqa: F401
 from elmo_tasks.predictors import ner as _ner_predictor  # noqa: F401
 from elmo_tasks.predictors import snli as _snli_predictor  # noqa: F401

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # Later pages use the models that earlier ones train.
 PAGES = ["README", *(f"docs/{task}" for task in ("sst", "ner", "snli", "squad", "movie_reviews"))]
 PAGES += [f"docs/{page}" for page in ("bilms", "own_bilm", "by_hand", "what_was_learnt")]
-PAGES += ["docs/compare_variants", "docs/in_your_allennlp_project"]
+PAGES += ["docs/trained_models", "docs/compare_variants", "docs/in_your_allennlp_project"]
 PAGES += ["docs/pytorch", "docs/spacy", "docs/sklearn", "docs/when_something_goes_wrong"]
 
 # The files of a reader, and the files of the repository in their place.

@@ -25,15 +25,17 @@ ORDER: dict[str, set[str]] = {
     "models": {"common", "readers", "elmo", "modules", "metrics"},
     "language_model": {"common", "readers", "bilm"},
     "training": {"common", "bilm"},
-    "predictors": {"common", "readers", "models", "language_model"},
+    "predictors": {"common", "readers", "bilm", "elmo", "models", "language_model"},
     "encoder": {"common", "store", "bilm", "elmo"},
     "sklearn": {"common", "encoder"},
-    "spacy": {"common", "store", "bilm", "encoder"},
+    "spacy": {"common", "store", "bilm", "elmo", "encoder"},
     "analysis": {"common", "readers", "store", "bilm", "elmo", "encoder"},
-    "commands": {"common", "readers", "store", "bilm", "elmo", "encoder", "analysis"},
+    "commands": {
+        *("common", "readers", "store", "bilm", "elmo", "predictors", "encoder", "analysis"),
+    },
 }
 
-# These modules may import every room. `compat` imports none, and `guard` only `common`.
+# These modules may import every room. `compat` imports none, and `guard` only `common` and `elmo`.
 TOP = {"__init__", "plugin"}
 
 

@@ -7,7 +7,7 @@ from allennlp.data import DatasetReader, Instance
 from tqdm import tqdm
 
 from elmo_tasks.bilm import BiLm, bilm_from_config
-from elmo_tasks.bilm.from_config import with_options
+from elmo_tasks.bilm.from_config import parents_of_bilms, with_options
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.encoder.fill_store import fill_store
 from elmo_tasks.readers.distinct_texts import DistinctTexts
@@ -52,21 +52,12 @@ def _load_bilm(config: dict[str, Any], path: str) -> BiLm:
 
 def _find_bilm(config: dict[str, Any]) -> dict[str, Any]:
     """Returns the parameters of the one biLM in a config's model."""
-    found = list(_bilms(with_options(config.get("model"))))
+    found = [parent["bilm"] for parent in parents_of_bilms(with_options(config.get("model")))]
     if not found:
         raise ConfigurationError("the model of the config has no biLM")
     if any(params != found[0] for params in found):
         raise ConfigurationError("the model of the config has several biLMs that differ")
     return found[0]
-
-
-def _bilms(config: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(config, dict):
-        for key, value in config.items():
-            if key == "bilm" and isinstance(value, dict):
-                yield value
-            else:
-                yield from _bilms(value)
 
 
 def _instances(config: dict[str, Any]) -> Iterator[Instance]:

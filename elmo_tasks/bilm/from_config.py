@@ -1,5 +1,6 @@
+import copy
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from elmo_tasks.bilm.bilm import BiLm
@@ -49,16 +50,22 @@ def with_options(config: Any) -> Any:
     Returns a copy of a config in which each `bilm` that is given by its name has its options in
     full, so that an archive with this config needs no other file.
     """
-    if isinstance(config, list):
-        return [with_options(child) for child in config]
-    if not isinstance(config, dict):
-        return config
-    return {
-        key: _with_options(value)
-        if key == "bilm" and isinstance(value, str | dict)
-        else with_options(value)
-        for key, value in config.items()
-    }
+    config = copy.deepcopy(config)
+    for parent in parents_of_bilms(config):
+        parent["bilm"] = _with_options(parent["bilm"])
+    return config
+
+
+def parents_of_bilms(config: Any) -> Iterator[dict[str, Any]]:
+    """Yields each object in a config that has a `bilm`, given by its name or its fields."""
+    if isinstance(config, dict):
+        if isinstance(config.get("bilm"), str | dict):
+            yield config
+        children = [value for key, value in config.items() if key != "bilm"]
+    else:
+        children = config if isinstance(config, list) else []
+    for child in children:
+        yield from parents_of_bilms(child)
 
 
 def _with_options(bilm: Any) -> dict[str, Any]:

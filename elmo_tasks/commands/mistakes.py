@@ -70,7 +70,7 @@ def _message(error: BaseException) -> str | None:
         case TypeError() if unknown := _UNEXPECTED.search(str(error)):
             return _unexpected_parameter(unknown[1], frames)
         case json.JSONDecodeError() | UnicodeDecodeError():
-            return _bad_line(frames) or f"the input cannot be read: {error}"
+            return f"the input cannot be read: {error}"
         case OSError():
             return _file_error(error, frames)
         case RuntimeError() | pickle.UnpicklingError() if path := _loaded_file(error, frames):
@@ -79,7 +79,7 @@ def _message(error: BaseException) -> str | None:
             archive = _local(frames, "archive_file") or _local(frames, "path") or "a file"
             return f"{archive} is damaged or no archive of a model ({error})"
         case ValueError() if _is_in(last, "elmo_tasks"):
-            return f"{_input_lines(frames)}{error}"
+            return str(error)
         case RuntimeError() if last and last.f_code.co_filename.endswith("common/params.py"):
             return _jsonnet_error(error, frames)
         case RuntimeError() if str(error).startswith("Error(s) in loading state_dict"):
@@ -212,39 +212,6 @@ def _loaded_file(error: BaseException, frames: list[FrameType]) -> str | None:
     for frame in reversed(frames):
         if _file_of(frame) == "serialization.py" and isinstance(frame.f_locals.get("f"), str):
             return frame.f_locals["f"]
-    return None
-
-
-def _input_lines(frames: list[FrameType]) -> str:
-    """Returns the file and the line of the input of `allennlp predict` that was refused."""
-    for frame in frames:
-        values = frame.f_locals
-        path = getattr(values.get("self"), "_input_file", None)
-        if "batch_json" in values and isinstance(path, str) and os.path.isfile(path):
-            with open(path, "rb") as file:
-                lines = [number for number, line in enumerate(file, start=1) if line.strip()]
-            batch = lines[values["index"] : values["index"] + len(values["batch_json"])]
-            if batch:
-                return f"{path}:{batch[0]}{f'-{batch[-1]}' if len(batch) > 1 else ''}: "
-    return ""
-
-
-def _bad_line(frames: list[FrameType]) -> str | None:
-    """Returns the first line of the input of `allennlp predict` that is not JSON in UTF-8."""
-    for frame in frames:
-        manager = frame.f_locals.get("self")
-        path = getattr(manager, "_input_file", None)
-        if isinstance(path, str) and os.path.isfile(path):
-            with open(path, "rb") as file:
-                for number, line in enumerate(file, start=1):
-                    try:
-                        if line.strip():
-                            json.loads(line.decode("utf-8"))
-                    except ValueError as error:
-                        return (
-                            f"{path}:{number}: expected JSON in UTF-8, but got {line[:80]!r} "
-                            f"({error})"
-                        )
     return None
 
 

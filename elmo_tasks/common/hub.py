@@ -19,7 +19,7 @@ DATA_FILES = (
 
 _NAME = re.compile(r"(?P<repo>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(@(?P<revision>\w[\w./-]*))?")
 
-# What looks like the name of a repository, but ends like this, is the path of a file.
+# `a/b` is the path of a file if it ends with one of these suffixes.
 _FILE = re.compile(r"\.(csv|gz|h5|hdf5|json|jsonl|jsonnet|safetensors|th|tsv|txt|xz)$")
 
 # The cache names a file by its hash: SHA-256 of large files, and git's SHA-1 of small ones.
@@ -47,13 +47,12 @@ def hub_folder(name: str) -> str:
     """
     Returns the local folder of a repository on the Hugging Face hub, of which the `DATA_FILES` are
     fetched on first use. This function needs the package `huggingface_hub`, whose environment
-    variables hold: `HF_ENDPOINT` is the address of another hub, `HF_HOME` the folder of the cache,
-    and with `HF_HUB_OFFLINE=1` only copies in the cache are used, as they are if the hub cannot be
-    reached.
+    variables apply: `HF_ENDPOINT` is the address of another hub, and `HF_HOME` the folder of the
+    cache. With `HF_HUB_OFFLINE=1`, or if the hub cannot be reached, copies in the cache are used.
 
-    The content of each file is compared with its hash. A revision is a branch, a tag or a commit;
-    only a commit names the same files for ever. By default it is the branch `main`. A process asks
-    the hub once for each name, so that all files that it reads are of one commit.
+    The content of each file is compared with its hash. A revision is a branch, a tag or a commit,
+    by default the branch `main`; only a commit always names the same files. A process asks the hub
+    once for each name, so that all files that it reads are of one commit.
 
     # Raises
 

@@ -1,7 +1,11 @@
+import bz2
 import glob
 import gzip
 import lzma
 import os
+import shutil
+import sys
+import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,7 +35,7 @@ def corpus_files(pattern: str | os.PathLike) -> list[str]:
 def read_lines(path: str | os.PathLike) -> Iterator[str]:
     """
     Yields the lines of a text file, line ends included. The file is UTF-8, and may be packed by
-    gzip or xz.
+    gzip or xz, or by bzip2 with the suffix `.bz2`.
 
     # Raises
 
@@ -41,7 +45,9 @@ def read_lines(path: str | os.PathLike) -> Iterator[str]:
     """
     local = local_path(path)
     with open(local, "rb") as file:
-        open_file = _PACKED.get(file.read(2), open)
+        # The first two bytes of bzip2 are letters, with which a text may begin.
+        packed = bz2.open if os.fspath(path).endswith(".bz2") else open
+        open_file = _PACKED.get(file.read(2), packed)
     line_number = 0
     with open_file(local, "rb") as file:
         try:
@@ -69,6 +75,21 @@ def numbered_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
         if line_number == 1:
             line = line.removeprefix("\ufeff")
         yield line_number, line.rstrip("\r\n")
+
+
+@contextmanager
+def spooled(path: str) -> Iterator[str]:
+    """
+    Yields the path of a file that may be read several times: the given one, or for `-` a temporary
+    file with what the standard input has, which is removed in the end.
+    """
+    if path != "-":
+        yield path
+        return
+    with tempfile.NamedTemporaryFile(suffix=".txt") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+        file.flush()
+        yield file.name
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ import torch
 from tqdm import tqdm
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.tables import choose_column, delimiter_of, read_table
 from elmo_tasks.common.text_files import corpus_files, read_lines
 from elmo_tasks.encoder.embedding_file import EmbeddingFile
 from elmo_tasks.encoder.sentence_layers import SentenceLayers, windows
@@ -23,48 +24,67 @@ EMBEDDINGS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "average": lambda layers: layers.mean(dim=0),
 }
 
+# The columns of a table that are looked for if none is named.
+_COLUMNS = ("sentence", "text")
+
 # A line with more tokens than this is probably not one sentence.
 _LONG_LINE = 1000
 
 
 class Text(NamedTuple):
     """
-    A text of one tokenized sentence a line, in one or several files.
+    A text of tokenized sentences, in one or several files.
 
     # Parameters
 
-    files : `list[str]`
-        The paths of the files, in the order in which they are read.
+    lines : `Callable[[], Iterator[str]]`
+        Reads the sentences, each as its tokens with a blank between them.
     num_tokens : `int`
-        The number of tokens of all lines.
+        The number of tokens of all sentences.
     digest : `str`
-        A hash of the lines.
+        A hash of the sentences.
     """
 
-    files: list[str]
+    lines: Callable[[], Iterator[str]]
     num_tokens: int
     digest: str
 
-    def lines(self) -> Iterator[str]:
-        return _lines(self.files)
 
-
-def read_text(path: str | os.PathLike) -> Text:
+def read_text(
+    path: str | os.PathLike,
+    column: str | None = None,
+    split: Callable[[str], Iterable[str]] | None = None,
+) -> Text:
     """
     Reads a text once, counts its tokens and hashes it. Logs a warning about empty lines and about a
     line of more than 1000 tokens.
 
+    # Parameters
+
+    path : `str | os.PathLike`
+        The path or glob pattern of files with one tokenized sentence a line, or one in a row of a
+        table, `.csv` or `.tsv`.
+    column : `str`, optional
+        The column of a table that has the sentences, by default `sentence` or `text`.
+    split : `Callable[[str], Iterable[str]]`, optional
+        Cuts a line or field of raw text into tokenized sentences.
+
     # Raises
 
     `ValueError`
-        A line is not UTF-8; the message has the file and the line.
+        A line is not UTF-8, or no row of its table; the message has the file and the line.
     `ConfigurationError`
-        The text is empty.
+        The text is empty, or a table has no such column.
     """
     files = corpus_files(path)
+
+    def lines() -> Iterator[str]:
+        texts = (text for file in files for text in _texts(file, column))
+        return texts if split is None else chain.from_iterable(map(split, texts))
+
     digest = blake2b(digest_size=16)
     line_number = num_tokens = num_empty = longest = longest_line = 0
-    for line_number, line in enumerate(_lines(files), start=1):
+    for line_number, line in enumerate(lines(), start=1):
         length = len(line.split())
         num_tokens += length
         num_empty += length == 0
@@ -82,7 +102,7 @@ def read_text(path: str | os.PathLike) -> Text:
             longest_line,
             longest,
         )
-    return Text(files, num_tokens, digest.hexdigest())
+    return Text(lines, num_tokens, digest.hexdigest())
 
 
 def embed(
@@ -136,7 +156,15 @@ def embed(
     )
 
 
-def _lines(files: list[str]) -> Iterator[str]:
-    for file in files:
+def _texts(file: str, column: str | None) -> Iterator[str]:
+    """Yields each line of a file, or the field of each row of a table."""
+    if delimiter_of(file) is not None:
+        name = choose_column(file, column, _COLUMNS)
+        for row in read_table(file):
+            # A field may have line ends.
+            yield " ".join(row.values[name].split())
+    elif column is not None:
+        raise ConfigurationError(f"{file} is no table (.csv or .tsv) and has no column {column}")
+    else:
         for line in read_lines(file):
             yield line.strip()

@@ -142,8 +142,8 @@ class ElmoEncoder:
         dtype : `str`, optional (default = `'float32'`)
             The dtype of the weights in the file: `float32`, or `float16`, which rounds them.
         """
-        write_mix(Path(folder) / _MIX_FILE, self.mix)
         self.bilm.to_files(folder, dtype)
+        write_mix(Path(folder) / _MIX_FILE, self.mix)
 
     @classmethod
     def from_name(

@@ -9,10 +9,7 @@ from allennlp.evaluation import Evaluator, SimpleEvaluator
 from allennlp.models import Model
 from allennlp.predictors import Predictor
 
-from elmo_tasks.models.bcn import Bcn
-from elmo_tasks.models.bidaf import Bidaf
-from elmo_tasks.models.crf_tagger import CrfTagger
-from elmo_tasks.models.esim import Esim
+from elmo_tasks.predictors.text_predictor import TextPredictor
 
 # Number of instances that a predictor gets at a time.
 _GROUP = 32
@@ -21,9 +18,10 @@ _GROUP = 32
 @Evaluator.register("elmo")
 class ElmoEvaluator(SimpleEvaluator):
     """
-    AllenNLP's evaluator, with other predictions for the four task models: each instance has a line
-    of its own, in the order of the data file, with the answer that `allennlp predict` gives.
-    AllenNLP writes one line for each batch, with the columns of all its instances.
+    AllenNLP's evaluator, with other predictions for the task models, whose predictors have
+    `answers_instances`: each instance has a line of its own, in the order of the data file, with
+    the answer that `allennlp predict` gives. AllenNLP writes one line for each batch, with the
+    columns of all its instances.
 
     The predictions are a second pass over the data. Other models are evaluated as AllenNLP does.
 
@@ -40,9 +38,8 @@ class ElmoEvaluator(SimpleEvaluator):
         predictions_output_file: str | PathLike | None = None,
     ) -> dict[str, Any]:
         """Evaluates a model, and returns its metrics. The parameters are those of `Evaluator`."""
-        answers_lines = predictions_output_file is not None and isinstance(
-            model, (Bcn, Esim, Bidaf, CrfTagger)
-        )
+        kind = _answering_predictor(model)
+        answers_lines = predictions_output_file is not None and kind is not None
         # A loader may shuffle its own list of the instances.
         instances = list(data_loader.iter_instances()) if answers_lines else []
         metrics = super().__call__(
@@ -53,12 +50,20 @@ class ElmoEvaluator(SimpleEvaluator):
             None if answers_lines else predictions_output_file,  # type: ignore[arg-type]
         )
         if answers_lines:
-            predictor = Predictor.by_name(str(model.default_predictor))(model, data_loader.reader)
+            predictor = kind(model, data_loader.reader)  # type: ignore[misc]
             with open(predictions_output_file, "w", encoding="utf-8") as file:  # type: ignore
                 file.writelines(_lines(predictor, Tqdm.tqdm(instances, desc="predictions")))
             # Predicting labelled instances has counted them again.
             model.get_metrics(reset=True)
         return metrics
+
+
+def _answering_predictor(model: Model) -> type[TextPredictor] | None:
+    """Returns the predictor of a task model, or `None` for another model."""
+    if model.default_predictor not in Predictor.list_available():
+        return None
+    kind = Predictor.by_name(model.default_predictor)
+    return kind if issubclass(kind, TextPredictor) and kind.answers_instances else None
 
 
 def _lines(predictor: Predictor, instances: Iterable[Instance]) -> Iterable[str]:

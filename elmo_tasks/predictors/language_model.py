@@ -8,6 +8,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.language_model.model import ElmoLanguageModel
 from elmo_tasks.predictors.inputs import sentence_input
+from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 
 # Number of tokens whose softmax is in memory at a time.
 _TOKENS = 64
@@ -33,7 +34,7 @@ class _Request(NamedTuple):
 
 
 @Predictor.register("elmo_language_model")
-class LanguageModelPredictor(Predictor):
+class LanguageModelPredictor(TextPredictor):
     """
     Predicts how likely the words of a sentence are. An input is `{"sentence": "..."}`, which is cut
     at its blanks as the training text is, or `{"tokens": ["...", ...]}`. An answer has
@@ -50,12 +51,20 @@ class LanguageModelPredictor(Predictor):
     With `"place": 3, "top_k": 5` beside the sentence, an answer also has `best`: the 5 most
     probable words for the token with index 3, whichever word the sentence has there. They are given
     for `forward`, for `backward` and for `both`, the normalised product of the two distributions.
-    `top_k` is 10 by default.
+    `top_k` is 10 by default. In text, an answer is the two perplexities and the tokens.
 
-    Registered as a `Predictor` with name "elmo_language_model".
+    Registered as a `Predictor` with name "elmo_language_model". Its parameters are those of
+    `TextPredictor`.
     """
 
     _model: ElmoLanguageModel
+    input_names = ("sentence",)
+    # The instances of an evaluation may be windows of a running text.
+    answers_instances = False
+
+    def readable(self, answer: JsonDict) -> list[str]:
+        perplexities = answer["forward_perplexity"], answer["backward_perplexity"]
+        return [one_line(*perplexities, " ".join(answer["tokens"]))]
 
     def predict_json(self, inputs: JsonDict) -> JsonDict:
         return self.predict_batch_json([inputs])[0]

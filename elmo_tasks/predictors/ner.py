@@ -9,11 +9,12 @@ from allennlp.predictors import Predictor
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.models.crf_tagger import CrfTagger
 from elmo_tasks.predictors.inputs import joined_tokens, sentence_input
+from elmo_tasks.predictors.text_predictor import TextPredictor
 from elmo_tasks.readers.entities import Entity
 
 
 @Predictor.register("elmo_ner")
-class NerPredictor(Predictor):
+class NerPredictor(TextPredictor):
     """
     Finds the named entities of a sentence. An input is `{"sentence": "..."}`, raw text that the
     dataset reader's tokenizer cuts, or `{"tokens": ["...", ...]}`, whose text is the tokens with a
@@ -32,29 +33,29 @@ class NerPredictor(Predictor):
     top_k : `int`, optional (default = `0`)
         Number of the best sequences of tags to give as `paths`, the best first. Each has `tags`,
         `entities` and a `probability`. A short sentence may have fewer sequences.
-    format : `str`, optional (default = `'json'`)
-        With `json`, an answer is a line of JSON. With `text`, an answer is the sentence with its
-        entities marked, such as `[PER John Smith] lives in [LOC New York].`; with `top_k`, it is
-        such a line for each path, after the path's probability.
+    format : `str`, optional
+        As in `TextPredictor`. In text, an answer is the sentence with its entities marked, such as
+        `[PER John Smith] lives in [LOC New York].`; with `top_k`, it is such a line for each path,
+        after the path's probability.
+    column, split
+        As in `TextPredictor`.
     """
 
     _model: CrfTagger
+    input_names = ("sentence",)
 
     def __init__(
         self,
         model: CrfTagger,
         dataset_reader: DatasetReader,
         top_k: int = 0,
-        format: str = "json",
+        format: str = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(model, dataset_reader, **kwargs)
+        super().__init__(model, dataset_reader, format=format, **kwargs)
         if type(top_k) is not int or top_k < 0:
             raise ConfigurationError(f"top_k must be a whole number of at least 0, not {top_k!r}")
-        if format not in ("json", "text"):
-            raise ConfigurationError(f"format must be 'json' or 'text', not {format!r}")
         self.top_k = top_k
-        self.format = format
 
     def predict_instance(self, instance: Instance) -> JsonDict:
         return self.predict_batch_instance([instance])[0]
@@ -65,10 +66,8 @@ class NerPredictor(Predictor):
         outputs = self._model.forward_on_instances(instances)
         return [self._answer(*pair) for pair in zip(instances, outputs)]
 
-    def dump_line(self, outputs: JsonDict) -> str:
-        if self.format == "json":
-            return super().dump_line(outputs)
-        return "".join(f"{line}\n" for line in _readable(outputs))
+    def readable(self, answer: JsonDict) -> list[str]:
+        return _readable(answer)
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
         text, tokens = sentence_input(json_dict, self._dataset_reader.tokenizer.tokenize)

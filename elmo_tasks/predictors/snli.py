@@ -1,3 +1,5 @@
+from typing import Any
+
 from allennlp.common.util import JsonDict
 from allennlp.data import DatasetReader, Instance
 from allennlp.models import Model
@@ -6,17 +8,19 @@ from allennlp.predictors import Predictor
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.predictors.inputs import check_texts
+from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 
 _TEXTS = ("premise", "hypothesis")
 
 
 @Predictor.register("elmo_snli")
-class SnliPredictor(Predictor):
+class SnliPredictor(TextPredictor):
     """
     Predicts whether a premise entails a hypothesis. An input is
     `{"premise": "...", "hypothesis": "..."}`, raw texts that the dataset reader's tokenizer cuts.
     An answer has `label`, the most probable class; `probabilities`, which maps the name of each
-    class to its probability; `premise_tokens` and `hypothesis_tokens`.
+    class to its probability; `premise_tokens` and `hypothesis_tokens`. In text, an answer is the
+    label, its probability, and the tokens of the premise and of the hypothesis.
 
     Registered as a `Predictor` with name "elmo_snli".
 
@@ -26,7 +30,11 @@ class SnliPredictor(Predictor):
         Whether an answer also has `premise_attention` and `hypothesis_attention`. The first has a
         row for each token of the premise, with its attention weights over the tokens of the
         hypothesis; the second is the reverse. `--predictor-args '{"attention": true}'` asks for it.
+    format : `str`, optional
+        As in `TextPredictor`.
     """
+
+    input_names = _TEXTS
 
     def __init__(
         self,
@@ -34,25 +42,28 @@ class SnliPredictor(Predictor):
         dataset_reader: DatasetReader,
         frozen: bool = True,
         attention: bool = False,
+        **kwargs: Any,
     ) -> None:
-        super().__init__(model, dataset_reader, frozen)
+        super().__init__(model, dataset_reader, frozen, **kwargs)
         if not isinstance(attention, bool):
             raise ConfigurationError(f"attention must be true or false, not {attention!r}")
         self.attention = attention
-        self._num_lines = 0
 
     def load_line(self, line: str) -> JsonDict:
-        self._num_lines += 1
         try:
             inputs = parse_json(line)
             check_texts(inputs, _TEXTS)
         except ValueError as error:
-            # AllenNLP skips blank lines without calling `load_line`.
             raise ValueError(
-                f"line {self._num_lines} (not counting blank lines), {line[:60]!r}: expected "
-                f'{{"premise": "raw text", "hypothesis": "raw text"}} ({error})'
+                'expected {"premise": "raw text", "hypothesis": "raw text"}, but got '
+                f"{line[:60]!r} ({error})"
             ) from error
         return inputs
+
+    def readable(self, answer: JsonDict) -> list[str]:
+        label = answer["label"]
+        texts = [" ".join(answer[f"{name}_tokens"]) for name in _TEXTS]
+        return [one_line(label, answer["probabilities"][label], *texts)]
 
     def predict_instance(self, instance: Instance) -> JsonDict:
         return self._answer(super().predict_instance(instance))

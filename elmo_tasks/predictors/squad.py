@@ -13,6 +13,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.models.bidaf import Bidaf
 from elmo_tasks.predictors.inputs import check_texts
+from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 from elmo_tasks.readers.squad_file import parse_squad
 
 # The most passage tokens of a batch, padding included; a longer passage is a batch of its own.
@@ -20,7 +21,7 @@ _MAX_TOKENS = 8192
 
 
 @Predictor.register("elmo_squad")
-class SquadPredictor(Predictor):
+class SquadPredictor(TextPredictor):
     """
     Answers questions about passages. An input is `{"passage": "raw text", "question": "raw text"}`,
     or a whole file in SQuAD's format on one line.
@@ -29,7 +30,7 @@ class SquadPredictor(Predictor):
     offsets in the passage; `probability`; and `best`, the most probable spans with these four
     fields, of which the answer is the first. If the question comes from a file by way of the
     dataset reader, its answer also has the `id`. The answer to a file in SQuAD's format maps the id
-    of each question to its answer.
+    of each question to its answer. In text, an answer is the slice and its probability.
 
     Registered as a `Predictor` with name "elmo_squad".
 
@@ -43,9 +44,12 @@ class SquadPredictor(Predictor):
         of a row sum to 1.
     official : `bool`, optional (default = `False`)
         Whether the answer to a file is `{id: text}`, the form that SQuAD's official script reads.
+    format : `str`, optional
+        As in `TextPredictor`.
     """
 
     _model: Bidaf
+    input_names = ("passage", "question")
 
     def __init__(
         self,
@@ -55,31 +59,34 @@ class SquadPredictor(Predictor):
         num_best: int = 5,
         attention: bool = False,
         official: bool = False,
+        **kwargs: Any,
     ) -> None:
-        super().__init__(model, dataset_reader, frozen)
+        super().__init__(model, dataset_reader, frozen, **kwargs)
         if type(num_best) is not int or num_best < 1:
             raise ConfigurationError(f"num_best must be 1 or more, not {num_best!r}")
         self.num_best = num_best
         self.attention = attention
         self.official = official
-        self._num_lines = 0
 
     def load_line(self, line: str) -> JsonDict:
-        self._num_lines += 1
-        # AllenNLP skips blank lines without calling `load_line`.
-        where = f"line {self._num_lines} (not counting blank lines)"
         try:
             inputs = parse_json(line)
             _check(inputs)
         except json.JSONDecodeError as error:
             raise ValueError(
-                f"{where}: expected a question or a whole file in SQuAD's format as JSON on one "
-                f"line, but got {line[:80]!r} ({error}). If the file has several lines, run "
+                f"expected a question or a whole file in SQuAD's format as JSON on one line, but "
+                f"got {line[:80]!r} ({error}). If the file has several lines, run "
                 "`python -m json.tool --compact FILE > LINE.json` and use LINE.json"
             ) from error
-        except ValueError as error:
-            raise ValueError(f"{where}: {error}") from error
         return inputs
+
+    def readable(self, answer: JsonDict) -> list[str]:
+        # The answer to a file in SQuAD's format has the answers by their ids.
+        answers = [answer] if "best" in answer else answer.values()
+        return [
+            one_line(*((each["answer"], each["probability"]) if isinstance(each, dict) else [each]))
+            for each in answers
+        ]
 
     def predict_json(self, inputs: JsonDict) -> JsonDict:
         return self.predict_batch_json([inputs])[0]

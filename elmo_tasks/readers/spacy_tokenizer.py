@@ -1,10 +1,6 @@
-from functools import cache
-
-import spacy
 from allennlp.data.tokenizers import Token, Tokenizer
-from spacy.language import Language
 
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.readers.spacy_pipeline import blank_pipeline
 
 
 @Tokenizer.register("elmo_spacy")
@@ -25,7 +21,7 @@ class ElmoSpacyTokenizer(Tokenizer):
     def __init__(self, language: str = "en") -> None:
         # Only the language code is kept, so that a data loader sends no pipeline to its workers.
         self.language = language
-        _pipeline(language)
+        blank_pipeline(language)
 
     def tokenize(self, text: str) -> list[Token]:
         """
@@ -33,17 +29,6 @@ class ElmoSpacyTokenizer(Tokenizer):
         """
         return [
             Token(token.text, idx=token.idx, idx_end=token.idx + len(token))
-            for token in _pipeline(self.language).tokenizer(text)
+            for token in blank_pipeline(self.language).tokenizer(text)
             if not token.is_space
         ]
-
-
-@cache
-def _pipeline(language: str) -> Language:
-    try:
-        return spacy.blank(language)
-    except ImportError as error:
-        raise ConfigurationError(
-            f"spaCy cannot tokenize language {language!r}: expected a code such as en or de "
-            f"({error})"
-        ) from error

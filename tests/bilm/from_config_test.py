@@ -132,7 +132,10 @@ def test_a_name_has_the_other_fields_beside_it(tmp_path: Path) -> None:
 
 
 def test_options_are_put_in_wherever_a_config_names_a_bilm() -> None:
-    embedders = {"elmo": {"type": "elmo_bilm", "bilm": str(FIXTURE_FILES[1])}, "tokens": [1]}
+    embedders: dict[str, Any] = {
+        "elmo": {"type": "elmo_bilm", "bilm": str(FIXTURE_FILES[1])},
+        "tokens": [1],
+    }
     config = {"a": [embedders], "bilm": fields_of(state="reset"), "dropout": 0.5}
 
     full = with_options(config)

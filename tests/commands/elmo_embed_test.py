@@ -1,5 +1,7 @@
 import gzip
+import io
 import itertools
+import json
 import os
 import random
 import shutil
@@ -47,6 +49,66 @@ def encoder() -> ElmoEncoder:
 @pytest.fixture()
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(elmo_tasks.encoder.sentence_layers, "WINDOW_TOKENS", 12)
+
+
+# Where the text comes from.
+
+
+@pytest.fixture()
+def raw() -> list[str]:
+    return ["A film of charm.", "It isn't bad. Is it?", 'Dull, "dull".']
+
+
+TOKENIZED = ["A film of charm .", "It is n't bad .", "Is it ?", 'Dull , " dull " .']
+
+
+@pytest.mark.parametrize("name", ["raw.txt", "raw.csv", "raw.tsv.gz", "-"])
+def test_raw_text_is_split_wherever_it_comes_from(
+    raw: list[str], tmp_path: Path, encoder: ElmoEncoder, monkeypatch: Any, name: str
+) -> None:
+    content = "\n".join(raw)
+    if ".csv" in name:
+        content = "id,text\n" + "\n".join('1,"{}"'.format(r.replace('"', '""')) for r in raw)
+    elif ".tsv" in name:
+        content = "text\tid\n" + "\n".join(f"{r}\t1" for r in raw)
+    if name == "-":
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
+        file: Any = "-"
+    else:
+        packed = gzip.compress(content.encode())
+        file = tmp_path / name
+        file.write_bytes(packed if name.endswith(".gz") else content.encode())
+
+    allennlp(monkeypatch, "elmo-embed", file, tmp_path / "out.hdf5", "--split", *FILES)
+
+    arrays = read_hdf5(tmp_path / "out.hdf5")
+    index = json.loads(arrays.pop("sentence_to_index")[0])
+    assert index == {sentence: str(k) for k, sentence in enumerate(TOKENIZED)}
+    for k, layers in enumerate(encoder.layers(map(str.split, TOKENIZED))):
+        numpy.testing.assert_allclose(arrays.pop(str(k)), layers, atol=1e-5)
+    assert not arrays
+
+
+def test_a_column_of_a_table_is_embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = tmp_path / "in.csv"
+    table.write_text('id,words\n1,"a , b\nc"\n2,\n')
+
+    message = refusal(monkeypatch, "elmo-embed", table, tmp_path / "out.hdf5", *FILES)
+    assert f"{table}:1: there is no column sentence or text; choose one of id, words" in message
+
+    allennlp(monkeypatch, "elmo-embed", table, tmp_path / "out.hdf5", "--column", "words", *FILES)
+
+    arrays = read_hdf5(tmp_path / "out.hdf5")
+    assert json.loads(arrays["sentence_to_index"][0]) == {"a , b c": "0", "": "1"}
+    assert arrays["0"].shape[1] == 4 and arrays["1"].shape[1] == 0
+
+
+def test_plain_text_has_no_column(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    args = ("elmo-embed", paths.text, paths.hdf5, "--column", "text", *FILES)
+
+    message = refusal(monkeypatch, *args)
+
+    assert f"{paths.text} is no table (.csv or .tsv) and has no column text" in message
 
 
 # What is written.

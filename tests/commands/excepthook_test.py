@@ -112,8 +112,8 @@ def assert_matches(expected: str, line: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ('{"sentence": "a"}\n\nplain text\n', ":3: expected JSON in UTF-8, but got b'plain text"),
-        (b'{"sentence": "a"}\n{"sentence": "\xff"}\n', ":2: expected JSON in UTF-8"),
+        ('{"sentence": "a"}\n\nplain text\n', ":3: expected JSON in UTF-8, but got 'plain text"),
+        (b'{"sentence": "a"}\n{"sentence": "\xff"}\n', ":2: not UTF-8: "),
         ('\n{"sentence": "a"}\n{"text": "a"}\n', ':3: expected {"sentence": "raw text"}'),
     ],
 )

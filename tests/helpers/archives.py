@@ -84,8 +84,13 @@ def classifier(folder: Path, **embedders: dict[str, Any]) -> Path:
 
 def sst(folder: Path, variant: str) -> Path:
     """Makes an archive of a shrunk config of training_configs/sst."""
-    snippet = f"(import '{ROOT}/training_configs/sst/{variant}.jsonnet')"
-    shrunk = f"{snippet} + (import '{ROOT}/fixtures/tiny.libsonnet')"
+    return task_model(folder, "sst", variant)
+
+
+def task_model(folder: Path, task: str, variant: str, change: str = "{}") -> Path:
+    """Makes an archive of a shrunk config of a task, changed by a jsonnet object."""
+    snippet = f"(import '{ROOT}/training_configs/{task}/{variant}.jsonnet')"
+    shrunk = f"{snippet} + (import '{ROOT}/fixtures/tiny.libsonnet') + {change}"
     config = json.loads(_jsonnet.evaluate_snippet("test", shrunk))
     config["train_data_path"] = str(ROOT / config["train_data_path"])
     if "bilm" in config["model"]["text_embedder"]:

@@ -34,7 +34,7 @@ QUICK = {"elmo-check", "elmo-embed", "elmo-neighbors"}
 OUTPUTS = {"-s", "--serialization-dir", "--output-file", "--chart", "--json", "--use-store"}
 OUTPUTS |= {"--output", "--paths.store"}
 # Commands whose second positional argument is written.
-WRITES_SECOND = {"elmo-embed", "elmo-export", "imdb_json.py", "convert"}
+WRITES_SECOND = {"elmo-embed", "elmo-export", "elmo-pack", "imdb_json.py", "convert"}
 FETCHED = {
     str(Path("data", source.folder, name))
     for source in [*SOURCES, *GLOVE.values()]

@@ -155,14 +155,9 @@ def test_indented_file_is_refused_with_what_to_do(predictor: SquadPredictor) -> 
         ('{"data": [{"paragraphs": 3}]}', r"data\[0\].paragraphs: expected a list"),
     ],
 )
-def test_a_bad_line_is_named_by_its_number(
-    predictor: SquadPredictor, line: str, complaint: str
-) -> None:
-    fresh = with_settings(predictor)
-    fresh.load_line(json.dumps(QUESTION))
-
-    with pytest.raises(ValueError, match=rf"line 2 \(not counting blank lines\): {complaint}"):
-        fresh.load_line(line)
+def test_a_bad_line_is_refused(predictor: SquadPredictor, line: str, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        predictor.load_line(line)
 
 
 def test_instances_of_a_file_are_answered_with_their_ids(

@@ -32,7 +32,9 @@ def test_sections_tables_and_code_become_restructured_text() -> None:
     text = "\n".join(lines)
     while "\n\n\n" in text:
         text = text.replace("\n\n\n", "\n\n")
-    assert text.strip() == """\
+    assert (
+        text.strip()
+        == """\
 Computes ELMo, in `float32`
 and quickly.
 
@@ -66,6 +68,7 @@ and quickly.
 - `Tensor`
 
   Shape (batch,)."""
+    )
 
 
 def test_a_docstring_without_sections_is_left() -> None:

@@ -9,7 +9,9 @@ from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 from spacy.language import Language
 
+import elmo_tasks.spacy  # noqa: F401  registers the components
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.predictors.pack import pack
 from tests.helpers.archives import ROOT, make_archive
 from tests.helpers.configs import tiny
 
@@ -98,6 +100,17 @@ def test_a_saved_pipeline_has_the_model(tagger: Path, tmp_path: Path) -> None:
     assert entities(spacy.load(tmp_path / "saved")) == expected
     assert entities(from_bytes) == expected
     assert from_bytes.get_pipe("elmo_ner").to_bytes() == tagger.read_bytes()
+
+
+def test_a_packed_model_is_saved_as_an_archive(tmp_path: Path) -> None:
+    pack(SST, tmp_path / "packed")
+    nlp = pipeline("elmo_sentiment", tmp_path / "packed")
+
+    loaded = pipeline("elmo_sentiment", "gone.tar.gz").from_bytes(nlp.to_bytes())
+
+    for doc in (nlp("it works"), loaded("it works")):
+        # The weights of a packed model are rounded.
+        assert doc.cats == pytest.approx(ANSWERS[2]["probabilities"], abs=1e-3)
 
 
 def test_two_processes_and_copies_find_the_same(tagger: Path) -> None:

@@ -81,6 +81,11 @@ def local_weights(name: str) -> str:
         ) from error
 
 
+def is_name(name: str) -> bool:
+    """Returns whether this is the name of a biLM or repository, and not a path or address."""
+    return name in KNOWN_BILMS or is_hub_name(name)
+
+
 def looks_like_a_path(name: str) -> bool:
     """
     Returns whether this is a path, an address or a repository, and not the name of a biLM.

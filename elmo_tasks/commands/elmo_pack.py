@@ -1,0 +1,76 @@
+import argparse
+
+from allennlp.commands.subcommand import Subcommand
+
+from elmo_tasks.commands.command import Command
+from elmo_tasks.predictors.difference import compare
+from elmo_tasks.predictors.pack import pack
+
+
+@Subcommand.register("elmo-pack")
+class ElmoPack(Command):
+    """
+    Writes a trained model as a small folder, to publish it.
+
+    Registered as a `Subcommand` with name "elmo-pack".
+    """
+
+    help = "Write a trained model as a small folder, to publish it."
+    description = """
+Write a trained model as a folder that is as small as it can be: weights in float16, without those
+of a biLM that has a name (a known one, or owner/name of the Hugging Face hub), of which the folder
+has the name and the fingerprint. Whatever takes an archive takes the folder as well, also from a
+repository of the hub: allennlp predict, evaluate, elmo-mix, elmo-export, elmo_tasks.load and
+ElmoEncoder. The command says the size and, with --examples, how much the answers change.
+"""
+    examples = """
+examples:
+  allennlp elmo-pack runs/sst/both/model.tar.gz my-sst --examples in.jsonl
+  allennlp elmo-pack runs/squad/both/model.tar.gz my-squad --max-words 20000
+  allennlp predict my-sst in.txt
+"""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        add = parser.add_argument
+        add(
+            "archive_file",
+            metavar="ARCHIVE",
+            help="the model.tar.gz or the folder of a training, or the name of a model",
+        )
+        add("folder", metavar="DIR", help="the folder to write to")
+        add(
+            "--bilm",
+            metavar="NAME",
+            help="the name by which the biLM can be had (default: the one in the config of the "
+            "training); the weights of a biLM without a name are written",
+        )
+        add(
+            "--max-words",
+            type=int,
+            metavar="N",
+            help="keep the first N words: those of the training text, the most frequent first, "
+            "then the most frequent ones of a file of vectors; the others count as unknown "
+            "(default: all)",
+        )
+        add(
+            "--examples",
+            metavar="IN",
+            help="inputs as for `allennlp predict`, for which the answers are compared with those "
+            "of ARCHIVE",
+        )
+        add("--force", action="store_true", help="overwrite a model in DIR")
+
+    def run(self, args: argparse.Namespace) -> None:
+        packed = pack(args.archive_file, args.folder, args.bilm, args.max_words, args.force)
+        parts = ", ".join(f"{name} {size / 1e6:.2f}" for name, size in packed.parts.items())
+        print(f"Wrote {args.folder}: {packed.num_bytes / 1e6:.2f} MB ({parts}).")
+        print(f"Words: {packed.num_words:,}.")
+        for name, (known_as, fingerprint) in packed.bilms.items():
+            print(f"Left out: {name}, the biLM {known_as}, fingerprint {fingerprint}.")
+        if args.examples is not None:
+            difference = compare(args.archive_file, args.folder, args.examples)
+            largest = ", ".join(f"{key} {value:.1g}" for key, value in difference.largest.items())
+            print(
+                f"Answers: {difference.num_changed} of {difference.num_answers} changed; largest "
+                f"differences: {largest or 'none'}."
+            )

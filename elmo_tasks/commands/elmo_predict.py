@@ -1,0 +1,46 @@
+import argparse
+import json
+
+from allennlp.commands import predict
+from allennlp.commands.subcommand import Subcommand
+
+
+@Subcommand.register("predict", exist_ok=True)
+class ElmoPredict(predict.Predict):
+    """
+    AllenNLP's `predict` with options for text and tables. `allennlp predict` reads its options
+    before it imports plugins, so that it has these options only where the plugin was imported
+    first; elsewhere `--predictor-args` sets the same (see `TextPredictor`).
+
+    Registered as a `Subcommand` with name "predict".
+    """
+
+    def add_subparser(self, parser: argparse._SubParsersAction) -> argparse.ArgumentParser:
+        subparser = super().add_subparser(parser)
+        add = subparser.add_argument
+        add("--json", action="store_true", help="answer plain text and tables in JSON, too")
+        add(
+            "--column",
+            metavar="NAME",
+            help="the column of a table (.csv, .tsv) that has the texts (default: the name of the "
+            "input, such as sentence, or text)",
+        )
+        add(
+            "--split",
+            action="store_true",
+            help="cut lines of plain text, or fields of a table, into sentences",
+        )
+        subparser.set_defaults(func=_predict)
+        return subparser
+
+
+def _predict(args: argparse.Namespace) -> None:
+    settings = json.loads(args.predictor_args.strip() or "{}")
+    if args.json:
+        settings["format"] = "json"
+    if args.column is not None:
+        settings["column"] = args.column
+    if args.split:
+        settings["split"] = True
+    args.predictor_args = json.dumps(settings) if settings else ""
+    predict._predict(args)

@@ -1,0 +1,91 @@
+import csv
+import os
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.text_files import numbered_lines
+
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_PACKED = (".gz", ".xz")
+
+
+class Row(NamedTuple):
+    """
+    A row of a table.
+
+    # Parameters
+
+    line_number : `int`
+        The line at which the row begins, from 1. The header is line 1.
+    values : `dict[str, str]`
+        The fields by the names of their columns.
+    """
+
+    line_number: int
+    values: dict[str, str]
+
+
+def delimiter_of(path: str | os.PathLike) -> str | None:
+    """
+    Returns what separates the fields of a table, by the suffix of its file: a comma in `.csv`, a
+    tab in `.tsv`, both also packed (`.gz`, `.xz`). Returns `None` for other files.
+    """
+    name = Path(path)
+    return _DELIMITERS.get((name.with_suffix("") if name.suffix in _PACKED else name).suffix)
+
+
+def read_table(path: str | os.PathLike) -> Iterator[Row]:
+    """
+    Yields the rows of a `.csv` or `.tsv` file, whose first line has the names of the columns. In
+    `.csv`, a field in double quotes may have commas and line ends. In `.tsv`, quotes are characters
+    like others. Empty lines are skipped.
+
+    # Raises
+
+    `ValueError`
+        A row has more or fewer fields than the header, or cannot be read; the message names file
+        and line.
+    """
+    delimiter = delimiter_of(path)
+    assert delimiter is not None, f"{path} is no table"
+    quotes = {"quoting": csv.QUOTE_NONE} if delimiter == "\t" else {}
+    lines = (f"{line}\n" for _, line in numbered_lines(path))
+    rows = csv.reader(lines, delimiter=delimiter, strict=True, **quotes)  # type: ignore[arg-type]
+    header: list[str] | None = None
+    start = 1
+    try:
+        for fields in rows:
+            if header is None:
+                header = [name.strip() for name in fields]
+            elif fields:
+                if len(fields) != len(header):
+                    raise ValueError(
+                        f"{path}:{start}: expected {len(header)} fields, as in the header, but got "
+                        f"{len(fields)}"
+                    )
+                yield Row(start, dict(zip(header, fields)))
+            start = rows.line_num + 1
+    except csv.Error as error:
+        raise ValueError(f"{path}:{start}: {error}") from error
+    if header is None:
+        raise ValueError(f"{path} is empty: its first line must name the columns")
+
+
+def choose_column(path: str | os.PathLike, column: str | None, known: Sequence[str]) -> str:
+    """
+    Returns the name of a table's column of texts: the given one, or the first of the known names
+    that the header has. Raises `ConfigurationError` if there is none.
+    """
+    header = [line for _, line in islice(numbered_lines(path), 1)]
+    fields = next(csv.reader(header, delimiter=delimiter_of(path) or ","), [])
+    names = [name.strip() for name in fields]
+    for name in known if column is None else (column,):
+        if name in names:
+            return name
+    wanted = " or ".join(known) if column is None else column
+    raise ConfigurationError(
+        f"{path}:1: there is no column {wanted}; choose one of {', '.join(names) or '(none)'}"
+    )

@@ -1,0 +1,149 @@
+import json
+import os
+from typing import Any
+
+import torch
+
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm.files.known_bilms import bilm_files, is_name
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.fetch import check_regular
+from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.hashing import hash_bytes, hash_tensors
+from elmo_tasks.common.json_text import parse_json
+
+StateDict = dict[str, torch.Tensor]
+
+# The name of the file, in the folder of a packed model.
+PACKED_WEIGHTS = "weights.safetensors"
+
+# The key of the file's metadata under which the biLMs and a hash of the content are.
+_METADATA = "elmo_tasks"
+
+# The most characters of a fingerprint that a message shows.
+_SHOWN = 16
+
+
+def write_packed(path: str | os.PathLike, state: StateDict, bilms: dict[str, str]) -> None:
+    """
+    Writes the weights of a model with float16 in place of float32. Of a biLM that has a name, it
+    writes this name and the hash of the weights, instead of the weights.
+
+    # Parameters
+
+    path : `str | os.PathLike`
+    state : `dict[str, torch.Tensor]`
+        The state dict of the model.
+    bilms : `dict[str, str]`
+        The biLMs to leave out: from their names in the model, such as `text_embedder.bilm`, to
+        names that `bilm_files` knows.
+
+    # Raises
+
+    `ConfigurationError`
+        A number is too large for float16.
+    """
+    from safetensors.torch import save
+
+    left_out: dict[str, dict[str, str]] = {}
+    rest = {name: tensor.detach().cpu() for name, tensor in state.items()}
+    exact: StateDict = {}
+    for name, known_as in bilms.items():
+        weights = _named_weights(known_as)
+        left_out[name] = {"name": known_as, "fingerprint": fingerprint(weights)}
+        for key in weights:
+            del rest[f"{name}.{key}"]
+        # The start state, with which the sums of a biLM begin.
+        exact |= {key: rest.pop(key) for key in list(rest) if key.startswith(f"{name}.")}
+    tensors = {name: _halved(name, tensor) for name, tensor in rest.items()} | exact
+    tensors = {name: tensor.clone().contiguous() for name, tensor in sorted(tensors.items())}
+    about = {"bilms": left_out, "hash": _hash(tensors, left_out)}
+    with atomic_write(path) as aside:
+        aside.write_bytes(save(tensors, {_METADATA: json.dumps(about, sort_keys=True)}))
+
+
+def read_packed(path: str | os.PathLike) -> StateDict:
+    """
+    Returns the whole state dict of a model whose weights `write_packed` wrote, in float32, with the
+    weights of the biLMs that the file names.
+
+    # Raises
+
+    `ConfigurationError`
+        The file is damaged, or a biLM is not to be had or has other weights than in the training.
+    """
+    tensors, bilms = _read(path)
+    state = {
+        name: tensor.float() if tensor.is_floating_point() else tensor
+        for name, tensor in tensors.items()
+    }
+    for name, about in bilms.items():
+        if not is_name(about["name"]):
+            raise ConfigurationError(
+                f"{path} needs the biLM {about['name']!r:.80}, which is neither known nor the name "
+                "of a repository"
+            )
+        weights = _named_weights(about["name"])
+        found = fingerprint(weights)
+        if found != about["fingerprint"]:
+            raise ConfigurationError(
+                f"{path} was trained with the biLM {about['name']} of fingerprint "
+                f"{about['fingerprint'][:_SHOWN]}, but {about['name']} now has the fingerprint "
+                f"{found[:_SHOWN]}; use the biLM of the training, or a model trained with this one"
+            )
+        state |= {f"{name}.{key}": tensor for key, tensor in weights.items()}
+    return state
+
+
+def fingerprint(weights: StateDict) -> str:
+    """Returns a hash of the weights of a biLM, whatever file they come from, as 32 hex digits."""
+    return hash_tensors(*(tensor for _, tensor in sorted(weights.items()))).hex()
+
+
+def _read(path: str | os.PathLike) -> tuple[StateDict, dict[str, dict[str, str]]]:
+    from safetensors import SafetensorError, safe_open
+
+    check_regular(path)
+    try:
+        with safe_open(os.fspath(path), framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in sorted(file.keys())}
+    except (SafetensorError, OSError, ValueError) as error:
+        raise ConfigurationError(
+            f"{path} is damaged, or no file of safetensors: {error}"
+        ) from error
+    try:
+        match parse_json(metadata.get(_METADATA, "")):
+            case {"bilms": dict(bilms), "hash": hash} if all(map(_is_bilm, bilms.values())):
+                if hash == _hash(tensors, bilms):
+                    return tensors, bilms
+    except ValueError:
+        pass
+    raise ConfigurationError(f"{path} is damaged, or was not written by elmo-pack")
+
+
+def _is_bilm(value: Any) -> bool:
+    match value:
+        case {"name": str(), "fingerprint": str()}:
+            return True
+    return False
+
+
+def _hash(tensors: StateDict, bilms: dict[str, dict[str, str]]) -> str:
+    """Returns a hash of the numbers, the names of the tensors, and the biLMs."""
+    names = json.dumps([list(tensors), bilms], sort_keys=True)
+    return hash_bytes(names.encode() + hash_tensors(*tensors.values())).hex()
+
+
+def _named_weights(name: str) -> StateDict:
+    # `reset` spares the computation of a start state, which is not one of the weights.
+    return BiLm.from_files(*bilm_files(name), state="reset").weights()
+
+
+def _halved(name: str, tensor: torch.Tensor) -> torch.Tensor:
+    if not tensor.is_floating_point():
+        return tensor
+    half = tensor.half()
+    if not half.isfinite().all():
+        raise ConfigurationError(f"{name} has a number that is too large for float16")
+    return half

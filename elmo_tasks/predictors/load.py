@@ -1,0 +1,123 @@
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from allennlp.common.util import JsonDict
+from allennlp.models import load_archive
+from allennlp.predictors import Predictor
+from tqdm import tqdm
+
+from elmo_tasks.common.batches import groups_of
+
+# Seconds before a progress bar appears.
+_PATIENCE = 3
+
+
+class Answer(dict):
+    """
+    The answer of a model: what its predictor gives in JSON, whose values are attributes as well,
+    at every depth: `answer["entities"][0]["type"]` is `answer.entities[0].type`.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(
+                f"the answer has no {name}; it has {', '.join(map(str, self))}"
+            ) from None
+
+
+class LoadedModel:
+    """
+    A trained model that answers questions in Python, as `allennlp predict` does in a shell.
+
+    # Parameters
+
+    predictor : `Predictor`
+        A predictor of AllenNLP. Those of elmo_tasks say in `input_names` what they read.
+    """
+
+    def __init__(self, predictor: Predictor) -> None:
+        self.predictor = predictor
+
+    def predict(self, inputs: Any = None, batch_size: int = 32, **texts: Any) -> Any:
+        """
+        Answers one input or several. The answer to an input does not depend on the others.
+
+        # Parameters
+
+        inputs : `str | Mapping | Iterable`, optional
+            A text, if the model reads only one; an input in JSON, such as
+            `{"premise": "...", "hypothesis": "..."}`; or several of these.
+        batch_size : `int`, optional (default = `32`)
+            The number of inputs that are answered at a time.
+        texts
+            One input, by the names of its texts, in place of `inputs`:
+            `predict(premise="...", hypothesis="...")`.
+
+        # Returns
+
+        `Answer | list[Answer]`
+            The answer to one input, or a list with the answer to each of several.
+
+        # Raises
+
+        `ValueError`
+            An input is not what the model reads.
+        """
+        if (inputs is None) == (not texts):
+            raise ValueError("give either inputs, or one input by the names of its texts")
+        asked = texts if inputs is None else inputs
+        if isinstance(asked, str | Mapping):
+            return next(self._answers([asked], 1))
+        return list(self._answers(asked, batch_size))
+
+    def _answers(self, inputs: Iterable[Any], batch_size: int) -> Iterator[Answer]:
+        asked = [self._json(each) for each in inputs]
+        with tqdm(total=len(asked), delay=_PATIENCE) as progress:
+            for group in groups_of(asked, batch_size):
+                yield from map(_answer, self.predictor.predict_batch_json(group))
+                progress.update(len(group))
+
+    def _json(self, asked: Any) -> JsonDict:
+        names: tuple[str, ...] = getattr(self.predictor, "input_names", ())
+        if isinstance(asked, str) and len(names) == 1:
+            return {names[0]: asked}
+        if not isinstance(asked, Mapping):
+            expected = " and ".join(names) or "the keys of its predictor"
+            raise ValueError(f"this model reads an object with {expected}, not {asked!r:.80}")
+        return dict(asked)
+
+
+def load(model: str | os.PathLike, cuda_device: int = -1, **settings: Any) -> LoadedModel:
+    """
+    Loads a trained model, to ask it questions in Python:
+
+        elmo_tasks.load("sst").predict("An unexpectedly moving film.").label
+
+    # Parameters
+
+    model : `str | os.PathLike`
+        The name of a model of this package; the path or address of a `model.tar.gz`; the folder of
+        a training, or of `elmo-pack`; or a repository on the Hugging Face hub (see `model_path`).
+    cuda_device : `int`, optional (default = `-1`)
+        The index of the GPU; -1 for the CPU.
+    settings
+        Parameters of the predictor, such as `top_k=3` for named entities.
+
+    # Raises
+
+    `ConfigurationError`
+        There is no such model, or its files cannot be used (see SECURITY.md).
+    """
+    archive = load_archive(model, cuda_device=cuda_device)
+    return LoadedModel(Predictor.from_archive(archive, extra_args=settings))
+
+
+def _answer(value: Any) -> Any:
+    if isinstance(value, dict):
+        return Answer({key: _answer(child) for key, child in value.items()})
+    if isinstance(value, list):
+        return [_answer(child) for child in value]
+    return value

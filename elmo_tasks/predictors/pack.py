@@ -1,0 +1,218 @@
+import copy
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from allennlp.data import Vocabulary
+from allennlp.models import Model, load_archive
+
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm.files.known_bilms import bilm_files, is_name
+from elmo_tasks.bilm.from_config import parents_of_bilms
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.files import atomic_write
+from elmo_tasks.elmo.archives import find_bilms
+from elmo_tasks.elmo.packed_weights import PACKED_WEIGHTS, fingerprint, write_packed
+
+CARD = "MODEL_CARD.md"
+
+# The namespace of words in a vocabulary.
+_WORDS = "tokens"
+
+# The fields of a config that only a training reads.
+_TRAINING = (
+    "trainer",
+    "train_data_path",
+    "validation_data_path",
+    "test_data_path",
+    "evaluate_on_test",
+    "datasets_for_vocab_creation",
+    "distributed",
+)
+
+
+class Packed(NamedTuple):
+    """
+    What `pack` wrote.
+
+    # Parameters
+
+    num_bytes : `int`
+        The size of all files in the folder.
+    parts : `dict[str, int]`
+        The bytes of the largest parts of the weights, by the names of modules, the largest first.
+    bilms : `dict[str, tuple[str, str]]`
+        The name and the fingerprint of each biLM that was left out, by its name in the model.
+    num_words : `int`
+        The number of words in the vocabulary.
+    """
+
+    num_bytes: int
+    parts: dict[str, int]
+    bilms: dict[str, tuple[str, str]]
+    num_words: int
+
+
+def pack(
+    archive_file: str | os.PathLike,
+    folder: str | os.PathLike,
+    bilm: str | None = None,
+    max_words: int | None = None,
+    force: bool = False,
+) -> Packed:
+    """
+    Writes a trained model to a folder that is as small as it can be: `config.json` without the
+    fields of the training; `weights.safetensors`, in float16 and without the weights of a biLM that
+    has a name; `vocabulary/`; and `MODEL_CARD.md`, if there is none. AllenNLP loads the folder like
+    an archive.
+
+    # Parameters
+
+    archive_file : `str | os.PathLike`
+        The model (see `model_path`).
+    folder : `str | os.PathLike`
+        The folder to write to.
+    bilm : `str`, optional
+        The name by which the biLM can be had (see `bilm_files`), by default the one in the config
+        of the model. The weights of a biLM without a name are written.
+    max_words : `int`, optional
+        The number of words to keep, by default all. The first words of a vocabulary are those of
+        the training text, the most frequent first, followed by the most frequent ones of a file of
+        vectors. The model treats the other words as unknown.
+    force : `bool`, optional (default = `False`)
+        Whether files in the folder are replaced.
+
+    # Raises
+
+    `ConfigurationError`
+        The folder has a model, `bilm` is not the biLM of this model, or a number is too large for
+        float16.
+    """
+    folder = Path(folder)
+    if (folder / PACKED_WEIGHTS).exists() and not force:
+        raise ConfigurationError(
+            f"{folder / PACKED_WEIGHTS} would be overwritten; choose another folder, or use --force"
+        )
+    if max_words is not None and max_words < 1:
+        raise ConfigurationError(f"max_words must be 1 or more, not {max_words}")
+    archive = load_archive(archive_file)
+    model, config = archive.model, archive.config.as_dict(quiet=True)
+    bilms = _named_bilms(model, config, bilm)
+    state = dict(model.state_dict())
+    num_words = _bound_words(model, state, max_words)
+    for path, content in {
+        "config.json": json.dumps(_without_training(config, bilms), indent=2) + "\n",
+        **_vocabulary_files(model.vocab, num_words),
+    }.items():
+        with atomic_write(folder / path) as aside:
+            aside.write_bytes(content.encode())
+    # The folder is complete when it has the weights.
+    write_packed(
+        folder / PACKED_WEIGHTS, state, {name: known for name, (known, _) in bilms.items()}
+    )
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    num_bytes = sum(path.stat().st_size for path in files)
+    packed = Packed(num_bytes, _parts(state, bilms), bilms, num_words)
+    if not (folder / CARD).exists():
+        with atomic_write(folder / CARD) as aside:
+            aside.write_text(_card(folder, config, packed), encoding="utf-8")
+    return packed
+
+
+def _named_bilms(
+    model: Model, config: dict[str, Any], name: str | None
+) -> dict[str, tuple[str, str]]:
+    """
+    Returns the name and fingerprint of each biLM that equals one with a name, by its name in the
+    model.
+    """
+    if name is not None and not is_name(name):
+        raise ConfigurationError(
+            f"{name} is not the name of a biLM, which others have too: give the name of a known "
+            "one, or a repository of the hub; or give none, so that the weights are written"
+        )
+    prints = {key: fingerprint(found.weights()) for key, found in find_bilms(model).items()}
+    bilms = [parent["bilm"] for parent in parents_of_bilms(config.get("model"))]
+    files = [each if isinstance(each, str) else each.get("pretrained_file") for each in bilms]
+    names = {name} if name is not None else {file for file in files if file and is_name(file)}
+    known = {
+        fingerprint(BiLm.from_files(*bilm_files(each), state="reset").weights()): each
+        for each in sorted(names)
+    }
+    if name is not None and not known.keys() & set(prints.values()):
+        raise ConfigurationError(f"the model has no biLM with the weights of {name}")
+    return {key: (known[value], value) for key, value in prints.items() if value in known}
+
+
+def _bound_words(model: Model, state: dict[str, torch.Tensor], max_words: int | None) -> int:
+    """
+    Cuts the rows of all but the first words from the state dict, in place. Returns the number of
+    words, without padding and the unknown word.
+    """
+    size = model.vocab.get_vocab_size(_WORDS)
+    num_words = max(0, size - 2)
+    if max_words is None or max_words >= num_words:
+        return num_words
+    for name, module in model.named_modules():
+        # The first is AllenNLP's `embedding`, the second `elmo_word_vectors`.
+        namespaces = (getattr(module, each, None) for each in ("_vocab_namespace", "_namespace"))
+        key = f"{name}.weight"
+        if _WORDS in namespaces and key in state and len(state[key]) == size:
+            state[key] = state[key][: max_words + 2]
+    return max_words
+
+
+def _vocabulary_files(vocab: Vocabulary, num_words: int) -> dict[str, str]:
+    """Returns the contents of the files of a vocabulary with so many words, by their paths."""
+    with tempfile.TemporaryDirectory() as folder:
+        vocab.save_to_files(folder)
+        # As bytes, because a word may have a carriage return.
+        files = {path.name: path.read_bytes().decode() for path in Path(folder).glob("*.txt")}
+    words = files.get(f"{_WORDS}.txt")
+    if words is not None and vocab.is_padded(_WORDS):
+        # The first line is the unknown word.
+        files[f"{_WORDS}.txt"] = "".join(f"{line}\n" for line in words.split("\n")[: num_words + 1])
+    return {f"vocabulary/{name}": content for name, content in files.items()}
+
+
+def _without_training(config: dict[str, Any], bilms: dict[str, tuple[str, str]]) -> dict[str, Any]:
+    """Returns what a config needs to load the model and to evaluate it."""
+    short = {key: copy.deepcopy(value) for key, value in config.items() if key not in _TRAINING}
+    names = {known for known, _ in bilms.values()}
+    for parent in parents_of_bilms(short.get("model")):
+        if isinstance(parent["bilm"], dict):
+            parent["bilm"].pop("store", None)
+            if parent["bilm"].get("pretrained_file") not in names:
+                parent["bilm"].pop("pretrained_file", None)
+    return short
+
+
+def _parts(state: dict[str, torch.Tensor], bilms: dict[str, tuple[str, str]]) -> dict[str, int]:
+    """Returns the bytes in float16 of the modules at the top, and of those in `text_embedder`."""
+    parts: dict[str, int] = {}
+    for name, tensor in state.items():
+        if not any(name.startswith(f"{bilm}.") for bilm in bilms):
+            first, _, rest = name.partition(".")
+            part = f"{first}.{rest.partition('.')[0]}" if first == "text_embedder" else first
+            parts[part] = parts.get(part, 0) + 2 * tensor.numel()
+    return dict(sorted(parts.items(), key=lambda item: -item[1])[:4])
+
+
+def _card(folder: Path, config: dict[str, Any], packed: Packed) -> str:
+    """Returns the beginning of a model card, with what is known here."""
+    bilms = [f"`{name}`, fingerprint `{found}`" for name, found in packed.bilms.values()]
+    kind = config["model"].get("type", "a model")
+    return f"""# {folder.resolve().name}
+
+| what | |
+| --- | --- |
+| model | `{kind}` |
+| biLM | {"; ".join(bilms) or "with the weights"} |
+| words | {packed.num_words:,} |
+| size | {packed.num_bytes / 1e6:.1f} MB, in float16 |
+
+To be said: the data of the training and its licence, the scores, and what the model is bad at.
+"""

@@ -1,0 +1,153 @@
+import json
+import sys
+from collections.abc import Iterator
+from itertools import chain
+from typing import NamedTuple
+
+from allennlp.common.util import JsonDict
+from allennlp.predictors import Predictor
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.tables import choose_column, delimiter_of, read_table
+from elmo_tasks.common.text_files import numbered_lines
+from elmo_tasks.predictors.text_predictor import TextPredictor
+
+_JSON = (".json", ".jsonl", ".json.gz", ".jsonl.gz", ".json.xz", ".jsonl.xz")
+_STDIN = "standard input"
+
+
+class LocatedInput(NamedTuple):
+    """
+    An input of a predictor.
+
+    # Parameters
+
+    line_number : `int`
+        The line of the file at which the input begins, from 1.
+    json : `JsonDict`
+        What the predictor reads.
+    """
+
+    line_number: int
+    json: JsonDict
+
+
+class Inputs(NamedTuple):
+    """
+    The inputs of a file.
+
+    # Parameters
+
+    name : `str`
+        The name of the file, for messages.
+    are_json : `bool`
+        Whether the file has JSON, and not plain text or a table.
+    located : `Iterator[LocatedInput]`
+    """
+
+    name: str
+    are_json: bool
+    located: Iterator[LocatedInput]
+
+
+def read_inputs(path: str, predictor: Predictor) -> Inputs:
+    """
+    Reads the inputs for a predictor from a file, which may be packed by gzip or xz, or from the
+    standard input if the path is `-`. Lines of white space are skipped.
+
+    A predictor that is no `TextPredictor` gets each line by its `load_line`. Otherwise
+
+    - `.csv` and `.tsv` files are tables, whose first line has the names of the columns;
+    - `.json` and `.jsonl` files have JSON on each line;
+    - other files, and the standard input, have JSON on each line if the first one begins with `{`,
+      and otherwise plain text, a sentence on each line.
+
+    # Raises
+
+    `ValueError`
+        A line cannot be read; the message has the file and the line.
+    `ConfigurationError`
+        The model needs other inputs than plain text, or a table lacks a column.
+    """
+    if isinstance(predictor, TextPredictor) and delimiter_of(path) is not None:
+        return Inputs(path, False, _rows(path, predictor))
+    name = _STDIN if path == "-" else path
+    lines = _lines(path)
+    first = next(lines, None)
+    if first is None:
+        return Inputs(name, True, iter(()))
+    lines = chain([first], lines)
+    if not isinstance(predictor, TextPredictor) or (
+        path.endswith(_JSON) or first[1].lstrip().startswith("{")
+    ):
+        return Inputs(name, True, _json(name, lines, predictor))
+    if len(predictor.input_names) > 1:
+        raise ConfigurationError(
+            f"{name}:{first[0]}: expected JSON or a table (.csv or .tsv) with "
+            f"{' and '.join(predictor.input_names)}, but got {first[1][:80]!r}"
+        )
+    if predictor.column is not None:
+        raise ConfigurationError(
+            f"{name} is no table (.csv or .tsv) and has no column {predictor.column}"
+        )
+    return Inputs(name, False, _texts(lines, predictor))
+
+
+def _lines(path: str) -> Iterator[tuple[int, str]]:
+    """Yields the number and the text of each line that has more than white space."""
+    lines = _stdin_lines() if path == "-" else numbered_lines(path)
+    return ((number, line) for number, line in lines if line.strip())
+
+
+def _stdin_lines() -> Iterator[tuple[int, str]]:
+    number = 0
+    try:
+        for number, line in enumerate(sys.stdin, start=1):
+            yield number, line.rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{_STDIN}:{number + 1}: not UTF-8: {error}") from error
+
+
+def _json(
+    name: str, lines: Iterator[tuple[int, str]], predictor: Predictor
+) -> Iterator[LocatedInput]:
+    for number, line in lines:
+        try:
+            # Predictors of others may expect the line end, which AllenNLP leaves there.
+            yield LocatedInput(number, predictor.load_line(f"{line}\n"))
+        except json.JSONDecodeError as error:
+            raise ValueError(
+                f"{name}:{number}: expected JSON in UTF-8, but got {line[:80]!r} ({error})"
+            ) from error
+        except ValueError as error:
+            raise ValueError(f"{name}:{number}: {error}") from error
+
+
+def _texts(lines: Iterator[tuple[int, str]], predictor: TextPredictor) -> Iterator[LocatedInput]:
+    for number, line in lines:
+        yield from _sentences(number, line, predictor)
+
+
+def _rows(path: str, predictor: TextPredictor) -> Iterator[LocatedInput]:
+    if len(predictor.input_names) == 1:
+        column = choose_column(path, predictor.column, (*predictor.input_names, "text"))
+        for row in read_table(path):
+            yield from _sentences(row.line_number, row.values[column], predictor)
+        return
+    for name in predictor.input_names:
+        choose_column(path, name, ())
+    for row in read_table(path):
+        yield LocatedInput(
+            row.line_number, {name: row.values[name] for name in predictor.input_names}
+        )
+
+
+def _sentences(number: int, text: str, predictor: TextPredictor) -> Iterator[LocatedInput]:
+    texts = [text]
+    if predictor.split:
+        # spaCy is imported only when it is needed.
+        from elmo_tasks.readers.sentence_splitter import split_sentences
+
+        texts = [sentence.text.strip() for sentence in split_sentences(text)]
+    for each in texts:
+        yield LocatedInput(number, {predictor.input_names[0]: each})

@@ -1,0 +1,30 @@
+from spacy.tokens import Span
+
+from elmo_tasks.readers.spacy_pipeline import blank_pipeline
+
+
+def split_sentences(text: str, language: str = "en") -> list[Span]:
+    """
+    Cuts raw text into sentences, at the punctuation that ends them, by spaCy's `sentencizer`.
+
+    # Parameters
+
+    text : `str`
+    language : `str`, optional (default = `'en'`)
+        spaCy's code of the language, whose rules cut the text into tokens.
+
+    # Returns
+
+    `list[Span]`
+        The sentences that have a token other than white space.
+    """
+    sentences = blank_pipeline(language, with_sentences=True)(text).sents
+    return [sentence for sentence in sentences if sentence.text.strip()]
+
+
+def tokenized_sentences(text: str) -> list[str]:
+    """Returns the sentences of an English text, each as its tokens with a blank between them."""
+    return [
+        " ".join(token.text for token in sentence if not token.is_space)
+        for sentence in split_sentences(text)
+    ]

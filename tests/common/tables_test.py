@@ -1,0 +1,96 @@
+import csv
+import gzip
+from pathlib import Path
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.tables import choose_column, delimiter_of, read_table
+
+
+def rows_of(path: Path) -> list[tuple[int, list[str]]]:
+    return [(row.line_number, list(row.values.values())) for row in read_table(path)]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("a.csv", ","),
+        ("a.b.tsv.gz", "\t"),
+        ("a.csv.xz", ","),
+        ("a.txt", None),
+        ("csv", None),
+        ("a.gz", None),
+        ("a.csv.txt", None),
+    ],
+)
+def test_a_table_is_known_by_its_suffix(name: str, expected: str | None) -> None:
+    assert delimiter_of(Path("folder.csv") / name) == expected
+
+
+def test_rows_have_the_lines_at_which_they_begin(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('\ufeffid, text\r\n1,"A ""film"", with\na second line"\n\n3,x\n')
+
+    rows = list(read_table(path))
+
+    assert [row.line_number for row in rows] == [2, 5]
+    assert rows[0].values == {"id": "1", "text": 'A "film", with\na second line'}
+    assert rows[1].values == {"id": "3", "text": "x"}
+
+
+def test_quotes_of_a_tsv_are_characters(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv.gz"
+    path.write_bytes(gzip.compress(b'id\ttext\n1\t"Now, he said\n'))
+
+    assert rows_of(path) == [(2, ["1", '"Now, he said'])]
+
+
+# `csv` takes each of these for the end of a line, as a text file does, or they are not UTF-8.
+TEXT = st.text(st.characters(exclude_characters="\r\n\0", exclude_categories=["Cs"]), max_size=9)
+
+
+@given(st.lists(st.tuples(TEXT, TEXT), max_size=6))
+def test_what_pythons_writer_wrote_is_read(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]]
+) -> None:
+    path = tmp_path_factory.mktemp("table") / "a.csv"
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows([("one", "two"), *rows])
+
+    assert [tuple(row.values.values()) for row in read_table(path)] == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,2\n3\n", ":3: expected 2 fields, as in the header, but got 1"),
+        ('a,b\n"1\n2",3,4\n', ":2: expected 2 fields, as in the header, but got 3"),
+        ('a,b\n1,"2\n', ":2: unexpected end of data"),
+        ("a\n" + "x" * 200_000 + "\n", ":2: field larger than field limit"),
+        ("", " is empty: its first line must name the columns"),
+    ],
+)
+def test_a_wrong_row_is_named_by_its_line(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+
+    with pytest.raises(ValueError) as caught:
+        list(read_table(path))
+
+    assert str(caught.value).startswith(f"{path}{message}")
+
+
+def test_a_column_is_chosen(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('id,"text",review\n')
+
+    assert choose_column(path, None, ("sentence", "text")) == "text"
+    assert choose_column(path, "review", ("sentence", "text")) == "review"
+    for column, wanted in {None: "sentence or words", "words": "words"}.items():
+        with pytest.raises(
+            ConfigurationError, match=f"a.csv:1: there is no column {wanted}; choose one of id, te"
+        ):
+            choose_column(path, column, ("sentence", "words"))

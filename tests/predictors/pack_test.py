@@ -1,0 +1,425 @@
+import json
+import re
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from allennlp.data import Vocabulary
+from allennlp.models import load_archive
+from allennlp.predictors import Predictor
+from safetensors.torch import load_file, save_file
+
+import elmo_tasks
+from elmo_tasks import ElmoEncoder
+from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.elmo import packed_weights
+from elmo_tasks.elmo.archives import load_bilm, load_model
+from elmo_tasks.elmo.known_models import KNOWN_MODELS, model_path
+from elmo_tasks.elmo.packed_weights import PACKED_WEIGHTS, read_packed, write_packed
+from elmo_tasks.predictors.difference import compare
+from elmo_tasks.predictors.pack import _vocabulary_files, pack
+from tests.helpers.archives import ROOT, language_model, task_model
+from tests.helpers.command_line import allennlp, refusal
+from tests.helpers.hub_server import served
+from tests.helpers.reference_bilm import FIXTURE_FILES, random_files
+
+TASKS = ("sst", "snli", "squad", "ner")
+INPUTS: dict[str, dict[str, Any]] = {
+    "sst": {"sentence": "A film of charm."},
+    "ner": {"tokens": ["Mary", "lives", "in", "York", "."]},
+    "snli": {"premise": "A girl feeds two ducks.", "hypothesis": "She isn't asleep."},
+    "squad": {"passage": "An owl sleeps by day.", "question": "When does it sleep?"},
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tiny() -> Iterator[None]:
+    """Gives the biLM of the fixtures a name."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(KNOWN_BILMS, "tiny", str(FIXTURE_FILES[1]))
+        yield
+
+
+@pytest.fixture(scope="module", params=TASKS)
+def task(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def make(folder: Path, task: str) -> tuple[Path, Path]:
+    """Returns an archive, and the folder to which it was packed."""
+    (folder / "run").mkdir()
+    archive = task_model(folder / "run", task, "both")
+    pack(archive, folder / "packed", bilm="tiny")
+    return archive, folder / "packed"
+
+
+@pytest.fixture(scope="module")
+def made(task: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return make(tmp_path_factory.mktemp(task), task)
+
+
+@pytest.fixture(scope="module")
+def sst(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return make(tmp_path_factory.mktemp("sst"), "sst")
+
+
+def halved(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.half().float() if tensor.is_floating_point() else tensor
+
+
+# What is written.
+
+
+def test_a_packed_model_has_the_weights_in_float16_and_the_bilm_as_it_is(
+    made: tuple[Path, Path],
+) -> None:
+    archive, folder = made
+
+    expected = load_model(archive).state_dict()
+    found = load_model(folder).state_dict()
+
+    assert found.keys() == expected.keys()
+    for name, tensor in found.items():
+        exact = name.startswith("text_embedder.bilm.")
+        assert tensor.equal(expected[name] if exact else halved(expected[name])), name
+
+
+def test_a_packed_model_gives_the_answers_of_its_archive(
+    task: str, made: tuple[Path, Path], tmp_path: Path
+) -> None:
+    (tmp_path / "in.jsonl").write_text(2 * (json.dumps(INPUTS[task]) + "\n"))
+
+    difference = compare(*made, str(tmp_path / "in.jsonl"))
+
+    predictors = [Predictor.from_archive(load_archive(each)) for each in made]
+    one, other = (each.predict_json(INPUTS[task]) for each in predictors)
+    assert difference.num_answers == 2
+    assert difference.num_changed == (2 if different(one, other) else 0)
+    assert 0 < max(difference.largest.values()) < 0.01
+
+
+def different(one: Any, other: Any) -> bool:
+    """Returns whether something else than a number differs."""
+    number = re.compile(r"-?\d+\.\d+(e-?\d+)?")
+    return number.sub("", json.dumps(one)) != number.sub("", json.dumps(other))
+
+
+def test_the_folder_has_what_loading_needs_and_no_more(sst: tuple[Path, Path]) -> None:
+    archive, folder = sst
+    files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    config = json.loads((folder / "config.json").read_text())
+    bilm = config["model"]["text_embedder"]["bilm"]
+    names = set(load_file(folder / PACKED_WEIGHTS))
+
+    assert {name for name in files if not name.startswith("vocabulary/")} == {
+        *("config.json", "weights.safetensors", "MODEL_CARD.md")
+    }
+    assert "vocabulary/tokens.txt" in files and "vocabulary/.lock" not in files
+    assert not {"trainer", "train_data_path", "validation_data_path"} & config.keys()
+    assert "pretrained_file" not in bilm and "options" in bilm
+    assert names and all(
+        name.startswith("text_embedder.bilm.state.") or ".bilm." not in name for name in names
+    )
+    card = (folder / "MODEL_CARD.md").read_text()
+    assert "| biLM | `tiny`, fingerprint `" in card and "`elmo_bcn`" in card
+
+
+def test_a_bilm_without_a_name_is_written(sst: tuple[Path, Path], tmp_path: Path) -> None:
+    archive, _ = sst
+
+    packed = pack(archive, tmp_path)
+
+    assert packed.bilms == {} and "text_embedder.bilm" in packed.parts
+    found, expected = load_model(tmp_path).state_dict(), load_model(archive).state_dict()
+    for name, tensor in found.items():
+        assert tensor.equal(halved(expected[name])), name
+
+
+def test_the_name_in_the_config_is_that_of_the_bilm(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    config = json.loads((ROOT / "fixtures" / "bilm" / "options.json").read_text())
+    text = json.dumps({"options": config, "pretrained_file": "tiny"})
+    archive = language_model(tmp_path / "run")
+    # A language model trains its biLM, which thus differs from the one with the name.
+    assert pack(archive, tmp_path / "lm").bilms == {}
+
+    task = task_model(tmp_path / "run", "sst", "input")
+    folder = tmp_path / "run"
+    changed = json.loads((folder / "config.json").read_text())
+    changed["model"]["text_embedder"]["bilm"] = json.loads(text) | {"store": {"path": "x"}}
+    (folder / "config.json").write_text(json.dumps(changed))
+    assert task.exists()
+
+    packed = pack(folder, tmp_path / "sst")
+
+    assert [name for name, _ in packed.bilms.values()] == ["tiny"]
+    bilm = json.loads((tmp_path / "sst" / "config.json").read_text())["model"]["text_embedder"]
+    assert bilm["bilm"]["pretrained_file"] == "tiny" and "store" not in bilm["bilm"]
+
+
+def test_words_may_be_bounded(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    archive = task_model(tmp_path / "run", "sst", "baseline")
+    whole = load_model(archive)
+    size = whole.vocab.get_vocab_size("tokens")  # type: ignore[operator,union-attr]
+
+    packed = pack(archive, tmp_path / "packed", max_words=5)
+
+    model: Any = load_model(tmp_path / "packed")
+    assert size > 9 and packed.num_words == 5
+    words = [whole.vocab.get_token_from_index(k, "tokens") for k in range(size)]  # type: ignore
+    assert [model.vocab.get_token_from_index(k, "tokens") for k in range(7)] == words[:7]
+    assert model.vocab.get_vocab_size("tokens") == 7
+    key = "text_embedder.words.token_embedder_tokens.weight"
+    assert model.state_dict()[key].equal(halved(whole.state_dict()[key][:7]))
+    # What has only these words has the same answer.
+    known = {"tokens": [words[3], words[6], words[2]]}
+    one, other = (elmo_tasks.load(each).predict(known) for each in (archive, tmp_path / "packed"))
+    for name, probability in one.probabilities.items():
+        assert other.probabilities[name] == pytest.approx(probability, abs=1e-3)
+
+
+@pytest.mark.parametrize("max_words", [2, 5])
+def test_words_with_any_characters_are_kept(tmp_path: Path, max_words: int) -> None:
+    words = ["a\rb", "c\nd", "e\u2028f", "\x85", "g\r\nh"]
+    vocab = Vocabulary(tokens_to_add={"tokens": words, "labels": ["x\ry"]})
+    vocab.save_to_files(str(tmp_path / "whole"))
+    whole = Vocabulary.from_files(tmp_path / "whole").get_index_to_token_vocabulary("tokens")
+
+    (tmp_path / "vocabulary").mkdir()
+    for path, content in _vocabulary_files(vocab, max_words).items():
+        (tmp_path / path).write_bytes(content.encode())
+
+    found = Vocabulary.from_files(tmp_path / "vocabulary")
+    kept = {index: word for index, word in whole.items() if index < max_words + 2}
+    assert found.get_index_to_token_vocabulary("tokens") == kept
+    assert found.get_token_from_index(0, "labels") == "x\ry"
+
+
+def test_more_words_than_there_are_change_nothing(sst: tuple[Path, Path], tmp_path: Path) -> None:
+    archive, folder = sst
+
+    pack(archive, tmp_path, bilm="tiny", max_words=10**6)
+
+    for name in (PACKED_WEIGHTS, "vocabulary/tokens.txt"):
+        assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
+
+
+# Ways to load it.
+
+
+def test_every_command_takes_the_name_of_a_model(
+    sst: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setitem(KNOWN_MODELS, "my-sst", str(sst[1]))
+    (tmp_path / "in.txt").write_text("A film of charm.\n")
+    metrics = []
+
+    for archive in (sst[0], "my-sst"):
+        out = tmp_path / "metrics.json"
+        allennlp(monkeypatch, "evaluate", archive, ROOT / "fixtures/sst.txt", "--output-file", out)
+        metrics.append(json.loads(out.read_text()))
+    capsys.readouterr()
+    allennlp(monkeypatch, "predict", "my-sst", tmp_path / "in.txt")
+    allennlp(monkeypatch, "elmo-mix", "my-sst")
+    allennlp(monkeypatch, "elmo-export", "my-sst", tmp_path / "exported")
+
+    assert metrics[1] == pytest.approx(metrics[0], abs=1e-3)
+    assert "\tA film of charm .\n" in capsys.readouterr().out
+    exported = ElmoEncoder.from_pretrained(tmp_path / "exported").bilm
+    expected = ElmoEncoder.from_files(*FIXTURE_FILES).bilm
+    for name, tensor in exported.weights().items():
+        assert torch.allclose(tensor, expected.weights()[name], atol=1e-6), name
+    assert ElmoEncoder.from_archive("my-sst", "input").mix.num_layers == 3
+    assert ElmoEncoder.from_pretrained("my-sst", "output").mix.num_layers == 3
+
+
+def test_a_model_comes_from_a_repository(
+    sst: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {
+        str(path.relative_to(sst[1])): path.read_bytes()
+        for path in sst[1].rglob("*")
+        if path.is_file()
+    }
+    bilm = {path.name: path.read_bytes() for path in FIXTURE_FILES}
+    with served(tmp_path / "cache", monkeypatch) as hub:
+        hub.add("owner/bilm", bilm)
+        pack(sst[0], tmp_path / "packed", bilm="owner/bilm")
+        hub.add("owner/sst", {**files, "weights.th": b"x"})
+        hub.add(
+            "owner/both",
+            {**files, PACKED_WEIGHTS: (tmp_path / "packed" / PACKED_WEIGHTS).read_bytes()},
+        )
+        expected = elmo_tasks.load(sst[1]).predict("A film.")
+
+        for name in ("owner/sst", "owner/both@main"):
+            assert elmo_tasks.load(name).predict("A film.") == expected
+        assert ElmoEncoder.from_pretrained("owner/sst", "input").bilm.num_layers == 3
+        assert "weights.th" not in hub.fetched()
+
+
+def test_a_file_or_folder_comes_before_a_name(
+    sst: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(KNOWN_MODELS, "here", str(sst[1]))
+    # The data of a task may be in a folder of its name.
+    (tmp_path / "here").mkdir()
+    assert model_path("here") == str(sst[1])
+
+    (tmp_path / "here" / "config.json").write_text("{}")
+
+    assert model_path("here") == "here"
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(KNOWN_MODELS, "sentiment", str(tmp_path))
+
+    with pytest.raises(ConfigurationError, match="no model of this name; .*mean 'sentiment'"):
+        load_archive("sentimnt")
+
+
+# What does not fit.
+
+
+def test_another_bilm_is_refused(
+    sst: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "other").mkdir()
+    monkeypatch.setitem(KNOWN_BILMS, "tiny", str(random_files(tmp_path / "other")[1]))
+
+    with pytest.raises(ConfigurationError) as caught:
+        load_archive(sst[1])
+
+    message = r"was trained with the biLM tiny of fingerprint \w{16}, but tiny now has the fing"
+    assert re.search(message, str(caught.value))
+    monkeypatch.delitem(KNOWN_BILMS, "tiny")
+    with pytest.raises(ConfigurationError, match="needs the biLM 'tiny', which is neither known"):
+        load_archive(sst[1])
+
+
+def test_a_name_that_is_not_that_of_the_bilm_is_refused(
+    sst: tuple[Path, Path], tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigurationError, match="the model has no biLM with the weights of mini"):
+        pack(sst[0], tmp_path / "packed", bilm="mini")
+    with pytest.raises(ConfigurationError, match=f"{FIXTURE_FILES[1]} is not the name of a biLM"):
+        pack(sst[0], tmp_path / "packed", bilm=str(FIXTURE_FILES[1]))
+    with pytest.raises(ConfigurationError, match="max_words must be 1 or more, not 0"):
+        pack(sst[0], tmp_path / "packed", max_words=0)
+    assert not (tmp_path / "packed").exists()
+
+
+def test_a_damaged_file_is_refused(sst: tuple[Path, Path], tmp_path: Path) -> None:
+    whole = (sst[1] / PACKED_WEIGHTS).read_bytes()
+    path = tmp_path / PACKED_WEIGHTS
+    positions = [*range(0, 200, 7), *range(200, len(whole), len(whole) // 60)]
+
+    for position in positions:
+        path.write_bytes(whole[:position] + bytes([whole[position] ^ 0x41]) + whole[position + 1 :])
+        with pytest.raises(ConfigurationError, match=f"^{path} "):
+            read_packed(path)
+    for length in (0, 5, 100, len(whole) - 1):
+        path.write_bytes(whole[:length])
+        with pytest.raises(ConfigurationError, match=f"{path} is damaged, or no file of safetens"):
+            read_packed(path)
+
+
+def changed(packed: Path, path: Path, bilms: Any) -> None:
+    """Writes a packed file with other biLMs, and with the hash that belongs to them."""
+    tensors = dict(sorted(load_file(packed / PACKED_WEIGHTS).items()))
+    about = {"bilms": bilms, "hash": packed_weights._hash(tensors, bilms)}
+    save_file(tensors, path, {"elmo_tasks": json.dumps(about)})
+
+
+@pytest.mark.parametrize(
+    "bilms", [[], [1], {"a": 1}, {"a": {"name": "tiny"}}, {"a": {"name": 1, "fingerprint": "0"}}]
+)
+def test_a_file_that_does_not_say_its_bilms_is_refused(
+    sst: tuple[Path, Path], tmp_path: Path, bilms: Any
+) -> None:
+    changed(sst[1], tmp_path / PACKED_WEIGHTS, bilms)
+
+    with pytest.raises(ConfigurationError, match="is damaged, or was not written by elmo-pack"):
+        read_packed(tmp_path / PACKED_WEIGHTS)
+
+
+def test_a_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
+    save_file({"a": torch.zeros(3)}, tmp_path / PACKED_WEIGHTS)
+
+    with pytest.raises(ConfigurationError, match="is damaged, or was not written by elmo-pack"):
+        read_packed(tmp_path / PACKED_WEIGHTS)
+
+
+def test_a_path_in_place_of_a_name_is_not_read(sst: tuple[Path, Path], tmp_path: Path) -> None:
+    for name in (str(FIXTURE_FILES[1]), "https://127.0.0.1/weights.hdf5", "../weights.hdf5"):
+        bilms = {"text_embedder.bilm": {"name": name, "fingerprint": "0"}}
+        changed(sst[1], tmp_path / PACKED_WEIGHTS, bilms)
+
+        with pytest.raises(ConfigurationError, match="which is neither known nor the name of a"):
+            read_packed(tmp_path / PACKED_WEIGHTS)
+
+
+def test_a_number_too_large_for_float16_is_refused(tmp_path: Path) -> None:
+    state = {"a": torch.tensor([1.0]), "b": torch.tensor([70000.0])}
+
+    with pytest.raises(ConfigurationError, match="b has a number that is too large for float16"):
+        write_packed(tmp_path / PACKED_WEIGHTS, state, {})
+
+    assert not list(tmp_path.iterdir())
+
+
+# The command.
+
+
+def test_the_command_says_the_size_and_the_differences(
+    sst: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    (tmp_path / "in.txt").write_text("A film.\n\nIt isn't bad.\n")
+    args = ("elmo-pack", sst[0], tmp_path / "packed", "--bilm", "tiny")
+    card = tmp_path / "packed" / "MODEL_CARD.md"
+    card.parent.mkdir()
+    card.write_text("by hand")
+
+    allennlp(monkeypatch, *args, "--examples", tmp_path / "in.txt")
+    said = capsys.readouterr().out
+    message = refusal(monkeypatch, *args)
+    allennlp(monkeypatch, *args, "--force", "--max-words", 3)
+
+    assert re.search(rf"Wrote {tmp_path}/packed: \d\.\d\d MB \(\w+", said)
+    assert re.search(r"Left out: text_embedder.bilm, the biLM tiny, fingerprint \w{32}\.", said)
+    assert re.search(r"Answers: \d of 2 changed; largest differences: .*probabilities \d", said)
+    assert f"{PACKED_WEIGHTS} would be overwritten" in message
+    assert len((tmp_path / "packed/vocabulary/tokens.txt").read_text().splitlines()) == 4
+    assert card.read_text() == "by hand"
+
+
+def test_an_archive_is_larger(sst: tuple[Path, Path]) -> None:
+    with tarfile.open(sst[0]) as tar:
+        weights = tar.getmember("weights.th").size
+
+    assert (sst[1] / PACKED_WEIGHTS).stat().st_size < weights / 2
+
+
+def test_a_bilm_is_found_in_a_packed_model(sst: tuple[Path, Path]) -> None:
+    name, bilm = load_bilm(sst[1])
+
+    assert (
+        name == "text_embedder.bilm"
+        and bilm.fingerprint() in ElmoEncoder.from_files(*FIXTURE_FILES).bilm.fingerprints()
+    )
+
+
+def test_the_models_of_the_package_are_small_and_whole() -> None:
+    for name, path in KNOWN_MODELS.items():
+        size = sum(file.stat().st_size for file in Path(path).rglob("*") if file.is_file())
+        assert size <= 8_000_000, name
+        assert (Path(path) / "MODEL_CARD.md").exists()
+        assert load_model(name) is not None

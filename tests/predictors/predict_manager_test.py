@@ -1,0 +1,243 @@
+"""Tests `allennlp predict` with text as it comes."""
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+from pathlib import Path
+from typing import Any
+
+import pytest
+from allennlp.common.util import JsonDict
+from allennlp.data import DatasetReader
+from allennlp.models import load_archive
+from allennlp.predictors import Predictor
+
+from elmo_tasks.predictors.text_inputs import read_inputs
+from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
+from tests.helpers.command_line import allennlp
+from tests.helpers.configs import ROOT
+
+SST = ROOT / "fixtures" / "before_the_move" / "sst.tar.gz"
+LANGUAGE_MODEL = ROOT / "fixtures" / "before_the_move" / "language_model.tar.gz"
+SENTENCES = ["A film of charm.", "It isn't bad.", "Dull, dull, dull."]
+
+
+@pytest.fixture
+def say(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> Any:
+    """Returns a function that runs `allennlp predict` and returns what it prints."""
+
+    def run(archive: Path, path: Path | str, *args: object, **settings: Any) -> list[str]:
+        capsys.readouterr()
+        given = ("--predictor-args", json.dumps(settings)) if settings else ()
+        allennlp(monkeypatch, "predict", archive, path, *args, *given)
+        return capsys.readouterr().out.splitlines()
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def lines() -> list[str]:
+    """The readable answers to the sentences."""
+    predictor = Predictor.from_archive(load_archive(SST), extra_args={"format": "text"})
+    answers = [predictor.predict_json({"sentence": sentence}) for sentence in SENTENCES]
+    return [predictor.dump_line(answer).rstrip("\n") for answer in answers]
+
+
+def test_each_line_of_a_text_has_a_readable_answer(
+    say: Any, tmp_path: Path, lines: list[str]
+) -> None:
+    text = "\n\n".join(SENTENCES) + "\n"
+    (tmp_path / "in.txt").write_text(text)
+    (tmp_path / "in.txt.gz").write_bytes(gzip.compress(text.encode()))
+    (tmp_path / "in.xz").write_bytes(lzma.compress(f"\ufeff{text}".encode()))
+    (tmp_path / "in.txt.bz2").write_bytes(bz2.compress(text.encode()))
+
+    label, probability, tokens = lines[1].split("\t")
+    assert label in ("positive", "negative", "neutral", "very positive", "very negative")
+    assert 0.2 <= float(probability) <= 1 and tokens == "It is n't bad ."
+    for name in ("in.txt", "in.txt.gz", "in.xz", "in.txt.bz2"):
+        assert say(SST, tmp_path / name) == lines, name
+
+
+def test_the_standard_input_is_text_or_json(
+    say: Any, monkeypatch: pytest.MonkeyPatch, lines: list[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(SENTENCES)))
+    assert say(SST, "-") == lines
+
+    asked = {"sentence": SENTENCES[0]}
+    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(asked) + "\n"))
+    said = say(SST, "-")
+    assert said[0] == f"input 0:  {json.dumps(asked)}"
+    assert json.loads(said[1].removeprefix("prediction:  "))["label"] == lines[0].split("\t")[0]
+
+
+def test_a_table_has_a_column_of_texts(say: Any, tmp_path: Path, lines: list[str]) -> None:
+    rows = "".join(f'{k},"{sentence}"\n' for k, sentence in enumerate(SENTENCES))
+    for column, settings in {
+        "sentence": {},
+        "text": {},
+        "a review": {"column": "a review"},
+    }.items():
+        (tmp_path / "in.csv").write_text(f"id,{column}\n{rows}")
+        assert say(SST, tmp_path / "in.csv", **settings) == lines
+
+
+def test_raw_text_is_split_into_sentences(say: Any, tmp_path: Path, lines: list[str]) -> None:
+    (tmp_path / "in.txt").write_text(f"{' '.join(SENTENCES[:2])}\n{SENTENCES[2]}\n")
+
+    assert say(SST, tmp_path / "in.txt", split=True) == lines
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 32])
+def test_the_format_of_answers_may_be_chosen(
+    say: Any, tmp_path: Path, lines: list[str], batch_size: int
+) -> None:
+    (tmp_path / "in.txt").write_text("\n".join(SENTENCES))
+    (tmp_path / "in.jsonl").write_text("\n".join(json.dumps({"sentence": s}) for s in SENTENCES))
+    out = tmp_path / "out"
+    to_file = ("--silent", "--output-file", out, "--batch-size", batch_size)
+
+    say(SST, tmp_path / "in.txt", *to_file, format="json")
+    as_json = [json.loads(line) for line in out.read_text().splitlines()]
+    say(SST, tmp_path / "in.jsonl", *to_file, format="text")
+
+    assert out.read_text().splitlines() == lines
+    assert [answer["label"] for answer in as_json] == [line.split("\t")[0] for line in lines]
+
+
+def test_a_language_model_says_its_perplexities(say: Any, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("the dog saw a cat .\n")
+
+    (line,) = say(LANGUAGE_MODEL, tmp_path / "in.txt")
+
+    forward, backward, tokens = line.split("\t")
+    assert float(forward) > 1 and float(backward) > 1 and tokens == "the dog saw a cat ."
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("in.txt", "A film.\n\u200b\nBad.\n\ta\n", None),
+        ("in.jsonl", "A film.\n", ":1: expected JSON in UTF-8, but got 'A film.'"),
+        ("in.txt", '{"sentence": "a"}\n\nA film.\n', ":3: expected JSON in UTF-8, but got 'A fi"),
+        ("in.txt", '{"sentence": "a"}\n{"text": "a"}\n', ':2: expected {"sentence": "raw text"}'),
+        ("in.csv", "id,sentence\n1,a\n2,\n", ":3: there is no word in {'sentence': ''}"),
+        ("in.csv", "id,words\n1,a\n", ":1: there is no column sentence or text; choose one of id"),
+        ("in.csv", "sentence\na,b\n", ":2: expected 1 fields"),
+        ("in.txt", b"a\nb\n\xff\n", ":3: not UTF-8"),
+    ],
+)
+def test_what_cannot_be_read_is_named_by_its_line(
+    say: Any, tmp_path: Path, name: str, text: str | bytes, message: str | None
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+    if message is None:
+        assert len(say(SST, path)) == 4
+        return
+    with pytest.raises(ValueError) as caught:
+        say(SST, path)
+    assert str(caught.value).startswith(f"{path}{message}")
+
+
+def test_the_lines_of_a_batch_are_named(say: Any, tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text('sentence\na\n"b\nc"\n" "\n')
+
+    with pytest.raises(ValueError, match=f"{path}:2-5: there is no word in"):
+        say(SST, path, "--batch-size", 8)
+
+
+def test_a_column_or_a_split_that_has_no_use_is_refused(say: Any, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("A film.\n")
+
+    with pytest.raises(ValueError, match="in.txt is no table .* and has no column review"):
+        say(SST, tmp_path / "in.txt", column="review")
+    with pytest.raises(ValueError, match="format must be 'json' or 'text', not 'csv'"):
+        say(SST, tmp_path / "in.txt", format="csv")
+
+
+class Pairs(TextPredictor):
+    """A predictor of pairs that needs no model."""
+
+    input_names = ("premise", "hypothesis")
+
+
+class Columns(Predictor):
+    """A predictor of somebody else, with lines of its own."""
+
+    def load_line(self, line: str) -> JsonDict:
+        return {"fields": line.split("|"), "end": line[-1]}
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    return load_archive(SST).model
+
+
+READER = DatasetReader()
+
+
+def test_two_texts_are_columns_of_a_table(model: Any, tmp_path: Path) -> None:
+    path = tmp_path / "in.tsv"
+    path.write_text("id\thypothesis\tpremise\n1\tb\ta\n2\td\tc\n")
+
+    inputs = read_inputs(str(path), Pairs(model, READER))
+
+    assert not inputs.are_json
+    assert [tuple(each) for each in inputs.located] == [
+        (2, {"premise": "a", "hypothesis": "b"}),
+        (3, {"premise": "c", "hypothesis": "d"}),
+    ]
+    path.write_text("id\thypothesis\n")
+    with pytest.raises(ValueError, match="in.tsv:1: there is no column premise; choose one of id"):
+        list(read_inputs(str(path), Pairs(model, READER)).located)
+
+
+def test_two_texts_are_not_plain_text(model: Any, tmp_path: Path) -> None:
+    path = tmp_path / "in.txt"
+    path.write_text("\nA film.\n")
+
+    with pytest.raises(ValueError, match="in.txt:2: expected JSON or a table .* with premise and"):
+        read_inputs(str(path), Pairs(model, READER))
+    for setting in ({"split": True}, {"column": "a"}):
+        with pytest.raises(ValueError, match="leave out column and split"):
+            Pairs(model, READER, **setting)  # type: ignore[arg-type]
+
+
+def test_other_predictors_read_each_line_themselves(model: Any, tmp_path: Path) -> None:
+    for name in ("in.csv", "in.txt"):
+        (tmp_path / name).write_text("a|b\n\nc\n")
+
+        inputs = read_inputs(str(tmp_path / name), Columns(model, READER))
+
+        assert [tuple(each) for each in inputs.located] == [
+            (1, {"fields": ["a", "b\n"], "end": "\n"}),
+            (3, {"fields": ["c\n"], "end": "\n"}),
+        ]
+
+
+def test_an_empty_file_has_no_inputs(model: Any, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text(" \n\n")
+
+    assert list(read_inputs(str(tmp_path / "in.txt"), Pairs(model, READER)).located) == []
+
+
+def test_a_readable_line_has_no_line_ends_or_tabs_within() -> None:
+    assert one_line("a\tb\nc", 0.126, 3) == "a b c\t0.13\t3"
+
+
+def test_the_options_of_the_command_set_the_same(
+    say: Any, tmp_path: Path, lines: list[str]
+) -> None:
+    (tmp_path / "in.csv").write_text(f'review\n"{" ".join(SENTENCES)}"\n')
+    args = (SST, tmp_path / "in.csv", "--column", "review", "--split")
+
+    assert say(*args) == lines
+    said = say(*args, "--json", format="text")
+    answers = [json.loads(line.partition(":  ")[2]) for line in said[1::2]]
+    assert [answer["label"] for answer in answers] == [line.split("\t")[0] for line in lines]
