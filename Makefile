@@ -24,7 +24,7 @@ FAULTS := OMP_NUM_THREADS=1 .venv/bin/python -m scripts.faults
 NUMERIC_TESTS := $(addprefix tests/,bilm store elmo modules models encoder)
 AVX2 := ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2
 
-.PHONY: help demo test test-avx2 faults check format data bench browser mutants clean venv
+.PHONY: help demo test test-avx2 faults check format data bench browser mutants docs clean venv
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\): .*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 18
@@ -75,8 +75,16 @@ build/browser: | venv
 build/cosmic-ray: | venv
 	.venv/bin/python -m pip install --no-deps --target $@ cosmic-ray==8.7.0 attrs==26.1.0 parso==0.8.7 stevedore==5.10.0
 
+docs: venv build/sphinx  ## build the site of the docs in build/docs; open build/docs/index.html
+	PYTHONPATH=build/sphinx .venv/bin/python -m sphinx -q -W --keep-going -c docs . build/docs
+
+# Made again when the requirements change.
+build/sphinx: docs/requirements.txt | venv
+	rm -rf $@
+	.venv/bin/python -m pip install --no-deps --target $@ -r $<
+
 clean:  ## remove the files of the tools, but neither .venv nor data
-	rm -rf build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf build dist docs/api *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
 
 # .venv is complete when it has a copy of requirements.txt, which is made last.

@@ -20,4 +20,13 @@ setup(
     # Empty, because AllenNLP's upper bounds (torch < 1.13 and others) exclude the versions that
     # elmo_tasks is tested with. `pip install --no-deps -r requirements.txt` installs those.
     install_requires=[],
+    # spaCy finds its components and architectures by these.
+    entry_points={
+        "spacy_factories": [
+            "elmo = elmo_tasks.spacy.elmo:ElmoComponent",
+            "elmo_ner = elmo_tasks.spacy.entities:EntityComponent",
+            "elmo_sentiment = elmo_tasks.spacy.sentiment:SentimentComponent",
+        ],
+        "spacy_architectures": ["elmo_tasks.Tok2Vec.v1 = elmo_tasks.spacy.tok2vec:tok2vec"],
+    },
 )

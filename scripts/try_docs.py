@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = ["README", *(f"docs/{task}" for task in ("sst", "ner", "snli", "squad", "movie_reviews"))]
 PAGES += [f"docs/{page}" for page in ("bilms", "own_bilm", "by_hand", "what_was_learnt")]
 PAGES += ["docs/trained_models", "docs/compare_variants", "docs/in_your_allennlp_project"]
-PAGES += ["docs/when_something_goes_wrong"]
+PAGES += ["docs/pytorch", "docs/spacy", "docs/sklearn", "docs/when_something_goes_wrong"]
 
 # The files of a reader, and the files of the repository in their place.
 STAND_INS = {
@@ -61,6 +61,7 @@ LEFT_OUT = (
 SHORTER = [
     (r"num_epochs=\d+", "num_epochs=1"),
     (r"batch_size=\d+", "batch_size=2"),
+    (r"max_steps \d+", "max_steps 20"),
     (r"--variants (\w+ \w+)[\w ]*", r"--variants \1 "),
     (r"--seeds [\d ]+", "--seeds 1 "),
     (r"--train-fraction \S+", "--train-fraction 0.5,1"),

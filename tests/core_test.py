@@ -9,6 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 CORE = ("common", "store", "bilm", "elmo", "encoder")
+ALLENNLP = ("allennlp", "cached_path", "transformers")
 
 # Makes imports of these packages fail, as if they were not installed.
 BLOCKED = """
@@ -16,17 +17,20 @@ import sys
 
 class Blocked:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("allennlp", "cached_path", "spacy", "transformers"):
+        if name.partition(".")[0] in BLOCKED:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
+BLOCKED = sys.argv.pop(1).split(",")
 sys.meta_path.insert(0, Blocked())
 """
 
 
-def run(script: str, *arguments: str) -> subprocess.CompletedProcess:
-    """Runs a script in another process, in which AllenNLP and spaCy cannot be imported."""
+def run(
+    script: str, *arguments: str, blocked: tuple[str, ...] = (*ALLENNLP, "spacy", "sklearn")
+) -> subprocess.CompletedProcess:
+    """Runs a script in another process, in which some packages cannot be imported."""
     return subprocess.run(
-        [sys.executable, "-c", BLOCKED + script, *arguments],
+        [sys.executable, "-c", BLOCKED + script, ",".join(blocked), *arguments],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -45,6 +49,19 @@ def test_every_module_of_the_core_is_imported_without_allennlp(room: str) -> Non
 
     result = run(
         "import importlib\nfor name in sys.argv[1:]: importlib.import_module(name)", *modules
+    )
+
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("room", ["sklearn", "spacy"])
+def test_the_rooms_of_other_libraries_are_imported_without_allennlp(room: str) -> None:
+    other = {"sklearn": "spacy", "spacy": "sklearn"}[room]
+
+    result = run(
+        "import importlib\nfor name in sys.argv[1:]: importlib.import_module(name)",
+        *modules_of(room),
+        blocked=(*ALLENNLP, other),
     )
 
     assert result.returncode == 0, result.stderr

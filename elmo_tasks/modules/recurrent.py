@@ -31,7 +31,7 @@ class Steps:
         self.num_tokens = sum(sizes)
 
     def empty(self, like: torch.Tensor, *dims: int) -> torch.Tensor:
-        """Returns a new tensor of shape (tokens + 15, *dims), in which all windows have space."""
+        """Returns a new tensor of shape `(tokens + 15, *dims)`, in which all windows have space."""
         return like.new_empty(self.num_tokens + STEP_ROWS - 1, *dims)
 
     def before(self, states: torch.Tensor) -> torch.Tensor:

@@ -14,8 +14,11 @@ from elmo_tasks.encoder.elmo_vectors import elmo_vectors, open_encoder
 # Sentences end at these marks before white space.
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
-# Words, the clitics of English (do n't, it 's), and single other characters.
-_TOKEN = re.compile(r"\w+(?=n['’]t\b)|n['’]t\b|['’](?:s|m|d|ll|re|ve)\b|\w+|[^\w\s]", re.IGNORECASE)
+# Numbers, words, the clitics of English (do n't, it 's), and single other characters.
+_TOKEN = re.compile(
+    r"\d+(?:[.,]\d+)+|\w+(?=n['’]t\b)|n['’]t\b|['’](?:s|m|d|ll|re|ve)\b|\w+|[^\w\s]",
+    re.IGNORECASE,
+)
 
 _POOLINGS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "mean": lambda vectors: vectors.mean(dim=0),
@@ -45,8 +48,8 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     pooling : `str`, optional (default = `'mean'`)
         `mean` or `max`, over the tokens of a text.
     tokenizer : `Callable[[str], list[str]]`, optional
-        Cuts a sentence into tokens. By default words, English clitics and punctuation marks are
-        tokens.
+        Cuts a sentence into tokens. By default words, numbers, English clitics and punctuation
+        marks are tokens.
     device : `str`, optional (default = `'cpu'`)
         The device that the biLM runs on.
     """

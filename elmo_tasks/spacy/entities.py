@@ -25,8 +25,8 @@ class EntityComponent(ModelPipe):
     name : `str`
         The name of the component in the pipeline.
     model : `str`
-        The path or address of the `model.tar.gz` of an `elmo_crf_tagger`, or the folder of its
-        training.
+        A trained `elmo_crf_tagger`: its name, path, address or repository, as for
+        `elmo_tasks.load`.
     """
 
     def __init__(self, nlp: Language, name: str, model: str) -> None:

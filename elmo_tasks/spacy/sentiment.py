@@ -21,7 +21,8 @@ class SentimentComponent(ModelPipe):
     name : `str`
         The name of the component in the pipeline.
     model : `str`
-        The path or address of the `model.tar.gz` of an `elmo_bcn`, or the folder of its training.
+        A trained `elmo_bcn`: its name, path, address or repository, as for
+        `elmo_tasks.load`.
     """
 
     def __init__(self, nlp: Language, name: str, model: str) -> None:

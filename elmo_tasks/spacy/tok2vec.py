@@ -53,7 +53,7 @@ def tok2vec(
         A folder that keeps the layers of every sentence (see `LayerStore`), so that the biLM runs
         once for each sentence of a training. By default the biLM runs in each epoch.
     """
-    elmo = chain(_layers(bilm, store), with_array(_mix()))
+    elmo = chain(_layers(bilm, store), with_array(mix()))
     x = elmo if words is None else concatenate(words, elmo)
     output = with_array(chain(Dropout(), Maxout(nO=width, nP=3, normalize=True)))
     model = chain(x, output)
@@ -79,7 +79,7 @@ def _layers_forward(
     return [model.ops.asarray3f(output.numpy()) for output in outputs], lambda _: []
 
 
-def _mix() -> Model[Floats3d, Floats2d]:
+def mix() -> Model[Floats3d, Floats2d]:
     """Returns a thinc model of `ElmoMix` of all layers."""
     return Model("elmo_mix", _mix_forward, init=_mix_init, params={"w": None, "gamma": None})
 

@@ -1,4 +1,7 @@
 import importlib
+import io
+import os
+import tarfile
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,6 +11,7 @@ from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
 from elmo_tasks.common.files import atomic_write
+from elmo_tasks.elmo.known_models import model_path
 
 # Tokens of a batch, padding included.
 _BATCH_TOKENS = 2048
@@ -22,7 +26,7 @@ class TrainedModel:
     # Parameters
 
     model : `str`
-        The path or address of a `model.tar.gz`, or the folder of a training.
+        A trained model, as for `elmo_tasks.load`.
     predictor : `str`
         The registered name of the predictor that the model must have.
 
@@ -53,8 +57,14 @@ class TrainedModel:
             yield from zip(batch, predictor.predict_batch_json(inputs))
 
     def to_bytes(self) -> bytes:
-        """Returns the archive."""
-        return self._archive or self._path().read_bytes()
+        """Returns the archive. A folder without one is packed."""
+        if self._archive is not None:
+            return self._archive
+        path = model_path(self._model)
+        if not os.path.isdir(path):
+            return Path(local_path(path)).read_bytes()
+        archive = Path(path) / _ARCHIVE
+        return archive.read_bytes() if archive.exists() else _packed(path)
 
     def from_bytes(self, archive: bytes) -> None:
         """Takes an archive in place of the model."""
@@ -70,10 +80,6 @@ class TrainedModel:
         self._model = str(Path(folder) / _ARCHIVE)
         self._archive = self._predictor = None
 
-    def _path(self) -> Path:
-        folder = Path(self._model)
-        return Path(local_path(folder / _ARCHIVE if folder.is_dir() else self._model))
-
     def _open(self) -> Any:
         if self._predictor is None:
             # The plugin registers the names in the archive's config.
@@ -82,12 +88,11 @@ class TrainedModel:
             from allennlp.predictors import Predictor
 
             with tempfile.TemporaryDirectory() as folder:
+                model = self._model
                 if self._archive is not None:
-                    path = Path(folder) / _ARCHIVE
-                    path.write_bytes(self._archive)
-                else:
-                    path = self._path()
-                archive = load_archive(path)
+                    model = os.path.join(folder, _ARCHIVE)
+                    Path(model).write_bytes(self._archive)
+                archive = load_archive(model)
             if archive.model.default_predictor != self._predictor_name:
                 raise ConfigurationError(
                     f"{self._model} is a {type(archive.model).__name__}, which the predictor "
@@ -95,3 +100,13 @@ class TrainedModel:
                 )
             self._predictor = Predictor.from_archive(archive)
         return self._predictor
+
+
+def _packed(folder: str) -> bytes:
+    """Returns an archive of the folder that `elmo-pack` wrote."""
+    file = io.BytesIO()
+    # The files of a repository are links into a cache.
+    with tarfile.open(fileobj=file, mode="w:gz", dereference=True) as archive:
+        for path in sorted(Path(folder).iterdir()):
+            archive.add(path, path.name)
+    return file.getvalue()

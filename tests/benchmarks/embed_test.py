@@ -28,10 +28,11 @@ def test_a_row_for_each_way_is_printed_and_what_they_say_is_alike(
     assert [name for name, _ in rows] == [
         "elmo-embed, text to HDF5",
         "`ElmoEncoder`, in memory",
+        "spaCy's component `elmo`",
         "AllenNLP's, lines as they come",
         "AllenNLP's, lines of like length",
     ]
-    assert rows[2][1] == "1.0"
+    assert rows[3][1] == "1.0"
     difference = re.search(r"AllenNLP's layers: (\S+)$", out.strip())
     assert difference is not None and 0 < float(difference[1]) < 1e-5
 

@@ -15,11 +15,16 @@ import _jsonnet
 import pytest
 from allennlp.commands import parse_args
 from allennlp.common import Params
+from spacy.cli._util import app
+from thinc.api import Config
+from typer.main import get_command
 
 from scripts.fetch_data import GLOVE, SOURCES
 from tests.helpers.command_line import allennlp
 
 ROOT = Path(__file__).parents[2]
+
+spacy_commands: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
 
 # Commands of a shell that need no check beside that of their files.
 SHELL = {"curl", "echo", "mkdir", "paste", "sed", "."}
@@ -27,8 +32,9 @@ SHELL = {"curl", "echo", "mkdir", "paste", "sed", "."}
 QUICK = {"elmo-check", "elmo-embed", "elmo-neighbors"}
 # Options whose values are files or folders that a command writes.
 OUTPUTS = {"-s", "--serialization-dir", "--output-file", "--chart", "--json", "--use-store"}
+OUTPUTS |= {"--output", "--paths.store"}
 # Commands whose second positional argument is written.
-WRITES_SECOND = {"elmo-embed", "elmo-export", "elmo-pack", "imdb_json.py"}
+WRITES_SECOND = {"elmo-embed", "elmo-export", "elmo-pack", "imdb_json.py", "convert"}
 FETCHED = {
     str(Path("data", source.folder, name))
     for source in [*SOURCES, *GLOVE.values()]
@@ -83,6 +89,9 @@ class PageReader:
             program, *arguments = words
             if program == "allennlp":
                 self.give_allennlp(arguments)
+            elif words[:3] == ["python", "-m", "spacy"]:
+                words = words[2:]
+                give_spacy(words[1:])
             elif program == "python":
                 self.give_python(arguments)
             elif program == "make":
@@ -136,7 +145,8 @@ class PageReader:
     def look_for_files(self, words: list[str]) -> None:
         """Fails where a file is neither in the repository, nor to be had, nor made before."""
         program, written = words[0], set[str]()
-        name = Path(words[1] if program in ("allennlp", "python") else program).name
+        runs_another = program in ("allennlp", "python", "spacy")
+        name = Path(words[1] if runs_another else program).name
         positional = [word for word in words[2:] if is_path(word)]
         if program in ("mkdir", "curl"):
             written |= {word for word in words[1:] if is_path(word)}
@@ -160,6 +170,21 @@ class PageReader:
         # The archive of a training, and the files of a biLM, lie in the folder of the training.
         made = path in self.made or str(Path(path).parent) in self.made
         return made or is_shipped(path)
+
+
+def give_spacy(arguments: list[str]) -> None:
+    """Fails where spaCy has no such command or option, or a config has no such field."""
+    command, *others = arguments
+    known = {name for param in spacy_commands[command].params for name in param.opts}
+    fields = {
+        f"--{section}.{name}"
+        for path in others
+        if path.endswith(".cfg")
+        for section, names in Config().from_disk(path, interpolate=False).items()
+        for name in names
+    }
+    options = {word for word in others if word.startswith("-")}
+    assert options <= known | fields, f"spaCy's {command} has no {options - known - fields}"
 
 
 def is_shipped(path: str) -> bool:

@@ -1,0 +1,84 @@
+"""
+Configures Sphinx for `make docs`. The source folder is that of the repository, so that the links of
+README.md and of the pages work on the site as they do on GitHub.
+"""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from scripts.docstrings import to_rst  # noqa: E402
+
+project = "elmo-tasks"
+author = "The authors of elmo-tasks"
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+root_doc = "README"
+include_patterns = ["*.md", "docs/**", "elmo_tasks/pretrained/**.md", "tests/*.md"]
+exclude_patterns = ["docs/conf.py", "docs/requirements.txt"]
+
+myst_heading_anchors = 3
+# The parts of a docstring within single backticks are code.
+default_role = "code"
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autodoc_inherit_docstrings = False
+autodoc_default_options = {"members": True, "undoc-members": False, "show-inheritance": True}
+
+html_theme = "furo"
+html_title = "elmo-tasks"
+# Without summaries, the search works from a file:// address too.
+html_show_search_summary = False
+html_copy_source = False
+
+API = ROOT / "docs" / "api"
+
+
+def write_api_pages() -> list[str]:
+    """Writes a page for each room of the package, and returns the names of the pages."""
+    shutil.rmtree(API, ignore_errors=True)
+    API.mkdir()
+    rooms = sorted(path.parent for path in ROOT.glob("elmo_tasks/*/__init__.py"))
+    for room in rooms:
+        title = f"elmo_tasks.{room.name}"
+        lines = [title, "=" * len(title), ""]
+        for path in sorted(room.rglob("*.py")):
+            module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+            if path.name != "__init__.py":
+                lines += [module, "-" * len(module), "", f".. automodule:: {module}", ""]
+        (API / f"{room.name}.rst").write_text("\n".join(lines), encoding="utf-8")
+    return [f"docs/api/{room.name}" for room in rooms]
+
+
+def add_contents(app, page: str, source: list[str]) -> None:
+    """Adds the contents of the site to README.md, in the order in which it links the pages."""
+    if page != root_doc:
+        return
+    pages = list(dict.fromkeys(re.findall(r"\]\((docs/\w+)\.md\)", source[0])))
+    modules = app.config.api_pages
+    others = sorted(app.env.found_docs - {root_doc, *pages, *modules})
+    parts = {"Pages": pages, "Modules": modules, "More": others}
+    for caption, names in parts.items():
+        entries = "\n".join(f"/{name}" for name in names)
+        source[0] += f"\n\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{entries}\n```\n"
+
+
+def copy_front_page(app, error: Exception | None) -> None:
+    """Makes README.html the page that a browser opens in the folder."""
+    if error is None:
+        shutil.copy(Path(app.outdir, "README.html"), Path(app.outdir, "index.html"))
+
+
+def convert(app, what, name, obj, options, lines: list[str]) -> None:
+    """Replaces a docstring in Markdown by reStructuredText."""
+    lines[:] = to_rst(lines)
+
+
+def setup(app) -> None:
+    app.add_config_value("api_pages", write_api_pages(), "env")
+    app.connect("source-read", add_contents)
+    app.connect("autodoc-process-docstring", convert)
+    app.connect("build-finished", copy_front_page)

@@ -1,0 +1,61 @@
+"""
+Converts the docstrings of this package, which are Markdown in AllenNLP's style, to reStructuredText
+for Sphinx. `docs/conf.py` calls it.
+"""
+
+from collections.abc import Iterable, Iterator
+
+
+def to_rst(lines: Iterable[str]) -> list[str]:
+    """
+    Returns the lines of a docstring in reStructuredText: headings such as `# Parameters` become
+    bold, the entries below them a list, indented lines code, and tables list tables. Single
+    backticks are left, since `docs/conf.py` makes code of them.
+    """
+    converted: list[str] = []
+    in_section = False
+    for block in _blocks(lines):
+        if block[0].startswith("# "):
+            in_section = True
+            converted += [f"**{block[0][2:]}**", ""]
+        elif block[0].startswith("|"):
+            converted += _table(block)
+        elif in_section:
+            converted += _entries(block)
+        elif block[0].startswith("    "):
+            converted += ["::", "", *block, ""]
+        else:
+            converted += [*block, ""]
+    return converted
+
+
+def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
+    """Yields the lines between blank lines."""
+    block: list[str] = []
+    for line in [*lines, ""]:
+        if line.strip():
+            block.append(line.rstrip())
+        elif block:
+            yield block
+            block = []
+
+
+def _entries(block: list[str]) -> list[str]:
+    """Makes list items of `name : type`, each with the indented lines below it."""
+    items: list[str] = []
+    for line in block:
+        if line.startswith("    "):
+            items.append(f"  {line[4:]}")
+        else:
+            name, colon, kind = line.partition(" : ")
+            items += ["", f"- **{name}** : {kind}" if colon else f"- {line}", ""]
+    return [*items, ""]
+
+
+def _table(rows: list[str]) -> list[str]:
+    """Makes a list table of a table in Markdown, whose second row is a line."""
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+    lines = [".. list-table::", "   :header-rows: 1", ""]
+    for row in [cells[0], *cells[2:]]:
+        lines += [f"   {'* -' if index == 0 else '  -'} {cell}" for index, cell in enumerate(row)]
+    return [*map(str.rstrip, lines), ""]

@@ -1,0 +1,146 @@
+import io
+import re
+from collections.abc import Callable
+from typing import Any
+
+import joblib
+import numpy
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import estimator_checks
+
+from elmo_tasks import ElmoEncoder
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.sklearn import ElmoFeatures
+from tests.helpers.reference_bilm import FIXTURE
+
+TEXTS = ["It isn't dull. It works!", "A film without charm", "", [], ["It", "works"]]
+
+# The checks of scikit-learn that apply to an estimator of texts.
+CHECKS = [
+    estimator_checks.check_do_not_raise_errors_in_init_or_set_params,
+    estimator_checks.check_estimator_cloneable,
+    estimator_checks.check_estimator_repr,
+    estimator_checks.check_estimator_tags_renamed,
+    estimator_checks.check_get_params_invariance,
+    estimator_checks.check_mixin_order,
+    estimator_checks.check_no_attributes_set_in_init,
+    estimator_checks.check_parameters_default_constructible,
+    estimator_checks.check_set_params,
+    estimator_checks.check_valid_tag_types,
+]
+
+
+def features(**parameters: Any) -> ElmoFeatures:
+    return ElmoFeatures(str(FIXTURE), **parameters)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_the_estimator_passes_the_checks_of_scikit_learn(check: Callable) -> None:
+    check("ElmoFeatures", features())
+
+
+@pytest.mark.parametrize("pooling", ["mean", "max"])
+@pytest.mark.parametrize("layers, output", [("all", "elmo"), (1, "lstm_outputs1")])
+def test_vectors_are_pooled_over_all_sentences(
+    pooling: str, layers: str | int, output: str
+) -> None:
+    encoder = ElmoEncoder.from_pretrained(FIXTURE, as_numpy=True)
+    pool = getattr(numpy, pooling)
+    sentences = [["It", "is", "n't", "dull", "."], ["It", "works", "!"], TEXTS[1].split(), TEXTS[4]]
+    vectors = [output_of[output] for output_of in encoder.iterate(sentences)]
+
+    result = features(pooling=pooling, layers=layers).fit_transform(TEXTS)
+
+    assert result.shape == (5, 32) and result.dtype == numpy.float32
+    expected = [pool(numpy.concatenate(vectors[:2]), axis=0), pool(vectors[2], axis=0)]
+    numpy.testing.assert_allclose(result[:2], expected, atol=1e-5)
+    assert not result[2:4].any()
+    numpy.testing.assert_allclose(result[4], pool(vectors[3], axis=0), atol=1e-5)
+
+
+def test_a_tokenizer_cuts_each_sentence() -> None:
+    result = features(tokenizer=str.split).transform(["It works!", ["It", "works!"]])
+
+    numpy.testing.assert_allclose(result[0], result[1], atol=1e-6)
+
+
+def test_columns_have_names() -> None:
+    names = features().get_feature_names_out()
+
+    assert names.tolist() == [f"elmofeatures{index}" for index in range(32)]
+
+
+def test_a_pipeline_searches_and_predicts() -> None:
+    texts = ["good fine", "bad dull", "good charm", "bad film"] * 3
+    labels = [1, 0, 1, 0] * 3
+    pipeline = make_pipeline(features(), LogisticRegression())
+
+    search = GridSearchCV(pipeline, {"elmofeatures__layers": ["all", "last"]}, cv=2)
+
+    assert search.fit(texts, labels).predict(texts).tolist() == labels
+
+
+def test_a_pickle_has_the_parameters_alone() -> None:
+    fitted = features(layers="last").fit(TEXTS)
+    file = io.BytesIO()
+
+    joblib.dump(fitted, file)
+
+    assert file.tell() < 500
+    file.seek(0)
+    loaded = joblib.load(file)
+    assert loaded.get_params() == fitted.get_params()
+    assert numpy.array_equal(loaded.transform(TEXTS), fitted.transform(TEXTS))
+
+
+def test_changed_parameters_count() -> None:
+    estimator = features().fit(TEXTS)
+    before = estimator.transform(TEXTS)
+
+    changed = clone(estimator).set_params(layers=0)
+
+    assert not numpy.allclose(changed.transform(TEXTS), before)
+    assert numpy.array_equal(estimator.transform(TEXTS), before)
+
+
+@pytest.mark.parametrize(
+    "parameters, message",
+    [
+        ({"bilm": "minni"}, "did you mean 'mini'"),
+        ({"pooling": "sum"}, "pooling must be mean or max, not 'sum'"),
+        ({"layers": 3}, "layers of a mix must be all, last or an index from 0 to 2, not 3"),
+    ],
+)
+def test_parameters_are_checked_by_fit(parameters: dict[str, Any], message: str) -> None:
+    estimator = features().set_params(**parameters)
+
+    with pytest.raises(ConfigurationError, match=re.escape(message)):
+        estimator.fit(TEXTS)
+
+
+@pytest.mark.parametrize(
+    "texts, message",
+    [
+        ("a text", "expected an iterable of texts, not one string: 'a text'"),
+        (["a", 2], "text 1 must be a string or a list of tokens, but is 2"),
+        ([["a", 2]], "text 0 must be a string or a list of tokens, but is ['a', 2]"),
+    ],
+)
+def test_other_input_is_refused(texts: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        features().transform(texts)
+
+
+def test_clitics_numbers_and_punctuation_are_tokens() -> None:
+    text = "It's John's, isn't it? We’ll “see”: 3.5 rock-n-roll, DON'T n'importe\n"
+
+    sentences = list(features()._sentences(text, 0))
+
+    assert [" ".join(tokens) for tokens in sentences] == [
+        "It 's John 's , is n't it ?",
+        "We ’ll “ see ” : 3.5 rock - n - roll , DO N'T n ' importe",
+    ]

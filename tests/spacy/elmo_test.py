@@ -1,0 +1,130 @@
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.tokens import DocBin
+
+from elmo_tasks import ElmoEncoder
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.spacy import use_elmo
+from tests.helpers.reference_bilm import FIXTURE
+
+ARCHIVE = FIXTURE.parent / "before_the_move" / "sst.tar.gz"
+TEXTS = ["The boat left the bank. Banks  lend money.\n", "", "It works!", "\n \n"]
+
+
+def pipeline(**config: Any) -> Language:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    nlp.add_pipe("elmo", config={"bilm": str(FIXTURE), **config})
+    return nlp
+
+
+def assert_close(one: numpy.ndarray, other: Any) -> None:
+    numpy.testing.assert_allclose(one, numpy.asarray(other), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("layers, output", [("all", "elmo"), ("last", "lstm_outputs2")])
+def test_vectors_are_those_of_the_encoder_sentence_by_sentence(layers: str, output: str) -> None:
+    encoder = ElmoEncoder.from_pretrained(FIXTURE)
+    sentences = [["The", "boat", "left", "the", "bank", "."], ["Banks", "lend", "money", "."]]
+    first, second = encoder(sentences)[output]
+
+    doc = pipeline(layers=layers)(TEXTS[0])
+
+    # Tokens 7 and 11 are a second blank and the end of the line.
+    assert [token.i for token in doc if token.is_space] == [7, 11]
+    assert doc._.elmo.shape == (12, 32) and doc._.elmo.dtype == numpy.float32
+    assert_close(doc._.elmo[:6], first)
+    assert_close(doc._.elmo[[6, 8, 9, 10]], second[:4])
+    assert not doc._.elmo[[7, 11]].any()
+
+
+def test_a_doc_without_sentence_boundaries_is_one_sentence() -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("elmo", config={"bilm": str(FIXTURE)})
+    words = ["The", "boat", "left", ".", "It", "works", "."]
+
+    doc = nlp("The boat left. It works.")
+
+    assert_close(doc._.elmo, ElmoEncoder.from_pretrained(FIXTURE)([words])["elmo"][0])
+
+
+def test_texts_in_batches_have_the_vectors_of_texts_alone() -> None:
+    nlp = pipeline()
+
+    docs = list(nlp.pipe(TEXTS, batch_size=3))
+
+    assert [doc.text for doc in docs] == TEXTS
+    for doc in docs:
+        assert_close(doc._.elmo, nlp(doc.text)._.elmo)
+
+
+def test_two_processes_give_the_vectors_of_one() -> None:
+    nlp = pipeline()
+    expected = list(nlp.pipe(TEXTS))
+
+    docs = list(nlp.pipe(TEXTS, n_process=2, batch_size=2))
+
+    for doc, other in zip(docs, expected, strict=True):
+        assert_close(doc._.elmo, other._.elmo)
+        assert_close(use_elmo(doc).vector, other.vector)
+
+
+@pytest.mark.parametrize("place", ["input", "output"])
+def test_the_trained_mix_of_an_archive_is_used_and_saved(place: str, tmp_path: Path) -> None:
+    nlp = pipeline(bilm=str(ARCHIVE), place=place)
+    words = ["It", "works", "!"]
+    expected = ElmoEncoder.from_archive(ARCHIVE, place)([words])["elmo"][0]
+
+    nlp.to_disk(tmp_path / "saved")
+    loaded = spacy.load(tmp_path / "saved")
+
+    assert_close(nlp(TEXTS[2])._.elmo, expected)
+    assert_close(loaded(TEXTS[2])._.elmo, expected)
+
+
+def test_a_saved_pipeline_needs_no_other_file(tmp_path: Path) -> None:
+    nlp = pipeline()
+    config = {"bilm": "gone/away"}
+    nlp.config["components"]["elmo"].update(config)
+    expected = nlp(TEXTS[0])._.elmo
+
+    nlp.to_disk(tmp_path)
+    from_disk = spacy.load(tmp_path)
+    from_bytes = pipeline(**config).from_bytes(nlp.to_bytes())
+
+    files = {path.name for path in (tmp_path / "elmo").iterdir()}
+    assert files == {"options.json", "weights.hdf5", "mix.json"}
+    assert_close(from_disk(TEXTS[0])._.elmo, expected)
+    assert_close(from_bytes(TEXTS[0])._.elmo, expected)
+
+
+def test_vectors_are_kept_in_a_doc_bin_with_user_data() -> None:
+    doc = pipeline()(TEXTS[0])
+
+    data = DocBin(docs=[doc], store_user_data=True).to_bytes()
+    (read,) = DocBin().from_bytes(data).get_docs(doc.vocab)
+
+    assert numpy.array_equal(read._.elmo, doc._.elmo)
+
+
+def test_an_unknown_bilm_is_refused_at_first_use() -> None:
+    nlp = pipeline(bilm="minni")
+
+    with pytest.raises(ConfigurationError, match="did you mean 'mini'"):
+        nlp("A text.")
+
+
+def test_an_error_goes_to_the_handler_of_the_pipeline() -> None:
+    nlp = pipeline(bilm="minni")
+    errors = []
+    nlp.set_error_handler(lambda name, _, docs, error: errors.append((name, len(docs), error)))
+
+    assert list(nlp.pipe(["One.", "Two."])) == []
+
+    ((name, num_docs, error),) = errors
+    assert (name, num_docs) == ("elmo", 2) and isinstance(error, ConfigurationError)
