@@ -22,7 +22,7 @@ _GROUP = 32
 @Evaluator.register("elmo")
 class ElmoEvaluator(SimpleEvaluator):
     """
-    AllenNLP's evaluator, with other predictions for the five task models: each instance has a line
+    AllenNLP's evaluator, with other predictions for the task models: each instance has a line
     of its own, in the order of the data file, with the answer that `allennlp predict` gives.
     AllenNLP writes one line for each batch, with the columns of all its instances.
 

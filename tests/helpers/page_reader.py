@@ -37,6 +37,7 @@ FETCHED = {
 # Files that are not in the repository, and what a page must say so that a reader can get them.
 OBTAINABLE = {
     "data/conll2003/": r"nist\.gov|ner\.md#data",
+    "data/conll2012/": r"catalog\.ldc\.upenn\.edu|srl\.md#data",
     "senna/": r"https://ronan\.collobert\.com/senna",
     "my/": r"of yours|\byour",
     ".venv/bin/activate": r"make demo|make test",

@@ -97,11 +97,10 @@ def test_scores_are_over_all_predicates_and_for_each_role() -> None:
 
 
 ROLES = ["V", "A0", "C-A0", "R-A0", "C-R-A0", "C-V", "A1", "C-A1"]
-TAGS = st.lists(
-    st.one_of(st.just("O"), st.builds("{}-{}".format, st.sampled_from("BI"), st.sampled_from(ROLES))),
-    min_size=7,
-    max_size=7,
-)  # fmt: skip
+ANY_TAG = st.one_of(
+    st.just("O"), st.builds("{}-{}".format, st.sampled_from("BI"), st.sampled_from(ROLES))
+)
+TAGS = st.lists(ANY_TAG, min_size=7, max_size=7)
 
 
 def as_the_script_counts(predicted: list[Span], gold: list[Span]) -> tuple[int, int, int]:
