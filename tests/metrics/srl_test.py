@@ -10,7 +10,11 @@ from elmo_tasks.readers.entities import read_entities
 
 
 def spans(tags: str) -> list[Span]:
-    return [tuple(entity) for entity in read_entities(tags.split(), "BIO")]
+    return spans_of(tags.split())
+
+
+def spans_of(tags: list[str]) -> list[Span]:
+    return [(role, start, end) for role, start, end in read_entities(tags)]
 
 
 def counts(predicted: str, gold: str) -> tuple[int, int, int]:
@@ -130,7 +134,7 @@ def described(of: list[Span]) -> list[list[tuple[int, str, bool]]]:
 @settings(max_examples=60, deadline=None)
 @given(predicted=TAGS, gold=TAGS)
 def test_counts_are_those_of_a_second_implementation(predicted: list[str], gold: list[str]) -> None:
-    one, other = ([tuple(span) for span in read_entities(tags)] for tags in (predicted, gold))
+    one, other = spans_of(predicted), spans_of(gold)
     metric = SrlMetric()
 
     metric([one], [other])
