@@ -23,7 +23,10 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 # Later pages use the models that earlier ones train.
-PAGES = ["README", *(f"docs/{task}" for task in ("sst", "ner", "snli", "squad", "movie_reviews"))]
+PAGES = [
+    "README",
+    *(f"docs/{task}" for task in ("sst", "ner", "snli", "squad", "srl", "movie_reviews")),
+]
 PAGES += [f"docs/{page}" for page in ("bilms", "own_bilm", "by_hand", "what_was_learnt")]
 PAGES += ["docs/trained_models", "docs/compare_variants", "docs/in_your_allennlp_project"]
 PAGES += ["docs/pytorch", "docs/spacy", "docs/sklearn", "docs/when_something_goes_wrong"]
@@ -41,6 +44,9 @@ STAND_INS = {
     "data/conll2003/eng.train": "fixtures/ner.txt",
     "data/conll2003/eng.testa": "fixtures/ner.txt",
     "data/conll2003/eng.testb": "fixtures/ner.txt",
+    "data/conll2012/train.gold_conll": "fixtures/srl.gold_conll",
+    "data/conll2012/dev.gold_conll": "fixtures/srl.gold_conll",
+    "data/conll2012/test.gold_conll": "fixtures/srl.gold_conll",
     "my/text.txt": "fixtures/corpus/train.txt",
     "my/train.txt": "fixtures/corpus/train.txt",
     "my/heldout.txt": "fixtures/corpus/heldout.txt",

@@ -135,18 +135,8 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
         padded = [
             torch.nn.functional.pad(ids, (0, 0, 0, longest - ids.size(1))) for ids in char_ids
         ]
-        layers = self._distinct_layers(torch.cat(padded)).chunk(len(texts))
+        layers = _distinct_layers(self.bilm, torch.cat(padded)).chunk(len(texts))
         return [part[:, :, : ids.size(1)] for part, ids in zip(layers, char_ids)]
-
-    def _distinct_layers(self, char_ids: torch.Tensor) -> torch.Tensor:
-        """Returns the layers of texts whose char ids have shape (texts, length, 50)."""
-        if self.bilm.trains or self.bilm.state_name == "carry":
-            # The dropout or the start state of equal texts differs.
-            return self.bilm(char_ids).layers
-        distinct, rows = distinct_rows(char_ids.flatten(1))
-        if len(distinct) == len(char_ids):
-            return self.bilm(char_ids).layers
-        return self.bilm(distinct.unflatten(1, char_ids.shape[1:])).layers.index_select(0, rows)
 
     def _mix(self, fields: dict[str, Any] | None) -> ElmoMix | None:
         if fields is None or self.bilm is None:
@@ -155,6 +145,15 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
 
     def _place_dim(self, mix: ElmoMix | None) -> int:
         return 0 if mix is None or self.bilm is None else self.bilm.get_output_dim()
+
+
+def _distinct_layers(bilm: BiLm, char_ids: torch.Tensor) -> torch.Tensor:
+    """Returns the layers of texts, given their char ids, shape (texts, length, 50)."""
+    distinct, rows = distinct_rows(char_ids.flatten(1))
+    # Equal texts have other layers if the biLM has dropout or carries its state.
+    if len(distinct) == len(char_ids) or bilm.trains or bilm.state_name == "carry":
+        return bilm(char_ids).layers
+    return bilm(distinct.unflatten(1, char_ids.shape[1:])).layers.index_select(0, rows)
 
 
 def _char_ids(text: TextFieldTensors) -> torch.Tensor:

@@ -19,8 +19,6 @@ class RoleTagsField(TagsField):
     is logged once. The parameters are those of `TagsField`.
     """
 
-    __slots__: list[str] = []
-
     def index(self, vocab: Vocabulary) -> None:
         known = vocab.get_token_to_index_vocabulary(self._label_namespace)
         for tag in self.labels:

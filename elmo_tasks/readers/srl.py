@@ -83,13 +83,13 @@ class SrlReader(DatasetReader):
     ) -> Iterator[Instance]:
         text = PassageField(tokens)
         words = [token.ensure_text() for token in tokens]
-        indices = {predicate.index for predicate in predicates}
+        indices = {predicate.position for predicate in predicates}
         others = [word for index, word in enumerate(words) if index not in indices]
         for predicate in predicates:
-            metadata: dict[str, Any] = {"tokens": words, "predicate": predicate.index}
+            metadata: dict[str, Any] = {"tokens": words, "predicate": predicate.position}
             fields: dict[str, Field] = {
                 "tokens": text,
-                "predicate": PredicateField(predicate.index, text, others),
+                "predicate": PredicateField(predicate.position, text, others),
                 "metadata": MetadataField(metadata),
             }
             if labelled:

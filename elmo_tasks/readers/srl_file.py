@@ -27,7 +27,7 @@ class Predicate(NamedTuple):
 
     # Parameters
 
-    index : `int`
+    position : `int`
         The index of its token.
     arguments : `list[Entity]`
         The arguments in their order, which do not overlap. The span of the role V has the predicate
@@ -35,7 +35,7 @@ class Predicate(NamedTuple):
         with `R-` refers to an argument.
     """
 
-    index: int
+    position: int
     arguments: list[Entity]
 
 

@@ -22,7 +22,8 @@ def test_options_of_the_released_bilms_are_those_their_files_are_named_after() -
 
 
 @pytest.mark.parametrize(
-    ("task", "fields"), [("ner", None), ("snli", None), ("squad", ["passage"]), ("sst", None)]
+    ("task", "fields"),
+    [("ner", None), ("snli", None), ("squad", ["passage"]), ("srl", None), ("sst", None)],
 )
 def test_a_biLM_continues_on_the_text_of_a_task(task: str, fields: list[str] | None) -> None:
     continued, baseline = (
@@ -39,5 +40,5 @@ def test_a_biLM_continues_on_the_text_of_a_task(task: str, fields: list[str] | N
 
 
 def test_a_task_that_is_not_known_is_refused() -> None:
-    with pytest.raises(RuntimeError, match="task must be one of ner, snli, squad, sst, or null"):
+    with pytest.raises(RuntimeError, match="task must be one of ner, snli, squad, srl, sst, or"):
         config("bilm", "continue", "{ task: 'imdb' }")

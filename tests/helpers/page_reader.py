@@ -44,6 +44,7 @@ FETCHED = {
 OBTAINABLE = {
     "data/conll2003/": r"nist\.gov|ner\.md#data",
     "data/movie-reviews/aclImdb/": r"https://ai\.stanford\.edu/~amaas/data/sentiment",
+    "data/conll2012/": r"catalog\.ldc\.upenn\.edu|srl\.md#data",
     "senna/": r"https://ronan\.collobert\.com/senna",
     "my/": r"of yours|\byour",
     ".venv/bin/activate": r"make demo|make test",

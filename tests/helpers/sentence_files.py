@@ -38,6 +38,13 @@ def _columns(sentence: str) -> str:
     return "".join(f"{word} NN O B-PER\n" for word in sentence.split())
 
 
+def _roles(sentence: str) -> str:
+    words = sentence.split()
+    lines = [f"d 0 {i} {word} XX * - {'-' if i else 'x'} - - *" for i, word in enumerate(words)]
+    roles = ["(V*)", "(ARG0*)", *("*" for _ in words)]
+    return "".join(f"{line} {role} -\n" for line, role in zip(lines, roles))
+
+
 def _review(sentence: str) -> str:
     return json.dumps({"text": sentence, "label": "Positive"})
 
@@ -47,5 +54,6 @@ _FORMATS: dict[str, Callable[[str], str]] = {
     "snli": _pair,
     "squad": _question,
     "ner": _columns,
+    "srl": _roles,
     "imdb": _review,
 }

@@ -10,7 +10,11 @@ from elmo_tasks.readers.entities import read_entities
 
 
 def spans(tags: str) -> list[Span]:
-    return [tuple(entity) for entity in read_entities(tags.split(), "BIO")]
+    return spans_of(tags.split())
+
+
+def spans_of(tags: list[str]) -> list[Span]:
+    return [(role, start, end) for role, start, end in read_entities(tags)]
 
 
 def counts(predicted: str, gold: str) -> tuple[int, int, int]:
@@ -97,11 +101,10 @@ def test_scores_are_over_all_predicates_and_for_each_role() -> None:
 
 
 ROLES = ["V", "A0", "C-A0", "R-A0", "C-R-A0", "C-V", "A1", "C-A1"]
-TAGS = st.lists(
-    st.one_of(st.just("O"), st.builds("{}-{}".format, st.sampled_from("BI"), st.sampled_from(ROLES))),
-    min_size=7,
-    max_size=7,
-)  # fmt: skip
+ANY_TAG = st.one_of(
+    st.just("O"), st.builds("{}-{}".format, st.sampled_from("BI"), st.sampled_from(ROLES))
+)
+TAGS = st.lists(ANY_TAG, min_size=7, max_size=7)
 
 
 def as_the_script_counts(predicted: list[Span], gold: list[Span]) -> tuple[int, int, int]:
@@ -131,7 +134,7 @@ def described(of: list[Span]) -> list[list[tuple[int, str, bool]]]:
 @settings(max_examples=60, deadline=None)
 @given(predicted=TAGS, gold=TAGS)
 def test_counts_are_those_of_a_second_implementation(predicted: list[str], gold: list[str]) -> None:
-    one, other = ([tuple(span) for span in read_entities(tags)] for tags in (predicted, gold))
+    one, other = spans_of(predicted), spans_of(gold)
     metric = SrlMetric()
 
     metric([one], [other])

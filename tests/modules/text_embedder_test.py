@@ -19,6 +19,7 @@ from tests.helpers.reference_bilm import FIXTURE_FILES
 WORD_DIM, ELMO_DIM = 5, 32
 PREMISE = [["A", "film", "of", "charm"], ["It", "is"]]
 HYPOTHESIS = [["Charm"], ["A", "na\u00efve", "film"]]
+OTHERS = [["is", "it"], ["of"]]
 PLACES = pytest.mark.parametrize(
     "places", [[], ["input"], ["output"], ["input", "output"]], ids=str
 )
@@ -93,9 +94,37 @@ def test_the_bilm_runs_once_for_all_texts_and_both_places() -> None:
     batches: list[torch.Size] = []
     embedder.bilm.register_forward_hook(lambda _, inputs, output: batches.append(inputs[0].shape))
 
-    embedder(tensors_of(PREMISE), tensors_of(HYPOTHESIS), tensors_of(PREMISE))
+    embedder(tensors_of(PREMISE), tensors_of(HYPOTHESIS), tensors_of(OTHERS))
 
     assert batches == [(6, 4, 50)]
+
+
+def test_a_frozen_bilm_reads_equal_texts_once() -> None:
+    embedder = make_embedder(["input", "output"]).eval()
+    assert embedder.bilm is not None
+    batches: list[torch.Size] = []
+    embedder.bilm.register_forward_hook(lambda _, inputs, output: batches.append(inputs[0].shape))
+    sentences = [PREMISE[0], HYPOTHESIS[1], PREMISE[0], PREMISE[1], PREMISE[0]]
+
+    (text,) = embedder(tensors_of(sentences))
+
+    assert batches == [(3, 4, 50)]
+    expected = expected_text(embedder, sentences)
+    for one, other in zip(text, expected, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-5, rtol=0)
+
+
+def test_a_bilm_that_trains_or_carries_its_state_reads_every_text() -> None:
+    carries = make_embedder(["input"])
+    carries.bilm = BiLm.from_files(*FIXTURE_FILES, "carry")
+    batches: list[torch.Size] = []
+
+    for embedder in (make_embedder(["input"], requires_grad=True), carries):
+        assert embedder.bilm is not None
+        embedder.bilm.register_forward_hook(lambda _, inputs, __: batches.append(inputs[0].shape))
+        embedder(tensors_of([PREMISE[0], PREMISE[0]]))
+
+    assert batches == [(2, 4, 50)] * 2
 
 
 def test_a_text_is_extended_by_elmo_at_the_output() -> None:
