@@ -1,12 +1,12 @@
 """Makes `allennlp predict` read plain text and tables, and name the line of what is wrong."""
 
 import json
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from allennlp.commands import predict
 from allennlp.commands.predict import _PredictManager
-from allennlp.common.checks import ConfigurationError as AllenNlpConfigurationError
 
 from elmo_tasks.common.batches import groups_of
 from elmo_tasks.common.errors import ConfigurationError
@@ -49,12 +49,18 @@ class PredictManager(_PredictManager):
 
 @contextmanager
 def _named(name: str, group: list[LocatedInput]) -> Iterator[None]:
-    """Puts the file and the lines of a batch before the message of a `ValueError`."""
+    """
+    Puts the file and the lines of a batch before the message of a `ValueError` with which this
+    package refuses an input. Other errors may be bugs, and are left as they are.
+    """
     try:
         yield
-    except (ConfigurationError, AllenNlpConfigurationError):
+    except ConfigurationError:
         raise
     except ValueError as error:
+        *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+        if not frame.f_globals.get("__name__", "").startswith("elmo_tasks."):
+            raise
         first, last = group[0].line_number, group[-1].line_number
         lines = str(first) if first == last else f"{first}-{last}"
         raise ValueError(f"{name}:{lines}: {error}") from error

@@ -14,6 +14,7 @@ from allennlp.data import DatasetReader
 from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
+from elmo_tasks.predictors.sst import SstPredictor
 from elmo_tasks.predictors.text_inputs import read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 from tests.helpers.command_line import allennlp
@@ -150,6 +151,16 @@ def test_the_lines_of_a_batch_are_named(say: Any, tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match=f"{path}:2-5: there is no word in"):
         say(SST, path, "--batch-size", 8)
+
+
+def test_a_bug_is_not_taken_for_a_wrong_line(
+    say: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in.txt").write_text("A film.\n")
+    monkeypatch.setattr(SstPredictor, "predict_json", lambda *_: json.loads("bug"))
+
+    with pytest.raises(json.JSONDecodeError, match="^Expecting value"):
+        say(SST, tmp_path / "in.txt")
 
 
 def test_a_column_or_a_split_that_has_no_use_is_refused(say: Any, tmp_path: Path) -> None:
