@@ -67,6 +67,8 @@ examples:
         print(f"Words: {packed.num_words:,}.")
         for name, (known_as, fingerprint) in packed.bilms.items():
             print(f"Left out: {name}, the biLM {known_as}, fingerprint {fingerprint}.")
+        for name in packed.kept:
+            print(f"Written: {name}, a biLM without a name (see --bilm).")
         if args.examples is not None:
             difference = compare(args.archive_file, args.folder, args.examples)
             largest = ", ".join(f"{key} {value:.1g}" for key, value in difference.largest.items())

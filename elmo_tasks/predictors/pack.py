@@ -46,6 +46,8 @@ class Packed(NamedTuple):
         The bytes of the largest parts of the weights, by the names of modules, the largest first.
     bilms : `dict[str, tuple[str, str]]`
         The name and the fingerprint of each biLM that was left out, by its name in the model.
+    kept : `list[str]`
+        The names in the model of the biLMs whose weights were written.
     num_words : `int`
         The number of words in the vocabulary.
     """
@@ -53,6 +55,7 @@ class Packed(NamedTuple):
     num_bytes: int
     parts: dict[str, int]
     bilms: dict[str, tuple[str, str]]
+    kept: list[str]
     num_words: int
 
 
@@ -115,7 +118,8 @@ def pack(
     )
     files = [path for path in folder.rglob("*") if path.is_file()]
     num_bytes = sum(path.stat().st_size for path in files)
-    packed = Packed(num_bytes, _parts(state, bilms), bilms, num_words)
+    kept = [name for name in find_bilms(model) if name not in bilms]
+    packed = Packed(num_bytes, _parts(state, bilms), bilms, kept, num_words)
     if not (folder / CARD).exists():
         with atomic_write(folder / CARD) as aside:
             aside.write_text(_card(folder, config, packed), encoding="utf-8")
@@ -204,13 +208,14 @@ def _parts(state: dict[str, torch.Tensor], bilms: dict[str, tuple[str, str]]) ->
 def _card(folder: Path, config: dict[str, Any], packed: Packed) -> str:
     """Returns the beginning of a model card, with what is known here."""
     bilms = [f"`{name}`, fingerprint `{found}`" for name, found in packed.bilms.values()]
+    bilms += [f"`{name}`, with its weights" for name in packed.kept]
     kind = config["model"].get("type", "a model")
     return f"""# {folder.resolve().name}
 
 | what | |
 | --- | --- |
 | model | `{kind}` |
-| biLM | {"; ".join(bilms) or "with the weights"} |
+| biLM | {"; ".join(bilms) or "none"} |
 | words | {packed.num_words:,} |
 | size | {packed.num_bytes / 1e6:.1f} MB, in float16 |
 

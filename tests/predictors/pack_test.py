@@ -133,7 +133,9 @@ def test_a_bilm_without_a_name_is_written(sst: tuple[Path, Path], tmp_path: Path
 
     packed = pack(archive, tmp_path)
 
-    assert packed.bilms == {} and "text_embedder.bilm" in packed.parts
+    assert packed.bilms == {} and packed.kept == ["text_embedder.bilm"]
+    assert "text_embedder.bilm" in packed.parts
+    assert "| biLM | `text_embedder.bilm`, with its" in (tmp_path / "MODEL_CARD.md").read_text()
     found, expected = load_model(tmp_path).state_dict(), load_model(archive).state_dict()
     for name, tensor in found.items():
         assert tensor.equal(halved(expected[name])), name

@@ -239,5 +239,6 @@ def test_the_options_of_the_command_set_the_same(
 
     assert say(*args) == lines
     said = say(*args, "--json", format="text")
-    answers = [json.loads(line.partition(":  ")[2]) for line in said[1::2]]
+    start = "prediction:  "
+    answers = [json.loads(line.removeprefix(start)) for line in said if line.startswith(start)]
     assert [answer["label"] for answer in answers] == [line.split("\t")[0] for line in lines]
