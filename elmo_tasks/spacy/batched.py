@@ -9,9 +9,17 @@ from elmo_tasks.spacy.workers import threads_of_this_process
 
 
 class BatchedPipe(Pipe):
-    """A component that annotates several docs at once."""
+    """
+    A component that annotates several docs at once.
 
-    name: str
+    # Parameters
+
+    name : `str`
+        The name of the component in the pipeline.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     @abstractmethod
     def annotate(self, docs: list[Doc]) -> None:

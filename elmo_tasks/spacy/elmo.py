@@ -57,7 +57,7 @@ class ElmoComponent(BatchedPipe):
         layers: Union[str, int] = "all",
         device: str = "cpu",
     ) -> None:
-        self.name = name
+        super().__init__(name)
         self.bilm = bilm
         self.place = place
         self.layers = layers

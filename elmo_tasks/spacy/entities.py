@@ -37,11 +37,11 @@ class EntityComponent(ModelPipe):
         found: list[list[Span]] = [[] for _ in docs]
         sentences = list(of_docs(docs))
         for index, answer in self.model.answers([sentence.words for sentence in sentences]):
-            doc, indices, _ = sentences[index]
+            doc_index, indices, _ = sentences[index]
             for entity in answer["entities"]:
                 start, end = entity["tokens"]
-                span = Span(docs[doc], indices[start], indices[end - 1] + 1, entity["type"])
+                span = Span(docs[doc_index], indices[start], indices[end - 1] + 1, entity["type"])
                 span._.elmo_confidence = entity["confidence"]
-                found[doc].append(span)
+                found[doc_index].append(span)
         for doc, spans in zip(docs, found):
             doc.set_ents(spans)

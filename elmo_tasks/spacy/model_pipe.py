@@ -20,7 +20,7 @@ class ModelPipe(BatchedPipe):
     """
 
     def __init__(self, name: str, model: str, predictor: str) -> None:
-        self.name = name
+        super().__init__(name)
         self.model = TrainedModel(model, predictor)
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:

@@ -3,23 +3,12 @@ from collections.abc import Callable
 import torch
 from spacy import registry
 from spacy.tokens import Doc
-from thinc.api import (
-    Dropout,
-    Maxout,
-    Model,
-    chain,
-    concatenate,
-    get_torch_default_device,
-    with_array,
-)
-from thinc.shims import Shim
+from thinc.api import Dropout, Maxout, Model, chain, concatenate, with_array
 from thinc.types import Floats2d, Floats3d
 
-from elmo_tasks.encoder import ElmoEncoder
-from elmo_tasks.spacy.pretrained import encoder_from_bytes, encoder_to_bytes
+from elmo_tasks.spacy.bilm_shim import BiLmShim
 from elmo_tasks.spacy.sentences import of_docs
 from elmo_tasks.spacy.workers import threads_of_this_process
-from elmo_tasks.store import LayerStore
 
 
 @registry.architectures("elmo_tasks.Tok2Vec.v1")
@@ -80,7 +69,10 @@ def _layers_forward(
 
 
 def mix() -> Model[Floats3d, Floats2d]:
-    """Returns a thinc model of `ElmoMix` of all layers."""
+    """
+    Returns a thinc model that computes ELMo_k of shape (tokens, dim), as `ElmoMix` of all layers
+    does. thinc saves its own parameters as arrays, but a module of PyTorch as a pickle.
+    """
     return Model("elmo_mix", _mix_forward, init=_mix_init, params={"w": None, "gamma": None})
 
 
@@ -109,41 +101,3 @@ def _mix_forward(
         return xp.zeros_like(X)
 
     return gamma * mean, backprop
-
-
-class BiLmShim(Shim):
-    """
-    Holds a frozen biLM in a thinc model, which is saved with the model. The biLM is opened at first
-    use, so that a saved model is loaded where its name or path means nothing.
-
-    # Parameters
-
-    bilm, store
-        As for `tok2vec`.
-    """
-
-    def __init__(self, bilm: str, store: str | None = None) -> None:
-        super().__init__(None)
-        self.bilm = bilm
-        self.store = store
-
-    @property
-    def encoder(self) -> ElmoEncoder:
-        if self._model is None:
-            store = None if self.store is None else LayerStore(self.store)
-            device = get_torch_default_device()
-            self._model = ElmoEncoder.from_pretrained(self.bilm, store=store, device=device)
-        return self._model
-
-    def finish_update(self, optimizer) -> None:
-        """Does nothing, since the biLM is frozen."""
-
-    def to_device(self, device_type: str, device_id: int) -> None:
-        """Does nothing: the biLM is opened on the device that spaCy uses."""
-
-    def to_bytes(self) -> bytes:
-        return encoder_to_bytes(self.encoder)
-
-    def from_bytes(self, data: bytes) -> "BiLmShim":
-        self._model = encoder_from_bytes(data, device=str(get_torch_default_device()))
-        return self

@@ -17,7 +17,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.sklearn import ElmoFeatures
 from tests.helpers.reference_bilm import FIXTURE
 
-TEXTS = ["It isn't dull. It works!", "A film without charm", "", [], ["It", "works"]]
+TEXTS: list[Any] = ["It isn't dull. It works!", "A film without charm", "", [], ["It", "works"]]
 
 # The checks of scikit-learn that apply to an estimator of texts.
 CHECKS = [

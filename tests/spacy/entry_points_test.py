@@ -26,7 +26,8 @@ print(*nlp.pipe_names, "allennlp" in sys.modules)
 def installed(tmp_path: Path) -> Path:
     """Returns a folder in which Python finds the entry points of setup.py."""
     calls = ast.walk(ast.parse((ROOT / "setup.py").read_text(encoding="utf-8")))
-    (points,) = (node.value for node in calls if getattr(node, "arg", "") == "entry_points")
+    keywords = [node for node in calls if isinstance(node, ast.keyword)]
+    (points,) = (word.value for word in keywords if word.arg == "entry_points")
     info = tmp_path / "elmo_tasks-0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: elmo-tasks\nVersion: 0\n")

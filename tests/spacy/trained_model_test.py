@@ -36,7 +36,7 @@ def pipeline(factory: str, model: Any) -> Language:
     return nlp
 
 
-def entities(nlp: Language) -> list[tuple[str, str, float]]:
+def entities(nlp: Language) -> list[tuple[str, str, Any]]:
     return [(e.text, e.label_, pytest.approx(e._.elmo_confidence)) for e in nlp(TEXT).ents]
 
 
