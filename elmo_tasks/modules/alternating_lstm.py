@@ -86,14 +86,16 @@ class ElmoAlternatingLstm(StackedAlternatingLstmSeq2SeqEncoder):
 
 def _run_layer(layer: AugmentedLstm, x: torch.Tensor, steps: Steps) -> torch.Tensor:
     """Returns the states of one layer, given its packed inputs, both of shape (tokens, width)."""
-    gates = trained_product(x, layer.cell.input_linearity.weight)
     state = layer.cell.state_linearity
+    gates = trained_product(x, layer.cell.input_linearity.weight).to(state.weight.dtype)
     kept = None
     if layer.training and layer.recurrent_dropout_probability > 0:
         # Shape: (rows, hidden_size)
         like = gates.new_empty(steps.num_rows, layer.lstm_dim)
         kept = get_dropout_mask(layer.recurrent_dropout_probability, like)
-    return HighwaySteps.apply(gates, state.weight, state.bias, kept, steps)
+    # The states are summed up over all steps, for which half precision is too coarse.
+    with torch.autocast(gates.device.type, enabled=False):
+        return HighwaySteps.apply(gates, state.weight, state.bias, kept, steps)
 
 
 class HighwaySteps(torch.autograd.Function):

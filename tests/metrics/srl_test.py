@@ -1,5 +1,7 @@
 """The counts of arguments against cases worked by hand, and against a second implementation."""
 
+from collections import Counter
+
 import pytest
 from allennlp.training.metrics import Metric
 from hypothesis import given, settings
@@ -143,6 +145,26 @@ def test_counts_are_those_of_a_second_implementation(predicted: list[str], gold:
     assert metric._correct.total() == correct
     assert metric._predicted.total() == correct + surplus
     assert metric._gold.total() == correct + missed
+
+
+def test_counts_of_all_processes_are_summed_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    mine, other = SrlMetric(), SrlMetric()
+    mine([spans("B-A0 B-V"), spans("B-A1 B-V")], [spans("B-A0 B-V"), spans("O B-V")])
+    other([spans("B-A0 B-V")], [spans("B-R-A0 B-V")])
+    theirs = iter([other._correct, other._predicted, other._gold])
+
+    def gather(every: list[Counter[str]], counts: Counter[str]) -> None:
+        every[:] = [counts, next(theirs)]
+
+    monkeypatch.setattr("elmo_tasks.metrics.srl.is_distributed", lambda: True)
+    monkeypatch.setattr("torch.distributed.get_world_size", lambda: 2)
+    monkeypatch.setattr("torch.distributed.all_gather_object", gather)
+
+    scores = mine.get_metric()
+
+    assert scores["precision-overall"] == pytest.approx(1 / 3)
+    assert scores["recall-overall"] == 1 / 2
+    assert (scores["precision-A0"], scores["recall-R-A0"]) == (1 / 2, 0)
 
 
 def test_predicates_may_come_in_any_number_of_batches() -> None:

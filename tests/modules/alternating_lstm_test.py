@@ -100,6 +100,22 @@ def test_output_and_gradients_in_float32_are_those_of_allennlps_up_to_rounding()
         torch.testing.assert_close(other, one, atol=2e-6, rtol=1e-4)
 
 
+def test_states_stay_in_float32_in_mixed_precision() -> None:
+    _, ours = pair(6, 16, 2)
+    ours.float()
+    mask = torch.arange(9) < torch.tensor([9, 4, 1]).unsqueeze(1)
+    x, weights = torch.randn(3, 9, 6), torch.randn(3, 9, 16)
+
+    expected = results(ours, x, mask, weights)
+    ours.zero_grad()
+    with torch.autocast("cpu", torch.bfloat16):
+        found = results(ours, x, mask, weights)
+
+    for one, other in zip(expected, found, strict=True):
+        assert other.dtype == torch.float32
+        torch.testing.assert_close(other, one, atol=0.05 * one.abs().max().item(), rtol=0)
+
+
 def test_padding_is_zeros_and_has_no_part_whatever_is_in_it() -> None:
     _, ours = pair(3, 4, 2)
     mask = torch.tensor([[True, True, False], [True, True, True]])
