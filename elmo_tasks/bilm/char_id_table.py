@@ -11,11 +11,11 @@ class CharIdTable:
 
     # Parameters
 
-    max_words : `int`, optional (default = `1_000_000`)
-        The table is emptied when it holds more words than this. A word takes about 100 bytes.
+    max_words : `int`, optional (default = `100_000`)
+        The table is emptied when it holds more words than this. A word takes about 300 bytes.
     """
 
-    def __init__(self, max_words: int = 1_000_000) -> None:
+    def __init__(self, max_words: int = 100_000) -> None:
         self._max_words = max_words
         self._forget()
 

@@ -5,6 +5,7 @@ from allennlp.modules.seq2seq_encoders import GruSeq2SeqEncoder, Seq2SeqEncoder
 from torch.autograd.function import once_differentiable
 
 from elmo_tasks.bilm.trained_product import step_product, summed, summed_product
+from elmo_tasks.modules.gru_step import gru_gradient, gru_step
 from elmo_tasks.modules.recurrent import Steps, run_both_directions
 
 
@@ -75,21 +76,16 @@ class GruSteps(torch.autograd.Function):
             Shape (tokens, hidden_size), packed.
         """
         dim = weight.size(1)
+        gates = gates.contiguous()
         # These are kept for the gradient.
         rz, n, u_n = (gates.new_empty(len(gates), width) for width in (2 * dim, dim, dim))
         h = steps.empty(gates, dim)
         output = gates.new_zeros(steps.num_rows, dim)
-        for step, window in zip(steps.slices, steps.windows):
-            rows = step.stop - step.start
+        for now, window in zip(steps.slices, steps.windows):
+            rows = now.stop - now.start
             u = step_product(output[: window.stop - window.start], weight, bias)[:rows]
-            torch.add(gates[step, : 2 * dim], u[:, : 2 * dim], out=rz[step]).sigmoid_()
-            r, z = rz[step].split(dim, dim=1)
-            u_n[step] = u[:, 2 * dim :]
-            torch.addcmul(gates[step, 2 * dim :], r, u_n[step], out=n[step])
-            # tanh(x) = 2 sigmoid(2x) - 1, since PyTorch's sigmoid is several times as fast as its
-            # tanh.
-            n[step].mul_(2).sigmoid_().mul_(2).sub_(1)
-            torch.lerp(n[step], output[:rows], z, out=h[step])
+            gru_step(gates[now], u, output[:rows], rz[now], n[now], h[now])
+            u_n[now] = u[:, 2 * dim :]
             output = h[window]
         h = h[: steps.num_tokens]
         ctx.save_for_backward(weight, h, rz, n, u_n)
@@ -102,29 +98,15 @@ class GruSteps(torch.autograd.Function):
         weight, h, rz, n, u_n = ctx.saved_tensors
         steps: Steps = ctx.steps
         dim = weight.size(1)
-        r, z = rz.split(dim, dim=1)
-        before = steps.before(h)
-        # The gradient of h_t gives the gradient of the input of n's tanh when multiplied by `by_n`,
-        # and the gradient of u when multiplied by the three factors, which it overwrites.
-        # Shape: (tokens, 3, hidden_size)
-        d_u = steps.empty(h, 3, dim)
-        by_r, by_z, by_u_n = d_u[: steps.num_tokens].unbind(1)
-        by_n = (1 - z).mul_(1 - n * n)
-        torch.mul(by_n, r, out=by_u_n)
-        torch.mul(by_u_n * u_n, 1 - r, out=by_r)
-        torch.mul((before - n).mul_(z), 1 - z, out=by_z)
-        d_n = by_n
+        before, d_h = steps.before(h), d_h.contiguous()
+        d_gates = h.new_empty(len(h), 3 * dim)
+        d_u = steps.empty(h, 3 * dim)
         carried = h.new_zeros(steps.num_rows, dim)
-        rows = 0
-        for step, window in zip(reversed(steps.slices), reversed(steps.windows)):
-            d_t = d_h[step].clone()
-            d_t[:rows] += carried[:rows]
-            rows = step.stop - step.start
-            d_n[step].mul_(d_t)
-            d_u[step].mul_(d_t.unsqueeze(1))
-            carried = step_product(d_u[window].flatten(1), weight.t())
-            carried[:rows].addcmul_(d_t, z[step])
-        d_u = d_u[: steps.num_tokens].flatten(1)
-        d_gates = d_u.clone()
-        d_gates[:, 2 * dim :] = d_n
+        for now, window in zip(reversed(steps.slices), reversed(steps.windows)):
+            passed = carried[: now.stop - now.start]
+            gru_gradient(
+                rz[now], n[now], u_n[now], before[now], d_h[now], passed, d_gates[now], d_u[now]
+            )
+            passed += step_product(d_u[window], weight.t())[: len(passed)]
+        d_u = d_u[: steps.num_tokens]
         return d_gates, summed_product(d_u, before), summed(d_u), None

@@ -25,3 +25,13 @@ def test_the_table_grows_beyond_its_first_size() -> None:
 
     assert torch.equal(first, batch_to_ids([words]))
     assert torch.equal(table.char_ids([words[::-1]]), batch_to_ids([words[::-1]]))
+
+
+def test_the_table_does_not_grow_with_the_text() -> None:
+    table, sizes = CharIdTable(max_words=1500), []
+
+    for start in range(0, 12000, 500):
+        table.char_ids([[str(k) for k in range(start, start + 500)]])
+        sizes.append(table._char_ids.nbytes)
+
+    assert max(sizes) == max(sizes[:4]) == 2048 * 50 * 2

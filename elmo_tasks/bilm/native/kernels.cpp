@@ -1,4 +1,4 @@
-// The element-wise work of an LSTM step and of a softmax, each in one pass over its numbers. The
+// The element-wise work of a step of an LSTM or GRU and of a softmax, each in one pass over its numbers. The
 // compiler vectorizes the loops; their functions have no branches and call no library.
 //
 // The plain C functions at the end are instances for float32 and bfloat16. Numbers that are kept
@@ -122,6 +122,63 @@ void step_gradient(int64_t rows, int64_t dim, const T *gates, const float *memor
             store(ga[2 * dim + k], grad * t * (o - o * o));
             store(ga[3 * dim + k], m * i * (1 - g * g));
             gc[k] = m * f;
+        }
+    }
+}
+
+// Runs a step of a GRU whose gates are in the order reset, update, new. `gates` and `recurrent` are the
+// two terms of the sums in the gates. Sets `rz` and `n` to the values of the gates, and `h` to the new
+// state.
+void gru_step(int64_t rows, int64_t dim, const float *gates, const float *recurrent,
+              const float *before, float *rz, float *n, float *h) {
+    for (int64_t row = 0; row < rows; row++) {
+        const float *__restrict a = gates + row * 3 * dim;
+        const float *__restrict b = recurrent + row * 3 * dim;
+        const float *__restrict last = before + row * dim;
+        float *__restrict kept = rz + row * 2 * dim;
+        float *__restrict candidate = n + row * dim;
+        float *__restrict now = h + row * dim;
+#pragma GCC ivdep
+        for (int64_t k = 0; k < dim; k++) {
+            float r = sigmoid(a[k] + b[k]);
+            float z = sigmoid(a[dim + k] + b[dim + k]);
+            float c = tanh(a[2 * dim + k] + r * b[2 * dim + k]);
+            kept[k] = r;
+            kept[dim + k] = z;
+            candidate[k] = c;
+            now[k] = c + z * (last[k] - c);
+        }
+    }
+}
+
+// Sets `grad_gates` and `grad_recurrent` to the gradients of the two terms. `carried` holds the
+// gradient of the new state that comes from the next step, and receives what the update gate passes
+// on to the state before.
+void gru_gradient(int64_t rows, int64_t dim, const float *rz, const float *n,
+                  const float *recurrent_n, const float *before, const float *grad_h,
+                  float *carried, float *grad_gates, float *grad_recurrent) {
+    for (int64_t row = 0; row < rows; row++) {
+        const float *__restrict gate = rz + row * 2 * dim;
+        const float *__restrict candidate = n + row * dim;
+        const float *__restrict u = recurrent_n + row * dim;
+        const float *__restrict last = before + row * dim;
+        const float *__restrict gh = grad_h + row * dim;
+        float *__restrict back = carried + row * dim;
+        float *__restrict ga = grad_gates + row * 3 * dim;
+        float *__restrict gb = grad_recurrent + row * 3 * dim;
+#pragma GCC ivdep
+        for (int64_t k = 0; k < dim; k++) {
+            float r = gate[k], z = gate[dim + k], c = candidate[k], grad = gh[k] + back[k];
+            float by_n = grad * (1 - z) * (1 - c * c);
+            float by_r = by_n * u[k] * (r - r * r);
+            float by_z = grad * (last[k] - c) * (z - z * z);
+            ga[k] = by_r;
+            ga[dim + k] = by_z;
+            ga[2 * dim + k] = by_n;
+            gb[k] = by_r;
+            gb[dim + k] = by_z;
+            gb[2 * dim + k] = by_n * r;
+            back[k] = grad * z;
         }
     }
 }
@@ -256,6 +313,20 @@ void convolve_gradient(int64_t tokens, int64_t length, int64_t alphabet, int64_t
 
 KERNELS(float, float32)
 KERNELS(bfloat16, bfloat16)
+
+extern "C" void gru_step_float32(int64_t rows, int64_t dim, const float *gates,
+                                 const float *recurrent, const float *before, float *rz, float *n,
+                                 float *h) {
+    gru_step(rows, dim, gates, recurrent, before, rz, n, h);
+}
+
+extern "C" void gru_gradient_float32(int64_t rows, int64_t dim, const float *rz, const float *n,
+                                     const float *recurrent_n, const float *before,
+                                     const float *grad_h, float *carried, float *grad_gates,
+                                     float *grad_recurrent) {
+    gru_gradient(rows, dim, rz, n, recurrent_n, before, grad_h, carried, grad_gates,
+                 grad_recurrent);
+}
 
 extern "C" void convolve_float32(int64_t tokens, int64_t length, int64_t alphabet, int64_t width,
                                  int64_t filters, const int64_t *characters, const float *table,

@@ -29,6 +29,8 @@ _INSTRUCTIONS = {
 _ARGUMENTS = {
     "step": "nnpppfpp",
     "step_gradient": "nnpppppfpp",
+    "gru_step": "nnpppppp",
+    "gru_gradient": "nnpppppppp",
     "softmax": "nnpppppp",
     "convolve": "nnnnnpppp",
     "convolve_gradient": "nnnnnpppp",
@@ -55,7 +57,7 @@ class Kernels:
         self._dtype = dtype
         self._functions = {}
         for name, letters in _ARGUMENTS.items():
-            if dtype != torch.float32 and name.startswith("convolve"):
+            if dtype != torch.float32 and name.startswith(("convolve", "gru")):
                 continue
             function = library[f"{name}_{_NAMES[dtype]}"]
             function.argtypes = [_TYPES[letter] for letter in letters]
@@ -105,6 +107,34 @@ class Kernels:
             self._of(grad_gates),
             self._of(hidden),
         )
+
+    def gru_step(
+        self,
+        gates: torch.Tensor,
+        recurrent: torch.Tensor,
+        before: torch.Tensor,
+        rz: torch.Tensor,
+        n: torch.Tensor,
+        h: torch.Tensor,
+    ) -> None:
+        """Does what `gru_step.gru_step` does."""
+        tensors = (gates, recurrent, before, rz, n, h)
+        self._functions["gru_step"](*h.shape, *map(self._of, tensors))
+
+    def gru_gradient(
+        self,
+        rz: torch.Tensor,
+        n: torch.Tensor,
+        recurrent_n: torch.Tensor,
+        before: torch.Tensor,
+        grad_h: torch.Tensor,
+        carried: torch.Tensor,
+        grad_gates: torch.Tensor,
+        grad_recurrent: torch.Tensor,
+    ) -> None:
+        """Does what `gru_step.gru_gradient` does."""
+        tensors = (rz, n, recurrent_n, before, grad_h, carried, grad_gates, grad_recurrent)
+        self._functions["gru_gradient"](*n.shape, *map(self._of, tensors))
 
     def softmax(
         self,
