@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # Later pages use the models that earlier ones train.
 PAGES = ["README", *(f"docs/{task}" for task in ("sst", "ner", "snli", "squad", "movie_reviews"))]
 PAGES += [f"docs/{page}" for page in ("bilms", "own_bilm", "by_hand", "what_was_learnt")]
+PAGES += ["docs/serve", "docs/errors"]
 PAGES += ["docs/compare_variants", "docs/in_your_allennlp_project"]
 PAGES += ["docs/when_something_goes_wrong"]
 
@@ -53,6 +54,8 @@ LEFT_OUT = (
     "make ",
     ". .venv/",
     "curl ",
+    # Runs until somebody stops it.
+    "allennlp elmo-serve",
     "python scripts/fetch_data.py",
     "allennlp train training_configs/bilm/paper_",
     "allennlp train training_configs/snli/paper_",
