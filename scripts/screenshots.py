@@ -49,7 +49,9 @@ def main() -> None:
                 path = args.folder / f"{title.lower()}_{name}.png"
                 page.screenshot(path=path, full_page=True)
                 # A palette makes the file a third as large.
-                Image.open(path).convert("RGB").quantize(method=Image.Quantize.FASTOCTREE).save(path, optimize=True)
+                Image.open(path).convert("RGB").quantize(method=Image.Quantize.FASTOCTREE).save(
+                    path, optimize=True
+                )
         browser.close()
 
 
