@@ -28,8 +28,9 @@ PAGES = [
     *(f"docs/{task}" for task in ("sst", "ner", "snli", "squad", "srl", "movie_reviews")),
 ]
 PAGES += [f"docs/{page}" for page in ("bilms", "own_bilm", "by_hand", "what_was_learnt")]
-PAGES += ["docs/trained_models", "docs/compare_variants", "docs/in_your_allennlp_project"]
-PAGES += ["docs/pytorch", "docs/spacy", "docs/sklearn", "docs/when_something_goes_wrong"]
+PAGES += ["docs/trained_models", "docs/serve", "docs/errors", "docs/compare_variants"]
+PAGES += ["docs/in_your_allennlp_project", "docs/pytorch", "docs/spacy", "docs/sklearn"]
+PAGES += ["docs/when_something_goes_wrong"]
 
 # The files of a reader, and the files of the repository in their place.
 STAND_INS = {
@@ -59,6 +60,8 @@ LEFT_OUT = (
     "make ",
     ". .venv/",
     "curl ",
+    # Runs until somebody stops it.
+    "allennlp elmo-serve",
     "python scripts/fetch_data.py",
     "allennlp train training_configs/bilm/paper_",
     "allennlp train training_configs/snli/paper_",

@@ -19,7 +19,7 @@ class TimedHeadProtocol(H11Protocol):
     client that sends a few bytes now and then.
     """
 
-    def connection_made(self, transport: asyncio.Transport) -> None:
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._timer: asyncio.TimerHandle | None = None
         super().connection_made(transport)
         self._start_timer()

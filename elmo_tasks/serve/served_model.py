@@ -55,5 +55,5 @@ class ServedModel:
                 for place, mix in find_mixes(self.model).items()
             ],
         }
-        known = {"task": None, "title": "JSON", "fields": {}, "examples": []}
-        return {**about, **(known if self.task is None else self.task.describe())}
+        other: dict[str, Any] = {"task": None, "title": "JSON", "fields": {}, "examples": []}
+        return {**about, **(other if self.task is None else self.task.describe())}

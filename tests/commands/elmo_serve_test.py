@@ -2,6 +2,7 @@ import re
 import socket
 import sys
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -22,7 +23,8 @@ def test_the_server_prints_its_address_and_answers_there(
     async def ask_once(server: uvicorn.Server, sockets: list[socket.socket]) -> None:
         """Stands for the server's loop, which a signal ends."""
         seen.append(capsys.readouterr().out)
-        transport = httpx.ASGITransport(server.config.app)
+        app: Any = server.config.app
+        transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
             seen.append((await client.get("/health")).json())
             seen.append((await client.get("/reports")).json())

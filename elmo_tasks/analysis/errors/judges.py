@@ -10,6 +10,8 @@ from elmo_tasks.analysis.errors.case import Case, Claim
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.metrics.squad import exact_match, f1
 from elmo_tasks.readers.entities import Entity, read_entities
+from elmo_tasks.readers.snli import LABELS
+from elmo_tasks.readers.sst import CLASSES
 
 Answer = dict[str, Any]
 
@@ -26,11 +28,14 @@ class Judge(NamedTuple):
         The name of the score.
     judge : `Callable[[Instance, Answer], Case]`
         Compares an answer with its instance. The case has no counts of tokens yet.
+    classes : `tuple[str | None, ...]`, optional
+        The order in which reports show the classes.
     """
 
     kind: str
     metric: str
     judge: Callable[[Instance, Answer], Case]
+    classes: tuple[str | None, ...] = ()
 
 
 def _judge_class(instance: Instance, answer: Answer) -> Case:
@@ -83,8 +88,8 @@ def _judge_answer(instance: Instance, answer: Answer) -> Case:
 
 # The judges by the registered names of the predictors.
 JUDGES = {
-    "elmo_sst": Judge("classes", "accuracy", _judge_class),
-    "elmo_snli": Judge("classes", "accuracy", _judge_class),
+    "elmo_sst": Judge("classes", "accuracy", _judge_class, CLASSES["5-class"]),
+    "elmo_snli": Judge("classes", "accuracy", _judge_class, LABELS),
     "elmo_ner": Judge("entities", "F1", _judge_entities),
     "elmo_squad": Judge("answers", "F1", _judge_answer),
 }

@@ -78,7 +78,9 @@ class ErrorReport(NamedTuple):
     def confusion(self) -> dict[str, dict[str, int]]:
         """Returns how often each expected class was predicted as each class."""
         pairs = Counter((case.expected[0], case.predicted[0]) for case in self.cases)
-        classes = sorted({name for pair in pairs for name in pair})
+        order = {name: index for index, name in enumerate(self.judged.judge.classes)}
+        names = {name for pair in pairs for name in pair}
+        classes = sorted(names, key=lambda name: (order.get(name, len(order)), name))
         return {row: {column: pairs[row, column] for column in classes} for row in classes}
 
     def types(self) -> list[TypeScore]:

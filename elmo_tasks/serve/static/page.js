@@ -18,7 +18,7 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-const shown = (number, digits = 3) => number.toFixed(digits);
+const shown = (number, digits = 3) => number.toFixed(digits).replace(/^-(0\.0+)$/, '$1');
 const heading = (text) => make('h2', {}, text);
 
 // A table whose rows are lists of cells; strings of digits are right-aligned.
@@ -100,11 +100,17 @@ function heatMap(caption, rows, columns, values) {
 
 // A group of words of which one is chosen. Calls `choose` with the index of a word.
 function wordButtons(words, choose) {
-  const buttons = words.map((word, index) => make('button', {
-    type: 'button', class: 'token', 'aria-pressed': 'false',
+  // Not <button>, after which a line may break before a comma.
+  const buttons = words.map((word, index) => make('span', {
+    role: 'button', class: 'token', 'aria-pressed': 'false',
     onclick: () => {
       buttons.forEach((button, other) => button.setAttribute('aria-pressed', String(other === index)));
       choose(index);
+    },
+    onkeydown: (event) => {
+      if (event.key !== 'Enter' && event.key !== ' ') return;
+      event.preventDefault();
+      buttons[index].click();
     },
   }, word));
   rove(buttons);
@@ -325,21 +331,21 @@ function errors(report) {
       const total = Math.max(1, counts.reduce((one, other) => one + other, 0));
       return [name, ...counts.map((count) => make('td', { class: 'number warm', '--weight': count / total }, String(count)))];
     });
-    parts.push(table('Expected classes (rows), and what they are taken for (columns)', ['', ...names], rows));
+    parts.push(table('Expected (rows), predicted (columns)', ['', ...names], rows));
   }
   if (report.types) {
     parts.push(table('Types of entities', ['type', 'expected', 'predicted', 'precision', 'recall'], report.types.map((each) =>
       [each.type, String(each.expected), String(each.predicted), percent(each.precision), percent(each.recall)]), { class: 'lines' }));
   }
-  const number = (text) => make('td', { class: 'number' }, text);
   parts.push(
     make('div', { class: 'columns' },
       groups(`${report.metric} by number of tokens (and cases)`, report.by_length),
       groups(`${report.metric} by share of unknown words (and cases)`, report.by_unknown)),
     table('How often the model is right for how confident it is', ['confidence', 'claims', 'right'], report.calibration.map((bin) =>
       [`${percent(bin.low)} to ${percent(bin.high)}`, String(bin.num_claims), percent(bin.right)]), { class: 'lines' }),
-    table('The most confident mistakes', ['predicted', 'expected', 'confidence', 'text'], report.mistakes.map((each) =>
-      [each.predicted, each.expected, number(shown(each.confidence)), each.text]), { class: 'lines' }));
+    make('h3', {}, 'The most confident mistakes'),
+    make('ol', { class: 'mistakes' }, ...report.mistakes.map((each) => make('li', {}, `${shown(each.confidence)} `,
+      make('strong', {}, each.predicted), ', expected ', make('strong', {}, each.expected), `: ${each.text}`))));
   return parts;
 }
 

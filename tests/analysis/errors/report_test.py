@@ -12,6 +12,14 @@ def test_the_score_and_the_confusion_are_counted() -> None:
     assert REPORT.confusion() == {"a": {"a": 4, "b": 1}, "b": {"a": 2, "b": 3}}
 
 
+def test_classes_have_the_order_of_their_task() -> None:
+    cases = [classified("positive", "neutral"), classified("negative", "very positive")]
+
+    confusion = REPORT._replace(judged=judged(cases)).confusion()
+
+    assert list(confusion) == ["negative", "neutral", "positive", "very positive"]
+
+
 def test_lengths_are_cut_at_their_quartiles() -> None:
     # The quartiles of 2, 3, ..., 10 and 20 are 4.25, 6.5 and 8.75.
     assert [tuple(each) for each in REPORT.by_length()] == [

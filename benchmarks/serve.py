@@ -1,0 +1,131 @@
+"""
+Measures how many requests `allennlp elmo-serve` answers in a second for 1, 8 and 64 clients, beside
+the predictor that `allennlp predict` calls, with one input at a time and with 32. Prints Markdown.
+
+    python benchmarks/serve.py runs/sst/both/model.tar.gz in.jsonl
+
+Each client sends its next request when it has the answer to the last one. The clients run in the
+process of the server, so the cores do their work too. The rows take turns; each rate is the median.
+"""
+
+import argparse
+import datetime
+import http.client
+import json
+import statistics
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import islice
+
+import torch
+from allennlp.common.util import lazy_groups_of
+
+import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
+from elmo_tasks.analysis.environment import cpu_name
+from elmo_tasks.analysis.tables import table
+from elmo_tasks.encoder import ElmoEncoder
+from elmo_tasks.serve.app import make_app
+from elmo_tasks.serve.open_model import open_model
+from elmo_tasks.serve.served_model import ServedModel
+from elmo_tasks.serve.server import listen, make_server
+
+CLIENTS = (1, 8, 64)
+BATCHES = (1, 32)
+
+
+def main() -> None:
+    arguments = parse()
+    torch.set_num_threads(arguments.threads)
+    with open(arguments.inputs, encoding="utf-8") as file:
+        inputs = [json.loads(line) for line in islice(file, arguments.requests)]
+    model = ServedModel("model", open_model(arguments.archive))
+    with running(model) as port:
+        rows = {
+            **{f"predictor, {size} at a time": predicting(model, inputs, size) for size in BATCHES},
+            **{f"server, {clients(count)}": asking(port, inputs, count) for count in CLIENTS},
+        }
+        for measure in rows.values():
+            measure()
+        turns = [{name: rows[name]() for name in rows} for _ in range(arguments.turns)]
+    date = datetime.date.today().isoformat()
+    print(f"{cpu_name()}, {arguments.threads} threads, {date}; {len(inputs)} inputs a turn\n")
+    rates = {name: statistics.median(turn[name] for turn in turns) for name in rows}
+    first = next(iter(rates.values()))
+    cells = [[name, f"{rate:.0f}", f"{rate / first:.2f}"] for name, rate in rates.items()]
+    print(table(["", "inputs per second", "ratio"], cells))
+
+
+def clients(count: int) -> str:
+    return "1 client" if count == 1 else f"{count} clients"
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Measures how fast elmo-serve answers.")
+    add = parser.add_argument
+    add("archive", help="the model.tar.gz of a model")
+    add("inputs", help="inputs of its predictor, as lines of JSON")
+    add("--requests", type=int, default=256, help="inputs to ask in each turn (default: 256)")
+    add("--turns", type=int, default=5, help="measurements of each rate (default: 5)")
+    add("--threads", type=int, default=1, help="threads of PyTorch (default: 1)")
+    return parser.parse_args()
+
+
+@contextmanager
+def running(model: ServedModel) -> Iterator[int]:
+    """Yields the port of a server."""
+    app = make_app([model], ElmoEncoder.from_name("mini").layers)
+    with listen("127.0.0.1", 0) as listening:
+        server = make_server(app)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        yield listening.getsockname()[1]
+        server.should_exit = True
+        thread.join()
+
+
+def predicting(model: ServedModel, inputs: list[dict], size: int) -> Callable[[], float]:
+    """Returns a function that predicts all inputs and returns the inputs per second."""
+    predictor = model.predictor
+
+    def measure() -> float:
+        start = time.perf_counter()
+        for group in lazy_groups_of(inputs, size):
+            answers = (
+                [predictor.predict_json(group[0])]
+                if size == 1
+                else predictor.predict_batch_json(group)
+            )
+            for answer in answers:
+                predictor.dump_line(answer)
+        return len(inputs) / (time.perf_counter() - start)
+
+    return measure
+
+
+def asking(port: int, inputs: list[dict], num_clients: int) -> Callable[[], float]:
+    """Returns a function that asks for all inputs and returns the inputs per second."""
+    bodies = [json.dumps(each).encode() for each in inputs]
+
+    def client(mine: list[bytes]) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        for body in mine:
+            connection.request("POST", "/predict/model", body)
+            response = connection.getresponse()
+            response.read()
+            assert response.status == 200
+        connection.close()
+
+    def measure() -> float:
+        start = time.perf_counter()
+        with ThreadPoolExecutor(num_clients) as pool:
+            list(pool.map(client, [bodies[k::num_clients] for k in range(num_clients)]))
+        return len(inputs) / (time.perf_counter() - start)
+
+    return measure
+
+
+if __name__ == "__main__":
+    main()

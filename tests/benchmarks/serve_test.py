@@ -1,0 +1,36 @@
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.serve import main
+from tests.helpers.archives import sst
+
+
+def test_a_row_for_each_number_of_clients_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    (tmp_path / "model").mkdir()
+    archive = sst(tmp_path / "model", "baseline")
+    inputs = tmp_path / "in.jsonl"
+    inputs.write_text(
+        "".join(json.dumps({"sentence": f"film {k}"}) + "\n" for k in range(70)), encoding="utf-8"
+    )
+    settings = ["--requests", "20", "--turns", "1"]
+    monkeypatch.setattr(sys, "argv", ["serve.py", str(archive), str(inputs), *settings])
+
+    main()
+
+    out = capsys.readouterr().out
+    assert "; 20 inputs a turn\n" in out
+    rows = re.findall(r"^\| (.*?) +\| +([\d]+) \| +([\d.]+) \|$", out, re.MULTILINE)
+    assert [name for name, *_ in rows] == [
+        "predictor, 1 at a time",
+        "predictor, 32 at a time",
+        "server, 1 client",
+        "server, 8 clients",
+        "server, 64 clients",
+    ]
+    assert rows[0][2] == "1.00" and all(float(ratio) > 0 for *_, ratio in rows)
