@@ -54,10 +54,11 @@ def write_api_pages() -> list[str]:
 
 
 def add_contents(app, page: str, source: list[str]) -> None:
-    """Adds the contents of the site to README.md, in the order in which it links the pages."""
+    """Adds the contents of the site to README.md, in the order of its list of pages."""
     if page != root_doc:
         return
-    pages = list(dict.fromkeys(re.findall(r"\]\((docs/\w+)\.md\)", source[0])))
+    listed = source[0].partition("## Pages")[2]
+    pages = list(dict.fromkeys(re.findall(r"\]\((docs/\w+)\.md\)", listed)))
     modules = app.config.api_pages
     others = sorted(app.env.found_docs - {root_doc, *pages, *modules})
     parts = {"Pages": pages, "Modules": modules, "More": others}
@@ -77,8 +78,14 @@ def convert(app, what, name, obj, options, lines: list[str]) -> None:
     lines[:] = to_rst(lines)
 
 
+def skip_fields(app, what, name, obj, skip: bool, options) -> bool | None:
+    """Leaves out the fields of a NamedTuple, which the docstring of its class describes."""
+    return True if str(obj.__doc__).startswith("Alias for field number") else None
+
+
 def setup(app) -> None:
     app.add_config_value("api_pages", write_api_pages(), "env")
     app.connect("source-read", add_contents)
+    app.connect("autodoc-skip-member", skip_fields)
     app.connect("autodoc-process-docstring", convert)
     app.connect("build-finished", copy_front_page)
