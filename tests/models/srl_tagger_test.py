@@ -18,7 +18,7 @@ TASK = Task("srl")
 
 @pytest.fixture(scope="module")
 def built() -> Built:
-    return TASK.build("{ num_layers: 2 }")
+    return TASK.build()
 
 
 def test_logits_are_those_of_the_layers_by_turns_the_mark_and_elmo(built: Built) -> None:
@@ -74,7 +74,7 @@ def test_tags_that_the_vocabulary_lacks_have_no_part_in_the_loss(built: Built) -
 
 
 def test_tags_are_always_a_sequence_of_bio_and_confidences_are_probabilities() -> None:
-    built = TASK.build("{ num_layers: 2 }")
+    built = TASK.build()
     # Scores that would choose anything but for the constraints.
     torch.nn.init.normal_(built.model.tag_scores.weight, std=20)
 

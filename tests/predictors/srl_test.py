@@ -23,7 +23,7 @@ def archive_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("srl")
     shrunk = "(import 'training_configs/srl/both.jsonnet') + (import 'fixtures/tiny.libsonnet')"
     change = """{
-        hidden_dim: 32, num_layers: 2, recurrent_dropout: 0, elmo_dropout: 0, min_count: 1,
+        hidden_dim: 32, recurrent_dropout: 0, elmo_dropout: 0, min_count: 1,
         trainer+: { num_epochs: 20, optimizer: { type: 'elmo_adam', lr: 0.02 } },
     }"""
     with pytest.MonkeyPatch.context() as patch:
