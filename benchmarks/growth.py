@@ -188,6 +188,7 @@ def draw(curves: list[Curves], path: Path) -> None:
         axis.set(xlabel=x_label, ylabel=y_label, xscale="log", ylim=(0, None))
         axis.grid(alpha=0.3)
     axes[0].legend(frameon=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)
     pyplot.close(figure)
 

@@ -75,6 +75,7 @@ SHORTER = [
     (r"--seeds [\d ]+", "--seeds 1 "),
     (r"--train-fraction \S+", "--train-fraction 0.5,1"),
     (r"--turns \d+", "--turns 1"),
+    (r"(benchmarks/growth\.py .*)", r"\1 --batches 1 --lengths 5 --tokens 1000 --turns 1"),
     (r"(benchmarks/bilm\.py .*)--batches \d+", r"\1--batches 1 --batch-size 8"),
     (r"--sizes medium original", "--sizes medium"),
     (r'bilm="small"', 'bilm="fixture"'),
