@@ -1,3 +1,4 @@
+import logging
 from collections.abc import Iterable
 from os import PathLike
 from typing import Any
@@ -14,6 +15,8 @@ from elmo_tasks.models.bidaf import Bidaf
 from elmo_tasks.models.crf_tagger import CrfTagger
 from elmo_tasks.models.esim import Esim
 
+logger = logging.getLogger(__name__)
+
 # Number of instances that a predictor gets at a time.
 _GROUP = 32
 
@@ -25,7 +28,8 @@ class ElmoEvaluator(SimpleEvaluator):
     of its own, in the order of the data file, with the answer that `allennlp predict` gives.
     AllenNLP writes one line for each batch, with the columns of all its instances.
 
-    The predictions are a second pass over the data. Other models are evaluated as AllenNLP does.
+    The metrics are logged, for `allennlp evaluate` alone would show them in a bar only. The
+    predictions are a second pass over the data. Other models are evaluated as AllenNLP does.
 
     Registered as an `Evaluator` with name "elmo", and the default of `allennlp evaluate`. A config
     with `evaluation: { type: 'simple' }` chooses AllenNLP's own.
@@ -52,6 +56,8 @@ class ElmoEvaluator(SimpleEvaluator):
             metrics_output_file,  # type: ignore[arg-type]
             None if answers_lines else predictions_output_file,  # type: ignore[arg-type]
         )
+        for name, value in metrics.items():
+            logger.info("%s: %s", name, f"{value:.4f}" if isinstance(value, float) else value)
         if answers_lines:
             predictor = Predictor.by_name(str(model.default_predictor))(model, data_loader.reader)
             with open(predictions_output_file, "w", encoding="utf-8") as file:  # type: ignore
