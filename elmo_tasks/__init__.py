@@ -5,12 +5,23 @@ The biLM, its files, the store of computed layers, the mix of layers and `ElmoEn
 but not AllenNLP. Everything else is a plugin of AllenNLP, which `elmo_tasks.plugin` registers.
 """
 
+import importlib
 import sys
+from typing import TYPE_CHECKING, Any
 
-from elmo_tasks.encoder import ElmoEncoder
+if TYPE_CHECKING:
+    from elmo_tasks.encoder import ElmoEncoder
 
 __all__ = ["ElmoEncoder"]
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """Imports a public name, and with it PyTorch, when it is first used."""
+    if name == "ElmoEncoder":
+        return importlib.import_module("elmo_tasks.encoder").ElmoEncoder
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 # AllenNLP imports its plugins by this name.
 if sys.modules.get("allennlp") is not None:
