@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # Later pages use the models that earlier ones train.
 PAGES = ["README", *(f"docs/{task}" for task in ("sst", "ner", "snli", "squad", "movie_reviews"))]
 PAGES += [f"docs/{page}" for page in ("bilms", "own_bilm", "by_hand", "what_was_learnt")]
-PAGES += ["docs/compare_variants", "docs/in_your_allennlp_project"]
+PAGES += ["docs/compare_variants", "docs/install", "docs/in_your_allennlp_project"]
 PAGES += ["docs/when_something_goes_wrong"]
 
 # The files of a reader, and the files of the repository in their place.
@@ -53,6 +53,8 @@ LEFT_OUT = (
     "make ",
     ". .venv/",
     "curl ",
+    "pip ",
+    "uv ",
     "python scripts/fetch_data.py",
     "allennlp train training_configs/bilm/paper_",
     "allennlp train training_configs/snli/paper_",
@@ -68,7 +70,7 @@ SHORTER = [
     (r"(benchmarks/bilm\.py .*)--batches \d+", r"\1--batches 1 --batch-size 8"),
     (r"--sizes medium original", "--sizes medium"),
     (r'bilm="small"', 'bilm="fixture"'),
-    (r"allennlp train (?!.*--recover)", "allennlp train -f "),
+    (r"(allennlp|elmo-tasks) train (?!.*--recover)", r"\1 train -f "),
     (r"--cuda-device 0", "--cuda-device -1"),
 ]
 
