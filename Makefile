@@ -24,7 +24,7 @@ FAULTS := OMP_NUM_THREADS=1 .venv/bin/python -m scripts.faults
 NUMERIC_TESTS := $(addprefix tests/,bilm store elmo modules models encoder)
 AVX2 := ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2
 
-.PHONY: help demo test test-avx2 faults check format data bench browser mutants docs clean venv
+.PHONY: help demo test test-avx2 faults check format data try-install bench browser mutants docs clean venv
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\): .*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 18
@@ -55,6 +55,9 @@ format: venv  ## format the code and correct what the linter can
 
 data: venv  ## fetch the data sets that are free
 	.venv/bin/python scripts/fetch_data.py
+
+try-install: venv  ## install both sizes in new environments, and use them there (minutes)
+	.venv/bin/python scripts/try_install.py
 
 bench: venv  ## compare the speed of a small biLM with that of AllenNLP's
 	.venv/bin/python benchmarks/bilm.py fixtures/corpus/train.txt --sizes small --batches 2 --turns 3

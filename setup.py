@@ -1,27 +1,75 @@
+import re
+from pathlib import Path
+
 from setuptools import find_packages, setup
+
+ROOT = Path(__file__).parent
+
+# What AllenNLP 2.10.1 imports, and the packages that its features need, in the versions that it
+# runs on. AllenNLP itself is not listed, because it declares older ones: it is installed by
+# `pip install --no-deps allennlp==2.10.1` (docs/install.md).
+ALLENNLP = [
+    "base58>=2.1.1",
+    "cached-path>=1.8,<2",
+    "dill>=0.3.4",
+    "fairscale==0.4.13",
+    "filelock>=3.4",
+    "huggingface-hub<1",
+    "jsonnet>=0.20",
+    "matplotlib>=3.8",
+    "more-itertools>=8.12",
+    "nltk>=3.6.5",
+    "protobuf>=4",
+    "requests>=2.28",
+    "scikit-learn>=1.3",
+    "scipy>=1.11",
+    "spacy>=3.8,<4",
+    "tensorboardX>=2.6",
+    "termcolor>=1.1",
+    "torchvision>=0.17",
+    "transformers>=4.40,<4.50",
+    "typer>=0.9",
+]
 
 setup(
     name="elmo-tasks",
-    version="0.1.0",
+    version=re.search(r'__version__ = "(.+)"', (ROOT / "elmo_tasks/__init__.py").read_text())[1],
     description="Deep contextualized word representations (ELMo) and their tasks, for AllenNLP",
+    long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
     license="Apache-2.0",
-    python_requires=">=3.11,<3.14",
-    packages=find_packages(include=["elmo_tasks", "elmo_tasks.*"]),
+    python_requires=">=3.10",
+    packages=[
+        *find_packages(include=["elmo_tasks", "elmo_tasks.*"]),
+        "elmo_tasks.training_configs",
+    ],
+    # The configs are at the top of the repository, where configs of users import them.
+    package_dir={"elmo_tasks.training_configs": "training_configs"},
     package_data={
         "elmo_tasks": [
             "py.typed",
             "bilm/native/kernels.cpp",
             "pretrained/**/options.json",
             "pretrained/**/weights.hdf5",
+            "pretrained/**/config.json",
+            "pretrained/**/weights.safetensors",
             "pretrained/**/MODEL_CARD.md",
             "pretrained/**/*.txt",
-        ]
+            "serve/static/*",
+        ],
+        "elmo_tasks.training_configs": ["lib/*.libsonnet", "*/*.jsonnet"],
     },
-    # Empty, because AllenNLP's upper bounds (torch < 1.13 and others) exclude the versions that
-    # elmo_tasks is tested with. `pip install --no-deps -r requirements.txt` installs those.
-    install_requires=[],
-    # spaCy finds its components and architectures by these.
+    install_requires=["torch>=2.4", "numpy>=1.26", "h5py>=3.10", "lmdb>=1.4", "tqdm>=4.62"],
+    extras_require={
+        "allennlp": ALLENNLP,
+        "plots": ["matplotlib>=3.8"],
+        "serve": ["fastapi>=0.115", "fastapi-offline>=1.7", "uvicorn>=0.30"],
+        "sklearn": ["scikit-learn>=1.3"],
+        "spacy": ["spacy>=3.8,<4"],
+    },
     entry_points={
+        "console_scripts": ["elmo-tasks = elmo_tasks.console:main"],
+        # spaCy finds its components and architectures by these.
         "spacy_factories": [
             "elmo = elmo_tasks.spacy.elmo:ElmoComponent",
             "elmo_ner = elmo_tasks.spacy.entities:EntityComponent",

@@ -5,12 +5,12 @@ The biLM, its files, the store of computed layers, the mix of layers and `ElmoEn
 but not AllenNLP. Everything else is a plugin of AllenNLP, which `elmo_tasks.plugin` registers.
 """
 
+import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from elmo_tasks.encoder import ElmoEncoder
-
 if TYPE_CHECKING:
+    from elmo_tasks.encoder import ElmoEncoder
     from elmo_tasks.predictors.load import load as load
 
 __all__ = ["ElmoEncoder"]
@@ -18,12 +18,13 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    # `load` needs AllenNLP, which is imported at its first use.
+    """Imports a public name, and with it PyTorch, when it is first used."""
+    if name == "ElmoEncoder":
+        return importlib.import_module("elmo_tasks.encoder").ElmoEncoder
     if name == "load":
-        import elmo_tasks.plugin  # noqa: F401  registers the names in the config of an archive
-        from elmo_tasks.predictors.load import load
-
-        return load
+        # The plugin registers the names in the config of an archive.
+        importlib.import_module("elmo_tasks.plugin")
+        return importlib.import_module("elmo_tasks.predictors.load").load
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -5,30 +5,22 @@ AllenNLP's commands import it through `elmo_tasks`. A script that imports elmo_t
 must also `import elmo_tasks.plugin`.
 """
 
+from elmo_tasks.common.errors import INSTALL_ALLENNLP
+
 try:
     import allennlp  # noqa: F401
 except ModuleNotFoundError:
-    raise ImportError(
-        "this part of elmo_tasks needs AllenNLP and the versions it is tested with, which"
-        " `pip install --no-deps -r requirements.txt` installs from its repository"
-    ) from None
+    raise ImportError(INSTALL_ALLENNLP) from None
+else:
+    from elmo_tasks.commands import excepthook
 
-from elmo_tasks import compat, guard  # noqa: F401
-from elmo_tasks.commands import (  # noqa: F401
-    elmo_ablation,
-    elmo_check,
-    elmo_embed,
-    elmo_errors,
-    elmo_export,
-    elmo_mix,
-    elmo_neighbors,
-    elmo_pack,
-    elmo_predict,
-    elmo_probe,
-    elmo_serve,
-    elmo_store,
-    excepthook,
-)
+    excepthook.install_in_command_line()
+
+from allennlp.commands.subcommand import Subcommand
+
+from elmo_tasks import compat, configs, guard  # noqa: F401
+from elmo_tasks.commands import elmo_predict  # noqa: F401
+from elmo_tasks.commands.listed import LISTED
 from elmo_tasks.language_model import (  # noqa: F401
     callback,
     counted_vocabulary,
@@ -77,8 +69,11 @@ from elmo_tasks.training import (  # noqa: F401
     checkpointer,
     dense_sparse_adam,
     moving_average,
+    report,
     safe_train,
     trainer,
 )
 
-excepthook.install_in_command_line()
+for _name, _listed in LISTED.items():
+    if _listed.is_subcommand:
+        Subcommand.register(f"elmo-{_name}")(_listed.load())

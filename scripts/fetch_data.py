@@ -1,8 +1,8 @@
 """
 Fetches the data sets that are free from their official addresses, under their official names.
 
-Existing files are kept. A file with its final name is complete: it is written as `.part`, and
-renamed after its contents have been checked.
+Existing files are kept. If one source fails, the others are fetched all the same. A file with its
+final name is complete: it is written as `.part`, and renamed after its contents have been checked.
 """
 
 import argparse
@@ -15,7 +15,7 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.client import HTTPException
 from pathlib import Path
 from typing import NamedTuple
@@ -122,16 +122,23 @@ def main() -> None:
     args = parse_args()
     glove = [] if args.glove is None else args.glove or ["840B"]
     sources = SOURCES + [GLOVE[name] for name in glove]
+    errors: list[str] = []
     try:
         for source in sources:
-            fetch(source, args.data, args.mirror)
-    except (FetchError, OSError) as error:
-        sys.exit(f"error: {error}")
+            try:
+                fetch(source, args.data, args.mirror)
+            except (FetchError, OSError) as error:
+                print(f"{args.data / source.folder}: not fetched")
+                errors.append(str(error))
     except KeyboardInterrupt:
         sys.exit("interrupted; run it again to fetch what is missing")
     print(NOT_FREE.format(data=args.data))
     if not glove:
         print(NOT_ASKED)
+    if errors:
+        # A link is refused for every source.
+        reasons = "; ".join(dict.fromkeys(errors))
+        sys.exit(f"error: {reasons}; run it again to fetch what is missing")
 
 
 def parse_args() -> argparse.Namespace:
@@ -175,9 +182,8 @@ def fetch(source: Source, data: Path, mirror: str | None) -> None:
     if not missing:
         return
 
-    folder.mkdir(parents=True, exist_ok=True)
     url = (mirror or source.host).rstrip("/") + source.path
-    with part_of(folder / Path(url).name) as download:
+    with folder_for(folder), part_of(folder / Path(url).name) as download:
         copy_url(url, download)
         for name in missing:
             if not url.endswith(".zip"):
@@ -189,6 +195,19 @@ def fetch(source: Source, data: Path, mirror: str | None) -> None:
                 else:
                     unpack(download, source.inside, part, url, source.first_lines)
                 finish(part, folder / name, source.sizes[name])
+
+
+@contextmanager
+def folder_for(folder: Path) -> Iterator[None]:
+    """Makes a folder and those above it while the block runs, and removes what stays empty."""
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        for path in made:
+            with suppress(OSError):
+                path.rmdir()
 
 
 @contextmanager

@@ -29,7 +29,8 @@ PAGES = [
 ]
 PAGES += [f"docs/{page}" for page in ("bilms", "own_bilm", "by_hand", "what_was_learnt")]
 PAGES += ["docs/trained_models", "docs/serve", "docs/errors", "docs/compare_variants"]
-PAGES += ["docs/in_your_allennlp_project", "docs/pytorch", "docs/spacy", "docs/sklearn"]
+PAGES += ["docs/install", "docs/in_your_allennlp_project"]
+PAGES += ["docs/pytorch", "docs/spacy", "docs/sklearn"]
 PAGES += ["docs/when_something_goes_wrong"]
 
 # The files of a reader, and the files of the repository in their place.
@@ -62,6 +63,8 @@ LEFT_OUT = (
     "curl ",
     # Runs until somebody stops it.
     "allennlp elmo-serve",
+    "pip ",
+    "uv ",
     "python scripts/fetch_data.py",
     "allennlp train training_configs/bilm/paper_",
     "allennlp train training_configs/snli/paper_",
@@ -79,7 +82,7 @@ SHORTER = [
     (r"(benchmarks/bilm\.py .*)--batches \d+", r"\1--batches 1 --batch-size 8"),
     (r"--sizes medium original", "--sizes medium"),
     (r'bilm="small"', 'bilm="fixture"'),
-    (r"allennlp train (?!.*--recover)", "allennlp train -f "),
+    (r"(allennlp|elmo-tasks) train (?!.*--recover)", r"\1 train -f "),
     (r"--cuda-device 0", "--cuda-device -1"),
 ]
 

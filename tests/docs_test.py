@@ -138,7 +138,7 @@ def test_commands_within_the_text_can_be_given(monkeypatch: pytest.MonkeyPatch) 
         text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
         for code in re.findall(r"(?<!`)`([^`]+)`(?!`)", text):
             # `allennlp elmo` is a command of AllenNLP 0.x, and two words alone name a command.
-            if re.match(r"(allennlp \S+|make|python) \S", code):
+            if re.match(r"((allennlp|elmo-tasks) \S+|make|python) \S", code):
                 PageReader(page, monkeypatch, checks_files=False).give(" ".join(code.split()))
                 seen += 1
     assert seen > 5

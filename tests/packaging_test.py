@@ -1,10 +1,14 @@
+import json
 import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
+
+from elmo_tasks import __version__
 
 ROOT = Path(__file__).parents[1]
 
@@ -37,8 +41,8 @@ def test_without_allennlp_one_sentence_says_what_to_run() -> None:
     assert result.returncode == 1
     assert result.stderr.count("Traceback") == 1
     assert result.stderr.splitlines()[-1] == (
-        "ImportError: this part of elmo_tasks needs AllenNLP and the versions it is tested with,"
-        " which `pip install --no-deps -r requirements.txt` installs from its repository"
+        "ImportError: this part of elmo_tasks needs AllenNLP: "
+        'pip install "elmo-tasks[allennlp]" && pip install --no-deps allennlp==2.10.1'
     )
 
 
@@ -58,6 +62,58 @@ def test_the_installed_plugin_is_found_from_the_home_directory(tmp_path: Path) -
     )
 
     assert result.stdout.splitlines()[-1] == "elmo_tasks.compat", result.stderr
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the package as its wheel installs it."""
+    folder = tmp_path_factory.mktemp("wheel")
+    # Setuptools leaves a folder `build` in its source.
+    for name in ("elmo_tasks", "training_configs"):
+        shutil.copytree(ROOT / name, folder / "source" / name)
+    for name in ("setup.py", "pyproject.toml", "README.md"):
+        shutil.copy(ROOT / name, folder / "source")
+    pip = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation"]
+    result = run(*pip, "-w", str(folder), str(folder / "source"))
+    assert result.returncode == 0, result.stderr
+    (wheel,) = folder.glob("*.whl")
+    assert __version__ in wheel.name
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder / "site")
+    return folder / "site"
+
+
+def test_the_wheel_has_every_file_of_the_package_and_every_config(installed: Path) -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "elmo_tasks", "training_configs"], cwd=ROOT, capture_output=True
+    )
+    tracked = listed.stdout.decode().split()
+
+    assert len(tracked) > 200
+    for name in tracked:
+        inside = name if name.startswith("elmo_tasks/") else f"elmo_tasks/{name}"
+        assert (installed / inside).read_bytes() == (ROOT / name).read_bytes(), name
+
+
+def test_a_config_of_the_wheel_is_whole(installed: Path, tmp_path: Path) -> None:
+    script = """
+import json, sys
+import _jsonnet
+from elmo_tasks.common.shipped import config_folder, config_path, import_jsonnet
+text = "import 'elmo_tasks/sst/both.jsonnet'"
+config = json.loads(_jsonnet.evaluate_snippet("", text, import_callback=import_jsonnet))
+assert config == json.loads(_jsonnet.evaluate_file(config_path("elmo_tasks:sst/both")))
+print(config_folder())
+print(json.dumps(config["model"]["text_embedder"]["bilm"]["options"]))
+"""
+
+    result = run(sys.executable, "-c", script, cwd=tmp_path, PYTHONPATH=str(installed))
+
+    assert result.returncode == 0, result.stderr
+    folder, options = result.stdout.splitlines()
+    assert folder == str(installed / "elmo_tasks" / "training_configs")
+    shipped = ROOT / "elmo_tasks" / "pretrained" / "mini" / "options.json"
+    assert json.loads(options) == json.loads(shipped.read_text())
 
 
 @pytest.fixture

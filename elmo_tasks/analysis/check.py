@@ -1,4 +1,5 @@
 import os
+import sys
 from typing import Any, NamedTuple
 
 import h5py
@@ -48,7 +49,10 @@ class CheckReport(NamedTuple):
 
 
 def check(options_file: str | os.PathLike, weight_file: str | os.PathLike) -> CheckReport:
-    """Describes the files of a biLM and lists all their problems, without raising an error."""
+    """
+    Describes the files of a biLM and lists all their problems, without raising an error. Where
+    AllenNLP is imported, also tries AllenNLP's own loader.
+    """
     raw, options, of_options = _check_options(options_file)
     path, of_weights = _check_weights(weight_file, options)
     facts = of_options.facts + of_weights.facts
@@ -57,10 +61,12 @@ def check(options_file: str | os.PathLike, weight_file: str | os.PathLike) -> Ch
         if not problems:
             of_layers = _check_layers(BiLm(raw, path))
             facts, problems = facts + of_layers.facts, of_layers.problems
-        refusal = _refused_by_allennlp(options_file, path, raw)
-        accepted = "accepts the pair nevertheless" if problems else "accepts the pair"
-        answer = f"refuses the pair: {refusal}" if refusal else accepted
-        facts.append(("AllenNLP", f"its own loader {answer}"))
+        # The import takes seconds, and AllenNLP may not be installed.
+        if "allennlp" in sys.modules:
+            refusal = _refused_by_allennlp(options_file, path, raw)
+            accepted = "accepts the pair nevertheless" if problems else "accepts the pair"
+            answer = f"refuses the pair: {refusal}" if refusal else accepted
+            facts.append(("AllenNLP", f"its own loader {answer}"))
     return CheckReport(facts, problems)
 
 

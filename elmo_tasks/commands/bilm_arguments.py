@@ -1,7 +1,6 @@
 import argparse
 
-from allennlp.common.checks import check_for_gpu
-from allennlp.common.util import int_to_device
+import torch
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.dtypes import DTYPES
@@ -41,9 +40,17 @@ def layers_from_args(
     args: argparse.Namespace, store: LayerStore | None = None, batch_tokens: int = 2048
 ) -> tuple[str, SentenceLayers]:
     """Returns the name of the biLM that the options choose, and its `SentenceLayers`."""
-    check_for_gpu(args.cuda_device)
+    device = _device(args.cuda_device)
     name, bilm = _load(args, store)
-    return name, SentenceLayers(bilm.to(int_to_device(args.cuda_device)), batch_tokens)
+    return name, SentenceLayers(bilm.to(device), batch_tokens)
+
+
+def _device(index: int) -> torch.device:
+    count = torch.cuda.device_count()
+    if index >= count:
+        gpus = f"the GPUs 0 to {count - 1}" if count else "no GPU"
+        raise ConfigurationError(f"--cuda-device {index}: PyTorch finds {gpus} here")
+    return torch.device("cpu" if index < 0 else f"cuda:{index}")
 
 
 def _load(args: argparse.Namespace, store: LayerStore | None) -> tuple[str, BiLm]:

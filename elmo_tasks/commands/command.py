@@ -1,22 +1,24 @@
 import argparse
 import sys
 import traceback
+from typing import Any
 
-from allennlp.commands.subcommand import Subcommand
-from allennlp.common.util import SigTermReceived
-
-from elmo_tasks.commands.excepthook import INTERRUPTED
-from elmo_tasks.commands.mistakes import mistake, wants_traceback
+from elmo_tasks.commands.mistakes import INTERRUPTED, is_interrupt, mistake, wants_traceback
 
 
-class Command(Subcommand):
+class Command:
     """
     The base class of the commands. A subclass sets the texts of its help, adds its arguments, and
     does its work in `run`. An error that the user can correct ends the command with one line and
     exit status 1, an interruption with exit status 130.
 
+    The script `elmo-tasks` runs a command without AllenNLP. `elmo_tasks.plugin` registers a command
+    as an AllenNLP `Subcommand`, whose interface it has.
+
     # Parameters
 
+    name : `str`
+        The name in `allennlp`, such as `elmo-embed`, which messages begin with.
     description : `str`
         The first paragraph of the command's own help.
     examples : `str`, optional
@@ -25,12 +27,16 @@ class Command(Subcommand):
         One line in `allennlp --help`.
     can_be_continued : `bool`, optional (default = `False`)
         Whether an interrupted command goes on from where it was when it is run again.
+    requires_plugins : `bool`, optional (default = `True`)
+        Whether the command has the option `--include-package`.
     """
 
+    name: str
     description: str
     examples = ""
     help: str
     can_be_continued = False
+    requires_plugins = True
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         raise NotImplementedError
@@ -39,30 +45,45 @@ class Command(Subcommand):
         raise NotImplementedError
 
     def add_subparser(self, parser: argparse._SubParsersAction) -> argparse.ArgumentParser:
+        """Adds the parser of `allennlp NAME`; AllenNLP calls this function."""
+        subparser = parser.add_parser(self.name, help=self.help, **self._texts())
+        return self._prepare(subparser)
+
+    def parser(self, prog: str) -> argparse.ArgumentParser:
+        """Returns a parser of its own, for the console script."""
+        examples = self.examples.replace("allennlp elmo-", "elmo-tasks ")
+        parser = argparse.ArgumentParser(prog, **{**self._texts(), "epilog": examples})
+        if self.requires_plugins:
+            parser.add_argument(
+                "--include-package", action="append", default=[], help="a package to import first"
+            )
+        return self._prepare(parser)
+
+    def _texts(self) -> dict[str, Any]:
         raw = argparse.RawDescriptionHelpFormatter
-        subparser = parser.add_parser(
-            self.name,
-            description=self.description,
-            epilog=self.examples,
-            formatter_class=raw if self.examples else argparse.HelpFormatter,
-            help=self.help,
-        )
-        self.add_arguments(subparser)
-        subparser.add_argument(
+        return {
+            "description": self.description,
+            "epilog": self.examples,
+            "formatter_class": raw if self.examples else argparse.HelpFormatter,
+        }
+
+    def _prepare(self, parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+        self.add_arguments(parser)
+        parser.add_argument(
             "--debug", action="store_true", help="show the traceback of every error"
         )
-        subparser.set_defaults(func=self._run)
-        return subparser
+        parser.set_defaults(func=self._run)
+        return parser
 
     def _run(self, args: argparse.Namespace) -> None:
         try:
             self.run(args)
-        except (KeyboardInterrupt, SigTermReceived):
-            goes_on = "; the same command goes on from here" if self.can_be_continued else ""
-            print(f"{self.name}: interrupted{goes_on}", file=sys.stderr)
-            sys.exit(INTERRUPTED)
-        except Exception as error:
-            message = mistake(error)
+        except BaseException as error:
+            if is_interrupt(error):
+                goes_on = "; the same command goes on from here" if self.can_be_continued else ""
+                print(f"{self.name}: interrupted{goes_on}", file=sys.stderr)
+                sys.exit(INTERRUPTED)
+            message = mistake(error) if isinstance(error, Exception) else None
             if message is None and isinstance(error, ValueError):
                 message = str(error)
             if message is None:

@@ -4,16 +4,16 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from allennlp.commands.subcommand import Subcommand
 
 from elmo_tasks.analysis.ablation.ablation import run_ablation
 from elmo_tasks.analysis.ablation.run import Run
 from elmo_tasks.analysis.ablation.settings import Settings, parse_change
 from elmo_tasks.commands.command import Command
+from elmo_tasks.commands.listed import LISTED
 from elmo_tasks.common.owner import own
+from elmo_tasks.common.shipped import config_folder
 
 
-@Subcommand.register("elmo-ablation")
 class ElmoAblation(Command):
     """
     Trains variants of a task with several seeds, and compares the results.
@@ -21,8 +21,9 @@ class ElmoAblation(Command):
     Registered as a `Subcommand` with name "elmo-ablation".
     """
 
+    name = "elmo-ablation"
     can_be_continued = True
-    help = "Train variants of a task with several seeds, and compare the results."
+    help = LISTED["ablation"].help
     description = """
 Train variants of a task with several seeds each, and compare the results in a table, a chart and a
 JSON file. A run is AllenNLP's own training in a process of its own, so if one fails, the others go
@@ -64,7 +65,8 @@ examples:
         add(
             "--configs",
             metavar="DIR",
-            help="the folder of the configs (default: training_configs/TASK)",
+            help="the folder of the configs (default: training_configs/TASK here, otherwise of "
+            "the installed package)",
         )
         add(
             "--train-fraction",
@@ -105,7 +107,7 @@ examples:
 
     def run(self, args: argparse.Namespace) -> None:
         root = Path(args.serialization_dir or Path("runs", "ablation", args.task))
-        configs = Path(args.configs or Path("training_configs", args.task))
+        configs = Path(args.configs or _configs(args.task))
         settings = Settings(configs, dict(args.changes), args.overrides)
         runs = [
             Run(root, variant, seed, fraction)
@@ -120,6 +122,11 @@ examples:
             )
         print(f"\n{report.text()}\nThis table, results.json and chart.png are in {root}.")
         sys.exit(1 if any(result.error is not None for result in report.results) else 0)
+
+
+def _configs(task: str) -> Path:
+    here = Path("training_configs")
+    return (here if here.is_dir() else config_folder()) / task
 
 
 def _seed(text: str) -> int:

@@ -1,13 +1,11 @@
 import argparse
 import sys
 
-from allennlp.commands.subcommand import Subcommand
-
 from elmo_tasks.analysis.check import check
 from elmo_tasks.commands.command import Command
+from elmo_tasks.commands.listed import LISTED
 
 
-@Subcommand.register("elmo-check")
 class ElmoCheck(Command):
     """
     Describes the options and weights of a biLM and lists their problems.
@@ -15,13 +13,14 @@ class ElmoCheck(Command):
     Registered as a `Subcommand` with name "elmo-check".
     """
 
+    name = "elmo-check"
     requires_plugins = False
-    help = "Check whether the options and weights of a biLM are sound."
+    help = LISTED["check"].help
     description = """
 Describe a biLM from its two files in the layout of bilm-tf, and check them: lists weights that are
 missing, not needed, of another shape than in the options, not finite, or all equal; computes the
-layers of a sentence; and tries AllenNLP's own loader. The exit status is 0 if the files are sound
-and 1 if not.
+layers of a sentence; and, as `allennlp elmo-check`, tries AllenNLP's own loader. The exit status is
+0 if the files are sound and 1 if not.
 """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

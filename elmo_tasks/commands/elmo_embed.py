@@ -2,10 +2,9 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from allennlp.commands.subcommand import Subcommand
-
 from elmo_tasks.commands.bilm_arguments import add_bilm_options, layers_from_args
 from elmo_tasks.commands.command import Command
+from elmo_tasks.commands.listed import LISTED
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.owner import own
 from elmo_tasks.common.text_files import spooled
@@ -13,7 +12,6 @@ from elmo_tasks.encoder.embed import embed, read_text
 from elmo_tasks.store.layer_store import LayerStore
 
 
-@Subcommand.register("elmo-embed")
 class ElmoEmbed(Command):
     """
     Writes the ELMo vectors of a text to HDF5.
@@ -21,8 +19,9 @@ class ElmoEmbed(Command):
     Registered as a `Subcommand` with name "elmo-embed".
     """
 
+    name = "elmo-embed"
     can_be_continued = True
-    help = "Write the ELMo vectors of a text to HDF5."
+    help = LISTED["embed"].help
     description = """
 Write the ELMo vectors of a text, one tokenized sentence a line, to HDF5, in the format of the
 command `elmo` of AllenNLP 0.x. With --split, the text is raw, and each sentence that spaCy's rules

@@ -1,22 +1,21 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from allennlp.commands.subcommand import Subcommand
+from allennlp.models import load_archive
 
 from elmo_tasks.analysis.errors.markdown import markdown
 from elmo_tasks.analysis.errors.read_cases import read_cases
 from elmo_tasks.analysis.errors.report import ErrorReport, check_same_data
 from elmo_tasks.analysis.mix.archive_names import name_archives
 from elmo_tasks.commands.command import Command
+from elmo_tasks.commands.listed import LISTED
 from elmo_tasks.commands.outputs import add_outputs, deliver
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.serve.open_model import open_model
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@Subcommand.register("elmo-errors")
 class ElmoErrors(Command):
     """
     Shows where a model errs.
@@ -24,7 +23,8 @@ class ElmoErrors(Command):
     Registered as a `Subcommand` with name "elmo-errors".
     """
 
-    help = "Show where a model errs, and whether another one is better by more than chance."
+    name = "elmo-errors"
+    help = LISTED["errors"].help
     description = """
 Show where a model of sentiment, entities, entailment or reading errs: which class it takes for
 which, or the precision and recall of each type of entity; its score by length and by share of
@@ -65,10 +65,10 @@ examples:
         given = [args.model] if args.against is None else [args.model, args.against]
         (name, path), *others = name_archives(given).items()
         report = ErrorReport(
-            name, args.data, read_cases(open_model(path), args.data), num_mistakes=args.top
+            name, args.data, read_cases(load_archive(path), args.data), num_mistakes=args.top
         )
         for other, other_path in others:
-            judged = read_cases(open_model(other_path), args.data)
+            judged = read_cases(load_archive(other_path), args.data)
             check_same_data(report.cases, judged.cases)
             report = report._replace(other=other, other_cases=judged.cases)
 

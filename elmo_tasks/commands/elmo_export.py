@@ -1,15 +1,13 @@
 import argparse
 from pathlib import Path
 
-from allennlp.commands.subcommand import Subcommand
-
 from elmo_tasks.bilm.files.layout import num_parameters
 from elmo_tasks.commands.command import Command
+from elmo_tasks.commands.listed import LISTED
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.archives import load_bilm
 
 
-@Subcommand.register("elmo-export")
 class ElmoExport(Command):
     """
     Writes the options and weights of the biLM in an archive.
@@ -17,7 +15,8 @@ class ElmoExport(Command):
     Registered as a `Subcommand` with name "elmo-export".
     """
 
-    help = "Write the options and weights of the biLM in an archive."
+    name = "elmo-export"
+    help = LISTED["export"].help
     description = """
 Write the biLM of an archive as options.json and weights.hdf5, the two files that AllenNLP, bilm-tf
 and elmo_tasks read. The archive may contain any model with a biLM: a language model, a task model

@@ -1,19 +1,17 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from allennlp.commands.subcommand import Subcommand
-
 from elmo_tasks.analysis.mix.archive_names import name_archives
 from elmo_tasks.analysis.mix.placed_mix import read_mixes
 from elmo_tasks.analysis.mix.table import mix_table
 from elmo_tasks.commands.command import Command
+from elmo_tasks.commands.listed import LISTED
 from elmo_tasks.commands.outputs import add_outputs, deliver
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@Subcommand.register("elmo-mix")
 class ElmoMixReport(Command):
     """
     Shows the weights that models give the layers of their biLM.
@@ -21,7 +19,8 @@ class ElmoMixReport(Command):
     Registered as a `Subcommand` with name "elmo-mix".
     """
 
-    help = "Show the weights that models give the layers of their biLM."
+    name = "elmo-mix"
+    help = LISTED["mix"].help
     description = """
 Show how models mix the layers of their biLM at each place where ELMo joins them: the weights s_j of
 the layers, which sum to 1, gamma, and the products of both (Peters et al. 2018, equation 1).

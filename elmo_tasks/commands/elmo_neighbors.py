@@ -1,11 +1,10 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from allennlp.commands.subcommand import Subcommand
-
 from elmo_tasks.analysis.neighbors.neighbors import neighbors
 from elmo_tasks.commands.bilm_arguments import add_bilm_options, layers_from_args
 from elmo_tasks.commands.command import Command
+from elmo_tasks.commands.listed import LISTED
 from elmo_tasks.commands.outputs import add_outputs, deliver
 from elmo_tasks.common.errors import ConfigurationError
 
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@Subcommand.register("elmo-neighbors")
 class ElmoNeighbors(Command):
     """
     Clusters or ranks the occurrences of a word by their vectors.
@@ -21,7 +19,8 @@ class ElmoNeighbors(Command):
     Registered as a `Subcommand` with name "elmo-neighbors".
     """
 
-    help = "Cluster or rank the occurrences of a word by their vectors."
+    name = "elmo-neighbors"
+    help = LISTED["neighbors"].help
     description = """
 Show how well a biLM separates the senses of a word: cluster its occurrences in a text by their
 vectors in one layer, or rank them by their similarity to its occurrence in a given sentence. For

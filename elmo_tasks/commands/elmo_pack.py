@@ -1,13 +1,11 @@
 import argparse
 
-from allennlp.commands.subcommand import Subcommand
-
 from elmo_tasks.commands.command import Command
+from elmo_tasks.commands.listed import LISTED
 from elmo_tasks.predictors.difference import compare
 from elmo_tasks.predictors.pack import pack
 
 
-@Subcommand.register("elmo-pack")
 class ElmoPack(Command):
     """
     Writes a trained model as a small folder, to publish it.
@@ -15,7 +13,8 @@ class ElmoPack(Command):
     Registered as a `Subcommand` with name "elmo-pack".
     """
 
-    help = "Write a trained model as a small folder, to publish it."
+    name = "elmo-pack"
+    help = LISTED["pack"].help
     description = """
 Write a trained model as a folder that is as small as it can be: weights in float16, without those
 of a biLM that has a name (a known one, or owner/name of the Hugging Face hub), of which the folder

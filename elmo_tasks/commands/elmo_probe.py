@@ -1,11 +1,11 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from allennlp.commands.subcommand import Subcommand
 from allennlp.common import Params
 
 from elmo_tasks.analysis.probe.run_probe import run_config
 from elmo_tasks.commands.command import Command
+from elmo_tasks.commands.listed import LISTED
 from elmo_tasks.commands.outputs import add_outputs, deliver
 from elmo_tasks.common.errors import ConfigurationError
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@Subcommand.register("elmo-probe")
 class ElmoProbe(Command):
     """
     Measures how well each layer of a biLM predicts the tags of words.
@@ -21,7 +20,8 @@ class ElmoProbe(Command):
     Registered as a `Subcommand` with name "elmo-probe".
     """
 
-    help = "Measure how well each layer of a biLM predicts the tags of words."
+    name = "elmo-probe"
+    help = LISTED["probe"].help
     description = """
 Measure what each layer of a biLM knows of words, such as their parts of speech or their senses: a
 simple classifier learns the tags of a file in columns from the vectors of each layer alone, and of

@@ -1,17 +1,15 @@
 import argparse
 import contextlib
 
-from allennlp.commands.subcommand import Subcommand
-
 from elmo_tasks.analysis.errors.read_cases import read_cases
 from elmo_tasks.analysis.errors.report import ErrorReport
 from elmo_tasks.analysis.mix.archive_names import name_archives
 from elmo_tasks.commands.bilm_arguments import add_bilm_options, layers_from_args
 from elmo_tasks.commands.command import Command
+from elmo_tasks.commands.listed import LISTED
 from elmo_tasks.common.errors import ConfigurationError
 
 
-@Subcommand.register("elmo-serve")
 class ElmoServe(Command):
     """
     Shows models in the browser and answers requests for their predictions.
@@ -19,7 +17,8 @@ class ElmoServe(Command):
     Registered as a `Subcommand` with name "elmo-serve".
     """
 
-    help = "Show models in the browser, and answer requests for their predictions."
+    name = "elmo-serve"
+    help = LISTED["serve"].help
     description = """
 Start a page in the browser with a tab for each model, where one types a text and sees the answer,
 and tabs for ELMo itself: the layers of a sentence, the senses of a word, the mixes of the models.
@@ -40,8 +39,8 @@ examples:
             "models",
             metavar="[NAME=]MODEL",
             nargs="*",
-            help="the model.tar.gz or the folder of a training; by default it is named after its "
-            "path, less the folders that all models share",
+            help="the model.tar.gz or the folder of a training, or the name of a model; by default it "
+            "is named after its path, less the folders that all models share",
         )
         add(
             "--data",
@@ -79,10 +78,11 @@ examples:
             raise ConfigurationError(
                 f"elmo-serve needs the package {error.name}: pip install 'elmo-tasks[serve]'"
             ) from error
+        from allennlp.models import load_archive
+
         from elmo_tasks.serve.app import make_app
         from elmo_tasks.serve.limits import Limits
-        from elmo_tasks.serve.open_model import open_model
-        from elmo_tasks.serve.served_model import ServedModel
+                from elmo_tasks.serve.served_model import ServedModel
         from elmo_tasks.serve.server import address_of, is_loopback, listen, make_server
 
         if args.max_words < 1:
@@ -91,7 +91,7 @@ examples:
         with listen(args.host, args.port) as listening:
             named = name_archives(args.models) if args.models else {}
             files = data_of_models(args.data, list(named))
-            archives = {name: open_model(path) for name, path in named.items()}
+            archives = {name: load_archive(path) for name, path in named.items()}
             reports = [
                 ErrorReport(name, file, read_cases(archives[name], file)).as_dict()
                 for name, file in files

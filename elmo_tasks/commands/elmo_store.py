@@ -1,16 +1,15 @@
 import argparse
 import re
 
-from allennlp.commands.subcommand import Subcommand
 from allennlp.common import Params
 
 from elmo_tasks.analysis.config_store import fill_from_config, find_store_path
 from elmo_tasks.commands.command import Command
+from elmo_tasks.commands.listed import LISTED
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.store.contents import Contents, contents, merge
 
 
-@Subcommand.register("elmo-store")
 class ElmoStore(Command):
     """
     Fills the store of a biLM before a training, and shows what a store contains.
@@ -18,8 +17,9 @@ class ElmoStore(Command):
     Registered as a `Subcommand` with name "elmo-store".
     """
 
+    name = "elmo-store"
     can_be_continued = True
-    help = "Fill the store of a biLM's layers."
+    help = LISTED["store"].help
     description = """
 Compute the layers of every sentence in the training and validation data of a config, with the biLM
 of its model, and save them in the biLM's store, where trainings read them. Layers that the store

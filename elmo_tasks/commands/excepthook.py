@@ -9,14 +9,18 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from allennlp.common import logging as allennlp_logging
-from allennlp.common.util import SigTermReceived
 
-from elmo_tasks.commands.mistakes import how_to_go_on, mistake, wants_traceback
+from elmo_tasks.commands.mistakes import (
+    INTERRUPTED,
+    how_to_go_on,
+    is_interrupt,
+    mistake,
+    wants_traceback,
+)
+from elmo_tasks.commands.quiet import make_quiet
+from elmo_tasks.common.program import program
 
 Hook = Callable[[type[BaseException], BaseException, TracebackType | None], Any]
-
-# The exit status of a command that was interrupted, as a shell gives it for Ctrl-C.
-INTERRUPTED = 130
 
 
 def install_in_command_line() -> None:
@@ -29,7 +33,18 @@ def install_in_command_line() -> None:
         frame = frame.f_back
     if frame is None:
         return
+    install()
+
+
+def install() -> None:
+    """
+    Installs the hook, and makes the console quiet; both again when AllenNLP sets up the log files
+    of a training.
+    """
+    if getattr(sys.excepthook, "func", None) is _hook:
+        return
     _install()
+    make_quiet()
     # A log file on a full disk must not print a traceback for each line.
     logging.raiseExceptions = False
     prepare = allennlp_logging.prepare_global_logging
@@ -39,6 +54,7 @@ def install_in_command_line() -> None:
         # AllenNLP sets a hook of its own here, which logs every error with its traceback.
         prepare(*args, **kwargs)
         _install()
+        make_quiet()
 
     allennlp_logging.prepare_global_logging = prepare_and_install
 
@@ -53,9 +69,9 @@ def _hook(
     error: BaseException,
     trace: TracebackType | None,
 ) -> None:
-    command = "allennlp " + " ".join(sys.argv[1:2])
+    command = f"{program()} {' '.join(sys.argv[1:2])}"
     status = 1
-    if isinstance(error, KeyboardInterrupt | SigTermReceived):
+    if is_interrupt(error):
         message, status = f"interrupted{how_to_go_on(sys.argv[1:])}", INTERRUPTED
     else:
         found = mistake(error)

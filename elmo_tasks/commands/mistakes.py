@@ -16,15 +16,19 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-import _jsonnet
-from allennlp.common.checks import ConfigurationError as AllenNlpConfigurationError
-from allennlp.common.from_params import infer_method_params
-from allennlp.data.data_loaders.multiprocess_data_loader import WorkerError
-
+from elmo_tasks.common.errors import INSTALL_ALLENNLP
 from elmo_tasks.common.nearest import did_you_mean
+from elmo_tasks.common.program import program
+from elmo_tasks.common.shipped import config_path
 
 # The environment variable that shows the traceback of every error.
 DEBUG = "ELMO_TASKS_DEBUG"
+
+# The exit status of a command that was interrupted, as a shell gives it for Ctrl-C.
+INTERRUPTED = 130
+
+# The packages that only some commands need, by the modules that they import.
+_EXTRAS = {"_jsonnet": "jsonnet", "matplotlib": "matplotlib", "sklearn": "scikit-learn"}
 
 # The most characters of a message.
 _LONGEST = 2000
@@ -57,6 +61,12 @@ def mistake(error: BaseException) -> str | None:
     return None if message is None else " ".join(message.split())[:_LONGEST]
 
 
+def is_interrupt(error: BaseException) -> bool:
+    """Returns whether Ctrl-C or SIGTERM ended a command. AllenNLP makes an error of SIGTERM."""
+    terminated = _is_of_allennlp(error, "common.util", "SigTermReceived")
+    return isinstance(error, KeyboardInterrupt) or terminated
+
+
 def wants_traceback() -> bool:
     return os.environ.get(DEBUG, "0") not in ("", "0")
 
@@ -65,7 +75,7 @@ def _message(error: BaseException) -> str | None:
     frames = list(_frames(error))
     last = frames[-1] if frames else None
     match error:
-        case AllenNlpConfigurationError():
+        case _ if _is_of_allennlp(error, "common.checks", "ConfigurationError"):
             return f"{error}{_nearest_choice(error)}{_nearest_parameter(frames)}{_reason(error)}"
         case TypeError() if unknown := _UNEXPECTED.search(str(error)):
             return _unexpected_parameter(unknown[1], frames)
@@ -86,11 +96,22 @@ def _message(error: BaseException) -> str | None:
             return str(error)
         case TypeError() if last and last.f_code.co_filename.endswith("common/from_params.py"):
             return f"the config has a value of another type than expected: {error}"
+        case ModuleNotFoundError() if error.name in _EXTRAS:
+            package = _EXTRAS[error.name]
+            return f"this needs {package}, which is not installed: pip install {package}"
+        case ImportError() if str(error) == INSTALL_ALLENNLP:
+            return str(error)
         case ModuleNotFoundError() if error.name in sys.argv:
             return f"--include-package: there is no package {error.name}"
-        case WorkerError() if re.match(r"worker raised (Value|Configuration)Error\(", str(error)):
+        case _ if re.match(r"worker raised (Value|Configuration)Error\(", str(error)):
             return str(error).partition("\n")[0]
     return None
+
+
+def _is_of_allennlp(error: BaseException, module: str, name: str) -> bool:
+    """Returns whether an error is of a class of AllenNLP, which is not imported for this."""
+    kind = getattr(sys.modules.get(f"allennlp.{module}"), name, None)
+    return kind is not None and isinstance(error, kind)
 
 
 def _file_error(error: OSError, frames: list[FrameType]) -> str:
@@ -116,8 +137,8 @@ def how_to_go_on(arguments: list[str]) -> str:
     folder = _option(arguments, "-s", "--serialization-dir")
     kept = [argument for argument in arguments if argument not in ("-f", "--force", "--recover")]
     if folder and any(name.startswith("training_state_") for name in _names_in(folder)):
-        return f"; to go on: allennlp {shlex.join(kept)} --recover"
-    return f"; no checkpoint was saved yet, so begin again: allennlp {shlex.join(kept)} --force"
+        return f"; to go on: {program()} {shlex.join(kept)} --recover"
+    return f"; no checkpoint was saved yet, so begin again: {program()} {shlex.join(kept)} --force"
 
 
 def _option(arguments: list[str], *names: str) -> str | None:
@@ -177,18 +198,23 @@ def _unexpected_parameter(name: str, frames: list[FrameType]) -> str | None:
 
 
 def _parameters(cls: Any, constructor: Any) -> list[str]:
+    from allennlp.common.from_params import infer_method_params
+
     parameters = infer_method_params(cls, constructor) if inspect.isclass(cls) else {}
     return [name for name in parameters if name not in ("self", "cls", "kwargs")]
 
 
 def _choices(arguments: list[str]) -> list[str]:
     """Returns all fields, the hidden ones included, of the config that `allennlp train` reads."""
-    for file in arguments[2:]:
-        if file.endswith("sonnet") and os.path.isfile(file):
-            path = json.dumps(os.path.realpath(file))
-            with contextlib.suppress(RuntimeError, ValueError):
+    from allennlp.common import params
+
+    for name in arguments[1:]:
+        with contextlib.suppress(RuntimeError, ValueError):
+            file = str(config_path(name))
+            if file.endswith("sonnet") and os.path.isfile(file):
+                path = json.dumps(os.path.realpath(file))
                 return json.loads(
-                    _jsonnet.evaluate_snippet("fields", f"std.objectFieldsAll(import {path})")
+                    params.evaluate_snippet("fields", f"std.objectFieldsAll(import {path})")
                 )
     return []
 

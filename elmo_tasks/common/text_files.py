@@ -1,18 +1,21 @@
 import bz2
 import glob
 import gzip
+import logging
 import lzma
 import os
 import shutil
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 from elmo_tasks.common.fetch import local_path
+
+logger = logging.getLogger(__name__)
 
 # How to open a packed file, by its first two bytes. The suffix does not tell: an address that was
 # fetched lies in the cache under a name without one. No text in UTF-8 begins with these bytes.
@@ -64,6 +67,28 @@ def read_lines(path: str | os.PathLike) -> Iterator[str]:
             raise ValueError(
                 f"{path}: cannot be unpacked after line {line_number}: {error}"
             ) from error
+
+
+def split_lines(lines: Iterable[str], max_tokens: int, path: str) -> Iterator[list[str]]:
+    """
+    Yields the tokens of each line that has any; a longer line than `max_tokens` is cut into pieces.
+    At the end, logs how many lines of `path` were empty and how many were cut.
+    """
+    num_empty = num_cut = 0
+    for line in lines:
+        words = line.split()
+        num_empty += not words
+        num_cut += len(words) > max_tokens
+        for start in range(0, len(words), max_tokens):
+            yield words[start : start + max_tokens]
+    if num_empty or num_cut:
+        logger.warning(
+            "%s: %d empty lines left out, %d lines of more than %d tokens cut into pieces",
+            path,
+            num_empty,
+            num_cut,
+            max_tokens,
+        )
 
 
 def numbered_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:

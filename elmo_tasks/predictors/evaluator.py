@@ -1,3 +1,4 @@
+import logging
 from collections.abc import Iterable
 from os import PathLike
 from typing import Any
@@ -11,6 +12,8 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.predictors.text_predictor import TextPredictor
 
+logger = logging.getLogger(__name__)
+
 # Number of instances that a predictor gets at a time.
 _GROUP = 32
 
@@ -23,7 +26,8 @@ class ElmoEvaluator(SimpleEvaluator):
     the answer that `allennlp predict` gives. AllenNLP writes one line for each batch, with the
     columns of all its instances.
 
-    The predictions are a second pass over the data. Other models are evaluated as AllenNLP does.
+    The metrics are logged, for `allennlp evaluate` alone would show them in a bar only. The
+    predictions are a second pass over the data. Other models are evaluated as AllenNLP does.
 
     Registered as an `Evaluator` with name "elmo", and the default of `allennlp evaluate`. A config
     with `evaluation: { type: 'simple' }` chooses AllenNLP's own.
@@ -49,6 +53,8 @@ class ElmoEvaluator(SimpleEvaluator):
             metrics_output_file,  # type: ignore[arg-type]
             None if answers_lines else predictions_output_file,  # type: ignore[arg-type]
         )
+        for name, value in metrics.items():
+            logger.info("%s: %s", name, f"{value:.4f}" if isinstance(value, float) else value)
         if answers_lines:
             predictor = kind(model, data_loader.reader)  # type: ignore[misc]
             with open(predictions_output_file, "w", encoding="utf-8") as file:  # type: ignore

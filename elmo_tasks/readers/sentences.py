@@ -1,4 +1,3 @@
-import logging
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
@@ -8,9 +7,7 @@ from allennlp.data.token_indexers import ELMoTokenCharactersIndexer, SingleIdTok
 
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.text_files import corpus_files, read_lines
-
-logger = logging.getLogger(__name__)
+from elmo_tasks.common.text_files import corpus_files, read_lines, split_lines
 
 
 @DatasetReader.register("elmo_sentences")
@@ -76,23 +73,8 @@ class SentencesReader(DatasetReader):
         files_order : `Iterable[int]`, optional
             Indices of the pattern's files in the order to read them. Ignored with `max_instances`.
         """
-        num_empty = num_cut = 0
-        for line in self.shard_iterable(
-            islice(self._lines(file_path, files_order), self.max_instances)
-        ):
-            words = line.split()
-            num_empty += not words
-            num_cut += len(words) > self.max_tokens
-            for start in range(0, len(words), self.max_tokens):
-                yield words[start : start + self.max_tokens]
-        if num_empty or num_cut:
-            logger.warning(
-                "%s: %d empty lines left out, %d lines of more than %d tokens cut into pieces",
-                file_path,
-                num_empty,
-                num_cut,
-                self.max_tokens,
-            )
+        lines = islice(self._lines(file_path, files_order), self.max_instances)
+        return split_lines(self.shard_iterable(lines), self.max_tokens, file_path)
 
     def _lines(self, file_path: str, files_order: Iterable[int]) -> Iterator[str]:
         if self.reader is not None:

@@ -14,6 +14,7 @@ from allennlp.models import archival
 from elmo_tasks.bilm.from_config import with_options
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.owner import own
+from elmo_tasks.training.report import logger
 
 
 def archive_model(
@@ -28,6 +29,7 @@ def archive_model(
         path = os.path.join(path, "model.tar.gz")
     with atomic_write(path) as aside:
         archival.archive_model(serialization_dir, weights, aside, include_in_archive)
+    logger.info("the model is in %s, and the log in %s", path, serialization_dir)
 
 
 def _owning_its_folder(train_model: Any) -> Any:

@@ -1,9 +1,11 @@
 """The biLMs that a config can name; tests/language_model trains those of training_configs/bilm."""
 
+import json
+
 import pytest
 
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
-from tests.helpers.configs import BILMS, config, evaluate
+from tests.helpers.configs import BILMS, ROOT, config, evaluate
 
 
 def test_options_of_the_released_bilms_are_those_their_files_are_named_after() -> None:
@@ -19,6 +21,12 @@ def test_options_of_the_released_bilms_are_those_their_files_are_named_after() -
             f"_{num_filters}cnn_{cnn['n_highway']}xhighway"
         )
         assert KNOWN_BILMS[name].rsplit("/", 1)[1].startswith(described)
+
+
+def test_options_of_mini_are_those_of_its_file() -> None:
+    path = ROOT / "elmo_tasks" / "pretrained" / "mini" / "options.json"
+
+    assert evaluate(BILMS)["mini"]["options"] == json.loads(path.read_text())
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from spacy.cli._util import app
 from thinc.api import Config
 from typer.main import get_command
 
+from elmo_tasks.commands.listed import LISTED
 from scripts.fetch_data import GLOVE, SOURCES
 from tests.helpers.command_line import allennlp
 
@@ -27,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 spacy_commands: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
 
 # Commands of a shell that need no check beside that of their files.
-SHELL = {"curl", "echo", "mkdir", "paste", "sed", "."}
+SHELL = {"curl", "echo", "mkdir", "paste", "pip", "sed", "uv", "."}
 # Quick, and run for real where their files are in the repository.
 QUICK = {"elmo-check", "elmo-embed", "elmo-neighbors"}
 # Options whose values are files or folders that a command writes.
@@ -35,6 +36,7 @@ OUTPUTS = {"-s", "--serialization-dir", "--output-file", "--chart", "--json", "-
 OUTPUTS |= {"--output", "--paths.store"}
 # Commands whose second positional argument is written.
 WRITES_SECOND = {"elmo-embed", "elmo-export", "elmo-pack", "imdb_json.py", "convert"}
+WRITES_SECOND |= {"embed", "export", "new", "pack"}
 FETCHED = {
     str(Path("data", source.folder, name))
     for source in [*SOURCES, *GLOVE.values()]
@@ -80,7 +82,7 @@ class PageReader:
         self.made = {"runs/sst/both", "runs/layers"}
         for name in re.findall(r"\]\((\w+\.md)[#)]", self.text):
             linked = (page.parent / name).read_text(encoding="utf-8")
-            self.made |= set(re.findall(r"allennlp train \S+ -s (\S+)", linked))
+            self.made |= set(re.findall(r"(?:allennlp|elmo-tasks) train \S+ -s (\S+)", linked))
 
     def give(self, line: str) -> None:
         """Fails where the command cannot be right."""
@@ -93,6 +95,8 @@ class PageReader:
             elif words[:3] == ["python", "-m", "spacy"]:
                 words = words[2:]
                 give_spacy(words[1:])
+            elif program == "elmo-tasks" or words[:3] == ["python", "-m", "elmo_tasks"]:
+                self.give_elmo_tasks(arguments[2 * (program == "python") :] or ["--help"])
             elif program == "python":
                 self.give_python(arguments)
             elif program == "make":
@@ -115,13 +119,25 @@ class PageReader:
             for variant in values(others, "--variants"):
                 config = f"training_configs/{others[0]}/{variant}.jsonnet"
                 self.check_data(changed(config, tuple(values(others, "--set"))))
-        for config in [word for word in others if word.endswith(".jsonnet")]:
+        for config in [word for word in others if re.search(r"\.jsonnet$|^elmo_tasks:", word)]:
             self.check_data(Params.from_file(config, *overrides).as_dict(quiet=True))
         is_here = any("fixtures/" in word for word in others)
         if command in QUICK and is_here and not any(word.startswith("runs/") for word in others):
             for file in Path().glob("*.hdf5"):
                 file.unlink()
             run(self.monkeypatch, arguments)
+
+    def give_elmo_tasks(self, arguments: list[str]) -> None:
+        name, *others = arguments
+        if name not in LISTED:
+            if name != "--help":
+                self.give_allennlp(arguments)
+        elif LISTED[name].is_subcommand:
+            self.give_allennlp([f"elmo-{name}", *others])
+        else:
+            args = LISTED[name].load()().parser(f"elmo-tasks {name}").parse_args(others)
+            if name == "new" and self.checks_files:
+                args.func(args)
 
     def check_data(self, config: dict[str, Any]) -> None:
         for name in ("train_data_path", "validation_data_path"):
@@ -146,13 +162,13 @@ class PageReader:
     def look_for_files(self, words: list[str]) -> None:
         """Fails where a file is neither in the repository, nor to be had, nor made before."""
         program, written = words[0], set[str]()
-        runs_another = program in ("allennlp", "python", "spacy")
+        runs_another = program in ("allennlp", "elmo-tasks", "python", "spacy")
         name = Path(words[1] if runs_another else program).name
         positional = [word for word in words[2:] if is_path(word)]
         if program in ("mkdir", "curl"):
             written |= {word for word in words[1:] if is_path(word)}
         if name in WRITES_SECOND:
-            written.add(positional[1])
+            written.add(positional[:2][-1])
         for option, value in zip(words, words[1:]):
             if option in OUTPUTS or option in (">", ">>"):
                 written.add(value)
@@ -209,7 +225,11 @@ def simple_commands(line: str) -> Iterator[list[str]]:
 
 
 def is_path(word: str) -> bool:
-    if word.startswith(("-", "{", "~", "s/")) or re.match(r"[a-z_]+=", word) or " " in word:
+    if (
+        word.startswith(("-", "{", "~", "s/", "elmo_tasks:"))
+        or re.match(r"[a-z_]+=", word)
+        or " " in word
+    ):
         return False
     has_suffix = re.search(r"\.(jsonl?|txt|png|hdf5|jsonnet|gz)$", word) is not None
     return has_suffix or "/" in word and not re.fullmatch(r"\d+/\d+", word)
@@ -249,7 +269,7 @@ def run(monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
 
 
 def targets() -> set[str]:
-    return set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
 
 
 def parse_and_end(parser: argparse.ArgumentParser, *args: Any) -> argparse.Namespace:

@@ -216,6 +216,16 @@ def test_a_download_that_breaks_off_leaves_nothing(tmp_path: Path, server: Serve
     assert files(tmp_path / "data") == {*NUM_LINES, "squad/train-v1.1.json"}
 
 
+def test_the_sources_after_one_that_fails_are_fetched(tmp_path: Path, server: Server) -> None:
+    server.cut.add(SST)
+
+    run = fetch(tmp_path, "--mirror", server.url)
+
+    assert_one_line(run, "trainDevTestTrees_PTB.zip", "broke off", "run it again")
+    assert {name.split("/")[0] for name in files(tmp_path / "data")} == {"snli", "squad"}
+    assert not (tmp_path / "data" / "sst").exists()
+
+
 def test_an_interrupt_leaves_nothing(tmp_path: Path, server: Server) -> None:
     server.held.add(SST)
 
@@ -245,7 +255,8 @@ def test_a_page_in_place_of_the_file_leaves_nothing(
     run = fetch(tmp_path, "--mirror", server.url)
 
     assert_one_line(run, *words)
-    assert not list((tmp_path / "data" / left_out).parent.iterdir())
+    fetched = files(tmp_path / "data")
+    assert left_out not in fetched and not any(name.endswith(".part") for name in fetched)
 
 
 def test_a_wrong_number_of_lines_is_refused(tmp_path: Path, server: Server) -> None:
@@ -255,7 +266,7 @@ def test_a_wrong_number_of_lines_is_refused(tmp_path: Path, server: Server) -> N
     run = fetch(tmp_path, "--mirror", server.url)
 
     assert_one_line(run, "data/sst/train.txt", "9,645", "8,544")
-    assert not files(tmp_path / "data")
+    assert not (tmp_path / "data" / "sst").exists()
 
 
 def test_an_address_without_the_file_is_named(tmp_path: Path, server: Server) -> None:

@@ -1,6 +1,6 @@
 // The biLMs that a config can name. Each has the arguments of a `BiLm`: its options in full, so
 // that an archive needs no other file, and the name or path of its weights.
-local released(name, cell_dim, projection_dim, num_highway) = {
+local bilm(name, cell_dim, projection_dim, num_highway) = {
   options: {
     lstm: {
       use_skip_connections: true,
@@ -24,16 +24,15 @@ local released(name, cell_dim, projection_dim, num_highway) = {
 
 {
   // Our own, which ships with the package: elmo_tasks/pretrained/mini/MODEL_CARD.md.
-  mini: {
-    options: import '../../elmo_tasks/pretrained/mini/options.json',
-    pretrained_file: 'mini',
+  mini: bilm('mini', 512, 128, 1) {
+    options+: { state: 'reset', char_cnn+: { filters: super.filters[:5] } },
   },
 
   // The biLMs that the paper's authors released; the paper's results are with `original`.
-  small: released('small', 1024, 128, 1),
-  medium: released('medium', 2048, 256, 1),
-  original: released('original', 4096, 512, 2),
-  'original-5.5B': released('original-5.5B', 4096, 512, 2),
+  small: bilm('small', 1024, 128, 1),
+  medium: bilm('medium', 2048, 256, 1),
+  original: bilm('original', 4096, 512, 2),
+  'original-5.5B': bilm('original-5.5B', 4096, 512, 2),
 
   // A tiny biLM with random weights, for tests.
   fixture: {

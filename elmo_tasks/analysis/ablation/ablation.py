@@ -2,6 +2,7 @@ import json
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
 
@@ -60,17 +61,30 @@ def run_ablation(
         return start(run, settings, threads, packages)
 
     results: list[Result] = []
-    trainings = train_all(ordered, begin, jobs)
-    with closing(trainings), tqdm(total=len(runs), desc=task, unit="run") as bar:
+    bar = tqdm(total=len(runs), desc=task, unit="run")
+
+    def watch(running: Sequence[Training]) -> None:
+        shares = [_share(training.run, configs[training.run]) for training in running]
+        move = round(len(results) + sum(shares), 2) - bar.n
+        if move:
+            bar.update(move)
+
+    with bar, closing(train_all(ordered, begin, jobs, watch)) as trainings:
         for training in trainings:
             result = _result(training, metric)
             results.append(result)
             report = AblationReport(task, metric, runs, results)
             tqdm.write(_line(training, result, report))
-            bar.update()
+            watch([])
             if training.process is not None or len(results) == len(runs):
                 _write(report, runs[0].root)
     return report
+
+
+def _share(run: Run, config: dict[str, Any]) -> float:
+    """Returns which part of its epochs a run has done."""
+    num_epochs = config.get("trainer", {}).get("num_epochs") or 1
+    return min(run.num_epochs_done() / num_epochs, 1)
 
 
 def _result(training: Training, metric: str) -> Result:

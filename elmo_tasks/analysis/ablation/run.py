@@ -77,6 +77,10 @@ class Run(NamedTuple):
         path = self.folder / "config.json"
         return json.loads(path.read_text(encoding="utf-8")) if _is_json(path) else None
 
+    def num_epochs_done(self) -> int:
+        """Returns how many epochs have metrics, which AllenNLP writes at the end of each."""
+        return sum(1 for _ in self.folder.glob("metrics_epoch_*.json"))
+
     def remove_broken_checkpoints(self) -> None:
         """Removes checkpoints that were not saved completely, so that earlier ones are used."""
         for files, is_whole in self._checkpoints().items():

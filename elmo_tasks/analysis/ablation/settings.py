@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import _jsonnet
-from allennlp.common import Params
+from allennlp.common import Params, params
 
 from elmo_tasks.analysis.ablation.run import Run
 from elmo_tasks.common.errors import ConfigurationError
@@ -115,7 +114,7 @@ class Settings(NamedTuple):
 def _all_fields(file: Path) -> list[str]:
     """Returns the names of all fields of a config, including hidden ones."""
     snippet = f"std.objectFieldsAll(import {json.dumps(os.path.realpath(file))})"
-    return json.loads(_jsonnet.evaluate_snippet("fields", snippet))
+    return json.loads(params.evaluate_snippet("fields", snippet))
 
 
 def _part(config: dict[str, Any], run: Run) -> dict[str, Any]:
@@ -170,7 +169,7 @@ def parse_change(text: str) -> tuple[str, Any]:
         raise ValueError(f"{field} cannot be set: it follows from --seeds")
     try:
         # Files that the value imports are looked for in the working directory.
-        return field, json.loads(_jsonnet.evaluate_snippet(os.path.join(os.getcwd(), field), value))
+        return field, json.loads(params.evaluate_snippet(os.path.join(os.getcwd(), field), value))
     except RuntimeError as error:
         # The message begins with the name of a file that does not exist, and a line in it. Both
         # are left out.

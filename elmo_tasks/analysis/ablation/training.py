@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -105,11 +105,15 @@ def start(
 
 
 def train_all(
-    runs: Iterable[Run], begin: Callable[[Run], Training | None], jobs: int
+    runs: Iterable[Run],
+    begin: Callable[[Run], Training | None],
+    jobs: int,
+    watch: Callable[[Sequence[Training]], None] = lambda running: None,
 ) -> Generator[Training, None, None]:
     """
-    Trains `jobs` runs at the same time, and yields each training when it has ended. When the
-    generator is closed, trainings that still run are stopped.
+    Trains `jobs` runs at the same time, and yields each training when it has ended. Calls `watch`
+    with the trainings that run, five times a second. When the generator is closed, trainings that
+    still run are stopped.
     """
     waiting, running = list(runs), list[Training]()
     announced = set[Run]()
@@ -130,6 +134,7 @@ def train_all(
                 running.remove(training)
                 yield training
             if not ended:
+                watch(running)
                 time.sleep(0.2)
     finally:
         for training in running:
@@ -151,7 +156,8 @@ def _process(command: list[str], threads: int, log: BinaryIO) -> subprocess.Pope
     log.flush()
     return subprocess.Popen(
         command,
-        env={**os.environ, "OMP_NUM_THREADS": str(threads)},
+        # The log of a run has all messages, since nobody watches it.
+        env={"ALLENNLP_LOG_LEVEL": "INFO", **os.environ, "OMP_NUM_THREADS": str(threads)},
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=subprocess.STDOUT,

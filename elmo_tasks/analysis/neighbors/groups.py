@@ -1,7 +1,6 @@
 from typing import NamedTuple
 
 import torch
-from sklearn.cluster import KMeans
 
 
 class Group(NamedTuple):
@@ -46,6 +45,9 @@ def cluster(vectors: torch.Tensor, num_clusters: int, seed: int = 0) -> list[Gro
         There are fewer clusters if there are fewer distinct vectors.
     seed : `int`, optional (default = `0`)
     """
+    # Only this function needs scikit-learn, whose import takes a second.
+    from sklearn.cluster import KMeans
+
     num_clusters = min(num_clusters, len(torch.unique(vectors, dim=0)))
     labels = KMeans(num_clusters, n_init=10, random_state=seed).fit_predict(
         vectors.double().numpy()

@@ -6,10 +6,13 @@ from typing import Any, NamedTuple
 from tqdm import tqdm
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.readers.sentences import SentencesReader
+from elmo_tasks.common.text_files import corpus_files, read_lines, split_lines
 
 # The maximum number of characters that are shown on each side of a word.
 _WINDOW = 40
+
+# Longer lines are cut into pieces of this many tokens.
+_MAX_TOKENS = 256
 
 
 class Occurrence(NamedTuple):
@@ -94,7 +97,8 @@ def search(
     kept: list[tuple[int, Occurrence]] = []
     counts: Counter[str] = Counter()
     num_occurrences = num_sentences = 0
-    sentences = SentencesReader().sentences(str(pattern))
+    lines = (line for path in corpus_files(pattern) for line in read_lines(path))
+    sentences = split_lines(lines, _MAX_TOKENS, str(pattern))
     for words in tqdm(sentences, desc=f"reading {pattern}", unit=" sentences"):
         num_sentences += 1
         counts.update(words)

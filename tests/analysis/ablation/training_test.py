@@ -1,6 +1,7 @@
 import fcntl
 import json
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,20 @@ def test_no_more_than_so_many_are_trained_at_a_time(tmp_path: Path) -> None:
     ended = [training.run for training in train_all(runs(tmp_path, 5), begin, jobs=2)]
 
     assert sorted(ended) == runs(tmp_path, 5)
+
+
+def test_the_trainings_that_run_are_watched(tmp_path: Path) -> None:
+    watched: list[list[Run]] = []
+
+    def begin(run: Run) -> Training:
+        return Training(run, subprocess.Popen(["sleep", "0.3"]))
+
+    def watch(running: Sequence[Training]) -> None:
+        watched.append([training.run for training in running])
+
+    list(train_all(runs(tmp_path, 3), begin, 2, watch))
+
+    assert watched[0] == runs(tmp_path, 2) and watched[-1] == runs(tmp_path, 3)[2:]
 
 
 def test_what_runs_ends_with_the_ablation(tmp_path: Path) -> None:

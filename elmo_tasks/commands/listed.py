@@ -1,0 +1,77 @@
+"""The commands of this package, listed without importing them."""
+
+import importlib
+from typing import Any, NamedTuple
+
+
+class Listed(NamedTuple):
+    """
+    A command.
+
+    # Parameters
+
+    path : `str`
+        The module and the class of the command, in `elmo_tasks.commands`.
+    help : `str`
+        One line in the help of `elmo-tasks` and `allennlp`.
+    imports_plugin : `bool`, optional (default = `False`)
+        Whether the plugin must be imported before the command is.
+    is_subcommand : `bool`, optional (default = `True`)
+        Whether `allennlp` has the command too, as `elmo-NAME`.
+    """
+
+    path: str
+    help: str
+    imports_plugin: bool = False
+    is_subcommand: bool = True
+
+    def load(self) -> Any:
+        """Returns the class, a `Command`."""
+        module, _, name = self.path.partition(".")
+        return getattr(importlib.import_module(f"elmo_tasks.commands.{module}"), name)
+
+
+LISTED = {
+    "embed": Listed("elmo_embed.ElmoEmbed", "Write the ELMo vectors of a text to HDF5."),
+    "neighbors": Listed(
+        "elmo_neighbors.ElmoNeighbors",
+        "Cluster or rank the occurrences of a word by their vectors.",
+    ),
+    "check": Listed(
+        "elmo_check.ElmoCheck", "Check whether the options and weights of a biLM are sound."
+    ),
+    "mix": Listed(
+        "elmo_mix.ElmoMixReport", "Show the weights that models give the layers of their biLM."
+    ),
+    "export": Listed(
+        "elmo_export.ElmoExport", "Write the options and weights of the biLM in an archive."
+    ),
+    "store": Listed("elmo_store.ElmoStore", "Fill the store of a biLM's layers.", True),
+    "probe": Listed(
+        "elmo_probe.ElmoProbe",
+        "Measure how well each layer of a biLM predicts the tags of words.",
+        True,
+    ),
+    "ablation": Listed(
+        "elmo_ablation.ElmoAblation",
+        "Train variants of a task with several seeds, and compare the results.",
+        True,
+    ),
+    "pack": Listed(
+        "elmo_pack.ElmoPack", "Write a trained model as a small folder, to publish it.", True
+    ),
+    "errors": Listed(
+        "elmo_errors.ElmoErrors",
+        "Show where a model errs, and whether another one is better by more than chance.",
+        True,
+    ),
+    "serve": Listed(
+        "elmo_serve.ElmoServe",
+        "Show models in the browser, and answer requests for their predictions.",
+        True,
+    ),
+    "new": Listed("new.New", "Write a first config for a task.", is_subcommand=False),
+    "setup": Listed(
+        "setup.Setup", "Let the command allennlp find this plugin.", is_subcommand=False
+    ),
+}

@@ -1,0 +1,169 @@
+import argparse
+import json
+import re
+import shlex
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from elmo_tasks.commands.command import Command
+from elmo_tasks.commands.listed import LISTED
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.shipped import config_folder, import_jsonnet
+
+# The library of each task, with the fields that a first config sets.
+_PATHS = ("train_data_path", "validation_data_path")
+_TASKS = {
+    "bilm": ("language_model", ("train_text", "heldout_text")),
+    **{name: (name, (*_PATHS, "elmo_at", "bilm")) for name in "imdb ner snli squad sst".split()},
+}
+
+# What the libraries do not say.
+_MEANINGS = {
+    "train_data_path": "The text to train on; a path is relative to the folder of the command.",
+    "validation_data_path": "The text that chooses the best epoch.",
+    "attention_dropout": "Dropout on the enhancement, which has what the attention found.",
+    "batch_size": "Instances in a batch.",
+    "batch_tokens": "Tokens in a batch of sentences.",
+    "bilm": "A biLM: a name, or an object with options and pretrained_file.",
+    "cell_dim": "The width of an LSTM's memory.",
+    "clip": "The bound of the values of an LSTM's memory and output.",
+    "dropout": "Dropout on the inputs of the layers.",
+    "elmo_dropout": "Dropout on ELMo.",
+    "filters": "The width of each filter of the character CNN, and how many there are.",
+    "fold_digits": "Whether a word's vector is looked up with each digit as 0.",
+    "from_archive": "The model.tar.gz of another training to start from, with its softmax.",
+    "from_bilm": "A biLM to start from: a name, or an object with options and pretrained_file.",
+    "granularity": "The classes: '5-class', '3-class' or '2-class'.",
+    "grad_norm": "The largest norm of a gradient.",
+    "heldout_text": "The text that chooses the best epoch.",
+    "hidden_dim": "The width of a recurrent layer in one direction.",
+    "learning_rate": "The step of the optimizer.",
+    "max_answer_tokens": "The most tokens of an answer.",
+    "num_epochs": "The most epochs.",
+    "num_highway": "Highway layers above the character CNN.",
+    "num_layers": "LSTM layers in each direction.",
+    "num_samples": "The words that are drawn for each batch; null computes the full softmax.",
+    "num_softmax_batches": "The first batches, in which only the softmax is trained.",
+    "num_vector_batches": "The batches in which the character CNN learns to give word vectors.",
+    "optimizer": "The optimizer, with its arguments.",
+    "patience": "Epochs without an improvement after which the training ends.",
+    "projection_dim": "The width of an LSTM's output in one direction.",
+    "save_every_num_seconds": "Seconds between two checkpoints in an epoch.",
+    "scheduler": "AllenNLP's learning rate scheduler, with its arguments; null for none.",
+    "tag_column": "The column to learn.",
+    "window": "Rows of a batch of windows, and tokens in each.",
+}
+
+
+class Field(NamedTuple):
+    """
+    A choice that a library offers.
+
+    # Parameters
+
+    name : `str`
+    comment : `str`
+        What the library says above the field.
+    source : `str`
+        What the library says after the field: where its default comes from.
+    """
+
+    name: str
+    comment: str
+    source: str
+
+
+class New(Command):
+    """Writes a first config for a task."""
+
+    name = "elmo-tasks new"
+    requires_plugins = False
+    help = LISTED["new"].help
+    description = """
+Write a config for a task, with every field that its library has and a comment for each. Fields that
+keep their defaults are commented out. A file that exists is not overwritten.
+"""
+    examples = """
+examples:
+  elmo-tasks new sst mine.jsonnet
+  elmo-tasks train mine.jsonnet -s runs/mine
+"""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("task", metavar="TASK", choices=_TASKS, help=", ".join(_TASKS))
+        parser.add_argument("file", metavar="FILE", type=Path, help="the config to write")
+
+    def run(self, args: argparse.Namespace) -> None:
+        text = first_config(args.task, args.file)
+        if args.file.exists():
+            raise ConfigurationError(f"{args.file} exists; choose another name, or remove it")
+        with atomic_write(args.file) as aside:
+            aside.write_text(text, encoding="utf-8")
+        print(f"Wrote {args.file}. Train it with: {_command(args.file)}")
+
+
+def first_config(task: str, file: Path) -> str:
+    """Returns the text of a config for a task, which is to be saved as `file`."""
+    library, chosen = _TASKS[task]
+    libraries = [library] if task == "bilm" else ["base", library]
+    fields: dict[str, Field] = {}
+    for field in (field for name in libraries for field in _fields(name)):
+        # A task may add to what the base says.
+        base = fields.get(field.name, field._replace(comment=""))
+        comment = f"{base.comment} {field.comment}".strip()
+        fields[field.name] = field._replace(comment=comment)
+    names = [*chosen, *(name for name in fields if name not in chosen)]
+    defaults = _defaults(library, names)
+    defaults["elmo_at"] = ["input"] if task == "imdb" else ["input", "output"]
+    blocks = []
+    for name in names:
+        field = fields.get(name, Field(name, "", ""))
+        comment = f"{_MEANINGS.get(name, field.comment)} {field.source}".strip()
+        lines = textwrap.wrap(comment, 92, initial_indent="  // ", subsequent_indent="  // ")
+        mark = "" if name in chosen else "// "
+        blocks.append("\n".join([*lines, f"  {mark}{name}: {_written(defaults[name])},"]))
+    return (
+        f"// Train this with\n//     {_command(file)}\n"
+        f"// The lines that are commented out show the defaults.\n"
+        f"(import 'elmo_tasks/{library}.libsonnet') {{\n" + "\n\n".join(blocks) + "\n}\n"
+    )
+
+
+def _command(file: Path) -> str:
+    return shlex.join(["elmo-tasks", "train", str(file), "-s", f"runs/{file.stem}"])
+
+
+def _fields(library: str) -> Iterator[Field]:
+    """Yields the fields of a library that have a default on one line, in their order."""
+    text = (config_folder() / "lib" / f"{library}.libsonnet").read_text(encoding="utf-8")
+    # What follows from the choices is no choice.
+    text = text.partition("// The fields below follow from the choices.")[0]
+    pattern = r"((?:^  //.*\n)*)^  (\w+):: .*,(?:  // (.*))?$"
+    for match in re.finditer(pattern, text, re.MULTILINE):
+        above = [line.strip().removeprefix("//").strip() for line in match[1].splitlines()]
+        # A comment on several fields ends with an empty line.
+        last = len(above) - above[::-1].index("") if "" in above else 0
+        yield Field(match[2], " ".join(above[last:]), match[3] or "")
+
+
+def _defaults(library: str, names: list[str]) -> dict[str, Any]:
+    """Returns the values that fields have in a library."""
+    # The core has no jsonnet.
+    import _jsonnet
+
+    fields = ", ".join(f"{name}: std.get(library, '{name}')" for name in names)
+    snippet = f"local library = import 'elmo_tasks/{library}.libsonnet'; {{ {fields} }}"
+    return json.loads(_jsonnet.evaluate_snippet("", snippet, import_callback=import_jsonnet))
+
+
+def _written(value: Any) -> str:
+    """Returns a value in jsonnet, as the shipped configs write it."""
+    if isinstance(value, dict):
+        inside = ", ".join(f"{name}: {_written(child)}" for name, child in value.items())
+        return f"{{ {inside} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_written, value))}]"
+    return f"'{value}'" if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,37 @@
+"""
+Shows only what a person needs on the console of AllenNLP's commands. The log files of a training
+have everything.
+"""
+
+import logging
+import os
+import sys
+import warnings
+
+
+def make_quiet() -> None:
+    """
+    Hides messages and deprecation warnings from the console. Does nothing if the user has chosen a
+    level with ALLENNLP_LOG_LEVEL or ALLENNLP_DEBUG. Python's option -W still shows warnings.
+    """
+    if "ALLENNLP_LOG_LEVEL" in os.environ or "ALLENNLP_DEBUG" in os.environ:
+        return
+    for handler in logging.getLogger().handlers:
+        is_console = isinstance(handler, logging.StreamHandler)
+        if is_console and not isinstance(handler, logging.FileHandler):
+            handler.addFilter(_is_shown)
+            handler.setFormatter(_Brief())
+    if not sys.warnoptions:
+        for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
+            warnings.filterwarnings("ignore", category=category)
+        warnings.filterwarnings("default", module=r"elmo_tasks\.")
+
+
+def _is_shown(record: logging.LogRecord) -> bool:
+    return record.levelno >= logging.WARNING or record.name.startswith("elmo_tasks.")
+
+
+class _Brief(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        prefix = f"{record.levelname}: " if record.levelno >= logging.WARNING else ""
+        return prefix + super().format(record)

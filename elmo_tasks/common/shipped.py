@@ -1,0 +1,56 @@
+"""
+Finds the configs and libraries of this package, which jsonnet and commands know by names.
+
+`elmo_tasks:sst/both` is the config `training_configs/sst/both.jsonnet`, wherever the package is.
+`import 'elmo_tasks/sst.libsonnet'` and `import 'elmo_tasks/sst/both.jsonnet'` are a library and a
+config in any jsonnet.
+"""
+
+import os
+from pathlib import Path
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.nearest import did_you_mean
+
+_PREFIX = "elmo_tasks:"
+_PACKAGE = Path(__file__).parents[1]
+
+
+def config_folder() -> Path:
+    """Returns the folder `training_configs`: in the installed package, or of the repository."""
+    installed = _PACKAGE / "training_configs"
+    return installed if installed.is_dir() else _PACKAGE.parent / "training_configs"
+
+
+def config_path(name: str | os.PathLike) -> str | os.PathLike:
+    """
+    Returns the path of a config that is given as `elmo_tasks:TASK/VARIANT`, and any other name as
+    it is. Raises `ConfigurationError` if there is no such config.
+    """
+    if not str(name).startswith(_PREFIX):
+        return name
+    folder = config_folder()
+    path = folder / f"{str(name).removeprefix(_PREFIX)}.jsonnet"
+    if not path.is_file():
+        paths = sorted(folder.glob("*/*.jsonnet"))
+        known = [_PREFIX + str(each.relative_to(folder).with_suffix("")) for each in paths]
+        raise ConfigurationError(
+            f"there is no config {name}{did_you_mean(str(name), known)}; there are "
+            f"{', '.join(known)}"
+        )
+    return str(path)
+
+
+def import_jsonnet(folder: str, name: str) -> tuple[str, bytes]:
+    """
+    Returns the path and the content of what a jsonnet file in `folder` imports. This is jsonnet's
+    `import_callback`. A file beside the importing one comes first, as in jsonnet.
+    """
+    path = Path(folder, name)
+    if not path.is_file() and name.startswith("elmo_tasks/"):
+        inside = name.removeprefix("elmo_tasks/")
+        choices = [config_folder() / "lib" / inside, config_folder() / inside]
+        path = next((choice for choice in choices if choice.is_file()), path)
+    if not path.is_file():
+        raise FileNotFoundError("there is no such file, neither here nor in elmo_tasks")
+    return str(path), path.read_bytes()

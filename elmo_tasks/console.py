@@ -1,0 +1,133 @@
+"""
+The script `elmo-tasks`: the commands of this package, without AllenNLP where they do not need it,
+and AllenNLP's commands with the plugin imported.
+"""
+
+import argparse
+import importlib
+import os
+import sys
+import textwrap
+import traceback
+from types import TracebackType
+
+from elmo_tasks import __version__
+from elmo_tasks.commands.listed import LISTED
+from elmo_tasks.commands.mistakes import DEBUG, INTERRUPTED, wants_traceback
+from elmo_tasks.common.errors import INSTALL_ALLENNLP
+from elmo_tasks.common.nearest import did_you_mean
+
+# The commands of AllenNLP that the help lists, and the others. Further plugins may add commands.
+OF_ALLENNLP = {
+    "train": "Train a model.",
+    "evaluate": "Evaluate a model on a data set.",
+    "predict": "Predict with a model.",
+    "find-lr": "Find a learning rate.",
+    "build-vocab": "Build the vocabulary of a config.",
+    "print-results": "Print the metrics of several trainings.",
+}
+OTHERS = ("cached-path", "checklist", "count-instances", "diff", "push-to-hf", "test-install")
+
+
+def main() -> None:
+    """Runs the command that `sys.argv` names. Ctrl-C ends it with one line and exit status 130."""
+    sys.argv[0] = "elmo-tasks"
+    sys.excepthook = _on_error
+    name, *arguments = sys.argv[1:] or ["--help"]
+    if name in ("-h", "--help"):
+        print(_help())
+    elif name == "--version":
+        print(f"elmo-tasks {__version__}")
+    elif (own := name.removeprefix("elmo-")) in LISTED:
+        _run_own(own, arguments)
+    elif name.startswith("-"):
+        sys.exit(f"elmo-tasks: there is no option {name}; elmo-tasks --help lists the commands")
+    else:
+        _run_allennlp(name, arguments)
+
+
+def _run_own(name: str, arguments: list[str]) -> None:
+    if LISTED[name].imports_plugin:
+        _import_plugin(name)
+    args = LISTED[name].load()().parser(f"elmo-tasks {name}").parse_args(arguments)
+    _run(args, with_plugin=LISTED[name].imports_plugin)
+
+
+def _run_allennlp(name: str, arguments: list[str]) -> None:
+    known = [*OF_ALLENNLP, *OTHERS, *LISTED]
+    if name not in known and (nearest := did_you_mean(name, known)):
+        sys.exit(f"elmo-tasks: there is no command {name!r}{nearest}")
+    if "--debug" in arguments:
+        arguments.remove("--debug")
+        os.environ[DEBUG] = "1"
+    sys.argv = ["elmo-tasks", name, *arguments]
+    _import_plugin(name)
+    from allennlp.commands import Subcommand, import_plugins, parse_args
+
+    if name not in known:
+        # A plugin that .allennlp_plugins names may have this command.
+        import_plugins()
+        if name not in Subcommand.list_available():
+            sys.exit(f"elmo-tasks: there is no command {name!r}; elmo-tasks --help lists them")
+    _, args = parse_args("elmo-tasks")
+    _run(args, with_plugin=True)
+
+
+def _run(args: argparse.Namespace, with_plugin: bool) -> None:
+    packages = getattr(args, "include_package", [])
+    if with_plugin:
+        # The processes that a command starts import the plugin by this option, too.
+        args.include_package = packages = ["elmo_tasks.plugin", *packages]
+    if packages:
+        from allennlp.common.util import import_module_and_submodules
+
+        for package in packages:
+            import_module_and_submodules(package)
+    args.func(args)
+
+
+def _import_plugin(name: str) -> None:
+    try:
+        # This sets up AllenNLP's logging, as `python -m allennlp` does.
+        import allennlp.__main__  # noqa: F401
+        from allennlp.common.util import install_sigterm_handler
+
+        from elmo_tasks.commands import excepthook
+
+        excepthook.install()
+        install_sigterm_handler()
+        importlib.import_module("elmo_tasks.plugin")
+    except ImportError as error:
+        if wants_traceback():
+            traceback.print_exc()
+        sys.exit(f"elmo-tasks {name}: {error}; {INSTALL_ALLENNLP}")
+
+
+def _on_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if not issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)
+        return
+    print(f"elmo-tasks {' '.join(sys.argv[1:2])}: interrupted", file=sys.stderr)
+    sys.exit(INTERRUPTED)
+
+
+def _help() -> str:
+    own = "\n".join(f"  {name:14}{listed.help}" for name, listed in LISTED.items())
+    others = "\n".join(f"  {name:14}{text}" for name, text in OF_ALLENNLP.items())
+    return textwrap.dedent(
+        """\
+        usage: elmo-tasks COMMAND ...
+
+        ELMo vectors, and models with ELMo. `elmo-tasks COMMAND --help` explains a command.
+
+        commands of this package:
+        {own}
+
+        commands of AllenNLP, with the plugin:
+        {others}
+
+        options:
+          --help        show this text
+          --version     show the version
+          --debug       after a command: show the traceback of every error"""
+    ).format(own=own, others=others)

@@ -1,0 +1,67 @@
+"""Says after each epoch of a training how long it took, what it brought, and what is left."""
+
+import logging
+import time
+from typing import Any
+
+from allennlp.training import gradient_descent_trainer
+from allennlp.training.callbacks import TrainerCallback
+
+logger = logging.getLogger(__name__)
+
+
+class EpochReport(TrainerCallback):
+    """
+    Logs a line after each epoch: its seconds and training batches a second, the loss, the metric
+    that chooses the best epoch, and the time until the last epoch. A training that loses patience
+    ends earlier.
+
+    Every trainer of AllenNLP has it, as one of the default callbacks.
+    """
+
+    def on_start(self, trainer: Any, is_primary: bool = True, **kwargs: Any) -> None:
+        self.trainer = trainer
+        self._began = self._epoch_began = self._trained = time.monotonic()
+        self._num_epochs = self._num_batches = 0
+
+    def on_batch(self, trainer: Any, *args: Any, is_training: bool, **kwargs: Any) -> None:
+        if is_training:
+            self._num_batches += 1
+            self._trained = time.monotonic()
+
+    def on_epoch(
+        self, trainer: Any, metrics: dict[str, Any], epoch: int, is_primary: bool = True, **_: Any
+    ) -> None:
+        now = time.monotonic()
+        self._num_epochs += 1
+        rate = self._num_batches / max(self._trained - self._epoch_began, 1e-9)
+        parts = [
+            f"epoch {epoch + 1} of {trainer._num_epochs}: {now - self._epoch_began:.1f} s, "
+            f"{rate:.1f} batches a second",
+            f"loss {metrics['training_loss']:.4g}",
+        ]
+        for _, name in trainer._metric_tracker.tracked_metrics:
+            # A metric that was never a number has no best value.
+            if f"best_validation_{name}" in metrics:
+                best = f"best {metrics[f'best_validation_{name}']:.4g}"
+                value = f"validation {name} {metrics[f'validation_{name}']:.4g}"
+                parts.append(f"{value} ({best}, epoch {metrics['best_epoch'] + 1})")
+        if left := trainer._num_epochs - epoch - 1:
+            seconds = left * (now - self._began) / self._num_epochs
+            parts.append(f"at most {_span(seconds)} left")
+        if is_primary:
+            logger.info("; ".join(parts))
+        self._epoch_began, self._num_batches = now, 0
+
+
+def _span(seconds: float) -> str:
+    """Returns a time with its unit: `50 s`, `12 min` or `3.5 h`."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+gradient_descent_trainer.DEFAULT_CALLBACKS = (
+    *gradient_descent_trainer.DEFAULT_CALLBACKS,
+    EpochReport,
+)

@@ -1,0 +1,194 @@
+"""
+What `scripts/try_install.py` runs in a new environment, in an empty folder: the checks of each size
+of the package. A check is a function; add it to `CHECKS`. The checks of a size run in one process,
+because AllenNLP takes long to import. Prints a line of JSON for each check.
+
+    python installed_checks.py core|plugin|beside
+"""
+
+import importlib.util
+import json
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+SENTENCES = ["The boat left the bank .", "Banks lend money ."]
+# The largest difference of a vector from that of `ElmoEncoder`.
+TOLERANCE = 1e-5
+
+
+def elmo_encoder() -> None:
+    from elmo_tasks import ElmoEncoder
+
+    elmo = ElmoEncoder.from_name("mini")(SENTENCES)["elmo"]
+
+    assert elmo.shape == (2, 6, 256), elmo.shape
+    assert elmo.isfinite().all()
+    assert "allennlp" not in sys.modules
+
+
+def command_embed() -> None:
+    import h5py
+
+    from elmo_tasks import ElmoEncoder
+
+    Path("text.txt").write_text("\n".join(SENTENCES) + "\n")
+    elmo_tasks("embed", "text.txt", "text.hdf5", "--average")
+
+    elmo = ElmoEncoder.from_name("mini")(SENTENCES)["elmo"]
+    with h5py.File("text.hdf5") as file:
+        for index, sentence in enumerate(SENTENCES):
+            expected = elmo[index, : len(sentence.split())].numpy()
+            assert abs(file[str(index)][...] - expected).max() < TOLERANCE
+
+
+def command_check() -> None:
+    from elmo_tasks.bilm.files.known_bilms import bilm_files
+
+    assert "Sound." in elmo_tasks("check", *bilm_files("mini"))
+
+
+def plugin_says_what_is_missing() -> None:
+    if importlib.util.find_spec("allennlp") is None:
+        assert "pip install" in elmo_tasks("train", "x.jsonnet", "-s", "x", status=1)
+
+
+def configs_by_name() -> None:
+    from allennlp.common import Params
+
+    import elmo_tasks.plugin  # noqa: F401
+
+    assert Params.from_file("elmo_tasks:sst/both").get("train_data_path") == "data/sst/train.txt"
+
+
+def task(name: str, library: str, overlay: str, data: str, asked: str, answer: str) -> Callable:
+    """Returns a check that trains a small model by a config of its own, and predicts with it."""
+
+    def check() -> None:
+        write_data()
+        Path(f"{name}.jsonnet").write_text(
+            f"(import 'elmo_tasks/{library}.libsonnet') + {{\n"
+            f"  train_data_path: '{data}', validation_data_path: '{data}',\n"
+            f"  {overlay}, trainer+: {{ num_epochs: 1 }},\n}}\n"
+        )
+        in_process("train", f"{name}.jsonnet", "-s", f"runs/{name}", "-f")
+        Path("in.jsonl").write_text(asked + "\n")
+        in_process(
+            "predict", f"runs/{name}", "in.jsonl", "--silent", "--output-file", "out.jsonl"
+        )  # fmt: skip
+
+        assert answer in json.loads(Path("out.jsonl").read_text().splitlines()[0])
+
+    check.__name__ = f"train_{name}"
+    return check
+
+
+def command_train() -> None:
+    """Trains by the console script, as a person does, who reads what it prints."""
+    said = elmo_tasks("train", "sst.jsonnet", "-s", "runs/shell")
+
+    assert "epoch 1 of 1: " in said and "runs/shell/model.tar.gz" in said, said
+
+
+def beside_transformers_and_spacy() -> None:
+    """Uses the newest transformers and spaCy in the process that computes ELMo."""
+    import spacy
+    import torch
+    import transformers
+
+    config = transformers.BertConfig(
+        vocab_size=10, hidden_size=8, num_hidden_layers=1, num_attention_heads=2,
+        intermediate_size=8,
+    )  # fmt: skip
+    hidden = transformers.BertModel(config)(torch.tensor([[1, 2, 3]])).last_hidden_state
+    words = [token.text for token in spacy.blank("en")("The boat left the bank.")]
+    elmo_encoder()
+
+    from elmo_tasks import ElmoEncoder
+
+    assert hidden.shape == (1, 3, 8) and len(words) == 6
+    assert ElmoEncoder.from_name("mini")([words])["elmo"].shape == (1, 6, 256)
+    print(f"transformers {transformers.__version__}, spaCy {spacy.__version__}", file=sys.stderr)
+
+
+SST = '{"sentence": "A good film ."}'
+SNLI = '{"premise": "A man eats .", "hypothesis": "A man sleeps ."}'
+SQUAD = '{"question": "Who left ?", "passage": "The boat left the bank ."}'
+AT = "elmo_at: ['input', 'output']"
+SMALL = f"{AT}, hidden_dim: 4"
+CHECKS: dict[str, list[Callable]] = {
+    "core": [elmo_encoder, command_embed, command_check, plugin_says_what_is_missing],
+    "plugin": [
+        configs_by_name,
+        task("sst", "sst", SMALL, "sst.txt", SST, "label"),
+        task("snli", "snli", SMALL, "snli.jsonl", SNLI, "label"),
+        task("squad", "squad", f"{SMALL}, batch_size: 2", "squad.json", SQUAD, "answer"),
+        task("ner", "ner", f"{AT}, hidden_dims: [4]", "ner.txt", SST, "tags"),
+        task("imdb", "imdb", "elmo_at: ['input'], hidden_dim: 4", "imdb.jsonl", SST, "label"),
+        command_train,
+    ],
+    "beside": [beside_transformers_and_spacy],
+}
+
+
+def write_data() -> None:
+    """Writes tiny data of every task into this folder."""
+    trees = [
+        "(3 (2 A) (3 (3 (3 very) (3 good)) (3 (2 film) (2 .))))",
+        "(1 (2 A) (1 (1 (1 very) (1 bad)) (1 (2 film) (2 .))))",
+    ]
+    Path("sst.txt").write_text("\n".join(trees * 6) + "\n")
+    pair = {"sentence1": "A man eats .", "sentence2": "A man sleeps ."}
+    labels = ["entailment", "neutral", "contradiction"]
+    lines = [json.dumps({**pair, "gold_label": label}) for label in labels * 2]
+    Path("snli.jsonl").write_text("\n".join(lines) + "\n")
+    passage = "The boat left the bank ."
+    questions = [
+        {"id": str(k), "question": "What left ?", "answers": [{"text": "boat", "answer_start": 4}]}
+        for k in range(4)
+    ]
+    article = {"title": "", "paragraphs": [{"context": passage, "qas": questions}]}
+    Path("squad.json").write_text(json.dumps({"version": "1.1", "data": [article]}))
+    sentence = "Ann NNP I-NP I-PER\nsees VBZ I-VP O\nParis NNP I-NP I-LOC\n. . O O\n"
+    Path("ner.txt").write_text("-DOCSTART- -X- O O\n\n" + f"{sentence}\n" * 4)
+    reviews = [{"text": "A good film .", "label": "pos"}, {"text": "A bad film .", "label": "neg"}]
+    Path("imdb.jsonl").write_text("".join(json.dumps(review) + "\n" for review in reviews * 2))
+
+
+def elmo_tasks(*arguments: str, status: int = 0) -> str:
+    """Runs the console script of this environment, and returns all that it printed."""
+    script = Path(sys.executable).with_name("elmo-tasks")
+    result = subprocess.run(
+        [script, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    assert result.returncode == status, result.stdout
+    return result.stdout
+
+
+def in_process(*arguments: str) -> None:
+    """Runs `elmo-tasks` in this process."""
+    from elmo_tasks.console import main
+
+    sys.argv = ["elmo-tasks", *arguments]
+    main()
+
+
+def main() -> None:
+    for check in CHECKS[sys.argv[1]]:
+        began = time.monotonic()
+        try:
+            check()
+            error = None
+        except BaseException as raised:
+            traceback.print_exc()
+            error = f"{type(raised).__name__}: {raised}"
+        seconds = round(time.monotonic() - began, 1)
+        result = {"check": check.__name__, "seconds": seconds, "error": error}
+        print(json.dumps(result), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""
+Installs the package in new environments, on several Pythons, and uses it there from an empty
+folder, as somebody who has no copy of this repository. Prints a table.
+
+    python scripts/try_install.py                           # this Python: core, plugin
+    python scripts/try_install.py --python 3.10 3.13 --uv
+    python scripts/try_install.py --sizes core beside --first torch==2.13.0
+
+`scripts/installed_checks.py` has the checks. Needs a network or a full cache of pip or uv, and 6 GB
+of disk for each environment, unless PyTorch comes without CUDA: `--first` installs that first.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# What is installed for each size, one list of arguments of `pip install` after the other.
+INSTALLED = {
+    "core": [["{wheel}"]],
+    "plugin": [["{wheel}[allennlp]"], ["--no-deps", "allennlp==2.10.1"]],
+    "beside": [["{wheel}", "transformers", "spacy"]],
+}
+
+
+class Row(NamedTuple):
+    """A row of the table: what one size did on one Python."""
+
+    python: str
+    size: str
+    install_seconds: float
+    megabytes: float
+    checks: list[dict]
+
+    def __str__(self) -> str:
+        passed = [check for check in self.checks if check["error"] is None]
+        failed = [check["check"] for check in self.checks if check["error"] is not None]
+        seconds = sum(check["seconds"] for check in self.checks)
+        verdict = f"{len(passed)} of {len(self.checks)}"
+        return (
+            f"| {self.python} | {self.size} | {self.install_seconds:.0f} | {self.megabytes:,.0f} | "
+            f"{seconds:.0f} | {verdict}{' without ' * bool(failed)}{', '.join(failed)} |"
+        )
+
+
+def main() -> None:
+    args = parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        wheel = build(Path(folder))
+        rows = []
+        for python in args.python:
+            for size in args.sizes:
+                place = Path(args.keep or folder, f"{Path(python).name}-{size}").resolve()
+                row = try_one(python, size, wheel, place, args)
+                rows.append(row)
+                print(row, flush=True)
+                if args.keep is None:
+                    shutil.rmtree(place)
+    print("\n| Python | size | seconds to install | MB | seconds of checks | passed |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    print("\n".join(map(str, rows)))
+    if any(check["error"] is not None for row in rows for check in row.checks):
+        sys.exit(1)
+
+
+def parse_args() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Tries the package in new environments.")
+    parser.add_argument(
+        "--python",
+        nargs="+",
+        default=[sys.executable],
+        help="the interpreters, each a path or, as 3.12, a version (default: this one)",
+    )
+    parser.add_argument(
+        "--sizes",
+        nargs="+",
+        choices=INSTALLED,
+        default=["core", "plugin"],
+        help="what to try: core, plugin, or beside, which is the core beside the newest "
+        "transformers and spaCy (default: core plugin)",
+    )
+    parser.add_argument(
+        "--first",
+        nargs="+",
+        default=[],
+        metavar="REQUIREMENT",
+        help="packages to install first, such as a PyTorch without CUDA",
+    )
+    parser.add_argument("--uv", action="store_true", help="install with uv, not pip")
+    parser.add_argument("--keep", metavar="DIR", help="make the environments here and keep them")
+    return parser.parse_args()
+
+
+def build(folder: Path) -> str:
+    """Builds the wheel of a copy of the repository, and returns its path."""
+    # Setuptools leaves a folder `build` in its source.
+    source = folder / "source"
+    source.mkdir()
+    for name in ("elmo_tasks", "training_configs"):
+        shutil.copytree(ROOT / name, source / name)
+    for name in ("setup.py", "pyproject.toml", "README.md"):
+        shutil.copy(ROOT / name, source)
+    run([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(source)])
+    (wheel,) = folder.glob("*.whl")
+    return str(wheel)
+
+
+def try_one(python: str, size: str, wheel: str, place: Path, args: argparse.Namespace) -> Row:
+    """Makes an environment in the folder `place`, installs a size, and runs its checks."""
+    program = f"python{python}" if python[0].isdigit() else python
+    run([program, "-m", "venv", "--clear", str(place / "venv"), *["--without-pip"] * args.uv])
+    new = str(place / "venv" / "bin" / "python")
+    install = [new, "-m", "pip", "install", "-q"]
+    if args.uv:
+        install = ["uv", "pip", "install", "-q", "--python", new]
+    steps = [[part.format(wheel=wheel) for part in step] for step in INSTALLED[size]]
+    began = time.monotonic()
+    for step in [args.first] * bool(args.first) + steps:
+        run([*install, *step])
+    seconds = time.monotonic() - began
+    work = place / "empty"
+    work.mkdir(exist_ok=True)
+    checks = run(
+        [new, str(ROOT / "scripts" / "installed_checks.py"), size],
+        cwd=work,
+        # The repository must not be found, nor a plugin of the user.
+        env={**os.environ, "HOME": str(work), "PYTHONPATH": "", "PYTHONSAFEPATH": "1"},
+    )
+    results = [json.loads(line) for line in checks.splitlines() if line.startswith('{"check"')]
+    version = run([new, "-c", "import platform; print(platform.python_version())"]).strip()
+    return Row(version, size, seconds, megabytes(place / "venv"), results)
+
+
+def megabytes(folder: Path) -> float:
+    files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return sum(path.stat().st_size for path in files) / 1e6
+
+
+def run(command: list[str], **options) -> str:
+    """Runs a command and returns its standard output; its errors are shown."""
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, **options).stdout
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from elmo_tasks.commands.new import _TASKS, New
+from elmo_tasks.common.shipped import config_folder
+from tests.helpers.configs import SHIPPED, evaluate
+
+
+def new(task: str, file: Path) -> None:
+    parser = New().parser("elmo-tasks new")
+    args = parser.parse_args([task, str(file)])
+    args.func(args)
+
+
+def evaluated(text: str) -> dict:
+    return evaluate(text.replace("'elmo_tasks/", f"'{config_folder()}/lib/"))
+
+
+def test_every_task_with_a_library_of_its_own_can_be_begun() -> None:
+    # A probe is no training.
+    assert set(_TASKS) == set(SHIPPED) - {"probe"}
+
+
+@pytest.mark.parametrize("task", _TASKS)
+def test_a_first_config_has_a_comment_a_field_and_the_librarys_defaults(
+    task: str, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    file = tmp_path / "mine.jsonnet"
+
+    new(task, file)
+
+    assert f"elmo-tasks train {file}" in capsys.readouterr().out
+    text = file.read_text()
+    blocks = text.partition("{\n")[2].rstrip("}\n").split("\n\n")
+    assert len(blocks) > 10
+    for block in blocks:
+        *comments, field = block.splitlines()
+        assert comments and all(line.startswith("  // ") for line in comments), block
+        assert re.match(r"  (// )?\w+: .*,$", field), block
+    # The comments on fields that keep their defaults can be removed.
+    whole = re.sub(r"^  // (\w+: .*,)$", r"  \1", text, flags=re.MULTILINE)
+    assert evaluated(whole) == evaluated(text)
+    places = {"bilm": "", "imdb": "elmo_at: ['input']"}.get(task, "elmo_at: ['input', 'output']")
+    library = _TASKS[task][0]
+    assert evaluated(text) == evaluated(f"(import 'elmo_tasks/{library}.libsonnet') {{{places}}}")
+
+
+def test_a_file_is_never_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "mine.jsonnet").write_text("mine")
+
+    with pytest.raises(SystemExit, match="mine.jsonnet exists; choose another name"):
+        new("sst", tmp_path / "mine.jsonnet")
+
+    assert (tmp_path / "mine.jsonnet").read_text() == "mine"

@@ -1,0 +1,43 @@
+from pathlib import Path
+
+import pytest
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.shipped import config_folder, config_path, import_jsonnet
+from tests.helpers.configs import CONFIGS
+
+
+def test_a_shipped_config_is_found_by_its_name() -> None:
+    assert config_folder() == CONFIGS
+    assert config_path("elmo_tasks:sst/both") == str(CONFIGS / "sst" / "both.jsonnet")
+    assert config_path("sst/both.jsonnet") == "sst/both.jsonnet"
+
+
+@pytest.mark.parametrize("name", ["elmo_tasks:sst/bth", "elmo_tasks:../sst/bth"])
+def test_a_config_that_does_not_exist_is_refused_with_the_nearest(name: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"did you mean 'elmo_tasks:sst/both'\?"):
+        config_path(name)
+
+
+def test_a_library_is_imported_from_any_folder(tmp_path: Path) -> None:
+    library = import_jsonnet(f"{tmp_path}/", "elmo_tasks/sst.libsonnet")
+    config = import_jsonnet(f"{tmp_path}/", "elmo_tasks/sst/both.jsonnet")
+
+    for (path, content), expected in (
+        (library, CONFIGS / "lib" / "sst.libsonnet"),
+        (config, CONFIGS / "sst" / "both.jsonnet"),
+    ):
+        assert (path, content) == (str(expected), expected.read_bytes())
+
+
+def test_a_file_beside_the_importing_one_comes_first(tmp_path: Path) -> None:
+    mine = tmp_path / "elmo_tasks" / "sst.libsonnet"
+    mine.parent.mkdir()
+    mine.write_text("{}")
+
+    assert import_jsonnet(f"{tmp_path}/", "elmo_tasks/sst.libsonnet") == (str(mine), b"{}")
+
+
+def test_a_file_that_is_nowhere_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="neither here nor in elmo_tasks"):
+        import_jsonnet(f"{tmp_path}/", "elmo_tasks/sts.libsonnet")

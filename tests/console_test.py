@@ -1,0 +1,235 @@
+"""Tests the script `elmo-tasks`, in processes of its own where what it imports matters."""
+
+import logging
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from elmo_tasks import __version__, console
+from elmo_tasks.commands.listed import LISTED
+from tests.core_test import BLOCKED
+from tests.helpers import processes
+from tests.helpers.configs import ROOT
+
+# Runs the script as if the packages that BLOCKED names were not installed.
+RUN = "from elmo_tasks.console import main\nmain()\n"
+NO_TORCH = BLOCKED.replace('("allennlp"', '("torch", "allennlp"')
+CORE = ("embed", "neighbors", "check", "mix", "export")
+
+
+def run(script: str, *arguments: str, **env: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **env},
+        capture_output=True,
+        text=True,
+    )
+
+
+class Ended(NamedTuple):
+    status: int
+    said: str
+
+
+def fork(folder: Path, *arguments: str) -> Ended:
+    """Runs the script in a fork of this process, in a folder; returns all that it printed."""
+    with tempfile.TemporaryFile() as output:
+
+        def work() -> None:
+            os.chdir(folder)
+            for number, name in ((1, "stdout"), (2, "stderr")):
+                os.dup2(output.fileno(), number)
+                setattr(sys, name, os.fdopen(number, "w", closefd=False))
+            # What AllenNLP's script sets up in a process of its own.
+            sys.excepthook = sys.__excepthook__
+            logging.basicConfig(level=logging.INFO, force=True)
+            # A training of an earlier test has left its file here.
+            logging.getLogger("allennlp.common.tqdm").handlers.clear()
+            pytest.MonkeyPatch().setattr("allennlp.commands.import_plugins", lambda: None)
+            sys.argv = ["elmo-tasks", *arguments]
+            status = 0
+            try:
+                try:
+                    console.main()
+                except Exception as error:
+                    sys.excepthook(type(error), error, error.__traceback__)
+                    status = 1
+            except SystemExit as end:
+                status = end.code if isinstance(end.code, int) else 1
+                if isinstance(end.code, str):
+                    print(end.code, file=sys.stderr)
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status)
+
+        status = processes.run(work)
+        output.seek(0)
+        return Ended(status, output.read().decode())
+
+
+def test_the_help_lists_every_command_and_needs_neither_torch_nor_allennlp() -> None:
+    result = run(NO_TORCH + RUN, "--help")
+
+    assert result.returncode == 0, result.stderr
+    for name, listed in LISTED.items():
+        assert f"  {name:14}{listed.help}" in result.stdout
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    result = run(NO_TORCH + RUN, "--version")
+
+    assert result.stdout == f"elmo-tasks {__version__}\n", result.stderr
+
+
+def test_every_listed_command_has_its_name() -> None:
+    for name, listed in LISTED.items():
+        expected = f"elmo-{name}" if listed.is_subcommand else f"elmo-tasks {name}"
+        assert listed.load().name == expected
+
+
+def test_the_core_commands_start_in_a_second_more_than_torch_and_without_allennlp() -> None:
+    script = """
+import contextlib, io, time
+import torch
+from elmo_tasks.console import main
+for name in sys.argv[1:]:
+    sys.argv = ["elmo-tasks", name, "--help"]
+    start = time.process_time()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+        main()
+    print(time.process_time() - start)
+"""
+
+    result = run(BLOCKED + script, *CORE)
+
+    assert result.returncode == 0, result.stderr
+    seconds = [float(line) for line in result.stdout.split()]
+    assert len(seconds) == len(CORE) and max(seconds) < 1
+
+
+def test_text_is_embedded_without_allennlp(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("The boat left the bank .\n")
+
+    result = run(BLOCKED + RUN, "embed", str(tmp_path / "text.txt"), str(tmp_path / "text.hdf5"))
+
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "text.hdf5").exists()
+
+
+def test_a_mistake_is_one_line_and_debug_shows_its_traceback() -> None:
+    arguments = ("check", "nowhere.json", "nowhere.hdf5", "--no-such-option")
+
+    brief = run(BLOCKED + RUN, "neighbors", "bank", "--corpus", "nowhere.txt")
+    long = run(BLOCKED + RUN, "neighbors", "bank", "--corpus", "nowhere.txt", "--debug")
+    unknown = run(BLOCKED + RUN, *arguments)
+
+    assert brief.returncode == long.returncode == 1
+    assert brief.stderr.splitlines() == [brief.stderr.strip()], brief.stderr
+    assert brief.stderr.startswith("elmo-neighbors: ") and "nowhere.txt" in brief.stderr
+    assert "Traceback" in long.stderr
+    assert unknown.returncode == 2 and "usage: elmo-tasks check" in unknown.stderr
+
+
+def test_a_command_of_allennlp_says_how_to_install_it() -> None:
+    result = run(BLOCKED + RUN, "train", "config.jsonnet", "-s", "run")
+
+    assert result.returncode == 1
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("elmo-tasks train: No module named 'allennlp'")
+    assert "pip install" in line
+
+
+def test_a_package_that_is_missing_is_named(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("The bank .\nA bank .\n")
+    without = BLOCKED.replace('("allennlp"', '("sklearn", "_jsonnet", "allennlp"')
+
+    clusters = run(without + RUN, "neighbors", "bank", "--corpus", str(tmp_path / "text.txt"))
+    config = run(without + RUN, "new", "sst", str(tmp_path / "mine.jsonnet"))
+    archive = run(without + RUN, "mix", "model.tar.gz")
+
+    for result, expected in (
+        (clusters, "elmo-neighbors: this needs scikit-learn, which is not installed: pip install "),
+        (config, "elmo-tasks new: this needs jsonnet, which is not installed: pip install jsonnet"),
+        (archive, "elmo-mix: this part of elmo_tasks needs AllenNLP: pip install"),
+    ):
+        assert result.returncode == 1 and "Traceback" not in result.stderr, result.stderr
+        assert result.stderr.splitlines()[-1].startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("nwe", "did you mean 'new'?"), ("--x", "--help lists the commands")]
+)
+def test_a_command_that_does_not_exist_is_refused(name: str, expected: str) -> None:
+    result = run(NO_TORCH + RUN, name)
+
+    assert result.returncode == 1 and "Traceback" not in result.stderr
+    assert result.stderr.startswith("elmo-tasks: there is no ") and expected in result.stderr
+
+
+@pytest.mark.parametrize("name", ["embed", "train"])
+def test_ctrl_c_during_the_imports_is_one_line(name: str) -> None:
+    interrupted = re.sub("raise Module.*", "raise KeyboardInterrupt", NO_TORCH)
+
+    result = run(interrupted + RUN, name, "a", "b")
+
+    assert result.returncode == 130
+    assert result.stderr == f"elmo-tasks {name}: interrupted\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder without a copy of the repository, with a config of its own."""
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "sst.txt").write_text((ROOT / "fixtures" / "sst.txt").read_text())
+    (folder / "mine.jsonnet").write_text(
+        "(import 'elmo_tasks/sst.libsonnet') { elmo_at: ['input'], hidden_dim: 4,\n"
+        "  bilm_dtype: 'float32', train_data_path: 'sst.txt', validation_data_path: 'sst.txt',\n"
+        "  num_epochs: 2 }\n"
+    )
+    return folder
+
+
+def test_a_training_in_any_folder_prints_what_a_person_needs(folder: Path) -> None:
+    trained = fork(folder, "train", "mine.jsonnet", "-s", "run", "-f")
+
+    assert trained.status == 0, trained.said
+    assert "epoch 1 of 2: " in trained.said and "batches a second" in trained.said
+    assert "epoch 2 of 2: " in trained.said
+    assert "the model is in run/model.tar.gz" in trained.said
+    for noise in ("INFO", "registered", "Warning", "allennlp."):
+        assert noise not in trained.said
+    # The log file has everything.
+    assert " - INFO - allennlp.common.params - " in (folder / "run" / "out.log").read_text()
+
+
+def test_an_evaluation_prints_its_metrics_and_nothing_else(folder: Path) -> None:
+    archive = str(ROOT / "fixtures" / "before_the_move" / "sst.tar.gz")
+
+    evaluated = fork(folder, "evaluate", archive, "sst.txt")
+
+    assert evaluated.status == 0, evaluated.said
+    assert re.search(r"^accuracy: 0\.\d{4}$", evaluated.said, re.MULTILINE), evaluated.said
+    assert "INFO" not in evaluated.said and "archive" not in evaluated.said
+
+
+def test_the_users_level_of_messages_counts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALLENNLP_LOG_LEVEL", "INFO")
+
+    trained = fork(folder, "train", "mine.jsonnet", "-s", "loud", "-f")
+
+    assert " - INFO - allennlp.common.params - " in trained.said
+
+
+def test_debug_shows_the_traceback_of_a_training(folder: Path) -> None:
+    brief = fork(folder, "train", "nowhere.jsonnet", "-s", "none")
+    long = fork(folder, "train", "nowhere.jsonnet", "-s", "none", "--debug")
+
+    assert brief.status == long.status == 1
+    assert brief.said.splitlines()[-1] == "elmo-tasks train: file nowhere.jsonnet not found"
+    assert "Traceback" not in brief.said and "Traceback" in long.said
