@@ -22,13 +22,13 @@ from itertools import islice
 
 import torch
 from allennlp.common.util import lazy_groups_of
+from allennlp.models import load_archive
 
 import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
 from elmo_tasks.analysis.environment import cpu_name
 from elmo_tasks.analysis.tables import table
 from elmo_tasks.encoder import ElmoEncoder
 from elmo_tasks.serve.app import make_app
-from elmo_tasks.serve.open_model import open_model
 from elmo_tasks.serve.served_model import ServedModel
 from elmo_tasks.serve.server import listen, make_server
 
@@ -41,7 +41,7 @@ def main() -> None:
     torch.set_num_threads(arguments.threads)
     with open(arguments.inputs, encoding="utf-8") as file:
         inputs = [json.loads(line) for line in islice(file, arguments.requests)]
-    model = ServedModel("model", open_model(arguments.archive))
+    model = ServedModel("model", load_archive(arguments.archive))
     with running(model) as port:
         rows = {
             **{f"predictor, {size} at a time": predicting(model, inputs, size) for size in BATCHES},

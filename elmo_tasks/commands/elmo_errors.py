@@ -42,7 +42,7 @@ examples:
         add(
             "model",
             metavar="[NAME=]MODEL",
-            help="the model.tar.gz or the folder of a training",
+            help="the model.tar.gz or the folder of a training, or the name of a model",
         )
         add("data", metavar="DATA", help="data in the format that the model was trained on")
         add(

@@ -39,8 +39,8 @@ examples:
             "models",
             metavar="[NAME=]MODEL",
             nargs="*",
-            help="the model.tar.gz or the folder of a training, or the name of a model; by default it "
-            "is named after its path, less the folders that all models share",
+            help="the model.tar.gz or the folder of a training, or the name of a model; by default "
+            "it is named after its path, less the folders that all models share",
         )
         add(
             "--data",
@@ -82,7 +82,7 @@ examples:
 
         from elmo_tasks.serve.app import make_app
         from elmo_tasks.serve.limits import Limits
-                from elmo_tasks.serve.served_model import ServedModel
+        from elmo_tasks.serve.served_model import ServedModel
         from elmo_tasks.serve.server import address_of, is_loopback, listen, make_server
 
         if args.max_words < 1:

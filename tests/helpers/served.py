@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from allennlp.models import load_archive
+
 from elmo_tasks.encoder import ElmoEncoder
 from elmo_tasks.serve.app import make_app
 from elmo_tasks.serve.limits import App, Limits
-from elmo_tasks.serve.open_model import open_model
 from elmo_tasks.serve.served_model import ServedModel
 from elmo_tasks.serve.server import address_of, listen, make_server
 from tests.helpers.archives import make_archive
@@ -27,7 +28,7 @@ def task_archive(folder: Path, task: str) -> Path:
 
 def task_models(folder: Path) -> list[ServedModel]:
     return [
-        ServedModel(name, open_model(str(task_archive(folder / task, task))))
+        ServedModel(name, load_archive(str(task_archive(folder / task, task))))
         for task, name in NAMES.items()
     ]
 
