@@ -57,7 +57,7 @@ setup(
             "pretrained/**/*.txt",
             "serve/static/*",
         ],
-        "elmo_tasks.training_configs": ["lib/*.libsonnet", "*/*.jsonnet"],
+        "elmo_tasks.training_configs": ["lib/*.libsonnet", "*/*.jsonnet", "*/*.cfg"],
     },
     install_requires=["torch>=2.4", "numpy>=1.26", "h5py>=3.10", "lmdb>=1.4", "tqdm>=4.62"],
     extras_require={
