@@ -27,8 +27,12 @@ def assert_close(one: numpy.ndarray, other: Any) -> None:
     numpy.testing.assert_allclose(one, numpy.asarray(other), atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("layers, output", [("all", "elmo"), ("last", "lstm_outputs2")])
-def test_vectors_are_those_of_the_encoder_sentence_by_sentence(layers: str, output: str) -> None:
+@pytest.mark.parametrize(
+    "layers, output", [("all", "elmo"), ("last", "lstm_outputs2"), (1, "lstm_outputs1")]
+)
+def test_vectors_are_those_of_the_encoder_sentence_by_sentence(
+    layers: str | int, output: str
+) -> None:
     encoder = ElmoEncoder.from_pretrained(FIXTURE)
     sentences = [["The", "boat", "left", "the", "bank", "."], ["Banks", "lend", "money", "."]]
     first, second = encoder(sentences)[output]
