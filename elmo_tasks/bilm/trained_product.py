@@ -89,21 +89,14 @@ def summed(grad: torch.Tensor) -> torch.Tensor:
 
 
 def step_product(
-    x: torch.Tensor,
-    weight: torch.Tensor,
-    bias: torch.Tensor | None = None,
-    added: torch.Tensor | None = None,
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
 ) -> torch.Tensor:
     """
-    Computes x W^T, plus either a bias, as `product` does, or a tensor of the result's shape. It is
-    meant for the rows of a recurrent step, whose number is a multiple of `STEP_ROWS`.
+    Computes x W^T + b, as `product` does, for the rows of a recurrent step, whose number is a
+    multiple of `STEP_ROWS`.
     """
     fast = _has_avx512() and _by_onednn(x)
-    if added is None:
-        return _multiply(x, weight, bias) if fast else linear(x, weight, bias)
-    if not fast:
-        return torch.addmm(added, x, weight.t())
-    return torch.ops.mkldnn._linear_pointwise.binary(x, added, weight, None, "add")
+    return _multiply(x, weight, bias) if fast else linear(x, weight, bias)
 
 
 def product_dtype(inputs: torch.Tensor) -> torch.dtype:
