@@ -9,7 +9,7 @@ from allennlp.nn.util import get_dropout_mask
 from torch.autograd.function import once_differentiable
 
 from elmo_tasks.bilm.packing import Packing
-from elmo_tasks.modules.product import step_product, summed_product, trained_product
+from elmo_tasks.bilm.trained_product import step_product, summed_product, trained_product
 from elmo_tasks.modules.recurrent import Steps, mirror_of
 
 
