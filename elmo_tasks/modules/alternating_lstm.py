@@ -141,7 +141,7 @@ class HighwaySteps(torch.autograd.Function):
         output, memory = gates.new_zeros(2, steps.num_rows, dim)
         for step, window in zip(steps.slices, steps.windows):
             rows, padded = step.stop - step.start, window.stop - window.start
-            u = step_product(output[:padded], weight, added=gates[window])[:rows]
+            u = step_product(output[:padded], weight)[:rows].add_(gates[step])
             # tanh(x) = 2 sigmoid(2x) - 1, since PyTorch's sigmoid is several times as fast as its
             # tanh.
             u[:, 2 * dim : 3 * dim].mul_(2)
