@@ -26,8 +26,8 @@ ALLENNLP = [
     "spacy>=3.8,<4",
     "tensorboardX>=2.6",
     "termcolor>=1.1",
-    "torchvision>=0.17",
-    "transformers>=4.40,<4.50",
+    "torchvision>=0.21",
+    "transformers>=4.49,<4.50",
     "typer>=0.9",
 ]
 
@@ -59,7 +59,8 @@ setup(
         ],
         "elmo_tasks.training_configs": ["lib/*.libsonnet", "*/*.jsonnet", "*/*.cfg"],
     },
-    install_requires=["torch>=2.4", "numpy>=1.26", "h5py>=3.10", "lmdb>=1.4", "tqdm>=4.62"],
+    # The lowest versions that scripts/installed_checks.py passes with.
+    install_requires=["torch>=2.6", "numpy>=1.26", "h5py>=3.10", "lmdb>=1.4.1", "tqdm>=4.62"],
     extras_require={
         "allennlp": ALLENNLP,
         "plots": ["matplotlib>=3.8"],
