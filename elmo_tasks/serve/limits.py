@@ -43,8 +43,7 @@ class Limits(NamedTuple):
     max_requests : `int`
         The most requests at a time, those included that wait for the model.
     seconds : `float`
-        The time in which a client must have sent a request, and the time in which it must take
-        each part of an answer.
+        The time in which a client must have sent the body of a request.
     """
 
     max_bytes: int = 256 * 1024
@@ -142,8 +141,7 @@ class Guard:
         async def answer(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message = {**message, "headers": [*message.get("headers", []), *added]}
-            # A client that does not read its answer is left; the server closes the connection.
-            await asyncio.wait_for(send(message), self.limits.seconds)
+            await send(message)
 
         return answer
 

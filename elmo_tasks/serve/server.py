@@ -5,7 +5,7 @@ import uvicorn
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.serve.limits import App, Limits
-from elmo_tasks.serve.protocol import TimedHeadProtocol
+from elmo_tasks.serve.protocol import TimedProtocol
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -40,7 +40,7 @@ def make_server(app: App, limits: Limits = Limits()) -> uvicorn.Server:
     """Makes the server of an application, whose `run(sockets=[...])` runs until it is stopped."""
     config = uvicorn.Config(
         app,
-        http=TimedHeadProtocol,
+        http=TimedProtocol,
         ws="none",
         lifespan="off",
         log_level="warning",

@@ -1,3 +1,4 @@
+import contextlib
 import os
 import socket
 import threading
@@ -133,6 +134,23 @@ def test_a_slow_head_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -
     for answer in answers:
         assert answer.startswith("HTTP/1.1 408 ")
         assert answer.endswith('{"error": "the head of the request did not come in time"}')
+
+
+def test_a_client_that_does_not_read_is_left(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "ANSWER_SECONDS", 0.3)
+    path = "/swagger/swagger-ui-bundle.js"
+    whole = len(httpx.get(f"{address}{path}").content)
+    # The buffers of the system have room for one such file.
+    times = 10
+    with raw(address) as connection:
+        connection.sendall(times * f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        time.sleep(1)
+        size = 0
+        with contextlib.suppress(ConnectionResetError):
+            while part := connection.recv(65536):
+                size += len(part)
+
+    assert 0 < size < times * whole
 
 
 def test_what_is_no_http_is_refused(address: str) -> None:
