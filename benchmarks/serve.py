@@ -25,7 +25,7 @@ from allennlp.common.util import lazy_groups_of
 from allennlp.models import load_archive
 
 import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
-from elmo_tasks.analysis.environment import cpu_name
+from benchmarks.machine import machine
 from elmo_tasks.analysis.tables import table
 from elmo_tasks.encoder import ElmoEncoder
 from elmo_tasks.serve.app import make_app
@@ -51,7 +51,7 @@ def main() -> None:
             measure()
         turns = [{name: rows[name]() for name in rows} for _ in range(arguments.turns)]
     date = datetime.date.today().isoformat()
-    print(f"{cpu_name()}, {arguments.threads} threads, {date}; {len(inputs)} inputs a turn\n")
+    print(f"{machine()}, {arguments.threads} threads, {date}; {len(inputs)} inputs a turn\n")
     rates = {name: statistics.median(turn[name] for turn in turns) for name in rows}
     first = next(iter(rates.values()))
     cells = [[name, f"{rate:.0f}", f"{rate / first:.2f}"] for name, rate in rates.items()]

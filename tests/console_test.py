@@ -13,20 +13,23 @@ import pytest
 
 from elmo_tasks import __version__, console
 from elmo_tasks.commands.listed import LISTED
-from tests.core_test import BLOCKED
+from tests.core_test import ALLENNLP, BLOCKED
 from tests.helpers import processes
 from tests.helpers.configs import ROOT
 
-# Runs the script as if the packages that BLOCKED names were not installed.
 RUN = "from elmo_tasks.console import main\nmain()\n"
-NO_TORCH = BLOCKED.replace('("allennlp"', '("torch", "allennlp"')
 CORE = ("embed", "neighbors", "check", "mix", "export")
+# Packages that are not installed beside the core.
+MISSING = (*ALLENNLP, "spacy")
 
 
-def run(script: str, *arguments: str, **env: str) -> subprocess.CompletedProcess:
+def run(
+    script: str, *arguments: str, blocked: tuple[str, ...] = MISSING, block: str = BLOCKED
+) -> subprocess.CompletedProcess:
+    """Runs a script in another process, in which some packages cannot be imported."""
     return subprocess.run(
-        [sys.executable, "-c", script, *arguments],
-        env={**os.environ, "PYTHONPATH": str(ROOT), **env},
+        [sys.executable, "-c", block + script, ",".join(blocked), *arguments],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
     )
@@ -74,7 +77,7 @@ def fork(folder: Path, *arguments: str) -> Ended:
 
 
 def test_the_help_lists_every_command_and_needs_neither_torch_nor_allennlp() -> None:
-    result = run(NO_TORCH + RUN, "--help")
+    result = run(RUN, "--help", blocked=("torch", *MISSING))
 
     assert result.returncode == 0, result.stderr
     for name, listed in LISTED.items():
@@ -82,7 +85,7 @@ def test_the_help_lists_every_command_and_needs_neither_torch_nor_allennlp() -> 
 
 
 def test_the_version_is_that_of_the_package() -> None:
-    result = run(NO_TORCH + RUN, "--version")
+    result = run(RUN, "--version", blocked=("torch", *MISSING))
 
     assert result.stdout == f"elmo-tasks {__version__}\n", result.stderr
 
@@ -106,7 +109,7 @@ for name in sys.argv[1:]:
     print(time.process_time() - start)
 """
 
-    result = run(BLOCKED + script, *CORE)
+    result = run(script, *CORE)
 
     assert result.returncode == 0, result.stderr
     seconds = [float(line) for line in result.stdout.split()]
@@ -116,7 +119,7 @@ for name in sys.argv[1:]:
 def test_text_is_embedded_without_allennlp(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("The boat left the bank .\n")
 
-    result = run(BLOCKED + RUN, "embed", str(tmp_path / "text.txt"), str(tmp_path / "text.hdf5"))
+    result = run(RUN, "embed", str(tmp_path / "text.txt"), str(tmp_path / "text.hdf5"))
 
     assert result.returncode == 0, result.stderr
     assert (tmp_path / "text.hdf5").exists()
@@ -125,9 +128,9 @@ def test_text_is_embedded_without_allennlp(tmp_path: Path) -> None:
 def test_a_mistake_is_one_line_and_debug_shows_its_traceback() -> None:
     arguments = ("check", "nowhere.json", "nowhere.hdf5", "--no-such-option")
 
-    brief = run(BLOCKED + RUN, "neighbors", "bank", "--corpus", "nowhere.txt")
-    long = run(BLOCKED + RUN, "neighbors", "bank", "--corpus", "nowhere.txt", "--debug")
-    unknown = run(BLOCKED + RUN, *arguments)
+    brief = run(RUN, "neighbors", "bank", "--corpus", "nowhere.txt")
+    long = run(RUN, "neighbors", "bank", "--corpus", "nowhere.txt", "--debug")
+    unknown = run(RUN, *arguments)
 
     assert brief.returncode == long.returncode == 1
     assert brief.stderr.splitlines() == [brief.stderr.strip()], brief.stderr
@@ -137,7 +140,7 @@ def test_a_mistake_is_one_line_and_debug_shows_its_traceback() -> None:
 
 
 def test_a_command_of_allennlp_says_how_to_install_it() -> None:
-    result = run(BLOCKED + RUN, "train", "config.jsonnet", "-s", "run")
+    result = run(RUN, "train", "config.jsonnet", "-s", "run")
 
     assert result.returncode == 1
     (line,) = result.stderr.splitlines()
@@ -147,11 +150,13 @@ def test_a_command_of_allennlp_says_how_to_install_it() -> None:
 
 def test_a_package_that_is_missing_is_named(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("The bank .\nA bank .\n")
-    without = BLOCKED.replace('("allennlp"', '("sklearn", "_jsonnet", "allennlp"')
+    blocked = ("sklearn", "_jsonnet", *MISSING)
 
-    clusters = run(without + RUN, "neighbors", "bank", "--corpus", str(tmp_path / "text.txt"))
-    config = run(without + RUN, "new", "sst", str(tmp_path / "mine.jsonnet"))
-    archive = run(without + RUN, "mix", "model.tar.gz")
+    clusters = run(
+        RUN, "neighbors", "bank", "--corpus", str(tmp_path / "text.txt"), blocked=blocked
+    )
+    config = run(RUN, "new", "sst", str(tmp_path / "mine.jsonnet"), blocked=blocked)
+    archive = run(RUN, "mix", "model.tar.gz", blocked=blocked)
 
     for result, expected in (
         (clusters, "elmo-neighbors: this needs scikit-learn, which is not installed: pip install "),
@@ -166,7 +171,7 @@ def test_a_package_that_is_missing_is_named(tmp_path: Path) -> None:
     ("name", "expected"), [("nwe", "did you mean 'new'?"), ("--x", "--help lists the commands")]
 )
 def test_a_command_that_does_not_exist_is_refused(name: str, expected: str) -> None:
-    result = run(NO_TORCH + RUN, name)
+    result = run(RUN, name, blocked=("torch", *MISSING))
 
     assert result.returncode == 1 and "Traceback" not in result.stderr
     assert result.stderr.startswith("elmo-tasks: there is no ") and expected in result.stderr
@@ -174,9 +179,9 @@ def test_a_command_that_does_not_exist_is_refused(name: str, expected: str) -> N
 
 @pytest.mark.parametrize("name", ["embed", "train"])
 def test_ctrl_c_during_the_imports_is_one_line(name: str) -> None:
-    interrupted = re.sub("raise Module.*", "raise KeyboardInterrupt", NO_TORCH)
+    interrupted = re.sub("raise Module.*", "raise KeyboardInterrupt", BLOCKED)
 
-    result = run(interrupted + RUN, name, "a", "b")
+    result = run(RUN, name, "a", "b", blocked=("torch", *MISSING), block=interrupted)
 
     assert result.returncode == 130
     assert result.stderr == f"elmo-tasks {name}: interrupted\n"

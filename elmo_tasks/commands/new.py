@@ -17,7 +17,9 @@ from elmo_tasks.common.shipped import config_folder, import_jsonnet
 _PATHS = ("train_data_path", "validation_data_path")
 _TASKS = {
     "bilm": ("language_model", ("train_text", "heldout_text")),
-    **{name: (name, (*_PATHS, "elmo_at", "bilm")) for name in "imdb ner snli squad sst".split()},
+    **{
+        name: (name, (*_PATHS, "elmo_at", "bilm")) for name in "imdb ner snli squad srl sst".split()
+    },
 }
 
 # What the libraries do not say.

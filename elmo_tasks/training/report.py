@@ -38,8 +38,9 @@ class EpochReport(TrainerCallback):
         parts = [
             f"epoch {epoch + 1} of {trainer._num_epochs}: {now - self._epoch_began:.1f} s, "
             f"{rate:.1f} batches a second",
-            f"loss {metrics['training_loss']:.4g}",
         ]
+        if "training_loss" in metrics:
+            parts.append(f"loss {metrics['training_loss']:.4g}")
         for _, name in trainer._metric_tracker.tracked_metrics:
             # A metric that was never a number has no best value.
             if f"best_validation_{name}" in metrics:

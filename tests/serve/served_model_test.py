@@ -2,9 +2,9 @@ from pathlib import Path
 
 import httpx
 import pytest
+from elmo_tasks.serve.open_model import open_model
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.serve.open_model import open_model
 from elmo_tasks.serve.served_model import ServedModel
 from tests.helpers.archives import language_model
 from tests.helpers.served import app_of, running

@@ -151,7 +151,11 @@ def test_what_is_not_a_file_is_named(tmp_path: Path, kind: str) -> None:
         os.mkfifo(path)
     message = f"{path} is not a file, but a {kind}"
 
-    for pair in ((files[0], path), (path, files[1])):
+    pairs = [(path, files[1])]
+    if kind != "folder":
+        # A folder with the files of a biLM can be given in place of its weights.
+        pairs.append((files[0], path))
+    for pair in pairs:
         with pytest.raises(ConfigurationError, match=message):
             BiLm.from_files(*pair)
         assert message in check(*pair).problems

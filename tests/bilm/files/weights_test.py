@@ -295,6 +295,6 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
         BiLm.from_files(FIXTURE_FILES[0], path)
 
 
-def test_a_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=f"{tmp_path} is not a file, but a folder"):
+def test_a_folder_without_a_bilm_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=f"{tmp_path} has no options.json"):
         BiLm.from_files(FIXTURE_FILES[0], tmp_path)
