@@ -52,6 +52,8 @@ def fork(folder: Path, *arguments: str) -> Ended:
             # What AllenNLP's script sets up in a process of its own.
             sys.excepthook = sys.__excepthook__
             logging.basicConfig(level=logging.INFO, force=True)
+            # An evaluation of an earlier test has disabled this one.
+            logging.getLogger("allennlp.common.params").disabled = False
             # A training of an earlier test has left its file here.
             logging.getLogger("allennlp.common.tqdm").handlers.clear()
             pytest.MonkeyPatch().setattr("allennlp.commands.import_plugins", lambda: None)

@@ -43,6 +43,8 @@ def make_server(app: App, limits: Limits = Limits()) -> uvicorn.Server:
         http=TimedProtocol,
         ws="none",
         lifespan="off",
+        # uvicorn's own configuration would close the log files that this process has open.
+        log_config=None,
         log_level="warning",
         access_log=False,
         server_header=False,

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from elmo_tasks.serve.open_model import open_model
+from allennlp.models import load_archive
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.serve.served_model import ServedModel
@@ -11,7 +11,7 @@ from tests.helpers.served import app_of, running
 
 
 def test_a_model_without_a_tab_of_its_task_is_asked_in_json(tmp_path: Path) -> None:
-    model = ServedModel("a/lm", open_model(str(language_model(tmp_path))))
+    model = ServedModel("a/lm", load_archive(str(language_model(tmp_path))))
 
     about = model.describe()
     with running(app_of([model])) as address:
@@ -21,4 +21,4 @@ def test_a_model_without_a_tab_of_its_task_is_asked_in_json(tmp_path: Path) -> N
     assert about["task"] is None and about["fields"] == {} and about["mixes"] == []
     assert answer["tokens"] == sentence["sentence"].split()
     with pytest.raises(ConfigurationError, match="cannot be named 'a{b}': give it as NAME=MODEL"):
-        ServedModel("a{b}", open_model(str(tmp_path)))
+        ServedModel("a{b}", load_archive(str(tmp_path)))
