@@ -35,7 +35,7 @@ def main() -> None:
     sys.excepthook = _on_error
     name, *arguments = sys.argv[1:] or ["--help"]
     if name in ("-h", "--help"):
-        print(_help())
+        print(_help(), flush=True)
     elif name == "--version":
         print(f"elmo-tasks {__version__}")
     elif (own := name.removeprefix("elmo-")) in LISTED:
@@ -104,6 +104,11 @@ def _import_plugin(name: str) -> None:
 
 
 def _on_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if issubclass(kind, BrokenPipeError):
+        # The program that reads the output, such as `head`, has ended. Python would write the rest
+        # once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     if not issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)
         return

@@ -86,6 +86,22 @@ def test_the_help_lists_every_command_and_needs_neither_torch_nor_allennlp() -> 
         assert f"  {name:14}{listed.help}" in result.stdout
 
 
+def test_a_reader_that_has_gone_is_no_mistake() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+
+    with open(writing, "wb") as output:
+        result = subprocess.run(
+            [sys.executable, "-c", RUN, "--help"],
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=output,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    assert (result.returncode, result.stderr) == (1, "")
+
+
 def test_the_version_is_that_of_the_package() -> None:
     result = run(RUN, "--version", blocked=("torch", *MISSING))
 

@@ -14,7 +14,7 @@ def classified(
     return Case(text, length, unknown, is_right, 1.0, [claim], [expected], [predicted])
 
 
-# Of ten cases seven are right: 4 of 5 of class a, 3 of 5 of class b.
+# Seven of the ten cases are right: 4 of the 5 of class a, and 3 of the 5 of class b.
 CLASSIFIED = [
     classified("a", "a", 0.95, 2, 0),
     classified("a", "a", 0.95, 3, 0),

@@ -82,7 +82,7 @@ def test_official_columns_are_read_as_by_another_reading() -> None:
 
     instances = labelled(SrlReader(), EWT)
 
-    # By the number of brackets that open, which no code of ours counts.
+    # The columns are counted by their opening brackets, which the reader does not do.
     roles = [
         line.split("\t")[11:-1] for line in EWT.read_text("utf-8").splitlines() if "\t" in line
     ]

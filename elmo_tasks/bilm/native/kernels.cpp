@@ -1,5 +1,5 @@
-// The element-wise work of a step of an LSTM or GRU and of a softmax, each in one pass over its numbers. The
-// compiler vectorizes the loops; their functions have no branches and call no library.
+// The element-wise work of a step of an LSTM or GRU and of a softmax, each in one pass over its
+// numbers. The compiler vectorizes the loops; their functions have no branches and call no library.
 //
 // The plain C functions at the end are instances for float32 and bfloat16. Numbers that are kept
 // or summed are float32 in both.
