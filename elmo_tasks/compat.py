@@ -7,14 +7,18 @@ packages on which the import depends.
 """
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import torch
-from allennlp.data import DataLoader
+from allennlp.common.checks import ConfigurationError
+from allennlp.common.util import is_distributed
+from allennlp.data import DataLoader, Instance, TensorDict, Vocabulary
 from allennlp.data.data_loaders import MultiProcessDataLoader
+from allennlp.nn.util import dist_reduce
+from allennlp.nn.util import move_to_device as to_device
 from allennlp.training.learning_rate_schedulers import (
     LearningRateScheduler,
     ReduceOnPlateauLearningRateScheduler,
@@ -69,13 +73,47 @@ class CompatibleReduceOnPlateau(ReduceOnPlateauLearningRateScheduler):
 @DataLoader.register("multiprocess", exist_ok=True)
 class CompatibleMultiProcessDataLoader(MultiProcessDataLoader):
     """
-    AllenNLP's `multiprocess` data loader, whose workers can also be spawned.
+    AllenNLP's `multiprocess` data loader, whose workers can also be spawned, and which gives every
+    process of a distributed training the same number of batches.
 
     AllenNLP gives every worker a lock of the default start method. Python refuses to send that lock
     to a worker with another start method, such as `start_method: "spawn"`.
 
+    In distributed training, AllenNLP ends an epoch or a validation with the process that has the
+    fewest batches, and drops the batches that others still have. Here a process with fewer batches
+    halves its largest ones, so that nothing is dropped. This needs all instances in memory: with
+    `max_instances_in_memory`, AllenNLP's way remains.
+
     Registered as a `DataLoader` with name "multiprocess".
     """
+
+    _num_batches: int | None = None
+
+    def index_with(self, vocab: Vocabulary) -> None:
+        super().index_with(vocab)
+        if self._is_shared():
+            self._num_batches = _largest(super().__len__())
+
+    def __len__(self) -> int:
+        return super().__len__() if self._num_batches is None else self._num_batches
+
+    def _is_shared(self) -> bool:
+        return is_distributed() and self.max_instances_in_memory is None
+
+    def _instances_to_batches(
+        self, instance_iterator: Iterable[Instance], move_to_device: bool
+    ) -> Iterator[TensorDict]:
+        if not self._is_shared():
+            yield from super()._instances_to_batches(instance_iterator, move_to_device)
+            return
+        collate, self.collate_fn = self.collate_fn, list
+        try:
+            batches = list(super()._instances_to_batches(instance_iterator, False))
+        finally:
+            self.collate_fn = collate
+        for batch in _split(batches, _largest(len(batches)), self.data_path):
+            tensors = collate(batch)
+            yield tensors if self.cuda_device is None else to_device(tensors, self.cuda_device)
 
     def _start_instance_workers(self, queue: Any, ctx: Any) -> Any:
         with _use_locks_of(ctx):
@@ -84,6 +122,27 @@ class CompatibleMultiProcessDataLoader(MultiProcessDataLoader):
     def _start_batch_workers(self, queue: Any, ctx: Any) -> Any:
         with _use_locks_of(ctx):
             return super()._start_batch_workers(queue, ctx)
+
+
+def _largest(number: int) -> int:
+    """Returns the largest of the numbers of all processes."""
+    return dist_reduce(number, torch.distributed.ReduceOp.MAX)
+
+
+def _split(batches: list[list[Instance]], num_batches: int, path: Any) -> list[list[Instance]]:
+    """Returns `num_batches` batches, by halving the largest ones."""
+    batches = list(batches)
+    while len(batches) < num_batches:
+        index = max(range(len(batches)), key=lambda index: len(batches[index]), default=None)
+        if index is None or len(batches[index]) == 1:
+            raise ConfigurationError(
+                f"{path} has too few instances: another process has {num_batches} batches, and "
+                f"this one only {sum(map(len, batches))} instances; use larger batches or fewer "
+                "processes"
+            )
+        half = len(batches[index]) // 2
+        batches[index : index + 1] = [batches[index][:half], batches[index][half:]]
+    return batches
 
 
 @contextmanager

@@ -24,7 +24,7 @@ class CharIdTable:
         if len(self._rows) > self._max_words:
             self._forget()
         # Shape: (batch, length)
-        rows = numpy.zeros((len(sentences), max(map(len, sentences))), numpy.int64)
+        rows = numpy.zeros((len(sentences), max(map(len, sentences), default=0)), numpy.int64)
         for row, words in zip(rows, sentences):
             row[: len(words)] = [self._row(word) for word in words]
         return torch.from_numpy(self._char_ids[rows].astype(numpy.int64))

@@ -5,7 +5,6 @@ from itertools import islice
 from typing import Any
 
 import torch
-from allennlp.common.util import is_distributed
 from allennlp.data import DataLoader, Instance, Vocabulary
 from allennlp.data.data_loaders import TensorDict
 from allennlp.nn.util import move_to_device
@@ -27,6 +26,11 @@ class CorpusLoader(DataLoader):
     The base class of the data loaders of a language model. It makes batches of a text that is too
     large for memory. Their order depends only on the seed and the epoch, so that a recovered
     training neither repeats nor skips a batch.
+
+    Of several processes, each reads the whole text and makes the same batches, which have the
+    tokens of all processes together, and yields its share of each batch. So all make the same
+    number of steps, no sentence is lost or read twice, and the steps are those of one process with
+    batches of that size. The last batches may leave an empty share to a process.
 
     # Parameters
 
@@ -99,7 +103,10 @@ class CorpusLoader(DataLoader):
             )
 
     def _groups(self, order: random.Random) -> Iterator[Any]:
-        """Yields the sentences of each batch, in the form that `_tensors` takes."""
+        """
+        Yields the sentences of this process's share of each batch, in the form that `_tensors`
+        takes.
+        """
         raise NotImplementedError
 
     def _tensors(self, group: Any) -> TensorDict:
@@ -114,7 +121,7 @@ class CorpusLoader(DataLoader):
         if self.shuffle:
             order.shuffle(files)
         num_read = 0
-        for chunk in in_chunks(self.reader.sentences(self.data_path, files)):
+        for chunk in in_chunks(self.reader.sentences(self.data_path, files, False)):
             if self.shuffle:
                 order.shuffle(chunk)
             num_read += len(chunk)
@@ -123,9 +130,8 @@ class CorpusLoader(DataLoader):
         if num_read == 0:
             raise ValueError(f"{self.data_path} has no sentence: expected a sentence on each line")
         num_counted = getattr(self._vocab, "num_sentences", None)
-        # The vocabulary counted only the training text, and only the training text is shuffled. In
-        # distributed training each rank reads a share of it, so the numbers cannot be compared.
-        if self.shuffle and num_counted not in (None, num_read) and not is_distributed():
+        # The vocabulary counted only the training text, and only the training text is shuffled.
+        if self.shuffle and num_counted not in (None, num_read):
             logger.warning(
                 "%s has changed: it had %d sentences when the vocabulary was made of it, and has %d"
                 " now. The softmax does not know new words.",

@@ -1,14 +1,17 @@
 import json
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Union
 
 from allennlp.data import Instance, Vocabulary
+from allennlp.data.vocabulary import DEFAULT_OOV_TOKEN, DEFAULT_PADDING_TOKEN
 
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.processes import rank
 
 # The name begins with a dot because AllenNLP takes every other file of the folder for a namespace.
 _COUNTS_FILE = ".counts.json"
@@ -53,7 +56,7 @@ class CountedVocabulary(Vocabulary):
     def save_to_files(self, directory: str) -> None:
         super().save_to_files(directory)
         counts = {"sentences": self.num_sentences, "tokens": self.num_tokens}
-        with atomic_write(Path(directory) / _COUNTS_FILE) as aside:
+        with atomic_write(counts_path(directory)) as aside:
             aside.write_text(json.dumps(counts), encoding="utf-8")
 
     @classmethod
@@ -70,7 +73,7 @@ class CountedVocabulary(Vocabulary):
         because its weights belong to those word ids.
         """
         saved = Path(serialization_dir or ".", "vocabulary")
-        if serialization_dir and (saved / _COUNTS_FILE).exists():
+        if serialization_dir and counts_path(saved).exists():
             return cls.from_files(saved)
         if directory is None:
             return cls.from_instances(instances, min_count=min_count, max_vocab_size=max_vocab_size)
@@ -89,8 +92,33 @@ class CountedVocabulary(Vocabulary):
     @classmethod
     def from_files(cls, directory: Any, *args: Any, **kwargs: Any) -> "CountedVocabulary":
         vocab = super().from_files(directory, *args, **kwargs)
-        counts_file = Path(directory) / _COUNTS_FILE
+        counts_file = counts_path(directory)
         if counts_file.exists():
             counts = json.loads(counts_file.read_text(encoding="utf-8"))
             vocab.num_sentences, vocab.num_tokens = counts["sentences"], counts["tokens"]
         return vocab
+
+
+@Vocabulary.register("from_files", constructor="of_training", exist_ok=True)
+class _SavedVocabulary(Vocabulary):
+    """
+    AllenNLP's vocabulary of the type `from_files`. In distributed training, AllenNLP gives each
+    process the vocabulary that the training made as one of this type; if it has counts, a
+    `CountedVocabulary` is returned.
+    """
+
+    @classmethod
+    def of_training(
+        cls,
+        directory: Union[str, os.PathLike],
+        padding_token: str = DEFAULT_PADDING_TOKEN,
+        oov_token: str = DEFAULT_OOV_TOKEN,
+    ) -> Vocabulary:
+        is_counted = rank().count > 1 and counts_path(directory).exists()
+        kind = CountedVocabulary if is_counted else Vocabulary
+        return kind.from_files(directory, padding_token, oov_token)
+
+
+def counts_path(directory: str | os.PathLike) -> Path:
+    """Returns the path of the file with the counts, which is written last."""
+    return Path(directory) / _COUNTS_FILE

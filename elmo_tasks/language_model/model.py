@@ -11,6 +11,7 @@ from allennlp.nn.util import read_state_dict
 
 from elmo_tasks.bilm import BiLm, bilm_from_config
 from elmo_tasks.bilm.dtypes import DTYPES, used_dtype
+from elmo_tasks.bilm.outputs import Prediction
 from elmo_tasks.bilm.state import CarryState
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
@@ -101,16 +102,17 @@ class ElmoLanguageModel(Model):
         backward_tokens : `TextFieldTensors`, optional
             Such windows of a text in which each sentence is reversed, for the backward direction.
 
+        The batch of one of several processes may have no tokens; its loss is 0.
+
         # Returns
 
         `dict[str, torch.Tensor]`
             `loss`, a scalar; `num_tokens`, the number of words predicted in each direction.
         """
         with self._precision():
-            predictions = self.bilm.predict(
+            predictions = self._predict(
                 tokens["elmo"]["elmo_tokens"],
                 backward_tokens and backward_tokens["elmo"]["elmo_tokens"],
-                train=not self._softmax_alone(),
             )
             if backward_tokens is None:
                 word_ids = 2 * [tokens["tokens"]["tokens"]]
@@ -124,7 +126,7 @@ class ElmoLanguageModel(Model):
         if self.training:
             self.num_batches += 1
         return {
-            "loss": sum(loss.mean() for loss in losses) / 2,
+            "loss": sum(loss.mean() if len(loss) else loss.sum() for loss in losses) / 2,
             "num_tokens": torch.tensor(len(losses[0])),
         }
 
@@ -164,6 +166,15 @@ class ElmoLanguageModel(Model):
         if isinstance(self.bilm.state, CarryState):
             self.bilm.state.reset()
         return super().train(mode)
+
+    def _predict(
+        self, char_ids: torch.Tensor, backward_char_ids: torch.Tensor | None
+    ) -> list[Prediction]:
+        train = not self._softmax_alone()
+        if char_ids.numel():
+            return self.bilm.predict(char_ids, backward_char_ids, train)
+        nothing = self.softmax.weight.new_zeros(0, self.softmax.weight.size(1))
+        return 2 * [Prediction(nothing, char_ids.new_zeros(0))]
 
     def _precision(self) -> AbstractContextManager:
         device = self.softmax.weight.device

@@ -2,9 +2,9 @@ import logging
 import math
 
 import torch
-from allennlp.common.util import is_distributed
 from torch.nn.functional import cross_entropy, embedding, linear
 
+from elmo_tasks.common.processes import broadcast, rank
 from elmo_tasks.language_model.sampled_loss import SampledLoss
 
 logger = logging.getLogger(__name__)
@@ -19,7 +19,7 @@ class SampledSoftmax(torch.nn.Module):
     is over all words. In training it is over the target and a sample of the other words, which are
     drawn log-uniformly without replacement. The logarithm of each word's expected count in the
     sample is subtracted from its logit, as in TensorFlow's `sampled_softmax_loss` (Jean et al.
-    2015).
+    2015). Of several processes, process 0 draws for all.
 
     Word ids must be sorted by the words' counts. AllenNLP's padding, id 0, is not a class.
 
@@ -66,7 +66,7 @@ class SampledSoftmax(torch.nn.Module):
         """
         targets = words - 1
         if self.training and self.num_samples is not None:
-            return self._sampled(h, targets, *self._draw(self.num_samples))
+            return self._sampled(h, targets, *self._draw_for_all(self.num_samples))
         # The tokens are split to bound the memory of their logits.
         rows = max(1, _MAX_LOGITS // self.num_classes)
         losses = [
@@ -83,10 +83,10 @@ class SampledSoftmax(torch.nn.Module):
         self, h: torch.Tensor, targets: torch.Tensor, samples: torch.Tensor, num_draws: int
     ) -> torch.Tensor:
         samples = samples.to(h.device)
-        # Sparse gradients hold only the rows used, but torch cannot sum them over processes.
-        chosen, sparse = torch.cat([samples, targets]), not is_distributed()
-        weight = embedding(chosen, self.weight, sparse=sparse)
-        bias = embedding(chosen, self.bias, sparse=sparse).squeeze(1)
+        chosen = torch.cat([samples, targets])
+        # Sparse gradients hold only the rows used.
+        weight = embedding(chosen, self.weight, sparse=True)
+        bias = embedding(chosen, self.bias, sparse=True).squeeze(1)
         bias = bias - self._expected_count(chosen, num_draws).log()
         num_samples = len(samples)
         # Shape: (tokens,)
@@ -97,6 +97,16 @@ class SampledSoftmax(torch.nn.Module):
         return SampledLoss.apply(
             h, weight[:num_samples], bias[:num_samples], target, columns[targets]
         )
+
+    def _draw_for_all(self, num_samples: int) -> tuple[torch.Tensor, int]:
+        if rank().count == 1:
+            return self._draw(num_samples)
+        drawn = torch.zeros(num_samples + 1, dtype=torch.long)
+        if rank().index == 0:
+            drawn[:-1], drawn[-1] = self._draw(num_samples)
+        drawn = drawn.to(self.weight.device)
+        broadcast([drawn])
+        return drawn[:-1], int(drawn[-1])
 
     def _draw(self, num_samples: int) -> tuple[torch.Tensor, int]:
         """Returns `num_samples` distinct classes and the number of draws that it took."""

@@ -6,6 +6,7 @@ from allennlp.data import DataLoader
 from allennlp.data.data_loaders import TensorDict
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.processes import rank
 from elmo_tasks.language_model.corpus_loader import CorpusLoader, in_chunks
 from elmo_tasks.readers.sentences import SentencesReader
 
@@ -21,8 +22,8 @@ class SentenceLoader(CorpusLoader):
     # Parameters
 
     batch_tokens : `int`, optional (default = `2048`)
-        The most tokens in a batch, where each sentence counts with one boundary. A longer sentence
-        is a batch of its own.
+        The most tokens in a batch of a process, where each sentence counts with one boundary. A
+        longer sentence is a batch of its own.
     """
 
     def __init__(
@@ -47,17 +48,24 @@ class SentenceLoader(CorpusLoader):
             raise TypeError("the vocabulary does not say how much text there is")
         num_tokens = self._vocab.num_tokens + num_sentences
         # A batch ends before the first sentence that does not fit. On average, a batch is half a
-        # sentence shorter than `batch_tokens`.
+        # sentence shorter than it may be.
         mean = num_tokens / num_sentences
-        return math.ceil(num_tokens / max(mean, self.batch_tokens - mean / 2))
+        return math.ceil(num_tokens / max(mean, self._all_tokens - mean / 2))
 
     def _groups(self, order: random.Random) -> Iterator[list[list[str]]]:
+        index, count = rank()
         for chunk in in_chunks(self._sentences(order)):
             chunk.sort(key=len)
-            batches = list(_batches(chunk, self.batch_tokens))
+            batches = list(_batches(chunk, self._all_tokens))
             if self.shuffle:
                 order.shuffle(batches)
-            yield from batches
+            # The sentences of a batch are sorted by length, so that the shares are alike.
+            yield from (batch[index::count] for batch in batches)
+
+    @property
+    def _all_tokens(self) -> int:
+        """The most tokens in a batch of all processes together."""
+        return self.batch_tokens * rank().count
 
     def _tensors(self, group: list[list[str]]) -> TensorDict:
         return {"tokens": self._text_tensors(group)}

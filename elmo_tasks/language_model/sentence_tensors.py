@@ -44,7 +44,7 @@ class SentenceTensors:
         }
 
     def _ids(self, sentences: list[list[str]]) -> torch.Tensor:
-        ids = numpy.zeros((len(sentences), max(map(len, sentences))), numpy.int64)
+        ids = numpy.zeros((len(sentences), max(map(len, sentences), default=0)), numpy.int64)
         for row, words in zip(ids, sentences):
             row[: len(words)] = [self._word_ids.get(word, self._unknown) for word in words]
         return torch.from_numpy(ids)

@@ -6,12 +6,14 @@ import numpy
 import torch
 from allennlp.common import Tqdm
 from allennlp.data import Vocabulary
+from allennlp.models import Model
 from allennlp.modules.token_embedders.embedding import EmbeddingsTextFile
 from allennlp.training import GradientDescentTrainer, TrainerCallback
 
 from elmo_tasks.bilm.char_cnn import CharCnn
 from elmo_tasks.bilm.char_id_table import CharIdTable
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.processes import broadcast
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
 
 logger = logging.getLogger(__name__)
@@ -70,7 +72,11 @@ class VectorStart(TrainerCallback):
         super().on_start(trainer, is_primary, **kwargs)
         if trainer._start_after_epochs_completed or trainer._start_after_batches_in_epoch_completed:
             return
-        model = trainer.model
+        if is_primary:
+            self._fit(trainer.model)
+        broadcast(trainer.model.parameters())
+
+    def _fit(self, model: Model) -> None:
         words = read_word_vectors(self.pretrained_file, self.max_words)
         words = words.standardized(model.bilm.options.projection_dim)
         fit_characters(model.bilm.char_cnn, words, self.num_batches)

@@ -6,6 +6,7 @@ from allennlp.data import DataLoader
 from allennlp.data.data_loaders import TensorDict
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.processes import rank
 from elmo_tasks.language_model.corpus_loader import CorpusLoader
 from elmo_tasks.language_model.sentence_tensors import Window
 from elmo_tasks.readers.sentences import SentencesReader
@@ -29,7 +30,7 @@ class WindowLoader(CorpusLoader):
     # Parameters
 
     rows : `int`, optional (default = `128`)
-        Number of rows in a batch.
+        Number of rows in a batch of a process.
     length : `int`, optional (default = `20`)
         Number of tokens in a window.
     """
@@ -55,7 +56,8 @@ class WindowLoader(CorpusLoader):
         num_sentences = getattr(self._vocab, "num_sentences", None)
         if num_sentences is None or not self.shuffle:
             raise TypeError("the vocabulary does not say how much text there is")
-        return (self._vocab.num_tokens + num_sentences) // (self.rows * self.length)
+        num_rows = self.rows * rank().count
+        return (self._vocab.num_tokens + num_sentences) // (num_rows * self.length)
 
     def _groups(self, order: random.Random) -> Iterator[tuple[list[Window], list[Window]]]:
         backward = random.Random(order.random())
@@ -65,19 +67,26 @@ class WindowLoader(CorpusLoader):
         )
 
     def _windows(self, sentences: Iterator[list[str]]) -> Iterator[list[Window]]:
-        """Yields batches of windows, one for each row."""
-        streams: list[Window] = [[] for _ in range(self.rows)]
+        """Yields batches of windows, one for each row of this process."""
+        index, count = rank()
+        own = range(index * self.rows, (index + 1) * self.rows)
+        streams: dict[int, Window] = {row: [] for row in own}
+        # The tokens that wait in each row, also in the rows of other processes.
+        waiting = [0] * (count * self.rows)
         while True:
-            for stream in streams:
-                while len(stream) < self.length and (words := next(sentences, None)) is not None:
-                    stream.extend(pairwise(words))
-            windows = [stream[: self.length] for stream in streams]
+            for row, num_tokens in enumerate(waiting):
+                while num_tokens < self.length and (words := next(sentences, None)) is not None:
+                    num_tokens += len(words) - 1
+                    if row in streams:
+                        streams[row].extend(pairwise(words))
+                waiting[row] = num_tokens
             # The sentences of a shuffled text end elsewhere in the two directions, so that only
             # full windows have the same shape in both.
-            if not any(windows) or (self.shuffle and min(map(len, windows)) < self.length):
+            if not any(waiting) or (self.shuffle and min(waiting) < self.length):
                 return
-            yield windows
-            for stream in streams:
+            yield [stream[: self.length] for stream in streams.values()]
+            waiting = [max(0, num_tokens - self.length) for num_tokens in waiting]
+            for stream in streams.values():
                 del stream[: self.length]
 
     def _tensors(self, group: tuple[list[Window], list[Window]]) -> TensorDict:

@@ -3,6 +3,7 @@ import string
 from collections import Counter
 from collections.abc import Sequence
 
+import torch
 from allennlp.nn.util import dist_reduce_sum
 from allennlp.training.metrics import Metric
 
@@ -39,7 +40,8 @@ class SquadMetric(Metric):
 
     def get_metric(self, reset: bool = False) -> dict[str, float]:
         """Returns `em` and `f1` over the questions of all processes; 0 if there were none."""
-        num_questions, em, f1 = map(dist_reduce_sum, (self._num_questions, self._em, self._f1))
+        sums = torch.tensor([self._num_questions, self._em, self._f1], dtype=torch.float64)
+        num_questions, em, f1 = dist_reduce_sum(sums).tolist()
         if reset:
             self.reset()
         return {"em": em / max(num_questions, 1), "f1": f1 / max(num_questions, 1)}

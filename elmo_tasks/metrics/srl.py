@@ -52,7 +52,7 @@ class SrlMetric(Metric):
         processes, for each role that occurred and for `overall`; 0 if there was none.
         """
         correct, predicted, gold = (
-            _summed(counts) for counts in (self._correct, self._predicted, self._gold)
+            summed_counts(counts) for counts in (self._correct, self._predicted, self._gold)
         )
         if reset:
             self.reset()
@@ -87,7 +87,7 @@ def _scores(name: str, correct: int, predicted: int, gold: int) -> dict[str, flo
     return {f"precision-{name}": precision, f"recall-{name}": recall, f"f1-measure-{name}": f1}
 
 
-def _summed(counts: Counter[str]) -> Counter[str]:
+def summed_counts(counts: Counter[str]) -> Counter[str]:
     """Returns the sums over all processes, whose roles may differ."""
     if not is_distributed():
         return counts

@@ -8,9 +8,9 @@ from allennlp.models import Model
 from allennlp.modules import ConditionalRandomField, InputVariationalDropout, Seq2SeqEncoder
 from allennlp.modules.conditional_random_field.conditional_random_field import allowed_transitions
 from allennlp.nn import InitializerApplicator
-from allennlp.training.metrics import SpanBasedF1Measure
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.metrics.span_f1 import SpanF1
 from elmo_tasks.modules.crf_paths import CrfPaths
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 from elmo_tasks.readers.entities import Entity, has_ends, read_entities, split_tag
@@ -59,6 +59,8 @@ class CrfTagger(Model):
     """
 
     default_predictor = "elmo_ner"
+    # Tells the trainer how the losses of several processes are joined.
+    loss_is_sum = True
 
     def __init__(
         self,
@@ -83,7 +85,7 @@ class CrfTagger(Model):
             allowed_transitions(self.scheme, self.tag_names),
             include_start_end_transitions=False,
         )
-        self.span_f1 = SpanBasedF1Measure(vocab, "labels", label_encoding=self.scheme)
+        self.span_f1 = SpanF1(vocab, "labels", label_encoding=self.scheme)
         initializer(self)
 
     def forward(

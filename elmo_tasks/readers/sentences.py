@@ -60,10 +60,11 @@ class SentencesReader(DatasetReader):
             "tokens": SingleIdTokenIndexer(),
         }
 
-    def sentences(self, file_path: str, files_order: Iterable[int] = ()) -> Iterator[list[str]]:
+    def sentences(
+        self, file_path: str, files_order: Iterable[int] = (), shard: bool = True
+    ) -> Iterator[list[str]]:
         """
-        Yields the sentences of the file or files, without boundaries. In a worker or a distributed
-        process, it yields only the share of this worker and process. At the end, it logs how many
+        Yields the sentences of the file or files, without boundaries. At the end, it logs how many
         lines were empty and how many were cut.
 
         # Parameters
@@ -72,9 +73,13 @@ class SentencesReader(DatasetReader):
             A path, an address or a glob pattern.
         files_order : `Iterable[int]`, optional
             Indices of the pattern's files in the order to read them. Ignored with `max_instances`.
+        shard : `bool`, optional (default = `True`)
+            Whether a worker or a distributed process gets only its share of the lines.
         """
-        lines = islice(self._lines(file_path, files_order), self.max_instances)
-        return split_lines(self.shard_iterable(lines), self.max_tokens, file_path)
+        lines: Iterator[str] = islice(self._lines(file_path, files_order), self.max_instances)
+        if shard:
+            lines = self.shard_iterable(lines)
+        return split_lines(lines, self.max_tokens, file_path)
 
     def _lines(self, file_path: str, files_order: Iterable[int]) -> Iterator[str]:
         if self.reader is not None:
@@ -90,7 +95,7 @@ class SentencesReader(DatasetReader):
         if file_path not in self._texts:
             found = {
                 " ".join(token.ensure_text() for token in field.tokens): None
-                for instance in reader.read(file_path)
+                for instance in _read_whole(reader, file_path)
                 for name, field in instance.fields.items()
                 if isinstance(field, TextField) and (self.fields is None or name in self.fields)
             }
@@ -111,3 +116,14 @@ class SentencesReader(DatasetReader):
 
     def apply_token_indexers(self, instance: Instance) -> None:
         instance.fields["tokens"].token_indexers = self.token_indexers  # type: ignore
+
+
+def _read_whole(reader: DatasetReader, file_path: str) -> Iterator[Instance]:
+    """Yields all instances of a file, also in one of several processes."""
+    info, reader._distributed_info = reader._distributed_info, None
+    setattr(reader, "shard_iterable", iter)  # noqa: B010  mypy refuses a method
+    try:
+        yield from reader.read(file_path)
+    finally:
+        del reader.shard_iterable
+        reader._distributed_info = info

@@ -1,5 +1,7 @@
+import math
 import os
 import pickle
+import time
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -9,6 +11,7 @@ from allennlp.training.trainer import TrainerCheckpoint
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write, remove_leftovers
+from elmo_tasks.common.processes import broadcast, broadcast_file, device_of_group, rank
 from elmo_tasks.common.torch_file import check_torch_file
 
 
@@ -19,9 +22,39 @@ class ElmoCheckpointer(Checkpointer):
     files of a checkpoint appears whole or not at all. A checkpoint with only one of them is
     ignored, and removed when the training is recovered.
 
+    Of several processes, process 0 decides when to save, also by the clock, saves, and sends its
+    checkpoint to the others when the training is recovered.
+
     Registered as a `Checkpointer` with name "elmo". It has the parameters of AllenNLP's
     `Checkpointer`.
     """
+
+    def __init__(self, *args: Any, save_every_num_seconds: float = None, **kwargs: Any) -> None:
+        shares = rank().count > 1
+        super().__init__(
+            *args, save_every_num_seconds=None if shares else save_every_num_seconds, **kwargs
+        )
+        self._seconds_of_all = save_every_num_seconds if shares else None
+
+    def maybe_save_checkpoint(
+        self, trainer: Trainer, num_epochs_completed: int, num_batches_in_epoch_completed: int
+    ) -> bool:
+        if self._seconds_of_all is not None:
+            self._save_every_num_seconds = 0.0 if self._is_time() else math.inf
+        done = num_epochs_completed, num_batches_in_epoch_completed
+        saved = super().maybe_save_checkpoint(trainer, *done)
+        if saved:
+            # AllenNLP notes this only in the process that writes, and the others must know it.
+            self._last_save_num_epochs_completed = num_epochs_completed
+            self._last_save_num_batches_in_epoch_completed = num_batches_in_epoch_completed
+        return saved
+
+    def _is_time(self) -> bool:
+        """Returns whether process 0 should save by its clock."""
+        seconds = time.time() - self._last_save_time
+        answer = torch.tensor([int(seconds >= self._seconds_of_all)], device=device_of_group())
+        broadcast([answer])
+        return bool(answer)
 
     def save_checkpoint(self, trainer: Trainer) -> None:
         state = trainer.get_checkpoint_state()
@@ -44,8 +77,21 @@ class ElmoCheckpointer(Checkpointer):
     def load_checkpoint(self) -> TrainerCheckpoint | None:
         if self._is_primary:
             self._remove_remains()
+        if rank().count > 1 and not self.state_is_sharded:
+            return self._load_from_first()
         latest = self.find_latest_checkpoint()
         return None if latest is None else TrainerCheckpoint(*map(_load, latest))
+
+    def _load_from_first(self) -> TrainerCheckpoint | None:
+        """Returns the latest checkpoint of process 0, whose folder the others may not have."""
+        latest = self.find_latest_checkpoint() if self._is_primary else None
+        for path in latest or ():
+            check_torch_file(path)
+        states = [broadcast_file(path) for path in latest or (None, None)]
+        if None in states:
+            return None
+        names = latest or ("the weights of process 0", "the training state of process 0")
+        return TrainerCheckpoint(*(_loaded(*each) for each in zip(states, names)))
 
     def _remove_remains(self) -> None:
         """Removes incomplete files of a training that was killed while it saved."""
@@ -76,8 +122,12 @@ class _Saved(NamedTuple):
 
 def _load(path: str) -> dict[str, Any]:
     check_torch_file(path)
+    return _loaded(path, path)
+
+
+def _loaded(source: Any, path: str) -> dict[str, Any]:
     try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
+        content = torch.load(source, map_location="cpu", weights_only=True)
     except (EOFError, KeyError, RuntimeError, ValueError, pickle.UnpicklingError) as error:
         raise ConfigurationError(f"{path} is no checkpoint: {error}") from error
     if not isinstance(content, dict):

@@ -2,10 +2,13 @@
 Makes `allennlp train` the only owner of its folder while it runs, and its archive appear whole or
 not at all. The folder is owned before AllenNLP looks into it, so that `--force` removes no folder
 in which another process trains. The config in the folder has the options of each biLM in full.
+If several nodes train one model, the first one archives it.
 """
 
 import functools
+import inspect
 import os
+from contextvars import ContextVar
 from typing import Any
 
 from allennlp.commands import train
@@ -15,6 +18,9 @@ from elmo_tasks.bilm.from_config import with_options
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.owner import own
 from elmo_tasks.training.report import logger
+from elmo_tasks.training.several_processes import prepare_processes
+
+_node_rank: ContextVar[int] = ContextVar("node_rank", default=0)
 
 
 def archive_model(
@@ -24,6 +30,9 @@ def archive_model(
     include_in_archive: list[str] | None = None,
 ) -> None:
     """Writes an archive as AllenNLP's function of this name does, but whole or not at all."""
+    if _node_rank.get() > 0:
+        logger.info("node 0 has the weights and the archive; this node has the log alone")
+        return
     path = os.fspath(archive_path or serialization_dir)
     if os.path.isdir(path):
         path = os.path.join(path, "model.tar.gz")
@@ -37,8 +46,14 @@ def _owning_its_folder(train_model: Any) -> Any:
     def train_model_alone(params: Any, serialization_dir: Any, *args: Any, **kwargs: Any) -> Any:
         if "model" in params:
             params["model"] = with_options(params.params["model"])
-        with own(serialization_dir):
-            return train_model(params, serialization_dir, *args, **kwargs)
+        given = inspect.signature(train_model).bind(params, serialization_dir, *args, **kwargs)
+        node = _node_rank.set(given.arguments.get("node_rank", 0))
+        try:
+            with own(serialization_dir):
+                prepare_processes(params, serialization_dir, given.arguments.get("recover", False))
+                return train_model(params, serialization_dir, *args, **kwargs)
+        finally:
+            _node_rank.reset(node)
 
     return train_model_alone
 

@@ -1,3 +1,4 @@
+import functools
 import inspect
 import os
 import random
@@ -16,7 +17,10 @@ from elmo_tasks.bilm.frozen_checkpoint import StateDict, leave_out_weights, put_
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.nearest import did_you_mean
+from elmo_tasks.common.processes import rank
 from elmo_tasks.training.recovery import Recovery
+from elmo_tasks.training.shared_loss import share_loss
+from elmo_tasks.training.shared_model import ElmoDdpAccelerator, SharedModel
 
 
 @Trainer.register("elmo", constructor="from_partial_objects")
@@ -30,6 +34,10 @@ class ElmoTrainer(GradientDescentTrainer):
 
     A training that was killed and recovered on the same machine ends with the weights and metrics
     of one that was not interrupted, to the bit (see `Recovery`).
+
+    Several processes (`distributed`) make the steps that one process makes with their batches
+    together: the loss is the mean over all words or instances of the step. Process 0 alone writes
+    checkpoints, metrics and files, so that the folders of other nodes are not needed afterwards.
 
     Registered as a `Trainer` with name "elmo". It has the parameters of AllenNLP's
     `GradientDescentTrainer`.
@@ -47,8 +55,32 @@ class ElmoTrainer(GradientDescentTrainer):
                 f"the trainer has no parameter {name!r}{did_you_mean(name, known)}"
             )
         super().__init__(*args, **kwargs)
+        if self._distributed:
+            # AllenNLP lets a process of each node write.
+            self._primary = rank().index == 0
+            _draw_like_nobody_else()
+            if self.cuda_device.type == "cpu":
+                _share_cores()
         self._recovery = Recovery(self)
         self._callbacks.append(self._recovery)
+
+    @classmethod
+    @functools.wraps(GradientDescentTrainer.from_partial_objects.__func__)  # type: ignore[attr-defined]
+    def from_partial_objects(cls, *args: Any, **kwargs: Any) -> Trainer:
+        if kwargs.get("distributed") and kwargs.get("ddp_accelerator") is None:
+            kwargs["ddp_accelerator"] = ElmoDdpAccelerator(cuda_device=kwargs["cuda_device"])
+        return super().from_partial_objects(*args, **kwargs)
+
+    def batch_outputs(self, batch: Any, for_training: bool) -> dict[str, torch.Tensor]:
+        outputs = super().batch_outputs(batch, for_training)
+        if self._distributed and "loss" in outputs:
+            share_loss(self.model, batch, outputs)
+        return outputs
+
+    def rescale_gradients(self) -> float | None:
+        if isinstance(self._ddp_wrapped_model, SharedModel):
+            self._ddp_wrapped_model.average_gradients()
+        return super().rescale_gradients()
 
     def get_checkpoint_state(self) -> TrainerCheckpoint | None:
         self._recovery.gather()
@@ -147,6 +179,11 @@ class ElmoTrainer(GradientDescentTrainer):
         with atomic_write(path) as aside:
             super()._save_model_state(str(aside))
 
+    def _load_model_state(self, path: str) -> None:
+        # After a training, only process 0 goes on, and only its folder has the best weights.
+        if self._primary or self._is_sharded():
+            super()._load_model_state(path)
+
     def _is_sharded(self) -> bool:
         return self._ddp_wrapped_model is not None and self._ddp_wrapped_model.is_sharded
 
@@ -156,3 +193,17 @@ class ElmoTrainer(GradientDescentTrainer):
     def _save_best(self, state: StateDict) -> None:
         with atomic_write(self._best_path()) as aside:
             torch.save(state, aside)
+
+
+def _draw_like_nobody_else() -> None:
+    """Gives each process its own dropout. Until now all have drawn the same random numbers."""
+    if index := rank().index:
+        torch.manual_seed(torch.initial_seed() + index)
+
+
+def _share_cores() -> None:
+    """Divides the cores of this machine among its processes, unless `OMP_NUM_THREADS` is set."""
+    if "OMP_NUM_THREADS" not in os.environ:
+        num_cores = len(os.sched_getaffinity(0))
+        num_processes = int(os.environ.get("ALLENNLP_PROCS_PER_NODE", rank().count))
+        torch.set_num_threads(max(1, num_cores // num_processes))

@@ -11,7 +11,6 @@ from allennlp.common import Params
 from allennlp.data import DataLoader, DatasetReader, Vocabulary
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.language_model import corpus_loader
 from elmo_tasks.language_model.counted_vocabulary import CountedVocabulary
 from elmo_tasks.readers.sentences import SentencesReader
 from tests.helpers.corpus_loaders import CORPUS, LINES, LOADERS, ids, make_loader, sentences
@@ -129,14 +128,13 @@ def test_a_text_that_has_changed_is_noticed(
     assert f"and has {num_lines + 2} now" in caplog.text
 
 
-@pytest.mark.parametrize("reason", ["held out", "sharded", "no counts"])
+@pytest.mark.parametrize("reason", ["held out", "no counts"])
 def test_of_a_text_that_was_not_counted_nothing_is_said(
-    reason: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     loader = make_loader("elmo_sentences", shuffle=reason != "held out")
     assert isinstance(loader._vocab, CountedVocabulary)
     loader._vocab.num_sentences = None if reason == "no counts" else 7
-    monkeypatch.setattr(corpus_loader, "is_distributed", lambda: reason == "sharded")
 
     list(loader)
 

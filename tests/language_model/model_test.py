@@ -537,7 +537,7 @@ def test_misspelt_field_is_refused_by_training(change: str, tmp_path: Path) -> N
         train_model(Params(shrunk("mini", change)), str(tmp_path / "model"))
 
 
-def test_own_pair_is_taken_and_several_processes_do_not_look_at_the_clock() -> None:
+def test_own_pair_is_taken_and_several_processes_save_by_the_clock_too() -> None:
     options = f"import '{ROOT}/fixtures/bilm/options.json'"
 
     config = shrunk(
@@ -549,7 +549,7 @@ def test_own_pair_is_taken_and_several_processes_do_not_look_at_the_clock() -> N
     )
 
     assert config["model"]["bilm"]["pretrained_file"] == "w.hdf5"
-    assert config["trainer"]["checkpointer"] == {"type": "elmo"}
+    assert config["trainer"]["checkpointer"] == {"type": "elmo", "save_every_num_seconds": 600}
 
 
 class OnGrammar:

@@ -164,15 +164,6 @@ def test_rows_that_are_not_used_get_no_gradient_and_the_norm_is_that_of_the_rest
     torch.testing.assert_close(softmax.weight.grad.to_dense(), dense[0] * 0.1 / norm)
 
 
-def test_gradients_that_several_processes_sum_are_dense(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampled_softmax, "is_distributed", lambda: True)
-    softmax, (h, words) = make_softmax().train(), make_batch()
-
-    softmax(h, words).mean().backward()
-
-    assert all(part.grad is not None and not part.grad.is_sparse for part in softmax.parameters())
-
-
 @pytest.mark.parametrize("num_samples", [NUM_CLASSES, 8192])
 def test_more_samples_than_words_mean_the_full_softmax_which_is_said(
     num_samples: int, caplog: pytest.LogCaptureFixture

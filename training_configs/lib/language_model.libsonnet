@@ -165,12 +165,7 @@ local tasks = {
     [if config.scheduler != null then 'learning_rate_scheduler']: config.scheduler,
     grad_norm: config.grad_norm,
     validation_metric: '-perplexity',
-    // AllenNLP refuses to save by the clock if several processes train.
-    checkpointer: {
-      type: 'elmo',
-      [if !std.objectHas(config, 'distributed') then 'save_every_num_seconds']:
-        config.save_every_num_seconds,
-    },
+    checkpointer: { type: 'elmo', save_every_num_seconds: config.save_every_num_seconds },
     callbacks: std.prune([
       if config.start_from_vectors != null then {
         type: 'elmo_vector_start',

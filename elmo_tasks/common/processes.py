@@ -1,0 +1,70 @@
+"""Tells a process which one of several it is, and sends tensors and files to all of them."""
+
+import os
+from collections.abc import Iterable
+from io import BytesIO
+from typing import NamedTuple
+
+import torch
+from torch import distributed
+
+# Bytes of a file that are sent at a time.
+_CHUNK = 1 << 26
+
+
+class Rank(NamedTuple):
+    """
+    # Parameters
+
+    index : `int`
+        The rank of this process, from 0.
+    count : `int`
+        Number of processes; 1 outside distributed training.
+    """
+
+    index: int
+    count: int
+
+
+def rank() -> Rank:
+    """Returns the rank of this process among those of `torch.distributed`."""
+    if not (distributed.is_available() and distributed.is_initialized()):
+        return Rank(0, 1)
+    return Rank(distributed.get_rank(), distributed.get_world_size())
+
+
+def device_of_group() -> torch.device:
+    """Returns the device on which tensors must lie that the processes exchange."""
+    if distributed.get_backend() == "nccl":
+        return torch.device("cuda", torch.cuda.current_device())
+    return torch.device("cpu")
+
+
+@torch.no_grad()
+def broadcast(tensors: Iterable[torch.Tensor]) -> None:
+    """Sets the tensors of every process to those of process 0. Does nothing in a single process."""
+    if rank().count > 1:
+        for tensor in tensors:
+            distributed.broadcast(tensor, 0)
+
+
+def broadcast_file(path: str | os.PathLike | None) -> BytesIO | None:
+    """
+    Returns what a file of process 0 holds, in every process. Only process 0 reads `path`; if it is
+    `None` there, all return `None`.
+    """
+    device = device_of_group()
+    size = torch.tensor([-1 if path is None else os.path.getsize(path)], device=device)
+    distributed.broadcast(size, 0)
+    if size.item() < 0:
+        return None
+    content = bytearray(int(size))
+    if rank().index == 0 and path is not None:
+        with open(path, "rb") as file:
+            file.readinto(content)
+    for start in range(0, len(content), _CHUNK):
+        part = torch.frombuffer(memoryview(content)[start : start + _CHUNK], dtype=torch.uint8)
+        sent = part.to(device)
+        distributed.broadcast(sent, 0)
+        part.copy_(sent)
+    return BytesIO(content)

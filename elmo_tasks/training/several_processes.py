@@ -1,0 +1,48 @@
+"""Checks and prepares a training on several processes or nodes, before it starts any."""
+
+import os
+import shutil
+from pathlib import Path
+
+from allennlp.common import Params
+from allennlp.training.util import make_vocab_from_params
+
+from elmo_tasks.common.errors import ConfigurationError
+
+
+def prepare_processes(params: Params, serialization_dir: str | os.PathLike, recover: bool) -> None:
+    """
+    Prepares a training with the key `distributed`; does nothing for any other. A training that was
+    killed before its vocabulary was complete gets a new one, because the processes of a recovered
+    training read the vocabulary from the folder.
+
+    # Raises
+
+    `ConfigurationError`
+        The config asks for what AllenNLP does wrongly with several processes: a test of only a
+        share of the test data, or several nodes that each choose a port of their own.
+    """
+    distributed = params.params.get("distributed")
+    if distributed is None:
+        return
+    if params.params.get("evaluate_on_test"):
+        raise ConfigurationError(
+            "evaluate_on_test needs a single process: remove it, and test the archive with "
+            "`allennlp evaluate`"
+        )
+    if distributed.get("num_nodes", 1) > 1 and "primary_port" not in distributed:
+        address = distributed.get("primary_address", "127.0.0.1")
+        raise ConfigurationError(
+            f"distributed needs primary_port, the same one for all nodes, a free port of {address}"
+        )
+    folder = Path(serialization_dir)
+    if recover and folder.exists() and not _has_vocabulary(folder):
+        shutil.rmtree(folder / "vocabulary", ignore_errors=True)
+        make_vocab_from_params(params.duplicate(), folder)
+
+
+def _has_vocabulary(folder: Path) -> bool:
+    # The counts of a language model's vocabulary are written last. Other vocabularies are complete
+    # if the training went on to a checkpoint.
+    counted = folder / "vocabulary" / ".counts.json"
+    return counted.exists() or any(folder.glob("training_state_*.th"))

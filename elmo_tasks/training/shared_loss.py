@@ -1,0 +1,37 @@
+from typing import Any
+
+import torch
+from allennlp.models import Model
+from allennlp.nn.util import dist_reduce_sum
+
+from elmo_tasks.common.processes import rank
+
+
+def share_loss(model: Model, batch: dict[str, Any], outputs: dict[str, Any]) -> None:
+    """
+    Scales the loss of this process's batch in place, so that its mean over the processes is the
+    loss that one process has for the batches of all together. A penalty on the weights, `reg_loss`,
+    is not scaled.
+
+    The loss of a model is the mean over `num_tokens` tokens if its outputs give that number,
+    otherwise over the instances, or the sum over them if the model has `loss_is_sum`. `num_tokens`
+    becomes the number of all processes.
+    """
+    if getattr(model, "loss_is_sum", False):
+        scale = float(rank().count)
+    else:
+        num_own = int(outputs["num_tokens"]) if "num_tokens" in outputs else num_instances(batch)
+        num_all = dist_reduce_sum(num_own)
+        scale = rank().count * num_own / max(num_all, 1)
+        if "num_tokens" in outputs:
+            outputs["num_tokens"] = torch.tensor(num_all)
+    penalty = outputs.get("reg_loss", 0.0)
+    outputs["loss"] = scale * (outputs["loss"] - penalty) + penalty
+
+
+def num_instances(batch: Any) -> int:
+    """Returns the number of instances in a batch: the first dimension of its first tensor."""
+    if isinstance(batch, torch.Tensor):
+        return len(batch)
+    values = batch.values() if isinstance(batch, dict) else ()
+    return next(filter(None, map(num_instances, values)), 0)

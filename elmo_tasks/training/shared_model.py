@@ -1,0 +1,105 @@
+from hashlib import sha256
+
+import torch
+from allennlp.models import Model
+from allennlp.nn.parallel import DdpAccelerator, DdpWrappedModel
+from torch import distributed
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.processes import broadcast, device_of_group
+
+_NONE, _DENSE, _SPARSE = range(3)
+
+
+@DdpAccelerator.register("elmo")
+class ElmoDdpAccelerator(DdpAccelerator):
+    """
+    Lets several processes train one model, each on its share of a batch. It differs from PyTorch's
+    `DistributedDataParallel` in three things. Of a sparse gradient, such as that of the sampled
+    softmax, only the rows that some process used are sent. Weights that a batch does not use need
+    no setting. Gradients are sent once for each step, after the backward pass of its last batch.
+
+    The trainer `elmo` uses it unless the config names another one in `distributed`.
+
+    Registered as a `DdpAccelerator` with name "elmo". It has the parameters of `DdpAccelerator`.
+    """
+
+    def wrap_model(self, model: Model) -> tuple[Model, "SharedModel"]:
+        """
+        Moves the model to the device of this process, and sets its weights to those of process 0.
+        Raises `ConfigurationError` if the processes have different vocabularies or weights.
+        """
+        if self.cuda_device != torch.device("cpu"):
+            model = model.cuda(self.cuda_device)
+        _check_alike(model)
+        broadcast(weight for weight in model.parameters() if weight.requires_grad)
+        return model, SharedModel(model, self.local_rank, self.world_size)
+
+
+class SharedModel(DdpWrappedModel):
+    """Holds a model whose gradients the trainer averages over the processes by a call."""
+
+    def average_gradients(self) -> None:
+        """
+        Replaces each gradient by its mean over all processes, in which a process without this
+        gradient counts as zero. A gradient that no process has stays `None`.
+        """
+        weights = [weight for weight in self.model.parameters() if weight.requires_grad]
+        kinds = torch.tensor([_kind(weight) for weight in weights], device=device_of_group())
+        distributed.all_reduce(kinds, distributed.ReduceOp.MAX)
+        pending = []
+        for weight, kind in zip(weights, kinds.tolist()):
+            if kind == _SPARSE:
+                weight.grad = _mean_of_rows(weight)
+            elif kind == _DENSE:
+                grad = torch.zeros_like(weight) if weight.grad is None else weight.grad
+                weight.grad = grad.contiguous().div_(self._num_processes)
+                pending.append(distributed.all_reduce(weight.grad, async_op=True))
+        for work in pending:
+            work.wait()
+
+    @property
+    def _num_processes(self) -> int:
+        return distributed.get_world_size()
+
+
+def _kind(weight: torch.Tensor) -> int:
+    if weight.grad is None:
+        return _NONE
+    return _SPARSE if weight.grad.is_sparse else _DENSE
+
+
+def _mean_of_rows(weight: torch.Tensor) -> torch.Tensor:
+    """Returns the mean of a sparse gradient, with the rows that at least one process has."""
+    grad = None if weight.grad is None else weight.grad.coalesce()
+    used = torch.zeros(len(weight), dtype=torch.uint8, device=weight.device)
+    if grad is not None:
+        used[grad.indices()[0]] = 1
+    distributed.all_reduce(used, distributed.ReduceOp.MAX)
+    rows = used.nonzero().squeeze(1)
+    # Shape: (rows, ...), the same rows in every process.
+    values = weight.new_zeros(len(rows), *weight.shape[1:])
+    if grad is not None:
+        values[torch.searchsorted(rows, grad.indices()[0])] = grad.values()
+    distributed.all_reduce(values.div_(distributed.get_world_size()))
+    return torch.sparse_coo_tensor(
+        rows.unsqueeze(0), values, weight.shape, check_invariants=False, is_coalesced=True
+    )
+
+
+def _check_alike(model: Model) -> None:
+    words = {
+        namespace: model.vocab.get_index_to_token_vocabulary(namespace)
+        for namespace in sorted(model.vocab.get_namespaces())
+    }
+    shapes = [(name, tuple(weight.shape)) for name, weight in model.named_parameters()]
+    mine = [sha256(repr(part).encode()).hexdigest() for part in (words, shapes)]
+    everyone = [mine] * distributed.get_world_size()
+    distributed.all_gather_object(everyone, mine)
+    for index, what in enumerate(("vocabularies", "weights")):
+        others = [rank for rank, other in enumerate(everyone) if other[index] != everyone[0][index]]
+        if others:
+            raise ConfigurationError(
+                f"the processes {', '.join(map(str, others))} have other {what} than process 0: "
+                "every node needs the same config and the same text"
+            )
