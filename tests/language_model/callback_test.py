@@ -26,6 +26,7 @@ from tests.helpers.configs import evaluate
 from tests.helpers.language_model_configs import CORPUS, HELDOUT, ROOT, shrunk
 from tests.helpers.reference_bilm import assert_equals_upstream
 from tests.helpers.stop_callback import STOP_AT, Stopped
+from tests.helpers.workers import DISTRIBUTED
 
 CHANGE = """{
   num_samples: null, dropout: 0,
@@ -210,14 +211,10 @@ def test_more_batches_than_were_expected_leave_nothing(monkeypatch: pytest.Monke
     assert progress(monkeypatch, 1, 10)["hours_left"] == 0
 
 
-DISTRIBUTED = """{
-  distributed: { cuda_devices: [-1, -1] },
-  trainer: std.mergePatch(super.trainer, { cuda_device: null }),
-}"""
-
-
-def test_two_processes_train_one_bilm_and_without_the_length_of_an_epoch(tmp_path: Path) -> None:
-    config = shrunk("small", "{ max_sentences: 60 }", DISTRIBUTED)
+def test_two_processes_train_one_bilm_whose_rate_needs_the_length_of_an_epoch(
+    tmp_path: Path,
+) -> None:
+    config = shrunk("mini", "{ max_sentences: 60 }", DISTRIBUTED)
     (tmp_path / "config.json").write_text(json.dumps(config))
     command = [sys.executable, "-m", "allennlp", "train", str(tmp_path / "config.json")]
     result = subprocess.run(
@@ -232,12 +229,11 @@ def test_two_processes_train_one_bilm_and_without_the_length_of_an_epoch(tmp_pat
     assert_holds(tmp_path / "run", tmp_path / "run" / "best.th")
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
     assert metrics["validation_perplexity"] > 1
-    # The vocabulary counts the whole text, of which each process reads a half.
     vocab = load_archive(tmp_path / "run" / "model.tar.gz").model.vocab
     assert vocab.num_sentences == 60
 
 
-def test_a_schedule_that_needs_the_length_says_so_where_several_processes_train(
+def test_a_schedule_that_needs_the_length_says_so_for_a_vocabulary_from_files(
     tmp_path: Path,
 ) -> None:
     config = shrunk("mini")
@@ -245,7 +241,7 @@ def test_a_schedule_that_needs_the_length_says_so_where_several_processes_train(
     train(shrunk("small"), tmp_path / "run")
     shutil.copytree(tmp_path / "run" / "vocabulary", tmp_path / "words")
 
-    # A process whose vocabulary another process made has no counts.
+    # AllenNLP reads such a vocabulary without its counts, which are those of another text.
     with pytest.raises(ConfigurationError, match="'num_steps_per_epoch' is required"):
         train(config, tmp_path / "second")
 
