@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, BinaryIO
 
+from elmo_tasks.common.addresses import files_at, open_at
 from elmo_tasks.common.fetch import local_path
 
 logger = logging.getLogger(__name__)
@@ -30,9 +31,12 @@ MAX_LINE_BYTES = 10**8
 
 def corpus_files(pattern: str | os.PathLike) -> list[str]:
     """
-    Returns the sorted paths of the files that a path, an address or a glob pattern names. Raises
+    Returns the sorted paths of the files that a path, an address or a glob pattern names; an
+    address that fsspec streams, such as `s3://bucket/*.gz`, may be a pattern too. Raises
     `FileNotFoundError` if there is none.
     """
+    if found := files_at(os.fspath(pattern)):
+        return found
     matches = glob.glob(str(pattern), recursive=True) if glob.has_magic(str(pattern)) else []
     # An address may contain a question mark and still be no pattern.
     return sorted(filter(os.path.isfile, matches)) or [local_path(pattern)]
@@ -50,7 +54,8 @@ def read_lines(path: str | os.PathLike) -> Iterator[str]:
         message names file and line.
     """
     line_number = 0
-    with open(local_path(path), "rb") as packed, unpacked(packed, path) as file:
+    streamed = open_at(os.fspath(path))
+    with streamed or open(local_path(path), "rb") as packed, unpacked(packed, path) as file:
         try:
             lines = iter(partial(file.readline, MAX_LINE_BYTES + 1), b"")
             for line_number, line in enumerate(lines, start=1):

@@ -1,0 +1,42 @@
+"""Streams files from the addresses that fsspec knows, such as `s3://bucket/text.gz`."""
+
+from typing import Any, BinaryIO
+
+# AllenNLP or PyTorch fetches what is at these addresses (see `local_path`).
+_FETCHED = ("http", "https", "hf")
+
+
+def files_at(address: str) -> list[str]:
+    """
+    Returns the sorted addresses of the files that an address or a glob pattern names. The list is
+    empty if there is none, or if fsspec cannot open such addresses on this machine.
+    """
+    system, path = _file_system(address)
+    if system is None:
+        return []
+    # A pattern without a wildcard names itself.
+    return sorted(system.unstrip_protocol(found) for found in system.glob(path))
+
+
+def open_at(address: str) -> BinaryIO | None:
+    """
+    Opens the file at an address, which is streamed without a copy on this machine. Returns `None`
+    for a local path, and if fsspec cannot open such addresses on this machine.
+    """
+    system, path = _file_system(address)
+    return None if system is None else system.open(path, "rb")
+
+
+def _file_system(address: str) -> tuple[Any, str]:
+    """Returns the file system of an address and the path there, or `None` and the address."""
+    protocol, separator, _ = address.partition("://")
+    if not separator or protocol in _FETCHED:
+        return None, address
+    # PyTorch requires fsspec.
+    import fsspec
+
+    try:
+        return fsspec.core.url_to_fs(address)
+    except (ImportError, ValueError):
+        # The package for this protocol is not installed, or there is no such protocol.
+        return None, address
