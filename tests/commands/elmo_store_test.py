@@ -36,7 +36,7 @@ def test_command_fills_the_store_of_the_config_and_says_what_is_in_it(
     allennlp(monkeypatch, "elmo-store", file, "--info")
     lines = capsys.readouterr().out.splitlines()
     done = contents(path).shares[0].num_sentences + contents(path).shares[1].num_sentences
-    size = os.path.getsize(os.path.join(path, "data.mdb")) / 1e6
+    size = sum(os.path.getsize(file) for file in Path(path).glob("*.sqlite")) / 1e6
     assert f"{path}: {done} entries of {number} sentences, {size:.1f} MB on disk" in lines
     assert sum("snapshot" in line for line in lines) == 2
 

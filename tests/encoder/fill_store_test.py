@@ -1,7 +1,7 @@
 import random
+import sqlite3
 from pathlib import Path
 
-import lmdb
 import numpy
 import pytest
 import torch
@@ -95,10 +95,10 @@ def test_a_store_that_takes_no_more_ends_the_filling(
     fill_store(bilm, texts[:10])
 
     def full_disk(*args: object) -> None:
-        raise lmdb.Error("No space left on device")
+        raise sqlite3.OperationalError("database or disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr("elmo_tasks.store.database._write", full_disk)
+        patch.setattr("elmo_tasks.store.database.add", full_disk)
         with pytest.raises(ConfigurationError, match="takes no more layers.* the same command"):
             fill_store(bilm, texts)
 

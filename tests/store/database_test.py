@@ -4,18 +4,17 @@ import random
 import resource
 import shutil
 import signal
+import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import lmdb
 import pytest
 
-from elmo_tasks import store
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.store import lmdb_file
+from elmo_tasks.store import layer_table
 from elmo_tasks.store.database import LayerDatabase
 from tests.helpers.processes import end, run, run_until_signalled, start
 from tests.helpers.small_disk import small_disk  # noqa: F401
@@ -43,7 +42,7 @@ def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 def damage(folder: Path, offset: int, content: bytes) -> None:
-    with open(folder / "data.mdb", "r+b") as file:
+    with open(folder / "layers.sqlite", "r+b") as file:
         file.seek(offset)
         file.write(content)
 
@@ -113,10 +112,7 @@ def test_a_process_has_one_database_at_a_path(tmp_path: Path, folder: Path) -> N
     assert LayerDatabase.at(str(folder)) is LayerDatabase.at(str(link))
 
 
-def test_the_map_grows_in_one_process_and_the_others_follow(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lmdb_file, "_MAP_SIZE", 2**16)
+def test_the_file_grows_in_one_process_and_the_others_follow(folder: Path) -> None:
     database, first, more = LayerDatabase(str(folder)), values(10), values(100, seed=1)
     database.put(first)
 
@@ -132,20 +128,17 @@ def test_the_map_grows_in_one_process_and_the_others_follow(
 def test_a_fork_opens_the_file_again(folder: Path) -> None:
     database, content = LayerDatabase(str(folder)), values(10)
     database.put(content)
-    inherited = database._environment
+    inherited = database._connection
 
     def work() -> None:
         assert read(database, content) == content
-        assert database._environment is not inherited
+        assert database._connection is not inherited
 
     assert run(work) == 0
-    assert database._environment is inherited
+    assert database._connection is inherited
 
 
-def test_ten_processes_read_and_write_at_once(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lmdb_file, "_MAP_SIZE", 2**16)
+def test_ten_processes_read_and_write_at_once(folder: Path) -> None:
     database, content = LayerDatabase(str(folder)), values(200)
     keys = list(content)
 
@@ -170,14 +163,14 @@ def test_after_twenty_kills_while_writing_every_value_reads_back_right(
     generator = random.Random(0)
     content = values(1000)
     keys = list(content)
-    with_checksum = store.database._with_checksum
+    checksum = layer_table._checksum
 
     def write(seed: int, signal_a_value: Callable[[], object]) -> None:
-        def signalling(*args: Any) -> bytes:
+        def signalling(*args: Any) -> int:
             signal_a_value()
-            return with_checksum(*args)
+            return checksum(*args)
 
-        monkeypatch.setattr(store.database, "_with_checksum", signalling)
+        monkeypatch.setattr(layer_table, "_checksum", signalling)
         database, mine = LayerDatabase(str(folder)), random.Random(seed)
         while True:
             database.put({key: content[key] for key in mine.sample(keys, 10)})
@@ -216,18 +209,20 @@ def test_a_folder_that_was_deleted_is_made_again(folder: Path) -> None:
 def test_a_file_that_was_cut_short_is_left_alone_with_one_message(
     folder: Path, filled: dict[bytes, bytes], caplog: pytest.LogCaptureFixture
 ) -> None:
-    os.truncate(folder / "data.mdb", os.path.getsize(folder / "data.mdb") // 2)
-    before = (folder / "data.mdb").read_bytes()
+    os.truncate(folder / "layers.sqlite", os.path.getsize(folder / "layers.sqlite") // 2)
+    before = (folder / "layers.sqlite").read_bytes()
     database = LayerDatabase(str(folder))
 
     for _ in range(3):
         assert read(database, filled) == {}
         database.put(values(5, seed=1))
 
-    assert (folder / "data.mdb").read_bytes() == before
+    assert (folder / "layers.sqlite").read_bytes() == before
     (message,) = messages(caplog)
     assert str(folder) in message
-    assert "is damaged; delete it, and it is made anew (its file was cut short)" in message
+    assert (
+        "is damaged; delete it, and it is made anew (database disk image is malformed)" in message
+    )
 
 
 @pytest.mark.parametrize("num_bytes", [0, 100_000])
@@ -237,7 +232,7 @@ def test_a_file_that_is_cut_short_while_it_is_open_is_not_read(
     def work() -> None:
         database = LayerDatabase(str(folder))
         assert read(database, filled) == filled
-        os.truncate(folder / "data.mdb", num_bytes)
+        os.truncate(folder / "layers.sqlite", num_bytes)
         assert read(database, filled) == {}
         database.put(values(5, seed=1))
 
@@ -248,7 +243,7 @@ def test_a_file_that_is_cut_short_while_it_is_open_is_not_read(
 def test_a_file_of_garbage_is_left_alone_with_one_message(
     folder: Path, filled: dict[bytes, bytes], caplog: pytest.LogCaptureFixture
 ) -> None:
-    (folder / "data.mdb").write_bytes(random.Random(0).randbytes(100_000))
+    (folder / "layers.sqlite").write_bytes(random.Random(0).randbytes(100_000))
     database = LayerDatabase(str(folder))
 
     for _ in range(3):
@@ -263,11 +258,11 @@ def test_a_file_of_garbage_is_left_alone_with_one_message(
 def test_damage_within_the_file_never_gives_a_wrong_value(
     folder: Path, filled: dict[bytes, bytes], num_bytes: int
 ) -> None:
-    sound = (folder / "data.mdb").read_bytes()
+    sound = (folder / "layers.sqlite").read_bytes()
     generator = random.Random(num_bytes)
 
     for _ in range(4):
-        (folder / "data.mdb").write_bytes(sound)
+        (folder / "layers.sqlite").write_bytes(sound)
         for _ in range(4096 // num_bytes):
             offset = generator.randrange(len(sound) // num_bytes) * num_bytes
             damage(folder, offset, generator.randbytes(num_bytes))
@@ -290,7 +285,7 @@ def test_a_damaged_value_counts_as_missing_and_is_replaced(folder: Path) -> None
     good, bad = {b"g" * 32: b"good" * 2000}, {b"b" * 32: b"bad!" * 2000}
     database.put({**good, **bad})
     database.close()
-    offset = (folder / "data.mdb").read_bytes().index(b"bad!" * 500)
+    offset = (folder / "layers.sqlite").read_bytes().index(b"bad!" * 500)
     damage(folder, offset + 1000, b"?")
 
     assert read(database, {**good, **bad}) == good
@@ -301,14 +296,14 @@ def test_a_damaged_value_counts_as_missing_and_is_replaced(folder: Path) -> None
 
 
 def test_a_file_of_another_program_is_refused(folder: Path) -> None:
-    with lmdb.open(str(folder)) as other, other.begin(write=True) as transaction:
-        transaction.put(b"theirs", b"1")
+    folder.mkdir()
+    other = sqlite3.connect(folder / "layers.sqlite")
+    other.execute("CREATE TABLE theirs (key)")
 
-    with pytest.raises(ConfigurationError, match="LMDB file of another program"):
+    with pytest.raises(ConfigurationError, match="layers.sqlite is a file of another program"):
         LayerDatabase(str(folder)).put(values(1))
 
-    with lmdb.open(str(folder)) as other, other.begin() as transaction:
-        assert list(transaction.cursor()) == [(b"theirs", b"1")]
+    assert other.execute("SELECT name FROM sqlite_master").fetchall() == [("theirs",)]
 
 
 # Disks and folders that cannot be written.
@@ -320,8 +315,8 @@ def test_a_full_disk_ends_writing_with_one_message_and_reading_goes_on(
     database, more = LayerDatabase(str(folder)), values(300, seed=1)
 
     def work() -> None:
-        limit = os.path.getsize(folder / "data.mdb") + 100_000
-        # LMDB's writes end early, as on a full disk.
+        limit = os.path.getsize(folder / "layers.sqlite") + 100_000
+        # SQLite's writes end early, as on a full disk.
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
         for _ in range(3):
             database.put(more)
@@ -355,22 +350,21 @@ def test_a_disk_that_is_full_from_the_start_ends_no_process(
         assert found.items() <= content.items()
         assert not database.takes_values
         (message,) = messages(caplog)
-        assert "No space left" in message or "Input/output" in message
+        assert "disk is full" in message or "disk I/O" in message or "unable to open" in message
 
-    # Without its space on disk, the file of LMDB's locks would end the process with SIGBUS.
     assert run(work) == 0
 
 
-@pytest.mark.parametrize("has_lock", [True, False])
+@pytest.mark.parametrize("has_journal", [True, False])
 def test_a_folder_that_cannot_be_written_is_read_with_one_message(
-    open_to_all: Path, caplog: pytest.LogCaptureFixture, has_lock: bool
+    open_to_all: Path, caplog: pytest.LogCaptureFixture, has_journal: bool
 ) -> None:
     folder, content = open_to_all / "store", values(30)
     database = LayerDatabase(str(folder))
     database.put(content)
     database.close()
-    if not has_lock:
-        (folder / "lock.mdb").unlink()
+    if not has_journal:
+        (folder / "layers.sqlite-journal").unlink()
     folder.chmod(0o555)
 
     def work() -> None:
