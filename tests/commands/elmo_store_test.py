@@ -55,6 +55,28 @@ def test_path_on_the_command_line_goes_before_that_of_the_config(
     assert contents(path).num_sentences == number
 
 
+def test_shards_write_files_of_their_own_which_one_store_reads(
+    tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    file, number = config_file(tmp_path, f"{{ store: '{path}' }}"), len(texts_of_the_config())
+
+    allennlp(monkeypatch, "elmo-store", file, "--shard", "1/2")
+    allennlp(monkeypatch, "elmo-store", file, "--shard", "2/2", "--processes", "2")
+    capsys.readouterr()
+    allennlp(monkeypatch, "elmo-store", file)
+
+    assert f"{number} sentences, of which {path} lacks 0" in capsys.readouterr().out
+    assert {file.name for file in Path(path).glob("*.sqlite")} == {
+        "1-of-2.sqlite",
+        "2-of-2.sqlite",
+        "layers.sqlite",
+    }
+    merged = str(tmp_path / "merged")
+    allennlp(monkeypatch, "elmo-store", "--path", merged, "--merge", path)
+    assert f"{number} entries of {path} are in {merged}" in capsys.readouterr().out
+    assert contents(merged).num_sentences == contents(path).num_sentences == number
+
+
 def test_config_without_a_bilm_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = config_file(tmp_path, variant="baseline")
 
@@ -84,6 +106,9 @@ def test_what_cannot_be_done_is_refused(
     )
     assert "I/N with I from 1 to N" in refusal(
         monkeypatch, "elmo-store", file, "--path", path, "--shard", "3/2"
+    )
+    assert "--processes must be at least 1, not 0" in refusal(
+        monkeypatch, "elmo-store", file, "--path", path, "--processes", "0"
     )
     assert "no store at nowhere" in refusal(
         monkeypatch, "elmo-store", file, "--path", path, "--merge", "nowhere"
