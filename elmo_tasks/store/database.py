@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from elmo_tasks.store.forks import close_before_forks
 from elmo_tasks.store.layer_table import add, num_bytes, sound_value
-from elmo_tasks.store.sqlite_file import connect, file_identity, transaction
+from elmo_tasks.store.sqlite_file import connect, file_identity, snapshot
 
 logger = logging.getLogger(__name__)
 
@@ -58,11 +59,12 @@ class LayerDatabase:
     def __init__(self, path: str, name: str = MAIN) -> None:
         self.path = path
         self.file = os.path.join(path, name + SUFFIX)
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
-        self._identity: tuple[Any, ...] | None = None
+        self._identity: tuple[int, ...] | None = None
         self._takes_values = True
         self._warned_of_damage = False
+        close_before_forks(self)
 
     @classmethod
     def at(cls, path: str, name: str = MAIN) -> "LayerDatabase":
@@ -90,12 +92,17 @@ class LayerDatabase:
         Adds values in one transaction. A sound value that the database has already is kept. If
         `max_bytes` is given and the entries take more, those that came first are deleted.
         """
-        with self._lock:
+        with self.lock:
             connection = self._opened()
-            if connection is None or not self._takes_values or not values:
+            if connection is None or not self._takes_values:
+                return
+            sizes = {key: len(value) for key, value in values.items()}
+            sound = self.get(sizes)
+            new = {key: value for key, value in values.items() if key not in sound}
+            if not new:
                 return
             try:
-                add(connection, values, self._value, max_bytes)
+                add(connection, new, self.has(dict.fromkeys(new)), max_bytes)
             except (sqlite3.Error, MemoryError) as error:
                 self._takes_values = False
                 logger.warning(
@@ -109,7 +116,7 @@ class LayerDatabase:
     @property
     def takes_values(self) -> bool:
         """Whether the file can be written to; `False` after an error until it is opened again."""
-        with self._lock:
+        with self.lock:
             return self._opened() is not None and self._takes_values
 
     def values(self) -> Iterator[Value]:
@@ -137,19 +144,19 @@ class LayerDatabase:
         return os.path.getsize(self.file)
 
     def close(self) -> None:
-        with self._lock:
+        with self.lock:
             if self._connection is not None:
-                _close(self._connection, self._identity)
+                self._connection.close()
             self._connection, self._identity = None, None
 
     def _read(self, sizes: Mapping[bytes, int | None], read: Any) -> dict[bytes, Any]:
         found = {}
-        with self._lock:
+        with self.lock:
             connection = self._opened()
             if connection is None or not sizes:
                 return {}
             try:
-                with transaction(connection):
+                with snapshot(connection):
                     for key, size in sizes.items():
                         value = read(connection, key, size)
                         if value is not None:
@@ -179,7 +186,7 @@ class LayerDatabase:
             return None
 
     def _query(self, statement: str, *parameters: Any) -> list[Any]:
-        with self._lock:
+        with self.lock:
             connection = self._opened()
             if connection is None:
                 return []
@@ -194,13 +201,13 @@ class LayerDatabase:
     def _opened(self) -> sqlite3.Connection | None:
         """
         Returns the connection to the file that is at the path now. Opens the file first if another
-        file was there before, or if this process is a fork of the one that opened it.
+        file was there before.
         """
-        if (os.getpid(), *file_identity(self.file)) != self._identity:
+        if file_identity(self.file) != self._identity:
             self.close()
             self._takes_values, self._warned_of_damage = True, False
             self._connection = self._open()
-            self._identity = (os.getpid(), *file_identity(self.file))
+            self._identity = file_identity(self.file)
         return self._connection
 
     def _open(self) -> sqlite3.Connection | None:
@@ -229,18 +236,8 @@ class LayerDatabase:
             why,
         )
         if self._connection is not None:
-            _close(self._connection, self._identity)
+            self._connection.close()
         self._connection = None
 
 
 _DATABASES: "weakref.WeakValueDictionary[str, LayerDatabase]" = weakref.WeakValueDictionary()
-
-# SQLite allows a fork of a process neither to use nor to close the connections of the process.
-_INHERITED: list[sqlite3.Connection] = []
-
-
-def _close(connection: sqlite3.Connection, identity: tuple[Any, ...] | None) -> None:
-    if identity is not None and identity[0] != os.getpid():
-        _INHERITED.append(connection)
-    else:
-        connection.close()

@@ -2,7 +2,7 @@
 
 import sqlite3
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
 
 import numpy
 
@@ -15,7 +15,7 @@ _LAST_OF_KEY = "FROM layers WHERE key = ? ORDER BY id DESC LIMIT 1"
 def add(
     connection: sqlite3.Connection,
     values: Mapping[bytes, bytes],
-    find: Callable[[sqlite3.Connection, bytes, int], numpy.ndarray | None],
+    damaged: Collection[bytes],
     max_bytes: float | None,
 ) -> None:
     """
@@ -26,16 +26,15 @@ def add(
     connection : `sqlite3.Connection`
         A file that can be written.
     values : `Mapping[bytes, bytes]`
-        The values.
-    find : `Callable`
-        Returns the sound value that the file has already, which is kept, or `None`.
+        The values. One that another process has added meanwhile is left out.
+    damaged : `Collection[bytes]`
+        The keys of values that stand in for damaged ones, which SQLite may be unable to delete.
     max_bytes : `float`, optional
         The size from which on the entries that came first are deleted.
     """
     with transaction(connection, "IMMEDIATE"):
         for key, value in values.items():
-            # A new entry stands in for a damaged one, which SQLite may be unable to delete.
-            if find(connection, key, len(value)) is None:
+            if key in damaged or num_bytes(connection, key, len(value)) is None:
                 connection.execute(
                     "INSERT INTO layers (key, num_bytes, checksum, value) VALUES (?, ?, ?, ?)",
                     (key, len(value), _checksum(key, value), value),

@@ -1,6 +1,7 @@
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from urllib.parse import quote
 
 from elmo_tasks.common.errors import ConfigurationError
@@ -69,22 +70,29 @@ def connect(file: str, writable: bool) -> sqlite3.Connection:
     return connection
 
 
-class transaction:
+@contextmanager
+def transaction(connection: sqlite3.Connection, kind: str) -> Iterator[None]:
     """Runs the statements of a `with` block in one transaction of a kind of SQLite's."""
-
-    def __init__(self, connection: sqlite3.Connection, kind: str = "DEFERRED") -> None:
-        self._connection = connection
-        self._kind = kind
-
-    def __enter__(self) -> None:
-        self._connection.execute(f"BEGIN {self._kind}")
-
-    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
-        if error is None:
-            self._connection.execute("COMMIT")
+    connection.execute(f"BEGIN {kind}")
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
         # SQLite has ended the transaction already after some errors, such as a full disk.
-        elif self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+@contextmanager
+def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
+    """Runs the statements of a `with` block, which only read, on one state of the file."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        # A commit would raise the error of a damaged page once more.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 def used_bytes(connection: sqlite3.Connection) -> int:

@@ -6,6 +6,7 @@ import shutil
 import signal
 import sqlite3
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.store import layer_table
-from elmo_tasks.store.database import LayerDatabase
+from elmo_tasks.store.database import LayerDatabase, Value
 from tests.helpers.processes import end, run, run_until_signalled, start
 from tests.helpers.small_disk import small_disk  # noqa: F401
 
@@ -105,6 +106,70 @@ def test_a_value_is_not_overwritten(folder: Path) -> None:
     assert read(database, {b"k" * 32: b"....."}) == {b"k" * 32: b"first"}
 
 
+def test_asking_finds_what_reading_finds(folder: Path) -> None:
+    database, content, other = LayerDatabase(str(folder)), values(50), values(5, seed=1)
+    database.put(content)
+
+    sizes = {key: len(value) for key, value in {**content, **other}.items()}
+
+    assert database.has(sizes) == set(content)
+    assert database.has(dict.fromkeys(content, 1)) == set()
+
+
+def test_keys_come_in_groups_in_the_order_of_their_values(folder: Path) -> None:
+    database, content = LayerDatabase(str(folder)), values(50)
+    assert list(database.groups(7)) == []
+    database.put(content)
+
+    groups = list(database.groups(7))
+
+    assert sum(groups, []) == list(content)
+    assert max(map(len, groups)) == 7
+
+
+def test_all_values_are_listed_page_by_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("elmo_tasks.store.database._PAGE", 7)
+    database, content = LayerDatabase(str(folder)), values(50)
+    database.put(content)
+
+    listed = list(database.values())
+
+    assert listed == [Value(key, len(content[key])) for key in sorted(content)]
+
+
+def test_a_full_file_loses_what_came_first(folder: Path) -> None:
+    database = LayerDatabase(str(folder))
+    keys = [bytes([index]) * 32 for index in range(100)]
+    database.put({b"s" * 16: b"the record of a source"})
+
+    for first in range(0, 100, 5):
+        database.put({key: key * 1000 for key in keys[first : first + 5]}, max_bytes=1e6)
+
+    there = database.has(dict.fromkeys(keys))
+    # 32 kB a value.
+    assert there == set(keys[-len(there) :])
+    assert 25 <= len(there) <= 31
+    assert os.path.getsize(folder / "layers.sqlite") < 1.3e6
+    assert database.get({b"s" * 16: None})
+
+    database.put({b"b" * 32: bytes(2_000_000)}, max_bytes=1e6)
+
+    # A value that is larger than the limit does not stay.
+    assert database.has(dict.fromkeys([*keys, b"b" * 32])) == set()
+    assert database.takes_values
+
+
+def test_a_large_file_opens_without_being_read(folder: Path) -> None:
+    database = LayerDatabase(str(folder))
+    database.put(values(2000, num_bytes=10_000))
+    database.close()
+    # Reading the file would find the damage.
+    size = os.path.getsize(folder / "layers.sqlite")
+    damage(folder, 3 * 4096, bytes(size - 3 * 4096))
+
+    assert database.takes_values
+
+
 def test_a_process_has_one_database_at_a_path(tmp_path: Path, folder: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(folder)
@@ -125,17 +190,44 @@ def test_the_file_grows_in_one_process_and_the_others_follow(folder: Path) -> No
     assert len(list(database.values())) == 111
 
 
-def test_a_fork_opens_the_file_again(folder: Path) -> None:
+def test_no_connection_crosses_a_fork(folder: Path) -> None:
     database, content = LayerDatabase(str(folder)), values(10)
     database.put(content)
-    inherited = database._connection
+    before = database._connection
 
     def work() -> None:
         assert read(database, content) == content
-        assert database._connection is not inherited
+        assert database._connection is not before
 
     assert run(work) == 0
-    assert database._connection is inherited
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        before.execute("SELECT 1")
+    assert read(database, content) == content
+
+
+def test_a_fork_while_other_threads_use_the_database_has_a_database_that_works(
+    folder: Path,
+) -> None:
+    database, content = LayerDatabase(str(folder)), values(50)
+    database.put(content)
+    stop = threading.Event()
+
+    def use() -> None:
+        while not stop.is_set():
+            assert read(database, content) == content
+
+    threads = [threading.Thread(target=use) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+
+    statuses = [run(lambda: read(LayerDatabase(str(folder)), content)) for _ in range(3)]
+    used = [run(lambda: database.put(values(3, seed=1))) for _ in range(3)]
+
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert statuses + used == 6 * [0]
+    assert read(database, values(3, seed=1)) == values(3, seed=1)
 
 
 def test_ten_processes_read_and_write_at_once(folder: Path) -> None:
@@ -293,6 +385,27 @@ def test_a_damaged_value_counts_as_missing_and_is_replaced(folder: Path) -> None
     database.put(bad)
 
     assert read(database, {**good, **bad}) == {**good, **bad}
+
+
+def test_a_damaged_part_is_said_once_and_the_rest_is_read_and_merged(
+    folder: Path, filled: dict[bytes, bytes], caplog: pytest.LogCaptureFixture
+) -> None:
+    size = os.path.getsize(folder / "layers.sqlite")
+    # Pages in the middle of the file have values and what links them.
+    damage(folder, size // 2 // 4096 * 4096, b"?" * 10 * 4096)
+    database, copy = LayerDatabase(str(folder)), LayerDatabase(str(folder / "copy"))
+
+    found = [read(database, filled) for _ in range(3)][-1]
+    for group in database.groups(10):
+        copy.put(
+            {key: value.tobytes() for key, value in database.get(dict.fromkeys(group)).items()}
+        )
+
+    assert found == {key: filled[key] for key in found}
+    assert len(filled) - 40 <= len(found) < len(filled)
+    assert read(copy, filled).items() <= filled.items()
+    assert len(read(copy, filled)) > len(filled) - 60
+    assert len([text for text in messages(caplog) if "computed each time they are" in text]) == 1
 
 
 def test_a_file_of_another_program_is_refused(folder: Path) -> None:
