@@ -457,7 +457,7 @@ def _read_archive(path: Path) -> Any:
 
 def _store(folder: Path) -> Path:
     _layers(LayerStore(str(folder / "store"), memory=0))
-    return next((folder / "store").glob("*.mdb"))
+    return next((folder / "store").glob("*.sqlite"))
 
 
 def _layers(store: LayerStore) -> torch.Tensor:

@@ -30,23 +30,27 @@ def fill_from_config(
     num_parts: int = 1,
     batch_tokens: int = 2048,
     cuda_device: int = -1,
+    num_processes: int = 1,
 ) -> int:
     """
     Adds to the store at `path` the layers of all training and validation texts of a config that the
     store does not have yet. Computes these layers with the biLM of the config's model. Returns the
-    number of texts that were computed. The other parameters are those of `fill_store`.
+    number of texts that were computed. The other parameters are those of `fill_store`. Each part
+    writes a file of its own in the folder of the store, such as `1-of-4.sqlite`.
     """
-    bilm = _load_bilm(config, path).to(cuda_device if cuda_device >= 0 else "cpu")
+    bilm = _load_bilm(config, path, part, num_parts).to(cuda_device if cuda_device >= 0 else "cpu")
     texts = DistinctTexts(_instances(config))
     if len(texts) == 0:
         raise ConfigurationError("the config's data has no text with an elmo_characters indexer")
-    return fill_store(bilm, texts, part, num_parts, batch_tokens)
+    return fill_store(bilm, texts, part, num_parts, batch_tokens, num_processes)
 
 
-def _load_bilm(config: dict[str, Any], path: str) -> BiLm:
+def _load_bilm(config: dict[str, Any], path: str, part: int, num_parts: int) -> BiLm:
     params = copy.deepcopy(_find_bilm(config))
     # Each distinct text is computed once, so layers kept in memory would never be used again.
     store = {**params.get("store", {}), "path": path, "memory": 0}
+    if num_parts > 1:
+        store["file"] = f"{part + 1}-of-{num_parts}"
     return bilm_from_config({**params, "store": store}).eval()
 
 

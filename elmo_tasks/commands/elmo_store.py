@@ -23,16 +23,23 @@ class ElmoStore(Command):
     description = """
 Compute the layers of every sentence in the training and validation data of a config, with the biLM
 of its model, and save them in the biLM's store, where trainings read them. Layers that the store
-has already are not computed, so the command may be stopped and run again. --shard splits the work
-over processes that share a path, or over machines that each have a path of their own; --merge then
-adds their stores together.
+has already are not computed, so the command may be stopped and run again. --processes uses several
+cores of this machine. --shard splits the work over machines: each writes a file of its own, and a
+store reads all files of its folder, whether the machines share the folder or the files are copied
+into one. --merge adds other stores to one file.
 """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
         add("config", metavar="CONFIG", nargs="?", help="the path of a training config")
         add("--path", help="the folder of the store (default: that of the config)")
-        add("--shard", metavar="I/N", default="1/1", help="compute only the I-th of N parts")
+        add(
+            "--shard",
+            metavar="I/N",
+            default="1/1",
+            help="compute only the I-th of N parts, into the file I-of-N.sqlite",
+        )
+        add("--processes", type=int, default=1, help="processes that compute (default: 1)")
         add("--info", action="store_true", help="show what the store contains, and compute nothing")
         add(
             "--merge",
@@ -46,13 +53,23 @@ adds their stores together.
         add("-o", "--overrides", default="", help="a JSON object with changes to the config")
 
     def run(self, args: argparse.Namespace) -> None:
+        if args.processes < 1:
+            raise ConfigurationError(f"--processes must be at least 1, not {args.processes}")
         config = Params.from_file(args.config, args.overrides).as_dict() if args.config else {}
         path = args.path or find_store_path(config)
         for other in args.merge:
             print(f"{merge(path, other):,} entries of {other} are in {path}")
         if not args.info and not args.merge:
             part, num_parts = _parse_shard(args.shard)
-            fill_from_config(config, path, part, num_parts, args.batch_tokens, args.cuda_device)
+            fill_from_config(
+                config,
+                path,
+                part,
+                num_parts,
+                args.batch_tokens,
+                args.cuda_device,
+                args.processes,
+            )
         print(_describe(path, contents(path)))
 
 

@@ -8,6 +8,7 @@ from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.batches import batches_by_length, groups_of
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hashing import hash_bytes
+from elmo_tasks.encoder.fill_processes import FillProcesses
 from elmo_tasks.encoder.sentence_layers import MIN_SENTENCES
 from elmo_tasks.store import LayerSource, LayerStore
 
@@ -21,6 +22,7 @@ def fill_store(
     part: int = 0,
     num_parts: int = 1,
     batch_tokens: int = 2048,
+    num_processes: int = 1,
 ) -> int:
     """
     Computes the layers of all texts that a biLM's store lacks on disk. After an interruption, only
@@ -38,6 +40,9 @@ def fill_store(
     batch_tokens : `int`, optional (default = `2048`)
         Tokens per batch, padding included. Up to 16 long texts are a batch with up to eight times
         as many.
+    num_processes : `int`, optional (default = `1`)
+        The number of processes that compute, each on one thread, if it is more than one. They share
+        the weights and the texts, and take turns at writing. The biLM must be on a CPU.
 
     # Returns
 
@@ -47,24 +52,40 @@ def fill_store(
     # Raises
 
     `ConfigurationError`
-        The store cannot be written to, for example because its disk is full.
+        The store cannot be written to, for example because its disk is full; or a process was
+        killed.
     """
-    assert bilm.store is not None
+    store = bilm.store
+    assert store is not None
     indices = [index for index in range(len(texts)) if _hash(texts[index]) % num_parts == part]
-    missing = list(_missing(bilm.source(), bilm.store, texts, indices))
-    print(f"{len(indices):,} sentences, of which {bilm.store.path} lacks {len(missing):,}")
+    missing = list(_missing(bilm.source(), store, texts, indices))
+    print(f"{len(indices):,} sentences, of which {store.path} lacks {len(missing):,}")
     lengths = [len(texts[index]) for index in missing]
+    batches = list(batches_by_length(lengths, batch_tokens, MIN_SENTENCES))
+    device = bilm.char_cnn.embedding.device
+    if num_processes > 1 and device.type != "cpu":
+        raise ConfigurationError(f"several processes compute on a CPU, but the biLM is on {device}")
+
+    def compute(batch: Sequence[int]) -> None:
+        bilm(_padded([texts[missing[row]] for row in batch]).to(device))
+        if not store.takes_layers:
+            raise ConfigurationError(
+                f"the store {store.path} takes no more layers, for the reason above; the layers "
+                "that it has are kept; make room or let it be written to, and give the same "
+                "command again"
+            )
+
     with tqdm(total=sum(lengths), unit=" tokens") as progress:
-        for batch in batches_by_length(lengths, batch_tokens, MIN_SENTENCES):
-            sentences = [texts[missing[row]] for row in batch]
-            bilm(_padded(sentences).to(bilm.char_cnn.embedding.device))
-            if not bilm.store.takes_layers:
-                raise ConfigurationError(
-                    f"the store {bilm.store.path} takes no more layers, for the reason above; the "
-                    "layers that it has are kept; make room or let it be written to, and give the "
-                    "same command again"
-                )
-            progress.update(sum(map(len, sentences)))
+        sizes = [sum(lengths[row] for row in batch) for batch in batches]
+        if num_processes > 1 and batches:
+            # The first batch that is computed lays out the weights, which the forks then share.
+            compute(batches.pop())
+            progress.update(sizes[-1])
+            FillProcesses(compute, batches, sizes).run(num_processes, progress)
+        else:
+            for batch, size in zip(batches, sizes):
+                compute(batch)
+                progress.update(size)
     return len(missing)
 
 

@@ -1,12 +1,14 @@
-import os
+from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from elmo_tasks.common.batches import groups_of
+import numpy
+
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hashing import HASH_BYTES
 from elmo_tasks.store.database import LayerDatabase
+from elmo_tasks.store.files import AnyDatabase, databases_in
 from elmo_tasks.store.source_record import SourceRecord
 
 # Entries that a merge reads and writes at once.
@@ -22,7 +24,8 @@ class Share(NamedTuple):
     source : `SourceRecord`
         The biLM and the dtype.
     num_sentences : `int`
-        The number of sentences whose layers are in the store.
+        The number of sentences whose layers are in the store. A sentence counts in each file of the
+        folder that has it.
     num_bytes : `int`
         The size of these layers.
     """
@@ -43,7 +46,7 @@ class Contents(NamedTuple):
     num_sentences : `int`
         The number of distinct sentences of all shares together.
     file_bytes : `int`
-        The size of the file.
+        The size of the files.
     """
 
     shares: list[Share]
@@ -53,58 +56,68 @@ class Contents(NamedTuple):
 
 def contents(path: str) -> Contents:
     """Describes what the store at a path holds. Entries are counted, but not read."""
-    database = _existing(path)
-    num_sentences: Counter[bytes] = Counter()
+    databases = _existing(path)
+    records: dict[bytes, SourceRecord] = {}
+    num_entries: Counter[bytes] = Counter()
     num_bytes: Counter[bytes] = Counter()
-    sentences = set()
-    for value in database.values():
-        source, sentence = _split(value.key)
-        if sentence:
-            num_sentences[source] += 1
-            num_bytes[source] += value.num_bytes
-            sentences.add(sentence)
-    shares = [
-        Share(record, num_sentences[record.key()], num_bytes[record.key()])
-        for record in _records(database)
-    ]
-    file_bytes = os.path.getsize(os.path.join(path, "data.mdb"))
-    return Contents(shares, len(sentences), file_bytes)
+    # 8 bytes of the hash of each entry's sentence, so that ten million take 80 MB.
+    sentences = array("Q")
+    for database in databases:
+        sources = []
+        for value in database.values():
+            source, sentence = _split(value.key)
+            if sentence:
+                num_entries[source] += 1
+                num_bytes[source] += value.num_bytes
+                sentences.append(int.from_bytes(sentence[:8], "little"))
+            else:
+                sources.append(source)
+        records |= {record.key(): record for record in _records(database, sources)}
+    shares = [Share(record, num_entries[key], num_bytes[key]) for key, record in records.items()]
+    num_sentences = len(numpy.unique(numpy.frombuffer(sentences, numpy.uint64)))
+    file_bytes = sum(database.num_file_bytes() for database in databases)
+    return Contents(shares, num_sentences, file_bytes)
 
 
 def merge(path: str, other_path: str) -> int:
     """
     Adds the entries of the store at `other_path`, such as one that another machine filled, to the
-    store at `path`. Returns the number of entries of the other store; damaged ones are left out.
+    file `layers.sqlite` of the store at `path`. Returns the number of entries of the other store;
+    damaged ones are left out.
     """
-    other, database = _existing(other_path), LayerDatabase.at(path)
-    keys = {record.key(): record.shared_in(database).key() for record in _records(other)}
-    num_merged = 0
-    for group in groups_of(_entries(other), _GROUP):
-        read = other.get(dict.fromkeys(group))
-        merged = {}
-        for key, value in read.items():
-            source, sentence = _split(key)
-            if source in keys:
-                merged[keys[source] + sentence] = value.tobytes()
-        database.put(merged)
-        num_merged += len(merged)
+    database, num_merged = LayerDatabase.at(path), 0
+    for other in _existing(other_path):
+        if other is database:
+            continue
+        sources = [value.key for value in other.values() if len(value.key) == HASH_BYTES]
+        records = _records(other, sources)
+        keys = {record.key(): record.shared_in(database).key() for record in records}
+        for group in other.groups(_GROUP):
+            merged = {}
+            for key, value in other.get(dict.fromkeys(group)).items():
+                source, sentence = _split(key)
+                if sentence and source in keys:
+                    merged[keys[source] + sentence] = value.tobytes()
+            database.put(merged)
+            num_merged += len(merged)
+        if not database.takes_values:
+            raise ConfigurationError(
+                f"the store {path} takes no more layers, for the reason above; make room or let it "
+                "be written to, and give the same command again"
+            )
     return num_merged
 
 
-def _existing(path: str) -> LayerDatabase:
-    if not os.path.exists(os.path.join(path, "data.mdb")):
+def _existing(path: str) -> Sequence[AnyDatabase]:
+    databases = databases_in(path)
+    if not databases:
         raise ConfigurationError(f"there is no store at {path}")
-    return LayerDatabase.at(path)
+    return databases
 
 
-def _records(database: LayerDatabase) -> list[SourceRecord]:
-    keys = [value.key for value in database.values() if len(value.key) == HASH_BYTES]
+def _records(database: AnyDatabase, keys: Iterable[bytes]) -> list[SourceRecord]:
     kept = database.get(dict.fromkeys(keys))
     return [SourceRecord.from_bytes(record.tobytes()) for record in kept.values()]
-
-
-def _entries(database: LayerDatabase) -> Iterator[bytes]:
-    return (value.key for value in database.values() if len(value.key) == 2 * HASH_BYTES)
 
 
 def _split(key: bytes) -> tuple[bytes, bytes]:

@@ -1,33 +1,27 @@
 import logging
 import os
 import shutil
+import sqlite3
 import threading
 import weakref
-import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-import lmdb
 import numpy
 
-from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.store.lmdb_file import (
-    allocate_lock_file,
-    begin,
-    file_identity,
-    find_damage,
-    grow,
-    is_cut_short,
-    open_environment,
-)
+from elmo_tasks.store.forks import close_before_forks
+from elmo_tasks.store.layer_table import add, num_bytes, sound_value
+from elmo_tasks.store.sqlite_file import connect, file_identity, snapshot
 
 logger = logging.getLogger(__name__)
 
-# Every entry of the file is a checksum of key and value, followed by the value.
-_CHECKSUM_BYTES = 4
+SUFFIX = ".sqlite"
 
-# The key that marks an LMDB file as a store.
-_MARK = b"elmo_tasks layers 1"
+# The name of a store's file without `SUFFIX`, unless another is given.
+MAIN = "layers"
+
+# Entries that are listed in one transaction.
+_PAGE = 10_000
 
 
 class Value(NamedTuple):
@@ -48,32 +42,38 @@ class Value(NamedTuple):
 
 class LayerDatabase:
     """
-    Keeps values by key in an LMDB file that the processes of one machine share: any number of them
-    read while one writes. A value stays once its transaction has ended, even if its writer is
-    killed afterwards. A value with a wrong checksum counts as missing. File and disk errors are
-    logged once, not raised; the database then returns or accepts no more values.
+    Keeps values by key in an SQLite file that the processes of one machine share: any number of
+    them read, and one at a time writes. A value stays once its transaction has ended, even if its
+    writer is killed afterwards. Opening checks nothing but the header, and each value has a
+    checksum: a value that is damaged counts as missing. File and disk errors are logged once, not
+    raised; the database then returns or accepts no more values.
 
     # Parameters
 
     path : `str`
-        A folder on a disk of this machine, since LMDB's locks do not work over a network. The
-        folder is made and opened at the first use.
+        A folder, which is made and opened at the first use.
+    name : `str`, optional (default = `'layers'`)
+        The name of the file in the folder, without its suffix `.sqlite`.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, name: str = MAIN) -> None:
         self.path = path
-        self._lock = threading.RLock()
-        self._environment: lmdb.Environment | None = None
-        self._identity: tuple[Any, ...] = ()
+        self.file = os.path.join(path, name + SUFFIX)
+        self.lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._identity: tuple[int, ...] | None = None
         self._takes_values = True
+        self._warned_of_damage = False
+        close_before_forks(self)
 
     @classmethod
-    def at(cls, path: str) -> "LayerDatabase":
-        """Returns this process's only database at a path; LMDB allows one per file and process."""
+    def at(cls, path: str, name: str = MAIN) -> "LayerDatabase":
+        """Returns this process's only database at a path."""
         path = os.path.realpath(path)
-        database = _DATABASES.get(path)
+        file = os.path.join(path, name + SUFFIX)
+        database = _DATABASES.get(file)
         if database is None:
-            database = _DATABASES[path] = cls(path)
+            database = _DATABASES[file] = cls(path, name)
         return database
 
     def get(self, sizes: Mapping[bytes, int | None]) -> dict[bytes, numpy.ndarray]:
@@ -81,30 +81,29 @@ class LayerDatabase:
         Returns the values of the keys that have one, as arrays of bytes. `sizes` maps each key to
         the number of bytes that its value must have, or to `None` if that is not known.
         """
-        with self._lock:
-            environment = self._opened()
-            if environment is None or not sizes:
-                return {}
-            try:
-                with begin(environment, buffers=True) as transaction:
-                    read = {
-                        key: _checked(key, transaction.get(key), size)
-                        for key, size in sizes.items()
-                    }
-            except lmdb.Error as error:
-                self._give_up("cannot be read", error)
-                return {}
-        return {key: value for key, value in read.items() if value is not None}
+        return self._read(sizes, self._value)
 
-    def put(self, values: Mapping[bytes, bytes]) -> None:
-        """Adds values in one transaction. A sound value that the database has already is kept."""
-        with self._lock:
-            environment = self._opened()
-            if environment is None or not self._takes_values or not values:
+    def has(self, sizes: Mapping[bytes, int | None]) -> set[bytes]:
+        """Returns the keys that `get` would find, except that it does not read their values."""
+        return set(self._read(sizes, num_bytes))
+
+    def put(self, values: Mapping[bytes, bytes], max_bytes: float | None = None) -> None:
+        """
+        Adds values in one transaction. A sound value that the database has already is kept. If
+        `max_bytes` is given and the entries take more, those that came first are deleted.
+        """
+        with self.lock:
+            connection = self._opened()
+            if connection is None or not self._takes_values:
+                return
+            sizes = {key: len(value) for key, value in values.items()}
+            sound = self.get(sizes)
+            new = {key: value for key, value in values.items() if key not in sound}
+            if not new:
                 return
             try:
-                _write(environment, values)
-            except (lmdb.Error, MemoryError) as error:
+                add(connection, new, self.has(dict.fromkeys(new)), max_bytes)
+            except (sqlite3.Error, MemoryError) as error:
                 self._takes_values = False
                 logger.warning(
                     "The store %s takes no more layers (%s; %.1f MB are free on its disk); layers "
@@ -117,71 +116,117 @@ class LayerDatabase:
     @property
     def takes_values(self) -> bool:
         """Whether the file can be written to; `False` after an error until it is opened again."""
-        with self._lock:
+        with self.lock:
             return self._opened() is not None and self._takes_values
 
     def values(self) -> Iterator[Value]:
         """Yields the key and size of every value, in the order of the keys."""
-        with self._lock:
-            environment = self._opened()
-            if environment is None:
-                return
-            try:
-                with begin(environment, buffers=True) as transaction:
-                    for key, value in transaction.cursor():
-                        if key != _MARK:
-                            yield Value(bytes(key), len(value) - _CHECKSUM_BYTES)
-            except lmdb.Error as error:
-                self._give_up("cannot be read", error)
+        last = b""
+        while page := self._query(
+            f"SELECT key, num_bytes FROM layers WHERE key > ? ORDER BY key LIMIT {_PAGE}", last
+        ):
+            yield from (Value(key, num_bytes) for key, num_bytes in page)
+            last = page[-1][0]
+
+    def groups(self, size: int) -> Iterator[list[bytes]]:
+        """Yields the keys of all values in lists of at most `size`, in the order they came in."""
+        first, last = (self._query("SELECT min(id), max(id) FROM layers") or [(None, None)])[0]
+        if first is None:
+            return
+        for start in range(first, last + 1, size):
+            rows = self._query(
+                "SELECT key FROM layers WHERE id >= ? AND id < ?", start, start + size
+            )
+            yield [key for (key,) in rows]
+
+    def num_file_bytes(self) -> int:
+        """Returns the size of the file."""
+        return os.path.getsize(self.file)
 
     def close(self) -> None:
-        with self._lock:
-            if self._environment is not None:
-                self._environment.close()
-            self._environment, self._identity = None, ()
+        with self.lock:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection, self._identity = None, None
 
-    def _opened(self) -> lmdb.Environment | None:
-        """
-        Returns the environment of the file that is at the path now. Opens the file first if another
-        file was there before, or if this process is a fork of the one that opened it.
-        """
-        if (os.getpid(), *file_identity(self.path)) != self._identity:
-            self.close()
-            self._takes_values = True
-            self._environment = self._open()
-            self._identity = (os.getpid(), *file_identity(self.path))
-        environment = self._environment
-        if environment is not None and is_cut_short(environment, self.path):
-            self._give_up("cannot be read", "its file was cut short")
-        return self._environment
+    def _read(self, sizes: Mapping[bytes, int | None], read: Any) -> dict[bytes, Any]:
+        found = {}
+        with self.lock:
+            connection = self._opened()
+            if connection is None or not sizes:
+                return {}
+            try:
+                with snapshot(connection):
+                    for key, size in sizes.items():
+                        value = read(connection, key, size)
+                        if value is not None:
+                            found[key] = value
+            except sqlite3.Error as error:
+                self._give_up("cannot be read", error)
+                return {}
+        return found
 
-    def _open(self) -> lmdb.Environment | None:
+    def _value(
+        self, connection: sqlite3.Connection, key: bytes, size: int | None
+    ) -> numpy.ndarray | None:
         try:
-            allocate_lock_file(self.path)
+            return sound_value(connection, key, size)
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError as error:
+            if not self._warned_of_damage:
+                self._warned_of_damage = True
+                logger.warning(
+                    "A part of the store %s is damaged (%s); its layers are computed each time "
+                    "they are needed. `allennlp elmo-store --path NEW --merge %s` saves the rest.",
+                    self.path,
+                    error,
+                    self.path,
+                )
+            return None
+
+    def _query(self, statement: str, *parameters: Any) -> list[Any]:
+        with self.lock:
+            connection = self._opened()
+            if connection is None:
+                return []
+            try:
+                return connection.execute(statement, parameters).fetchall()
+            except sqlite3.OperationalError as error:
+                self._give_up("cannot be read", error)
+            except sqlite3.DatabaseError as error:
+                logger.warning("A part of the store %s is damaged (%s).", self.path, error)
+            return []
+
+    def _opened(self) -> sqlite3.Connection | None:
+        """
+        Returns the connection to the file that is at the path now. Opens the file first if another
+        file was there before.
+        """
+        if file_identity(self.file) != self._identity:
+            self.close()
+            self._takes_values, self._warned_of_damage = True, False
+            self._connection = self._open()
+            self._identity = file_identity(self.file)
+        return self._connection
+
+    def _open(self) -> sqlite3.Connection | None:
+        try:
+            os.makedirs(self.path, exist_ok=True)
+            exists = os.path.exists(self.file)
+            self._takes_values = os.access(self.path, os.W_OK) and (
+                not exists or os.access(self.file, os.W_OK)
+            )
+            if not self._takes_values:
+                logger.warning("The store %s can only be read; it takes no more layers.", self.path)
+            return connect(self.file, self._takes_values) if exists or self._takes_values else None
         except OSError as error:
             self._give_up("cannot be opened", error.strerror)
-            return None
-        damage = find_damage(self.path)
-        if damage is not None:
-            self._give_up("is damaged; delete it, and it is made anew", damage)
-            return None
-        try:
-            environment = open_environment(self.path)
-        except (lmdb.Error, OSError) as error:
+        except sqlite3.OperationalError as error:
             self._give_up("cannot be opened", error)
-            return None
-        self._takes_values = not environment.flags()["readonly"]
-        if not self._takes_values:
-            logger.warning("The store %s can only be read; it takes no more layers.", self.path)
-        with begin(environment) as transaction:
-            foreign = transaction.stat()["entries"] > 0 and transaction.get(_MARK) is None
-        if foreign:
-            environment.close()
-            raise ConfigurationError(
-                f"{self.path} holds an LMDB file of another program; give the store a folder of "
-                "its own"
-            )
-        return environment
+        except sqlite3.DatabaseError as error:
+            self._give_up("is damaged; delete it, and it is made anew", error)
+        return None
 
     def _give_up(self, what: str, why: Any) -> None:
         logger.warning(
@@ -190,39 +235,9 @@ class LayerDatabase:
             what,
             why,
         )
-        if self._environment is not None:
-            self._environment.close()
-        self._environment = None
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
 
 
 _DATABASES: "weakref.WeakValueDictionary[str, LayerDatabase]" = weakref.WeakValueDictionary()
-
-
-def _write(environment: lmdb.Environment, values: Mapping[bytes, bytes]) -> None:
-    while True:
-        try:
-            with begin(environment, write=True) as transaction:
-                transaction.put(_MARK, b"", overwrite=False)
-                for key, value in values.items():
-                    checked = _with_checksum(key, value)
-                    there = transaction.get(key)
-                    if there is None or _checked(key, there, len(value)) is None:
-                        transaction.put(key, checked)
-            return
-        except lmdb.MapFullError:
-            grow(environment)
-
-
-def _with_checksum(key: bytes, value: bytes) -> bytes:
-    return zlib.crc32(value, zlib.crc32(key)).to_bytes(_CHECKSUM_BYTES, "little") + value
-
-
-def _checked(key: bytes, entry: Any, size: int | None) -> numpy.ndarray | None:
-    """Returns a copy of the value in an entry; `None` if the entry is missing or damaged."""
-    if entry is None or (size is not None and len(entry) != size + _CHECKSUM_BYTES):
-        return None
-    entry = numpy.frombuffer(entry, numpy.uint8)
-    # The copy is checked, since a file that was opened without a lock may change meanwhile.
-    value = entry[_CHECKSUM_BYTES:].copy()
-    checksum = int.from_bytes(entry[:_CHECKSUM_BYTES].tobytes(), "little")
-    return value if zlib.crc32(value, zlib.crc32(key)) == checksum else None

@@ -27,11 +27,3 @@ class LayerSource(NamedTuple):
     start: numpy.ndarray
     num_layers: int
     dim: int
-
-    def entry_bytes(self, length: int, dtype: str) -> int:
-        """
-        Returns the size of the entry of a sentence with `length` tokens. An entry has one half of
-        layer 0, whose two halves are equal, and the other layers whole.
-        """
-        width = self.dim * (2 * self.num_layers - 1) // 2
-        return length * width * numpy.dtype(dtype).itemsize

@@ -5,6 +5,7 @@ import numpy
 
 from elmo_tasks.common.hashing import hash_bytes
 from elmo_tasks.store.database import LayerDatabase
+from elmo_tasks.store.files import AnyDatabase
 from elmo_tasks.store.layer_source import LayerSource
 
 # Start states that differ by no more than this lead to layers that differ by less than 1e-5.
@@ -47,12 +48,22 @@ class SourceRecord(NamedTuple):
         """
         for key in (self.weights, self.key()):
             database.put({key: self.to_bytes()})
-            kept = database.get({key: None}).get(key)
+            kept = self._kept_in(database, key)
             if kept is not None:
-                first = SourceRecord.from_bytes(kept.tobytes())
-                if first.starts_like(self):
-                    return first
+                return kept
         return self
+
+    def found_in(self, database: AnyDatabase) -> "SourceRecord | None":
+        """
+        Returns the record whose entries in a database this one shares, and `None` if the database
+        has no such record. Unlike `shared_in`, does not write.
+        """
+        return self._kept_in(database, self.weights) or self._kept_in(database, self.key())
+
+    def _kept_in(self, database: AnyDatabase, key: bytes) -> "SourceRecord | None":
+        kept = database.get({key: None}).get(key)
+        first = None if kept is None else SourceRecord.from_bytes(kept.tobytes())
+        return first if first is not None and first.starts_like(self) else None
 
     def starts_like(self, other: "SourceRecord") -> bool:
         """Returns whether both start states are equal, except for rounding."""

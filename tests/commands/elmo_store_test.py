@@ -36,7 +36,7 @@ def test_command_fills_the_store_of_the_config_and_says_what_is_in_it(
     allennlp(monkeypatch, "elmo-store", file, "--info")
     lines = capsys.readouterr().out.splitlines()
     done = contents(path).shares[0].num_sentences + contents(path).shares[1].num_sentences
-    size = os.path.getsize(os.path.join(path, "data.mdb")) / 1e6
+    size = sum(os.path.getsize(file) for file in Path(path).glob("*.sqlite")) / 1e6
     assert f"{path}: {done} entries of {number} sentences, {size:.1f} MB on disk" in lines
     assert sum("snapshot" in line for line in lines) == 2
 
@@ -53,6 +53,28 @@ def test_path_on_the_command_line_goes_before_that_of_the_config(
     number = contents(other).num_sentences
     assert f"{number} entries of {other} are in {path}" in capsys.readouterr().out
     assert contents(path).num_sentences == number
+
+
+def test_shards_write_files_of_their_own_which_one_store_reads(
+    tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    file, number = config_file(tmp_path, f"{{ store: '{path}' }}"), len(texts_of_the_config())
+
+    allennlp(monkeypatch, "elmo-store", file, "--shard", "1/2")
+    allennlp(monkeypatch, "elmo-store", file, "--shard", "2/2", "--processes", "2")
+    capsys.readouterr()
+    allennlp(monkeypatch, "elmo-store", file)
+
+    assert f"{number} sentences, of which {path} lacks 0" in capsys.readouterr().out
+    assert {file.name for file in Path(path).glob("*.sqlite")} == {
+        "1-of-2.sqlite",
+        "2-of-2.sqlite",
+        "layers.sqlite",
+    }
+    merged = str(tmp_path / "merged")
+    allennlp(monkeypatch, "elmo-store", "--path", merged, "--merge", path)
+    assert f"{number} entries of {path} are in {merged}" in capsys.readouterr().out
+    assert contents(merged).num_sentences == contents(path).num_sentences == number
 
 
 def test_config_without_a_bilm_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,6 +106,9 @@ def test_what_cannot_be_done_is_refused(
     )
     assert "I/N with I from 1 to N" in refusal(
         monkeypatch, "elmo-store", file, "--path", path, "--shard", "3/2"
+    )
+    assert "--processes must be at least 1, not 0" in refusal(
+        monkeypatch, "elmo-store", file, "--path", path, "--processes", "0"
     )
     assert "no store at nowhere" in refusal(
         monkeypatch, "elmo-store", file, "--path", path, "--merge", "nowhere"

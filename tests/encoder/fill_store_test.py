@@ -1,7 +1,10 @@
+import os
 import random
+import signal
+import sqlite3
 from pathlib import Path
+from typing import Any
 
-import lmdb
 import numpy
 import pytest
 import torch
@@ -10,6 +13,7 @@ from allennlp.modules.elmo import batch_to_ids
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.encoder.fill_store import fill_store
+from elmo_tasks.store import database
 from elmo_tasks.store.contents import contents
 from elmo_tasks.store.layer_store import LayerStore
 from tests.helpers.stored_bilms import fixture_bilm
@@ -95,11 +99,70 @@ def test_a_store_that_takes_no_more_ends_the_filling(
     fill_store(bilm, texts[:10])
 
     def full_disk(*args: object) -> None:
-        raise lmdb.Error("No space left on device")
+        raise sqlite3.OperationalError("database or disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr("elmo_tasks.store.database._write", full_disk)
+        patch.setattr("elmo_tasks.store.database.add", full_disk)
         with pytest.raises(ConfigurationError, match="takes no more layers.* the same command"):
             fill_store(bilm, texts)
 
     assert contents(path).num_sentences == 10
+
+
+def test_two_processes_fill_a_store_with_the_layers_that_one_computes(
+    path: str, texts: list[numpy.ndarray], capsys: pytest.CaptureFixture
+) -> None:
+    bilm = fixture_bilm(LayerStore(path, "float32", 0))
+
+    first = fill_store(bilm, texts[:20], batch_tokens=20, num_processes=2)
+    second = fill_store(bilm, texts, batch_tokens=20, num_processes=2)
+
+    assert (first, second) == (20, 10)
+    assert contents(path).num_sentences == len(texts)
+    assert f"{sum(map(len, texts[:20]))}/{sum(map(len, texts[:20]))}" in capsys.readouterr().err
+    plain = fixture_bilm()
+    for text in texts:
+        ids = torch.from_numpy(text.astype(numpy.int64))[None]
+        torch.testing.assert_close(bilm(ids).layers, plain(ids).layers, rtol=0, atol=1e-5)
+    assert fill_store(bilm, texts, num_processes=2) == 0
+
+
+def test_after_a_kill_of_one_process_the_others_end_and_the_rest_is_computed_again(
+    path: str, texts: list[numpy.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bilm = fixture_bilm(LayerStore(path, memory=0))
+    parent, compute = os.getpid(), BiLm._frozen_layers
+
+    def kill_one(self: BiLm, char_ids: torch.Tensor) -> torch.Tensor:
+        if os.getpid() != parent and char_ids.size(1) == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return compute(self, char_ids)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BiLm, "_frozen_layers", kill_one)
+        with pytest.raises(ConfigurationError, match="a process was killed.* the same command"):
+            fill_store(bilm, texts, batch_tokens=1, num_processes=2)
+    num_kept = contents(path).num_sentences
+
+    num_computed = fill_store(bilm, texts, num_processes=2)
+
+    assert 0 < num_kept < len(texts)
+    assert num_computed == len(texts) - num_kept
+    assert contents(path).num_sentences == len(texts)
+
+
+def test_an_error_in_a_process_is_that_of_the_command(
+    path: str, texts: list[numpy.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bilm = fixture_bilm(LayerStore(path, memory=0))
+    parent, add = os.getpid(), database.add
+
+    def full_disk(*args: Any) -> None:
+        if os.getpid() != parent:
+            raise sqlite3.OperationalError("database or disk is full")
+        add(*args)
+
+    monkeypatch.setattr(database, "add", full_disk)
+
+    with pytest.raises(ConfigurationError, match="takes no more layers.* the same command"):
+        fill_store(bilm, texts, batch_tokens=20, num_processes=2)

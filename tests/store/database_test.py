@@ -4,19 +4,19 @@ import random
 import resource
 import shutil
 import signal
+import sqlite3
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import lmdb
 import pytest
 
-from elmo_tasks import store
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.store import lmdb_file
-from elmo_tasks.store.database import LayerDatabase
+from elmo_tasks.store import layer_table
+from elmo_tasks.store.database import LayerDatabase, Value
 from tests.helpers.processes import end, run, run_until_signalled, start
 from tests.helpers.small_disk import small_disk  # noqa: F401
 
@@ -43,7 +43,7 @@ def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 def damage(folder: Path, offset: int, content: bytes) -> None:
-    with open(folder / "data.mdb", "r+b") as file:
+    with open(folder / "layers.sqlite", "r+b") as file:
         file.seek(offset)
         file.write(content)
 
@@ -106,6 +106,70 @@ def test_a_value_is_not_overwritten(folder: Path) -> None:
     assert read(database, {b"k" * 32: b"....."}) == {b"k" * 32: b"first"}
 
 
+def test_asking_finds_what_reading_finds(folder: Path) -> None:
+    database, content, other = LayerDatabase(str(folder)), values(50), values(5, seed=1)
+    database.put(content)
+
+    sizes = {key: len(value) for key, value in {**content, **other}.items()}
+
+    assert database.has(sizes) == set(content)
+    assert database.has(dict.fromkeys(content, 1)) == set()
+
+
+def test_keys_come_in_groups_in_the_order_of_their_values(folder: Path) -> None:
+    database, content = LayerDatabase(str(folder)), values(50)
+    assert list(database.groups(7)) == []
+    database.put(content)
+
+    groups = list(database.groups(7))
+
+    assert sum(groups, []) == list(content)
+    assert max(map(len, groups)) == 7
+
+
+def test_all_values_are_listed_page_by_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("elmo_tasks.store.database._PAGE", 7)
+    database, content = LayerDatabase(str(folder)), values(50)
+    database.put(content)
+
+    listed = list(database.values())
+
+    assert listed == [Value(key, len(content[key])) for key in sorted(content)]
+
+
+def test_a_full_file_loses_what_came_first(folder: Path) -> None:
+    database = LayerDatabase(str(folder))
+    keys = [bytes([index]) * 32 for index in range(100)]
+    database.put({b"s" * 16: b"the record of a source"})
+
+    for first in range(0, 100, 5):
+        database.put({key: key * 1000 for key in keys[first : first + 5]}, max_bytes=1e6)
+
+    there = database.has(dict.fromkeys(keys))
+    # 32 kB a value.
+    assert there == set(keys[-len(there) :])
+    assert 25 <= len(there) <= 31
+    assert os.path.getsize(folder / "layers.sqlite") < 1.3e6
+    assert database.get({b"s" * 16: None})
+
+    database.put({b"b" * 32: bytes(2_000_000)}, max_bytes=1e6)
+
+    # A value that is larger than the limit does not stay.
+    assert database.has(dict.fromkeys([*keys, b"b" * 32])) == set()
+    assert database.takes_values
+
+
+def test_a_large_file_opens_without_being_read(folder: Path) -> None:
+    database = LayerDatabase(str(folder))
+    database.put(values(2000, num_bytes=10_000))
+    database.close()
+    # Reading the file would find the damage.
+    size = os.path.getsize(folder / "layers.sqlite")
+    damage(folder, 3 * 4096, bytes(size - 3 * 4096))
+
+    assert database.takes_values
+
+
 def test_a_process_has_one_database_at_a_path(tmp_path: Path, folder: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(folder)
@@ -113,10 +177,7 @@ def test_a_process_has_one_database_at_a_path(tmp_path: Path, folder: Path) -> N
     assert LayerDatabase.at(str(folder)) is LayerDatabase.at(str(link))
 
 
-def test_the_map_grows_in_one_process_and_the_others_follow(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lmdb_file, "_MAP_SIZE", 2**16)
+def test_the_file_grows_in_one_process_and_the_others_follow(folder: Path) -> None:
     database, first, more = LayerDatabase(str(folder)), values(10), values(100, seed=1)
     database.put(first)
 
@@ -129,23 +190,47 @@ def test_the_map_grows_in_one_process_and_the_others_follow(
     assert len(list(database.values())) == 111
 
 
-def test_a_fork_opens_the_file_again(folder: Path) -> None:
+def test_no_connection_crosses_a_fork(folder: Path) -> None:
     database, content = LayerDatabase(str(folder)), values(10)
     database.put(content)
-    inherited = database._environment
+    before = database._connection
 
     def work() -> None:
         assert read(database, content) == content
-        assert database._environment is not inherited
+        assert database._connection is not before
 
     assert run(work) == 0
-    assert database._environment is inherited
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        before.execute("SELECT 1")
+    assert read(database, content) == content
 
 
-def test_ten_processes_read_and_write_at_once(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_fork_while_other_threads_use_the_database_has_a_database_that_works(
+    folder: Path,
 ) -> None:
-    monkeypatch.setattr(lmdb_file, "_MAP_SIZE", 2**16)
+    database, content = LayerDatabase(str(folder)), values(50)
+    database.put(content)
+    stop = threading.Event()
+
+    def use() -> None:
+        while not stop.is_set():
+            assert read(database, content) == content
+
+    threads = [threading.Thread(target=use) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+
+    statuses = [run(lambda: read(LayerDatabase(str(folder)), content)) for _ in range(3)]
+    used = [run(lambda: database.put(values(3, seed=1))) for _ in range(3)]
+
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert statuses + used == 6 * [0]
+    assert read(database, values(3, seed=1)) == values(3, seed=1)
+
+
+def test_ten_processes_read_and_write_at_once(folder: Path) -> None:
     database, content = LayerDatabase(str(folder)), values(200)
     keys = list(content)
 
@@ -170,14 +255,14 @@ def test_after_twenty_kills_while_writing_every_value_reads_back_right(
     generator = random.Random(0)
     content = values(1000)
     keys = list(content)
-    with_checksum = store.database._with_checksum
+    checksum = layer_table._checksum
 
     def write(seed: int, signal_a_value: Callable[[], object]) -> None:
-        def signalling(*args: Any) -> bytes:
+        def signalling(*args: Any) -> int:
             signal_a_value()
-            return with_checksum(*args)
+            return checksum(*args)
 
-        monkeypatch.setattr(store.database, "_with_checksum", signalling)
+        monkeypatch.setattr(layer_table, "_checksum", signalling)
         database, mine = LayerDatabase(str(folder)), random.Random(seed)
         while True:
             database.put({key: content[key] for key in mine.sample(keys, 10)})
@@ -216,18 +301,20 @@ def test_a_folder_that_was_deleted_is_made_again(folder: Path) -> None:
 def test_a_file_that_was_cut_short_is_left_alone_with_one_message(
     folder: Path, filled: dict[bytes, bytes], caplog: pytest.LogCaptureFixture
 ) -> None:
-    os.truncate(folder / "data.mdb", os.path.getsize(folder / "data.mdb") // 2)
-    before = (folder / "data.mdb").read_bytes()
+    os.truncate(folder / "layers.sqlite", os.path.getsize(folder / "layers.sqlite") // 2)
+    before = (folder / "layers.sqlite").read_bytes()
     database = LayerDatabase(str(folder))
 
     for _ in range(3):
         assert read(database, filled) == {}
         database.put(values(5, seed=1))
 
-    assert (folder / "data.mdb").read_bytes() == before
+    assert (folder / "layers.sqlite").read_bytes() == before
     (message,) = messages(caplog)
     assert str(folder) in message
-    assert "is damaged; delete it, and it is made anew (its file was cut short)" in message
+    assert (
+        "is damaged; delete it, and it is made anew (database disk image is malformed)" in message
+    )
 
 
 @pytest.mark.parametrize("num_bytes", [0, 100_000])
@@ -237,7 +324,7 @@ def test_a_file_that_is_cut_short_while_it_is_open_is_not_read(
     def work() -> None:
         database = LayerDatabase(str(folder))
         assert read(database, filled) == filled
-        os.truncate(folder / "data.mdb", num_bytes)
+        os.truncate(folder / "layers.sqlite", num_bytes)
         assert read(database, filled) == {}
         database.put(values(5, seed=1))
 
@@ -248,7 +335,7 @@ def test_a_file_that_is_cut_short_while_it_is_open_is_not_read(
 def test_a_file_of_garbage_is_left_alone_with_one_message(
     folder: Path, filled: dict[bytes, bytes], caplog: pytest.LogCaptureFixture
 ) -> None:
-    (folder / "data.mdb").write_bytes(random.Random(0).randbytes(100_000))
+    (folder / "layers.sqlite").write_bytes(random.Random(0).randbytes(100_000))
     database = LayerDatabase(str(folder))
 
     for _ in range(3):
@@ -263,11 +350,11 @@ def test_a_file_of_garbage_is_left_alone_with_one_message(
 def test_damage_within_the_file_never_gives_a_wrong_value(
     folder: Path, filled: dict[bytes, bytes], num_bytes: int
 ) -> None:
-    sound = (folder / "data.mdb").read_bytes()
+    sound = (folder / "layers.sqlite").read_bytes()
     generator = random.Random(num_bytes)
 
     for _ in range(4):
-        (folder / "data.mdb").write_bytes(sound)
+        (folder / "layers.sqlite").write_bytes(sound)
         for _ in range(4096 // num_bytes):
             offset = generator.randrange(len(sound) // num_bytes) * num_bytes
             damage(folder, offset, generator.randbytes(num_bytes))
@@ -290,7 +377,7 @@ def test_a_damaged_value_counts_as_missing_and_is_replaced(folder: Path) -> None
     good, bad = {b"g" * 32: b"good" * 2000}, {b"b" * 32: b"bad!" * 2000}
     database.put({**good, **bad})
     database.close()
-    offset = (folder / "data.mdb").read_bytes().index(b"bad!" * 500)
+    offset = (folder / "layers.sqlite").read_bytes().index(b"bad!" * 500)
     damage(folder, offset + 1000, b"?")
 
     assert read(database, {**good, **bad}) == good
@@ -300,15 +387,36 @@ def test_a_damaged_value_counts_as_missing_and_is_replaced(folder: Path) -> None
     assert read(database, {**good, **bad}) == {**good, **bad}
 
 
-def test_a_file_of_another_program_is_refused(folder: Path) -> None:
-    with lmdb.open(str(folder)) as other, other.begin(write=True) as transaction:
-        transaction.put(b"theirs", b"1")
+def test_a_damaged_part_is_said_once_and_the_rest_is_read_and_merged(
+    folder: Path, filled: dict[bytes, bytes], caplog: pytest.LogCaptureFixture
+) -> None:
+    size = os.path.getsize(folder / "layers.sqlite")
+    # Pages in the middle of the file have values and what links them.
+    damage(folder, size // 2 // 4096 * 4096, b"?" * 10 * 4096)
+    database, copy = LayerDatabase(str(folder)), LayerDatabase(str(folder / "copy"))
 
-    with pytest.raises(ConfigurationError, match="LMDB file of another program"):
+    found = [read(database, filled) for _ in range(3)][-1]
+    for group in database.groups(10):
+        copy.put(
+            {key: value.tobytes() for key, value in database.get(dict.fromkeys(group)).items()}
+        )
+
+    assert found == {key: filled[key] for key in found}
+    assert len(filled) - 40 <= len(found) < len(filled)
+    assert read(copy, filled).items() <= filled.items()
+    assert len(read(copy, filled)) > len(filled) - 60
+    assert len([text for text in messages(caplog) if "computed each time they are" in text]) == 1
+
+
+def test_a_file_of_another_program_is_refused(folder: Path) -> None:
+    folder.mkdir()
+    other = sqlite3.connect(folder / "layers.sqlite")
+    other.execute("CREATE TABLE theirs (key)")
+
+    with pytest.raises(ConfigurationError, match="layers.sqlite is a file of another program"):
         LayerDatabase(str(folder)).put(values(1))
 
-    with lmdb.open(str(folder)) as other, other.begin() as transaction:
-        assert list(transaction.cursor()) == [(b"theirs", b"1")]
+    assert other.execute("SELECT name FROM sqlite_master").fetchall() == [("theirs",)]
 
 
 # Disks and folders that cannot be written.
@@ -320,8 +428,8 @@ def test_a_full_disk_ends_writing_with_one_message_and_reading_goes_on(
     database, more = LayerDatabase(str(folder)), values(300, seed=1)
 
     def work() -> None:
-        limit = os.path.getsize(folder / "data.mdb") + 100_000
-        # LMDB's writes end early, as on a full disk.
+        limit = os.path.getsize(folder / "layers.sqlite") + 100_000
+        # SQLite's writes end early, as on a full disk.
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
         for _ in range(3):
             database.put(more)
@@ -355,22 +463,21 @@ def test_a_disk_that_is_full_from_the_start_ends_no_process(
         assert found.items() <= content.items()
         assert not database.takes_values
         (message,) = messages(caplog)
-        assert "No space left" in message or "Input/output" in message
+        assert "disk is full" in message or "disk I/O" in message or "unable to open" in message
 
-    # Without its space on disk, the file of LMDB's locks would end the process with SIGBUS.
     assert run(work) == 0
 
 
-@pytest.mark.parametrize("has_lock", [True, False])
+@pytest.mark.parametrize("has_journal", [True, False])
 def test_a_folder_that_cannot_be_written_is_read_with_one_message(
-    open_to_all: Path, caplog: pytest.LogCaptureFixture, has_lock: bool
+    open_to_all: Path, caplog: pytest.LogCaptureFixture, has_journal: bool
 ) -> None:
     folder, content = open_to_all / "store", values(30)
     database = LayerDatabase(str(folder))
     database.put(content)
     database.close()
-    if not has_lock:
-        (folder / "lock.mdb").unlink()
+    if not has_journal:
+        (folder / "layers.sqlite-journal").unlink()
     folder.chmod(0o555)
 
     def work() -> None:

@@ -1,4 +1,3 @@
-from elmo_tasks.store.layer_source import LayerSource
 from tests.helpers.bilm_examples import SENTENCE, ids_of
 from tests.helpers.stored_bilms import fixture_bilm
 
@@ -21,11 +20,3 @@ def test_a_bilm_describes_itself_by_its_weights_its_start_state_and_the_shape_of
 
 def test_a_bilm_that_starts_from_zeros_has_no_numbers_of_a_start_state() -> None:
     assert fixture_bilm(state="reset").source().start.shape == (0,)
-
-
-def test_an_entry_has_one_half_of_layer_0_and_the_other_layers_whole() -> None:
-    source = LayerSource(b"", {}, fixture_bilm().source().start, num_layers=3, dim=8)
-
-    assert source.entry_bytes(5, "float16") == 5 * (4 + 8 + 8) * 2
-    assert source.entry_bytes(5, "float32") == 5 * (4 + 8 + 8) * 4
-    assert source.entry_bytes(0, "float32") == 0

@@ -4,6 +4,7 @@ import os
 import pickle
 import random
 import shutil
+import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -15,10 +16,11 @@ import torch
 
 from elmo_tasks.bilm import BiLm, BiLmOutput
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.store.contents import contents
 from elmo_tasks.store.database import LayerDatabase
 from elmo_tasks.store.layer_store import LayerStore
 from tests.helpers.bilm_examples import SENTENCE, WORDS, ids_of, sentences
-from tests.helpers.processes import end, start
+from tests.helpers.processes import end, run, start
 from tests.helpers.reference_bilm import make_options, random_files
 from tests.helpers.stored_bilms import change, computed_by, fixture_bilm, moved
 
@@ -87,6 +89,20 @@ def test_layers_in_float16_are_rounded_when_they_are_computed_too(path: str, on_
     torch.testing.assert_close(first.layers, rounded, rtol=2**-10, atol=1e-6)
 
 
+def test_int8_rounds_each_half_of_a_layer_of_a_token_to_255_steps(path: str) -> None:
+    bilm = fixture_bilm(LayerStore(path, "int8", 0))
+
+    first, second = bilm(ids_of(BATCH)), bilm(ids_of(BATCH))
+
+    assert_same(second, first)
+    plain = fixture_bilm()(ids_of(BATCH)).layers
+    # Shape: (batch, num_layers, length, 2, dim / 2)
+    halves, rounded = plain.unflatten(3, (2, -1)), first.layers.unflatten(3, (2, -1))
+    step = halves.abs().amax(dim=4, keepdim=True) / 127
+    assert ((rounded - halves).abs() <= 0.501 * step + 1e-7).all()
+    assert (rounded != halves).any()
+
+
 def test_a_sentence_that_a_batch_has_twice_is_computed_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -142,7 +158,7 @@ def test_autocast_does_not_change_the_layers_of_a_store(monkeypatch: pytest.Monk
 def test_a_copy_of_a_bilm_has_a_store_in_the_same_folder(
     path: str, copied: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bilm = fixture_bilm(LayerStore(path, "float32", 5))
+    bilm = fixture_bilm(LayerStore(path, "float32", 5, 70, "mine"))
     first = bilm(ids_of(BATCH))
 
     other = copied(bilm)
@@ -150,7 +166,8 @@ def test_a_copy_of_a_bilm_has_a_store_in_the_same_folder(
     computed = computed_by(other, monkeypatch)
     assert_same(other(ids_of(BATCH)), first)
     assert computed == []
-    assert (other.store.path, other.store.dtype, other.store.memory) == (path, "float32", 5)
+    kept = other.store.path, other.store.dtype, other.store.memory, other.store.disk
+    assert (*kept, other.store.file) == (path, "float32", 5, 70, "mine")
 
 
 # Several biLMs in one store.
@@ -214,6 +231,88 @@ def test_bilms_whose_start_states_differ_by_more_than_rounding_are_kept_apart(
         shares = True
 
 
+# Several files in one folder.
+
+
+def test_layers_of_all_files_of_a_folder_are_found(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for file, batch in (("a", BATCH), ("b", [SENTENCE])):
+        fixture_bilm(LayerStore(path, "float32", file=file))(ids_of(batch))
+    bilm = fixture_bilm(LayerStore(path, "float32", 0))
+    computed = computed_by(bilm, monkeypatch)
+
+    output = bilm(ids_of(OTHER_BATCH))
+
+    # Only WORDS is in neither file.
+    assert computed == [1]
+    plain = fixture_bilm()(ids_of(OTHER_BATCH))
+    torch.testing.assert_close(output.layers, plain.layers, rtol=0, atol=1e-5)
+    source, words = bilm.source(), [row[row.any(1)].numpy() for row in ids_of(OTHER_BATCH)]
+    sentences = [ids.astype(numpy.int16) for ids in words if len(ids)]
+    assert not any(bilm.store.lacks(source, sentences))
+    assert sorted(os.listdir(path))[::2] == ["a.sqlite", "b.sqlite", "layers.sqlite"]
+
+
+def test_a_file_that_comes_while_the_store_is_open_is_read(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = fixture_bilm(LayerStore(path, memory=0)), moved(1e-6)
+    here(ids_of([WORDS]))
+    there.store = LayerStore(str(tmp_path / "other"))
+    there(ids_of([SENTENCE]))
+    computed = computed_by(here, monkeypatch)
+
+    shutil.copy(tmp_path / "other" / "layers.sqlite", os.path.join(path, "other.sqlite"))
+
+    here(ids_of([WORDS, SENTENCE]))
+    assert computed == []
+
+
+def test_a_folder_of_files_that_cannot_be_written_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        fixture_bilm(LayerStore(folder, file="other"))(ids_of(BATCH))
+        os.chmod(folder, 0o755)
+        LayerDatabase.at(folder, "other").close()
+        bilm = fixture_bilm(LayerStore(folder))
+        computed = computed_by(bilm, monkeypatch)
+
+        def work() -> None:
+            if os.geteuid() == 0:
+                os.setuid(65534)
+            else:
+                os.chmod(folder, 0o555)
+            bilm(ids_of(BATCH))
+            assert computed == []
+            assert not bilm.store.takes_layers
+
+        assert run(work) == 0
+        os.chmod(folder, 0o755)
+
+
+def test_a_full_store_replaces_its_oldest_entries(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # There is room for about 6 entries of 12.8 kB.
+    bilm = fixture_bilm(LayerStore(path, memory=0, disk=0.1))
+    computed = computed_by(bilm, monkeypatch)
+    texts = [[f"a{index}"] * 80 for index in range(20)]
+
+    for text in texts:
+        bilm(ids_of([text]))
+
+    assert computed == 20 * [1]
+    bilm(ids_of(texts[-4:]))
+    assert computed == 20 * [1]
+    bilm(ids_of([texts[0]]))
+    assert computed == 21 * [1]
+    assert os.path.getsize(os.path.join(path, "layers.sqlite")) < 130_000
+    # What the entries belong to is not thrown out.
+    assert len(contents(path).shares) == 1
+
+
 # Processes.
 
 
@@ -246,7 +345,7 @@ def test_a_damaged_store_costs_a_recomputation_and_one_message(
     path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     first = fixture_bilm(LayerStore(path, "float32"))(ids_of(BATCH))
-    os.truncate(os.path.join(path, "data.mdb"), 9000)
+    os.truncate(os.path.join(path, "layers.sqlite"), 9000)
     LayerDatabase.at(path).close()
     bilm = fixture_bilm(LayerStore(path, "float32"))
 
@@ -275,9 +374,13 @@ def test_a_bilm_whose_layers_change_is_refused(path: str, params: dict) -> None:
 @pytest.mark.parametrize(
     ("params", "complaint"),
     [
-        ({"dtype": "bfloat16"}, "must be float16 or float32, not 'bfloat16'"),
+        ({"dtype": "bfloat16"}, "must be float16, float32 or int8, not 'bfloat16'"),
         ({"memory": -1}, "must be 0 or more megabytes, not -1"),
         ({"memory": float("nan")}, "must be 0 or more megabytes, not nan"),
+        ({"disk": 0}, "must be some megabytes, not 0"),
+        ({"disk": float("nan")}, "must be some megabytes, not nan"),
+        ({"file": "a/b"}, "must be a name, without a folder, not 'a/b'"),
+        ({"file": ""}, "must be a name, without a folder, not ''"),
     ],
 )
 def test_a_wrong_parameter_is_refused(params: dict[str, Any], complaint: str) -> None:

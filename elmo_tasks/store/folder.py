@@ -1,0 +1,93 @@
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy
+
+from elmo_tasks.store.database import LayerDatabase
+from elmo_tasks.store.files import AnyDatabase, databases_in
+from elmo_tasks.store.source_record import SourceRecord
+
+
+class StoreFolder:
+    """
+    Keeps entries in one file of a folder, and finds them in all files of the folder. The key of an
+    entry in a file is that of its `SourceRecord` there, followed by a hash of the sentence. All
+    methods take and return the hash alone.
+
+    # Parameters
+
+    path : `str`
+        The folder.
+    file : `str`
+        The name of the file that is written, without its suffix.
+    max_bytes : `float`, optional (default = no limit)
+        The size from which on the oldest entries of the file are deleted.
+    """
+
+    def __init__(self, path: str, file: str, max_bytes: float | None = None) -> None:
+        self.path = path
+        self._own = LayerDatabase.at(path, file)
+        self._max_bytes = max_bytes
+        # The databases are kept here, so that their files stay open.
+        self._others: Sequence[AnyDatabase] = []
+        # Maps a database and the key of a record to the key of the record that the database has.
+        self._keys: dict[tuple[AnyDatabase, bytes], bytes] = {}
+
+    def get(self, record: SourceRecord, sizes: Mapping[bytes, int]) -> dict[bytes, numpy.ndarray]:
+        """Returns entries of a source, as arrays of bytes; `sizes` says how many each must have."""
+        return self._ask(record, sizes, lambda database, keys: database.get(keys))
+
+    def has(self, record: SourceRecord, sizes: Mapping[bytes, int]) -> set[bytes]:
+        """Returns the hashes that have an entry of the size, without reading the entries."""
+        found = self._ask(record, sizes, lambda database, keys: dict.fromkeys(database.has(keys)))
+        return set(found)
+
+    def put(self, record: SourceRecord, entries: Mapping[bytes, numpy.ndarray]) -> None:
+        """Adds entries of a source to the file that is written."""
+        begin = self._begin(record)
+        self._own.put(
+            {begin + key: entry.tobytes() for key, entry in entries.items()}, self._max_bytes
+        )
+
+    @property
+    def takes_values(self) -> bool:
+        """Whether the file can be written to."""
+        return self._own.takes_values
+
+    def _ask(
+        self,
+        record: SourceRecord,
+        sizes: Mapping[bytes, int],
+        ask: Callable[[AnyDatabase, dict[bytes, int]], Mapping[bytes, Any]],
+    ) -> dict[bytes, Any]:
+        found: dict[bytes, Any] = {}
+        for database, begin in self._files(record):
+            keys = {begin + key: size for key, size in sizes.items() if key not in found}
+            for key, answer in ask(database, keys).items():
+                found[key[len(begin) :]] = answer
+            if len(found) == len(sizes):
+                break
+        return found
+
+    def _files(self, record: SourceRecord) -> Iterator[tuple[AnyDatabase, bytes]]:
+        """
+        Yields the databases that have entries of a source, the one that is written first, and what
+        the keys of these entries begin with.
+        """
+        yield self._own, self._begin(record)
+        self._others = databases_in(self.path, but=self._own)
+        for database in self._others:
+            known = database, record.key()
+            if known not in self._keys:
+                there = record.found_in(database)
+                if there is None:
+                    continue
+                self._keys[known] = there.key()
+            yield database, self._keys[known]
+
+    def _begin(self, record: SourceRecord) -> bytes:
+        """Returns what the keys of a source begin with in the file that is written."""
+        known = self._own, record.key()
+        if known not in self._keys:
+            self._keys[known] = record.shared_in(self._own).key()
+        return self._keys[known]

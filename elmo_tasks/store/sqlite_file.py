@@ -1,0 +1,128 @@
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from urllib.parse import quote
+
+from elmo_tasks.common.errors import ConfigurationError
+
+# What the file calls itself, in its header and in `PRAGMA application_id`.
+_APPLICATION = int.from_bytes(b"ELMo", "big")
+
+# The index has all columns that are needed to list the entries or to ask for one, so that neither
+# reads the pages of the values. The ids are in the order in which the entries came.
+_TABLES = (
+    "CREATE TABLE layers"
+    " (id INTEGER PRIMARY KEY, key BLOB, num_bytes INTEGER, checksum INTEGER, value BLOB)",
+    "CREATE INDEX layers_by_key ON layers (key, num_bytes)",
+)
+
+# Seconds that a process waits for the others that read or write the file.
+_PATIENCE = 60
+
+_SETTINGS = (
+    # A file that was changed to do harm runs no code, and damaged pages are noticed.
+    "trusted_schema = OFF",
+    "cell_size_check = ON",
+    # Nothing is mapped into memory, so a file that is cut short ends no process.
+    "mmap_size = 0",
+    # Kilobytes of the file's pages that a process keeps, for the upper pages of the index.
+    "cache_size = -16000",
+    # The rollback journal, unlike the write-ahead log, needs no memory shared between processes: it
+    # works in forks, in folders that can only be read, and on network disks whose locks work.
+    "journal_mode = TRUNCATE",
+    "synchronous = NORMAL",
+)
+
+
+def connect(file: str, writable: bool) -> sqlite3.Connection:
+    """
+    Opens a file, and makes it if it is missing and may be written.
+
+    # Raises
+
+    `sqlite3.Error`
+        The file cannot be opened (`sqlite3.OperationalError`), or it is damaged.
+    `ConfigurationError`
+        The file is a database of another program.
+    """
+    connection = sqlite3.connect(
+        f"file:{quote(file)}?mode={'rwc' if writable else 'ro'}",
+        uri=True,
+        timeout=_PATIENCE,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        for setting in _SETTINGS:
+            connection.execute(f"PRAGMA {setting}")
+        if writable and not _statements(connection):
+            with transaction(connection, "IMMEDIATE"):
+                # Another process may have made the tables meanwhile.
+                if not _statements(connection):
+                    connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+                    for statement in _TABLES:
+                        connection.execute(statement)
+        _check_program(connection, file)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection, kind: str) -> Iterator[None]:
+    """Runs the statements of a `with` block in one transaction of a kind of SQLite's."""
+    connection.execute(f"BEGIN {kind}")
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        # SQLite has ended the transaction already after some errors, such as a full disk.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+@contextmanager
+def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
+    """Runs the statements of a `with` block, which only read, on one state of the file."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        # A commit would raise the error of a damaged page once more.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def used_bytes(connection: sqlite3.Connection) -> int:
+    """Returns the size of the pages of the file that hold something."""
+    pages, free, size = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0]
+        for name in ("page_count", "freelist_count", "page_size")
+    )
+    return (pages - free) * size
+
+
+def file_identity(file: str) -> tuple[int, ...]:
+    """Returns the device and the inode of the file at a path; empty if there is no file."""
+    try:
+        status = os.stat(file)
+    except OSError:
+        return ()
+    return status.st_dev, status.st_ino
+
+
+def _statements(connection: sqlite3.Connection) -> Sequence[str]:
+    return [sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master ORDER BY rowid")]
+
+
+def _check_program(connection: sqlite3.Connection, file: str) -> None:
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    if application == _APPLICATION and tuple(_statements(connection)) == _TABLES:
+        return
+    if application == _APPLICATION:
+        raise sqlite3.DatabaseError("its tables are not those of a store")
+    raise ConfigurationError(
+        f"{file} is a file of another program; give the store a folder of its own"
+    )
