@@ -8,7 +8,7 @@ import torch
 from tqdm import tqdm
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.bilm.files.known_bilms import bilm_files
+from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, bilm_files
 from elmo_tasks.bilm.files.options import BiLmOptions, read_options
 from elmo_tasks.bilm.threads import operator_threads
 from elmo_tasks.common.errors import ConfigurationError
@@ -148,7 +148,7 @@ class ElmoEncoder:
     @classmethod
     def from_name(
         cls,
-        name: str = "mini",
+        name: str = DEFAULT_BILM,
         store: LayerStore | None = None,
         device: str | torch.device = "cpu",
         dtype: str = "float32",

@@ -6,6 +6,7 @@ from spacy.tokens import Doc
 from thinc.api import Dropout, Maxout, Model, chain, concatenate, with_array
 from thinc.types import Floats2d, Floats3d
 
+from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.spacy.bilm_shim import BiLmShim
 from elmo_tasks.spacy.sentences import of_docs
 from elmo_tasks.spacy.workers import threads_of_this_process
@@ -14,7 +15,7 @@ from elmo_tasks.spacy.workers import threads_of_this_process
 @registry.architectures("elmo_tasks.Tok2Vec.v1")
 def tok2vec(
     width: int,
-    bilm: str = "mini",
+    bilm: str = DEFAULT_BILM,
     words: Model[list[Doc], list[Floats2d]] | None = None,
     store: str | None = None,
 ) -> Model[list[Doc], list[Floats2d]]:
