@@ -38,7 +38,7 @@ class ElmoEncoder:
     Computes ELMo of text outside a training (Peters et al. 2018). A sentence's vectors do not
     depend on the other sentences.
 
-        encoder = ElmoEncoder.from_pretrained("mini")
+        encoder = ElmoEncoder.from_pretrained("base")
         encoder(["The boat left the bank .", "Banks lend money ."])["elmo"]
         encoder([["The", "boat", "left"], ["Banks", "lend", ""]], lengths=[3, 2])
         for outputs in encoder.iterate(open("text.txt")): ...
@@ -155,8 +155,8 @@ class ElmoEncoder:
         **settings,
     ) -> "ElmoEncoder":
         """
-        Makes an encoder of a biLM that has a name: `mini`, which is part of the package, or
-        `small`, `medium`, `original` or `original-5.5B`, which are fetched on first use.
+        Makes an encoder of a biLM that has a name: `base` or `mini`, which are part of the package,
+        or `small`, `medium`, `original` or `original-5.5B`, which are fetched on first use.
 
         # Parameters
 

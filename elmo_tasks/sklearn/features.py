@@ -39,7 +39,7 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     # Parameters
 
-    bilm : `str`, optional (default = `'mini'`)
+    bilm : `str`, optional (default = `'base'`)
         The biLM: its name, or a path as for `ElmoEncoder.from_pretrained`.
     place : `str`, optional
         The place of the trained mix, `input` or `output`, if `bilm` is an archive with several.

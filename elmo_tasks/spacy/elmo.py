@@ -38,7 +38,7 @@ class ElmoComponent(BatchedPipe):
         The pipeline.
     name : `str`
         The name of the component in the pipeline.
-    bilm : `str`, optional (default = `'mini'`)
+    bilm : `str`, optional (default = `'base'`)
         The biLM: its name, or a path as for `ElmoEncoder.from_pretrained`.
     place : `str`, optional
         The place of the trained mix, `input` or `output`, if `bilm` is an archive with several.

@@ -35,7 +35,7 @@ def tok2vec(
 
     width : `int`
         The width of the output, for each token.
-    bilm : `str`, optional (default = `'mini'`)
+    bilm : `str`, optional (default = `'base'`)
         The biLM: its name, or a path as for `ElmoEncoder.from_pretrained`.
     words : `Model[list[Doc], list[Floats2d]]`, optional
         Computes x_k, such as spaCy's architecture `spacy.MultiHashEmbed.v2`.

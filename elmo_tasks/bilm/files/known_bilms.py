@@ -20,7 +20,7 @@ KNOWN_BILMS = {
 }
 
 # The biLM of whoever names none.
-DEFAULT_BILM = "mini"
+DEFAULT_BILM = "base"
 
 OPTIONS_FILE, WEIGHTS_FILE = "options.json", "weights.hdf5"
 
