@@ -3,7 +3,7 @@ What `scripts/try_install.py` runs in a new environment, in an empty folder: the
 of the package. A check is a function; add it to `CHECKS`. The checks of a size run in one process,
 because AllenNLP takes long to import. Prints a line of JSON for each check.
 
-    python installed_checks.py core|plugin|beside
+    python installed_checks.py core|extras|plugin|beside
 """
 
 import importlib.util
@@ -54,6 +54,33 @@ def command_check() -> None:
 def plugin_says_what_is_missing() -> None:
     if importlib.util.find_spec("allennlp") is None:
         assert "pip install" in elmo_tasks("train", "x.jsonnet", "-s", "x", status=1)
+
+
+def spacy_pipeline() -> None:
+    import spacy
+
+    nlp = spacy.blank("en")
+    nlp.add_pipe("elmo", config={"bilm": "mini"})
+    doc = nlp(SENTENCES[0])
+
+    from elmo_tasks import ElmoEncoder
+
+    assert (
+        abs(doc._.elmo - ElmoEncoder.from_name("mini")(SENTENCES)["elmo"][0].numpy()).max()
+        < TOLERANCE
+    )
+
+
+def scikit_learn_pipeline() -> None:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    from elmo_tasks.sklearn import ElmoFeatures
+
+    texts = ["A very good film .", "A good film .", "A very bad film .", "A bad film ."]
+    pipeline = make_pipeline(ElmoFeatures(), LogisticRegression(C=100)).fit(texts, [1, 1, 0, 0])
+
+    assert list(pipeline.predict(texts)) == [1, 1, 0, 0]
 
 
 def configs_by_name() -> None:
@@ -121,6 +148,7 @@ AT = "elmo_at: ['input', 'output']"
 SMALL = f"{AT}, hidden_dim: 4"
 CHECKS: dict[str, list[Callable]] = {
     "core": [elmo_encoder, command_embed, command_check, plugin_says_what_is_missing],
+    "extras": [spacy_pipeline, scikit_learn_pipeline],
     "plugin": [
         configs_by_name,
         task("sst", "sst", SMALL, "sst.txt", SST, "label"),

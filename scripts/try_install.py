@@ -6,26 +6,34 @@ folder, as somebody who has no copy of this repository. Prints a table.
     python scripts/try_install.py --python 3.10 3.13 --uv
     python scripts/try_install.py --sizes core beside --first torch==2.13.0
 
+    python scripts/try_install.py --borrow torch torchvision  # as CI: without their gigabytes
+
 `scripts/installed_checks.py` has the checks. Needs a network or a full cache of pip or uv, and 6 GB
-of disk for each environment, unless PyTorch comes without CUDA: `--first` installs that first.
+of disk for each environment, unless PyTorch comes without CUDA (`--first` installs that first) or
+is borrowed.
 """
 
 import argparse
+import importlib.metadata
 import json
 import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 from pathlib import Path
 from typing import NamedTuple
+
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[1]
 
 # What is installed for each size, one list of arguments of `pip install` after the other.
 INSTALLED = {
     "core": [["{wheel}"]],
+    "extras": [["{wheel}[sklearn,spacy]"]],
     "plugin": [["{wheel}[allennlp]"], ["--no-deps", "allennlp==2.10.1"]],
     "beside": [["{wheel}", "transformers", "spacy"]],
 }
@@ -83,9 +91,10 @@ def parse_args() -> argparse.Namespace:
         "--sizes",
         nargs="+",
         choices=INSTALLED,
-        default=["core", "plugin"],
-        help="what to try: core, plugin, or beside, which is the core beside the newest "
-        "transformers and spaCy (default: core plugin)",
+        default=["core", "extras", "plugin"],
+        help="what to try: core; extras, which is the core with spaCy and scikit-learn; plugin; or "
+        "beside, which is the core beside the newest transformers and spaCy (default: core extras "
+        "plugin)",
     )
     parser.add_argument(
         "--first",
@@ -93,6 +102,14 @@ def parse_args() -> argparse.Namespace:
         default=[],
         metavar="REQUIREMENT",
         help="packages to install first, such as a PyTorch without CUDA",
+    )
+    parser.add_argument(
+        "--borrow",
+        nargs="+",
+        default=[],
+        metavar="PACKAGE",
+        help="packages that the new environment shares with this one, with all that they need; "
+        "they must be of the same Python",
     )
     parser.add_argument("--uv", action="store_true", help="install with uv, not pip")
     parser.add_argument("--keep", metavar="DIR", help="make the environments here and keep them")
@@ -122,6 +139,8 @@ def try_one(python: str, size: str, wheel: str, place: Path, args: argparse.Name
     if args.uv:
         install = ["uv", "pip", "install", "-q", "--python", new]
     steps = [[part.format(wheel=wheel) for part in step] for step in INSTALLED[size]]
+    for package in args.borrow:
+        borrow(package, Path(sysconfig.get_path("purelib", vars={"base": place / "venv"})))
     began = time.monotonic()
     for step in [args.first] * bool(args.first) + steps:
         run([*install, *step])
@@ -142,6 +161,27 @@ def try_one(python: str, size: str, wheel: str, place: Path, args: argparse.Name
 def megabytes(folder: Path) -> float:
     files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     return sum(path.stat().st_size for path in files) / 1e6
+
+
+def borrow(package: str, site_packages: Path) -> None:
+    """
+    Copies an installed package, and all packages that it needs, into another environment. The
+    copies are hard links where the file system allows, so they take neither time nor space.
+    """
+    distribution = importlib.metadata.distribution(package)
+    for path in distribution.files or ():
+        source, target = Path(str(distribution.locate_file(path))), site_packages / path
+        if ".." in path.parts or target.exists() or not source.exists():
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(source, target)
+        except OSError:
+            shutil.copy(source, target)
+    for line in distribution.requires or ():
+        requirement = Requirement(line)
+        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+            borrow(requirement.name, site_packages)
 
 
 def run(command: list[str], **options) -> str:

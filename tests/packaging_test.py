@@ -112,7 +112,7 @@ print(json.dumps(config["model"]["text_embedder"]["bilm"]["options"]))
     assert result.returncode == 0, result.stderr
     folder, options = result.stdout.splitlines()
     assert folder == str(installed / "elmo_tasks" / "training_configs")
-    shipped = ROOT / "elmo_tasks" / "pretrained" / "mini" / "options.json"
+    shipped = ROOT / "elmo_tasks" / "pretrained" / "base" / "options.json"
     assert json.loads(options) == json.loads(shipped.read_text())
 
 

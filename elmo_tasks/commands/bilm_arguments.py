@@ -4,7 +4,7 @@ import torch
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.dtypes import DTYPES
-from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS, bilm_files
+from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, KNOWN_BILMS, bilm_files
 from elmo_tasks.bilm.files.options import read_options
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.archives import load_bilm
@@ -19,8 +19,8 @@ def add_bilm_options(subparser: argparse.ArgumentParser) -> None:
     add(
         "--bilm",
         metavar="NAME|FOLDER|ARCHIVE",
-        help=f"a known biLM ({', '.join(sorted(KNOWN_BILMS))}; default: mini), a folder with "
-        "options.json and weights.hdf5, a repository of these files on the Hugging Face hub "
+        help=f"a known biLM ({', '.join(sorted(KNOWN_BILMS))}; default: {DEFAULT_BILM}), a folder "
+        "with options.json and weights.hdf5, a repository of these files on the Hugging Face hub "
         "(owner/name@revision), or a model that contains a biLM: its name, model.tar.gz or folder",
     )
     add("--name", help="the name of the biLM, if the model of an archive has several")
@@ -61,7 +61,7 @@ def _load(args: argparse.Namespace, store: LayerStore | None) -> tuple[str, BiLm
                 "give --options-file together with --weight-file and without --bilm"
             )
         return args.weight_file, _from_files(*files, store, args.dtype)
-    name = args.bilm or "mini"
+    name = args.bilm or DEFAULT_BILM
     if is_model(name):
         _, bilm = load_bilm(name, args.name)
         return name, bilm.frozen(store, args.dtype)

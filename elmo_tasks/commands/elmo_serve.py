@@ -8,6 +8,7 @@ from elmo_tasks.commands.bilm_arguments import add_bilm_options, layers_from_arg
 from elmo_tasks.commands.command import Command
 from elmo_tasks.commands.listed import LISTED
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.elmo.known_models import KNOWN_MODELS
 
 
 class ElmoServe(Command):
@@ -27,6 +28,7 @@ works without a network. By default only this machine can reach it.
 """
     examples = """
 examples:
+  allennlp elmo-serve
   allennlp elmo-serve runs/sst/both/model.tar.gz
   allennlp elmo-serve sentiment=runs/sst/both entities=runs/ner/input --port 0
   allennlp elmo-serve runs/sst/both --data data/sst/dev.txt
@@ -39,8 +41,9 @@ examples:
             "models",
             metavar="[NAME=]MODEL",
             nargs="*",
-            help="the model.tar.gz or the folder of a training, or the name of a model; by default "
-            "it is named after its path, less the folders that all models share",
+            help="the model.tar.gz or the folder of a training, or the name of a model "
+            "of the package (default: all of the package); it is named after its path, less the "
+            "folders that all models share",
         )
         add(
             "--data",
@@ -89,7 +92,7 @@ examples:
             raise ConfigurationError(f"--max-words must be 1 or more, not {args.max_words}")
         limits = Limits(max_words=args.max_words)
         with listen(args.host, args.port) as listening:
-            named = name_archives(args.models) if args.models else {}
+            named = name_archives(args.models) if args.models else dict(KNOWN_MODELS)
             files = data_of_models(args.data, list(named))
             archives = {name: load_archive(path) for name, path in named.items()}
             reports = [

@@ -16,7 +16,7 @@ class Elmo(torch.nn.Module):
     Adds ELMo to a network of PyTorch (Peters et al. 2018, section 3.3): a biLM, and a mix of its
     layers for each place where ELMo joins the network. The mixes train with the network.
 
-        elmo = Elmo.from_pretrained("mini")
+        elmo = Elmo.from_pretrained("base")
         vectors, mask = elmo([["The", "boat", "left"], ["Banks", "lend"]])
 
     # Parameters

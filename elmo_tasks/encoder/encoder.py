@@ -8,7 +8,7 @@ import torch
 from tqdm import tqdm
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.bilm.files.known_bilms import bilm_files
+from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, bilm_files
 from elmo_tasks.bilm.files.options import BiLmOptions, read_options
 from elmo_tasks.bilm.threads import operator_threads
 from elmo_tasks.common.errors import ConfigurationError
@@ -38,7 +38,7 @@ class ElmoEncoder:
     Computes ELMo of text outside a training (Peters et al. 2018). A sentence's vectors do not
     depend on the other sentences.
 
-        encoder = ElmoEncoder.from_pretrained("mini")
+        encoder = ElmoEncoder.from_pretrained("base")
         encoder(["The boat left the bank .", "Banks lend money ."])["elmo"]
         encoder([["The", "boat", "left"], ["Banks", "lend", ""]], lengths=[3, 2])
         for outputs in encoder.iterate(open("text.txt")): ...
@@ -148,15 +148,15 @@ class ElmoEncoder:
     @classmethod
     def from_name(
         cls,
-        name: str = "mini",
+        name: str = DEFAULT_BILM,
         store: LayerStore | None = None,
         device: str | torch.device = "cpu",
         dtype: str = "float32",
         **settings,
     ) -> "ElmoEncoder":
         """
-        Makes an encoder of a biLM that has a name: `mini`, which is part of the package, or
-        `small`, `medium`, `original` or `original-5.5B`, which are fetched on first use.
+        Makes an encoder of a biLM that has a name: `base` or `mini`, which are part of the package,
+        or `small`, `medium`, `original` or `original-5.5B`, which are fetched on first use.
 
         # Parameters
 

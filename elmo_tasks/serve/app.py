@@ -37,7 +37,7 @@ _MAX_MESSAGE = 2000
 def make_app(
     models: Sequence[ServedModel],
     sentence_layers: SentenceLayers,
-    bilm: str = "mini",
+    bilm: str,
     host: str = "127.0.0.1",
     limits: Limits = Limits(),
     reports: Sequence[dict[str, Any]] = (),
@@ -51,7 +51,7 @@ def make_app(
         Models with different names.
     sentence_layers : `SentenceLayers`
         The biLM of the tabs "Layers" and "Senses".
-    bilm : `str`, optional (default = `'mini'`)
+    bilm : `str`
         The name of this biLM on the page.
     host : `str`, optional (default = `'127.0.0.1'`)
         The name or address that the server listens on.

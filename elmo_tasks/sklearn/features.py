@@ -7,6 +7,7 @@ import numpy
 import torch
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.encoder import ElmoEncoder
 from elmo_tasks.encoder.elmo_vectors import elmo_vectors, open_encoder
@@ -38,7 +39,7 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     # Parameters
 
-    bilm : `str`, optional (default = `'mini'`)
+    bilm : `str`, optional (default = `'base'`)
         The biLM: its name, or a path as for `ElmoEncoder.from_pretrained`.
     place : `str`, optional
         The place of the trained mix, `input` or `output`, if `bilm` is an archive with several.
@@ -56,7 +57,7 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def __init__(
         self,
-        bilm: str = "mini",
+        bilm: str = DEFAULT_BILM,
         *,
         place: str | None = None,
         layers: Union[str, int] = "all",

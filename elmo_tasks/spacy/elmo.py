@@ -6,6 +6,7 @@ import numpy
 from spacy.language import Language
 from spacy.tokens import Doc
 
+from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.encoder import ElmoEncoder
 from elmo_tasks.encoder.elmo_vectors import elmo_vectors, open_encoder
 from elmo_tasks.spacy.batched import BatchedPipe
@@ -17,7 +18,7 @@ from elmo_tasks.spacy.vectors import use_elmo
 @Language.factory(
     "elmo",
     assigns=["doc._.elmo"],
-    default_config={"bilm": "mini", "place": None, "layers": "all", "device": "cpu"},
+    default_config={"bilm": DEFAULT_BILM, "place": None, "layers": "all", "device": "cpu"},
 )
 class ElmoComponent(BatchedPipe):
     """
@@ -37,7 +38,7 @@ class ElmoComponent(BatchedPipe):
         The pipeline.
     name : `str`
         The name of the component in the pipeline.
-    bilm : `str`, optional (default = `'mini'`)
+    bilm : `str`, optional (default = `'base'`)
         The biLM: its name, or a path as for `ElmoEncoder.from_pretrained`.
     place : `str`, optional
         The place of the trained mix, `input` or `output`, if `bilm` is an archive with several.
@@ -52,7 +53,7 @@ class ElmoComponent(BatchedPipe):
         self,
         nlp: Language,
         name: str,
-        bilm: str = "mini",
+        bilm: str = DEFAULT_BILM,
         place: str | None = None,
         layers: Union[str, int] = "all",
         device: str = "cpu",

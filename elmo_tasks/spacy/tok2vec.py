@@ -6,6 +6,7 @@ from spacy.tokens import Doc
 from thinc.api import Dropout, Maxout, Model, chain, concatenate, with_array
 from thinc.types import Floats2d, Floats3d
 
+from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.spacy.bilm_shim import BiLmShim
 from elmo_tasks.spacy.sentences import of_docs
 from elmo_tasks.spacy.workers import threads_of_this_process
@@ -14,7 +15,7 @@ from elmo_tasks.spacy.workers import threads_of_this_process
 @registry.architectures("elmo_tasks.Tok2Vec.v1")
 def tok2vec(
     width: int,
-    bilm: str = "mini",
+    bilm: str = DEFAULT_BILM,
     words: Model[list[Doc], list[Floats2d]] | None = None,
     store: str | None = None,
 ) -> Model[list[Doc], list[Floats2d]]:
@@ -34,7 +35,7 @@ def tok2vec(
 
     width : `int`
         The width of the output, for each token.
-    bilm : `str`, optional (default = `'mini'`)
+    bilm : `str`, optional (default = `'base'`)
         The biLM: its name, or a path as for `ElmoEncoder.from_pretrained`.
     words : `Model[list[Doc], list[Floats2d]]`, optional
         Computes x_k, such as spaCy's architecture `spacy.MultiHashEmbed.v2`.

@@ -151,7 +151,7 @@ def test_the_bilm_is_the_one_in_the_package_unless_another_is_given(
 ) -> None:
     allennlp(monkeypatch, "elmo-embed", paths.text, paths.hdf5)
 
-    (first,) = ElmoEncoder.from_name("mini").layers([LINES[0].split()])
+    (first,) = ElmoEncoder.from_name("base").layers([LINES[0].split()])
     numpy.testing.assert_allclose(read_hdf5(paths.hdf5)["0"], first, atol=1e-5)
 
 

@@ -1,3 +1,4 @@
+import asyncio
 import re
 import socket
 import sys
@@ -10,8 +11,16 @@ import uvicorn
 
 from elmo_tasks.commands.elmo_serve import data_of_models
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.elmo.known_models import KNOWN_MODELS
 from tests.helpers.archives import sst
 from tests.helpers.command_line import allennlp, refusal
+
+
+async def get(app: Any, path: str) -> Any:
+    """Returns the JSON that an application answers."""
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        return (await client.get(path)).json()
 
 
 def test_the_server_prints_its_address_and_answers_there(
@@ -23,11 +32,8 @@ def test_the_server_prints_its_address_and_answers_there(
     async def ask_once(server: uvicorn.Server, sockets: list[socket.socket]) -> None:
         """Stands for the server's loop, which a signal ends."""
         seen.append(capsys.readouterr().out)
-        app: Any = server.config.app
-        transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
-            seen.append((await client.get("/health")).json())
-            seen.append((await client.get("/reports")).json())
+        seen.append(await get(server.config.app, "/health"))
+        seen.append(await get(server.config.app, "/reports"))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(uvicorn.Server, "serve", ask_once)
@@ -41,6 +47,21 @@ def test_the_server_prints_its_address_and_answers_there(
     assert [(each["model"], each["data"], each["num_cases"]) for each in reports] == [
         ("mine", data, 10)
     ]
+
+
+def test_without_a_model_the_server_has_those_of_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = sst(tmp_path, "both")
+    for name in list(KNOWN_MODELS):
+        monkeypatch.delitem(KNOWN_MODELS, name)
+    monkeypatch.setitem(KNOWN_MODELS, "feelings", str(archive))
+    apps = []
+    monkeypatch.setattr(uvicorn.Server, "run", lambda server, **_: apps.append(server.config.app))
+
+    allennlp(monkeypatch, "elmo-serve", "--port", 0)
+
+    assert asyncio.run(get(apps[0], "/health"))["models"] == ["feelings"]
 
 
 def test_a_host_that_others_can_reach_is_warned_of(

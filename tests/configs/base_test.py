@@ -90,7 +90,7 @@ def test_misspelt_field_is_refused_by_training(tmp_path: Path) -> None:
         ("{ elmo_lambda: '1' }", "elmo_lambda must be 0 or more"),
         ("{ elmo_dropout: 1 }", "elmo_dropout must be from 0 to below 1"),
         ("{ elmo_layer_norm: true }", "null, 'batch' or 'sentence', not true"),
-        ("{ bilm: 'smal' }", "bilm must be one of fixture, medium, mini, .*, not smal"),
+        ("{ bilm: 'smal' }", "bilm must be one of base, fixture, medium, mini, .*, not smal"),
         ("{ bilm: { options: {} } }", "or an object with options and pretrained_file, not"),
         (
             "{ word_vectors: 'glove' }",

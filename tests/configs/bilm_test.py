@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
+from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, KNOWN_BILMS
 from tests.helpers.configs import BILMS, ROOT, config, evaluate
 
 
@@ -23,10 +23,21 @@ def test_options_of_the_released_bilms_are_those_their_files_are_named_after() -
         assert KNOWN_BILMS[name].rsplit("/", 1)[1].startswith(described)
 
 
-def test_options_of_mini_are_those_of_its_file() -> None:
-    path = ROOT / "elmo_tasks" / "pretrained" / "mini" / "options.json"
+@pytest.mark.parametrize("name", ["base", "mini"])
+def test_options_of_a_biLM_of_the_package_are_those_of_its_file(name: str) -> None:
+    path = ROOT / "elmo_tasks" / "pretrained" / name / "options.json"
 
-    assert evaluate(BILMS)["mini"]["options"] == json.loads(path.read_text())
+    assert evaluate(BILMS)[name]["options"] == json.loads(path.read_text())
+
+
+def test_configs_and_code_have_the_same_default() -> None:
+    names = {
+        config("sst", "input")["model"]["text_embedder"]["bilm"]["pretrained_file"],
+        config("probe", "pos")["model"]["bilm"]["pretrained_file"],
+        config("bilm", "continue", "{ task: 'sst' }")["model"]["bilm"]["pretrained_file"],
+    }
+
+    assert names == {DEFAULT_BILM}
 
 
 @pytest.mark.parametrize(

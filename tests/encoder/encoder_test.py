@@ -239,19 +239,19 @@ def test_sentences_of_another_form_are_refused(encoder: ElmoEncoder) -> None:
 
 
 def test_a_bilm_is_given_by_its_name_or_by_its_files() -> None:
-    mini = ElmoEncoder.from_name("mini")
-    weights = Path(KNOWN_BILMS["mini"])
+    base = ElmoEncoder.from_name("base")
+    weights = Path(KNOWN_BILMS["base"])
 
     by_files = ElmoEncoder.from_files(weights.with_name("options.json"), weights)
 
-    assert mini(TEXT)["elmo"].shape == (5, 6, 256)
-    assert_alike(by_files(TEXT), mini(TEXT))
-    assert_alike(ElmoEncoder.from_name()(TEXT), mini(TEXT))
+    assert base(TEXT)["elmo"].shape == (5, 6, 256)
+    assert_alike(by_files(TEXT), base(TEXT))
+    assert_alike(ElmoEncoder.from_name()(TEXT), base(TEXT))
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
     with pytest.raises(
-        ConfigurationError, match="no biLM is known as 'tiny'; known are medium, mi"
+        ConfigurationError, match="no biLM is known as 'tiny'; known are base, medium, mi"
     ):
         ElmoEncoder.from_name("tiny")
 

@@ -34,7 +34,7 @@ def task_models(folder: Path) -> list[ServedModel]:
 
 
 def app_of(models: list[ServedModel], limits: Limits = Limits(), **settings) -> App:
-    return make_app(models, ElmoEncoder.from_name("mini").layers, limits=limits, **settings)
+    return make_app(models, ElmoEncoder.from_name("mini").layers, "mini", limits=limits, **settings)
 
 
 @contextmanager

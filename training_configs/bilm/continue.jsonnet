@@ -3,9 +3,9 @@
 // no optimizer; the numbers are ours.
 //
 // If you have the archive of the biLM's training, you can continue with its softmax as well:
-// `from_bilm: null, from_archive: 'runs/mini/model.tar.gz', options: import 'options.json'`.
+// `from_bilm: null, from_archive: 'runs/base/model.tar.gz', options: import 'options.json'`.
 (import '../lib/language_model.libsonnet') {
-  from_bilm: 'mini',
+  from_bilm: 'base',
   task: 'sst',
   // A new softmax needs at least this many batches, 1.3 M tokens, before its gradient is of use to
   // the biLM. A shorter text needs more epochs.

@@ -53,7 +53,7 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
   // no normalization.
   elmo_layer_norm:: null,
   // A name in bilms.libsonnet, or an object with `options` and `pretrained_file`.
-  bilm:: 'mini',
+  bilm:: 'base',
   // The dtype of a frozen biLM's matrix products: 'float32', 'bfloat16', or 'auto', which is
   // bfloat16 on a CPU or GPU that has units for it and float32 elsewhere. A `dtype` in `bilm` comes
   // first.

@@ -22,11 +22,15 @@ local bilm(name, cell_dim, projection_dim, num_highway) = {
   pretrained_file: name,
 };
 
+local shipped(name, cell_dim) = bilm(name, cell_dim, 128, 1) {
+  options+: { state: 'reset', char_cnn+: { filters: super.filters[:5] } },
+};
+
 {
-  // Our own, which ships with the package: elmo_tasks/pretrained/mini/MODEL_CARD.md.
-  mini: bilm('mini', 512, 128, 1) {
-    options+: { state: 'reset', char_cnn+: { filters: super.filters[:5] } },
-  },
+  // Our own, which are part of the package: elmo_tasks/pretrained/NAME/MODEL_CARD.md. `base` is the
+  // default; `mini` is smaller and knows less.
+  base: shipped('base', 768),
+  mini: shipped('mini', 512),
 
   // The biLMs that the paper's authors released; the paper's results are with `original`.
   small: bilm('small', 1024, 128, 1),

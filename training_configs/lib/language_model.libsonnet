@@ -62,7 +62,7 @@ local tasks = {
   // The biLM that training starts from. If both fields are null, its weights are random.
   //
   // `from_archive`: the model.tar.gz of another training, whose softmax and words are used as well.
-  // It needs the options.json beside the archive: `options: import 'runs/mini/options.json'`.
+  // It needs the options.json beside the archive: `options: import 'runs/base/options.json'`.
   //
   // `from_bilm`: a name in bilms.libsonnet, or an object with `options` and `pretrained_file`. The
   // softmax is new, and only the softmax is trained in the first `num_softmax_batches` batches.

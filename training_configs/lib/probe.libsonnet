@@ -5,7 +5,7 @@ local bilms = import 'bilms.libsonnet';
   local config = self,
 
   // A name in bilms.libsonnet, or an object with `options` and `pretrained_file`.
-  bilm:: 'mini',
+  bilm:: 'base',
   // The dtype of the biLM's matrix products: 'float32', 'bfloat16', or 'auto', which is bfloat16 on
   // a CPU or GPU that has units for it and float32 elsewhere. A `dtype` in `bilm` comes first.
   bilm_dtype:: 'auto',

@@ -19,6 +19,9 @@ KNOWN_BILMS = {
     **{path.parent.name: str(path) for path in _SHIPPED.glob("*/weights.hdf5")},
 }
 
+# The biLM of whoever names none.
+DEFAULT_BILM = "base"
+
 OPTIONS_FILE, WEIGHTS_FILE = "options.json", "weights.hdf5"
 
 
