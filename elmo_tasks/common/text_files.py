@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, BinaryIO
 
 from elmo_tasks.common.fetch import local_path
 
@@ -20,6 +20,9 @@ logger = logging.getLogger(__name__)
 # How to open a packed file, by its first two bytes. The suffix does not tell: an address that was
 # fetched lies in the cache under a name without one. No text in UTF-8 begins with these bytes.
 _PACKED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"\xfd7": lzma.open}
+
+# What these raise when they read a damaged file.
+UNPACKING_ERRORS = (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error)
 
 # A small packed file may unpack to one line that fills the memory.
 MAX_LINE_BYTES = 10**8
@@ -46,13 +49,8 @@ def read_lines(path: str | os.PathLike) -> Iterator[str]:
         A line is not UTF-8 or has more than `MAX_LINE_BYTES`, or the file cannot be unpacked; the
         message names file and line.
     """
-    local = local_path(path)
-    with open(local, "rb") as file:
-        # The first two bytes of bzip2 are letters, with which a text may begin.
-        packed = bz2.open if os.fspath(path).endswith(".bz2") else open
-        open_file = _PACKED.get(file.read(2), packed)
     line_number = 0
-    with open_file(local, "rb") as file:
+    with open(local_path(path), "rb") as packed, unpacked(packed, path) as file:
         try:
             lines = iter(partial(file.readline, MAX_LINE_BYTES + 1), b"")
             for line_number, line in enumerate(lines, start=1):
@@ -63,10 +61,22 @@ def read_lines(path: str | os.PathLike) -> Iterator[str]:
                 yield line.decode("utf-8")
         except UnicodeDecodeError as error:
             raise ValueError(f"{path}:{line_number}: not UTF-8: {error}") from error
-        except (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error) as error:
+        except UNPACKING_ERRORS as error:
             raise ValueError(
                 f"{path}: cannot be unpacked after line {line_number}: {error}"
             ) from error
+
+
+def unpacked(file: BinaryIO, path: str | os.PathLike) -> BinaryIO:
+    """
+    Returns an open file with the bytes that a file packs by gzip or xz, or by bzip2 with the suffix
+    `.bz2` in its path. Any other file is returned as it is.
+    """
+    # The first two bytes of bzip2 are letters, with which a text may begin.
+    is_bzip2 = os.fspath(path).endswith(".bz2")
+    open_file = _PACKED.get(file.read(2), bz2.open if is_bzip2 else None)
+    file.seek(0)
+    return file if open_file is None else open_file(file, "rb")
 
 
 def split_lines(lines: Iterable[str], max_tokens: int, path: str) -> Iterator[list[str]]:
