@@ -1,52 +1,23 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from itertools import chain
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
-from elmo_tasks.common.json_text import parse_json
-from elmo_tasks.common.tables import choose_column, delimiter_of, read_table
-from elmo_tasks.common.text_files import (
-    MAX_LINE_BYTES,
-    UNPACKING_ERRORS,
-    corpus_files,
-    unpacked,
+from elmo_tasks.common.text_files import corpus_files
+from elmo_tasks.encoder.corpus_lines import (
+    Line,
+    json_line,
+    parquet_lines,
+    table_lines,
+    text_lines,
 )
-
-# The columns, or fields of JSON, that are looked for if none is named.
-COLUMNS = ("sentence", "text")
 
 _PACKED = (".gz", ".xz", ".bz2")
 
-# Rows of a Parquet file that are read at once.
-_ROWS = 1024
-
 Split = Callable[[str], Iterable[str]]
-
-
-class Line(NamedTuple):
-    """
-    A line of a text.
-
-    # Parameters
-
-    file : `str`
-        The path or address of its file.
-    number : `int`
-        Its number in the file, from 1. In a Parquet file, rows are numbered.
-    text : `str`
-        The tokens with a blank between them, or a raw text.
-    fault : `str`, optional
-        Why the line cannot be read; its text is then empty.
-    """
-
-    file: str
-    number: int
-    text: str
-    fault: str | None = None
 
 
 class Corpus:
@@ -126,12 +97,12 @@ class Corpus:
     def _lines(self, file: str, raw: BinaryIO) -> Iterator[Line]:
         kind = _kind(file)
         if kind == ".parquet":
-            return _parquet_lines(file, raw, self._column)
+            return parquet_lines(file, raw, self._column)
         if kind in (".csv", ".tsv"):
-            return _table_lines(file, self._column)
-        lines = _text_lines(file, raw)
+            return table_lines(file, self._column)
+        lines = text_lines(file, raw)
         if kind in (".jsonl", ".ndjson"):
-            return (_json_line(line, self._column) for line in lines)
+            return (json_line(line, self._column) for line in lines)
         if self._column is not None:
             raise ConfigurationError(
                 f"{file} is no table (.csv or .tsv), JSON lines or Parquet, and has no column "
@@ -187,80 +158,3 @@ def _opened(file: str) -> Iterator[BinaryIO]:
 def _kind(file: str) -> str:
     stem, suffix = os.path.splitext(file)
     return os.path.splitext(stem)[1] if suffix in _PACKED else suffix
-
-
-def _text_lines(file: str, raw: BinaryIO) -> Iterator[Line]:
-    number = 0
-    try:
-        with unpacked(raw, file) as unpacked_file:
-            lines = iter(partial(unpacked_file.readline, MAX_LINE_BYTES + 1), b"")
-            for number, line in enumerate(lines, start=1):
-                yield _decoded(file, number, line)
-                while len(line) > MAX_LINE_BYTES and not line.endswith(b"\n"):
-                    line = unpacked_file.readline(MAX_LINE_BYTES + 1)
-    except UNPACKING_ERRORS as error:
-        raise ValueError(f"{file}: cannot be unpacked after line {number}: {error}") from error
-
-
-def _decoded(file: str, number: int, line: bytes) -> Line:
-    if len(line) > MAX_LINE_BYTES:
-        return Line(file, number, "", f"the line has more than {MAX_LINE_BYTES:,} bytes")
-    try:
-        return Line(file, number, line.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        return Line(file, number, "", f"not UTF-8: {error}")
-
-
-def _table_lines(file: str, column: str | None) -> Iterator[Line]:
-    assert delimiter_of(file) is not None
-    name = choose_column(file, column, COLUMNS)
-    for row in read_table(file):
-        # A field may have line ends.
-        yield Line(file, row.line_number, " ".join(row.values[name].split()))
-
-
-def _json_line(line: Line, column: str | None) -> Line:
-    if line.fault is not None:
-        return line
-    try:
-        fields = parse_json(line.text)
-        if not isinstance(fields, dict):
-            raise ValueError("expected a JSON object")
-        known = COLUMNS if column is None else (column,)
-        name = next((name for name in known if name in fields), None)
-        if name is None:
-            raise ValueError(f"the JSON object has no field {' or '.join(known)}")
-        return line._replace(text=_joined(fields[name]))
-    except ValueError as error:
-        return line._replace(text="", fault=str(error))
-
-
-def _parquet_lines(file: str, raw: BinaryIO, column: str | None) -> Iterator[Line]:
-    import pyarrow.parquet
-
-    parquet = pyarrow.parquet.ParquetFile(raw)
-    names = parquet.schema_arrow.names
-    known = COLUMNS if column is None else (column,)
-    name = next((name for name in known if name in names), None)
-    if name is None:
-        raise ConfigurationError(
-            f"{file}: there is no column {' or '.join(known)}; choose one of {', '.join(names)}"
-        )
-    batches = parquet.iter_batches(_ROWS, columns=[name])
-    values = (value for batch in batches for value in batch.column(0).to_pylist())
-    for number, value in enumerate(values, start=1):
-        try:
-            yield Line(file, number, _joined(value))
-        except ValueError as error:
-            yield Line(file, number, "", str(error))
-
-
-def _joined(value: Any) -> str:
-    """Returns the tokens of a field with a blank between them."""
-    if isinstance(value, list) and all(isinstance(token, str) for token in value):
-        if bad := [token for token in value if len(token.split()) != 1]:
-            raise ValueError(f"a token must not be empty or have white space, as {bad[0]!r} has")
-        return " ".join(value)
-    if not isinstance(value, str):
-        raise ValueError(f"expected a text or a list of tokens, not {value!r:.80}")
-    return " ".join(value.split())
