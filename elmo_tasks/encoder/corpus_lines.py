@@ -38,7 +38,8 @@ class Line(NamedTuple):
 
 def text_lines(file: str, raw: BinaryIO) -> Iterator[Line]:
     """
-    Yields the lines of a text file, line ends included. Raises `ValueError` if it cannot be unpacked.
+    Yields the lines of a text file, line ends included. Raises `ValueError` if the file cannot be
+    unpacked.
     """
     number = 0
     try:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.hashing import hash_tensors
+from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.encoder.corpus import Corpus
 from elmo_tasks.encoder.embedding_file import EmbeddingFile
 from elmo_tasks.encoder.parts import EmbedPart, Engine, Part, cut, in_this_process, lacking
@@ -93,6 +95,7 @@ def embed(
     with_sentences: bool = True,
     begin_anew: bool = False,
     engine: Engine = in_this_process,
+    mix: ElmoMix | None = None,
 ) -> None:
     """
     Writes the layers of every line of a text to an HDF5 file (see `EmbeddingFile`). If an earlier
@@ -105,7 +108,7 @@ def embed(
         The HDF5 file to write.
     sentence_layers : `SentenceLayers`
     embedding : `str`, optional (default = `'all'`)
-        `all` layers, the `top` layer, or the `average` of all layers.
+        `all` layers, the `top` layer, the `average` of all layers, or a `mix` of them.
     with_sentences : `bool`, optional (default = `True`)
         Whether `sentence_to_index` is written, which must fit into memory.
     begin_anew : `bool`, optional (default = `False`)
@@ -113,8 +116,11 @@ def embed(
         it raises `ConfigurationError`.
     engine : `Engine`, optional (default = `in_this_process`)
         Does the parts of the text, in one process or several.
+    mix : `ElmoMix`, optional
+        The mix of an `ElmoEncoder`, for the embedding `mix`.
     """
-    file = EmbeddingFile(output_file, about(sentence_layers, embedding, text.digest), begin_anew)
+    about = {"text": text.digest, **about_vectors(sentence_layers, embedding, mix)}
+    file = EmbeddingFile(output_file, about, begin_anew)
     num_parts = num_sentences = 0
 
     def counted() -> Iterator[Part]:
@@ -124,7 +130,7 @@ def embed(
             yield part
 
     with tqdm(total=text.num_tokens, unit=" tokens", desc="embedding") as progress:
-        work = EmbedPart(sentence_layers, embedding, file)
+        work = EmbedPart(sentence_layers, embedding, file, mix)
         for _ in engine(work, lacking(file, counted(), progress), progress):
             pass
     indices = map(str, range(num_sentences))
@@ -138,12 +144,16 @@ def embed(
     )
 
 
-def about(sentence_layers: SentenceLayers, embedding: str, text: str | None = None) -> dict:
-    """Returns everything that vectors depend on, as strings by their names."""
+def about_vectors(
+    sentence_layers: SentenceLayers, embedding: str, mix: ElmoMix | None = None
+) -> dict[str, str]:
+    """Returns everything that vectors depend on beside the text, by names for messages."""
     bilm = sentence_layers.bilm
-    return {
-        **({} if text is None else {"text": text}),
+    about = {
         "embedding": embedding,
         "biLM": bilm.fingerprint().hex(),
         "store": "none" if bilm.store is None else bilm.store.dtype,
     }
+    if embedding == "mix" and mix is not None:
+        about["mix"] = hash_tensors(mix.weights, mix.gamma).hex()
+    return about

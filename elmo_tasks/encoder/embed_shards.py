@@ -5,8 +5,9 @@ from typing import Any
 from tqdm import tqdm
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.encoder.corpus import Corpus
-from elmo_tasks.encoder.embed import about
+from elmo_tasks.encoder.embed import about_vectors
 from elmo_tasks.encoder.parts import EmbedPart, Engine, Part, cut, in_this_process, lacking
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
 from elmo_tasks.encoder.shards import FORMATS, MANIFEST, Shards
@@ -27,6 +28,7 @@ def embed_shards(
     part_tokens: int = PART_TOKENS,
     begin_anew: bool = False,
     engine: Engine = in_this_process,
+    mix: ElmoMix | None = None,
 ) -> dict[str, Any]:
     """
     Writes the vectors of a text to a folder of files, one for each part of it (see `Shards`), and
@@ -41,7 +43,7 @@ def embed_shards(
         A path, or an address that fsspec knows.
     sentence_layers : `SentenceLayers`
     embedding : `str`, optional (default = `'all'`)
-        `all` layers, the `top` layer, or the `average` of all layers.
+        `all` layers, the `top` layer, the `average` of all layers, or a `mix` of them.
     format : `str`, optional (default = `'parquet'`)
         `parquet`, in float16, or `hdf5`, in float32.
     part_tokens : `int`, optional (default = `65536`)
@@ -51,6 +53,8 @@ def embed_shards(
         they raise `ConfigurationError`.
     engine : `Engine`, optional (default = `in_this_process`)
         Does the parts, in one process or several, on one machine or several.
+    mix : `ElmoMix`, optional
+        The mix of an `ElmoEncoder`, for the embedding `mix`.
 
     # Returns
 
@@ -66,7 +70,7 @@ def embed_shards(
         folder,
         {
             "format": format,
-            **about(sentence_layers, embedding),
+            **about_vectors(sentence_layers, embedding, mix),
             "num_layers": bilm.num_layers,
             "dim": bilm.get_output_dim(),
             "part_tokens": part_tokens,
@@ -77,7 +81,7 @@ def embed_shards(
     num_computed = 0
     with tqdm(unit=" tokens", desc="embedding") as progress:
         parts = lacking(shards, found.parts(part_tokens, progress), progress)
-        for _ in engine(EmbedPart(sentence_layers, embedding, shards), parts, progress):
+        for _ in engine(EmbedPart(sentence_layers, embedding, shards, mix), parts, progress):
             num_computed += 1
     manifest = found.manifest()
     if not manifest["parts"]:

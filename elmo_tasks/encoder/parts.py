@@ -5,16 +5,45 @@ import numpy
 import torch
 from tqdm import tqdm
 
+from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.encoder.sentence_layers import SentenceLayers, windows
 
 Array = numpy.ndarray
 
-# Each takes layers of shape (num_layers, tokens, dim) and returns the vectors to write.
-EMBEDDINGS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
-    "all": lambda layers: layers,
-    "top": lambda layers: layers[-1],
-    "average": lambda layers: layers.mean(dim=0),
-}
+# Which vectors of the layers are written: all of them, the top one, their mean, or a trained mix.
+EMBEDDINGS = ("all", "top", "average", "mix")
+
+
+def vectors(layers: torch.Tensor, embedding: str, mix: ElmoMix | None = None) -> torch.Tensor:
+    """
+    Returns what is written of a sentence.
+
+    # Parameters
+
+    layers : `torch.Tensor`
+        Shape (num_layers, tokens, dim).
+    embedding : `str`
+        One of `EMBEDDINGS`.
+    mix : `ElmoMix`, optional
+        The mix of an `ElmoEncoder`, for the embedding `mix`.
+
+    # Returns
+
+    `torch.Tensor`
+        Shape (num_layers, tokens, dim) for `all`, otherwise (tokens, dim).
+    """
+    match embedding:
+        case "all":
+            return layers
+        case "top":
+            return layers[-1]
+        case "average":
+            return layers.mean(dim=0)
+    assert mix is not None
+    # Shape: (1, tokens)
+    mask = torch.ones(1, layers.size(1), dtype=torch.bool)
+    with torch.no_grad():
+        return mix(layers[None], mask)[0]
 
 
 class Part(NamedTuple):
@@ -70,16 +99,19 @@ class EmbedPart(NamedTuple):
     embedding : `str`
         One of `EMBEDDINGS`.
     output : `Output`
+    mix : `ElmoMix`, optional
+        The mix of the embedding `mix`.
     """
 
     sentence_layers: SentenceLayers
     embedding: str
     output: Output
+    mix: ElmoMix | None = None
 
     def __call__(self, part: Part, progress: tqdm | None = None) -> None:
-        embedding = EMBEDDINGS[self.embedding]
         layers = self.sentence_layers(part.sentences, progress)
-        self.output.add(part, (embedding(of_sentence).numpy() for of_sentence in layers))
+        of_sentences = (vectors(layer, self.embedding, self.mix).numpy() for layer in layers)
+        self.output.add(part, of_sentences)
 
 
 # Runs `EmbedPart` on parts, in this process or in others. Moves the progress bar by the tokens that

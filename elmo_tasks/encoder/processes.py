@@ -1,3 +1,4 @@
+import contextlib
 import ctypes
 import multiprocessing
 import os
@@ -89,11 +90,9 @@ class _Worker:
 
     def begin(self, part: Part, tries: int) -> None:
         self.part, self.tries = part, tries
-        try:
+        # If the process is dead, `end` will find that.
+        with contextlib.suppress(OSError):
             self.pipe.send(part)
-        except OSError:
-            # The process is dead, as `end` will find.
-            pass
 
     def end(self) -> bool:
         """Returns whether the part is done; `False` if the process is dead. Raises its error."""

@@ -108,7 +108,10 @@ def test_plain_text_has_no_column(paths: Paths, monkeypatch: pytest.MonkeyPatch)
 
     message = refusal(monkeypatch, *args)
 
-    assert f"{paths.text} is no table (.csv or .tsv), JSON lines or Parquet, and has no column" in message
+    assert (
+        f"{paths.text} is no table (.csv or .tsv), JSON lines or Parquet, and has no column"
+        in message
+    )
 
 
 # What is written.
