@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from datetime import date
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,7 +68,7 @@ def main() -> None:
         text, whole = Path(folder, "text.txt"), Path(folder, "whole")
         _write_text(text, args.lines)
         begun = time.monotonic()
-        _finish(_start(text, whole, ["--processes", "1"], args))
+        _finish(_start(text, whole, ["--processes", "1"], args), whole)
         seconds = time.monotonic() - begun
         for on in args.on:
             for number in args.processes:
@@ -101,12 +102,12 @@ def kill_processes(
         _clear(out)
         command, num_runs = _start(text, out, options, args), num_runs + 1
         while command.poll() is None and num_kills < args.kills:
-            time.sleep(chance.uniform(0, seconds / 8))
+            time.sleep(chance.uniform(0, seconds / 4))
             workers = _workers(command.pid)
             if workers:
                 os.kill(chance.choice(workers), signal.SIGKILL)
                 num_kills += 1
-        _finish(command)
+        _finish(command, out)
     return num_kills, num_runs
 
 
@@ -125,28 +126,27 @@ def kill_command(
             _clear(out)
         command, num_runs = _start(text, out, options, args), num_runs + 1
         while command.poll() is None and not _workers(command.pid):
-            time.sleep(0.05)
+            time.sleep(0.2)
         try:
             command.wait(chance.uniform(0, seconds / 4))
         except subprocess.TimeoutExpired:
             command.kill()
             num_kills += 1
         command.wait()
-    _finish(_start(text, out, options, args))
+    _finish(_start(text, out, options, args), out)
     return num_kills, num_runs + 1
 
 
 def compare(expected: Path, found: Path) -> tuple[int, int, int]:
     """Returns how many rows are lost, how many there are twice, and how many differ."""
     seen = dict[int, int]()
-    num_other = 0
-    wholes: Iterator = read_vectors(expected)
-    num_expected = 0
-    for (index, words, vectors), other in zip(wholes, read_vectors(found)):
-        num_expected += 1
-        seen[other[0]] = seen.get(other[0], 0) + 1
-        num_other += (index, words) != other[:2] or not (vectors == other[2]).all()
-    num_expected += sum(1 for _ in wholes)
+    num_expected = num_other = 0
+    for row, other in zip_longest(read_vectors(expected), read_vectors(found)):
+        num_expected += row is not None
+        if other is not None:
+            seen[other[0]] = seen.get(other[0], 0) + 1
+        both = row is not None and other is not None
+        num_other += both and (row[:2] != other[:2] or not (row[2] == other[2]).all())
     num_twice = sum(count - 1 for count in seen.values())
     return num_expected - len(seen), num_twice, num_other
 
@@ -155,13 +155,14 @@ def _start(text: Path, out: Path, options: list[str], args: argparse.Namespace) 
     command = [sys.executable, "-m", "elmo_tasks", "embed", str(text), str(out)]
     command += ["--shards", "parquet", "--part-tokens", str(args.part_tokens), *options]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    quiet = subprocess.DEVNULL
-    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=quiet, stderr=quiet)
+    with open(out.with_suffix(".log"), "w") as log:
+        return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
 
 
-def _finish(command: subprocess.Popen) -> None:
+def _finish(command: subprocess.Popen, out: Path) -> None:
     if command.wait() != 0:
-        sys.exit(f"elmo-embed ended with exit status {command.returncode}")
+        said = out.with_suffix(".log").read_text().splitlines()[-1:]
+        sys.exit(f"elmo-embed ended with exit status {command.returncode}: {said}")
 
 
 def _clear(folder: Path) -> None:
@@ -208,7 +209,7 @@ def _arguments() -> argparse.Namespace:
     add("--processes", type=int, nargs="+", default=[2, 4], help="default: 2 4")
     add("--on", nargs="+", choices=["processes", "ray"], default=["processes", "ray"])
     add("--lines", type=int, default=4000, help="lines of the text (default: 4000)")
-    add("--part-tokens", type=int, default=2000, help="tokens of a part (default: 2000)")
+    add("--part-tokens", type=int, default=1000, help="tokens of a part (default: 1000)")
     add("--seed", type=int, default=0, help="of the moments of the kills (default: 0)")
     return parser.parse_args()
 

@@ -41,7 +41,7 @@ def write_parquet(
 
 
 def read_parquet(
-    path: Path, embedding: str, num_layers: int
+    path: Path, embedding: str, num_layers: int, dim: int
 ) -> Iterator[tuple[int, list[str], numpy.ndarray]]:
     """Yields the index, the tokens and the vectors, in float16, of each sentence."""
     names = vector_names(embedding, num_layers)
@@ -50,7 +50,5 @@ def read_parquet(
             ids, tokens = rows["id"].to_pylist(), rows["tokens"].to_pylist()
             for row, (index, words) in enumerate(zip(ids, tokens)):
                 layers = [rows[name][row].values.to_numpy() for name in names]
-                vectors = numpy.stack(
-                    [layer.reshape(len(words), -1 if words else 0) for layer in layers]
-                )
+                vectors = numpy.stack([layer.reshape(len(words), dim) for layer in layers])
                 yield index, words, vectors if embedding == "all" else vectors[0]

@@ -16,7 +16,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.encoder.parts import EmbedPart, Engine, Part
 
 # How often a part is tried if the process that does it is killed.
-_TRIES = 3
+_TRIES = 5
 
 _PR_SET_PDEATHSIG = 1
 
@@ -38,7 +38,7 @@ def in_processes(num_processes: int) -> Engine:
     # Raises
 
     `ConfigurationError`
-        Three processes were killed while they did the same part, or the number of processes is less
+        Five processes were killed while they did the same part, or the number of processes is less
         than 1. An error of a process is raised here as well.
     """
     if num_processes < 1:
@@ -62,9 +62,11 @@ def _in_processes(
             if not busy:
                 return
             for pipe in connection.wait(list(busy)):
-                worker = busy.pop(pipe)
+                worker = busy[pipe]
                 assert worker.part is not None
-                if worker.end():
+                is_done = worker.end()
+                del busy[pipe]
+                if is_done:
                     idle.append(worker)
                     progress.update(worker.part.num_tokens)
                     yield worker.part

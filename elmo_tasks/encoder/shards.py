@@ -206,7 +206,8 @@ def read_vectors(folder: str | os.PathLike) -> Iterator[tuple[int, list[str], Ar
             if manifest["format"] == "parquet":
                 from elmo_tasks.encoder.parquet import read_parquet
 
-                yield from read_parquet(path, manifest["embedding"], manifest["num_layers"])
+                layout = (manifest[name] for name in ("embedding", "num_layers", "dim"))
+                yield from read_parquet(path, *layout)
             else:
                 yield from _read_hdf5(path)
 

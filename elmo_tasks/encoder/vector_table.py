@@ -36,9 +36,10 @@ def vector_columns(
     """
     names = vector_names(embedding, num_layers)
     values: list[list[numpy.ndarray]] = [[] for _ in names]
-    for array in arrays:
-        for of_column, layer in zip(values, array if embedding == "all" else [array]):
-            of_column.append(layer.reshape(-1).astype(numpy.float16))
+    with numpy.errstate(over="ignore"):
+        for array in arrays:
+            for of_column, layer in zip(values, array if embedding == "all" else [array]):
+                of_column.append(layer.reshape(-1).astype(numpy.float16))
     return {name: _lists(name, of_column) for name, of_column in zip(names, values)}
 
 

@@ -1,8 +1,8 @@
 import os
+from typing import TYPE_CHECKING
 
 import pyarrow
 import ray
-from ray.data import ActorPoolStrategy, Dataset
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
@@ -14,6 +14,10 @@ from elmo_tasks.encoder.vector_table import vector_columns
 from elmo_tasks.ray.cluster import Cluster
 from elmo_tasks.ray.shared_bilm import SharedBiLm, SharedLayers
 
+if TYPE_CHECKING:
+    # This takes half a second, which the processes of `engine.py` need not spend.
+    from ray.data import Dataset
+
 # Rows of a batch, whose sentences are sorted by length.
 _ROWS = 512
 
@@ -22,7 +26,7 @@ _ROW_TOKENS = 32
 
 
 def embed(
-    dataset: Dataset,
+    dataset: "Dataset",
     bilm: str | os.PathLike = "mini",
     column: str = "text",
     embedding: str = "all",
@@ -31,7 +35,7 @@ def embed(
     num_actors: int | None = None,
     batch_tokens: int = 2048,
     dtype: str | None = None,
-) -> Dataset:
+) -> "Dataset":
     """
     Adds the ELMo vectors of its sentences to a dataset of Ray, when the dataset is read.
 
@@ -68,6 +72,8 @@ def embed(
         There is no such biLM or embedding; Ray has too few CPUs or GPUs, with which a dataset would
         be waited for without end; or an object store is too small.
     """
+    import ray.data
+
     if embedding not in EMBEDDINGS:
         raise ConfigurationError(
             f"embedding must be one of {', '.join(EMBEDDINGS)}, not {embedding!r}"
@@ -92,7 +98,7 @@ def embed(
         fn_kwargs={"layers": SharedLayers(ray.put(shared), batch_tokens)},
         batch_size=_ROWS,
         batch_format="pyarrow",
-        compute=ActorPoolStrategy(size=number),
+        compute=ray.data.ActorPoolStrategy(size=number),
         **({"num_gpus": 1} if cluster.num_gpus else {"num_cpus": 1}),
     )
 

@@ -11,7 +11,7 @@ from elmo_tasks.ray.cluster import joined
 from elmo_tasks.ray.shared_bilm import SharedBiLm, SharedLayers
 
 # How often a part is tried again if the process or machine that does it ends.
-_RETRIES = 3
+_RETRIES = 4
 
 
 def on_ray(address: str | None = None, num_processes: int | None = None) -> Engine:
