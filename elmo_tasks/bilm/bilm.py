@@ -159,6 +159,11 @@ class BiLm(torch.nn.Module):
         return bilm.eval()
 
     @property
+    def raw_options(self) -> dict[str, Any]:
+        """A copy of the options that this biLM was made with."""
+        return copy.deepcopy(self._raw_options)
+
+    @property
     def num_layers(self) -> int:
         """The number of layers that `forward` returns: the token layer and one per LSTM layer."""
         return self.options.num_layers + 1

@@ -9,6 +9,7 @@ from elmo_tasks.bilm.files.options import read_options
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.archives import load_bilm
 from elmo_tasks.elmo.known_models import is_model
+from elmo_tasks.encoder.encoder import ElmoEncoder
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
 from elmo_tasks.store.layer_store import LayerStore
 
@@ -43,6 +44,30 @@ def layers_from_args(
     device = _device(args.cuda_device)
     name, bilm = _load(args, store)
     return name, SentenceLayers(bilm.to(device), batch_tokens)
+
+
+def encoder_from_args(
+    args: argparse.Namespace, store: LayerStore | None = None, batch_tokens: int = 2048
+) -> ElmoEncoder:
+    """
+    Returns an encoder of the biLM that the options choose. Its mix is the trained one if `args`
+    has the embedding `mix`.
+    """
+    if args.embedding != "mix":
+        if args.place is not None:
+            raise ConfigurationError("--place is that of a mix: give --mix as well")
+        _, layers = layers_from_args(args, store, batch_tokens)
+        return ElmoEncoder(layers.bilm, batch_tokens=batch_tokens)
+    if args.options_file or args.weight_file:
+        raise ConfigurationError("two files have no mix: give --bilm a model or a folder with one")
+    name, device = args.bilm or "mini", _device(args.cuda_device)
+    if is_model(name):
+        return ElmoEncoder.from_archive(
+            name, args.place, args.name, store, device, args.dtype, batch_tokens=batch_tokens
+        )
+    return ElmoEncoder.from_pretrained(
+        name, args.place, store, device, args.dtype, batch_tokens=batch_tokens
+    )
 
 
 def _device(index: int) -> torch.device:

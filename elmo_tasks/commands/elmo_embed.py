@@ -2,13 +2,20 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from elmo_tasks.commands.bilm_arguments import add_bilm_options, layers_from_args
+import torch
+
+from elmo_tasks.commands.bilm_arguments import add_bilm_options, encoder_from_args
 from elmo_tasks.commands.command import Command
 from elmo_tasks.commands.listed import LISTED
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.owner import own
 from elmo_tasks.common.text_files import spooled
+from elmo_tasks.encoder.corpus import Corpus
 from elmo_tasks.encoder.embed import embed, read_text
+from elmo_tasks.encoder.embed_shards import PART_TOKENS, embed_shards
+from elmo_tasks.encoder.parts import Engine, in_this_process
+from elmo_tasks.encoder.processes import in_processes
+from elmo_tasks.encoder.shards import FORMATS
 from elmo_tasks.store.layer_store import LayerStore
 
 
@@ -25,20 +32,28 @@ class ElmoEmbed(Command):
     description = """
 Write the ELMo vectors of a text, one tokenized sentence a line, to HDF5, in the format of the
 command `elmo` of AllenNLP 0.x. With --split, the text is raw, and each sentence that spaCy's rules
-find counts as a line; in a table (.csv, .tsv), each row does. Each line has a dataset of float32,
-which is named by the index of the line from 0. The dataset `sentence_to_index` is a JSON object
-from sentences to these names; a sentence that occurs several times has the name of its last line.
-A line without tokens has a dataset of 0 tokens.
+find counts as a line; in a table (.csv, .tsv), JSON lines (.jsonl) and Parquet (.parquet), each row
+does. Each line has a dataset of float32, which is named by the index of the line from 0. The
+dataset `sentence_to_index` is a JSON object from sentences to these names; a sentence that occurs
+several times has the name of its last line. A line without tokens has a dataset of 0 tokens.
 
-If the command is stopped or killed, run it again: it goes on where it was. Until OUT.hdf5 is
-complete, the vectors are in OUT.hdf5.partial. At the end both exist for a moment, so the disk needs
-room for twice the size of OUT.hdf5.
+With --shards or --on ray, OUT is a folder of files, each with a part of the text, for texts of any
+size: Parquet has a row for each sentence, with its index, tokens and vectors in float16. The
+manifest, OUT/_manifest.json, is written last, and lists all files. Lines that cannot be read are
+left out, counted, and listed there.
+
+If the command is stopped or killed, run it again: it computes only what is missing. Until OUT.hdf5
+is complete, the vectors are in OUT.hdf5.partial. At the end both exist for a moment, so the disk
+needs room for twice the size of OUT.hdf5.
 """
     examples = """
 examples:
   allennlp elmo-embed text.txt text.hdf5
   allennlp elmo-embed text.txt.gz text.hdf5 --average --bilm original --cuda-device 0
   allennlp elmo-embed reviews.csv reviews.hdf5 --column review --split
+  allennlp elmo-embed 'news/*.txt.xz' news.hdf5 --processes 8
+  allennlp elmo-embed a.jsonl b.jsonl vectors --shards parquet --processes 8
+  allennlp elmo-embed s3://bucket/text.gz s3://bucket/vectors --on ray --address auto
   allennlp elmo-embed text.txt text.hdf5 --top \\
       --options-file options.json --weight-file weights.hdf5
 
@@ -53,14 +68,16 @@ to read it:
         add(
             "input_file",
             metavar="IN",
-            help="the path or glob pattern of the text, or - for the standard input: plain, or a "
-            "table (.csv, .tsv) with a line of names, each also as .gz or .xz",
+            nargs="+",
+            help="the path, glob pattern or address (s3://... and others, by fsspec) of a text, or "
+            "- for the standard input: plain, a table (.csv, .tsv) with a line of names, or JSON "
+            "lines (.jsonl), each also as .gz or .xz; or Parquet (.parquet)",
         )
-        add("output_file", metavar="OUT.hdf5", type=Path, help="the file to write")
+        add("output_file", metavar="OUT", help="the file to write, or the folder")
         add(
             "--column",
             metavar="NAME",
-            help="the column of a table that has the sentences (default: sentence or text)",
+            help="the column or JSON field that has the sentences (default: sentence or text)",
         )
         add(
             "--split",
@@ -73,12 +90,35 @@ to read it:
             "all": "write all layers, layer 0 first: shape (layers, tokens, dim) (default)",
             "top": "write the top layer: shape (tokens, dim)",
             "average": "write the mean of all layers: shape (tokens, dim)",
+            "mix": "write ELMo, equation (1), by the trained mix of a model: shape (tokens, dim)",
         }.items():
             embedding.add_argument(
                 f"--{name}", dest="embedding", action="store_const", const=name, help=described
             )
         parser.set_defaults(embedding="all")
+        add("--place", help="which mix of a model --mix takes, input or output, if it has both")
         add_bilm_options(parser)
+        add(
+            "--processes",
+            type=int,
+            metavar="N",
+            help="embed in N processes of this machine, which share the weights and have a thread "
+            "each (default: one process with PyTorch's threads); with --on ray, in N processes of "
+            "Ray (default: one for each GPU, or if there is none, for each CPU)",
+        )
+        add("--shards", choices=FORMATS, help="write a folder of such files and a manifest")
+        add(
+            "--part-tokens",
+            type=int,
+            default=PART_TOKENS,
+            help=f"tokens in a file of --shards (default: {PART_TOKENS})",
+        )
+        add("--on", choices=["ray"], help="embed on Ray, to --shards parquet unless said otherwise")
+        add(
+            "--address",
+            help="the address of the cluster of Ray to join, such as auto or ray://host:10001 "
+            "(default: start Ray on this machine alone)",
+        )
         add(
             "--use-store",
             metavar="DIR",
@@ -99,41 +139,96 @@ to read it:
         add(
             "--force",
             action="store_true",
-            help="overwrite OUT.hdf5, and parts of other settings or another text",
+            help="overwrite OUT, and parts of other settings or another text",
         )
 
     def run(self, args: argparse.Namespace) -> None:
-        with own(args.output_file):
+        _refuse_contradictions(args)
+        if "://" in args.output_file:
             _embed(args)
+        else:
+            with own(args.output_file):
+                _embed(args)
+
+
+def _refuse_contradictions(args: argparse.Namespace) -> None:
+    if args.on is None and args.address is not None:
+        raise ConfigurationError("--address is that of a cluster of Ray: give --on ray as well")
+    several = args.on is not None or (args.processes or 1) > 1
+    if several and args.cuda_device >= 0:
+        raise ConfigurationError(
+            "--cuda-device is for one process; --on ray without it takes all GPUs"
+        )
+    folder = args.shards or args.on
+    if folder is None and "://" in args.output_file:
+        raise ConfigurationError(f"{args.output_file} is an address: give --shards as well")
+    path = Path(args.output_file)
+    if folder is None and (path.is_dir() or (path.exists() and not args.force)):
+        raise ConfigurationError(
+            f"{path} exists; choose another file, or overwrite it with --force"
+        )
+    if folder is not None and path.is_file():
+        raise ConfigurationError(f"{path} is a file; choose another folder")
 
 
 def _embed(args: argparse.Namespace) -> None:
-    if args.output_file.is_dir() or (args.output_file.exists() and not args.force):
-        raise ConfigurationError(
-            f"{args.output_file} exists; choose another file, or overwrite it with --force"
-        )
     split: Callable[[str], list[str]] | None = None
     if args.split:
         # spaCy is imported only when it is needed.
         from elmo_tasks.readers.sentence_splitter import tokenized_sentences
 
         split = tokenized_sentences
-    with spooled(args.input_file) as file:
-        _embed_file(args, file, split)
+    if args.input_file == ["-"]:
+        with spooled("-") as file:
+            _embed_files(args, [file], split)
+    else:
+        _embed_files(args, args.input_file, split)
 
 
-def _embed_file(
-    args: argparse.Namespace, file: str, split: Callable[[str], list[str]] | None
+def _embed_files(
+    args: argparse.Namespace, files: list[str], split: Callable[[str], list[str]] | None
 ) -> None:
-    text = read_text(file, args.column, split)
+    in_shards = bool(args.shards or args.on)
+    # The text is looked for before the biLM is loaded.
+    text = None if in_shards else read_text(files, args.column, split)
+    corpus = Corpus(files, args.column, split)
+    engine = _engine(args)
     # Most sentences occur once, so layers kept in memory would hardly be read.
     store = LayerStore(args.use_store, memory=0) if args.use_store else None
-    _, sentence_layers = layers_from_args(args, store, batch_tokens=args.batch_tokens)
-    embed(
-        text,
-        args.output_file,
-        sentence_layers,
-        args.embedding,
-        with_sentences=not args.forget_sentences,
-        begin_anew=args.force,
-    )
+    encoder = encoder_from_args(args, store, batch_tokens=args.batch_tokens)
+    if text is None:
+        embed_shards(
+            corpus,
+            args.output_file,
+            encoder.layers,
+            args.embedding,
+            args.shards or "parquet",
+            args.part_tokens,
+            begin_anew=args.force,
+            engine=engine,
+            mix=encoder.mix,
+        )
+    else:
+        embed(
+            text,
+            Path(args.output_file),
+            encoder.layers,
+            args.embedding,
+            with_sentences=not args.forget_sentences,
+            begin_anew=args.force,
+            engine=engine,
+            mix=encoder.mix,
+        )
+
+
+def _engine(args: argparse.Namespace) -> Engine:
+    if args.on == "ray":
+        # Ray is imported only when it is needed.
+        from elmo_tasks.ray.engine import on_ray
+
+        return on_ray(args.address, args.processes)
+    if args.processes in (None, 1):
+        return in_this_process
+    # A fork waits for ever for the threads of its parent, which must therefore have started none.
+    torch.set_num_threads(1)
+    return in_processes(args.processes)

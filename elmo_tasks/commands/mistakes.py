@@ -28,7 +28,13 @@ DEBUG = "ELMO_TASKS_DEBUG"
 INTERRUPTED = 130
 
 # The packages that only some commands need, by the modules that they import.
-_EXTRAS = {"_jsonnet": "jsonnet", "matplotlib": "matplotlib", "sklearn": "scikit-learn"}
+_EXTRAS = {
+    "_jsonnet": "jsonnet",
+    "matplotlib": "matplotlib",
+    "pyarrow": "pyarrow",
+    "ray": "'ray[data]'",
+    "sklearn": "scikit-learn",
+}
 
 # The most characters of a message.
 _LONGEST = 2000

@@ -2,30 +2,20 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
-from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
-import torch
 from tqdm import tqdm
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.tables import choose_column, delimiter_of, read_table
-from elmo_tasks.common.text_files import corpus_files, read_lines
+from elmo_tasks.common.hashing import hash_tensors
+from elmo_tasks.elmo import ElmoMix
+from elmo_tasks.encoder.corpus import Corpus
 from elmo_tasks.encoder.embedding_file import EmbeddingFile
-from elmo_tasks.encoder.sentence_layers import SentenceLayers, windows
+from elmo_tasks.encoder.parts import EmbedPart, Engine, Part, cut, in_this_process, lacking
+from elmo_tasks.encoder.sentence_layers import SentenceLayers
 
 logger = logging.getLogger(__name__)
-
-# Each takes layers of shape (num_layers, tokens, dim) and returns the vectors to write.
-EMBEDDINGS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
-    "all": lambda layers: layers,
-    "top": lambda layers: layers[-1],
-    "average": lambda layers: layers.mean(dim=0),
-}
-
-# The columns of a table that are looked for if none is named.
-_COLUMNS = ("sentence", "text")
 
 # A line with more tokens than this is probably not one sentence.
 _LONG_LINE = 1000
@@ -51,7 +41,7 @@ class Text(NamedTuple):
 
 
 def read_text(
-    path: str | os.PathLike,
+    path: str | os.PathLike | list[str],
     column: str | None = None,
     split: Callable[[str], Iterable[str]] | None = None,
 ) -> Text:
@@ -61,30 +51,22 @@ def read_text(
 
     # Parameters
 
-    path : `str | os.PathLike`
-        The path or glob pattern of files with one tokenized sentence a line, or one in a row of a
-        table, `.csv` or `.tsv`.
-    column : `str`, optional
-        The column of a table that has the sentences, by default `sentence` or `text`.
-    split : `Callable[[str], Iterable[str]]`, optional
-        Cuts a line or field of raw text into tokenized sentences.
+    path : `str | os.PathLike | list[str]`
+        Paths, glob patterns or addresses, as for `Corpus`.
+    column, split
+        As for `Corpus`.
 
     # Raises
 
     `ValueError`
-        A line is not UTF-8, or no row of its table; the message has the file and the line.
+        A line cannot be read; the message has the file and the line.
     `ConfigurationError`
         The text is empty, or a table has no such column.
     """
-    files = corpus_files(path)
-
-    def lines() -> Iterator[str]:
-        texts = (text for file in files for text in _texts(file, column))
-        return texts if split is None else chain.from_iterable(map(split, texts))
-
+    corpus = Corpus(path if isinstance(path, list) else [path], column, split)
     digest = blake2b(digest_size=16)
     line_number = num_tokens = num_empty = longest = longest_line = 0
-    for line_number, line in enumerate(lines(), start=1):
+    for line_number, line in enumerate(corpus.texts(), start=1):
         length = len(line.split())
         num_tokens += length
         num_empty += length == 0
@@ -92,17 +74,17 @@ def read_text(
             longest, longest_line = length, line_number
         digest.update(line.encode() + b"\n")
     if line_number == 0:
-        raise ConfigurationError(f"{path} is empty: there is nothing to embed")
+        raise ConfigurationError(f"{corpus} is empty: there is nothing to embed")
     if num_empty:
-        logger.warning("%s: %d empty lines get datasets of 0 tokens", path, num_empty)
+        logger.warning("%s: %d empty lines get datasets of 0 tokens", corpus, num_empty)
     if longest > _LONG_LINE:
         logger.warning(
             "%s: the longest line, line %d, has %d tokens, and is embedded as one sentence",
-            path,
+            corpus,
             longest_line,
             longest,
         )
-    return Text(lines, num_tokens, digest.hexdigest())
+    return Text(corpus.texts, num_tokens, digest.hexdigest())
 
 
 def embed(
@@ -112,10 +94,12 @@ def embed(
     embedding: str = "all",
     with_sentences: bool = True,
     begin_anew: bool = False,
+    engine: Engine = in_this_process,
+    mix: ElmoMix | None = None,
 ) -> None:
     """
     Writes the layers of every line of a text to an HDF5 file (see `EmbeddingFile`). If an earlier
-    run with the same settings was interrupted, continues with the first line that is missing.
+    run with the same settings was interrupted, computes only what is missing.
 
     # Parameters
 
@@ -124,47 +108,52 @@ def embed(
         The HDF5 file to write.
     sentence_layers : `SentenceLayers`
     embedding : `str`, optional (default = `'all'`)
-        `all` layers, the `top` layer, or the `average` of all layers.
+        `all` layers, the `top` layer, the `average` of all layers, or a `mix` of them.
     with_sentences : `bool`, optional (default = `True`)
         Whether `sentence_to_index` is written, which must fit into memory.
     begin_anew : `bool`, optional (default = `False`)
         Whether a file that was begun with other settings or another text is begun again; otherwise
         it raises `ConfigurationError`.
+    engine : `Engine`, optional (default = `in_this_process`)
+        Does the parts of the text, in one process or several.
+    mix : `ElmoMix`, optional
+        The mix of an `ElmoEncoder`, for the embedding `mix`.
     """
-    about = {
-        "text": text.digest,
-        "embedding": embedding,
-        "biLM": sentence_layers.bilm.fingerprint().hex(),
-        "store": "none" if sentence_layers.bilm.store is None else sentence_layers.bilm.store.dtype,
-    }
+    about = {"text": text.digest, **about_vectors(sentence_layers, embedding, mix)}
     file = EmbeddingFile(output_file, about, begin_anew)
-    if file.num_sentences:
-        print(f"{file.num_sentences:,} lines are in {file.folder}: going on from there")
-    remaining = islice(text.lines(), file.num_sentences, None)
-    with tqdm(
-        total=text.num_tokens, initial=file.num_tokens, unit=" tokens", desc="embedding"
-    ) as progress:
-        for window in windows(map(str.split, remaining)):
-            layers = sentence_layers(window, progress)
-            file.add([EMBEDDINGS[embedding](of_sentence).numpy() for of_sentence in layers])
-    indices = map(str, range(file.num_sentences))
-    file.finish(dict(zip(text.lines(), indices)) if with_sentences else None)
+    num_parts = num_sentences = 0
+
+    def counted() -> Iterator[Part]:
+        nonlocal num_parts, num_sentences
+        for part in cut(enumerate(map(str.split, text.lines()))):
+            num_parts, num_sentences = num_parts + 1, num_sentences + len(part.ids)
+            yield part
+
+    with tqdm(total=text.num_tokens, unit=" tokens", desc="embedding") as progress:
+        work = EmbedPart(sentence_layers, embedding, file, mix)
+        for _ in engine(work, lacking(file, counted(), progress), progress):
+            pass
+    indices = map(str, range(num_sentences))
+    file.finish(
+        num_parts, num_sentences, dict(zip(text.lines(), indices)) if with_sentences else None
+    )
     size = output_file.stat().st_size / 1e6
     print(
-        f"Wrote {output_file}: {file.num_sentences:,} sentences, {text.num_tokens:,} tokens, "
+        f"Wrote {output_file}: {num_sentences:,} sentences, {text.num_tokens:,} tokens, "
         f"{size:,.1f} MB."
     )
 
 
-def _texts(file: str, column: str | None) -> Iterator[str]:
-    """Yields each line of a file, or the field of each row of a table."""
-    if delimiter_of(file) is not None:
-        name = choose_column(file, column, _COLUMNS)
-        for row in read_table(file):
-            # A field may have line ends.
-            yield " ".join(row.values[name].split())
-    elif column is not None:
-        raise ConfigurationError(f"{file} is no table (.csv or .tsv) and has no column {column}")
-    else:
-        for line in read_lines(file):
-            yield line.strip()
+def about_vectors(
+    sentence_layers: SentenceLayers, embedding: str, mix: ElmoMix | None = None
+) -> dict[str, str]:
+    """Returns everything that vectors depend on beside the text, by names for messages."""
+    bilm = sentence_layers.bilm
+    about = {
+        "embedding": embedding,
+        "biLM": bilm.fingerprint().hex(),
+        "store": "none" if bilm.store is None else bilm.store.dtype,
+    }
+    if embedding == "mix" and mix is not None:
+        about["mix"] = hash_tensors(mix.weights, mix.gamma).hex()
+    return about

@@ -1,8 +1,7 @@
-import itertools
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import h5py
@@ -10,13 +9,14 @@ import numpy
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
+from elmo_tasks.encoder.parts import Part
 
 Array = numpy.ndarray
 
 _ABOUT, _WHOLE = "about.json", "whole.hdf5"
 
 # An estimate, rather too large, of what HDF5 and the index need for a sentence beside its values.
-_DATASET_BYTES = 1000
+DATASET_BYTES = 1000
 
 _ITEM_BYTES = numpy.dtype(numpy.float32).itemsize
 
@@ -61,38 +61,39 @@ class EmbeddingFile:
             file.unlink()
         with atomic_write(self.folder / _ABOUT) as aside:
             aside.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
-        self._parts = list(self._complete_parts())
 
-    @property
-    def num_sentences(self) -> int:
-        """The number of sentences in complete parts, which are the first of the text."""
-        return sum(len(shapes) for shapes in self._parts)
+    def has(self, part: Part) -> bool:
+        """Returns whether a part is complete."""
+        try:
+            with open(self._path(part.index), "rb") as file:
+                shapes = numpy.load(file)
+                size = file.tell() + _ITEM_BYTES * shapes.prod(axis=1).sum()
+                return len(shapes) == len(part.ids) and size == os.fstat(file.fileno()).st_size
+        except (OSError, EOFError, ValueError):
+            return False
 
-    @property
-    def num_tokens(self) -> int:
-        """The number of tokens in these sentences."""
-        return sum(int(shapes[:, -2].sum()) for shapes in self._parts)
-
-    def add(self, arrays: Sequence[Array]) -> None:
+    def add(self, part: Part, arrays: Iterable[Array]) -> None:
         """
-        Saves the arrays of the next sentences as a part. Their dtype is float32 and their last two
-        dimensions are tokens and width.
+        Saves the arrays of a part's sentences. Their dtype is float32 and their last two dimensions
+        are tokens and width.
         """
+        arrays = list(arrays)
         shapes = numpy.array([array.shape for array in arrays])
-        with atomic_write(self._path(len(self._parts))) as aside, open(aside, "wb") as file:
+        with atomic_write(self._path(part.index)) as aside, open(aside, "wb") as file:
             numpy.save(file, shapes)
             for array in arrays:
                 file.write(numpy.ascontiguousarray(array, numpy.float32).data)
-        self._parts.append(shapes)
 
-    def finish(self, sentence_to_index: dict[str, str] | None = None) -> None:
+    def finish(
+        self, num_parts: int, num_sentences: int, sentence_to_index: dict[str, str] | None = None
+    ) -> None:
         """Writes the HDF5 file from all parts, and removes them."""
-        self._refuse_full_disk()
+        self._refuse_full_disk(num_parts, num_sentences)
         whole = self.folder / _WHOLE
         with h5py.File(whole, "w") as file:
-            arrays = (array for part in range(len(self._parts)) for array in self._arrays(part))
+            arrays = (array for part in range(num_parts) for array in self._arrays(part))
             for index, array in enumerate(arrays):
-                _write(file, str(index), array)
+                write_dataset(file, str(index), array)
             if sentence_to_index is not None:
                 index = file.create_dataset("sentence_to_index", (1,), h5py.string_dtype())
                 index[0] = json.dumps(sentence_to_index)
@@ -104,19 +105,6 @@ class EmbeddingFile:
     def _path(self, part: int) -> Path:
         return self.folder / f"{part:06}.part"
 
-    def _complete_parts(self) -> Iterator[Array]:
-        """Yields the shapes of each part, up to the first part that is missing or damaged."""
-        for part in itertools.count():
-            try:
-                with open(self._path(part), "rb") as file:
-                    shapes = numpy.load(file)
-                    size = file.tell() + _ITEM_BYTES * shapes.prod(axis=1).sum()
-                    if size != os.fstat(file.fileno()).st_size:
-                        return
-            except (OSError, EOFError, ValueError):
-                return
-            yield shapes
-
     def _arrays(self, part: int) -> Iterator[Array]:
         with open(self._path(part), "rb") as file:
             for shape in numpy.load(file):
@@ -124,10 +112,10 @@ class EmbeddingFile:
                 file.readinto(array.data)
                 yield array
 
-    def _refuse_full_disk(self) -> None:
+    def _refuse_full_disk(self, num_parts: int, num_sentences: int) -> None:
         """Raises `ConfigurationError` if the disk is too full, where HDF5 would end the process."""
-        sizes = [self._path(part).stat().st_size for part in range(len(self._parts))]
-        needed = sum(sizes) + _DATASET_BYTES * self.num_sentences
+        sizes = [self._path(part).stat().st_size for part in range(num_parts)]
+        needed = sum(sizes) + DATASET_BYTES * num_sentences
         free = shutil.disk_usage(self.folder).free
         if free < needed:
             raise ConfigurationError(
@@ -140,7 +128,7 @@ def _read_about(path: Path) -> dict[str, str] | None:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
-def _write(file: h5py.File, name: str, array: Array) -> None:
+def write_dataset(file: h5py.File, name: str, array: Array) -> None:
     """Writes a dataset as `create_dataset` does, but faster."""
     space, dtype = h5py.h5s.create_simple(array.shape), h5py.h5t.py_create(array.dtype)
     plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)

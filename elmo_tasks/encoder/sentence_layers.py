@@ -77,15 +77,20 @@ class SentenceLayers:
         return torch.zeros(self.bilm.num_layers, 0, self.bilm.get_output_dim())
 
 
-def windows(sentences: Iterable[list[str]]) -> Iterator[list[list[str]]]:
-    """Yields sentences in groups of `WINDOW_TOKENS` or slightly more."""
+def windows(
+    sentences: Iterable[list[str]], num_tokens: int | None = None
+) -> Iterator[list[list[str]]]:
+    """
+    Yields sentences in groups of `num_tokens` or slightly more, by default of `WINDOW_TOKENS`.
+    """
+    num_tokens = WINDOW_TOKENS if num_tokens is None else num_tokens
     window: list[list[str]] = []
     size = 0
     for words in sentences:
         window.append(words)
         # An empty sentence counts as one token.
         size += len(words) + 1
-        if size >= WINDOW_TOKENS:
+        if size >= num_tokens:
             yield window
             window, size = [], 0
     if window:

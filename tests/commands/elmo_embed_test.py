@@ -108,7 +108,10 @@ def test_plain_text_has_no_column(paths: Paths, monkeypatch: pytest.MonkeyPatch)
 
     message = refusal(monkeypatch, *args)
 
-    assert f"{paths.text} is no table (.csv or .tsv) and has no column text" in message
+    assert (
+        f"{paths.text} is no table (.csv or .tsv), JSON lines or Parquet, and has no column"
+        in message
+    )
 
 
 # What is written.
@@ -259,7 +262,7 @@ def tokens_computed(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> int:
         (embedding_file.EmbeddingFile, "add", 6, 5),
         (Path, "replace", 7, 5),
         (SentenceLayers, "__call__", 6, 5),
-        (embedding_file, "_write", 30, NUM_PARTS),
+        (embedding_file, "write_dataset", 30, NUM_PARTS),
         (Path, "replace", NUM_PARTS + 2, NUM_PARTS),
     ],
 )
@@ -308,13 +311,13 @@ def test_runs_killed_at_any_moment_end_with_the_same_file(long_text: Paths) -> N
     assert not long_text.partial.exists()
 
 
-def test_a_damaged_part_and_those_after_it_are_computed_again(
+def test_a_damaged_part_is_computed_again(
     long_text: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = Paths(long_text.text, long_text.hdf5.with_name("whole.hdf5"))
     embedded(whole)
     with monkeypatch.context() as patch:
-        killed_at(patch, embedding_file, "_write", 1)
+        killed_at(patch, embedding_file, "write_dataset", 1)
         run(lambda: embedded(long_text))
     part = sorted(long_text.partial.glob("*.part"))[4]
     part.write_bytes(part.read_bytes()[:-1])

@@ -1,0 +1,160 @@
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+from typing import Any, BinaryIO
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.fetch import local_path
+from elmo_tasks.common.text_files import corpus_files
+from elmo_tasks.encoder.corpus_lines import (
+    Line,
+    json_line,
+    parquet_lines,
+    table_lines,
+    text_lines,
+)
+
+_PACKED = (".gz", ".xz", ".bz2")
+
+Split = Callable[[str], Iterable[str]]
+
+
+class Corpus:
+    """
+    Reads a text line by line, in bounded memory, as often as it is iterated over. The kind of a
+    file is told by its suffix: tables (`.csv`, `.tsv`) with a line of names, JSON lines (`.jsonl`)
+    and Parquet (`.parquet`) have a sentence in each row; other files have one on each line. All but
+    Parquet may be packed by gzip, xz or bzip2. A field may be a text or a list of tokens.
+
+    # Parameters
+
+    patterns : `Sequence[str | os.PathLike]`
+        Paths, glob patterns, and addresses of any kind that fsspec knows. The text has their files
+        in this order, those of a pattern in the order of their names. Files at `http://` and
+        `https://`, and tables at any address, are fetched before they are read.
+    column : `str`, optional
+        The column or field that has the sentences, by default `sentence` or `text`.
+    split : `Callable[[str], Iterable[str]]`, optional
+        Cuts a line of raw text into tokenized sentences, each of which counts as a line.
+
+    # Raises
+
+    `FileNotFoundError`
+        There is no such file.
+    """
+
+    def __init__(
+        self,
+        patterns: Iterable[str | os.PathLike],
+        column: str | None = None,
+        split: Split | None = None,
+    ) -> None:
+        self.files = list(chain.from_iterable(map(_files, patterns)))
+        self.share_read = 0.0
+        self._column = column
+        self._split = split
+
+    def __str__(self) -> str:
+        more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
+        return f"{self.files[0]}{more}"
+
+    def __iter__(self) -> Iterator[Line]:
+        """
+        Yields the lines. `share_read` is the share of the files' bytes that has been read.
+
+        # Raises
+
+        `ValueError`
+            A file cannot be unpacked, or a row of a table has more or fewer fields than its header;
+            the message names file and line.
+        `ConfigurationError`
+            A file has no such column.
+        """
+        sizes = list(map(_size, self.files))
+        total, before = max(1, sum(sizes)), 0
+        for file, size in zip(self.files, sizes):
+            with _opened(file) as raw:
+                for line in self._lines(file, raw):
+                    self.share_read = (before + min(size, raw.tell())) / total
+                    yield from self._sentences(line)
+            before += size
+        self.share_read = 1.0
+
+    def texts(self) -> Iterator[str]:
+        """Yields the text of each line. Raises `ValueError` at one that cannot be read."""
+        for line in self:
+            if line.fault is not None:
+                raise ValueError(f"{line.file}:{line.number}: {line.fault}")
+            yield line.text
+
+    def _sentences(self, line: Line) -> Iterator[Line]:
+        if self._split is None or line.fault is not None:
+            yield line
+        else:
+            yield from (line._replace(text=sentence) for sentence in self._split(line.text))
+
+    def _lines(self, file: str, raw: BinaryIO) -> Iterator[Line]:
+        kind = _kind(file)
+        if kind == ".parquet":
+            return parquet_lines(file, raw, self._column)
+        if kind in (".csv", ".tsv"):
+            return table_lines(file, self._column)
+        lines = text_lines(file, raw)
+        if kind in (".jsonl", ".ndjson"):
+            return (json_line(line, self._column) for line in lines)
+        if self._column is not None:
+            raise ConfigurationError(
+                f"{file} is no table (.csv or .tsv), JSON lines or Parquet, and has no column "
+                f"{self._column}"
+            )
+        return (line._replace(text=line.text.strip()) for line in lines)
+
+
+def _files(pattern: str | os.PathLike) -> list[str]:
+    address = os.fspath(pattern)
+    if not _is_streamed(address):
+        return corpus_files(pattern)
+    system, path = _file_system(address)
+    # An address without a wildcard names itself.
+    found = sorted(map(str, system.glob(path)))
+    if not found:
+        raise FileNotFoundError(f"file {address} not found")
+    return [system.unstrip_protocol(name) for name in found]
+
+
+def _is_streamed(file: str) -> bool:
+    return "://" in file and not file.startswith(("http://", "https://"))
+
+
+def _file_system(address: str) -> tuple[Any, str]:
+    # PyTorch has fsspec among its requirements.
+    import fsspec
+
+    try:
+        return fsspec.core.url_to_fs(address)
+    except (ImportError, ValueError) as error:
+        raise ConfigurationError(f"{address} cannot be opened: {error}") from error
+
+
+def _size(file: str) -> int:
+    if _is_streamed(file):
+        system, path = _file_system(file)
+        return system.size(path) or 0
+    return os.path.getsize(local_path(file))
+
+
+@contextmanager
+def _opened(file: str) -> Iterator[BinaryIO]:
+    if _is_streamed(file):
+        system, path = _file_system(file)
+        with system.open(path, "rb") as opened:
+            yield opened
+    else:
+        with open(local_path(file), "rb") as opened:
+            yield opened
+
+
+def _kind(file: str) -> str:
+    stem, suffix = os.path.splitext(file)
+    return os.path.splitext(stem)[1] if suffix in _PACKED else suffix

@@ -1,0 +1,120 @@
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, BinaryIO, NamedTuple
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.json_text import parse_json
+from elmo_tasks.common.tables import choose_column, read_table
+from elmo_tasks.common.text_files import MAX_LINE_BYTES, UNPACKING_ERRORS, unpacked
+
+# The columns, or fields of JSON, that are looked for if none is named.
+_COLUMNS = ("sentence", "text")
+
+# Rows of a Parquet file that are read at once.
+_ROWS = 1024
+
+
+class Line(NamedTuple):
+    """
+    A line of a text.
+
+    # Parameters
+
+    file : `str`
+        The path or address of its file.
+    number : `int`
+        Its number in the file, from 1. In a Parquet file, rows are numbered.
+    text : `str`
+        The tokens with a blank between them, or a raw text.
+    fault : `str`, optional
+        Why the line cannot be read; its text is then empty.
+    """
+
+    file: str
+    number: int
+    text: str
+    fault: str | None = None
+
+
+def text_lines(file: str, raw: BinaryIO) -> Iterator[Line]:
+    """
+    Yields the lines of a text file, line ends included. Raises `ValueError` if the file cannot be
+    unpacked.
+    """
+    number = 0
+    try:
+        with unpacked(raw, file) as unpacked_file:
+            lines = iter(partial(unpacked_file.readline, MAX_LINE_BYTES + 1), b"")
+            for number, line in enumerate(lines, start=1):
+                yield _decoded(file, number, line)
+                while len(line) > MAX_LINE_BYTES and not line.endswith(b"\n"):
+                    line = unpacked_file.readline(MAX_LINE_BYTES + 1)
+    except UNPACKING_ERRORS as error:
+        raise ValueError(f"{file}: cannot be unpacked after line {number}: {error}") from error
+
+
+def _decoded(file: str, number: int, line: bytes) -> Line:
+    if len(line) > MAX_LINE_BYTES:
+        return Line(file, number, "", f"the line has more than {MAX_LINE_BYTES:,} bytes")
+    try:
+        return Line(file, number, line.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        return Line(file, number, "", f"not UTF-8: {error}")
+
+
+def table_lines(file: str, column: str | None) -> Iterator[Line]:
+    """Yields a column of a table. Raises `ValueError` as `read_table` does."""
+    name = choose_column(file, column, _COLUMNS)
+    for row in read_table(file):
+        # A field may have line ends.
+        yield Line(file, row.line_number, " ".join(row.values[name].split()))
+
+
+def json_line(line: Line, column: str | None) -> Line:
+    """Returns a field of the JSON object that is on a line."""
+    if line.fault is not None:
+        return line
+    try:
+        fields = parse_json(line.text)
+        if not isinstance(fields, dict):
+            raise ValueError("expected a JSON object")
+        known = _COLUMNS if column is None else (column,)
+        name = next((name for name in known if name in fields), None)
+        if name is None:
+            raise ValueError(f"the JSON object has no field {' or '.join(known)}")
+        return line._replace(text=_joined(fields[name]))
+    except ValueError as error:
+        return line._replace(text="", fault=str(error))
+
+
+def parquet_lines(file: str, raw: BinaryIO, column: str | None) -> Iterator[Line]:
+    """Yields a column of a Parquet file. Raises `ConfigurationError` if there is no such column."""
+    # pyarrow is imported only when it is needed.
+    import pyarrow.parquet
+
+    parquet = pyarrow.parquet.ParquetFile(raw)
+    names = parquet.schema_arrow.names
+    known = _COLUMNS if column is None else (column,)
+    name = next((name for name in known if name in names), None)
+    if name is None:
+        raise ConfigurationError(
+            f"{file}: there is no column {' or '.join(known)}; choose one of {', '.join(names)}"
+        )
+    batches = parquet.iter_batches(_ROWS, columns=[name])
+    values = (value for batch in batches for value in batch.column(0).to_pylist())
+    for number, value in enumerate(values, start=1):
+        try:
+            yield Line(file, number, _joined(value))
+        except ValueError as error:
+            yield Line(file, number, "", str(error))
+
+
+def _joined(value: Any) -> str:
+    """Returns the tokens of a field with a blank between them."""
+    if isinstance(value, list) and all(isinstance(token, str) for token in value):
+        if bad := [token for token in value if len(token.split()) != 1]:
+            raise ValueError(f"a token must not be empty or have white space, as {bad[0]!r} has")
+        return " ".join(value)
+    if not isinstance(value, str):
+        raise ValueError(f"expected a text or a list of tokens, not {value!r:.80}")
+    return " ".join(value.split())

@@ -1,0 +1,175 @@
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy
+import torch
+from tqdm import tqdm
+
+from elmo_tasks.elmo import ElmoMix
+from elmo_tasks.encoder.sentence_layers import SentenceLayers, windows
+
+Array = numpy.ndarray
+
+# Which vectors of the layers are written: all of them, the top one, their mean, or a trained mix.
+EMBEDDINGS = ("all", "top", "average", "mix")
+
+
+def vectors(layers: torch.Tensor, embedding: str, mix: ElmoMix | None = None) -> torch.Tensor:
+    """
+    Returns what is written of a sentence.
+
+    # Parameters
+
+    layers : `torch.Tensor`
+        Shape (num_layers, tokens, dim).
+    embedding : `str`
+        One of `EMBEDDINGS`.
+    mix : `ElmoMix`, optional
+        The mix of an `ElmoEncoder`, for the embedding `mix`.
+
+    # Returns
+
+    `torch.Tensor`
+        Shape (num_layers, tokens, dim) for `all`, otherwise (tokens, dim).
+    """
+    match embedding:
+        case "all":
+            return layers
+        case "top":
+            return layers[-1]
+        case "average":
+            return layers.mean(dim=0)
+    assert mix is not None
+    # Shape: (1, tokens)
+    mask = torch.ones(1, layers.size(1), dtype=torch.bool)
+    with torch.no_grad():
+        return mix(layers[None], mask)[0]
+
+
+class Part(NamedTuple):
+    """
+    Some sentences of a text that follow each other.
+
+    # Parameters
+
+    index : `int`
+        The index of the part in the text.
+    ids : `list[int]`
+        The index of each sentence in the text.
+    sentences : `list[list[str]]`
+        The tokens of each sentence.
+    """
+
+    index: int
+    ids: list[int]
+    sentences: list[list[str]]
+
+    @property
+    def num_tokens(self) -> int:
+        """The number of tokens of all sentences."""
+        return sum(map(len, self.sentences))
+
+
+class Output(Protocol):
+    """
+    Takes the vectors of a text, part by part, from one process or several.
+
+    # Parameters
+
+    folder : `Path | str`
+        The folder of the parts.
+    """
+
+    folder: Any
+
+    def has(self, part: Part) -> bool:
+        """Returns whether the vectors of a part are there, whole."""
+
+    def add(self, part: Part, arrays: Iterable[Array]) -> None:
+        """Writes the vectors of a part, which appear whole or not at all."""
+
+
+class EmbedPart(NamedTuple):
+    """
+    Computes the vectors of a part and writes them to an output.
+
+    # Parameters
+
+    sentence_layers : `SentenceLayers`
+    embedding : `str`
+        One of `EMBEDDINGS`.
+    output : `Output`
+    mix : `ElmoMix`, optional
+        The mix of the embedding `mix`.
+    """
+
+    sentence_layers: SentenceLayers
+    embedding: str
+    output: Output
+    mix: ElmoMix | None = None
+
+    def __call__(self, part: Part, progress: tqdm | None = None) -> None:
+        layers = self.sentence_layers(part.sentences, progress)
+        of_sentences = (vectors(layer, self.embedding, self.mix).numpy() for layer in layers)
+        self.output.add(part, of_sentences)
+
+
+# Runs `EmbedPart` on parts, in this process or in others. Moves the progress bar by the tokens that
+# are done, and yields each part that is done, in any order.
+Engine = Callable[[EmbedPart, Iterable[Part], tqdm], Iterator[Part]]
+
+
+def in_this_process(work: EmbedPart, parts: Iterable[Part], progress: tqdm) -> Iterator[Part]:
+    """Does one part after the other."""
+    for part in parts:
+        work(part, progress)
+        yield part
+
+
+def cut(
+    sentences: Iterable[tuple[int, list[str]]], num_tokens: int | None = None
+) -> Iterator[Part]:
+    """
+    Yields the parts of a text. The same text is always cut into the same parts.
+
+    # Parameters
+
+    sentences : `Iterable[tuple[int, list[str]]]`
+        The index and the tokens of each sentence.
+    num_tokens : `int`, optional (default = `WINDOW_TOKENS`)
+        A part ends when it has so many tokens, an empty sentence counted as one.
+    """
+    ids: list[int] = []
+
+    def noted() -> Iterator[list[str]]:
+        for index, words in sentences:
+            ids.append(index)
+            yield words
+
+    for index, window in enumerate(windows(noted(), num_tokens)):
+        yield Part(index, ids.copy(), window)
+        ids.clear()
+
+
+def lacking(output: Output, parts: Iterable[Part], progress: tqdm) -> Iterator[Part]:
+    """
+    Yields the parts that an output lacks. Moves the progress bar over the others, and says how many
+    sentences come before the first part that is missing.
+    """
+    num_sentences, said = 0, False
+
+    def say() -> None:
+        if num_sentences and not said:
+            progress.write(f"{num_sentences:,} lines are in {output.folder}: going on from there")
+
+    for part in parts:
+        if output.has(part):
+            num_sentences += len(part.ids)
+            # The bar's rate is that of the other parts.
+            progress.initial += part.num_tokens
+            progress.update(part.num_tokens)
+        else:
+            say()
+            said = True
+            yield part
+    say()

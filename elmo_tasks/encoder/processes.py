@@ -1,0 +1,155 @@
+import contextlib
+import ctypes
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Iterable, Iterator
+from functools import partial
+from multiprocessing import connection
+from typing import Any
+
+import torch
+from tqdm import tqdm
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.encoder.parts import EmbedPart, Engine, Part
+
+# How often a part is tried if the process that does it is killed.
+_TRIES = 5
+
+_PR_SET_PDEATHSIG = 1
+
+
+def in_processes(num_processes: int) -> Engine:
+    """
+    Returns an engine that does parts in several processes of this machine. The processes are forks
+    of this one, so that they share the memory of the weights, and each has one thread. If one is
+    killed, another one takes its place and its part.
+
+    Call `torch.set_num_threads(1)` before the biLM is loaded: a fork waits for ever for the threads
+    that PyTorch has started in its parent. The biLM must be on the CPU.
+
+    # Parameters
+
+    num_processes : `int`
+        The number of processes, at best that of the CPU's cores.
+
+    # Raises
+
+    `ConfigurationError`
+        Five processes were killed while they did the same part, or the number of processes is less
+        than 1. An error of a process is raised here as well.
+    """
+    if num_processes < 1:
+        raise ConfigurationError(f"the number of processes must be at least 1, not {num_processes}")
+    return partial(_in_processes, num_processes)
+
+
+def _in_processes(
+    num_processes: int, work: EmbedPart, parts: Iterable[Part], progress: tqdm
+) -> Iterator[Part]:
+    idle: list[_Worker] = []
+    busy: dict[Any, _Worker] = {}
+    again: list[tuple[Part, int]] = []
+    new = ((part, 1) for part in parts)
+    try:
+        while True:
+            while len(busy) < num_processes and (task := again.pop() if again else next(new, None)):
+                worker = idle.pop() if idle else _Worker(work)
+                worker.begin(*task)
+                busy[worker.pipe] = worker
+            if not busy:
+                return
+            for pipe in connection.wait(list(busy)):
+                worker = busy[pipe]
+                assert worker.part is not None
+                is_done = worker.end()
+                del busy[pipe]
+                if is_done:
+                    idle.append(worker)
+                    progress.update(worker.part.num_tokens)
+                    yield worker.part
+                else:
+                    again.append((worker.part, _next_try(worker, worker.part)))
+    finally:
+        for worker in [*idle, *busy.values()]:
+            worker.stop()
+
+
+class _Worker:
+    """A process that does one part at a time."""
+
+    def __init__(self, work: EmbedPart) -> None:
+        context = multiprocessing.get_context("fork")
+        self.pipe, end = context.Pipe()
+        self.process = context.Process(target=_serve, args=(work, end, os.getpid()), daemon=True)
+        self.process.start()
+        # If the process ends, the pipe ends with it, since nobody else has this end.
+        end.close()
+        self.part: Part | None = None
+        self.tries = 0
+
+    def begin(self, part: Part, tries: int) -> None:
+        self.part, self.tries = part, tries
+        # If the process is dead, `end` will find that.
+        with contextlib.suppress(OSError):
+            self.pipe.send(part)
+
+    def end(self) -> bool:
+        """Returns whether the part is done; `False` if the process is dead. Raises its error."""
+        try:
+            error = self.pipe.recv()
+        except (EOFError, OSError):
+            self.stop()
+            return False
+        if error is not None:
+            raise error
+        return True
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+def _next_try(worker: _Worker, part: Part) -> int:
+    if worker.tries == _TRIES:
+        raise ConfigurationError(
+            f"the sentences {part.ids[0]} to {part.ids[-1]} ended {_TRIES} processes (exit status "
+            f"{worker.process.exitcode}), which may have had too little memory; use fewer "
+            "processes or smaller batches"
+        )
+    return worker.tries + 1
+
+
+def _serve(work: EmbedPart, pipe: Any, parent: int) -> None:
+    """Does each part that comes through the pipe, and answers with its error or `None`."""
+    _end_with(parent)
+    # Ctrl-C reaches all processes, and the parent stops the others.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    torch.set_num_threads(1)
+    while True:
+        try:
+            part = pipe.recv()
+        except EOFError:
+            return
+        try:
+            work(part)
+            answer = None
+        except Exception as error:
+            answer = error
+        try:
+            pipe.send(answer)
+        except Exception:
+            # Not every error can be sent to another process.
+            pipe.send(RuntimeError(f"{type(answer).__name__}: {answer}"))
+
+
+def _end_with(parent: int) -> None:
+    """Lets the kernel kill this process when its parent ends, however the parent ends."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)

@@ -1,0 +1,3 @@
+from elmo_tasks.ray.dataset import embed
+
+__all__ = ["embed"]

@@ -1,0 +1,113 @@
+import logging
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import ray
+
+from elmo_tasks.common.errors import ConfigurationError
+
+# What a local object store has room for beside the weights of a biLM.
+_STORE_BYTES = 200_000_000
+
+
+class Cluster(NamedTuple):
+    """
+    What Ray may use.
+
+    # Parameters
+
+    num_cpus, num_gpus : `int`
+        CPUs and GPUs of all machines.
+    store_bytes : `int`
+        The bytes of the object store of the machine that has the smallest one.
+    """
+
+    num_cpus: int
+    num_gpus: int
+    store_bytes: int
+
+    @classmethod
+    def of_ray(cls) -> "Cluster":
+        """Asks the cluster that this process has joined."""
+        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        return cls(
+            int(sum(node.get("CPU", 0) for node in nodes)),
+            int(sum(node.get("GPU", 0) for node in nodes)),
+            int(min(node.get("object_store_memory", 0) for node in nodes)),
+        )
+
+    def require_store(self, num_bytes: int) -> None:
+        """
+        Raises `ConfigurationError` if an object store is too small for some bytes, where Ray would
+        wait for ever.
+        """
+        if self.store_bytes < num_bytes:
+            raise ConfigurationError(
+                f"Ray's object store has {self.store_bytes:,} bytes on a machine, but "
+                f"{num_bytes:,} are needed; start Ray with --object-store-memory {num_bytes} or "
+                "more"
+            )
+
+
+@contextmanager
+def joined(address: str | None, num_cpus: int | None, weight_bytes: int) -> Iterator[Cluster]:
+    """
+    Joins a cluster within the context, and yields what it has. If this process has joined one
+    already, that one is used, and not left in the end.
+
+    # Parameters
+
+    address : `str | None`
+        The address of a cluster, such as `auto` or `ray://host:10001`. `None` starts Ray on this
+        machine alone, and ends it with the context.
+    num_cpus : `int | None`
+        The CPUs of a Ray that is started, by default those that this process may use.
+    weight_bytes : `int`
+        The bytes of the weights, which the object store must have room for.
+
+    # Raises
+
+    `ConfigurationError`
+        There is no cluster at the address, or an object store is too small.
+    """
+    joins = not ray.is_initialized()
+    if joins and address is not None:
+        _join(address)
+    elif joins:
+        _start(num_cpus or len(os.sched_getaffinity(0)), weight_bytes + _STORE_BYTES)
+    try:
+        cluster = Cluster.of_ray()
+        cluster.require_store(weight_bytes + _STORE_BYTES // 4)
+        yield cluster
+    finally:
+        if joins:
+            ray.shutdown()
+
+
+def _join(address: str) -> None:
+    try:
+        ray.init(address=address, logging_level=logging.ERROR)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise ConfigurationError(
+            f"no cluster of Ray can be joined at {address} ({error}); if it needs a token, "
+            "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN must be set"
+        ) from error
+
+
+def _start(num_cpus: int, store_bytes: int) -> None:
+    # Ray's processes would otherwise run with nice 15.
+    os.environ.setdefault("RAY_worker_niceness", "0")
+    # A setting that Ray announces for a later version: CPU actors see the GPUs of the machine.
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ray.init(
+            num_cpus=num_cpus,
+            object_store_memory=store_bytes,
+            include_dashboard=False,
+            logging_level=logging.ERROR,
+            _node_ip_address="127.0.0.1",
+        )

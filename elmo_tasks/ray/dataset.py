@@ -1,0 +1,138 @@
+import os
+from typing import TYPE_CHECKING
+
+import pyarrow
+import ray
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.elmo import ElmoMix
+from elmo_tasks.encoder.encoder import ElmoEncoder
+from elmo_tasks.encoder.parts import EMBEDDINGS, vectors
+from elmo_tasks.encoder.sentence_layers import SentenceLayers
+from elmo_tasks.encoder.tokens import Tokenizer, tokenize
+from elmo_tasks.encoder.vector_table import vector_columns
+from elmo_tasks.ray.cluster import Cluster
+from elmo_tasks.ray.shared_bilm import SharedBiLm, SharedLayers
+
+if TYPE_CHECKING:
+    # This takes half a second, which the processes of `engine.py` need not spend.
+    from ray.data import Dataset
+
+# Rows of a batch, whose sentences are sorted by length.
+_ROWS = 512
+
+# An estimate of the tokens of a row, from which that of the memory of a batch is made.
+_ROW_TOKENS = 32
+
+
+def embed(
+    dataset: "Dataset",
+    bilm: str | os.PathLike = "mini",
+    column: str = "text",
+    embedding: str = "all",
+    place: str | None = None,
+    tokenizer: Tokenizer | None = None,
+    num_actors: int | None = None,
+    batch_tokens: int = 2048,
+    dtype: str | None = None,
+) -> "Dataset":
+    """
+    Adds the ELMo vectors of its sentences to a dataset of Ray, when the dataset is read.
+
+        dataset = ray.data.read_parquet("s3://bucket/sentences")
+        embed(dataset, "mini", column="sentence", embedding="average").write_parquet("vectors")
+
+    Each row keeps its columns and gets `tokens`, and a column of vectors in float16: `layer_0`,
+    `layer_1`, ... for the embedding `all`, otherwise one with the name of the embedding. An entry
+    is a list with the vectors of the tokens one after the other; `numpy.reshape(entry, (num_tokens,
+    -1))` has shape (tokens, dim). Each machine has one copy of the weights.
+
+    # Parameters
+
+    dataset : `ray.data.Dataset`
+    bilm, place
+        As for `ElmoEncoder.from_pretrained`.
+    column : `str`, optional (default = `'text'`)
+        The column of the sentences, texts or lists of tokens.
+    embedding : `str`, optional (default = `'all'`)
+        `all` layers, the `top` layer, the `average` of all layers, or the trained `mix`.
+    tokenizer : `Callable[[str], list[str]]`, optional
+        Cuts a text into tokens. By default texts are cut at blanks.
+    num_actors : `int`, optional
+        The number of processes that embed. By default one for each GPU; if there is none, one for
+        each CPU but one, which the readers of the dataset need.
+    batch_tokens : `int`, optional (default = `2048`)
+        As for `ElmoEncoder`.
+    dtype : `str`, optional
+        The dtype of the matrix products, as for `ElmoEncoder.from_pretrained`.
+
+    # Raises
+
+    `ConfigurationError`
+        There is no such biLM or embedding; Ray has too few CPUs or GPUs, with which a dataset would
+        be waited for without end; or an object store is too small.
+    """
+    import ray.data
+
+    if embedding not in EMBEDDINGS:
+        raise ConfigurationError(
+            f"embedding must be one of {', '.join(EMBEDDINGS)}, not {embedding!r}"
+        )
+    encoder = ElmoEncoder.from_pretrained(bilm, place, dtype=dtype, tokenizer=tokenizer)
+    shared = SharedBiLm.of(encoder.bilm)
+    cluster = Cluster.of_ray()
+    row_bytes = 2 * _ROW_TOKENS * encoder.bilm.num_layers * encoder.bilm.get_output_dim()
+    # One batch is written while another is read.
+    cluster.require_store(shared.num_bytes + 2 * _ROWS * row_bytes)
+    most = cluster.num_gpus or cluster.num_cpus - 1
+    number = most if num_actors is None else num_actors
+    if not 1 <= number <= most:
+        raise ConfigurationError(
+            f"Ray has {cluster.num_gpus} GPUs and {cluster.num_cpus} CPUs, of which the readers "
+            f"of the dataset need one: the number of actors must be from 1 to {most}, not {number}"
+        )
+    return dataset.map_batches(
+        _Embedder,
+        fn_constructor_args=(column, embedding, encoder.mix, tokenizer),
+        # Ray warns of references that an actor is made with, and this holds one.
+        fn_kwargs={"layers": SharedLayers(ray.put(shared), batch_tokens)},
+        batch_size=_ROWS,
+        batch_format="pyarrow",
+        compute=ray.data.ActorPoolStrategy(size=number),
+        **({"num_gpus": 1} if cluster.num_gpus else {"num_cpus": 1}),
+    )
+
+
+class _Embedder:
+    """Adds the columns to a batch of rows, in a process of its own."""
+
+    def __init__(
+        self, column: str, embedding: str, mix: ElmoMix, tokenizer: Tokenizer | None
+    ) -> None:
+        self._layers: SentenceLayers | None = None
+        self._column = column
+        self._embedding = embedding
+        self._mix = mix
+        self._tokenizer = tokenizer
+
+    def __call__(self, rows: pyarrow.Table, layers: SharedLayers) -> pyarrow.Table:
+        if self._layers is None:
+            self._layers = layers.open()
+        if self._column not in rows.column_names:
+            raise ConfigurationError(
+                f"the dataset has no column {self._column}; choose one of "
+                f"{', '.join(rows.column_names)}"
+            )
+        texts = rows[self._column].to_pylist()
+        sentences = [tokenize(text, self._tokenizer) for text in texts]
+        arrays = (
+            vectors(of_sentence, self._embedding, self._mix).numpy()
+            for of_sentence in self._layers(sentences)
+        )
+        columns = vector_columns(self._embedding, self._layers.bilm.num_layers, arrays)
+        tokens = pyarrow.array(sentences, pyarrow.list_(pyarrow.string()))
+        for name, values in {"tokens": tokens, **columns}.items():
+            if name in rows.column_names:
+                rows = rows.drop_columns(name)
+            rows = rows.append_column(name, values)
+        return rows

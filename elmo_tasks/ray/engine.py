@@ -1,0 +1,112 @@
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any
+
+import ray
+from tqdm import tqdm
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.encoder.parts import EmbedPart, Engine, Part
+from elmo_tasks.ray.cluster import joined
+from elmo_tasks.ray.shared_bilm import SharedBiLm, SharedLayers
+
+# How often a part is tried again if the process or machine that does it ends.
+_RETRIES = 4
+
+
+def on_ray(address: str | None = None, num_processes: int | None = None) -> Engine:
+    """
+    Returns an engine that does parts in processes of Ray, on one machine or a cluster: one for each
+    GPU, or if there is none, one for each CPU. Each machine has one copy of the weights. If a
+    process or a machine ends, Ray starts another process, and its part is done again.
+
+    # Parameters
+
+    address : `str`, optional
+        The address of a cluster, such as `auto` or `ray://host:10001`. Its machines need this
+        package in the same version, and the same folder of the output. By default Ray is started on
+        this machine.
+    num_processes : `int`, optional
+        The number of processes, by default that of the GPUs or CPUs.
+
+    # Raises
+
+    `ConfigurationError`
+        The cluster cannot be joined, an object store is too small, or the number of processes is
+        less than 1 or more than that of the GPUs or CPUs. An error of a process is raised as well.
+    """
+    if num_processes is not None and num_processes < 1:
+        raise ConfigurationError(f"the number of processes must be at least 1, not {num_processes}")
+    return partial(_on_ray, address, num_processes)
+
+
+def _on_ray(
+    address: str | None,
+    num_processes: int | None,
+    work: EmbedPart,
+    parts: Iterable[Part],
+    progress: tqdm,
+) -> Iterator[Part]:
+    if work.sentence_layers.bilm.store is not None:
+        raise ConfigurationError("the processes of Ray use no store: leave --use-store out")
+    shared = SharedBiLm.of(work.sentence_layers.bilm)
+    with joined(address, num_processes, shared.num_bytes) as cluster:
+        uses_gpus = cluster.num_gpus > 0
+        most = cluster.num_gpus if uses_gpus else cluster.num_cpus
+        number = most if num_processes is None else num_processes
+        if not 1 <= number <= most:
+            raise ConfigurationError(
+                f"Ray has {most} {'GPUs' if uses_gpus else 'CPUs'}: the number of processes must "
+                f"be from 1 to that, not {number}"
+            )
+        layers = SharedLayers(ray.put(shared), work.sentence_layers.batch_tokens)
+        remote = ray.put((layers, work._replace(sentence_layers=None)))
+        options = {"num_gpus": 1} if uses_gpus else {"num_cpus": 1}
+        actor = ray.remote(max_restarts=-1, max_task_retries=_RETRIES, **options)(_Worker)
+        yield from _done([actor.remote() for _ in range(number)], remote, parts, progress)
+
+
+def _done(actors: list[Any], remote: Any, parts: Iterable[Part], progress: tqdm) -> Iterator[Part]:
+    """Gives each actor a part at a time, and yields the parts that are done."""
+    idle, busy, parts = list(actors), dict[Any, tuple[Any, Part]](), iter(parts)
+    while True:
+        while idle and (part := next(parts, None)) is not None:
+            actor = idle.pop()
+            busy[actor.embed.remote([remote], part)] = actor, part
+        if not busy:
+            return
+        for result in ray.wait(list(busy), num_returns=1)[0]:
+            actor, part = busy.pop(result)
+            _raise_error(result, part)
+            idle.append(actor)
+            progress.update(part.num_tokens)
+            yield part
+
+
+def _raise_error(result: Any, part: Part) -> None:
+    try:
+        ray.get(result)
+    except ray.exceptions.RayTaskError as error:
+        # The error as the process raised it, of which the console knows what to say.
+        raise error.cause from error
+    except ray.exceptions.RayError as error:
+        raise ConfigurationError(
+            f"the sentences {part.ids[0]} to {part.ids[-1]} ended {_RETRIES + 1} processes of Ray "
+            f"({type(error).__name__}), which may have had too little memory; use fewer processes "
+            "or smaller batches"
+        ) from error
+
+
+class _Worker:
+    """Embeds one part after the other in a process of its own."""
+
+    def __init__(self) -> None:
+        # Ray warns of references that an actor is made with. These come with each part, in a list,
+        # which Ray does not look into.
+        self._work: EmbedPart | None = None
+
+    def embed(self, remote: list[Any], part: Part) -> None:
+        if self._work is None:
+            layers, work = ray.get(remote[0])
+            self._work = work._replace(sentence_layers=layers.open())
+        self._work(part)

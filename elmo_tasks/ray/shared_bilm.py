@@ -1,0 +1,78 @@
+import warnings
+from typing import Any, NamedTuple
+
+import numpy
+import ray
+import torch
+
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.encoder.sentence_layers import SentenceLayers
+
+
+class SharedBiLm(NamedTuple):
+    """
+    Holds a frozen biLM as NumPy arrays. Ray keeps such arrays once for all processes of a machine,
+    in its object store, but would copy tensors for each process.
+
+    # Parameters
+
+    settings : `dict[str, Any]`
+        The arguments of `BiLm`.
+    arrays : `dict[str, numpy.ndarray]`
+        The state dict.
+    """
+
+    settings: dict[str, Any]
+    arrays: dict[str, numpy.ndarray]
+
+    @classmethod
+    def of(cls, bilm: BiLm) -> "SharedBiLm":
+        """Shares the weights of a biLM on the CPU, without its store."""
+        settings = {
+            "options": bilm.raw_options,
+            "state": bilm.state_name,
+            "dtype": bilm.asked_dtype,
+        }
+        arrays = {name: tensor.detach().numpy() for name, tensor in bilm.state_dict().items()}
+        return cls(settings, arrays)
+
+    @property
+    def num_bytes(self) -> int:
+        """The size of all arrays."""
+        return sum(array.nbytes for array in self.arrays.values())
+
+    def open(self, device: str) -> BiLm:
+        """Returns the biLM. On the CPU, its weights are the arrays and must not be written to."""
+        bilm = BiLm(**self.settings)
+        with warnings.catch_warnings():
+            # The arrays of an object store cannot be written to, of which PyTorch warns.
+            warnings.filterwarnings("ignore", "The given NumPy array is not writable")
+            tensors = {name: torch.from_numpy(array) for name, array in self.arrays.items()}
+        bilm.load_state_dict(tensors, assign=True)
+        return bilm.requires_grad_(False).to(device).eval()
+
+
+class SharedLayers(NamedTuple):
+    """
+    Opens the `SentenceLayers` of a shared biLM in a process of Ray, on the GPU that Ray gives the
+    process, or with one thread on the CPU.
+
+    # Parameters
+
+    shared_bilm : `ray.ObjectRef`
+        A `SharedBiLm` in the object store.
+    batch_tokens : `int`
+        As for `SentenceLayers`.
+    """
+
+    shared_bilm: Any
+    batch_tokens: int
+
+    def open(self) -> SentenceLayers:
+        """Returns the `SentenceLayers`."""
+        has_gpu = bool(ray.get_gpu_ids())
+        if not has_gpu:
+            # Ray counts one CPU for each process.
+            torch.set_num_threads(1)
+        bilm = ray.get(self.shared_bilm).open("cuda" if has_gpu else "cpu")
+        return SentenceLayers(bilm, self.batch_tokens)

@@ -1,0 +1,156 @@
+import gzip
+import json
+import lzma
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from elmo_tasks.common import text_files
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.encoder import corpus_lines
+from elmo_tasks.encoder.corpus import Corpus
+
+TEXTS = ["A boat .", "", "Its naïve crew"]
+
+
+def write(folder: Path, name: str) -> Path:
+    """Writes `TEXTS` in the format that a name says."""
+    path = folder / name
+    if ".parquet" in name:
+        tokens = [text.split() for text in TEXTS]
+        pyarrow.parquet.write_table(pyarrow.table({"id": [1, 2, 3], "sentence": tokens}), path)
+        return path
+    if ".jsonl" in name:
+        content = "".join(json.dumps({"text": text}) + "\n" for text in TEXTS)
+    elif ".csv" in name:
+        content = "id,text\n" + "".join(f"1,{text}\n" for text in TEXTS)
+    else:
+        content = "\n".join(TEXTS) + "\n"
+    pack: Any = {".gz": gzip.compress, ".xz": lzma.compress}.get(path.suffix, bytes)
+    path.write_bytes(pack(content.encode()))
+    return path
+
+
+NAMES = ["a.txt", "a.txt.gz", "a.xz", "a.csv", "a.csv.gz", "a.jsonl", "a.jsonl.xz", "a.parquet"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_format_gives_the_same_lines(name: str, tmp_path: Path) -> None:
+    path = write(tmp_path, name)
+    corpus = Corpus([path])
+
+    lines = list(corpus)
+
+    assert [line.text for line in lines] == TEXTS
+    first = 2 if ".csv" in name else 1
+    assert [(line.file, line.number) for line in lines] == [
+        (str(path), number) for number in range(first, first + 3)
+    ]
+    assert corpus.share_read == 1 and list(corpus.texts()) == TEXTS
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.jsonl", "a.parquet"])
+def test_addresses_of_fsspec_are_read(name: str, tmp_path: Path) -> None:
+    content = write(tmp_path, name).read_bytes()
+    system = fsspec.filesystem("memory")
+    for copy in ("x", "y"):
+        system.pipe_file(f"/corpus/{copy}-{name}", content)
+
+    corpus = Corpus([f"memory://corpus/*-{name}", f"memory://corpus/x-{name}"])
+
+    assert [line.text for line in corpus] == 3 * TEXTS
+    assert corpus.files[0] == f"memory:///corpus/x-{name}" and len(corpus.files) == 3
+
+
+def test_an_address_that_cannot_be_opened_is_refused() -> None:
+    with pytest.raises(FileNotFoundError, match="memory://nowhere/text.txt not found"):
+        Corpus(["memory://nowhere/text.txt"])
+    with pytest.raises(ConfigurationError, match="nothing://text cannot be opened"):
+        Corpus(["nothing://text"])
+
+
+def test_files_are_read_in_their_order_and_a_pattern_in_that_of_names(tmp_path: Path) -> None:
+    for name in ("b", "a", "c"):
+        (tmp_path / f"{name}.txt").write_text(f"{name}\n")
+
+    texts = list(Corpus([tmp_path / "c.txt", tmp_path / "[ab].txt"]).texts())
+
+    assert texts == ["c", "a", "b"]
+
+
+def test_the_share_that_was_read_grows_with_the_bytes(tmp_path: Path) -> None:
+    small, large = tmp_path / "a.txt", tmp_path / "b.txt"
+    small.write_text("word\n" * 1000)
+    large.write_text("word\n" * 3000)
+    corpus = Corpus([small, large])
+
+    shares = [corpus.share_read for _ in corpus]
+
+    assert shares == sorted(shares) and 0 < shares[0] <= 0.25 <= shares[1000] <= 1
+
+
+def test_lines_that_cannot_be_read_are_said_with_their_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (text_files, corpus_lines):
+        monkeypatch.setattr(module, "MAX_LINE_BYTES", 20)
+    path = tmp_path / "a.txt"
+    path.write_bytes("good\nnaïve\n".encode("latin-1") + b"long " * 100 + b"\nlast\n")
+
+    lines = list(Corpus([path]))
+
+    assert [(line.number, line.text) for line in lines] == [
+        (1, "good"),
+        (2, ""),
+        (3, ""),
+        (4, "last"),
+    ]
+    faults = [line.fault or "" for line in lines]
+    assert faults[0] == faults[3] == ""
+    assert faults[1].startswith("not UTF-8") and "more than 20 bytes" in faults[2]
+    with pytest.raises(ValueError, match=r"a\.txt:2: not UTF-8"):
+        list(Corpus([path]).texts())
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("{", "Expecting property name"),
+        ("[1]", "expected a JSON object"),
+        ('{"words": "a"}', "no field sentence or text"),
+        ('{"text": 3}', "expected a text or a list of tokens, not 3"),
+        ('{"text": ["a b"]}', "a token must not be empty or have white space, as 'a b' has"),
+    ],
+)
+def test_a_row_of_json_that_cannot_be_used_is_a_fault(
+    line: str, fault: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{{"text": "a"}}\n{line}\n')
+
+    good, bad = Corpus([path])
+
+    assert good.fault is None and bad.number == 2 and fault in str(bad.fault)
+
+
+def test_an_empty_row_of_parquet_is_a_fault(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"text": ["a", None]}), path)
+
+    good, bad = Corpus([path])
+
+    assert good.fault is None and "not None" in str(bad.fault)
+    with pytest.raises(ConfigurationError, match="there is no column words; choose one of text"):
+        list(Corpus([path], column="words"))
+
+
+def test_a_damaged_file_is_an_error_and_no_bad_line(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.txt.gz")
+    path.write_bytes(path.read_bytes()[:-12])
+
+    with pytest.raises(ValueError, match="cannot be unpacked after line"):
+        list(Corpus([path]))

@@ -1,0 +1,289 @@
+import json
+import os
+import random
+import shutil
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import h5py
+import numpy
+import pyarrow.parquet
+import pytest
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.encoder import shards
+from elmo_tasks.encoder.corpus import Corpus
+from elmo_tasks.encoder.embed_shards import embed_shards
+from elmo_tasks.encoder.encoder import ElmoEncoder
+from elmo_tasks.encoder.parts import EmbedPart
+from elmo_tasks.encoder.processes import in_processes
+from elmo_tasks.encoder.shards import read_manifest, read_vectors
+from tests.helpers.reference_bilm import FIXTURE_FILES
+from tests.helpers.small_disk import small_disk  # noqa: F401
+
+NUM_LINES = 40
+
+
+@cache
+def encoder() -> ElmoEncoder:
+    return ElmoEncoder.from_files(*FIXTURE_FILES)
+
+
+@pytest.fixture()
+def text(tmp_path: Path) -> Path:
+    drawn, path = random.Random(0), tmp_path / "text.txt"
+    words = "The boat left its na\u00efve bank .".split()
+    path.write_text(
+        "".join(f"{' '.join(drawn.choices(words, k=k % 6))}\n" for k in range(NUM_LINES))
+    )
+    return path
+
+
+def embedded(text: Path, out: Any, *args: Any, **settings: Any) -> dict[str, Any]:
+    settings = {"part_tokens": 20, **settings}
+    return embed_shards(Corpus([text]), out, encoder().layers, *args, **settings)
+
+
+def rows(out: Any) -> list[tuple[int, list[str], numpy.ndarray]]:
+    return list(read_vectors(out))
+
+
+def assert_same(found: list, expected: list) -> None:
+    assert [row[:2] for row in found] == [row[:2] for row in expected]
+    for (_, _, one), (_, _, other) in zip(found, expected):
+        assert one.dtype == other.dtype
+        numpy.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("embedding", ["all", "top", "average", "mix"])
+@pytest.mark.parametrize("format", ["parquet", "hdf5"])
+def test_each_line_is_a_row_with_the_vectors_of_the_encoder(
+    format: str, embedding: str, text: Path, tmp_path: Path
+) -> None:
+    embedded(text, tmp_path / "out", embedding, format, mix=encoder().mix)
+
+    found, dtype = rows(tmp_path / "out"), {"parquet": "float16", "hdf5": "float32"}[format]
+    lines = [line.split() for line in text.read_text().splitlines()]
+    assert [row[:2] for row in found] == list(enumerate(lines)) and len(found) == NUM_LINES
+    for (_, _, written), layers in zip(found, encoder().layers(lines)):
+        expected = {"all": layers, "top": layers[2]}.get(embedding, layers.mean(dim=0)).numpy()
+        assert written.dtype == dtype and written.shape == expected.shape
+        numpy.testing.assert_allclose(written, expected, rtol=2**-10, atol=1e-5)
+
+
+def test_parquet_is_read_by_other_libraries(text: Path, tmp_path: Path) -> None:
+    embedded(text, tmp_path / "out")
+
+    table = pyarrow.parquet.read_table(tmp_path / "out")
+
+    assert table.column_names == ["id", "tokens", "layer_0", "layer_1", "layer_2"]
+    assert sorted(table["id"].to_pylist()) == list(range(NUM_LINES))
+    by_id = {row[0]: row for row in rows(tmp_path / "out")}
+    for index, tokens, top in zip(
+        *(table[name].to_pylist() for name in ("id", "tokens", "layer_2"))
+    ):
+        assert tokens == by_id[index][1]
+        numpy.testing.assert_array_equal(numpy.float16(top), by_id[index][2][2].ravel())
+
+
+def test_hdf5_is_of_the_form_of_one_file(text: Path, tmp_path: Path) -> None:
+    manifest = embedded(text, tmp_path / "out", format="hdf5")
+
+    last = tmp_path / "out" / manifest["parts"][-1]["file"]
+    with h5py.File(last, "r") as file:
+        index = json.loads(file["sentence_to_index"].asstr()[0])
+        name = index[text.read_text().splitlines()[-1]]
+        assert name == str(NUM_LINES - 1) and file[name].shape == (3, (NUM_LINES - 1) % 6, 32)
+
+
+def test_the_manifest_counts_what_there_is(text: Path, tmp_path: Path, capsys: Any) -> None:
+    embedded(text, tmp_path / "out")
+
+    manifest, num_tokens = read_manifest(tmp_path / "out"), len(text.read_text().split())
+    assert manifest["complete"] is True and manifest["texts"] == [str(text)]
+    assert (manifest["num_sentences"], manifest["num_tokens"]) == (NUM_LINES, num_tokens)
+    assert sum(part["num_tokens"] for part in manifest["parts"]) == num_tokens
+    assert sum(part["num_sentences"] for part in manifest["parts"]) == NUM_LINES
+    names = {part["file"] for part in manifest["parts"]}
+    assert len(names) > 4
+    assert names | {"_about.json", "_manifest.json"} == set(os.listdir(tmp_path / "out"))
+    out, progress = capsys.readouterr()
+    assert f"parts, {NUM_LINES} sentences, {num_tokens} tokens." in out
+    assert f"{num_tokens}/{num_tokens}" in progress
+
+
+def test_bad_lines_are_left_out_counted_and_listed(tmp_path: Path, capsys: Any) -> None:
+    text = tmp_path / "text.txt"
+    text.write_bytes(b"one\n\xff\ntwo\n\xfe\xff\nthree\n")
+
+    manifest = embedded(text, tmp_path / "out")
+
+    assert [row[:2] for row in rows(tmp_path / "out")] == [
+        (0, ["one"]),
+        (2, ["two"]),
+        (4, ["three"]),
+    ]
+    assert manifest["num_bad_lines"] == 2
+    assert [(bad["file"], bad["line"]) for bad in manifest["bad_lines"]] == [
+        (str(text), 2),
+        (str(text), 4),
+    ]
+    said = capsys.readouterr().out
+    assert "2 lines could not be read and are left out; _manifest.json lists them" in said
+    assert f"The first is {text}:2: not UTF-8" in said
+
+
+def parts_computed(monkeypatch: pytest.MonkeyPatch, *args: Any, **settings: Any) -> list[int]:
+    """Embeds, and returns the indices of the parts that were computed for that."""
+    computed = []
+    call = EmbedPart.__call__
+
+    def noted(self: EmbedPart, part: Any, progress: Any = None) -> None:
+        computed.append(part.index)
+        call(self, part, progress)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(EmbedPart, "__call__", noted)
+        embedded(*args, **settings)
+    return computed
+
+
+@pytest.mark.parametrize("format", ["parquet", "hdf5"])
+def test_only_what_is_missing_is_computed_again(
+    format: str, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    out = tmp_path / "out"
+    manifest = embedded(text, out, format=format)
+    expected = rows(out)
+    names = [part["file"] for part in manifest["parts"]]
+    for name in (names[1], names[4], "_manifest.json"):
+        (out / name).unlink()
+    # A process that is killed while it writes leaves a name that begins with a dot.
+    (out / f".{names[1]}.abc").write_text("half")
+    with pytest.raises(ConfigurationError, match="has no _manifest.json: it is not complete"):
+        rows(out)
+    capsys.readouterr()
+
+    computed = parts_computed(monkeypatch, text, out, format=format)
+
+    assert computed == [1, 4]
+    assert_same(rows(out), expected)
+    assert set(os.listdir(out)) == {*names, "_about.json", "_manifest.json"}
+    assert f"lines are in {out}: going on from there" in capsys.readouterr().out
+    assert parts_computed(monkeypatch, text, out, format=format) == []
+    assert f"{out} is complete: all {len(names)} parts were there." in capsys.readouterr().out
+
+
+def test_several_processes_write_the_same_files(text: Path, tmp_path: Path) -> None:
+    embedded(text, tmp_path / "one")
+
+    embedded(text, tmp_path / "several", engine=in_processes(2))
+
+    names = set(os.listdir(tmp_path / "one"))
+    assert names == set(os.listdir(tmp_path / "several"))
+    assert_same(rows(tmp_path / "several"), rows(tmp_path / "one"))
+
+
+def test_a_folder_is_gone_on_with_only_as_it_was_begun(text: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    embedded(text, out)
+    expected = rows(out)
+
+    with pytest.raises(ConfigurationError, match="another embedding; use the same"):
+        embedded(text, out, "top")
+    with pytest.raises(ConfigurationError, match="another part_tokens"):
+        embedded(text, out, part_tokens=50)
+    lines = text.read_text().splitlines(keepends=True)
+    text.write_text("".join(["Another .\n", *lines]))
+    with pytest.raises(ConfigurationError, match="begun with another text: part-000000-"):
+        embedded(text, out)
+    text.write_text("".join(lines[:-15]))
+    with pytest.raises(ConfigurationError, match="another text|longer text"):
+        embedded(text, out)
+    assert_same(rows(out), expected)
+
+    embedded(text, out, "top", begin_anew=True)
+    assert len(rows(out)) == NUM_LINES - 15
+    text.write_text("".join(lines))
+    embedded(text, out, begin_anew=True)
+    assert_same(rows(out), expected)
+
+
+def test_files_of_others_are_left_alone(text: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "part-000000.parquet").write_text("mine")
+
+    for begin_anew in (False, True):
+        with pytest.raises(ConfigurationError, match="has files of another kind"):
+            embedded(text, out, begin_anew=begin_anew)
+    assert os.listdir(out) == ["part-000000.parquet"]
+
+
+def test_the_folder_may_be_at_an_address(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedded(text, tmp_path / "out")
+    address = "memory://embedded/out"
+
+    manifest = embedded(text, address)
+
+    assert_same(rows(address), rows(tmp_path / "out"))
+    system = fsspec.filesystem("memory")
+    assert not [name for name in system.ls("/embedded/out", detail=False) if "/." in name]
+    system.rm_file(f"/embedded/out/{manifest['parts'][2]['file']}")
+    assert parts_computed(monkeypatch, text, address) == [2]
+
+
+@pytest.mark.parametrize("format", ["parquet", "hdf5"])
+def test_a_full_disk_loses_nothing(
+    format: str,
+    text: Path,
+    small_disk: Path,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    embedded(text, tmp_path / "whole", format=format)
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(bytes(20_000))
+    text.write_text(text.read_text() * 6)
+
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        embedded(text, small_disk / "out", format=format)
+
+    assert "part-" in str(caught.value.filename)
+    names = os.listdir(small_disk / "out")
+    assert "_manifest.json" not in names and not [n for n in names if n.startswith(".")]
+    num_parts = sum(name.startswith("part-") for name in names)
+    assert num_parts > 1
+    # The same folder, on a disk with room.
+    shutil.copytree(small_disk / "out", tmp_path / "out")
+    manifest = embedded(text, tmp_path / "out", format=format)
+    assert len(manifest["parts"]) > num_parts
+    assert_same(rows(tmp_path / "out")[: NUM_LINES - 5], rows(tmp_path / "whole")[: NUM_LINES - 5])
+
+
+def test_what_cannot_be_embedded_is_refused(text: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="parquet or hdf5, not 'csv'"):
+        embedded(text, tmp_path / "out", format="csv")
+    with pytest.raises(ConfigurationError, match="at least 1 token, not 0"):
+        embedded(text, tmp_path / "out", part_tokens=0)
+    text.write_text("")
+    with pytest.raises(ConfigurationError, match="has no line that can be embedded"):
+        embedded(text, tmp_path / "out")
+    assert not (tmp_path / "out" / shards.MANIFEST).exists()
+
+
+def test_a_value_beyond_float16_is_refused(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = shards.Shards.add
+
+    def large(self: Any, part: Any, arrays: Iterable[numpy.ndarray]) -> None:
+        call(self, part, (1e6 * array for array in arrays))
+
+    monkeypatch.setattr(shards.Shards, "add", large)
+    with pytest.raises(ConfigurationError, match="layer_0 has a value beyond float16; write HDF5"):
+        embedded(text, tmp_path / "out")

@@ -1,0 +1,174 @@
+"""Tests of embedding on Ray, in one Ray of two CPUs for all of them."""
+
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import ray
+import ray.data
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.elmo import ElmoMix
+from elmo_tasks.encoder.corpus import Corpus
+from elmo_tasks.encoder.embed_shards import embed_shards
+from elmo_tasks.encoder.encoder import ElmoEncoder
+from elmo_tasks.encoder.shards import read_vectors
+from elmo_tasks.ray import embed
+from elmo_tasks.ray.cluster import Cluster, joined
+from elmo_tasks.ray.engine import on_ray
+from elmo_tasks.store import LayerStore
+from tests.helpers.reference_bilm import FIXTURE_FILES
+
+BILM = str(Path(FIXTURE_FILES[0]).parent)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster() -> Iterator[Cluster]:
+    with joined(None, 2, 0) as joined_cluster:
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        yield joined_cluster
+    assert not ray.is_initialized()
+
+
+@pytest.fixture(scope="module")
+def encoder() -> ElmoEncoder:
+    return ElmoEncoder.from_pretrained(BILM)
+
+
+@pytest.fixture()
+def text(tmp_path: Path) -> Path:
+    drawn, path = random.Random(0), tmp_path / "text.txt"
+    words = "The boat left its na\u00efve bank .".split()
+    path.write_text("".join(f"{' '.join(drawn.choices(words, k=k % 30))}\n" for k in range(900)))
+    return path
+
+
+def rows(folder: Path) -> list[Any]:
+    return [(index, words, array.tobytes()) for index, words, array in read_vectors(folder)]
+
+
+def actors() -> list[int]:
+    """Returns the processes that embed."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if path.read_text().startswith("ray::_Worker.embed"):
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def test_the_rows_are_those_of_one_process_even_if_a_worker_is_killed(
+    text: Path, tmp_path: Path, encoder: ElmoEncoder
+) -> None:
+    one, several = tmp_path / "one", tmp_path / "several"
+    embed_shards(Corpus([text]), one, encoder.layers, part_tokens=500)
+    killed, stop = set[int](), threading.Event()
+
+    def kill() -> None:
+        while not killed and not stop.wait(0.1):
+            for pid in actors()[:1]:
+                os.kill(pid, signal.SIGKILL)
+                killed.add(pid)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    try:
+        embed_shards(Corpus([text]), several, encoder.layers, part_tokens=500, engine=on_ray())
+    finally:
+        stop.set()
+        thread.join()
+
+    assert killed
+    assert rows(several) == rows(one) and len(rows(one)) == 900
+    # Nothing is missing, so no process is started.
+    since = time.monotonic()
+    embed_shards(Corpus([text]), several, encoder.layers, part_tokens=500, engine=on_ray())
+    assert time.monotonic() - since < 5 and not actors()
+
+
+def test_an_error_in_a_process_is_raised_as_it_was(
+    text: Path, tmp_path: Path, encoder: ElmoEncoder
+) -> None:
+    with pytest.raises(ConfigurationError, match="beyond float16") as caught:
+        scaled = ElmoMix(3)
+        scaled.gamma.data.fill_(1e9)
+        settings: dict[str, Any] = {"part_tokens": 500, "engine": on_ray(num_processes=1)}
+        embed_shards(
+            Corpus([text]), tmp_path / "out", encoder.layers, "mix", mix=scaled.eval(), **settings
+        )
+    assert "ray::" not in str(caught.value)
+
+
+def test_a_dataset_gets_columns_of_vectors(encoder: ElmoEncoder) -> None:
+    sentences = ["The boat left .", "", "Its crew"]
+    dataset = ray.data.from_items([{"key": k, "words": s} for k, s in enumerate(sentences)])
+
+    (table,) = list(
+        embed(dataset, BILM, "words").iter_batches(batch_format="pyarrow", batch_size=None)
+    )
+
+    assert table.column_names == ["key", "words", "tokens", "layer_0", "layer_1", "layer_2"]
+    for row, layers in enumerate(encoder.layers(map(str.split, sentences))):
+        assert table["key"][row].as_py() == row
+        assert table["tokens"][row].as_py() == sentences[row].split()
+        for j, expected in enumerate(layers.numpy()):
+            found = table[f"layer_{j}"][row].values.to_numpy().reshape(expected.shape)
+            assert found.dtype == numpy.float16
+            numpy.testing.assert_allclose(found, expected, rtol=2**-10, atol=1e-5)
+
+
+def test_what_ray_would_wait_for_without_end_is_refused(text: Path, encoder: ElmoEncoder) -> None:
+    dataset = ray.data.from_items([{"text": "A boat"}])
+
+    with pytest.raises(ConfigurationError, match="readers of the dataset need one.* 1, not 2"):
+        embed(dataset, BILM, num_actors=2)
+    with pytest.raises(ConfigurationError, match="one of all, top, average, mix, not 'elmo'"):
+        embed(dataset, BILM, embedding="elmo")
+    with pytest.raises(ConfigurationError, match="has 2 CPUs: .* must be from 1 to that, not 3"):
+        embed_shards(Corpus([text]), text.parent / "out", encoder.layers, engine=on_ray(None, 3))
+    with pytest.raises(ConfigurationError, match="at least 1, not 0"):
+        on_ray(num_processes=0)
+    with pytest.raises(ConfigurationError, match="object store has 50 bytes.*60 are needed"):
+        Cluster(2, 0, 50).require_store(60)
+
+
+def test_a_store_is_refused(text: Path, tmp_path: Path) -> None:
+    stored = ElmoEncoder.from_files(*FIXTURE_FILES, LayerStore(str(tmp_path / "store")))
+
+    with pytest.raises(ConfigurationError, match="use no store: leave --use-store out"):
+        embed_shards(Corpus([text]), tmp_path / "out", stored.layers, engine=on_ray())
+
+
+def test_processes_run_as_nice_as_this_one_and_share_the_weights(encoder: ElmoEncoder) -> None:
+    from elmo_tasks.ray.shared_bilm import SharedBiLm, SharedLayers
+
+    shared = SharedLayers(ray.put(SharedBiLm.of(encoder.bilm)), 2048)
+
+    @ray.remote
+    def look(shared: SharedLayers) -> tuple[int, list[bool]]:
+        bilm = shared.open().bilm
+        stores = [
+            [int(end, 16) for end in line.split()[0].split("-")]
+            for line in Path("/proc/self/maps").read_text().splitlines()
+            if "/dev/shm/plasma" in line or "plasma" in line
+        ]
+        inside = [
+            any(start <= weight.data_ptr() < end for start, end in stores)
+            for weight in bilm.parameters()
+            if weight.numel() > 100
+        ]
+        return os.nice(0), inside
+
+    nice, inside = ray.get(look.remote(shared))
+
+    assert nice == os.nice(0)
+    assert inside and all(inside)
