@@ -24,7 +24,6 @@ from elmo_tasks.modules.linear import use_products
 from elmo_tasks.modules.mention_spans import candidate_spans, choose_spans
 from elmo_tasks.modules.span_representation import SpanRepresentation
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
-from elmo_tasks.readers.coref_file import Span
 from elmo_tasks.readers.genre_field import GENRES
 
 # The most tokens, padding included, of the sentences that are read at a time.
@@ -153,11 +152,10 @@ class CorefResolver(Model):
         `dict[str, Any]`
             For each document: `spans`, of shape (mentions, 2), the kept spans: the first word of
             each and the word after its last one; `antecedents`, of shape (mentions,), the index of
-            the most probable antecedent, or -1 for none; `probabilities`, of shape (mentions,),
-            those of these choices; and `clusters`, lists of `CorefMention`. If all right clusters
-            are known, the scalar `loss`: the negative logarithm of the probability of the right
-            antecedents of a mention together, summed over the mentions of a document, as the mean
-            over the batch.
+            the most probable antecedent, or -1 for none; and `probabilities`, of shape (mentions,),
+            those of these choices. If all right clusters are known, the scalar `loss`: the negative
+            logarithm of the probability of the right antecedents of a mention together, summed over
+            the mentions of a document, as the mean over the batch.
         """
         runs = [self._run(about) for about in metadata]
         words = self._encode(tokens, runs)
@@ -169,11 +167,16 @@ class CorefResolver(Model):
         losses = output.pop("loss")
         if all(run.clusters is not None for run in runs):
             output["loss"] = torch.stack(losses).mean()
-            self.coref(
-                [[map(_span, cluster) for cluster in clusters] for clusters in output["clusters"]],
-                [run.clusters for run in runs],  # type: ignore[misc]
-            )
+            found = [
+                [[(mention.start, mention.end) for mention in cluster] for cluster in clusters]
+                for clusters in _clusters(output)
+            ]
+            self.coref(found, [run.clusters for run in runs])  # type: ignore[misc]
         return output
+
+    def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
+        """Adds, for each document, `clusters`: lists of `CorefMention`."""
+        return {**output_dict, "clusters": _clusters(output_dict)}
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
         """
@@ -249,9 +252,7 @@ class CorefResolver(Model):
         choice = choose_antecedents(
             self.antecedents(Mentions(g, self._score(g), speakers, genre)), labels
         )
-        antecedents, probabilities = choice.antecedents, choice.probabilities
-        clusters = clusters_of(spans.tolist(), antecedents.tolist(), probabilities.tolist())
-        return {"spans": spans, **choice._asdict(), "clusters": clusters}
+        return {"spans": spans, **choice._asdict()}
 
     def _score(self, g: torch.Tensor) -> torch.Tensor:
         """Returns the mention scores of spans, shape (spans,)."""
@@ -268,5 +269,6 @@ def _numbered(names: Sequence[str]) -> list[int]:
     return [numbers.setdefault(name, len(numbers)) for name in names]
 
 
-def _span(mention: CorefMention) -> Span:
-    return mention.start, mention.end
+def _clusters(output: dict[str, Any]) -> list[list[list[CorefMention]]]:
+    documents = zip(output["spans"], output["antecedents"], output["probabilities"])
+    return [clusters_of(*(values.tolist() for values in document)) for document in documents]

@@ -180,11 +180,8 @@ class PairProducts(torch.autograd.Function):
         d_out = d_out.flatten(0, 1)
         d_weight = summed_product(d_out, _products(a, b))
         d_products = product(d_out, weight.t()).unflatten(0, (len(a), len(b)))
-        return (
-            torch.einsum("ijd,jd->id", d_products, b),
-            torch.einsum("ijd,id->jd", d_products, a),
-            d_weight,
-        )
+        # `torch.einsum` would copy the products.
+        return (d_products * b).sum(dim=1), d_products.mul_(a.unsqueeze(1)).sum(dim=0), d_weight
 
 
 def _products(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

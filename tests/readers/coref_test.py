@@ -87,7 +87,7 @@ def test_pattern_without_a_group_is_refused(pattern: str, complaint: str) -> Non
 
 
 def test_longer_document_than_max_words_is_refused_with_file_and_line() -> None:
-    complaint = r"coref.gold_conll:20: the document has 28 words, more than max_words, 20"
+    complaint = r"coref.gold_conll:26: the document has 27 words, more than max_words, 20"
 
     with pytest.raises(ValueError, match=complaint):
         list(CorefReader(max_words=20).read(FIXTURE))
