@@ -8,6 +8,7 @@ from allennlp.data import Instance
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.models import coref_resolver
+from elmo_tasks.modules.document_run import DocumentRun
 from elmo_tasks.modules.mention_spans import candidate_spans, choose_spans
 from tests.helpers.precision import in_dtype
 from tests.helpers.task_models import Built, Task
@@ -84,9 +85,8 @@ class ByHand:
     def network(self, name: str, last: str, x: numpy.ndarray) -> float:
         for layer in range(2):
             linear = f"{name}._linear_layers.{layer}"
-            x = numpy.maximum(
-                self.weights[f"{linear}.weight"] @ x + self.weights[f"{linear}.bias"], 0
-            )
+            x = self.weights[f"{linear}.weight"] @ x + self.weights[f"{linear}.bias"]
+            x = numpy.maximum(x, 0)
         return (self.weights[f"{last}.weight"] @ x + self.weights[f"{last}.bias"]).item()
 
 
