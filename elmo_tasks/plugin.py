@@ -29,9 +29,10 @@ from elmo_tasks.language_model import (  # noqa: F401
     vector_start,
     window_loader,
 )
+from elmo_tasks.metrics import coref as _coref_metric  # noqa: F401
 from elmo_tasks.metrics import squad as _squad_metric  # noqa: F401
 from elmo_tasks.metrics import srl as _srl_metric  # noqa: F401
-from elmo_tasks.models import bcn, bidaf, crf_tagger, esim, srl_tagger  # noqa: F401
+from elmo_tasks.models import bcn, bidaf, coref_resolver, crf_tagger, esim, srl_tagger  # noqa: F401
 from elmo_tasks.modules import (  # noqa: F401
     alternating_lstm,
     character_cnn,
@@ -42,6 +43,7 @@ from elmo_tasks.modules import (  # noqa: F401
     truncated_normal,
     word_vectors,
 )
+from elmo_tasks.predictors import coref as _coref_predictor  # noqa: F401
 from elmo_tasks.predictors import evaluator, predict_manager  # noqa: F401
 from elmo_tasks.predictors import language_model as _language_model_predictor  # noqa: F401
 from elmo_tasks.predictors import ner as _ner_predictor  # noqa: F401
@@ -52,6 +54,7 @@ from elmo_tasks.predictors import sst as _sst_predictor  # noqa: F401
 from elmo_tasks.readers import (  # noqa: F401
     char_ids_indexer,
     conll,
+    coref,
     folded_indexer,
     fraction,
     known_case_indexer,

@@ -49,6 +49,10 @@ STAND_INS = {
     "data/conll2012/train.gold_conll": "fixtures/srl.gold_conll",
     "data/conll2012/dev.gold_conll": "fixtures/srl.gold_conll",
     "data/conll2012/test.gold_conll": "fixtures/srl.gold_conll",
+    **{
+        f"data/conll2012/{part}.english.v4_gold_conll": "fixtures/coref.gold_conll"
+        for part in ("train", "dev", "test")
+    },
     "my/text.txt": "fixtures/corpus/train.txt",
     "my/train.txt": "fixtures/corpus/train.txt",
     "my/heldout.txt": "fixtures/corpus/heldout.txt",

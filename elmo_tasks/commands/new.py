@@ -18,7 +18,8 @@ _PATHS = ("train_data_path", "validation_data_path")
 _TASKS = {
     "bilm": ("language_model", ("train_text", "heldout_text")),
     **{
-        name: (name, (*_PATHS, "elmo_at", "bilm")) for name in "imdb ner snli squad srl sst".split()
+        name: (name, (*_PATHS, "elmo_at", "bilm"))
+        for name in "coref imdb ner snli squad srl sst".split()
     },
 }
 

@@ -28,6 +28,21 @@ def batches_by_length(
         start = stop
 
 
+def consecutive_batches(lengths: Iterable[int], max_tokens: int) -> Iterator[list[int]]:
+    """
+    Yields the lengths of consecutive texts, in lists that have at most `max_tokens` tokens, padding
+    included, or only one text.
+    """
+    batch: list[int] = []
+    for length in lengths:
+        if batch and (len(batch) + 1) * max(length, *batch) > max_tokens:
+            yield batch
+            batch = []
+        batch.append(length)
+    if batch:
+        yield batch
+
+
 def groups_of(items: Iterable[T], size: int) -> Iterator[list[T]]:
     """Yields the items in lists of `size`; the last may be shorter."""
     items = iter(items)

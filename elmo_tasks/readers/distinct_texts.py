@@ -7,6 +7,7 @@ from allennlp.data.fields.field import Field
 from allennlp.data.token_indexers import ELMoTokenCharactersIndexer
 
 from elmo_tasks.readers.char_ids_indexer import CharIdsIndexer
+from elmo_tasks.readers.document_field import sentences_of
 
 
 class DistinctTexts(Sequence[numpy.ndarray]):
@@ -27,12 +28,12 @@ class DistinctTexts(Sequence[numpy.ndarray]):
         char_ids: list[list[int]] = []
         texts: dict[bytes, None] = {}
         for instance in instances:
-            for field, indexer in _fields(instance.fields.values()):
+            for tokens, indexer in _texts(instance.fields.values()):
                 # Each reader has its own indexer, but equal indexers make the same char ids.
                 if indexer not in self._indexers:
                     self._indexers.append(indexer)
                 index = self._indexers.index(indexer)
-                rows = [self._row(token, index, char_ids) for token in field.tokens]
+                rows = [self._row(token, index, char_ids) for token in tokens]
                 if rows:
                     texts[numpy.array(rows, numpy.int32).tobytes()] = None
         self._texts = list(texts)
@@ -55,13 +56,16 @@ class DistinctTexts(Sequence[numpy.ndarray]):
         return row
 
 
-def _fields(fields: Iterable[Field]) -> Iterator[tuple[TextField, ELMoTokenCharactersIndexer]]:
+def _texts(
+    fields: Iterable[Field],
+) -> Iterator[tuple[list[Token], ELMoTokenCharactersIndexer]]:
     for field in fields:
         if isinstance(field, ListField):
-            yield from _fields(field.field_list)
+            yield from _texts(field.field_list)
         if isinstance(field, TextField):
             for indexer in field.token_indexers.values():
                 if isinstance(indexer, CharIdsIndexer):
-                    yield field, indexer.characters
+                    indexer = indexer.characters
                 if isinstance(indexer, ELMoTokenCharactersIndexer):
-                    yield field, indexer
+                    for tokens in sentences_of(field):
+                        yield tokens, indexer

@@ -8,6 +8,7 @@ from allennlp.data.token_indexers import ELMoTokenCharactersIndexer, SingleIdTok
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text_files import corpus_files, read_lines, split_lines
+from elmo_tasks.readers.document_field import sentences_of
 
 
 @DatasetReader.register("elmo_sentences")
@@ -94,10 +95,11 @@ class SentencesReader(DatasetReader):
         """Returns the distinct texts of a task's file, which are kept for the next epoch."""
         if file_path not in self._texts:
             found = {
-                " ".join(token.ensure_text() for token in field.tokens): None
+                " ".join(token.ensure_text() for token in tokens): None
                 for instance in _read_whole(reader, file_path)
                 for name, field in instance.fields.items()
                 if isinstance(field, TextField) and (self.fields is None or name in self.fields)
+                for tokens in sentences_of(field)
             }
             if not found:
                 raise ConfigurationError(

@@ -1,7 +1,9 @@
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elmo_tasks.common.batches import batches_by_length, groups_of
+from elmo_tasks.common.batches import batches_by_length, consecutive_batches, groups_of
 
 
 def test_the_longest_texts_come_first_with_others_of_similar_length() -> None:
@@ -41,3 +43,15 @@ def test_groups_have_the_size_but_for_the_last(num_items: int, size: int) -> Non
     assert [item for group in groups for item in group] == list(range(num_items))
     assert all(len(group) == size for group in groups[:-1])
     assert all(1 <= len(group) <= size for group in groups)
+
+
+@given(st.lists(st.integers(1, 20)), st.integers(1, 30))
+def test_consecutive_texts_are_together_as_far_as_allowed(
+    lengths: list[int], max_tokens: int
+) -> None:
+    batches = list(consecutive_batches(lengths, max_tokens))
+
+    assert [length for batch in batches for length in batch] == lengths
+    assert all(len(batch) * max(batch) <= max_tokens or len(batch) == 1 for batch in batches)
+    for batch, after in pairwise(batches):
+        assert (len(batch) + 1) * max(*batch, after[0]) > max_tokens

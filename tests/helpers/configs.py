@@ -16,6 +16,7 @@ TINY = f"(import '{ROOT}/fixtures/tiny.libsonnet')"
 VARIANTS = ("baseline", "both", "input", "lambda_1", "last_only", "output", "paper")
 SHIPPED = {
     "bilm": ("base", "continue", "mini", "original", "small"),
+    "coref": VARIANTS,
     "imdb": ("baseline", "elmo"),
     "ner": VARIANTS,
     "probe": ("pos", "senses"),

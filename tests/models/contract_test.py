@@ -9,6 +9,7 @@ from allennlp.common.checks import ConfigurationError
 from allennlp.common.testing import ModelTestCase
 from allennlp.data.fields import TextField
 
+from elmo_tasks.readers.document_field import sentences_of
 from tests.helpers.precision import in_dtype, rounding
 from tests.helpers.task_models import Built, Task
 
@@ -191,6 +192,38 @@ CONTRACTS = {
             ),
         ],
     ),
+    "coref": Contract(
+        choices=["{ characters: null }", "{ elmo_layer_norm: 'sentence' }"],
+        overrides={"data_loader.shuffle": False},
+        num_texts=1,
+        lengths=[{"tokens": 60}],
+        outputs=["loss"],
+        at_padding=(),
+        without_gradient=set(),
+        metrics={
+            "f1-measure-mean",
+            *(
+                f"{name}-{of}"
+                for name in ("precision", "recall", "f1-measure")
+                for of in ("muc", "b-cubed", "ceaf")
+            ),
+        },
+        widths=[
+            (
+                "{ encoder+: { input_size: 5 } }",
+                "output of text_embedder must match input of encoder",
+            ),
+            (
+                "{ mention_feedforward+: { input_dim: 5 } }",
+                "width of a span must match input of mention_feedforward",
+            ),
+            ("{ feature_dim: 5 }", "width of a span must match input of mention_feedforward"),
+            (
+                "{ antecedent_feedforward+: { input_dim: 5 } }",
+                "3 .* must match input of antecedent_feedforward",
+            ),
+        ],
+    ),
 }
 TASKS = {name: Task(name) for name in CONTRACTS}
 CASES = [
@@ -286,7 +319,8 @@ def test_bilm_runs_once_for_all_texts(task: str) -> None:
 
     # A frozen biLM reads equal texts once.
     texts = [f for each in instances for f in each.fields.values() if isinstance(f, TextField)]
-    assert rows == [len({tuple(token.text for token in text.tokens) for text in texts})]
+    sentences = [sentence for text in texts for sentence in sentences_of(text)]
+    assert rows == [len({tuple(token.text for token in sentence) for sentence in sentences})]
     assert len(texts) == 3 * CONTRACTS[task].num_texts
 
 

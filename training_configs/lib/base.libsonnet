@@ -25,6 +25,8 @@ local vectors = {
 local names(known) = std.join(', ', std.objectFields(known));
 local known_or_own(choice, known) =
   if std.isString(choice) && std.objectHas(known, choice) then known[choice] else choice;
+local widths(characters) =
+  if std.isArray(characters.width) then characters.width else [characters.width];
 local character_cnn(characters) = {
   type: 'elmo_character_encoding',
   embedding: { embedding_dim: characters.embedding_dim, vocab_namespace: 'token_characters' },
@@ -32,7 +34,7 @@ local character_cnn(characters) = {
     type: 'cnn',
     embedding_dim: characters.embedding_dim,
     num_filters: characters.num_filters,
-    ngram_filter_sizes: [characters.width],
+    ngram_filter_sizes: widths(characters),
   },
   dropout: characters.dropout,
 };
@@ -72,7 +74,8 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
   // The other words of the file are in the vocabulary if the training text has them.
   max_pretrained_words:: 200000,
   // A CNN over the characters of each word, whose output joins the word's vector: an object with
-  // `embedding_dim`, `num_filters`, `width` and `dropout`, or null for no CNN.
+  // `embedding_dim`, `num_filters`, `width` and `dropout`, or null for no CNN. `width` may be a list
+  // of widths, each with `num_filters` filters.
   characters:: null,
 
   assert std.isArray(config.elmo_at)
@@ -131,7 +134,8 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
     takes_lower_case && config.token_indexers.tokens.type == 'elmo_known_case_id',
 
   local has_characters = config.characters != null,
-  local characters_dim = if has_characters then config.characters.num_filters else 0,
+  local characters_dim = if has_characters then
+    config.characters.num_filters * std.length(widths(config.characters)) else 0,
 
   // The width of x_k with the ELMo of the input, and the width of the ELMo that joins h_k.
   input_dim:: config.chosen_vectors.embedding_dim + characters_dim + elmo_dim('input'),
@@ -142,7 +146,7 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
     tokens: { type: if takes_lower_case then 'elmo_known_case_id' else 'single_id' },
     [if has_characters then 'token_characters']: {
       type: 'characters',
-      min_padding_length: config.characters.width,
+      min_padding_length: std.foldl(std.max, widths(config.characters), 0),
     },
     [if has_elmo then 'elmo']: { type: 'elmo_char_ids' },
   },

@@ -1,0 +1,127 @@
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+
+import numpy
+from allennlp.nn.util import dist_reduce_sum
+from allennlp.training.metrics import Metric
+from scipy.optimize import linear_sum_assignment
+
+# A mention, such as the pair of its first word and the word after its last one.
+Mention = Hashable
+Clusters = Sequence[Iterable[Mention]]
+
+
+@Metric.register("elmo_coref")
+class CorefMetric(Metric):
+    """
+    Computes precision, recall and F1 of clusters with the counts of the official scorer of
+    CoNLL-2012 (Pradhan et al. 2014, version 8.01), but from 0 to 1: MUC (Vilain et al. 1995),
+    B-cubed (Bagga and Baldwin 1998), CEAF with the similarity phi4 of clusters (Luo 2005), and the
+    mean of the three F1, by which CoNLL-2012 ranks. Counts are summed over the documents.
+
+    Registered as a `Metric` with name "elmo_coref".
+    """
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def __call__(self, predictions: Sequence[Clusters], gold: Sequence[Clusters]) -> None:
+        """
+        # Parameters
+
+        predictions, gold : `Sequence[Clusters]`
+            The predicted and the right clusters of each document. A mention that is predicted twice
+            counts where it is first.
+        """
+        for predicted, expected in zip(predictions, gold, strict=True):
+            found, right = _without_repetitions(predicted), [set(cluster) for cluster in expected]
+            for name, scores in _COUNTS.items():
+                self._counts[name] += scores(found, right)
+
+    def get_metric(self, reset: bool = False) -> dict[str, float]:
+        """
+        Returns `precision-NAME`, `recall-NAME` and `f1-measure-NAME` over the documents of all
+        processes, for the names `muc`, `b-cubed` and `ceaf`, and `f1-measure-mean`; 0 where there
+        was nothing to count.
+        """
+        metrics: dict[str, float] = {}
+        for name, counts in self._counts.items():
+            correct, predicted, similar, gold = (
+                dist_reduce_sum(count) for count in counts.tolist()
+            )
+            precision, recall = _ratio(correct, predicted), _ratio(similar, gold)
+            f1 = _ratio(2 * precision * recall, precision + recall)
+            metrics |= {
+                f"precision-{name}": precision,
+                f"recall-{name}": recall,
+                f"f1-measure-{name}": f1,
+            }
+        metrics["f1-measure-mean"] = sum(metrics[f"f1-measure-{name}"] for name in _COUNTS) / 3
+        if reset:
+            self.reset()
+        return metrics
+
+    def reset(self) -> None:
+        # Numerator and denominator of the precision, then of the recall.
+        self._counts = {name: numpy.zeros(4) for name in _COUNTS}
+
+
+def _muc(predicted: list[set[Mention]], gold: list[set[Mention]]) -> numpy.ndarray:
+    return numpy.array([*_links(predicted, gold), *_links(gold, predicted)])
+
+
+def _links(clusters: list[set[Mention]], others: list[set[Mention]]) -> tuple[int, int]:
+    """Returns how many links the clusters need that the others have too, and how many they need."""
+    owners = _owners(others)
+    correct = total = 0
+    for cluster in clusters:
+        owned = [owners[mention] for mention in cluster if mention in owners]
+        correct += len(owned) - len(set(owned))
+        total += len(cluster) - 1
+    return correct, total
+
+
+def _b_cubed(predicted: list[set[Mention]], gold: list[set[Mention]]) -> numpy.ndarray:
+    return numpy.array([*_overlaps(predicted, gold), *_overlaps(gold, predicted)])
+
+
+def _overlaps(clusters: list[set[Mention]], others: list[set[Mention]]) -> tuple[float, int]:
+    """
+    Returns the sum over all mentions of the share of their cluster that is in their cluster of the
+    others, and how many mentions there are.
+    """
+    owners = _owners(others)
+    correct = 0.0
+    for cluster in clusters:
+        shares = Counter(owners[mention] for mention in cluster if mention in owners)
+        correct += sum(share**2 for share in shares.values()) / len(cluster)
+    return correct, sum(map(len, clusters))
+
+
+def _ceaf(predicted: list[set[Mention]], gold: list[set[Mention]]) -> numpy.ndarray:
+    similarity = numpy.array(
+        [[2 * len(one & other) / (len(one) + len(other)) for other in gold] for one in predicted]
+    ).reshape(len(predicted), len(gold))
+    best = similarity[linear_sum_assignment(similarity, maximize=True)].sum()
+    return numpy.array([best, len(predicted), best, len(gold)])
+
+
+_COUNTS = {"muc": _muc, "b-cubed": _b_cubed, "ceaf": _ceaf}
+
+
+def _owners(clusters: list[set[Mention]]) -> dict[Mention, int]:
+    """Returns the index of the cluster of each mention."""
+    return {mention: index for index, cluster in enumerate(clusters) for mention in cluster}
+
+
+def _without_repetitions(clusters: Clusters) -> list[set[Mention]]:
+    known: set[Mention] = set()
+    distinct = []
+    for cluster in clusters:
+        distinct.append(set(cluster) - known)
+        known.update(cluster)
+    return [cluster for cluster in distinct if cluster]
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0

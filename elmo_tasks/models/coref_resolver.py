@@ -1,0 +1,274 @@
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from allennlp.common.checks import check_dimensions_match
+from allennlp.data import TextFieldTensors, Vocabulary
+from allennlp.models import Model
+from allennlp.modules import FeedForward, Seq2SeqEncoder
+from allennlp.nn import InitializerApplicator
+from torch.nn.utils.rnn import pad_sequence
+
+from elmo_tasks.common.batches import consecutive_batches
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.metrics.coref import CorefMetric
+from elmo_tasks.modules.antecedent_choice import (
+    CorefMention,
+    choose_antecedents,
+    cluster_labels,
+    clusters_of,
+)
+from elmo_tasks.modules.antecedent_scorer import AntecedentScorer, Mentions
+from elmo_tasks.modules.document_run import DocumentRun
+from elmo_tasks.modules.linear import use_products
+from elmo_tasks.modules.mention_spans import candidate_spans, choose_spans
+from elmo_tasks.modules.span_representation import SpanRepresentation
+from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
+from elmo_tasks.readers.genre_field import GENRES
+
+# The most tokens, padding included, of the sentences that are read at a time.
+_MAX_TOKENS = 2**14
+
+# The most spans that are scored at a time to choose the mentions.
+_MAX_SPANS = 2**11
+
+
+@Model.register("elmo_coref")
+class CorefResolver(Model):
+    """
+    Finds the mentions of a document and which of them refer to the same, as Lee et al. 2017 do,
+    with ELMo as in Peters et al. 2018, supplement A.6. A biLSTM reads the document sentence by
+    sentence. Every span of a sentence gets a mention score, the best spans are kept, and for each a
+    distribution over the mentions before it and no antecedent is learnt.
+
+    The mentions are chosen without a gradient, so that only they are represented in memory. Scores
+    are computed for a few mentions at a time, so that the memory grows with the number of words and
+    not with its square.
+
+    Registered as a `Model` with name "elmo_coref".
+
+    # Parameters
+
+    text_embedder : `ElmoTextEmbedder`
+        Embeds words and characters, with ELMo at the input, the output, both or neither.
+    encoder : `Seq2SeqEncoder`
+        The biLSTM. ELMo joins its output at the output place.
+    mention_feedforward : `FeedForward`
+        Reads a span: [h_first; h_last; width; head].
+    antecedent_feedforward : `FeedForward`
+        Reads a pair of spans: both of them, their product, and three features.
+    feature_dim : `int`, optional (default = `20`)
+        Width of the embeddings of widths, speakers, genres and distances.
+    max_span_width : `int`, optional (default = `10`)
+        Words in the longest mention.
+    spans_per_word : `float`, optional (default = `0.4`)
+        How many spans are kept as mentions, per word of the document.
+    max_antecedents : `int`, optional (default = `250`)
+        How many of the mentions before a mention can be its antecedent.
+    max_training_sentences : `int`, optional (default = `50`)
+        In training, a random run of so many sentences is read of a longer document.
+    lexical_dropout : `float`, optional (default = `0.5`)
+        Applied to the embeddings of words and characters, but not to ELMo, which has its own.
+    dropout : `float`, optional (default = `0.2`)
+        Applied to the output of the encoder and to the embeddings of the features.
+    initializer : `InitializerApplicator`, optional
+    """
+
+    default_predictor = "elmo_coref"
+
+    def __init__(
+        self,
+        vocab: Vocabulary,
+        text_embedder: ElmoTextEmbedder,
+        encoder: Seq2SeqEncoder,
+        mention_feedforward: FeedForward,
+        antecedent_feedforward: FeedForward,
+        feature_dim: int = 20,
+        max_span_width: int = 10,
+        spans_per_word: float = 0.4,
+        max_antecedents: int = 250,
+        max_training_sentences: int = 50,
+        lexical_dropout: float = 0.5,
+        dropout: float = 0.2,
+        initializer: InitializerApplicator = InitializerApplicator(),
+        **kwargs,
+    ) -> None:
+        super().__init__(vocab, **kwargs)
+        if spans_per_word <= 0:
+            raise ConfigurationError(f"spans_per_word must be above 0, not {spans_per_word}")
+        self.text_embedder = text_embedder
+        self.encoder = encoder
+        self.spans = SpanRepresentation(
+            text_embedder.get_output_dim(),
+            encoder.get_output_dim() + text_embedder.get_elmo_dim(),
+            max_span_width,
+            feature_dim,
+            dropout,
+        )
+        span_dim = self.spans.get_output_dim()
+        check_dimensions_match(
+            text_embedder.get_output_dim(),
+            encoder.get_input_dim(),
+            "output of text_embedder",
+            "input of encoder",
+        )
+        check_dimensions_match(
+            span_dim,
+            mention_feedforward.get_input_dim(),
+            "width of a span",
+            "input of mention_feedforward",
+        )
+        self.mention_feedforward = mention_feedforward
+        use_products(mention_feedforward)
+        self.mention_scores = torch.nn.Linear(mention_feedforward.get_output_dim(), 1)
+        self.antecedents = AntecedentScorer(
+            antecedent_feedforward, span_dim, feature_dim, max_antecedents, dropout
+        )
+        self.genre_embedding = torch.nn.Embedding(max(1, vocab.get_vocab_size(GENRES)), feature_dim)
+        self.spans_per_word = spans_per_word
+        self.max_training_sentences = max_training_sentences
+        self.lexical_dropout = torch.nn.Dropout(lexical_dropout)
+        self.dropout = torch.nn.Dropout(dropout)
+        self.coref = CorefMetric()
+        initializer(self)
+
+    def forward(
+        self, tokens: TextFieldTensors, genre: torch.Tensor, metadata: list[dict[str, Any]]
+    ) -> dict[str, Any]:
+        """
+        # Parameters
+
+        tokens : `TextFieldTensors`
+            Documents of at least one word each.
+        genre : `torch.LongTensor`
+            Shape (batch,): the genres, negative where they are unknown; the mean of all genres'
+            embeddings stands for an unknown one.
+        metadata : `list[dict[str, Any]]`
+            A dictionary for each document: `sentences`, the words of each; `speakers`, one for each
+            word; and, if they are known, `clusters`, lists of `Span`.
+
+        # Returns
+
+        `dict[str, Any]`
+            For each document: `spans`, of shape (mentions, 2), the kept spans: the first word of
+            each and the word after its last one; `antecedents`, of shape (mentions,), the index of
+            the most probable antecedent, or -1 for none; and `probabilities`, of shape (mentions,),
+            those of these choices. If all right clusters are known, the scalar `loss`: the negative
+            logarithm of the probability of the right antecedents of a mention together, summed over
+            the mentions of a document, as the mean over the batch.
+        """
+        runs = [self._run(about) for about in metadata]
+        words = self._encode(tokens, runs)
+        outputs = [
+            self._resolve(run, *each, self._genre(index))
+            for run, each, index in zip(runs, words, genre.tolist())
+        ]
+        output = {name: [each[name] for each in outputs] for name in outputs[0]}
+        losses = output.pop("loss")
+        if all(run.clusters is not None for run in runs):
+            output["loss"] = torch.stack(losses).mean()
+            found = [
+                [[(mention.start, mention.end) for mention in cluster] for cluster in clusters]
+                for clusters in _clusters(output)
+            ]
+            self.coref(found, [run.clusters for run in runs])  # type: ignore[misc]
+        return output
+
+    def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
+        """Adds, for each document, `clusters`: lists of `CorefMention`."""
+        return {**output_dict, "clusters": _clusters(output_dict)}
+
+    def get_metrics(self, reset: bool = False) -> dict[str, float]:
+        """
+        Returns precision, recall and F1 as the official scorer of CoNLL-2012 computes them, and the
+        mean of the three F1. In training they are those of the runs that were read.
+        """
+        return {**self.coref.get_metric(reset), **self.text_embedder.mix_metrics()}
+
+    def _run(self, about: dict[str, Any]) -> DocumentRun:
+        """Returns what is read of a document."""
+        run = DocumentRun.of(about["sentences"], about["speakers"], about.get("clusters"))
+        num_more = len(run.lengths) - self.max_training_sentences
+        if not self.training or num_more <= 0:
+            return run
+        first = int(torch.randint(num_more + 1, ()))
+        return run.part(first, first + self.max_training_sentences)
+
+    def _encode(
+        self, tokens: TextFieldTensors, runs: list[DocumentRun]
+    ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        """Yields x and h of each run, shapes (words, x_dim) and (words, h_dim)."""
+        # Shape: (words of all runs, ...)
+        words = {
+            name: {
+                key: torch.cat([row[run.start : run.stop] for row, run in zip(ids, runs)])
+                for key, ids in tensors.items()
+            }
+            for name, tensors in tokens.items()
+        }
+        parts = []
+        start = 0
+        for lengths in consecutive_batches(
+            [length for run in runs for length in run.lengths], _MAX_TOKENS
+        ):
+            stop = start + sum(lengths)
+            # Shape: (sentences, length, ...)
+            sentences = {
+                name: {
+                    key: pad_sequence(ids[start:stop].split(lengths), batch_first=True)
+                    for key, ids in tensors.items()
+                }
+                for name, tensors in words.items()
+            }
+            parts.append(self._read(sentences))
+            start = stop
+        x, h = (torch.cat(each) for each in zip(*parts))
+        sizes = [sum(run.lengths) for run in runs]
+        return zip(x.split(sizes), h.split(sizes))
+
+    def _read(self, sentences: TextFieldTensors) -> tuple[torch.Tensor, torch.Tensor]:
+        """Returns x and h of the words of some sentences, without padding."""
+        (text,) = self.text_embedder(sentences)
+        words, elmo = text.x.tensor_split([self.text_embedder.words.get_output_dim()], dim=-1)
+        x = torch.cat([self.lexical_dropout(words), elmo], dim=-1)
+        h = text.extend(self.dropout(self.encoder(x, text.mask)))
+        return x[text.mask], h[text.mask]
+
+    def _resolve(
+        self, run: DocumentRun, x: torch.Tensor, h: torch.Tensor, genre: torch.Tensor
+    ) -> dict[str, Any]:
+        """Returns the outputs for a document, given its words and the embedding of its genre."""
+        candidates = candidate_spans(run.lengths, self.spans.max_width).to(x.device)
+        num_spans = max(1, int(self.spans_per_word * len(x)))
+        with torch.no_grad():
+            scores = [self._score(self.spans(x, h, part)) for part in candidates.split(_MAX_SPANS)]
+            spans = candidates[choose_spans(candidates, torch.cat(scores), num_spans)]
+        g = self.spans(x, h, spans)
+        speakers = x.new_tensor(_numbered(run.speakers), dtype=torch.long)[spans[:, 0]]
+        spans = spans + spans.new_tensor([0, 1])
+        labels = None
+        if run.clusters is not None:
+            labels = spans.new_tensor(cluster_labels(spans.tolist(), run.clusters))
+        choice = choose_antecedents(
+            self.antecedents(Mentions(g, self._score(g), speakers, genre)), labels
+        )
+        return {"spans": spans, **choice._asdict()}
+
+    def _score(self, g: torch.Tensor) -> torch.Tensor:
+        """Returns the mention scores of spans, shape (spans,)."""
+        return self.mention_scores(self.mention_feedforward(g)).squeeze(-1)
+
+    def _genre(self, index: int) -> torch.Tensor:
+        weight = self.genre_embedding.weight
+        return weight[index] if 0 <= index < len(weight) else weight.mean(dim=0)
+
+
+def _numbered(names: Sequence[str]) -> list[int]:
+    """Returns the same number for equal names."""
+    numbers: dict[str, int] = {}
+    return [numbers.setdefault(name, len(numbers)) for name in names]
+
+
+def _clusters(output: dict[str, Any]) -> list[list[list[CorefMention]]]:
+    documents = zip(output["spans"], output["antecedents"], output["probabilities"])
+    return [clusters_of(*(values.tolist() for values in document)) for document in documents]

@@ -1,0 +1,115 @@
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import torch
+from allennlp.nn.util import min_value_of_dtype
+
+from elmo_tasks.modules.antecedent_scorer import AntecedentBlock
+from elmo_tasks.readers.coref_file import Span
+
+
+class CorefMention(NamedTuple):
+    """
+    A mention of a cluster.
+
+    # Parameters
+
+    start, end : `int`
+        The mention has the words `start` to `end - 1` of the document.
+    antecedent : `int`, optional
+        The index in the cluster of the mention to which this one refers back; `None` for the first.
+    probability : `float`, optional
+        The probability of this antecedent; `None` for the first mention.
+    """
+
+    start: int
+    end: int
+    antecedent: int | None = None
+    probability: float | None = None
+
+
+class AntecedentChoice(NamedTuple):
+    """
+    The antecedents of the mentions of a document.
+
+    # Parameters
+
+    antecedents : `torch.LongTensor`
+        Shape (mentions,): the index of the most probable antecedent, -1 for none.
+    probabilities : `torch.Tensor`
+        Shape (mentions,): the probability of this choice.
+    loss : `torch.Tensor`
+        A scalar: the negative logarithm of the probability of the right antecedents together,
+        summed over the mentions (Lee et al. 2017, equation 8). 0 if no labels are given.
+    """
+
+    antecedents: torch.Tensor
+    probabilities: torch.Tensor
+    loss: torch.Tensor
+
+
+def choose_antecedents(
+    blocks: Iterable[AntecedentBlock], labels: torch.Tensor | None
+) -> AntecedentChoice:
+    """
+    # Parameters
+
+    blocks : `Iterable[AntecedentBlock]`
+        The scores of all mentions, in their order; at least one block.
+    labels : `torch.LongTensor`, optional
+        Shape (mentions,): the right cluster of each mention, -1 for none. The right antecedents of
+        a mention are those of the same cluster, or else none.
+    """
+    choices, probabilities, losses = [], [], []
+    for block in blocks:
+        log_probabilities = block.scores.log_softmax(dim=1)
+        best = log_probabilities.max(dim=1)
+        # The first column is that of no antecedent.
+        choices.append((best.indices - 1 + block.columns.start).where(best.indices > 0, -1))
+        probabilities.append(best.values.detach().exp())
+        if labels is not None:
+            losses.append(-_right(log_probabilities, block, labels).logsumexp(dim=1).sum())
+    loss = torch.stack(losses).sum() if losses else block.scores.new_zeros(())
+    return AntecedentChoice(torch.cat(choices), torch.cat(probabilities), loss)
+
+
+def _right(
+    log_probabilities: torch.Tensor, block: AntecedentBlock, labels: torch.Tensor
+) -> torch.Tensor:
+    """Returns the logarithms of the right choices' probabilities; the others' are very small."""
+    rows, columns = labels[block.rows].unsqueeze(1), labels[block.columns]
+    smallest = min_value_of_dtype(log_probabilities.dtype)
+    # Columns after the antecedents have probability 0.
+    is_right = (rows == columns) & (rows >= 0) & (block.scores[:, 1:] > smallest)
+    is_right = torch.cat([~is_right.any(dim=1, keepdim=True), is_right], dim=1)
+    return log_probabilities.masked_fill(~is_right, smallest)
+
+
+def cluster_labels(spans: Iterable[Sequence[int]], clusters: Sequence[Sequence[Span]]) -> list[int]:
+    """
+    Returns for each span the index of its cluster, or -1. A span of several clusters has the last.
+    """
+    known = {span: index for index, cluster in enumerate(clusters) for span in cluster}
+    return [known.get((start, end), -1) for start, end in spans]
+
+
+def clusters_of(
+    spans: Sequence[Sequence[int]], antecedents: Sequence[int], probabilities: Sequence[float]
+) -> list[list[CorefMention]]:
+    """
+    Returns the clusters of a document: the mentions that are linked with each other, in the order
+    of the mentions; none of a single mention.
+    """
+    clusters: list[list[CorefMention]] = []
+    # The cluster of each mention, and the index of the mention there.
+    indices: dict[int, tuple[int, int]] = {}
+    for mention, (antecedent, probability) in enumerate(zip(antecedents, probabilities)):
+        if antecedent < 0:
+            continue
+        if antecedent not in indices:
+            indices[antecedent] = len(clusters), 0
+            clusters.append([CorefMention(*spans[antecedent])])
+        cluster, index = indices[antecedent]
+        indices[mention] = cluster, len(clusters[cluster])
+        clusters[cluster].append(CorefMention(*spans[mention], index, probability))
+    return clusters

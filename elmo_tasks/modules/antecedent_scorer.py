@@ -1,0 +1,192 @@
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import torch
+from allennlp.common.checks import check_dimensions_match
+from allennlp.modules import FeedForward
+from allennlp.nn.util import min_value_of_dtype
+from torch.autograd.function import once_differentiable
+
+from elmo_tasks.bilm.trained_product import product, summed_product
+from elmo_tasks.modules.linear import use_products
+
+# Mentions whose antecedents are scored at a time.
+_BLOCK = 16
+
+# Distances of 1, 2, 3, 4, 5 to 7, 8 to 15, 16 to 31, 32 to 63, and 64 or more mentions share an
+# embedding each: the smallest distance of each group but the first.
+_DISTANCES = (2, 3, 4, 5, 8, 16, 32, 64)
+
+
+class Mentions(NamedTuple):
+    """
+    The mentions of a document, in their order.
+
+    # Parameters
+
+    g : `torch.Tensor`
+        Shape (mentions, span_dim).
+    scores : `torch.Tensor`
+        Shape (mentions,): the mention scores s_m.
+    speakers : `torch.LongTensor`
+        Shape (mentions,): equal numbers for mentions of the same speaker.
+    genre : `torch.Tensor`
+        Shape (feature_dim,): the embedding of the document's genre.
+    """
+
+    g: torch.Tensor
+    scores: torch.Tensor
+    speakers: torch.Tensor
+    genre: torch.Tensor
+
+
+class AntecedentBlock(NamedTuple):
+    """
+    The scores of the antecedents of some mentions.
+
+    # Parameters
+
+    rows, columns : `slice`
+        The mentions, and the mentions that are their antecedents.
+    scores : `torch.Tensor`
+        Shape (rows, 1 + columns): the scores s(i, j), which are 0 for no antecedent, the first
+        column. The smallest number of the dtype stands where j is no possible antecedent of i.
+    """
+
+    rows: slice
+    columns: slice
+    scores: torch.Tensor
+
+
+class AntecedentScorer(torch.nn.Module):
+    """
+    Scores pairs of mentions as Lee et al. 2017, section 4, do: s(i, j) = s_m(i) + s_m(j) +
+    s_a(i, j), where s_a is a feed-forward network over [g_i; g_j; g_i * g_j; features]. The
+    features are whether the speakers are the same, the genre, and how many mentions j is before i.
+
+    The first layer is a sum of products of its parts. The product of g_i * g_j is computed for a
+    block of mentions at a time; the others need not be computed for each pair.
+
+    # Parameters
+
+    feedforward : `FeedForward`
+        Its input has width 3 * span_dim + 3 * feature_dim.
+    span_dim : `int`
+        Width of g.
+    feature_dim : `int`
+        Width of each feature's embedding.
+    max_antecedents : `int`
+        How many of the mentions before a mention can be its antecedent.
+    dropout : `float`, optional (default = `0.0`)
+        Applied to the embeddings of the features, with one mask for all pairs that have the same
+        features.
+    """
+
+    def __init__(
+        self,
+        feedforward: FeedForward,
+        span_dim: int,
+        feature_dim: int,
+        max_antecedents: int,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        check_dimensions_match(
+            3 * (span_dim + feature_dim),
+            feedforward.get_input_dim(),
+            "3 * width of a span with 3 * feature_dim",
+            "input of antecedent_feedforward",
+        )
+        self.feedforward = feedforward
+        use_products(feedforward)
+        self.pair_scores = torch.nn.Linear(feedforward.get_output_dim(), 1)
+        self.speaker_embedding = torch.nn.Embedding(2, feature_dim)
+        self.distance_embedding = torch.nn.Embedding(len(_DISTANCES) + 1, feature_dim)
+        self.dropout = torch.nn.Dropout(dropout)
+        self.max_antecedents = max_antecedents
+        self._widths = [span_dim, span_dim, span_dim, 3 * feature_dim]
+
+    def forward(self, mentions: Mentions) -> Iterator[AntecedentBlock]:
+        """Yields the scores of all mentions, block by block."""
+        first = self.feedforward._linear_layers[0]
+        of_mention, of_antecedent, of_both, of_features = first.weight.split(self._widths, dim=1)
+        # A part of a matrix, whose rows are apart from each other, is much slower to multiply with.
+        of_both = of_both.contiguous()
+        # Shapes: (mentions, hidden width)
+        by_mention = mentions.g @ of_mention.t() + first.bias
+        by_antecedent = mentions.g @ of_antecedent.t()
+        # Shape: (2 * distances, hidden width)
+        by_features = self._features(mentions.genre) @ of_features.t()
+        limits = torch.tensor(_DISTANCES, device=mentions.g.device)
+        num_mentions = len(mentions.g)
+        for start in range(0, num_mentions, _BLOCK):
+            rows = slice(start, min(start + _BLOCK, num_mentions))
+            columns = slice(max(0, start - self.max_antecedents), rows.stop)
+            # Shape: (rows, columns)
+            distances = _range(rows, mentions).unsqueeze(1) - _range(columns, mentions)
+            same = mentions.speakers[rows].unsqueeze(1) == mentions.speakers[columns]
+            features = same * (len(_DISTANCES) + 1) + torch.bucketize(distances, limits, right=True)
+            # Shape: (rows, columns, hidden width)
+            hidden = PairProducts.apply(mentions.g[rows], mentions.g[columns], of_both)
+            hidden = hidden + by_mention[rows].unsqueeze(1) + by_antecedent[columns]
+            hidden = hidden + torch.nn.functional.embedding(features, by_features)
+            scores = self.pair_scores(self._rest(hidden)).squeeze(-1)
+            scores = scores + mentions.scores[rows].unsqueeze(1) + mentions.scores[columns]
+            possible = (distances > 0) & (distances <= self.max_antecedents)
+            scores = scores.masked_fill(~possible, min_value_of_dtype(scores.dtype))
+            yield AntecedentBlock(
+                rows, columns, torch.cat([scores.new_zeros(len(scores), 1), scores], dim=1)
+            )
+
+    def _features(self, genre: torch.Tensor) -> torch.Tensor:
+        """Returns the features of a pair for each kind of speakers and each distance."""
+        speaker, distance = self.speaker_embedding.weight, self.distance_embedding.weight
+        return self.dropout(
+            torch.cat(
+                [
+                    speaker.repeat_interleave(len(distance), dim=0),
+                    genre.expand(2 * len(distance), -1),
+                    distance.repeat(2, 1),
+                ],
+                dim=1,
+            )
+        )
+
+    def _rest(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Returns the output of the network, given that of its first linear layer."""
+        network = self.feedforward
+        layers = zip(network._linear_layers, network._activations, network._dropout)
+        for index, (linear, activation, dropout) in enumerate(layers):
+            hidden = dropout(activation(hidden if index == 0 else linear(hidden)))
+        return hidden
+
+
+class PairProducts(torch.autograd.Function):
+    """
+    Computes W (a_i * b_j) for all i and j, for a and b of shapes (rows, dim) and (columns, dim) and
+    W of shape (out_dim, dim): shape (rows, columns, out_dim). The products a_i * b_j, which are
+    larger than the result, are not kept for the gradient.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, a: torch.Tensor, b: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(a, b, weight)
+        return product(_products(a, b), weight).unflatten(0, (len(a), len(b)))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, d_out: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        a, b, weight = ctx.saved_tensors
+        d_out = d_out.flatten(0, 1)
+        d_weight = summed_product(d_out, _products(a, b))
+        d_products = product(d_out, weight.t()).unflatten(0, (len(a), len(b)))
+        # `torch.einsum` would copy the products.
+        return (d_products * b).sum(dim=1), d_products.mul_(a.unsqueeze(1)).sum(dim=0), d_weight
+
+
+def _products(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return (a.unsqueeze(1) * b).flatten(0, 1)
+
+
+def _range(indices: slice, mentions: Mentions) -> torch.Tensor:
+    return torch.arange(indices.start, indices.stop, device=mentions.g.device)

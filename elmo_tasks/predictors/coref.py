@@ -1,0 +1,176 @@
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from allennlp.common.util import JsonDict
+from allennlp.data import Instance
+from allennlp.data.tokenizers import Token
+from allennlp.predictors import Predictor
+
+from elmo_tasks.common.batches import consecutive_batches
+from elmo_tasks.common.json_text import check_characters
+from elmo_tasks.models.coref_resolver import CorefMention, CorefResolver
+from elmo_tasks.predictors.inputs import joined_tokens
+from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
+from elmo_tasks.readers.sentence_splitter import split_sentences
+
+# The most words, padding included, of the documents that the model reads at a time.
+_MAX_WORDS = 4096
+
+
+class _Document(NamedTuple):
+    """The text of a document, and the tokens of its sentences with their offsets in the text."""
+
+    text: str
+    sentences: list[list[Token]]
+
+
+@Predictor.register("elmo_coref")
+class CorefPredictor(TextPredictor):
+    """
+    Finds what refers to the same in a document. An input is `{"document": "..."}`, raw text that
+    spaCy's rules cut into sentences and tokens, or `{"sentences": [["...", ...], ...]}`, the tokens
+    of each sentence, whose text is the tokens with a blank between them. Both may have a `"genre"`
+    of the training data, and the second one `"speakers"`, the speaker of each sentence. Without
+    speakers, all sentences have the same.
+
+    An answer has `document`, the text; `sentences`, their tokens; and `clusters`, each a list of
+    two mentions or more. A mention has a `text`; the index of its `sentence`; `tokens` and
+    `characters`, pairs of its start and its exclusive end in the document; `antecedent`, the index
+    in the cluster of the mention to which it refers back; and `probability`, that of this
+    antecedent. The last two are null for the first mention. In text, an answer is the document and
+    a line for each cluster.
+
+    Registered as a `Predictor` with name "elmo_coref". Its parameters are those of `TextPredictor`.
+    """
+
+    input_names = ("document",)
+    _model: CorefResolver
+
+    def readable(self, answer: JsonDict) -> list[str]:
+        return [one_line(answer["document"])] + [
+            one_line("", *(mention["text"] for mention in cluster))
+            for cluster in answer["clusters"]
+        ]
+
+    def predict_json(self, inputs: JsonDict) -> JsonDict:
+        return self.predict_batch_json([inputs])[0]
+
+    def predict_batch_json(self, inputs: list[JsonDict]) -> list[JsonDict]:
+        documents = [self._document(each) for each in inputs]
+        instances = [
+            self._dataset_reader.text_to_instance(
+                [[token.ensure_text() for token in each] for each in document.sentences],
+                _speakers(asked, document.sentences),
+                asked.get("genre"),
+            )
+            for asked, document in zip(inputs, documents)
+        ]
+        return list(map(_answer, documents, self._outputs(instances)))
+
+    def predict_instance(self, instance: Instance) -> JsonDict:
+        return self.predict_batch_instance([instance])[0]
+
+    def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
+        documents = [_joined(instance["metadata"]["sentences"]) for instance in instances]
+        return list(map(_answer, documents, self._outputs(instances)))
+
+    def _document(self, inputs: Any) -> _Document:
+        match inputs:
+            case {"document": str(text), **others} if others.keys() <= {"genre"}:
+                check_characters(text)
+                document = _Document(text, self._sentences(text))
+            case {"sentences": [*sentences], **others} if others.keys() <= {
+                "speakers",
+                "genre",
+            } and all(map(_is_sentence, sentences)):
+                document = _joined(sentences)
+                check_characters(document.text)
+            case _:
+                raise ValueError(
+                    'expected {"document": "raw text"}, optionally with "genre", or {"sentences": '
+                    '[["one", "word", "each"]]}, optionally with "speakers" and "genre", but got '
+                    f"{inputs!r:.200}"
+                )
+        genre = inputs.get("genre")
+        if genre is not None and not isinstance(genre, str):
+            raise ValueError(f"genre must be text, but is {genre!r:.200}")
+        if not document.sentences:
+            raise ValueError(f"there is no word in {inputs!r:.200}")
+        return document
+
+    def _sentences(self, text: str) -> list[list[Token]]:
+        return [
+            [
+                Token(token.text, idx=token.idx, idx_end=token.idx + len(token))
+                for token in sentence
+                if not token.is_space
+            ]
+            for sentence in split_sentences(text, self._dataset_reader.language)
+        ]
+
+    def _outputs(self, instances: list[Instance]) -> list[dict[str, Any]]:
+        for instance in instances:
+            self._dataset_reader.apply_token_indexers(instance)
+        rest = iter(instances)
+        lengths = [len(instance["tokens"]) for instance in instances]
+        return [
+            output
+            for group in consecutive_batches(lengths, _MAX_WORDS)
+            for output in self._model.forward_on_instances([next(rest) for _ in group])
+        ]
+
+
+def _joined(sentences: Sequence[Sequence[str]]) -> _Document:
+    words = [word for sentence in sentences for word in sentence]
+    tokens = iter(joined_tokens(words))
+    return _Document(" ".join(words), [[next(tokens) for _ in each] for each in sentences])
+
+
+def _is_sentence(value: object) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) > 0
+        and all(isinstance(word, str) and word.strip() for word in value)
+    )
+
+
+def _speakers(inputs: JsonDict, sentences: list[list[Token]]) -> list[str] | None:
+    """Returns the speaker of each word."""
+    speakers = inputs.get("speakers")
+    if speakers is None:
+        return None
+    if not isinstance(speakers, list) or not all(isinstance(each, str) for each in speakers):
+        raise ValueError(f"speakers must be a list of names, but is {speakers!r:.200}")
+    if len(speakers) != len(sentences):
+        raise ValueError(
+            f"there are {len(speakers)} speakers, but {len(sentences)} sentences; expected a "
+            "speaker for each"
+        )
+    return [speaker for speaker, sentence in zip(speakers, sentences) for _ in sentence]
+
+
+def _answer(document: _Document, output: dict[str, Any]) -> JsonDict:
+    tokens = [token for sentence in document.sentences for token in sentence]
+    indices = [index for index, sentence in enumerate(document.sentences) for _ in sentence]
+    return {
+        "document": document.text,
+        "sentences": [[token.text for token in sentence] for sentence in document.sentences],
+        "clusters": [
+            [
+                {"sentence": indices[mention.start], **_mention(document.text, tokens, mention)}
+                for mention in cluster
+            ]
+            for cluster in output["clusters"]
+        ],
+    }
+
+
+def _mention(text: str, tokens: list[Token], mention: CorefMention) -> JsonDict:
+    start, end = tokens[mention.start].idx, tokens[mention.end - 1].idx_end
+    return {
+        "text": text[start:end],
+        "tokens": [mention.start, mention.end],
+        "characters": [start, end],
+        "antecedent": mention.antecedent,
+        "probability": mention.probability,
+    }

@@ -1,0 +1,153 @@
+import os
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from allennlp.data import DatasetReader, Instance
+from allennlp.data.fields import MetadataField
+from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenIndexer
+from allennlp.data.tokenizers import Token
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.readers.coref_file import (
+    CONLL_2012,
+    CorefDocument,
+    Span,
+    check_coref_columns,
+    read_coref,
+)
+from elmo_tasks.readers.document_field import DocumentField
+from elmo_tasks.readers.genre_field import GenreField
+
+
+@DatasetReader.register("elmo_coref")
+class CorefReader(DatasetReader):
+    """
+    Reads documents with coreference from files in the format of CoNLL-2012 (Pradhan et al. 2012),
+    which `read_coref` describes. A file is read as a stream.
+
+    Each part of a document is an instance, with the fields `tokens`, `genre` and `metadata`.
+
+    Registered as a `DatasetReader` with name "elmo_coref".
+
+    # Parameters
+
+    columns : `list[str]`, optional
+        Names of all columns of the file, in their order (see `read_coref`). By default those of
+        CoNLL-2012.
+    genre_pattern : `str`, optional (default = `'([a-z]{2})/'`)
+        A regular expression, which is matched with the beginning of a document's name. Its first
+        group is the genre. By default these are the two letters before a slash, as in CoNLL-2012.
+        A document whose name does not match has no genre.
+    singletons : `bool`, optional (default = `False`)
+        Whether clusters of only one mention are kept. The model predicts none, so they count as
+        missed.
+    max_words : `int`, optional (default = `25000`)
+        The most words of a document. The memory of the model grows with this number.
+    language : `str`, optional (default = `'en'`)
+        spaCy's code of the language, whose rules cut raw text into sentences and tokens for
+        predictors.
+    token_indexers : `dict[str, TokenIndexer]`, optional
+        By default word ids under the name `tokens`.
+    """
+
+    def __init__(
+        self,
+        columns: list[str] = None,
+        genre_pattern: str = "([a-z]{2})/",
+        singletons: bool = False,
+        max_words: int = 25000,
+        language: str = "en",
+        token_indexers: dict[str, TokenIndexer] = None,
+        **kwargs,
+    ) -> None:
+        super().__init__(
+            manual_distributed_sharding=True, manual_multiprocess_sharding=True, **kwargs
+        )
+        self.columns = columns or CONLL_2012
+        self.genre_pattern = _pattern(genre_pattern)
+        self.singletons = singletons
+        self.max_words = max_words
+        self.language = language
+        self.token_indexers = token_indexers or {"tokens": SingleIdTokenIndexer()}
+        check_coref_columns(self.columns)
+
+    def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
+        for document in self.shard_iterable(read_coref(file_path, self.columns)):
+            try:
+                yield self._labelled(document)
+            except ValueError as error:
+                raise ValueError(f"{file_path}:{document.line_number}: {error}") from error
+
+    def text_to_instance(
+        self,
+        sentences: Sequence[Sequence[str]],
+        speakers: Sequence[str] | None = None,
+        genre: str | None = None,
+        clusters: list[list[Span]] | None = None,
+    ) -> Instance:
+        """
+        # Parameters
+
+        sentences : `Sequence[Sequence[str]]`
+            At least one sentence, each of at least one word.
+        speakers : `Sequence[str]`, optional
+            The speaker of each word. By default all words have the same.
+        genre : `str`, optional
+            A genre of the training data; another one counts as none.
+        clusters : `list[list[Span]]`, optional
+            The right clusters: for each mention the index of its first word in the document and of
+            the word after its last one.
+
+        # Raises
+
+        `ValueError`
+            The document has more than `max_words` words.
+        """
+        num_words = sum(map(len, sentences))
+        if num_words > self.max_words:
+            raise ValueError(
+                f"the document has {num_words:,} words, more than max_words, {self.max_words:,}; "
+                "divide it, or give the dataset reader a larger max_words and much memory"
+            )
+        metadata: dict[str, Any] = {
+            "sentences": sentences,
+            "speakers": [""] * num_words if speakers is None else speakers,
+        }
+        if clusters is not None:
+            metadata["clusters"] = [
+                cluster for cluster in clusters if self.singletons or len(cluster) > 1
+            ]
+        return Instance(
+            {
+                "tokens": DocumentField([[Token(word) for word in each] for each in sentences]),
+                "genre": GenreField(genre),
+                "metadata": MetadataField(metadata),
+            }
+        )
+
+    def apply_token_indexers(self, instance: Instance) -> None:
+        instance["tokens"].token_indexers = self.token_indexers
+
+    def _labelled(self, document: CorefDocument) -> Instance:
+        genre = self.genre_pattern.match(document.name)
+        return self.text_to_instance(
+            document.sentences,
+            document.speakers,
+            genre[1] if genre else None,
+            document.clusters,
+        )
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        pattern = re.compile(text)
+    except re.error as error:
+        raise ConfigurationError(
+            f"genre_pattern {text!r} is no regular expression: {error}"
+        ) from error
+    if pattern.groups < 1:
+        raise ConfigurationError(
+            f"genre_pattern needs a group in brackets, which is the genre, but is {text!r}"
+        )
+    return pattern

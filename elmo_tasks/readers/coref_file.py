@@ -1,0 +1,214 @@
+import os
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from elmo_tasks.common.text_files import numbered_lines
+from elmo_tasks.readers.columns import check_columns
+from elmo_tasks.readers.srl_file import CONLL_2012, ROLES
+
+# The words `words[start:end]` of a document.
+Span = tuple[int, int]
+
+_BEGIN = re.compile(r"#begin document \(?(.*?)\)?(; part \d+)?")
+_END = "#end document"
+
+# The value of the column `coreference` at tokens where no mention begins or ends.
+_NO_MENTION = "-"
+
+# A mention of the column `coreference`, with a bracket before its cluster, after it or both.
+_BRACKET = re.compile(r"(\()?([^()|]+)(\))?")
+
+
+class CorefDocument(NamedTuple):
+    """
+    A document with its mentions.
+
+    # Parameters
+
+    line_number : `int`
+        The line of `#begin document`, from 1.
+    name : `str`
+        The name in that line, such as `bc/cctv/00/cctv_0000`. Parts of a document are documents of
+        their own with the same name.
+    sentences : `list[list[str]]`
+        At least one sentence, each of at least one word.
+    speakers : `list[str]`
+        The speaker of each word of the document; empty strings if the file has no such column.
+    clusters : `list[list[Span]]`
+        The clusters, each with the spans of its mentions in the order of their ends. A cluster may
+        have only one mention, mentions may cross, and a span may be in several clusters.
+    """
+
+    line_number: int
+    name: str
+    sentences: list[list[str]]
+    speakers: list[str]
+    clusters: list[list[Span]]
+
+
+def check_coref_columns(columns: Sequence[str]) -> None:
+    """
+    Raises `ConfigurationError` unless the columns have each needed name exactly once, and the
+    optional ones at most once.
+    """
+    optional = [name for name in ("speaker", ROLES) if name in columns]
+    check_columns(columns, ("word", "coreference", *optional))
+
+
+def read_coref(
+    file_path: str | os.PathLike, columns: Sequence[str] = CONLL_2012
+) -> Iterator[CorefDocument]:
+    """
+    Yields the documents of a file in the format of CoNLL-2012. A line `#begin document (NAME); part
+    000` and a line `#end document` are around each document, which has one token on each line and
+    an empty line after each sentence. Any number of spaces and tabs separates two columns. The file
+    is UTF-8, may be packed by gzip or xz, and is not held in memory.
+
+    The column `coreference` has `(0` at the token where a mention of cluster 0 begins, `0)` where
+    it ends, `(0)` at a mention of one token, `|` between several of these, and otherwise `-`.
+
+    # Parameters
+
+    file_path : `str | os.PathLike`
+        A path or an address.
+    columns : `Sequence[str]`, optional
+        Names of all columns, in their order. Three are read: `word`, `coreference` and, if it is
+        there, `speaker`. `roles` stands for any number of columns. By default those of CoNLL-2012.
+
+    # Raises
+
+    `ValueError`
+        The file has no document, a document is empty or does not end, a line is outside of the
+        documents or has another number of columns, or brackets are unbalanced within a sentence, or
+        a cluster has a span twice; the message names file and line.
+    """
+    document: _Parser | None = None
+    found = False
+    for line_number, line in numbered_lines(file_path):
+        try:
+            if line.startswith("#begin document"):
+                if document is not None:
+                    raise ValueError(f"{document.title} has no line {_END!r} before this one")
+                document, found = _Parser(line_number, line.strip(), columns), True
+            elif line.startswith(_END):
+                if document is None:
+                    raise ValueError(f"{_END!r} stands outside of a document")
+                yield document.end()
+                document = None
+            elif document is not None:
+                document.add(line_number, re.findall(r"[^ \t]+", line))
+            elif line.strip():
+                raise ValueError(
+                    f"expected a line such as '#begin document (NAME); part 000' before {line!r}"
+                )
+        except _LineError as error:
+            raise ValueError(f"{file_path}:{error.line_number}: {error}") from error
+        except ValueError as error:
+            raise ValueError(f"{file_path}:{line_number}: {error}") from error
+    if document is not None:
+        raise ValueError(f"{file_path}:{document.line_number}: {document.title} has no {_END!r}")
+    if not found:
+        raise ValueError(
+            f"{file_path} has no document: expected '#begin document (NAME); part 000'"
+        )
+
+
+class _LineError(ValueError):
+    """An error in another line than the one that is being read."""
+
+    def __init__(self, line_number: int, reason: str) -> None:
+        super().__init__(reason)
+        self.line_number = line_number
+
+
+class _Parser:
+    """Collects the lines of one document."""
+
+    def __init__(self, line_number: int, line: str, columns: Sequence[str]) -> None:
+        match = _BEGIN.fullmatch(line)
+        if match is None:
+            raise ValueError(f"expected '#begin document (NAME); part 000', but got {line!r}")
+        self.line_number = line_number
+        self.name = match[1]
+        self.title = f"the document {self.name}{match[2] or ''}"
+        self._columns = columns
+        self._sentences: list[list[str]] = []
+        self._speakers: list[str] = []
+        self._is_new = True
+        self._clusters: dict[str, list[Span]] = {}
+        # For each cluster the mentions that have begun: the index and the line of the first word.
+        self._open: dict[str, list[tuple[int, int]]] = {}
+
+    def add(self, line_number: int, values: list[str]) -> None:
+        """Adds a token, or ends a sentence if there are no values."""
+        if not values:
+            self._end_sentence()
+            return
+        if self._is_new:
+            self._sentences.append([])
+            self._is_new = False
+        self._check_width(values)
+        self._sentences[-1].append(values[self._index("word")])
+        self._speakers.append(values[self._index("speaker")] if "speaker" in self._columns else "")
+        brackets = values[self._index("coreference")]
+        if brackets != _NO_MENTION:
+            for bracket in brackets.split("|"):
+                self._add_bracket(line_number, bracket, brackets)
+
+    def end(self) -> CorefDocument:
+        self._end_sentence()
+        if not self._sentences:
+            raise _LineError(self.line_number, f"{self.title} has no sentence")
+        return CorefDocument(
+            self.line_number,
+            self.name,
+            self._sentences,
+            self._speakers,
+            list(self._clusters.values()),
+        )
+
+    def _end_sentence(self) -> None:
+        self._is_new = True
+        for cluster, begun in self._open.items():
+            for _, line_number in begun:
+                raise _LineError(
+                    line_number,
+                    f"the bracket '({cluster}' is not closed within the sentence",
+                )
+
+    def _add_bracket(self, line_number: int, bracket: str, value: str) -> None:
+        match = _BRACKET.fullmatch(bracket)
+        if match is None or not (match[1] or match[3]):
+            raise ValueError(
+                f"{value!r} is no column of coreference: expected -, (0), (0, 0) or several of "
+                "these with | between them, where 0 names a cluster"
+            )
+        opens, cluster, closes = match.groups()
+        word = len(self._speakers) - 1
+        if opens:
+            self._clusters.setdefault(cluster, [])
+            self._open.setdefault(cluster, []).append((word, line_number))
+        if closes:
+            if not self._open.get(cluster):
+                raise ValueError(f"{value!r} closes {cluster}, which is not open in the sentence")
+            start, _ = self._open[cluster].pop()
+            spans = self._clusters[cluster]
+            if (start, word + 1) in spans:
+                raise ValueError(f"the cluster {cluster} has the mention that ends here twice")
+            spans.append((start, word + 1))
+
+    def _index(self, name: str) -> int:
+        """Returns the index of a column, counted from the end if it is behind the roles."""
+        index = self._columns.index(name)
+        is_behind = ROLES in self._columns[:index]
+        return index - len(self._columns) if is_behind else index
+
+    def _check_width(self, values: list[str]) -> None:
+        has_roles = ROLES in self._columns
+        expected = len(self._columns) - has_roles
+        if len(values) < expected or len(values) > expected and not has_roles:
+            raise ValueError(
+                f"expected {'at least ' if has_roles else ''}{expected} columns "
+                f"({' '.join(self._columns)}), but got {len(values)}: {' '.join(values)!r}"
+            )

@@ -1,0 +1,136 @@
+from itertools import permutations
+from random import Random
+
+import pytest
+from allennlp.training.metrics import Metric
+
+from elmo_tasks.metrics.coref import CorefMetric
+
+
+def scores(
+    predicted: list[str], gold: list[str], metric: CorefMetric | None = None
+) -> dict[str, tuple[float, float]]:
+    """Returns precision and recall by the names of the metrics; a letter is a mention."""
+    metric = metric or CorefMetric()
+    metric([predicted], [gold])
+    found = metric.get_metric()
+    return {
+        name: (found[f"precision-{name}"], found[f"recall-{name}"])
+        for name in ("muc", "b-cubed", "ceaf")
+    }
+
+
+@pytest.mark.parametrize(
+    ("predicted", "gold", "muc", "b_cubed", "ceaf"),
+    [
+        # Right.
+        (["abc", "de"], ["de", "abc"], (1, 1), (1, 1), (1, 1)),
+        # Of the links a-b and b-c, one is found. The shares of a and b are 1 in the prediction and
+        # 2/3 in the right cluster. phi4 is 2 * 2 / (2 + 3).
+        (["ab"], ["abc"], (1, 1 / 2), (1, (2 / 3 + 2 / 3) / 3), (4 / 5, 4 / 5)),
+        # Everything in one cluster: one of four links is wrong, and only one cluster is aligned.
+        (
+            ["abcde"],
+            ["abc", "de"],
+            (3 / 4, 1),
+            ((3 * 3 / 5 + 2 * 2 / 5) / 5, 1),
+            (6 / 8, 6 / 8 / 2),
+        ),
+        # A wrong mention x in a cluster, and one of its own.
+        (
+            ["abx", "yz"],
+            ["ab"],
+            (1 / 3, 1),
+            ((2 / 3 + 2 / 3) / 5, 1),
+            (4 / 5 / 2, 4 / 5),
+        ),
+        # Single mentions have no link.
+        (["a", "b"], ["ab"], (0, 0), (1, 1 / 2), (2 / 3 / 2, 2 / 3)),
+        ([], ["ab"], (0, 0), (0, 0), (0, 0)),
+        (["ab"], [], (0, 0), (0, 0), (0, 0)),
+        ([], [], (0, 0), (0, 0), (0, 0)),
+        # A mention counts where it is predicted first.
+        (["ab", "bc"], ["ab", "c"], (1, 1), (1, 1), (1, 1)),
+    ],
+)
+def test_worked_cases(
+    predicted: list[str],
+    gold: list[str],
+    muc: tuple[float, float],
+    b_cubed: tuple[float, float],
+    ceaf: tuple[float, float],
+) -> None:
+    found = scores(predicted, gold)
+
+    assert found["muc"] == pytest.approx(muc)
+    assert found["b-cubed"] == pytest.approx(b_cubed)
+    assert found["ceaf"] == pytest.approx(ceaf)
+
+
+def drawn(random: Random) -> list[str]:
+    clusters = [""] * random.randint(1, 4)
+    for mention in random.sample("abcdefgh", random.randint(0, 8)):
+        clusters[random.randrange(len(clusters))] += mention
+    return [cluster for cluster in clusters if cluster]
+
+
+def by_definition(clusters: list[str], others: list[str]) -> dict[str, tuple[float, float]]:
+    """
+    Returns what the clusters have of the others, and of how much. MUC counts for a cluster the
+    parts into which the others divide it, B-cubed goes over the mentions, and CEAF tries every
+    alignment.
+    """
+    muc = b_cubed = 0.0
+    for cluster in clusters:
+        parts = [set(cluster) & set(other) for other in others]
+        alone = set(cluster) - set("".join(others))
+        muc += len(cluster) - len([part for part in parts if part]) - len(alone)
+        for mention in cluster:
+            b_cubed += sum(len(part) for part in parts if mention in part) / len(cluster)
+    few, many = sorted((clusters, others), key=len)
+    ceaf = max(
+        sum(2 * len(set(a) & set(b)) / (len(a) + len(b)) for a, b in zip(few, order))
+        for order in permutations(many, len(few))
+    )
+    num_mentions = sum(map(len, clusters))
+    return {
+        "muc": (muc, num_mentions - len(clusters)),
+        "b-cubed": (b_cubed, num_mentions),
+        "ceaf": (ceaf, len(clusters)),
+    }
+
+
+def test_random_clusters_have_the_counts_of_the_definitions() -> None:
+    random = Random(0)
+
+    for _ in range(200):
+        predicted, gold = drawn(random), drawn(random)
+        found = scores(predicted, gold)
+        for index, (one, other) in enumerate([(predicted, gold), (gold, predicted)]):
+            for name, (correct, total) in by_definition(one, other).items():
+                expected = correct / total if total else 0
+                assert found[name][index] == pytest.approx(expected), (name, predicted, gold)
+
+
+def test_counts_are_summed_over_the_documents() -> None:
+    metric = CorefMetric()
+
+    scores(["ab"], ["abc"], metric)
+    found = scores(["abc"], ["abc"], metric)
+
+    assert found["muc"] == pytest.approx((1, 3 / 4))
+    assert found["b-cubed"] == pytest.approx((1, (4 / 3 + 3) / 6))
+    assert found["ceaf"] == pytest.approx(((4 / 5 + 1) / 2, (4 / 5 + 1) / 2))
+
+
+def test_mean_is_that_of_the_three_f1_and_a_reset_starts_anew() -> None:
+    metric = Metric.by_name("elmo_coref")()
+    metric([["ab"]], [["abc"]])
+
+    found = metric.get_metric(reset=True)
+
+    assert found["f1-measure-muc"] == pytest.approx(2 / 3)
+    expected = (2 / 3 + 8 / 13 + 4 / 5) / 3
+    assert found["f1-measure-mean"] == pytest.approx(expected)
+    assert set(metric.get_metric().values()) == {0}
+    assert len(found) == 10

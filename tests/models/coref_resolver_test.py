@@ -1,0 +1,265 @@
+from itertools import product
+from typing import Any
+
+import numpy
+import pytest
+import torch
+from allennlp.data import Instance
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.models import coref_resolver
+from elmo_tasks.modules.document_run import DocumentRun
+from elmo_tasks.modules.mention_spans import candidate_spans, choose_spans
+from tests.helpers.precision import in_dtype
+from tests.helpers.task_models import Built, Task
+
+TASK = Task("coref")
+
+
+@pytest.fixture(scope="module")
+def built() -> Built:
+    return TASK.build()
+
+
+class ByHand:
+    """Computes the scores of a document in NumPy, given the vectors of its words."""
+
+    def __init__(self, built: Built, instance: Instance) -> None:
+        model, tensors = built.model, built.tensors([instance])
+        self.weights = {name: each.numpy() for name, each in model.state_dict().items()}
+        about = instance["metadata"].metadata
+        lengths = [len(sentence) for sentence in about["sentences"]]
+        x, h, start = [], [], 0
+        with torch.no_grad():
+            for length in lengths:
+                text = {
+                    name: {key: ids[:, start : start + length] for key, ids in each.items()}
+                    for name, each in tensors["tokens"].items()
+                }
+                (embedded,) = model.text_embedder(text)
+                x.append(embedded.x[0])
+                h.append(embedded.extend(model.encoder(embedded.x, embedded.mask))[0])
+                start += length
+        self.x, self.h = torch.cat(x).numpy(), torch.cat(h).numpy()
+        self.spans = candidate_spans(lengths, 10)
+        self.genre = self.weights["genre_embedding.weight"][tensors["genre"][0]]
+        self.speakers = about["speakers"]
+
+    def scores(self) -> tuple[torch.Tensor, numpy.ndarray]:
+        """Returns the kept spans, and s(i, j) with a first column for no antecedent."""
+        g = [self.g(first, last) for first, last in self.spans.tolist()]
+        s_m = [self.network("mention_feedforward", "mention_scores", each) for each in g]
+        num_spans = int(0.4 * len(self.x))
+        kept = choose_spans(self.spans, torch.tensor(s_m), num_spans).tolist()
+        scores = numpy.full((len(kept), 1 + len(kept)), -numpy.inf)
+        scores[:, 0] = 0
+        for i, j in product(range(len(kept)), repeat=2):
+            if j < i:
+                one, other = kept[i], kept[j]
+                pair = numpy.concatenate(
+                    [g[one], g[other], g[one] * g[other], self.features(one, other, i - j)]
+                )
+                s_a = self.network("antecedents.feedforward", "antecedents.pair_scores", pair)
+                scores[i, 1 + j] = s_m[one] + s_m[other] + s_a
+        return self.spans[kept], scores
+
+    def g(self, first: int, last: int) -> numpy.ndarray:
+        heads = numpy.exp(self.h @ self.weights["spans.head_scores.weight"][0])
+        words = range(first, last + 1)
+        head = sum(heads[word] * self.x[word] for word in words) / sum(heads[list(words)])
+        width = self.weights["spans.width_embedding.weight"][last - first]
+        return numpy.concatenate([self.h[first], self.h[last], width, head])
+
+    def features(self, one: int, other: int, distance: int) -> numpy.ndarray:
+        first, second = (self.speakers[self.spans[index][0]] for index in (one, other))
+        smallest = [1, 2, 3, 4, 5, 8, 16, 32, 64]
+        bucket = sum(distance >= each for each in smallest) - 1
+        return numpy.concatenate(
+            [
+                self.weights["antecedents.speaker_embedding.weight"][int(first == second)],
+                self.genre,
+                self.weights["antecedents.distance_embedding.weight"][bucket],
+            ]
+        )
+
+    def network(self, name: str, last: str, x: numpy.ndarray) -> float:
+        for layer in range(2):
+            linear = f"{name}._linear_layers.{layer}"
+            x = self.weights[f"{linear}.weight"] @ x + self.weights[f"{linear}.bias"]
+            x = numpy.maximum(x, 0)
+        return (self.weights[f"{last}.weight"] @ x + self.weights[f"{last}.bias"]).item()
+
+
+def by_all_assignments(scores: numpy.ndarray, labels: list[int]) -> float:
+    """
+    Returns the negative logarithm of the probability of the right assignments, the sum over all of
+    them, as equation (8) of Lee et al. 2017 says.
+    """
+    num_mentions = len(scores)
+    probabilities = numpy.exp(scores) / numpy.exp(scores).sum(axis=1, keepdims=True)
+    right = []
+    for i in range(num_mentions):
+        gold = [1 + j for j in range(i) if labels[j] == labels[i] != -1]
+        right.append(gold or [0])
+    total = sum(
+        numpy.prod([probabilities[i, choice] for i, choice in enumerate(choices)])
+        for choices in product(*right)
+    )
+    return -float(numpy.log(total))
+
+
+@pytest.mark.parametrize("index", [0, 1, 2])
+def test_scores_choices_and_loss_are_those_by_hand(built: Built, index: int) -> None:
+    instance = built.instances[index]
+    with in_dtype(built.model, torch.double), torch.no_grad():
+        by_hand = ByHand(built, instance)
+        spans, scores = by_hand.scores()
+        output = built.model(**built.tensors([instance]))
+
+    assert output["spans"][0].tolist() == [[first, last + 1] for first, last in spans.tolist()]
+    assert output["antecedents"][0].tolist() == (scores.argmax(axis=1) - 1).tolist()
+    probabilities = numpy.exp(scores) / numpy.exp(scores).sum(axis=1, keepdims=True)
+    numpy.testing.assert_allclose(output["probabilities"][0], probabilities.max(axis=1))
+    gold = {
+        (start, end - 1): number
+        for number, cluster in enumerate(instance["metadata"]["clusters"])
+        for start, end in cluster
+    }
+    labels = [gold.get((first, last), -1) for first, last in spans.tolist()]
+    assert output["loss"].item() == pytest.approx(by_all_assignments(scores, labels))
+
+
+def test_order_of_the_batch_changes_nothing(built: Built) -> None:
+    with in_dtype(built.model, torch.double), torch.no_grad():
+        one = built.model(**built.tensors(built.instances))
+        other = built.model(**built.tensors(built.instances[::-1]))
+
+    torch.testing.assert_close(other["loss"], one["loss"])
+    for name in ("spans", "antecedents", "probabilities"):
+        torch.testing.assert_close(other[name][::-1], one[name])
+
+
+def test_sentences_and_spans_may_be_computed_in_parts(
+    built: Built, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with in_dtype(built.model, torch.double), torch.no_grad():
+        one = built.model(**built.tensors(built.instances))
+        monkeypatch.setattr(coref_resolver, "_MAX_TOKENS", 12)
+        monkeypatch.setattr(coref_resolver, "_MAX_SPANS", 7)
+        other = built.model(**built.tensors(built.instances))
+
+    torch.testing.assert_close(other["loss"], one["loss"])
+
+
+def test_loss_is_the_mean_over_the_documents(built: Built) -> None:
+    with torch.no_grad():
+        together = built.model(**built.tensors(built.instances))["loss"]
+        each = [built.model(**built.tensors([instance]))["loss"] for instance in built.instances]
+
+    torch.testing.assert_close(together, torch.stack(each).mean())
+
+
+def test_training_reads_a_random_run_of_the_sentences() -> None:
+    built = TASK.build("{ max_training_sentences: 2, hidden_dim: 2 }")
+    instance = built.instances[4]
+    lengths = [len(sentence) for sentence in instance["metadata"]["sentences"]]
+    runs = [lengths[first : first + 2] for first in range(len(lengths) - 1)]
+    read: list[list[int]] = []
+    built.model.encoder.register_forward_pre_hook(
+        lambda _, inputs: read.append(inputs[1].sum(dim=1).tolist())
+    )
+
+    torch.manual_seed(0)
+    for _ in range(40):
+        built.model.train()(**built.tensors([instance]))
+    with torch.no_grad():
+        built.model.eval()(**built.tensors([instance]))
+
+    assert all(run in runs for run in read[:-1])
+    assert all(run in read for run in runs)
+    assert read[-1] == lengths
+
+
+def test_words_and_speakers_of_a_run_are_those_of_its_place(built: Built) -> None:
+    model, instance = built.model, built.instances[1]
+    tensors = built.tensors([instance])
+    about = instance["metadata"].metadata
+    run = DocumentRun.of(about["sentences"], about["speakers"], about["clusters"]).part(2, 4)
+    part = built.reader.text_to_instance(
+        about["sentences"][2:], about["speakers"][12:], "bc", [[(5, 6), (15, 16)]]
+    )
+    built.reader.apply_token_indexers(part)
+
+    with pytest.MonkeyPatch.context() as patch, torch.no_grad():
+        patch.setattr(model, "_run", lambda _: run)
+        one = model(**tensors)
+    with torch.no_grad():
+        other = model(**built.tensors([part]))
+
+    for name in ("spans", "antecedents", "probabilities"):
+        torch.testing.assert_close(one[name], other[name])
+
+
+def changed(built: Built, **about: Any) -> dict[str, Any]:
+    instance = built.instances[1]
+    known = instance["metadata"].metadata
+    other = built.reader.text_to_instance(
+        **{"sentences": known["sentences"], "speakers": known["speakers"], "genre": "bc", **about}
+    )
+    built.reader.apply_token_indexers(other)
+    with torch.no_grad():
+        return built.model(**built.tensors([other]))
+
+
+def test_speakers_and_genres_have_a_part_in_the_scores(built: Built) -> None:
+    as_it_is = changed(built)["probabilities"][0]
+    other_speakers = changed(built, speakers=None)["probabilities"][0]
+    other_genre = changed(built, genre="nw")["probabilities"][0]
+
+    assert not torch.equal(as_it_is, other_speakers)
+    assert not torch.equal(as_it_is, other_genre)
+
+
+def test_unknown_genre_is_the_mean_of_the_known_ones(built: Built) -> None:
+    unknown = changed(built, genre=None)["probabilities"][0]
+
+    weight = built.model.genre_embedding.weight
+    before = weight.detach().clone()
+    with torch.no_grad():
+        weight[:] = weight.mean(dim=0)
+    mean = changed(built, genre="bc")["probabilities"][0]
+    with torch.no_grad():
+        weight[:] = before
+    torch.testing.assert_close(unknown, mean)
+
+
+@pytest.mark.parametrize("sentences", [[["Yes"]], [["Yes"], ["."]], [["Yes", "."]]])
+def test_document_of_a_few_words_has_no_cluster(built: Built, sentences: list[list[str]]) -> None:
+    instance = built.reader.text_to_instance(sentences, clusters=[])
+    built.reader.apply_token_indexers(instance)
+
+    output = built.model(**built.tensors([instance]))
+    output["loss"].backward()
+
+    assert output["loss"] == 0
+    assert built.model.make_output_human_readable(output)["clusters"] == [[]]
+
+
+def test_dropout_is_on_words_and_characters_but_not_on_the_elmo_of_the_input() -> None:
+    built = TASK.build("{ elmo_dropout: 0, lexical_dropout: 0.9, dropout: 0 }", "input")
+    inputs: list[torch.Tensor] = []
+    built.model.encoder.register_forward_pre_hook(lambda _, each: inputs.append(each[0]))
+    tensors = built.tensors(built.instances[:1])
+
+    built.model.train()(**tensors)
+    built.model.eval()(**tensors)
+
+    width = built.model.text_embedder.words.get_output_dim()
+    dropped, whole = inputs
+    assert (dropped[..., :width] == 0).float().mean() > 0.8
+    torch.testing.assert_close(dropped[..., width:], whole[..., width:])
+
+
+def test_no_span_for_a_word_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="spans_per_word must be above 0, not 0"):
+        TASK.build("{ spans_per_word: 0 }")

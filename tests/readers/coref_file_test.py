@@ -1,0 +1,133 @@
+import lzma
+from pathlib import Path
+
+import pytest
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.readers.coref_file import CorefDocument, check_coref_columns, read_coref
+
+COLUMNS = ["word", "speaker", "coreference"]
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def document(*lines: str) -> str:
+    return "\n".join(["#begin document (nw/a); part 000", *lines, "", "#end document", ""])
+
+
+def test_documents_are_read_with_their_speakers_and_mentions(tmp_path: Path) -> None:
+    text = document("I Ann (0)", "left Ann -", "", "The Bob (1", "old Bob -", "man Bob 1)|(0)")
+    path = written(tmp_path / "a.txt", text + document("Yes - -").replace("nw/a", "bc/b"))
+
+    documents = list(read_coref(path, COLUMNS))
+
+    assert documents == [
+        CorefDocument(
+            line_number=1,
+            name="nw/a",
+            sentences=[["I", "left"], ["The", "old", "man"]],
+            speakers=["Ann", "Ann", "Bob", "Bob", "Bob"],
+            clusters=[[(0, 1), (4, 5)], [(2, 5)]],
+        ),
+        CorefDocument(10, "bc/b", [["Yes"]], ["-"], []),
+    ]
+
+
+def test_mentions_may_nest_in_their_own_cluster_cross_and_be_in_two_clusters(
+    tmp_path: Path,
+) -> None:
+    lines = ["a - (0|(0", "b - 0)|(1|(7", "c - 0)", "d - 1)|7)"]
+    path = written(tmp_path / "a.txt", document(*lines))
+
+    (found,) = read_coref(path, COLUMNS)
+
+    # The brackets of a cluster close the mention that began last; (0, 3) and (1, 4) cross.
+    assert found.clusters == [[(0, 2), (0, 3)], [(1, 4)], [(1, 4)]]
+
+
+def test_columns_of_conll_2012_are_read_whatever_the_number_of_predicates_is(
+    tmp_path: Path,
+) -> None:
+    before = "nw/a 0 0 {} NN * - - - Ann *"
+    lines = [before.format("He") + " (0)", "", before.format("ran") + " (V*) * * -"]
+    path = written(tmp_path / "a.txt", document(*lines))
+
+    (found,) = read_coref(path)
+
+    assert found.sentences == [["He"], ["ran"]]
+    assert (found.speakers, found.clusters) == (["Ann", "Ann"], [[(0, 1)]])
+
+
+def test_speakers_are_empty_where_the_file_has_none(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.txt", document("Yes (12)"))
+
+    (found,) = read_coref(path, ["word", "coreference"])
+
+    assert (found.speakers, found.clusters) == ([""], [[(0, 1)]])
+
+
+def test_packed_files_tabs_and_names_without_brackets_are_read(tmp_path: Path) -> None:
+    text = document("Yes\t-\t(0)").replace("(nw/a); part 000", "letter one")
+    path = tmp_path / "a.xz"
+    path.write_bytes(lzma.compress(text.encode()))
+
+    (found,) = read_coref(path, COLUMNS)
+
+    assert (found.name, found.clusters) == ("letter one", [[(0, 1)]])
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "a.txt has no document: expected '#begin document"),
+        ("Yes - -\n", "a.txt:1: expected a line such as '#begin document .* before 'Yes - -'"),
+        ("#begin document\n", "a.txt:1: expected '#begin document .*, but got '#begin document'"),
+        ("\n#end document\n", "a.txt:2: '#end document' stands outside of a document"),
+        (document(), "a.txt:1: the document nw/a; part 000 has no sentence"),
+        (document("Yes - -")[:-14], "a.txt:1: the document nw/a; part 000 has no '#end document'"),
+        (
+            document("Yes - -").replace("#end", "#begin"),
+            "a.txt:4: the document nw/a; part 000 has no line '#end document' before this one",
+        ),
+        (document("Yes - -", "no -"), r"a.txt:3: expected 3 columns \(word .*, but got 2: 'no -'"),
+        (document("a - (0", "b - -"), r"a.txt:2: the bracket '\(0' is not closed within the sent"),
+        (document("a - (0", "", "b - 0)"), r"a.txt:2: the bracket '\(0' is not closed within the"),
+        (document("a - -", "b - (1)|0)"), r"a.txt:3: '\(1\)\|0\)' closes 0, which is not open"),
+        (document("a - -", "b - 7"), "a.txt:3: '7' is no column of coreference: expected -"),
+        (document("a - (1||2)"), "a.txt:2: .* is no column of coreference"),
+        (document("a - (1(2)2)"), "a.txt:2: .* is no column of coreference"),
+        (document("a - (1)|(1)"), "a.txt:2: the cluster 1 has the mention that ends here twice"),
+    ],
+)
+def test_wrong_file_is_refused_with_file_and_line(
+    text: str, complaint: str, tmp_path: Path
+) -> None:
+    path = written(tmp_path / "a.txt", text)
+
+    with pytest.raises(ValueError, match=complaint):
+        list(read_coref(path, COLUMNS))
+
+
+def test_line_with_fewer_columns_than_those_before_the_roles_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.txt", document("nw/a 0 0 He (0)"))
+
+    with pytest.raises(ValueError, match="a.txt:2: expected at least 12 columns .*, but got 5"):
+        list(read_coref(path))
+
+
+@pytest.mark.parametrize(
+    ("columns", "complaint"),
+    [
+        (["word", "speaker"], "must have 'coreference' exactly once"),
+        (["word", "word", "coreference"], "must have 'word' exactly once"),
+        (["word", "roles", "roles", "coreference"], "must have 'roles' exactly once"),
+    ],
+)
+def test_columns_that_do_not_name_what_is_read_are_refused(
+    columns: list[str], complaint: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=complaint):
+        check_coref_columns(columns)

@@ -1,0 +1,114 @@
+from pathlib import Path
+
+import pytest
+from allennlp.data import Instance, Vocabulary
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.readers.char_ids_indexer import CharIdsIndexer
+from elmo_tasks.readers.coref import CorefReader
+from elmo_tasks.readers.distinct_texts import DistinctTexts
+from elmo_tasks.readers.genre_field import GENRES, UNKNOWN_GENRE
+from elmo_tasks.readers.sentences import SentencesReader
+
+FIXTURE = "fixtures/coref.gold_conll"
+
+
+def words(instance: Instance) -> list[str]:
+    return [token.text for token in instance["tokens"].tokens]
+
+
+def genres(instances: list[Instance], vocab: Vocabulary) -> list[int]:
+    for instance in instances:
+        instance["genre"].index(vocab)
+    return [instance["genre"].as_tensor({}).item() for instance in instances]
+
+
+def test_a_part_of_a_document_is_an_instance() -> None:
+    instances = list(CorefReader().read(FIXTURE))
+
+    assert [len(instance["metadata"]["sentences"]) for instance in instances] == [3, 4, 2, 1, 5]
+    third = instances[2]["metadata"]
+    assert words(instances[2])[:4] == ["The", "mayor", "of", "Vellmar"]
+    assert third["sentences"][1][0] == "Why"
+    assert third["speakers"] == ["Ben"] * 6 + ["Ana"] * 7
+    assert third["clusters"] == [[(0, 4), (8, 9)], [(3, 4), (10, 12)]]
+
+
+def test_singletons_are_left_out_or_kept() -> None:
+    without, kept = (
+        list(CorefReader(singletons=each).read(FIXTURE))[0]["metadata"]["clusters"]
+        for each in (False, True)
+    )
+
+    assert [len(cluster) for cluster in without] == [4, 2, 2]
+    assert kept == without
+    last = [list(CorefReader(singletons=each).read(FIXTURE))[4] for each in (False, True)]
+    assert [min(map(len, each["metadata"]["clusters"])) for each in last] == [2, 1]
+
+
+def test_document_with_one_mention_has_no_cluster(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("#begin document (nw/a); part 000\nRain (0)\n\n#end document\n")
+
+    (instance,) = CorefReader(columns=["word", "coreference"]).read(path)
+
+    assert instance["metadata"]["clusters"] == []
+
+
+def test_genres_are_the_group_of_the_pattern_and_unknown_ones_have_no_index() -> None:
+    reader = CorefReader()
+    instances = list(reader.read(FIXTURE))
+    vocab = Vocabulary.from_instances(instances)
+    others = [reader.text_to_instance([["Yes"]], genre=genre) for genre in ("bc", "tc", None)]
+
+    found = genres(others, vocab)
+
+    assert vocab.get_token_to_index_vocabulary(GENRES) == {"nw": 0, "bc": 1}
+    assert genres(instances, vocab) == [0, 1, 1, 0, 0]
+    assert found == [1, UNKNOWN_GENRE, UNKNOWN_GENRE]
+
+
+def test_names_that_do_not_match_have_no_genre() -> None:
+    instances = list(CorefReader(genre_pattern="bc/(fix)").read(FIXTURE))
+
+    vocab = Vocabulary.from_instances(instances)
+
+    assert vocab.get_token_to_index_vocabulary(GENRES) == {"fix": 0}
+    assert genres(instances, vocab) == [-1, 0, 0, -1, -1]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "complaint"),
+    [("nw", "genre_pattern needs a group in brackets"), ("(", "is no regular expression")],
+)
+def test_pattern_without_a_group_is_refused(pattern: str, complaint: str) -> None:
+    with pytest.raises(ConfigurationError, match=complaint):
+        CorefReader(genre_pattern=pattern)
+
+
+def test_longer_document_than_max_words_is_refused_with_file_and_line() -> None:
+    complaint = r"coref.gold_conll:26: the document has 27 words, more than max_words, 20"
+
+    with pytest.raises(ValueError, match=complaint):
+        list(CorefReader(max_words=20).read(FIXTURE))
+
+
+def test_speakers_are_the_same_by_default() -> None:
+    instance = CorefReader().text_to_instance([["Yes", "."], ["No"]])
+
+    assert instance["metadata"]["speakers"] == ["", "", ""]
+    assert "clusters" not in instance["metadata"]
+
+
+def test_a_store_and_a_language_model_read_the_sentences_one_by_one() -> None:
+    reader = CorefReader(token_indexers={"elmo": CharIdsIndexer()})
+    instances = list(reader.read(FIXTURE))
+    for instance in instances:
+        reader.apply_token_indexers(instance)
+    sentences = [each for instance in instances for each in instance["metadata"]["sentences"]]
+
+    texts = DistinctTexts(instances)
+    read = list(SentencesReader(reader=reader).sentences(FIXTURE))
+
+    assert [len(text) for text in texts] == [len(sentence) for sentence in sentences]
+    assert read == sentences

@@ -1,0 +1,1 @@
+(import '../lib/coref.libsonnet') { elmo_at: ['input', 'output'] }

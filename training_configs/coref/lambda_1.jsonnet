@@ -1,0 +1,1 @@
+(import 'input.jsonnet') { elmo_lambda: 1 }

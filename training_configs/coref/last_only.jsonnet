@@ -1,0 +1,1 @@
+(import 'input.jsonnet') { elmo_layers: 'last' }
