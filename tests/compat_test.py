@@ -11,9 +11,13 @@ import numpy as np
 import pytest
 import torch
 from allennlp.common import Params
-from allennlp.data import DataLoader, Vocabulary
+from allennlp.common.checks import ConfigurationError
+from allennlp.data import DataLoader, DatasetReader, Instance, Token, Vocabulary
 from allennlp.data.data_loaders import MultiProcessDataLoader
 from allennlp.data.dataset_readers import TextClassificationJsonReader
+from allennlp.data.fields import TextField
+from allennlp.data.samplers import BucketBatchSampler
+from allennlp.data.token_indexers import SingleIdTokenIndexer
 from allennlp.data.tokenizers import WhitespaceTokenizer
 from allennlp.training import Checkpointer
 from allennlp.training.learning_rate_schedulers import (
@@ -23,6 +27,7 @@ from allennlp.training.learning_rate_schedulers import (
 from torch.serialization import add_safe_globals, clear_safe_globals, get_safe_globals
 
 from elmo_tasks.compat import CompatibleMultiProcessDataLoader, CompatibleReduceOnPlateau
+from tests.helpers.workers import together
 
 # Runs AllenNLP's trainer for an epoch; "{repairs}" is an import or nothing.
 TRAIN = """
@@ -196,3 +201,46 @@ def test_training_warns_of_torch_cuda_amp_without_the_repair_only(
 
     assert run.returncode == 0, run.stderr
     assert ("FutureWarning" in run.stderr) == warned
+
+
+class Words(DatasetReader):
+    """Reads an instance for each of so many words."""
+
+    def _read(self, num_words: Any) -> Iterator[Instance]:
+        for index in range(int(num_words)):
+            yield Instance({"words": TextField([Token(str(index))], {"w": SingleIdTokenIndexer()})})
+
+
+@pytest.mark.parametrize("batches", [{"batch_size": 4}, {"batch_sampler": BucketBatchSampler(4)}])
+def test_processes_with_unequal_shares_make_as_many_batches_and_lose_nothing(
+    batches: dict[str, Any], tmp_path: Path
+) -> None:
+    """9 instances make batches of 4, 4 and 1 in process 0, where process 1 has 8."""
+
+    def work(rank: int) -> None:
+        loader = CompatibleMultiProcessDataLoader(Words(), "17", **batches)
+        vocab = Vocabulary(tokens_to_add={"tokens": [str(index) for index in range(17)]})
+        loader.index_with(vocab)
+        epochs = [[batch["words"]["w"]["tokens"].flatten() for batch in loader] for _ in range(2)]
+
+        sizes = [sorted(map(len, epoch)) for epoch in epochs]
+        assert sizes == 2 * [[1, 4, 4] if rank == 0 else [2, 2, 4]]
+        assert len(loader) == 3
+        for epoch in epochs:
+            words = [int(vocab.get_token_from_index(int(index))) for index in torch.cat(epoch)]
+            assert sorted(words) == list(range(rank, 17, 2))
+
+    together(work, tmp_path)
+
+
+def test_a_process_without_an_instance_for_each_batch_says_so(tmp_path: Path) -> None:
+    def work(rank: int) -> None:
+        loader = CompatibleMultiProcessDataLoader(Words(), "1", batch_size=4)
+        loader.index_with(Vocabulary())
+        if rank == 0:
+            assert len(list(loader)) == 1
+            return
+        with pytest.raises(ConfigurationError, match="1 has too few instances: .* has 1 batches"):
+            list(loader)
+
+    together(work, tmp_path)
