@@ -63,7 +63,9 @@ setup(
     install_requires=["torch>=2.6", "numpy>=1.26", "h5py>=3.10", "lmdb>=1.4.1", "tqdm>=4.62"],
     extras_require={
         "allennlp": ALLENNLP,
+        "parquet": ["pyarrow>=26"],
         "plots": ["matplotlib>=3.8"],
+        "ray": ["ray[data]>=2.60", "pyarrow>=26"],
         "serve": ["fastapi>=0.115", "fastapi-offline>=1.7", "uvicorn>=0.30"],
         "sklearn": ["scikit-learn>=1.3"],
         "spacy": ["spacy>=3.8,<4"],

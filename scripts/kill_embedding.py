@@ -10,6 +10,7 @@ process: the same rows, each once, and the same vectors, to the bit.
 """
 
 import argparse
+import contextlib
 import os
 import random
 import signal
@@ -103,9 +104,8 @@ def kill_processes(
         command, num_runs = _start(text, out, options, args), num_runs + 1
         while command.poll() is None and num_kills < args.kills:
             time.sleep(chance.uniform(0, seconds / 4))
-            workers = _workers(command.pid)
-            if workers:
-                os.kill(chance.choice(workers), signal.SIGKILL)
+            if at_work := workers(command.pid):
+                os.kill(chance.choice(at_work), signal.SIGKILL)
                 num_kills += 1
         _finish(command, out)
     return num_kills, num_runs
@@ -125,7 +125,7 @@ def kill_command(
         if (out / "_manifest.json").exists():
             _clear(out)
         command, num_runs = _start(text, out, options, args), num_runs + 1
-        while command.poll() is None and not _workers(command.pid):
+        while command.poll() is None and not workers(command.pid):
             time.sleep(0.2)
         try:
             command.wait(chance.uniform(0, seconds / 4))
@@ -170,26 +170,35 @@ def _clear(folder: Path) -> None:
         path.unlink()
 
 
-def _workers(pid: int) -> list[int]:
+def workers(pid: int) -> list[int]:
     """Returns the processes that embed for a command."""
-    parents, names = {}, {}
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            status = (path / "stat").read_text().rpartition(")")[2].split()
-            parents[int(path.name)] = int(status[1])
-            names[int(path.name)] = (path / "cmdline").read_text().replace("\0", " ")
-        except OSError:
-            continue
-    descendants = [child for child in parents if pid in _ancestors(child, parents)]
-    actors = [child for child in descendants if names[child].startswith(_ACTOR)]
-    on_ray = any("raylet" in names[child] for child in descendants)
-    return actors if on_ray else [c for c in descendants if names[c] == names.get(pid)]
+    names = {child: _command_line(child) for child in descendants(pid)}
+    if any("raylet" in name for name in names.values()):
+        return [child for child, name in names.items() if name.startswith(_ACTOR)]
+    # A fork has the command line of its parent.
+    return [child for child, name in names.items() if name == _command_line(pid)]
+
+
+def descendants(pid: int) -> list[int]:
+    """Returns the processes that a process has started, and those that they have started."""
+    parents = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
+    return [child for child in parents if pid in _ancestors(child, parents)]
 
 
 def _ancestors(pid: int, parents: dict[int, int]) -> Iterator[int]:
     while pid in parents:
         pid = parents[pid]
         yield pid
+
+
+def _command_line(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    except OSError:
+        return ""
 
 
 def _write_text(path: Path, num_lines: int) -> None:

@@ -30,7 +30,7 @@ PAGES = [
 PAGES += [f"docs/{page}" for page in ("bilms", "own_bilm", "by_hand", "what_was_learnt")]
 PAGES += ["docs/trained_models", "docs/serve", "docs/errors", "docs/compare_variants"]
 PAGES += ["docs/install", "docs/in_your_allennlp_project"]
-PAGES += ["docs/pytorch", "docs/spacy", "docs/sklearn"]
+PAGES += ["docs/pytorch", "docs/spacy", "docs/sklearn", "docs/large_text"]
 PAGES += ["docs/when_something_goes_wrong"]
 
 # The files of a reader, and the files of the repository in their place.

@@ -27,13 +27,14 @@ ORDER: dict[str, set[str]] = {
     "training": {"common", "bilm"},
     "predictors": {"common", "readers", "bilm", "elmo", "models", "language_model"},
     "encoder": {"common", "store", "bilm", "elmo"},
+    "ray": {"common", "bilm", "elmo", "encoder"},
     "sklearn": {"common", "bilm", "encoder"},
     "spacy": {"common", "store", "bilm", "elmo", "encoder"},
     "analysis": {"common", "readers", "store", "bilm", "elmo", "metrics", "encoder"},
     "serve": {"common", "readers", "elmo", "encoder", "analysis"},
     "commands": {
         *("common", "readers", "store", "bilm", "elmo", "predictors", "encoder", "analysis"),
-        "serve",
+        *("ray", "serve"),
     },
 }
 

@@ -1,4 +1,5 @@
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy
@@ -46,7 +47,8 @@ def vectors(layers: torch.Tensor, embedding: str, mix: ElmoMix | None = None) ->
         return mix(layers[None], mask)[0]
 
 
-class Part(NamedTuple):
+@dataclass(frozen=True)
+class Part:
     """
     Some sentences of a text that follow each other.
 
@@ -71,16 +73,11 @@ class Part(NamedTuple):
 
 
 class Output(Protocol):
-    """
-    Takes the vectors of a text, part by part, from one process or several.
+    """Takes the vectors of a text, part by part, from one process or several."""
 
-    # Parameters
-
-    folder : `Path | str`
-        The folder of the parts.
-    """
-
-    folder: Any
+    @property
+    def folder(self) -> Any:
+        """The folder of the parts, for messages."""
 
     def has(self, part: Part) -> bool:
         """Returns whether the vectors of a part are there, whole."""

@@ -105,6 +105,8 @@ def _start(num_cpus: int, store_bytes: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ray.init(
+            # RAY_ADDRESS may name a cluster.
+            address="local",
             num_cpus=num_cpus,
             object_store_memory=store_bytes,
             include_dashboard=False,

@@ -2,7 +2,6 @@ import os
 from typing import TYPE_CHECKING
 
 import pyarrow
-import ray
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix

@@ -1,5 +1,6 @@
 from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import ray
@@ -49,6 +50,11 @@ def _on_ray(
 ) -> Iterator[Part]:
     if work.sentence_layers.bilm.store is not None:
         raise ConfigurationError("the processes of Ray use no store: leave --use-store out")
+    parts = iter(parts)
+    first = next(parts, None)
+    if first is None:
+        # Nothing is missing, and Ray takes seconds to start.
+        return
     shared = SharedBiLm.of(work.sentence_layers.bilm)
     with joined(address, num_processes, shared.num_bytes) as cluster:
         uses_gpus = cluster.num_gpus > 0
@@ -60,10 +66,11 @@ def _on_ray(
                 f"be from 1 to that, not {number}"
             )
         layers = SharedLayers(ray.put(shared), work.sentence_layers.batch_tokens)
-        remote = ray.put((layers, work._replace(sentence_layers=None)))
+        remote = ray.put((layers, work.embedding, work.output, work.mix))
         options = {"num_gpus": 1} if uses_gpus else {"num_cpus": 1}
         actor = ray.remote(max_restarts=-1, max_task_retries=_RETRIES, **options)(_Worker)
-        yield from _done([actor.remote() for _ in range(number)], remote, parts, progress)
+        actors = [actor.remote() for _ in range(number)]
+        yield from _done(actors, remote, chain([first], parts), progress)
 
 
 def _done(actors: list[Any], remote: Any, parts: Iterable[Part], progress: tqdm) -> Iterator[Part]:
@@ -107,6 +114,6 @@ class _Worker:
 
     def embed(self, remote: list[Any], part: Part) -> None:
         if self._work is None:
-            layers, work = ray.get(remote[0])
-            self._work = work._replace(sentence_layers=layers.open())
+            layers, *others = ray.get(remote[0])
+            self._work = EmbedPart(layers.open(), *others)
         self._work(part)
