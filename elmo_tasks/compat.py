@@ -87,6 +87,7 @@ class CompatibleMultiProcessDataLoader(MultiProcessDataLoader):
     Registered as a `DataLoader` with name "multiprocess".
     """
 
+    collate_fn: Any
     _num_batches: int | None = None
 
     def index_with(self, vocab: Vocabulary) -> None:

@@ -16,14 +16,14 @@ class Rank(NamedTuple):
     """
     # Parameters
 
-    index : `int`
-        The rank of this process, from 0.
-    count : `int`
+    process : `int`
+        The index of this process among all of a training.
+    num_processes : `int`
         Number of processes; 1 outside distributed training.
     """
 
-    index: int
-    count: int
+    process: int
+    num_processes: int
 
 
 def rank() -> Rank:
@@ -43,7 +43,7 @@ def device_of_group() -> torch.device:
 @torch.no_grad()
 def broadcast(tensors: Iterable[torch.Tensor]) -> None:
     """Sets the tensors of every process to those of process 0. Does nothing in a single process."""
-    if rank().count > 1:
+    if rank().num_processes > 1:
         for tensor in tensors:
             distributed.broadcast(tensor, 0)
 
@@ -59,7 +59,7 @@ def broadcast_file(path: str | os.PathLike | None) -> BytesIO | None:
     if size.item() < 0:
         return None
     content = bytearray(int(size))
-    if rank().index == 0 and path is not None:
+    if rank().process == 0 and path is not None:
         with open(path, "rb") as file:
             file.readinto(content)
     for start in range(0, len(content), _CHUNK):

@@ -114,7 +114,7 @@ class _SavedVocabulary(Vocabulary):
         padding_token: str = DEFAULT_PADDING_TOKEN,
         oov_token: str = DEFAULT_OOV_TOKEN,
     ) -> Vocabulary:
-        is_counted = rank().count > 1 and counts_path(directory).exists()
+        is_counted = rank().num_processes > 1 and counts_path(directory).exists()
         kind = CountedVocabulary if is_counted else Vocabulary
         return kind.from_files(directory, padding_token, oov_token)
 

@@ -99,10 +99,10 @@ class SampledSoftmax(torch.nn.Module):
         )
 
     def _draw_for_all(self, num_samples: int) -> tuple[torch.Tensor, int]:
-        if rank().count == 1:
+        if rank().num_processes == 1:
             return self._draw(num_samples)
         drawn = torch.zeros(num_samples + 1, dtype=torch.long)
-        if rank().index == 0:
+        if rank().process == 0:
             drawn[:-1], drawn[-1] = self._draw(num_samples)
         drawn = drawn.to(self.weight.device)
         broadcast([drawn])

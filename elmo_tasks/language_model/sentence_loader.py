@@ -65,7 +65,7 @@ class SentenceLoader(CorpusLoader):
     @property
     def _all_tokens(self) -> int:
         """The most tokens in a batch of all processes together."""
-        return self.batch_tokens * rank().count
+        return self.batch_tokens * rank().num_processes
 
     def _tensors(self, group: list[list[str]]) -> TensorDict:
         return {"tokens": self._text_tensors(group)}

@@ -56,7 +56,7 @@ class WindowLoader(CorpusLoader):
         num_sentences = getattr(self._vocab, "num_sentences", None)
         if num_sentences is None or not self.shuffle:
             raise TypeError("the vocabulary does not say how much text there is")
-        num_rows = self.rows * rank().count
+        num_rows = self.rows * rank().num_processes
         return (self._vocab.num_tokens + num_sentences) // (num_rows * self.length)
 
     def _groups(self, order: random.Random) -> Iterator[tuple[list[Window], list[Window]]]:

@@ -30,7 +30,7 @@ class ElmoCheckpointer(Checkpointer):
     """
 
     def __init__(self, *args: Any, save_every_num_seconds: float = None, **kwargs: Any) -> None:
-        shares = rank().count > 1
+        shares = rank().num_processes > 1
         super().__init__(
             *args, save_every_num_seconds=None if shares else save_every_num_seconds, **kwargs
         )
@@ -77,7 +77,7 @@ class ElmoCheckpointer(Checkpointer):
     def load_checkpoint(self) -> TrainerCheckpoint | None:
         if self._is_primary:
             self._remove_remains()
-        if rank().count > 1 and not self.state_is_sharded:
+        if rank().num_processes > 1 and not self.state_is_sharded:
             return self._load_from_first()
         latest = self.find_latest_checkpoint()
         return None if latest is None else TrainerCheckpoint(*map(_load, latest))

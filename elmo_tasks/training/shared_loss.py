@@ -18,11 +18,11 @@ def share_loss(model: Model, batch: dict[str, Any], outputs: dict[str, Any]) -> 
     becomes the number of all processes.
     """
     if getattr(model, "loss_is_sum", False):
-        scale = float(rank().count)
+        scale = float(rank().num_processes)
     else:
         num_own = int(outputs["num_tokens"]) if "num_tokens" in outputs else num_instances(batch)
         num_all = dist_reduce_sum(num_own)
-        scale = rank().count * num_own / max(num_all, 1)
+        scale = rank().num_processes * num_own / max(num_all, 1)
         if "num_tokens" in outputs:
             outputs["num_tokens"] = torch.tensor(num_all)
     penalty = outputs.get("reg_loss", 0.0)

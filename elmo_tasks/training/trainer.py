@@ -57,7 +57,7 @@ class ElmoTrainer(GradientDescentTrainer):
         super().__init__(*args, **kwargs)
         if self._distributed:
             # AllenNLP lets a process of each node write.
-            self._primary = rank().index == 0
+            self._primary = rank().process == 0
             _draw_like_nobody_else()
             if self.cuda_device.type == "cpu":
                 _share_cores()
@@ -197,7 +197,7 @@ class ElmoTrainer(GradientDescentTrainer):
 
 def _draw_like_nobody_else() -> None:
     """Gives each process its own dropout. Until now all have drawn the same random numbers."""
-    if index := rank().index:
+    if index := rank().process:
         torch.manual_seed(torch.initial_seed() + index)
 
 
@@ -205,5 +205,5 @@ def _share_cores() -> None:
     """Divides the cores of this machine among its processes, unless `OMP_NUM_THREADS` is set."""
     if "OMP_NUM_THREADS" not in os.environ:
         num_cores = len(os.sched_getaffinity(0))
-        num_processes = int(os.environ.get("ALLENNLP_PROCS_PER_NODE", rank().count))
+        num_processes = int(os.environ.get("ALLENNLP_PROCS_PER_NODE", rank().num_processes))
         torch.set_num_threads(max(1, num_cores // num_processes))
