@@ -200,6 +200,7 @@ def test_no_connection_crosses_a_fork(folder: Path) -> None:
         assert database._connection is not before
 
     assert run(work) == 0
+    assert before is not None
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         before.execute("SELECT 1")
     assert read(database, content) == content
