@@ -464,7 +464,9 @@ def _layers(store: LayerStore) -> torch.Tensor:
     bilm = BiLm(
         json.loads((BILM / "options.json").read_text()), str(BILM / "weights.hdf5"), store=store
     )
-    return bilm(batch_char_ids(SENTENCES)).layers
+    # One sentence at a time, because the last bits of layers depend on the batch they are computed
+    # in.
+    return torch.cat([bilm(batch_char_ids([words])).layers.flatten() for words in SENTENCES])
 
 
 def _checkpoint(name: str) -> Callable[[Path], Path]:

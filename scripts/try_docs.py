@@ -27,7 +27,10 @@ PAGES = [
     "README",
     *(f"docs/{task}" for task in ("sst", "ner", "snli", "squad", "srl", "movie_reviews")),
 ]
-PAGES += [f"docs/{page}" for page in ("bilms", "own_bilm", "by_hand", "what_was_learnt")]
+PAGES += [
+    f"docs/{page}"
+    for page in ("bilms", "store", "at_scale", "own_bilm", "by_hand", "what_was_learnt")
+]
 PAGES += ["docs/trained_models", "docs/serve", "docs/errors", "docs/compare_variants"]
 PAGES += ["docs/install", "docs/in_your_allennlp_project"]
 PAGES += ["docs/pytorch", "docs/spacy", "docs/sklearn", "docs/large_text"]

@@ -2,6 +2,7 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
+import torch
 from allennlp.common import Params
 from allennlp.data import DatasetReader, Instance
 from tqdm import tqdm
@@ -38,6 +39,9 @@ def fill_from_config(
     number of texts that were computed. The other parameters are those of `fill_store`. Each part
     writes a file of its own in the folder of the store, such as `1-of-4.sqlite`.
     """
+    if num_processes > 1:
+        # Threads that PyTorch starts in this process are missing in its forks.
+        torch.set_num_threads(1)
     bilm = _load_bilm(config, path, part, num_parts).to(cuda_device if cuda_device >= 0 else "cpu")
     texts = DistinctTexts(_instances(config))
     if len(texts) == 0:

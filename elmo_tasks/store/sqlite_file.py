@@ -118,11 +118,12 @@ def _statements(connection: sqlite3.Connection) -> Sequence[str]:
 
 
 def _check_program(connection: sqlite3.Connection, file: str) -> None:
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    if application == _APPLICATION and tuple(_statements(connection)) == _TABLES:
+    is_ours = connection.execute("PRAGMA application_id").fetchone()[0] == _APPLICATION
+    statements = tuple(_statements(connection))
+    if is_ours and statements == _TABLES:
         return
-    if application == _APPLICATION:
-        raise sqlite3.DatabaseError("its tables are not those of a store")
+    if is_ours or statements in ((), _TABLES):
+        raise sqlite3.DatabaseError("its header or its tables are not those of a store")
     raise ConfigurationError(
         f"{file} is a file of another program; give the store a folder of its own"
     )

@@ -169,8 +169,11 @@ class PageReader:
             written |= {word for word in words[1:] if is_path(word)}
         if name in WRITES_SECOND:
             written.add(positional[:2][-1])
+        outputs = OUTPUTS | {">", ">>"}
+        if name == "elmo-store" and "--info" not in words:
+            outputs.add("--path")
         for option, value in zip(words, words[1:]):
-            if option in OUTPUTS or option in (">", ">>"):
+            if option in outputs:
                 written.add(value)
         for word in words[1:]:
             path = word.partition("=")[2] if re.match(r"[A-Z]+=", word) else word

@@ -200,6 +200,7 @@ def test_no_connection_crosses_a_fork(folder: Path) -> None:
         assert database._connection is not before
 
     assert run(work) == 0
+    assert before is not None
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         before.execute("SELECT 1")
     assert read(database, content) == content
@@ -406,6 +407,33 @@ def test_a_damaged_part_is_said_once_and_the_rest_is_read_and_merged(
     assert read(copy, filled).items() <= filled.items()
     assert len(read(copy, filled)) > len(filled) - 60
     assert len([text for text in messages(caplog) if "computed each time they are" in text]) == 1
+
+
+@pytest.mark.parametrize("content", [b"", bytes(100), b"SQLite format 3"], ids=len)
+def test_a_file_without_tables_that_can_only_be_read_has_no_values(
+    open_to_all: Path, content: bytes
+) -> None:
+    (open_to_all / "layers.sqlite").write_bytes(content)
+
+    def work() -> None:
+        as_nobody()
+        os.chmod(open_to_all, 0o555) if os.geteuid() == os.stat(open_to_all).st_uid else None
+        assert read(LayerDatabase(str(open_to_all)), values(3)) == {}
+
+    assert run(work) == 0
+    os.chmod(open_to_all, 0o755)
+
+
+def test_a_file_whose_mark_is_damaged_is_not_taken_for_another_program(
+    folder: Path, filled: dict[bytes, bytes], caplog: pytest.LogCaptureFixture
+) -> None:
+    # The application id in the header.
+    damage(folder, 68, b"????")
+
+    assert read(LayerDatabase(str(folder)), filled) == {}
+
+    (message,) = messages(caplog)
+    assert "is damaged; delete it, and it is made anew (its header" in message
 
 
 def test_a_file_of_another_program_is_refused(folder: Path) -> None:

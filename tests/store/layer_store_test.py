@@ -239,7 +239,8 @@ def test_layers_of_all_files_of_a_folder_are_found(
 ) -> None:
     for file, batch in (("a", BATCH), ("b", [SENTENCE])):
         fixture_bilm(LayerStore(path, "float32", file=file))(ids_of(batch))
-    bilm = fixture_bilm(LayerStore(path, "float32", 0))
+    store = LayerStore(path, "float32", 0)
+    bilm = fixture_bilm(store)
     computed = computed_by(bilm, monkeypatch)
 
     output = bilm(ids_of(OTHER_BATCH))
@@ -250,7 +251,7 @@ def test_layers_of_all_files_of_a_folder_are_found(
     torch.testing.assert_close(output.layers, plain.layers, rtol=0, atol=1e-5)
     source, words = bilm.source(), [row[row.any(1)].numpy() for row in ids_of(OTHER_BATCH)]
     sentences = [ids.astype(numpy.int16) for ids in words if len(ids)]
-    assert not any(bilm.store.lacks(source, sentences))
+    assert not any(store.lacks(source, sentences))
     assert sorted(os.listdir(path))[::2] == ["a.sqlite", "b.sqlite", "layers.sqlite"]
 
 
@@ -276,7 +277,8 @@ def test_a_folder_of_files_that_cannot_be_written_is_read(
         fixture_bilm(LayerStore(folder, file="other"))(ids_of(BATCH))
         os.chmod(folder, 0o755)
         LayerDatabase.at(folder, "other").close()
-        bilm = fixture_bilm(LayerStore(folder))
+        store = LayerStore(folder)
+        bilm = fixture_bilm(store)
         computed = computed_by(bilm, monkeypatch)
 
         def work() -> None:
@@ -286,7 +288,7 @@ def test_a_folder_of_files_that_cannot_be_written_is_read(
                 os.chmod(folder, 0o555)
             bilm(ids_of(BATCH))
             assert computed == []
-            assert not bilm.store.takes_layers
+            assert not store.takes_layers
 
         assert run(work) == 0
         os.chmod(folder, 0o755)
