@@ -100,10 +100,9 @@ def _join(address: str) -> None:
 def _start(num_cpus: int, store_bytes: int) -> None:
     # Ray's processes would otherwise run with nice 15.
     os.environ.setdefault("RAY_worker_niceness", "0")
-    # A setting that Ray announces for a later version: CPU actors see the GPUs of the machine.
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        # Ray announces a change for processes without a GPU, which these need not know of.
+        warnings.simplefilter("ignore", FutureWarning)
         ray.init(
             # RAY_ADDRESS may name a cluster.
             address="local",
