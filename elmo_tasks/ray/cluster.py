@@ -90,10 +90,10 @@ def joined(address: str | None, num_cpus: int | None, weight_bytes: int) -> Iter
 def _join(address: str) -> None:
     try:
         ray.init(address=address, logging_level=logging.ERROR)
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         raise ConfigurationError(
-            f"no cluster of Ray can be joined at {address} ({error}); if it needs a token, "
-            "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN must be set"
+            f"no cluster of Ray can be joined at {address} ({error}); if it asks for a token, put "
+            "the token into ~/.ray/auth_token, and set RAY_AUTH_MODE=token before Ray is imported"
         ) from error
 
 
