@@ -1,4 +1,5 @@
 import argparse
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -223,6 +224,10 @@ def _embed_files(
 
 def _engine(args: argparse.Namespace) -> Engine:
     if args.on == "ray":
+        if args.address is not None and os.path.exists(os.path.expanduser("~/.ray/auth_token")):
+            # A cluster asks for a token by default, and who joins it shows one only if told before
+            # Ray is imported.
+            os.environ.setdefault("RAY_AUTH_MODE", "token")
         # Ray is imported only when it is needed.
         from elmo_tasks.ray.engine import on_ray
 

@@ -90,20 +90,19 @@ def joined(address: str | None, num_cpus: int | None, weight_bytes: int) -> Iter
 def _join(address: str) -> None:
     try:
         ray.init(address=address, logging_level=logging.ERROR)
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         raise ConfigurationError(
-            f"no cluster of Ray can be joined at {address} ({error}); if it needs a token, "
-            "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN must be set"
+            f"no cluster of Ray can be joined at {address} ({error}); if it asks for a token, put "
+            "the token into ~/.ray/auth_token, and set RAY_AUTH_MODE=token before Ray is imported"
         ) from error
 
 
 def _start(num_cpus: int, store_bytes: int) -> None:
     # Ray's processes would otherwise run with nice 15.
     os.environ.setdefault("RAY_worker_niceness", "0")
-    # A setting that Ray announces for a later version: CPU actors see the GPUs of the machine.
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        # Ray announces a change for processes without a GPU, which these need not know of.
+        warnings.simplefilter("ignore", FutureWarning)
         ray.init(
             # RAY_ADDRESS may name a cluster.
             address="local",

@@ -16,11 +16,13 @@ import torch
 
 import elmo_tasks.encoder.sentence_layers
 from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm.threads import operator_threads
 from elmo_tasks.common import files
 from elmo_tasks.encoder import embedding_file
 from elmo_tasks.encoder.embed import embed, read_text
 from elmo_tasks.encoder.encoder import ElmoEncoder
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
+from elmo_tasks.encoder.shards import read_manifest, read_vectors
 from elmo_tasks.store.contents import contents
 from tests.helpers.archives import SENTENCES, sst
 from tests.helpers.command_line import allennlp, exit_status, refusal
@@ -144,6 +146,88 @@ def test_the_command_takes_the_embedding_as_an_option(
     embed(read_text(paths.text), other, encoder.layers, embedding)
 
     assert paths.hdf5.read_bytes() == other.read_bytes()
+
+
+# Several processes, and folders.
+
+
+def test_several_texts_and_processes_make_the_file_of_one(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, several = paths.hdf5.with_name("one.hdf5"), paths.hdf5.with_name("several.hdf5")
+    twice = paths.text.with_name("twice.txt")
+    twice.write_text(2 * paths.text.read_text())
+    monkeypatch.setattr(elmo_tasks.encoder.sentence_layers, "WINDOW_TOKENS", 12)
+
+    with operator_threads(1):
+        allennlp(monkeypatch, "elmo-embed", twice, one, *FILES)
+        texts = [paths.text, paths.text]
+        allennlp(monkeypatch, "elmo-embed", *texts, several, *FILES, "--processes", 2)
+
+    assert several.read_bytes() == one.read_bytes()
+
+
+def test_a_folder_has_a_manifest_and_is_complete_the_second_time(
+    paths: Paths, encoder: ElmoEncoder, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    out = paths.hdf5.with_name("out")
+    command = ["elmo-embed", paths.text, out, *FILES, "--shards", "parquet", "--part-tokens", 9]
+
+    allennlp(monkeypatch, *command)
+    assert f"Wrote {out}: " in capsys.readouterr().out
+    allennlp(monkeypatch, *command)
+    assert f"{out} is complete: all " in capsys.readouterr().out
+
+    assert read_manifest(out)["num_sentences"] == len(LINES)
+    expected = encoder.layers(line.split() for line in LINES)
+    for (_, _, vectors), layers in zip(read_vectors(out), expected):
+        numpy.testing.assert_allclose(vectors, layers, rtol=2**-10, atol=1e-5)
+    message = refusal(monkeypatch, *command, "--top")
+    assert f"{out} was begun with another embedding; use the same settings as then" in message
+
+
+def test_the_trained_mix_of_a_model_is_written(
+    paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "training").mkdir()
+    archive = sst(tmp_path / "training", "both")
+    command = ["elmo-embed", paths.text, paths.hdf5, "--bilm", archive, "--mix"]
+
+    assert "has mixes at the places input, output" in refusal(monkeypatch, *command)
+    allennlp(monkeypatch, *command, "--place", "output")
+
+    trained = ElmoEncoder.from_archive(archive, "output")
+    expected = trained([LINES[0].split()])["elmo"][0]
+    numpy.testing.assert_allclose(read_hdf5(paths.hdf5)["0"], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--address", "auto"], "--address is that of a cluster of Ray: give --on ray as well"),
+        (["--processes", 2, "--cuda-device", 0], "--cuda-device is for one process"),
+        (["--on", "ray", "--cuda-device", 0], "--on ray without it takes all GPUs"),
+        (["--processes", 0], "the number of processes must be at least 1, not 0"),
+        (["--place", "input"], "--place is that of a mix: give --mix as well"),
+        (["--mix"], "two files have no mix"),
+        (["--shards", "parquet", "--part-tokens", 0], "at least 1 token, not 0"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(
+    options: list[Any], message: str, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert message in refusal(monkeypatch, "elmo-embed", paths.text, paths.hdf5, *FILES, *options)
+
+
+def test_an_output_of_another_kind_is_refused(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ["elmo-embed", paths.text, paths.hdf5, *FILES]
+    paths.hdf5.write_text("mine")
+
+    assert "is a file; choose another" in refusal(monkeypatch, *command, "--shards", "hdf5")
+    command[2] = "memory://out.hdf5"
+    assert "is an address: give --shards" in refusal(monkeypatch, *command)
 
 
 # Which biLM.
