@@ -97,8 +97,8 @@ def clusters_of(
     spans: Sequence[Sequence[int]], antecedents: Sequence[int], probabilities: Sequence[float]
 ) -> list[list[CorefMention]]:
     """
-    Returns the clusters of a document: the mentions that are linked with each other, in the order
-    of the mentions; none of a single mention.
+    Returns the clusters of a document in the order of their first mentions: the mentions that are
+    linked with each other. No cluster has a single mention.
     """
     clusters: list[list[CorefMention]] = []
     # The cluster of each mention, and the index of the mention there.
@@ -112,4 +112,4 @@ def clusters_of(
         cluster, index = indices[antecedent]
         indices[mention] = cluster, len(clusters[cluster])
         clusters[cluster].append(CorefMention(*spans[mention], index, probability))
-    return clusters
+    return sorted(clusters, key=lambda cluster: cluster[0][:2])
