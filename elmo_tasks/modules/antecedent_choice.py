@@ -107,9 +107,11 @@ def clusters_of(
         if antecedent < 0:
             continue
         if antecedent not in indices:
+            start, end = spans[antecedent]
             indices[antecedent] = len(clusters), 0
-            clusters.append([CorefMention(*spans[antecedent])])
+            clusters.append([CorefMention(start, end)])
+        start, end = spans[mention]
         cluster, index = indices[antecedent]
         indices[mention] = cluster, len(clusters[cluster])
-        clusters[cluster].append(CorefMention(*spans[mention], index, probability))
+        clusters[cluster].append(CorefMention(start, end, index, probability))
     return sorted(clusters, key=lambda cluster: cluster[0][:2])

@@ -175,9 +175,7 @@ def test_commands_and_python_answer_with_the_archive_and_the_packed_model(
     pack(archive_path, tmp_path / "packed")
 
     allennlp(monkeypatch, "predict", archive_path, tmp_path / "in.txt", "--output-file", output)
-    allennlp(
-        monkeypatch, "evaluate", archive_path, DATA, "--predictions-output-file", predictions
-    )
+    allennlp(monkeypatch, "evaluate", archive_path, DATA, "--predictions-output-file", predictions)
     answer = elmo_tasks.load(archive_path).predict(TEXT)
     packed = elmo_tasks.load(tmp_path / "packed").predict(TEXT)
 
