@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # Later pages use the models that earlier ones train.
 PAGES = [
     "README",
-    *(f"docs/{task}" for task in ("sst", "ner", "snli", "squad", "srl", "movie_reviews")),
+    *(f"docs/{task}" for task in ("sst", "ner", "snli", "squad", "srl", "coref", "movie_reviews")),
 ]
 PAGES += [
     f"docs/{page}"

@@ -220,13 +220,13 @@ class CorefResolver(Model):
                 }
                 for name, tensors in words.items()
             }
-            parts.append(self._read(sentences))
+            parts.append(self._embed(sentences))
             start = stop
         x, h = (torch.cat(each) for each in zip(*parts))
         sizes = [sum(run.lengths) for run in runs]
         return zip(x.split(sizes), h.split(sizes))
 
-    def _read(self, sentences: TextFieldTensors) -> tuple[torch.Tensor, torch.Tensor]:
+    def _embed(self, sentences: TextFieldTensors) -> tuple[torch.Tensor, torch.Tensor]:
         """Returns x and h of the words of some sentences, without padding."""
         (text,) = self.text_embedder(sentences)
         words, elmo = text.x.tensor_split([self.text_embedder.words.get_output_dim()], dim=-1)

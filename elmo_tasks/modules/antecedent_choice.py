@@ -97,8 +97,8 @@ def clusters_of(
     spans: Sequence[Sequence[int]], antecedents: Sequence[int], probabilities: Sequence[float]
 ) -> list[list[CorefMention]]:
     """
-    Returns the clusters of a document: the mentions that are linked with each other, in the order
-    of the mentions; none of a single mention.
+    Returns the clusters of a document in the order of their first mentions: the mentions that are
+    linked with each other. No cluster has a single mention.
     """
     clusters: list[list[CorefMention]] = []
     # The cluster of each mention, and the index of the mention there.
@@ -107,9 +107,11 @@ def clusters_of(
         if antecedent < 0:
             continue
         if antecedent not in indices:
+            start, end = spans[antecedent]
             indices[antecedent] = len(clusters), 0
-            clusters.append([CorefMention(*spans[antecedent])])
+            clusters.append([CorefMention(start, end)])
+        start, end = spans[mention]
         cluster, index = indices[antecedent]
         indices[mention] = cluster, len(clusters[cluster])
-        clusters[cluster].append(CorefMention(*spans[mention], index, probability))
-    return clusters
+        clusters[cluster].append(CorefMention(start, end, index, probability))
+    return sorted(clusters, key=lambda cluster: cluster[0][:2])

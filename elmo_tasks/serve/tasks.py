@@ -88,6 +88,35 @@ TASKS = {
         ],
         {"attention": True},
     ),
+    "elmo_srl": Task(
+        "roles",
+        "Roles",
+        {"sentence": "Sentence"},
+        [
+            {"sentence": "The storm broke two windows and frightened the dog."},
+            {"sentence": "The baker who lives upstairs gave us bread on Friday."},
+            {"sentence": "Nobody told the children that the train had left."},
+        ],
+    ),
+    "elmo_coref": Task(
+        "coreference",
+        "Coreference",
+        {"document": "Document"},
+        [
+            {
+                "document": "Anna took her dog to the park. The dog saw a boat and barked at it, "
+                "so she took him home."
+            },
+            {
+                "document": "The mayor of Vellmar has resigned. He told the town council that it "
+                "had never listened to him."
+            },
+            {
+                "document": "The sisters opened a bakery in 1911. They sold it to their cousin, "
+                "who never baked."
+            },
+        ],
+    ),
 }
 
 _SENSES = """

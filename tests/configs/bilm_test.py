@@ -42,7 +42,10 @@ def test_configs_and_code_have_the_same_default() -> None:
 
 @pytest.mark.parametrize(
     ("task", "fields"),
-    [("ner", None), ("snli", None), ("squad", ["passage"]), ("srl", None), ("sst", None)],
+    [
+        *(("coref", None), ("ner", None), ("snli", None)),
+        *(("squad", ["passage"]), ("srl", None), ("sst", None)),
+    ],
 )
 def test_a_biLM_continues_on_the_text_of_a_task(task: str, fields: list[str] | None) -> None:
     continued, baseline = (
@@ -59,5 +62,5 @@ def test_a_biLM_continues_on_the_text_of_a_task(task: str, fields: list[str] | N
 
 
 def test_a_task_that_is_not_known_is_refused() -> None:
-    with pytest.raises(RuntimeError, match="task must be one of ner, snli, squad, srl, sst, or"):
+    with pytest.raises(RuntimeError, match="must be one of coref, ner, snli, squad, srl, sst, or"):
         config("bilm", "continue", "{ task: 'imdb' }")

@@ -39,7 +39,7 @@ def evaluate(monkeypatch: pytest.MonkeyPatch, archive: Path, path: Path, *option
 
 
 @pytest.mark.parametrize("variant", ["baseline", "both"])
-@pytest.mark.parametrize("task", ["sst", "snli", "squad", "ner", "srl"])
+@pytest.mark.parametrize("task", ["sst", "snli", "squad", "ner", "srl", "coref"])
 def test_model_of_learned_vectors_is_evaluated(
     task: str, variant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -52,7 +52,7 @@ def test_model_of_learned_vectors_is_evaluated(
 
 
 @pytest.mark.parametrize("name", ["elmo_word_vectors", "embedding"])
-@pytest.mark.parametrize("task", ["sst", "snli", "squad", "ner", "srl"])
+@pytest.mark.parametrize("task", ["sst", "snli", "squad", "ner", "srl", "coref"])
 def test_new_words_have_the_vectors_of_a_given_file(
     task: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,10 +9,12 @@ from tests.helpers.configs import config
 PETERS = "Peters et al. 2018"
 CHEN = "Chen et al. 2017"
 HE = "He et al. 2017"
+LEE = "Lee et al. 2017"
 MCCANN = "McCann et al. 2017"
 DOCUMENT_QA = "document-qa, the authors' code for SQuAD"
 BILM_TF = "bilm-tf, the authors' code for the biLM"
 ALLENNLP = "allennlp-models"
+E2E_COREF = "e2e-coref, the code of Lee et al. 2017"
 
 WORDS = "model.text_embedder.words.token_embedders.tokens"
 CHARACTERS = "model.text_embedder.words.token_embedders.token_characters"
@@ -100,6 +102,34 @@ SOURCES: list[tuple[str, str, Any, str]] = [
     ("srl", "trainer.num_epochs", 500, f"{PETERS}, A.5"),
     ("srl", "trainer.patience", 200, f"{PETERS}, A.5"),
     ("srl/paper", OUTPUT_MIX, None, f"{PETERS}, Table 3"),
+    ("coref", f"{CHARACTERS}.embedding.embedding_dim", 8, LEE),
+    ("coref", f"{CHARACTERS}.encoder.ngram_filter_sizes", [3, 4, 5], LEE),
+    ("coref", f"{CHARACTERS}.encoder.num_filters", 50, LEE),
+    ("coref", "model.encoder.hidden_size", 200, LEE),
+    ("coref", "model.mention_feedforward.num_layers", 2, LEE),
+    ("coref", "model.mention_feedforward.hidden_dims", 150, LEE),
+    ("coref", "model.antecedent_feedforward.num_layers", 2, LEE),
+    ("coref", "model.antecedent_feedforward.hidden_dims", 150, LEE),
+    ("coref", "model.antecedent_feedforward.dropout", 0.2, LEE),
+    ("coref", "model.feature_dim", 20, LEE),
+    ("coref", "model.max_span_width", 10, LEE),
+    ("coref", "model.spans_per_word", 0.4, LEE),
+    ("coref", "model.max_antecedents", 250, LEE),
+    ("coref", "model.max_training_sentences", 50, LEE),
+    ("coref", "model.lexical_dropout", 0.5, LEE),
+    ("coref", "model.dropout", 0.2, LEE),
+    ("coref", f"{INPUT_MIX}.dropout", 0.5, f"{PETERS}, A.6"),
+    ("coref", f"{INPUT_MIX}.layer_norm", None, f"{PETERS}, A.6"),
+    ("coref", "model.regularizer", None, f"{PETERS}, A.6"),
+    ("coref", "data_loader.batch_size", 1, LEE),
+    ("coref", "trainer.optimizer.type", "elmo_adam", LEE),
+    ("coref", "trainer.optimizer.lr", 0.001, LEE),
+    # 0.1 % less every 100 of the 2,802 documents of CoNLL-2012.
+    ("coref", "trainer.learning_rate_scheduler.gamma", round(0.999**28, 3), LEE),
+    ("coref", "trainer.grad_norm", 5.0, E2E_COREF),
+    ("coref", "trainer.num_epochs", 150, LEE),
+    ("coref/paper", f"{WORDS}.embedding_dim", 300, LEE),
+    ("coref/paper", OUTPUT_MIX, None, f"{PETERS}, A.6"),
     # SST
     ("sst", "dataset_reader.min_phrase_tokens", 4, MCCANN),
     ("sst", "validation_dataset_reader.min_phrase_tokens", None, MCCANN),
@@ -137,7 +167,7 @@ SOURCES: list[tuple[str, str, Any, str]] = [
             ("bilm/original", "model.bilm"),
             *(
                 (f"{task}/paper", "model.text_embedder.bilm")
-                for task in ("snli", "squad", "srl", "sst")
+                for task in ("coref", "snli", "squad", "srl", "sst")
             ),
             ("ner/paper", "model.text_embedder.bilm"),
         )

@@ -14,7 +14,7 @@ from allennlp.models import Model, load_archive
 from tests.helpers.configs import config, tiny
 from tests.helpers.sentence_files import write_sentence
 
-TASKS = ("sst", "snli", "squad", "ner", "srl", "imdb")
+TASKS = ("sst", "snli", "squad", "ner", "srl", "coref", "imdb")
 # The training text has `heron` once and other words twice or more; the other texts have `quokka`.
 TRAINING = "the owl saw the owl , and the owl and the heron saw , ."
 VALIDATION = "the quokka saw the quokka ."
@@ -95,7 +95,7 @@ def test_words_of_the_validation_text_are_not_in_the_vocabulary_with_min_count_1
 
 @pytest.mark.parametrize(
     ("task", "min_count"),
-    [("sst", 10), ("snli", 2), ("squad", 6), ("ner", 2), ("srl", 2), ("imdb", 2)],
+    [(task, {"sst": 10, "squad": 6}.get(task, 2)) for task in TASKS],
 )
 def test_every_task_has_a_least_count_that_trains_the_unknown_word(
     task: str, min_count: int

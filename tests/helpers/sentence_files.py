@@ -45,6 +45,11 @@ def _roles(sentence: str) -> str:
     return "".join(f"{line} {role} -\n" for line, role in zip(lines, roles))
 
 
+def _document(sentence: str) -> str:
+    lines = [f"d 0 {i} {word} XX * - - - - * -\n" for i, word in enumerate(sentence.split())]
+    return "".join(["#begin document (nw/d); part 000\n", *lines, "\n#end document\n"])
+
+
 def _review(sentence: str) -> str:
     return json.dumps({"text": sentence, "label": "Positive"})
 
@@ -55,5 +60,6 @@ _FORMATS: dict[str, Callable[[str], str]] = {
     "squad": _question,
     "ner": _columns,
     "srl": _roles,
+    "coref": _document,
     "imdb": _review,
 }

@@ -17,7 +17,10 @@ from tests.helpers.archives import make_archive
 from tests.helpers.configs import tiny
 
 # The tasks that have a tab, by the folders of their configs.
-NAMES = {"sst": "sentiment", "ner": "entities", "snli": "entailment", "squad": "reading"}
+NAMES = {
+    **{"sst": "sentiment", "ner": "entities", "snli": "entailment", "squad": "reading"},
+    **{"srl": "roles", "coref": "coreference"},
+}
 
 
 def task_archive(folder: Path, task: str) -> Path:

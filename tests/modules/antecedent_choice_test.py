@@ -62,11 +62,11 @@ def test_loss_is_that_of_all_right_antecedents_together(size: int, labels: list[
 def test_mentions_that_are_linked_are_a_cluster() -> None:
     spans = [(0, 1), (2, 5), (3, 4), (6, 7), (8, 9), (10, 11)]
 
-    found = clusters_of(spans, [-1, -1, 0, 1, 2, -1], [1, 1, 0.5, 0.25, 0.75, 1])
+    found = clusters_of(spans, [-1, -1, 1, 0, 3, -1], [1, 1, 0.25, 0.5, 0.75, 1])
 
     assert found == [
-        [CorefMention(0, 1), CorefMention(3, 4, 0, 0.5), CorefMention(8, 9, 1, 0.75)],
-        [CorefMention(2, 5), CorefMention(6, 7, 0, 0.25)],
+        [CorefMention(0, 1), CorefMention(6, 7, 0, 0.5), CorefMention(8, 9, 1, 0.75)],
+        [CorefMention(2, 5), CorefMention(3, 4, 0, 0.25)],
     ]
 
 

@@ -58,6 +58,8 @@ def test_details_are_what_the_page_shows(address: str, models: list[ServedModel]
         "entities": {"paths"},
         "entailment": {"premise_attention", "hypothesis_attention"},
         "reading": {"passage_tokens", "question_tokens", "attention"},
+        "roles": set(),
+        "coreference": set(),
     }
 
 

@@ -28,7 +28,8 @@ if not AXE.is_file():
 if CHROMIUM is None:
     pytest.skip("Chromium is not installed; Debian's package is chromium", allow_module_level=True)
 
-TABS = ["Sentiment", "Entities", "Entailment", "Reading", "Layers", "Senses", "Mix", "Errors"]
+TABS = ["Sentiment", "Entities", "Entailment", "Reading", "Roles", "Coreference"]
+TABS += ["Layers", "Senses", "Mix", "Errors"]
 
 
 @pytest.fixture(scope="module")
@@ -175,6 +176,78 @@ def test_a_text_with_signs_beyond_16_bits_is_marked_where_the_answer_is(
     assert panel.locator("mark").inner_text() == panel.locator(".big").inner_text()
 
 
+def test_roles_are_rows_under_the_sentence(page: Any, address: str) -> None:
+    panel, answer = ask(page, address, "Roles")
+
+    assert panel.locator("thead th").all_inner_texts()[1:] == answer["tokens"]
+    rows = panel.locator("tbody tr")
+    assert rows.count() == len(answer["predicates"]) > 0
+    for index, predicate in enumerate(answer["predicates"]):
+        row = rows.nth(index)
+        assert row.locator("th").inner_text() == predicate["text"]
+        cells = row.locator("td").evaluate_all("all => all.map(td => [td.innerText, td.colSpan])")
+        expected = [["", 1] for _ in answer["tokens"]]
+        for role in reversed(predicate["roles"]):
+            start, end = role["tokens"]
+            expected[start:end] = [[role["role"], end - start]]
+        assert cells == expected
+
+
+def test_mentions_are_marked_within_each_other_with_the_number_of_their_cluster(
+    page: Any,
+) -> None:
+    text = "😀 Her <b>dog saw Zoë & her dog."
+    clusters = [["Her <b>dog", "her dog"], ["Her", "Zoë", "her"]]
+    starts = [[2, 23], [2, 17, 23]]
+    answer = {
+        "document": text,
+        "clusters": [
+            [
+                {"text": each, "characters": [start, start + len(each)], "probability": None}
+                for each, start in zip(*cluster)
+            ]
+            for cluster in zip(clusters, starts)
+        ],
+    }
+    answer["clusters"][0][1]["probability"] = 0.25
+    # A model that is not trained may find nothing.
+    page.route(
+        "**/predict/coreference*",
+        lambda route: route.fulfill(json=answer, headers={"server-timing": "answer;dur=1.0"}),
+    )
+
+    panel = click_example(page, "Coreference")
+
+    assert panel.locator(".text").inner_text() == "😀 Her2 <b>dog1 saw Zoë2 & her2 dog1."
+    marks = panel.locator("mark")
+    assert marks.evaluate_all("all => all.map(mark => [mark.textContent, mark.title])") == [
+        ["Her2 <b>dog1", "the first mention"],
+        ["Her2", "the first mention"],
+        ["Zoë2", "the first mention"],
+        ["her2 dog1", "probability 0.250"],
+        ["her2", "the first mention"],
+    ]
+    colours = marks.evaluate_all("all => all.map(mark => mark.className)")
+    first, second = "entity type-0", "entity type-1"
+    assert colours == [first, second, second, first, second]
+    assert panel.locator(".clusters li").all_inner_texts() == [
+        "Her <b>dog, her dog",
+        "Her, Zoë, her",
+    ]
+
+
+def test_document_without_clusters_says_so(page: Any) -> None:
+    answer = {"document": "Yes.", "clusters": []}
+    page.route(
+        "**/predict/coreference*",
+        lambda route: route.fulfill(json=answer, headers={"server-timing": "answer;dur=1.0"}),
+    )
+
+    panel = click_example(page, "Coreference")
+
+    assert panel.get_by_text("No two mentions refer to the same.").is_visible()
+
+
 def test_layers_show_the_cosines_to_the_chosen_word(page: Any, address: str) -> None:
     panel = click_example(page, "Layers")
     panel.get_by_role("button", name="play", exact=True).nth(1).click()
@@ -209,7 +282,7 @@ def test_the_mix_of_every_model_is_shown(page: Any) -> None:
 
     assert panel.locator("h2").all_inner_texts() == [
         f"{name}, {place}"
-        for name in ("sentiment", "entities", "entailment", "reading")
+        for name in ("sentiment", "entities", "entailment", "reading", "roles", "coreference")
         for place in ("input", "output")
     ]
     assert panel.locator(".bars").first.locator("tr").all_inner_texts()[0].split()[0] == "tokens"

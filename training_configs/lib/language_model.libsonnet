@@ -6,6 +6,7 @@ local bilms = import 'bilms.libsonnet';
 // The tasks whose text a biLM can be continued on, with the fields that are read: all, or for SQuAD
 // the passages alone (Peters et al. 2018, supplement A.1).
 local tasks = {
+  coref: { config: import 'coref.libsonnet', fields: null },
   ner: { config: import 'ner.libsonnet', fields: null },
   snli: { config: import 'snli.libsonnet', fields: null },
   squad: { config: import 'squad.libsonnet', fields: ['passage'] },
@@ -25,8 +26,8 @@ local tasks = {
   // several files.
   train_text:: if has_task then task_config.train_data_path else 'data/corpus/train.txt.xz',
   heldout_text:: if has_task then task_config.validation_data_path else 'data/corpus/heldout.txt.gz',
-  // The task whose sentences are the text, without labels: 'ner', 'snli', 'squad', 'srl' or
-  // 'sst'; null for a text of its own.
+  // The task whose sentences are the text, without labels: 'coref', 'ner', 'snli', 'squad', 'srl'
+  // or 'sst'; null for a text of its own.
   task:: null,
   // Trains on the first sentences of `train_text` only; null for all. The held-out text is read
   // whole.

@@ -232,6 +232,61 @@ const show = {
     ];
   },
 
+  roles(answer) {
+    if (!answer.predicates.length) return [make('p', {}, 'No predicate.')];
+    const names = [];
+    const rows = answer.predicates.map((predicate) => {
+      const cells = [];
+      let index = 0;
+      const skip = (end) => { for (; index < end; index += 1) cells.push(make('td')); };
+      for (const { role, tokens, confidence } of predicate.roles) {
+        if (!names.includes(role)) names.push(role);
+        skip(tokens[0]);
+        cells.push(make('td', {
+          class: `entity type-${names.indexOf(role) % 5}`, colspan: tokens[1] - tokens[0],
+          '--confidence': confidence, title: `confidence ${shown(confidence)}`,
+        }, role));
+        index = tokens[1];
+      }
+      skip(answer.tokens.length);
+      return [predicate.text, ...cells];
+    });
+    const roles = table('The roles of each predicate, the stronger the more confident', ['', ...answer.tokens], rows);
+    // The keys scroll it where it is wider than the page.
+    roles.tabIndex = 0;
+    roles.setAttribute('role', 'group');
+    roles.setAttribute('aria-label', 'The roles of each predicate');
+    return [roles];
+  },
+
+  coreference(answer) {
+    if (!answer.clusters.length) return [make('p', {}, 'No two mentions refer to the same.')];
+    const points = Array.from(answer.document);
+    // A mention comes before those within it. No two mentions cross.
+    const mentions = answer.clusters.flatMap((cluster, index) => cluster.map((mention) => ({ ...mention, index })))
+      .sort((one, other) => one.characters[0] - other.characters[0] || other.characters[1] - one.characters[1]);
+    let next = 0;
+    const marked = (start, end) => {
+      const pieces = [];
+      while (next < mentions.length && mentions[next].characters[0] < end) {
+        const { characters: [from, to], index, probability } = mentions[next];
+        next += 1;
+        pieces.push(points.slice(start, from).join(''), make('mark', {
+          class: `entity type-${index % 5}`, '--confidence': probability ?? 1,
+          title: probability === null ? 'the first mention' : `probability ${shown(probability)}`,
+        }, ...marked(from, to), make('small', {}, String(index + 1))));
+        start = to;
+      }
+      return [...pieces, points.slice(start, end).join('')];
+    };
+    const item = (cluster) => make('li', {}, cluster.map((mention) => mention.text).join(', '));
+    return [
+      make('p', { class: 'text' }, ...marked(0, points.length)),
+      heading('Clusters'),
+      make('ol', { class: 'clusters' }, ...answer.clusters.map(item)),
+    ];
+  },
+
   layers(answer) {
     const box = make('div', { 'aria-live': 'polite' });
     const buttons = wordButtons(answer.tokens, (chosen) => {
@@ -364,7 +419,7 @@ function form(about, path) {
   const fields = isJson ? { json: 'Input, as JSON' } : about.fields;
   const boxes = {};
   const rows = Object.entries(fields).flatMap(([name, label]) => {
-    const isLong = name === 'passage' || name === 'text';
+    const isLong = ['passage', 'document', 'text'].includes(name);
     boxes[name] = name === 'word' ? make('input', { type: 'text', id: `${id}-${name}` })
       : make('textarea', { id: `${id}-${name}`, rows: isLong ? 7 : 2 });
     return [make('div', {}, make('label', { for: `${id}-${name}` }, label), boxes[name])];
@@ -425,7 +480,7 @@ function form(about, path) {
 
 // The last field tells the examples of a task apart, but texts are told by their word.
 function exampleName(example) {
-  return example.word || example.question || example.hypothesis || example.sentence;
+  return example.word || example.question || example.hypothesis || example.sentence || example.document;
 }
 
 // ---------------------------------------------------------------- tabs
