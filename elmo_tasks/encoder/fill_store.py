@@ -1,4 +1,5 @@
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy
 import torch
@@ -8,12 +9,19 @@ from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.batches import batches_by_length, groups_of
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hashing import hash_bytes
-from elmo_tasks.encoder.fill_processes import FillProcesses
+from elmo_tasks.encoder.processes import in_processes
 from elmo_tasks.encoder.sentence_layers import MIN_SENTENCES
 from elmo_tasks.store import LayerSource, LayerStore
 
 # Texts that are looked up in the store at once.
 _GROUP = 1000
+
+
+class _Batch(NamedTuple):
+    """The indices of texts that are computed at once, and the number of their tokens."""
+
+    ids: list[int]
+    num_tokens: int
 
 
 def fill_store(
@@ -52,8 +60,8 @@ def fill_store(
     # Raises
 
     `ConfigurationError`
-        The store cannot be written to, for example because its disk is full; or a process was
-        killed.
+        The store cannot be written to, for example because its disk is full; or a batch ended
+        several processes, for example because memory ran out.
     """
     store = bilm.store
     assert store is not None
@@ -61,13 +69,16 @@ def fill_store(
     missing = list(_missing(bilm.source(), store, texts, indices))
     print(f"{len(indices):,} sentences, of which {store.path} lacks {len(missing):,}")
     lengths = [len(texts[index]) for index in missing]
-    batches = list(batches_by_length(lengths, batch_tokens, MIN_SENTENCES))
+    batches = [
+        _Batch([missing[row] for row in rows], sum(lengths[row] for row in rows))
+        for rows in batches_by_length(lengths, batch_tokens, MIN_SENTENCES)
+    ]
     device = bilm.char_cnn.embedding.device
     if num_processes > 1 and device.type != "cpu":
         raise ConfigurationError(f"several processes compute on a CPU, but the biLM is on {device}")
 
-    def compute(batch: Sequence[int]) -> None:
-        bilm(_padded([texts[missing[row]] for row in batch]).to(device))
+    def compute(batch: _Batch) -> None:
+        bilm(_padded([texts[index] for index in batch.ids]).to(device))
         if not store.takes_layers:
             raise ConfigurationError(
                 f"the store {store.path} takes no more layers, for the reason above; the layers "
@@ -76,16 +87,13 @@ def fill_store(
             )
 
     with tqdm(total=sum(lengths), unit=" tokens") as progress:
-        sizes = [sum(lengths[row] for row in batch) for batch in batches]
-        if num_processes > 1 and batches:
-            # The first batch that is computed lays out the weights, which the forks then share.
-            compute(batches.pop())
-            progress.update(sizes[-1])
-            FillProcesses(compute, batches, sizes).run(num_processes, progress)
-        else:
-            for batch, size in zip(batches, sizes):
-                compute(batch)
-                progress.update(size)
+        # The first batch lays out the weights, which several processes then share.
+        for batch in batches[:1] if num_processes > 1 else batches:
+            compute(batch)
+            progress.update(batch.num_tokens)
+        if num_processes > 1:
+            for _ in in_processes(num_processes)(compute, batches[1:], progress):
+                pass
     return len(missing)
 
 

@@ -4,7 +4,7 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from multiprocessing import connection
 from typing import Any
@@ -13,7 +13,6 @@ import torch
 from tqdm import tqdm
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.encoder.parts import EmbedPart, Engine, Part
 
 # How often a part is tried if the process that does it is killed.
 _TRIES = 5
@@ -21,11 +20,14 @@ _TRIES = 5
 _PR_SET_PDEATHSIG = 1
 
 
-def in_processes(num_processes: int) -> Engine:
+def in_processes(
+    num_processes: int,
+) -> Callable[[Callable[[Any], Any], Iterable[Any], tqdm], Iterator[Any]]:
     """
-    Returns an engine that does parts in several processes of this machine. The processes are forks
-    of this one, so that they share the memory of the weights, and each has one thread. If one is
-    killed, another one takes its place and its part.
+    Returns an `Engine` that does parts in several processes of this machine. A part is a `Part`, or
+    anything else with `ids` and `num_tokens` that can be pickled. The processes are forks of this
+    one, so that they share the memory of the weights, and each has one thread. If one is killed,
+    another one takes its place and its part.
 
     Call `torch.set_num_threads(1)` before the biLM is loaded: a fork waits for ever for the threads
     that PyTorch has started in its parent. The biLM must be on the CPU.
@@ -38,20 +40,25 @@ def in_processes(num_processes: int) -> Engine:
     # Raises
 
     `ConfigurationError`
-        Five processes were killed while they did the same part, or the number of processes is less
-        than 1. An error of a process is raised here as well.
+        Five processes were killed while they did the same part, the number of processes is less
+        than 1, or the system cannot fork a process. An error of a process is raised here as well.
     """
     if num_processes < 1:
         raise ConfigurationError(f"the number of processes must be at least 1, not {num_processes}")
+    if "fork" not in multiprocessing.get_all_start_methods():
+        raise ConfigurationError(
+            "several processes need a system that can fork one, such as Linux; on this system, "
+            "leave out --processes"
+        )
     return partial(_in_processes, num_processes)
 
 
 def _in_processes(
-    num_processes: int, work: EmbedPart, parts: Iterable[Part], progress: tqdm
-) -> Iterator[Part]:
+    num_processes: int, work: Callable[[Any], Any], parts: Iterable[Any], progress: tqdm
+) -> Iterator[Any]:
     idle: list[_Worker] = []
     busy: dict[Any, _Worker] = {}
-    again: list[tuple[Part, int]] = []
+    again: list[tuple[Any, int]] = []
     new = ((part, 1) for part in parts)
     try:
         while True:
@@ -63,7 +70,6 @@ def _in_processes(
                 return
             for pipe in connection.wait(list(busy)):
                 worker = busy[pipe]
-                assert worker.part is not None
                 is_done = worker.end()
                 del busy[pipe]
                 if is_done:
@@ -80,17 +86,17 @@ def _in_processes(
 class _Worker:
     """A process that does one part at a time."""
 
-    def __init__(self, work: EmbedPart) -> None:
+    def __init__(self, work: Callable[[Any], Any]) -> None:
         context = multiprocessing.get_context("fork")
         self.pipe, end = context.Pipe()
         self.process = context.Process(target=_serve, args=(work, end, os.getpid()), daemon=True)
         self.process.start()
         # If the process ends, the pipe ends with it, since nobody else has this end.
         end.close()
-        self.part: Part | None = None
+        self.part: Any = None
         self.tries = 0
 
-    def begin(self, part: Part, tries: int) -> None:
+    def begin(self, part: Any, tries: int) -> None:
         self.part, self.tries = part, tries
         # If the process is dead, `end` will find that.
         with contextlib.suppress(OSError):
@@ -113,7 +119,7 @@ class _Worker:
         self.pipe.close()
 
 
-def _next_try(worker: _Worker, part: Part) -> int:
+def _next_try(worker: _Worker, part: Any) -> int:
     if worker.tries == _TRIES:
         raise ConfigurationError(
             f"the sentences {part.ids[0]} to {part.ids[-1]} ended {_TRIES} processes (exit status "
@@ -123,7 +129,7 @@ def _next_try(worker: _Worker, part: Part) -> int:
     return worker.tries + 1
 
 
-def _serve(work: EmbedPart, pipe: Any, parent: int) -> None:
+def _serve(work: Callable[[Any], Any], pipe: Any, parent: int) -> None:
     """Does each part that comes through the pipe, and answers with its error or `None`."""
     _end_with(parent)
     # Ctrl-C reaches all processes, and the parent stops the others.

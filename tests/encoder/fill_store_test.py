@@ -127,7 +127,7 @@ def test_two_processes_fill_a_store_with_the_layers_that_one_computes(
     assert fill_store(bilm, texts, num_processes=2) == 0
 
 
-def test_after_a_kill_of_one_process_the_others_end_and_the_rest_is_computed_again(
+def test_a_batch_that_kills_its_processes_ends_the_filling_and_the_rest_is_computed_again(
     path: str, texts: list[numpy.ndarray], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bilm = fixture_bilm(LayerStore(path, memory=0))
@@ -140,7 +140,7 @@ def test_after_a_kill_of_one_process_the_others_end_and_the_rest_is_computed_aga
 
     with monkeypatch.context() as patch:
         patch.setattr(BiLm, "_frozen_layers", kill_one)
-        with pytest.raises(ConfigurationError, match="a process was killed.* the same command"):
+        with pytest.raises(ConfigurationError, match="ended 5 processes"):
             fill_store(bilm, texts, batch_tokens=1, num_processes=2)
     num_kept = contents(path).num_sentences
 
