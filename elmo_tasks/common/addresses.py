@@ -6,16 +6,20 @@ from typing import Any, BinaryIO
 _FETCHED = ("http", "https", "hf")
 
 
-def files_at(address: str) -> list[str]:
+def files_at(address: str) -> list[str] | None:
     """
-    Returns the sorted addresses of the files that an address or a glob pattern names. The list is
-    empty if there is none, or if fsspec cannot open such addresses on this machine.
+    Returns the sorted addresses of the files that an address or a glob pattern names. Returns
+    `None` for a local path, and if fsspec cannot open such addresses on this machine. Raises
+    `FileNotFoundError` if there is no such file.
     """
     system, path = _file_system(address)
     if system is None:
-        return []
+        return None
     # A pattern without a wildcard names itself.
-    return sorted(system.unstrip_protocol(found) for found in system.glob(path))
+    found = sorted(map(str, system.glob(path)))
+    if not found:
+        raise FileNotFoundError(f"file {address} not found")
+    return [system.unstrip_protocol(name) for name in found]
 
 
 def open_at(address: str) -> BinaryIO | None:

@@ -35,7 +35,8 @@ def corpus_files(pattern: str | os.PathLike) -> list[str]:
     address that fsspec streams, such as `s3://bucket/*.gz`, may be a pattern too. Raises
     `FileNotFoundError` if there is none.
     """
-    if found := files_at(os.fspath(pattern)):
+    found = files_at(os.fspath(pattern))
+    if found is not None:
         return found
     matches = glob.glob(str(pattern), recursive=True) if glob.has_magic(str(pattern)) else []
     # An address may contain a question mark and still be no pattern.

@@ -1,9 +1,9 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from itertools import chain
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
+from elmo_tasks.common.addresses import open_at
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
 from elmo_tasks.common.text_files import corpus_files
@@ -50,7 +50,7 @@ class Corpus:
         column: str | None = None,
         split: Split | None = None,
     ) -> None:
-        self.files = list(chain.from_iterable(map(_files, patterns)))
+        self.files = list(chain.from_iterable(map(corpus_files, patterns)))
         self.share_read = 0.0
         self._column = column
         self._split = split
@@ -111,48 +111,13 @@ class Corpus:
         return (line._replace(text=line.text.strip()) for line in lines)
 
 
-def _files(pattern: str | os.PathLike) -> list[str]:
-    address = os.fspath(pattern)
-    if not _is_streamed(address):
-        return corpus_files(pattern)
-    system, path = _file_system(address)
-    # An address without a wildcard names itself.
-    found = sorted(map(str, system.glob(path)))
-    if not found:
-        raise FileNotFoundError(f"file {address} not found")
-    return [system.unstrip_protocol(name) for name in found]
-
-
-def _is_streamed(file: str) -> bool:
-    return "://" in file and not file.startswith(("http://", "https://"))
-
-
-def _file_system(address: str) -> tuple[Any, str]:
-    # PyTorch has fsspec among its requirements.
-    import fsspec
-
-    try:
-        return fsspec.core.url_to_fs(address)
-    except (ImportError, ValueError) as error:
-        raise ConfigurationError(f"{address} cannot be opened: {error}") from error
-
-
 def _size(file: str) -> int:
-    if _is_streamed(file):
-        system, path = _file_system(file)
-        return system.size(path) or 0
-    return os.path.getsize(local_path(file))
+    with _opened(file) as raw:
+        return raw.seek(0, os.SEEK_END)
 
 
-@contextmanager
-def _opened(file: str) -> Iterator[BinaryIO]:
-    if _is_streamed(file):
-        system, path = _file_system(file)
-        with system.open(path, "rb") as opened:
-            yield opened
-    else:
-        with open(local_path(file), "rb") as opened:
-            yield opened
+def _opened(file: str) -> BinaryIO:
+    return open_at(file) or open(local_path(file), "rb")
 
 
 def _kind(file: str) -> str:
