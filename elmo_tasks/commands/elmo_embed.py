@@ -117,7 +117,7 @@ to read it:
         add("--on", choices=["ray"], help="embed on Ray, to --shards parquet unless said otherwise")
         add(
             "--address",
-            help="the address of the cluster of Ray to join, such as auto or ray://host:10001 "
+            help="the address of the cluster of Ray to join, such as auto or HOST:6379 "
             "(default: start Ray on this machine alone)",
         )
         add(

@@ -61,7 +61,7 @@ def joined(address: str | None, num_cpus: int | None, weight_bytes: int) -> Iter
     # Parameters
 
     address : `str | None`
-        The address of a cluster, such as `auto` or `ray://host:10001`. `None` starts Ray on this
+        The address of a cluster, such as `auto` or `HOST:6379`. `None` starts Ray on this
         machine alone, and ends it with the context.
     num_cpus : `int | None`
         The CPUs of a Ray that is started, by default those that this process may use.

@@ -24,7 +24,7 @@ def on_ray(address: str | None = None, num_processes: int | None = None) -> Engi
     # Parameters
 
     address : `str`, optional
-        The address of a cluster, such as `auto` or `ray://host:10001`. Its machines need this
+        The address of a cluster, such as `auto` or `HOST:6379`. Its machines need this
         package in the same version, and the same folder of the output. By default Ray is started on
         this machine.
     num_processes : `int`, optional
