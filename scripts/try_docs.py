@@ -75,6 +75,8 @@ LEFT_OUT = (
     "python scripts/fetch_data.py",
     "allennlp train training_configs/bilm/paper_",
     "allennlp train training_configs/snli/paper_",
+    # Waits for another machine.
+    "allennlp train training_configs/bilm/mine_on_two_machines",
 )
 # Replacements that make a command of hours one of seconds, on the CPU.
 SHORTER = [
@@ -86,6 +88,7 @@ SHORTER = [
     (r"--train-fraction \S+", "--train-fraction 0.5,1"),
     (r"--turns \d+", "--turns 1"),
     (r"(benchmarks/growth\.py .*)", r"\1 --batches 1 --lengths 5 --tokens 1000 --turns 1"),
+    (r"(benchmarks/processes\.py .*)", r"\1 --steps 1 --words 3000"),
     (r"(benchmarks/bilm\.py .*)--batches \d+", r"\1--batches 1 --batch-size 8"),
     (r"--sizes medium original", "--sizes medium"),
     (r'bilm="small"', 'bilm="fixture"'),
