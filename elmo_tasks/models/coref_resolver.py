@@ -1,4 +1,4 @@
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -7,9 +7,7 @@ from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
 from allennlp.modules import FeedForward, Seq2SeqEncoder
 from allennlp.nn import InitializerApplicator
-from torch.nn.utils.rnn import pad_sequence
 
-from elmo_tasks.common.batches import consecutive_batches
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.metrics.coref import CorefMetric
 from elmo_tasks.modules.antecedent_choice import (
@@ -19,7 +17,7 @@ from elmo_tasks.modules.antecedent_choice import (
     clusters_of,
 )
 from elmo_tasks.modules.antecedent_scorer import AntecedentScorer, Mentions
-from elmo_tasks.modules.document_run import DocumentRun
+from elmo_tasks.modules.document_run import DocumentRun, sentence_batches
 from elmo_tasks.modules.linear import use_products
 from elmo_tasks.modules.mention_spans import candidate_spans, choose_spans
 from elmo_tasks.modules.span_representation import SpanRepresentation
@@ -198,30 +196,9 @@ class CorefResolver(Model):
         self, tokens: TextFieldTensors, runs: list[DocumentRun]
     ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """Yields x and h of each run, shapes (words, x_dim) and (words, h_dim)."""
-        # Shape: (words of all runs, ...)
-        words = {
-            name: {
-                key: torch.cat([row[run.start : run.stop] for row, run in zip(ids, runs)])
-                for key, ids in tensors.items()
-            }
-            for name, tensors in tokens.items()
-        }
-        parts = []
-        start = 0
-        for lengths in consecutive_batches(
-            [length for run in runs for length in run.lengths], _MAX_TOKENS
-        ):
-            stop = start + sum(lengths)
-            # Shape: (sentences, length, ...)
-            sentences = {
-                name: {
-                    key: pad_sequence(ids[start:stop].split(lengths), batch_first=True)
-                    for key, ids in tensors.items()
-                }
-                for name, tensors in words.items()
-            }
-            parts.append(self._embed(sentences))
-            start = stop
+        parts = [
+            self._embed(sentences) for sentences in sentence_batches(tokens, runs, _MAX_TOKENS)
+        ]
         x, h = (torch.cat(each) for each in zip(*parts))
         sizes = [sum(run.lengths) for run in runs]
         return zip(x.split(sizes), h.split(sizes))
@@ -244,7 +221,7 @@ class CorefResolver(Model):
             scores = [self._score(self.spans(x, h, part)) for part in candidates.split(_MAX_SPANS)]
             spans = candidates[choose_spans(candidates, torch.cat(scores), num_spans)]
         g = self.spans(x, h, spans)
-        speakers = x.new_tensor(_numbered(run.speakers), dtype=torch.long)[spans[:, 0]]
+        speakers = spans.new_tensor(run.speaker_ids())[spans[:, 0]]
         spans = spans + spans.new_tensor([0, 1])
         labels = None
         if run.clusters is not None:
@@ -261,12 +238,6 @@ class CorefResolver(Model):
     def _genre(self, index: int) -> torch.Tensor:
         weight = self.genre_embedding.weight
         return weight[index] if 0 <= index < len(weight) else weight.mean(dim=0)
-
-
-def _numbered(names: Sequence[str]) -> list[int]:
-    """Returns the same number for equal names."""
-    numbers: dict[str, int] = {}
-    return [numbers.setdefault(name, len(numbers)) for name in names]
 
 
 def _clusters(output: dict[str, Any]) -> list[list[list[CorefMention]]]:

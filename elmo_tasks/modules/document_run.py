@@ -1,6 +1,11 @@
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import torch
+from allennlp.data import TextFieldTensors
+from torch.nn.utils.rnn import pad_sequence
+
+from elmo_tasks.common.batches import consecutive_batches
 from elmo_tasks.readers.coref_file import Span
 
 
@@ -55,3 +60,46 @@ class DocumentRun(NamedTuple):
         return DocumentRun(
             self.start + start, self.lengths[first:last], self.speakers[start:stop], clusters
         )
+
+    def speaker_ids(self) -> list[int]:
+        """Returns a number for each word, the same for words of the same speaker."""
+        ids: dict[str, int] = {}
+        return [ids.setdefault(speaker, len(ids)) for speaker in self.speakers]
+
+
+def sentence_batches(
+    tokens: TextFieldTensors, runs: Sequence[DocumentRun], max_tokens: int
+) -> Iterator[TextFieldTensors]:
+    """
+    Yields the sentences of all runs in their order, in batches of at most `max_tokens` tokens with
+    their padding, or of one sentence.
+
+    # Parameters
+
+    tokens : `TextFieldTensors`
+        The words of a document in each row.
+    runs : `Sequence[DocumentRun]`
+        What is read of each row.
+    max_tokens : `int`
+    """
+    # Shape: (words of all runs, ...)
+    words = {
+        name: {
+            key: torch.cat([row[run.start : run.stop] for row, run in zip(ids, runs)])
+            for key, ids in tensors.items()
+        }
+        for name, tensors in tokens.items()
+    }
+    start = 0
+    all_lengths = [length for run in runs for length in run.lengths]
+    for lengths in consecutive_batches(all_lengths, max_tokens):
+        stop = start + sum(lengths)
+        # Shape: (sentences, length, ...)
+        yield {
+            name: {
+                key: pad_sequence(ids[start:stop].split(lengths), batch_first=True)
+                for key, ids in tensors.items()
+            }
+            for name, tensors in words.items()
+        }
+        start = stop

@@ -199,7 +199,7 @@ def test_mentions_are_marked_within_each_other_with_the_number_of_their_cluster(
     text = "😀 Her <b>dog saw Zoë & her dog."
     clusters = [["Her <b>dog", "her dog"], ["Her", "Zoë", "her"]]
     starts = [[2, 23], [2, 17, 23]]
-    answer = {
+    answer: dict[str, Any] = {
         "document": text,
         "clusters": [
             [
