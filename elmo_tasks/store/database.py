@@ -4,7 +4,7 @@ import shutil
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy
@@ -81,7 +81,7 @@ class LayerDatabase:
         Returns the values of the keys that have one, as arrays of bytes. `sizes` maps each key to
         the number of bytes that its value must have, or to `None` if that is not known.
         """
-        return self._read(sizes, self._value)
+        return self._read(sizes, sound_value)
 
     def has(self, sizes: Mapping[bytes, int | None]) -> set[bytes]:
         """Returns the keys that `get` would find, except that it does not read their values."""
@@ -149,7 +149,9 @@ class LayerDatabase:
                 self._connection.close()
             self._connection, self._identity = None, None
 
-    def _read(self, sizes: Mapping[bytes, int | None], read: Any) -> dict[bytes, Any]:
+    def _read(
+        self, sizes: Mapping[bytes, int | None], read: Callable[..., Any]
+    ) -> dict[bytes, Any]:
         found = {}
         with self.lock:
             connection = self._opened()
@@ -158,32 +160,30 @@ class LayerDatabase:
             try:
                 with snapshot(connection):
                     for key, size in sizes.items():
-                        value = read(connection, key, size)
-                        if value is not None:
-                            found[key] = value
+                        try:
+                            value = read(connection, key, size)
+                        except sqlite3.OperationalError:
+                            raise
+                        except sqlite3.DatabaseError as error:
+                            self._warn_of_damage(error)
+                        else:
+                            if value is not None:
+                                found[key] = value
             except sqlite3.Error as error:
                 self._give_up("cannot be read", error)
                 return {}
         return found
 
-    def _value(
-        self, connection: sqlite3.Connection, key: bytes, size: int | None
-    ) -> numpy.ndarray | None:
-        try:
-            return sound_value(connection, key, size)
-        except sqlite3.OperationalError:
-            raise
-        except sqlite3.DatabaseError as error:
-            if not self._warned_of_damage:
-                self._warned_of_damage = True
-                logger.warning(
-                    "A part of the store %s is damaged (%s); its layers are computed each time "
-                    "they are needed. `allennlp elmo-store --path NEW --merge %s` saves the rest.",
-                    self.path,
-                    error,
-                    self.path,
-                )
-            return None
+    def _warn_of_damage(self, error: sqlite3.DatabaseError) -> None:
+        if not self._warned_of_damage:
+            self._warned_of_damage = True
+            logger.warning(
+                "A part of the store %s is damaged (%s); its layers are computed each time they "
+                "are needed. `allennlp elmo-store --path NEW --merge %s` saves the rest.",
+                self.path,
+                error,
+                self.path,
+            )
 
     def _query(self, statement: str, *parameters: Any) -> list[Any]:
         with self.lock:
@@ -195,7 +195,7 @@ class LayerDatabase:
             except sqlite3.OperationalError as error:
                 self._give_up("cannot be read", error)
             except sqlite3.DatabaseError as error:
-                logger.warning("A part of the store %s is damaged (%s).", self.path, error)
+                self._warn_of_damage(error)
             return []
 
     def _opened(self) -> sqlite3.Connection | None:
