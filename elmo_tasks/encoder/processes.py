@@ -22,7 +22,7 @@ _PR_SET_PDEATHSIG = 1
 
 def in_processes(
     num_processes: int,
-) -> Callable[[Callable[[Any], Any], Iterable[Any], tqdm], Iterator[Any]]:
+) -> Callable[[Any, Iterable[Any], tqdm], Iterator[Any]]:
     """
     Returns an `Engine` that does parts in several processes of this machine. A part is a `Part`, or
     anything else with `ids` and `num_tokens` that can be pickled. The processes are forks of this
@@ -54,7 +54,7 @@ def in_processes(
 
 
 def _in_processes(
-    num_processes: int, work: Callable[[Any], Any], parts: Iterable[Any], progress: tqdm
+    num_processes: int, work: Callable[..., Any], parts: Iterable[Any], progress: tqdm
 ) -> Iterator[Any]:
     idle: list[_Worker] = []
     busy: dict[Any, _Worker] = {}
@@ -86,7 +86,7 @@ def _in_processes(
 class _Worker:
     """A process that does one part at a time."""
 
-    def __init__(self, work: Callable[[Any], Any]) -> None:
+    def __init__(self, work: Callable[..., Any]) -> None:
         context = multiprocessing.get_context("fork")
         self.pipe, end = context.Pipe()
         self.process = context.Process(target=_serve, args=(work, end, os.getpid()), daemon=True)
@@ -129,7 +129,7 @@ def _next_try(worker: _Worker, part: Any) -> int:
     return worker.tries + 1
 
 
-def _serve(work: Callable[[Any], Any], pipe: Any, parent: int) -> None:
+def _serve(work: Callable[..., Any], pipe: Any, parent: int) -> None:
     """Does each part that comes through the pipe, and answers with its error or `None`."""
     _end_with(parent)
     # Ctrl-C reaches all processes, and the parent stops the others.
