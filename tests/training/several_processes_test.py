@@ -64,7 +64,10 @@ def without_dropout(config: Any) -> Any:
 @pytest.mark.parametrize("name", ["ner", "squad"])
 def test_two_processes_train_a_task_to_the_metrics_of_one(name: str, tmp_path: Path) -> None:
     """All examples are in one step, because the processes shuffle otherwise than one does."""
-    all_at_once = "{ data_loader+: { batch_sampler+: { batch_size: 100, drop_last: false } } }"
+    all_at_once = """{
+      batch_size:: 100,
+      data_loader+: { batch_sampler+: { batch_size: 100, drop_last: false } },
+    }"""
 
     for run, changes in (("one", []), ("two", [DISTRIBUTED])):
         train(without_dropout(tiny(name, "both", all_at_once, *changes)), tmp_path / run)
