@@ -27,20 +27,20 @@ ORDER: dict[str, set[str]] = {
     "training": {"common", "bilm"},
     "predictors": {"common", "readers", "bilm", "elmo", "models", "language_model"},
     "encoder": {"common", "store", "bilm", "elmo"},
-    "ray": {"common", "bilm", "elmo", "encoder"},
+    "on_ray": {"common", "bilm", "elmo", "encoder"},
     "sklearn": {"common", "bilm", "encoder"},
     "spacy": {"common", "store", "bilm", "elmo", "encoder"},
     "analysis": {"common", "readers", "store", "bilm", "elmo", "metrics", "encoder"},
     "serve": {"common", "readers", "elmo", "encoder", "analysis"},
     "commands": {
         *("common", "readers", "store", "bilm", "elmo", "predictors", "encoder", "analysis"),
-        *("ray", "serve"),
+        *("on_ray", "serve"),
     },
 }
 
 # These modules may import every room. `compat` imports none, `configs` only `common`, and `guard`
 # only `common` and `elmo`.
-TOP = {"__init__", "__main__", "console", "plugin"}
+TOP = {"__init__", "__main__", "console", "plugin", "ray"}
 
 
 def imported_names(path: Path) -> Iterator[str]:

@@ -229,7 +229,7 @@ def _engine(args: argparse.Namespace) -> Engine:
             # Ray is imported.
             os.environ.setdefault("RAY_AUTH_MODE", "token")
         # Ray is imported only when it is needed.
-        from elmo_tasks.ray.engine import on_ray
+        from elmo_tasks.on_ray.engine import on_ray
 
         return on_ray(args.address, args.processes)
     if args.processes in (None, 1):

@@ -9,13 +9,14 @@ from allennlp.common.util import sanitize
 
 from elmo_tasks.serve.app import STATIC
 from elmo_tasks.serve.served_model import ServedModel
+from tests.helpers.served import NAMES
 
 
 def test_health_and_models_name_what_is_served(address: str) -> None:
     health = httpx.get(f"{address}/health").json()
     about = httpx.get(f"{address}/models").json()
 
-    names = ["sentiment", "entities", "entailment", "reading"]
+    names = list(NAMES.values())
     assert health == {"status": "ok", "models": names}
     assert [model["task"] for model in about["models"]] == names
     assert [tool["task"] for tool in about["tools"]] == ["layers", "senses"]
@@ -140,7 +141,7 @@ def test_the_schema_has_a_path_for_each_model_with_an_example(address: str) -> N
     paths = httpx.get(f"{address}/openapi.json").json()["paths"]
 
     assert {path for path in paths if path.startswith("/predict/")} == {
-        f"/predict/{name}" for name in ("sentiment", "entities", "entailment", "reading")
+        f"/predict/{name}" for name in NAMES.values()
     }
     media = paths["/predict/reading"]["post"]["requestBody"]["content"]["application/json"]
     assert set(media["example"]) == {"passage", "question"}

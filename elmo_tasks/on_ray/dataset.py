@@ -10,8 +10,8 @@ from elmo_tasks.encoder.parts import EMBEDDINGS, vectors
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
 from elmo_tasks.encoder.tokens import Tokenizer, tokenize
 from elmo_tasks.encoder.vector_table import vector_columns
-from elmo_tasks.ray.cluster import Cluster
-from elmo_tasks.ray.shared_bilm import SharedBiLm, SharedLayers
+from elmo_tasks.on_ray.cluster import Cluster
+from elmo_tasks.on_ray.shared_bilm import SharedBiLm, SharedLayers
 
 if TYPE_CHECKING:
     # This takes half a second, which the processes of `engine.py` need not spend.

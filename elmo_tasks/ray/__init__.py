@@ -1,3 +1,0 @@
-from elmo_tasks.ray.dataset import embed
-
-__all__ = ["embed"]
