@@ -101,6 +101,10 @@ def test_config_is_evaluated_and_its_fields_exist(
 ) -> None:
     monkeypatch.chdir(copy)
     path = Path(saved_as(block) or "whole.jsonnet")
+    # A config may import another one of its page.
+    for other in blocks(block.page):
+        if name := saved_as(other):
+            Path(name).write_text(other.text, encoding="utf-8")
     path.write_text(block.text, encoding="utf-8")
 
     config = Params.from_file(path).as_dict(quiet=True)
