@@ -173,6 +173,8 @@ def test_an_interrupted_training_says_what_to_type(
             if trainer._epochs_completed == has_checkpoint:
                 os.kill(os.getpid(), number)
 
+        # A shell lets its background jobs ignore SIGINT, and the tests may be one.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         install_sigterm_handler()
         pytest.MonkeyPatch().setattr(ElmoTrainer, "clip_gradient", interrupt)
 
