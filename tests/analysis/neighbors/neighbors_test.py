@@ -75,11 +75,12 @@ def test_in_the_layer_of_the_tokens_all_occurrences_are_one() -> None:
     assert [place["cosine"] for place in group] == pytest.approx([1] * len(group))
 
 
-def test_the_senses_of_play_come_apart_in_mini() -> None:
+@pytest.mark.parametrize("name", ["base", "mini"])
+def test_the_senses_of_play_come_apart_in_the_biLMs_of_the_package(name: str) -> None:
     """The picture of the README: 18 sentences with the verb, then 18 with the noun."""
     text = FIXTURES / "play.txt"
 
-    report = neighbors(ElmoEncoder.from_name("mini").layers, "mini", "play", str(text)).as_dict()
+    report = neighbors(ElmoEncoder.from_name(name).layers, name, "play", str(text)).as_dict()
 
     sentences = text.read_text().splitlines()
     clusters = {
