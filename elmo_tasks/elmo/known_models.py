@@ -10,7 +10,9 @@ _SHIPPED = Path(__file__).parents[1] / "pretrained" / "models"
 _CONFIG = "config.json"
 
 # The folders of the trained models in this package, by their names.
-KNOWN_MODELS = {path.parent.name: str(path.parent) for path in _SHIPPED.glob(f"*/{_CONFIG}")}
+KNOWN_MODELS = {
+    path.parent.name: str(path.parent) for path in sorted(_SHIPPED.glob(f"*/{_CONFIG}"))
+}
 
 
 def model_path(name: str | os.PathLike) -> str:
