@@ -38,7 +38,7 @@ def command_embed() -> None:
     Path("text.txt").write_text("\n".join(SENTENCES) + "\n")
     elmo_tasks("embed", "text.txt", "text.hdf5", "--average")
 
-    elmo = ElmoEncoder.from_name("mini")(SENTENCES)["elmo"]
+    elmo = ElmoEncoder.from_name()(SENTENCES)["elmo"]
     with h5py.File("text.hdf5") as file:
         for index, sentence in enumerate(SENTENCES):
             expected = elmo[index, : len(sentence.split())].numpy()
