@@ -60,7 +60,7 @@ def encoder_from_args(
         return ElmoEncoder(layers.bilm, batch_tokens=batch_tokens)
     if args.options_file or args.weight_file:
         raise ConfigurationError("two files have no mix: give --bilm a model or a folder with one")
-    name, device = args.bilm or "mini", _device(args.cuda_device)
+    name, device = args.bilm or DEFAULT_BILM, _device(args.cuda_device)
     if is_model(name):
         return ElmoEncoder.from_archive(
             name, args.place, args.name, store, device, args.dtype, batch_tokens=batch_tokens

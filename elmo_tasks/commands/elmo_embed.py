@@ -14,6 +14,7 @@ from elmo_tasks.common.text_files import spooled
 from elmo_tasks.encoder.corpus import Corpus
 from elmo_tasks.encoder.embed import embed, read_text
 from elmo_tasks.encoder.embed_shards import PART_TOKENS, embed_shards
+from elmo_tasks.encoder.encoder import ElmoEncoder
 from elmo_tasks.encoder.parts import Engine, in_this_process
 from elmo_tasks.encoder.processes import in_processes
 from elmo_tasks.encoder.shards import FORMATS
@@ -189,15 +190,10 @@ def _embed(args: argparse.Namespace) -> None:
 def _embed_files(
     args: argparse.Namespace, files: list[str], split: Callable[[str], list[str]] | None
 ) -> None:
-    in_shards = bool(args.shards or args.on)
     # The text is looked for before the biLM is loaded.
-    text = None if in_shards else read_text(files, args.column, split)
-    corpus = Corpus(files, args.column, split)
-    engine = _engine(args)
-    # Most sentences occur once, so layers kept in memory would hardly be read.
-    store = LayerStore(args.use_store, memory=0) if args.use_store else None
-    encoder = encoder_from_args(args, store, batch_tokens=args.batch_tokens)
-    if text is None:
+    if args.shards or args.on:
+        corpus = Corpus(files, args.column, split)
+        encoder, engine = _encoder_and_engine(args)
         embed_shards(
             corpus,
             args.output_file,
@@ -210,6 +206,8 @@ def _embed_files(
             mix=encoder.mix,
         )
     else:
+        text = read_text(files, args.column, split)
+        encoder, engine = _encoder_and_engine(args)
         embed(
             text,
             Path(args.output_file),
@@ -220,6 +218,13 @@ def _embed_files(
             engine=engine,
             mix=encoder.mix,
         )
+
+
+def _encoder_and_engine(args: argparse.Namespace) -> tuple[ElmoEncoder, Engine]:
+    engine = _engine(args)
+    # Most sentences occur once, so layers kept in memory would hardly be read.
+    store = LayerStore(args.use_store, memory=0) if args.use_store else None
+    return encoder_from_args(args, store, batch_tokens=args.batch_tokens), engine
 
 
 def _engine(args: argparse.Namespace) -> Engine:

@@ -1,7 +1,6 @@
 import argparse
 import re
 
-import torch
 from allennlp.common import Params
 
 from elmo_tasks.analysis.config_store import fill_from_config, find_store_path
@@ -56,9 +55,6 @@ into one. --merge adds other stores to one file.
     def run(self, args: argparse.Namespace) -> None:
         if args.processes < 1:
             raise ConfigurationError(f"--processes must be at least 1, not {args.processes}")
-        if args.processes > 1:
-            # See `in_processes`.
-            torch.set_num_threads(1)
         config = Params.from_file(args.config, args.overrides).as_dict() if args.config else {}
         path = args.path or find_store_path(config)
         for other in args.merge:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
 
 
@@ -79,4 +80,7 @@ class OutputFolder:
         # PyTorch has fsspec among its requirements.
         import fsspec
 
-        return fsspec.core.url_to_fs(self.name)
+        try:
+            return fsspec.core.url_to_fs(self.name)
+        except (ImportError, ValueError) as error:
+            raise ConfigurationError(f"{self.name} cannot be opened: {error}") from error

@@ -3,6 +3,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow
 
+from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.encoder.encoder import ElmoEncoder
@@ -26,7 +27,7 @@ _ROW_TOKENS = 32
 
 def embed(
     dataset: "Dataset",
-    bilm: str | os.PathLike = "mini",
+    bilm: str | os.PathLike = DEFAULT_BILM,
     column: str = "text",
     embedding: str = "all",
     place: str | None = None,
@@ -39,7 +40,7 @@ def embed(
     Adds the ELMo vectors of its sentences to a dataset of Ray, when the dataset is read.
 
         dataset = ray.data.read_parquet("s3://bucket/sentences")
-        embed(dataset, "mini", column="sentence", embedding="average").write_parquet("vectors")
+        embed(dataset, column="sentence", embedding="average").write_parquet("vectors")
 
     Each row keeps its columns and gets `tokens`, and a column of vectors in float16: `layer_0`,
     `layer_1`, ... for the embedding `all`, otherwise one with the name of the embedding. An entry

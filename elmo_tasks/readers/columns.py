@@ -11,6 +11,14 @@ from elmo_tasks.common.text_files import numbered_lines
 _DOCUMENT = "-DOCSTART-"
 _DOCUMENT_COMMENTS = (("#begin", "document"), ("#end", "document"))
 
+# The columns of CoNLL-2012's files `*.gold_conll`.
+CONLL_2012 = (
+    "document part index word pos parse lemma predicate sense speaker entity roles coreference"
+).split()
+
+# The name that stands for one column for each predicate of the sentence.
+ROLES = "roles"
+
 
 class ColumnSentence(NamedTuple):
     """
@@ -35,6 +43,26 @@ def check_columns(columns: Sequence[str], chosen: Sequence[str]) -> None:
             raise ConfigurationError(
                 f"the columns must have {name!r} exactly once, but are {', '.join(columns)}"
             )
+
+
+def column_index(columns: Sequence[str], name: str) -> int:
+    """
+    Returns the index of a column in the values of a token. It is counted from the end if `ROLES`,
+    which stands for any number of columns, is before the column.
+    """
+    index = columns.index(name)
+    return index - len(columns) if ROLES in columns[:index] else index
+
+
+def check_width(values: Sequence[str], columns: Sequence[str]) -> None:
+    """Raises `ValueError` unless the values of a token are as many as the columns."""
+    has_roles = ROLES in columns
+    expected = len(columns) - has_roles
+    if len(values) < expected or len(values) > expected and not has_roles:
+        raise ValueError(
+            f"expected {'at least ' if has_roles else ''}{expected} columns "
+            f"({' '.join(columns)}), but got {len(values)}: {' '.join(values)!r}"
+        )
 
 
 def read_columns(

@@ -4,8 +4,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from elmo_tasks.common.text_files import numbered_lines
-from elmo_tasks.readers.columns import check_columns
-from elmo_tasks.readers.srl_file import CONLL_2012, ROLES
+from elmo_tasks.readers.columns import (
+    CONLL_2012,
+    ROLES,
+    check_columns,
+    check_width,
+    column_index,
+)
 
 # The words `words[start:end]` of a document.
 Span = tuple[int, int]
@@ -148,10 +153,11 @@ class _Parser:
         if self._is_new:
             self._sentences.append([])
             self._is_new = False
-        self._check_width(values)
-        self._sentences[-1].append(values[self._index("word")])
-        self._speakers.append(values[self._index("speaker")] if "speaker" in self._columns else "")
-        brackets = values[self._index("coreference")]
+        check_width(values, self._columns)
+        self._sentences[-1].append(values[column_index(self._columns, "word")])
+        speaker = "speaker" in self._columns
+        self._speakers.append(values[column_index(self._columns, "speaker")] if speaker else "")
+        brackets = values[column_index(self._columns, "coreference")]
         if brackets != _NO_MENTION:
             for bracket in brackets.split("|"):
                 self._add_bracket(line_number, bracket, brackets)
@@ -197,18 +203,3 @@ class _Parser:
             if (start, word + 1) in spans:
                 raise ValueError(f"the cluster {cluster} has the mention that ends here twice")
             spans.append((start, word + 1))
-
-    def _index(self, name: str) -> int:
-        """Returns the index of a column, counted from the end if it is behind the roles."""
-        index = self._columns.index(name)
-        is_behind = ROLES in self._columns[:index]
-        return index - len(self._columns) if is_behind else index
-
-    def _check_width(self, values: list[str]) -> None:
-        has_roles = ROLES in self._columns
-        expected = len(self._columns) - has_roles
-        if len(values) < expected or len(values) > expected and not has_roles:
-            raise ValueError(
-                f"expected {'at least ' if has_roles else ''}{expected} columns "
-                f"({' '.join(self._columns)}), but got {len(values)}: {' '.join(values)!r}"
-            )

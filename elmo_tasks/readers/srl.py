@@ -7,12 +7,13 @@ from allennlp.data.fields import Field, MetadataField
 from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
+from elmo_tasks.readers.columns import CONLL_2012
 from elmo_tasks.readers.entities import write_tags
 from elmo_tasks.readers.passage_field import PassageField
 from elmo_tasks.readers.predicate_field import PredicateField
 from elmo_tasks.readers.role_tags_field import RoleTagsField
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
-from elmo_tasks.readers.srl_file import CONLL_2012, Predicate, check_srl_columns, read_srl
+from elmo_tasks.readers.srl_file import Predicate, check_srl_columns, read_srl
 
 
 @DatasetReader.register("elmo_srl")

@@ -3,16 +3,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from elmo_tasks.readers.columns import check_columns, read_rows
+from elmo_tasks.readers.columns import (
+    CONLL_2012,
+    ROLES,
+    check_columns,
+    check_width,
+    column_index,
+    read_rows,
+)
 from elmo_tasks.readers.entities import Entity
-
-# The columns of CoNLL-2012's files `*.gold_conll`.
-CONLL_2012 = (
-    "document part index word pos parse lemma predicate sense speaker entity roles coreference"
-).split()
-
-# The name that stands for one column for each predicate of the sentence.
-ROLES = "roles"
 
 # The value of the column `predicate` at tokens that are no predicate.
 _NO_PREDICATE = "-"
@@ -95,6 +94,8 @@ def read_srl(
             sentence = _sentence(line_number, rows, columns)
         except _RowError as error:
             raise ValueError(f"{file_path}:{line_number + error.row}: {error}") from error
+        except ValueError as error:
+            raise ValueError(f"{file_path}:{line_number}: {error}") from error
         num_sentences += 1
         num_predicates += len(sentence.predicates)
         yield sentence
@@ -115,14 +116,10 @@ class _RowError(ValueError):
 
 
 def _sentence(line_number: int, rows: list[list[str]], columns: Sequence[str]) -> SrlSentence:
-    num_roles = len(rows[0]) - (len(columns) - 1)
-    _check_widths(rows, num_roles, columns)
-    first = columns.index(ROLES)
-    # A column behind those of the roles is counted from the end.
-    word, predicate = (
-        index if index < first else index - len(columns)
-        for index in (columns.index("word"), columns.index("predicate"))
-    )
+    check_width(rows[0], columns)
+    _check_widths(rows)
+    word, predicate = column_index(columns, "word"), column_index(columns, "predicate")
+    first, num_roles = columns.index(ROLES), len(rows[0]) - (len(columns) - 1)
     tokens = [row for row, values in enumerate(rows) if values[predicate] != _NO_PREDICATE]
     roles = [[values[first + each] for values in rows] for each in range(num_roles)]
     if not tokens and all(set(column) == {"*"} for column in roles):
@@ -141,13 +138,7 @@ def _sentence(line_number: int, rows: list[list[str]], columns: Sequence[str]) -
     )
 
 
-def _check_widths(rows: list[list[str]], num_roles: int, columns: Sequence[str]) -> None:
-    if num_roles < 0:
-        raise _RowError(
-            0,
-            f"expected at least {len(columns) - 1} columns ({' '.join(columns)}), but got "
-            f"{len(rows[0])}: {' '.join(rows[0])!r}",
-        )
+def _check_widths(rows: list[list[str]]) -> None:
     for row, values in enumerate(rows):
         if len(values) != len(rows[0]):
             raise _RowError(

@@ -42,7 +42,7 @@ def prepare_processes(params: Params, serialization_dir: str | os.PathLike, reco
 
 
 def _has_vocabulary(folder: Path) -> bool:
-    # The counts of a language model's vocabulary are written last. Other vocabularies are complete
-    # if the training went on to a checkpoint.
+    # A language model's vocabulary ends with this file (see `counts_path` of `language_model`).
+    # Other vocabularies are complete if the training went on to a checkpoint.
     counted = folder / "vocabulary" / ".counts.json"
     return counted.exists() or any(folder.glob("training_state_*.th"))

@@ -53,14 +53,10 @@ class SharedModel(DdpWrappedModel):
                 weight.grad = _mean_of_rows(weight)
             elif kind == _DENSE:
                 grad = torch.zeros_like(weight) if weight.grad is None else weight.grad
-                weight.grad = grad.contiguous().div_(self._num_processes)
+                weight.grad = grad.contiguous().div_(distributed.get_world_size())
                 pending.append(distributed.all_reduce(weight.grad, async_op=True))
         for work in pending:
             work.wait()
-
-    @property
-    def _num_processes(self) -> int:
-        return distributed.get_world_size()
 
 
 def _kind(weight: torch.Tensor) -> int:

@@ -223,6 +223,11 @@ def test_files_of_others_are_left_alone(text: Path, tmp_path: Path) -> None:
     assert os.listdir(out) == ["part-000000.parquet"]
 
 
+def test_an_address_that_cannot_be_opened_is_refused(text: Path) -> None:
+    with pytest.raises(ConfigurationError, match="foo://out cannot be opened: Protocol not known"):
+        embedded(text, "foo://out")
+
+
 def test_the_folder_may_be_at_an_address(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,7 +263,7 @@ def test_a_full_disk_loses_nothing(
     assert "_manifest.json" not in names and not [n for n in names if n.startswith(".")]
     num_parts = sum(name.startswith("part-") for name in names)
     assert num_parts > 1
-    # The same folder, on a disk with room.
+    # A copy of the folder is on a disk with room.
     shutil.copytree(small_disk / "out", tmp_path / "out")
     manifest = embedded(text, tmp_path / "out", format=format)
     assert len(manifest["parts"]) > num_parts

@@ -25,7 +25,7 @@ def scores(
     [
         # Right.
         (["abc", "de"], ["de", "abc"], (1, 1), (1, 1), (1, 1)),
-        # Of the links a-b and b-c, one is found. The shares of a and b are 1 in the prediction and
+        # One of the links a-b and b-c is found. The shares of a and b are 1 in the prediction and
         # 2/3 in the right cluster. phi4 is 2 * 2 / (2 + 3).
         (["ab"], ["abc"], (1, 1 / 2), (1, (2 / 3 + 2 / 3) / 3), (4 / 5, 4 / 5)),
         # Everything in one cluster: one of four links is wrong, and only one cluster is aligned.

@@ -11,7 +11,7 @@ def test_part_has_the_words_speakers_and_clusters_of_its_sentences() -> None:
 
     assert run == DocumentRun(0, [2, 1, 3, 1], list("ABCDEFG"), clusters)
     assert (run.start, run.stop) == (0, 7)
-    # Of the first cluster only one mention remains, of the third one as well.
+    # Only one mention remains of the first cluster, and one of the third.
     assert part == DocumentRun(2, [1, 3], list("CDEF"), [[(0, 1), (1, 4), (2, 3)]])
     assert (part.start, part.stop) == (2, 6)
 

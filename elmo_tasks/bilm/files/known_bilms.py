@@ -19,7 +19,7 @@ KNOWN_BILMS = {
     **{path.parent.name: str(path) for path in _SHIPPED.glob("*/weights.hdf5")},
 }
 
-# The biLM of whoever names none.
+# The biLM that is used where none is named.
 DEFAULT_BILM = "base"
 
 OPTIONS_FILE, WEIGHTS_FILE = "options.json", "weights.hdf5"
