@@ -1,5 +1,5 @@
 """
-Compares the speed of a frozen biLM with AllenNLP's: same random weights of the released sizes, same
+Compares the speed of a frozen biLM with AllenNLP's: same random weights of the same sizes, same
 sentences, one process, turns in alternation. Prints a table in Markdown.
 
     python benchmarks/bilm.py data/sst/dev.txt --sizes small medium original
@@ -30,11 +30,15 @@ import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
 from benchmarks.machine import machine
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.characters import PAD_CHARACTER
+from elmo_tasks.bilm.files.known_bilms import bilm_files
+from elmo_tasks.bilm.files.options import read_options
 from elmo_tasks.bilm.frozen_product import FrozenProduct
 from elmo_tasks.bilm.packing import Packing
 from elmo_tasks.common.distinct_rows import distinct_rows
 from elmo_tasks.store.layer_store import LayerStore
 
+# The sizes of biLMs that are part of the package.
+SHIPPED = ["mini", "base"]
 # The released sizes: memory of an LSTM, output of an LSTM, number of highway layers.
 SIZES = {"small": (1024, 128, 1), "medium": (2048, 256, 1), "original": (4096, 512, 2)}
 FILTERS = [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]]
@@ -46,7 +50,11 @@ def main() -> None:
     )
     parser.add_argument("text", type=Path, help="sentences: lines of tokens, or SST's trees")
     parser.add_argument(
-        "--sizes", nargs="+", choices=SIZES, default=list(SIZES), help="default: all of them"
+        "--sizes",
+        nargs="+",
+        choices=[*SHIPPED, *SIZES],
+        default=list(SIZES),
+        help=f"default: {' '.join(SIZES)}",
     )
     parser.add_argument("--batches", type=int, default=3, help="number of batches (default: 3)")
     parser.add_argument("--batch-size", type=int, default=32, help="sentences (default: 32)")
@@ -88,6 +96,8 @@ def heading(arguments: argparse.Namespace) -> str:
 
 
 def make_options(size: str) -> dict[str, Any]:
+    if size in SHIPPED:
+        return read_options(bilm_files(size)[0])
     cell_dim, projection_dim, num_highway = SIZES[size]
     return {
         "lstm": {
@@ -173,7 +183,8 @@ def send_peak_memory(whose: str, folder: str, char_ids: Any, sender: Connection)
 
 def bare_products(options: dict, batches: list[torch.Tensor]) -> Callable[[], list[torch.Tensor]]:
     """Returns a function that does the matrix products of a pass over the batches, and no more."""
-    lstm, num_filters = options["lstm"], sum(number for _, number in FILTERS)
+    lstm, filters = options["lstm"], options["char_cnn"]["filters"]
+    num_filters = sum(number for _, number in filters)
     cell_dim, projection_dim = lstm["dim"], lstm["projection_dim"]
     shapes: list[tuple[int, int, int]] = []
     for char_ids in batches:
@@ -181,7 +192,7 @@ def bare_products(options: dict, batches: list[torch.Tensor]) -> Callable[[], li
         distinct, _ = distinct_rows(char_ids[char_ids[..., 0] > 0])
         tokens = len(distinct) + 2
         longest = int((distinct != PAD_CHARACTER).sum(1).float().mean())
-        shapes += [(tokens * (longest + 1), 16 * width, number) for width, number in FILTERS]
+        shapes += [(tokens * (longest + 1), 16 * width, number) for width, number in filters]
         shapes += [(tokens, num_filters, 2 * num_filters)] * options["char_cnn"]["n_highway"]
         shapes += [(tokens, num_filters, projection_dim)]
         sizes = Packing.of(lengths + 2).batch_sizes
