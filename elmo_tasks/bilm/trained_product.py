@@ -129,6 +129,10 @@ class _TrainedProduct(torch.autograd.Function):
 def _multiply(
     x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
 ) -> torch.Tensor:
+    # oneDNN takes a thousand times as long for a weight with gaps in memory between its rows or
+    # columns, such as a part of the columns of another matrix.
+    if not weight.is_contiguous() and not weight.t().is_contiguous():
+        weight = weight.contiguous()
     return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
 
 

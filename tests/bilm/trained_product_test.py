@@ -1,3 +1,5 @@
+import time
+
 import pytest
 import torch
 from torch.nn.functional import linear
@@ -86,3 +88,24 @@ def test_products_have_few_numbers_of_rows(monkeypatch: pytest.MonkeyPatch) -> N
 
     # One product has one of nine numbers of rows; blocks have one of 56 up to 512.
     assert 0 < len(shapes) <= 9 + 2 * 56
+
+
+def test_a_matrix_with_gaps_between_its_rows_takes_little_more_time() -> None:
+    x, y, weight = torch.randn(512, 100), torch.randn(512, 360), torch.randn(300, 160)
+
+    with_gaps = seconds(x, y[:, :300], weight[:, :100])
+    without = seconds(x, y[:, :300].contiguous(), weight[:, :100].contiguous())
+
+    # oneDNN takes a thousand times as long for some layouts.
+    assert with_gaps < 20 * without
+
+
+def seconds(x: torch.Tensor, y: torch.Tensor, weight: torch.Tensor) -> float:
+    """Returns the CPU time of the products of the quickest of three turns."""
+    turns = []
+    for _ in range(3):
+        start = time.process_time()
+        summed_product(x, y)
+        product(x, weight)
+        turns.append(time.process_time() - start)
+    return min(turns)
