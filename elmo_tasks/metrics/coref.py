@@ -66,7 +66,11 @@ class CorefMetric(Metric):
         self._counts = {name: numpy.zeros(4) for name in _COUNTS}
 
 
-def _muc(predicted: list[set[Mention]], gold: list[set[Mention]]) -> numpy.ndarray:
+def muc(predicted: list[set[Mention]], gold: list[set[Mention]]) -> numpy.ndarray:
+    """
+    Returns the counts of MUC for a document: how many predicted links are correct, how many are
+    predicted, how many right links are found, and how many there are.
+    """
     return numpy.array([*_links(predicted, gold), *_links(gold, predicted)])
 
 
@@ -106,7 +110,7 @@ def _ceaf(predicted: list[set[Mention]], gold: list[set[Mention]]) -> numpy.ndar
     return numpy.array([best, len(predicted), best, len(gold)])
 
 
-_COUNTS = {"muc": _muc, "b-cubed": _b_cubed, "ceaf": _ceaf}
+_COUNTS = {"muc": muc, "b-cubed": _b_cubed, "ceaf": _ceaf}
 
 
 def _owners(clusters: list[set[Mention]]) -> dict[Mention, int]:

@@ -2,6 +2,7 @@
 
 from elmo_tasks.analysis.errors.case import Case, Claim
 from elmo_tasks.analysis.errors.judges import JUDGES
+from elmo_tasks.analysis.errors.links import CONFLATED, MISSED, RIGHT
 from elmo_tasks.analysis.errors.read_cases import Judged
 
 
@@ -59,5 +60,20 @@ def entities() -> list[Case]:
             ["LOC"],
             ["PER"],
         ),
+        Case("Nothing here", 2, 0, 0.0, 0.0, [], [], []),
+    ]
+
+
+def links() -> list[Case]:
+    """Two documents with two predicted links, one of them right, and three expected ones."""
+    claims = [
+        Claim("her → Ann", "her → Ann", 0.9, True, "Ann sold her shop ."),
+        Claim("It → her", "It → her shop", 0.8, False, "It closed ."),
+    ]
+    expected = ["her → Ann", "It → her shop", "she → her"]
+    kinds = [RIGHT, CONFLATED, MISSED]
+    text = "Ann sold her shop . It closed . That was what she wanted ."
+    return [
+        Case(text, 14, 0, 2.0, 5.0, claims, expected, kinds),
         Case("Nothing here", 2, 0, 0.0, 0.0, [], [], []),
     ]
