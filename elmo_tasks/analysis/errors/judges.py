@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from allennlp.data import Instance
 from allennlp.data.fields import LabelField, TextField
 
-from elmo_tasks.analysis.errors.case import NO_ANSWERS, Case, Claim
+from elmo_tasks.analysis.errors.case import NO_ANSWERS, Case, Claim, same_counts
 from elmo_tasks.analysis.errors.links import judge_links
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.metrics.squad import exact_match, f1
@@ -48,7 +48,7 @@ def _judge_class(instance: Instance, answer: Answer) -> Case:
     claim = Claim(predicted, expected, answer["probabilities"][predicted], is_right)
     texts = [" ".join(_words(field)) for field in _texts(instance)]
     text = " → ".join(texts)
-    return Case(text, 0, 0, float(is_right), 1.0, [claim], [expected], [predicted])
+    return Case(text, 0, 0, same_counts(is_right), [claim], [expected], [predicted])
 
 
 def _judge_entities(instance: Instance, answer: Answer) -> Case:
@@ -90,8 +90,7 @@ def _judge_spans(
         text,
         0,
         0,
-        2.0 * num_right,
-        float(len(predicted) + len(expected)),
+        [(num_right, len(predicted), num_right, len(expected))],
         claims,
         [type_ for type_, _ in expected],
         [type_ for type_, _ in predicted],
@@ -107,7 +106,7 @@ def _judge_answer(instance: Instance, answer: Answer) -> Case:
     claim = Claim(predicted, " or ".join(dict.fromkeys(expected)), answer["probability"], is_right)
     score = max(f1(predicted, each) for each in expected)
     text = " ".join(_words(instance["question"]))
-    return Case(text, 0, 0, score, 1.0, [claim], list(expected), [predicted])
+    return Case(text, 0, 0, same_counts(score), [claim], list(expected), [predicted])
 
 
 # The judges by the registered names of the predictors.
@@ -117,7 +116,7 @@ JUDGES = {
     "elmo_ner": Judge("entities", "F1", _judge_entities),
     "elmo_squad": Judge("answers", "F1", _judge_answer),
     "elmo_srl": Judge("roles", "F1", _judge_roles),
-    "elmo_coref": Judge("links", "MUC F1", judge_links),
+    "elmo_coref": Judge("links", "mean F1", judge_links),
 }
 
 

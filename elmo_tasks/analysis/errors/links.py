@@ -7,7 +7,7 @@ from allennlp.data import Instance
 
 from elmo_tasks.analysis.errors.case import NO_ANSWERS, Case, Claim
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.metrics.coref import muc
+from elmo_tasks.metrics.coref import coref_counts
 from elmo_tasks.readers.coref_file import Span
 
 # The kinds of links from a mention to its antecedent. Each predicted link is of one of the first
@@ -23,8 +23,7 @@ KINDS = (RIGHT, CONFLATED, EXTRA, MISSED, DIVIDED)
 def judge_links(instance: Instance, answer: dict[str, Any]) -> Case:
     """
     Compares the clusters of a document with those of the data, by the links of each mention to the
-    one before it. The score is the F1 of MUC (Vilain et al. 1995), which counts a link that is in
-    the right cluster, whatever its antecedent.
+    one before it. The score is the mean F1 of `CorefMetric`.
     """
     about = instance["metadata"].metadata  # type: ignore[attr-defined]
     if "clusters" not in about:
@@ -52,13 +51,11 @@ def judge_links(instance: Instance, answer: dict[str, Any]) -> Case:
     found = {span for spans in predicted for span in spans}
     kinds += [MISSED for span in antecedents if span not in found]
     kinds += [DIVIDED for span in antecedents if span in begun]
-    counts = muc([set(spans) for spans in predicted], [set(spans) for spans in expected])
     return Case(
         " ".join(words),
         0,
         0,
-        float(counts[0] + counts[2]),
-        float(counts[1] + counts[3]),
+        coref_counts(predicted, expected).tolist(),
         claims,
         [_link(*pair, words) for pair in antecedents.items()],
         kinds,

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from elmo_tasks.analysis.errors.bootstrap import Difference, paired_bootstrap
-from elmo_tasks.analysis.errors.case import Case, Claim
+from elmo_tasks.analysis.errors.case import Case, Claim, scores_of
 from elmo_tasks.analysis.errors.links import KINDS
 from elmo_tasks.analysis.errors.read_cases import Judged
 from elmo_tasks.common.errors import ConfigurationError
@@ -240,8 +240,7 @@ def check_same_data(first: Sequence[Case], second: Sequence[Case]) -> None:
 
 
 def score_of(cases: Sequence[Case]) -> float:
-    total = sum(case.total for case in cases)
-    return sum(case.hits for case in cases) / total if total else 1.0
+    return float(scores_of(numpy.sum([case.counts for case in cases], axis=0)))
 
 
 def _groups(

@@ -3,12 +3,15 @@
 from random import Random
 from typing import Any
 
+import numpy
 import pytest
 from allennlp.data import Token
 
+from elmo_tasks.analysis.errors.case import scores_of
 from elmo_tasks.analysis.errors.judges import JUDGES
 from elmo_tasks.analysis.errors.report import score_of
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.metrics.coref import CorefMetric
 from elmo_tasks.metrics.srl import SrlMetric
 from elmo_tasks.readers.coref import CorefReader
 from elmo_tasks.readers.entities import Entity
@@ -76,7 +79,7 @@ def test_a_role_is_right_with_all_its_parts_and_the_predicate_does_not_count() -
         expected,
     )
 
-    assert (case.hits, case.total) == (4, 4)
+    assert case.counts == [(2, 2, 2, 2)]
     assert [claim.predicted for claim in case.claims] == ["ARG0 The storm", "ARG1 two ... windows"]
     # An argument in parts is as confident as its least confident part.
     assert [claim.confidence for claim in case.claims] == [0.9, 0.6]
@@ -88,7 +91,7 @@ def test_a_wrong_role_is_shown_beside_those_that_it_overlaps() -> None:
         [("ARG1", 0, 2, 0.5), ("ARGM-DIS", 3, 6, 0.4)], [("ARG0", 0, 2), ("ARG1", 7, 9)]
     )
 
-    assert (case.hits, case.total) == (0, 4)
+    assert case.counts == [(0, 2, 0, 2)]
     assert [claim.expected for claim in case.claims] == ["ARG0 The storm", "nothing"]
     assert (case.expected, case.predicted) == (["ARG0", "ARG1"], ["ARG1", "ARGM-DIS"])
 
@@ -119,7 +122,7 @@ def test_right_clusters_have_right_links_alone() -> None:
 
     case = judge_links(clusters, clusters)
 
-    assert (case.hits, case.total) == (8, 8)
+    assert case.score == 1
     assert case.predicted == ["right"] * 4
     assert case.expected == ["She → Ann", "she → She", "the city → Rome", "It → the city"]
     assert case.claims[0].text == "She liked the city ."
@@ -175,11 +178,15 @@ def test_each_link_has_a_kind(
     claim: tuple[str, str, bool],
     f1: float,
 ) -> None:
-    case = judge_links(predicted, [[ANN, SHE, SHE_SAID], [ROME, CITY, IT]])
+    metric, expected = CorefMetric(), [[ANN, SHE, SHE_SAID], [ROME, CITY, IT]]
+
+    case = judge_links(predicted, expected)
 
     assert case.predicted == kinds
     assert claim in [(each.predicted, each.expected, each.is_right) for each in case.claims]
-    assert score_of([case]) == pytest.approx(f1)
+    assert scores_of(numpy.array(case.counts[:1])) == pytest.approx(f1)
+    metric([predicted], [expected])
+    assert case.score == pytest.approx(metric.get_metric()["f1-measure-mean"])
 
 
 def test_a_document_without_clusters_is_no_mistake() -> None:

@@ -46,7 +46,7 @@ def test_a_report_on_roles_has_a_row_for_each() -> None:
 def test_a_report_on_links_has_their_kinds_and_the_sentence_of_a_mistake() -> None:
     text = markdown(ErrorReport("ours", "dev.txt", judged(links(), "elmo_coref")))
 
-    assert "2 cases; MUC F1 40.00 %." in text
+    assert "2 cases; mean F1 40.00 %." in text
     assert [count for _, count in cells(text, "link")] == ["1", "1", "0", "1", "0"]
     assert "1. 0.800 **It → her**, expected **It → her shop**: It closed ." in text
 
