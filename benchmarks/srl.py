@@ -20,35 +20,33 @@ Where it is not installed, only `elmo_srl_tagger` is measured.
 """
 
 import argparse
-import copy
-import json
 import random
-import statistics
-import tempfile
-import time
-from collections.abc import Callable
 from datetime import date
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import _jsonnet
 import torch
 from allennlp.common import Params
 from allennlp.common.util import lazy_groups_of
-from allennlp.data import DataLoader, DatasetReader, TensorDict, TextFieldTensors, Vocabulary
+from allennlp.data import DataLoader, DatasetReader, TensorDict, Vocabulary
 from allennlp.data.tokenizers import Token
 from allennlp.models import Model
-from allennlp.modules import TextFieldEmbedder
-from allennlp.modules.elmo import Elmo
 from allennlp.modules.seq2seq_encoders import StackedAlternatingLstmSeq2SeqEncoder
-from tqdm import tqdm
 
 import elmo_tasks.plugin  # noqa: F401  registers every name
 from benchmarks.machine import machine
-from benchmarks.training import stepper
+from benchmarks.task_models import (
+    TRAINING,
+    VARIANTS,
+    UpstreamEmbedder,
+    Works,
+    alternate,
+    evaluate,
+    rows,
+    training,
+)
 from elmo_tasks.models.srl_tagger import SrlTagger
-from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 from elmo_tasks.predictors.srl import SrlPredictor
 from elmo_tasks.readers.srl_file import SrlSentence, read_srl
 
@@ -58,14 +56,10 @@ try:
 except ImportError:
     SemanticRoleLabeler = TheirReader = None
 
-ROOT = Path(__file__).parents[1]
 OURS, THEIRS = "`elmo_srl_tagger`", "allennlp-models' `srl`"
-TRAINING, TOKENS, TEXT = "training", "tokens to roles", "raw text to roles"
+TOKENS, TEXT = "tokens to roles", "raw text to roles"
 # The number of predicates that both models read at a time in a prediction.
 GROUP = 64
-
-# What is measured, by the names of the model and of the work.
-Works = dict[tuple[str, str], Callable[[], Any]]
 
 
 class Setting(NamedTuple):
@@ -97,13 +91,13 @@ def main() -> None:
     )
     print("| config | model | predicates/s, training | sentences/s, tokens to roles | raw text |")
     print("| --- | --- | --- | --- | --- |")
-    notes = [measure(variant, sentences, arguments) for variant in ("baseline", "input")]
+    notes = [measure(variant, sentences, arguments) for variant in VARIANTS]
     print("", *notes, sep="\n")
 
 
 def measure(variant: str, sentences: list[SrlSentence], arguments: argparse.Namespace) -> str:
     """Prints the rows of a variant, and returns a line on how far the two models agree."""
-    config = evaluate(variant, arguments.set)
+    config = evaluate("srl", variant, arguments.set)
     reader = DatasetReader.from_params(Params(config["dataset_reader"]).duplicate())
     vocab, batches = read(config, reader, arguments)
     setting = Setting(config, reader, batches, sentences)
@@ -118,27 +112,8 @@ def measure(variant: str, sentences: list[SrlSentence], arguments: argparse.Name
     seconds = alternate(works, arguments.turns)
     num_trained = sum(len(batch["predicate"]) for batch in batches)
     counts = {TRAINING: num_trained, TOKENS: len(sentences), TEXT: len(sentences)}
-    for model in dict.fromkeys(model for model, _ in works):
-        cells = [
-            f"{count / seconds[model, work]:.1f}" if (model, work) in seconds else ""
-            for work, count in counts.items()
-        ]
-        print(f"| `{variant}` | {model} | {' | '.join(cells)} |", flush=True)
+    print(rows(variant, seconds, counts), flush=True)
     return f"`{variant}`: {note}."
-
-
-def evaluate(variant: str, change: str) -> dict[str, Any]:
-    """
-    Returns a config whose biLM computes in float32 and from zeros, as AllenNLP's does, and
-    remembers no tokens, so that all turns do the same work.
-    """
-    path = ROOT / "training_configs" / "srl" / f"{variant}.jsonnet"
-    snippet = f"(import '{path}') + {{ bilm_dtype: 'float32' }} + {change}"
-    config = json.loads(_jsonnet.evaluate_snippet(variant, snippet))
-    bilm = config["model"]["text_embedder"].get("bilm")
-    if bilm is not None:
-        bilm["cached_tokens"], bilm["options"]["state"] = 0, "reset"
-    return config
 
 
 def read(
@@ -188,43 +163,6 @@ def works_of_theirs(model: Model, setting: Setting) -> Works:
     return {(THEIRS, TRAINING): training(model, setting.config, batches), (THEIRS, TOKENS): predict}
 
 
-def training(model: Model, config: dict[str, Any], batches: list[TensorDict]) -> Callable[[], None]:
-    """Returns a function that trains on all batches, and leaves the model ready to predict."""
-    # The configs clip each value, which takes about as long as clipping the norm.
-    steps = stepper(model, {**config["trainer"], "grad_norm": 1.0}, batches)
-
-    def train() -> None:
-        model.train()
-        steps()
-        model.eval()
-
-    return train
-
-
-class UpstreamEmbedder(TextFieldEmbedder):
-    """Embeds words with the module of ours, and adds AllenNLP's `Elmo` where ours has a biLM."""
-
-    def __init__(self, ours: ElmoTextEmbedder, dropout: float) -> None:
-        super().__init__()
-        self.words, self.dim = copy.deepcopy(ours.words), ours.get_output_dim()
-        self.elmo = None
-        if ours.bilm is not None:
-            with tempfile.TemporaryDirectory() as folder:
-                ours.bilm.to_files(folder)
-                files = f"{folder}/options.json", f"{folder}/weights.hdf5"
-                self.elmo = Elmo(*files, num_output_representations=1, dropout=dropout)
-
-    def get_output_dim(self) -> int:
-        return self.dim
-
-    def forward(self, tokens: TextFieldTensors) -> torch.Tensor:
-        x = self.words({"tokens": tokens["tokens"]})
-        if self.elmo is None:
-            return x
-        (elmo,) = self.elmo(tokens["elmo"]["elmo_tokens"])["elmo_representations"]
-        return torch.cat([x, elmo], dim=-1)
-
-
 def upstream(ours: SrlTagger, config: dict[str, Any]) -> Model:
     """Returns allennlp-models' model with the sizes and the weights of ours."""
     encoder = config["model"]["encoder"]
@@ -256,18 +194,6 @@ def their_batch(batch: TensorDict) -> TensorDict:
         "tags": batch["tags"],
         "metadata": metadata,
     }
-
-
-def alternate(works: Works, turns: int) -> dict[tuple[str, str], float]:
-    """Returns the median seconds of each work, without the first turn, which allocates memory."""
-    times: dict[tuple[str, str], list[float]] = {name: [] for name in works}
-    for turn in tqdm(range(turns + 1), leave=False):
-        for name, work in works.items():
-            start = time.process_time()
-            work()
-            if turn > 0:
-                times[name].append(time.process_time() - start)
-    return {name: statistics.median(taken) for name, taken in times.items()}
 
 
 @torch.no_grad()

@@ -3,17 +3,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from allennlp.common import Params
-from allennlp.data import Vocabulary
-from allennlp.modules.elmo import batch_to_ids
 
 from benchmarks import srl
-from benchmarks.srl import UpstreamEmbedder, main, their_batch
-from elmo_tasks.bilm import BiLm
-from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
+from benchmarks.srl import main, their_batch
 
 ROOT = Path(__file__).parents[2]
-OPTIONS, WEIGHTS = "fixtures/bilm/options.json", "fixtures/bilm/weights.hdf5"
 
 
 def test_our_model_is_measured_without_allennlp_models(
@@ -34,21 +28,6 @@ def test_our_model_is_measured_without_allennlp_models(
         assert row.count("|") == titles.count("|")
         assert all(float(cell) > 0 for cell in row.strip("| ").split(" | ")[2:])
     assert first == "`baseline`: allennlp-models is not installed (see --help)."
-
-
-def test_the_two_embedders_that_are_compared_do_the_same() -> None:
-    bilm = BiLm.from_files(OPTIONS, WEIGHTS, state="reset")
-    words = {"token_embedders": {"tokens": {"type": "embedding", "embedding_dim": 3}}}
-    settings = {"words": words, "input_mix": {"dropout": 0.0}}
-    ours = ElmoTextEmbedder.from_params(Params(settings), bilm=bilm, vocab=Vocabulary())
-    text = {
-        "tokens": {"tokens": torch.tensor([[1, 1, 1], [1, 0, 0]])},
-        "elmo": {"elmo_tokens": batch_to_ids([["A", "short", "one"], ["Yes"]])},
-    }
-
-    found = UpstreamEmbedder(ours, dropout=0.0)(text)
-
-    torch.testing.assert_close(found, ours(text)[0].x, atol=1e-5, rtol=0)
 
 
 def test_a_batch_of_theirs_marks_the_predicate_in_its_sentence() -> None:

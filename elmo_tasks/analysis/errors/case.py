@@ -3,7 +3,7 @@ from typing import NamedTuple
 
 import numpy
 
-# For each measure of a score, numerator and denominator of its precision, and of its recall.
+# The numerator and the denominator of the precision and of the recall, for each measure of a score.
 Counts = Sequence[Sequence[float]]
 
 # The error of a judge that finds nothing to compare with.

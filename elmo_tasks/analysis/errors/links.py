@@ -22,8 +22,8 @@ KINDS = (RIGHT, CONFLATED, EXTRA, MISSED, DIVIDED)
 
 def judge_links(instance: Instance, answer: dict[str, Any]) -> Case:
     """
-    Compares the clusters of a document with those of the data, by the links of each mention to the
-    one before it. The score is the mean F1 of `CorefMetric`.
+    Compares the clusters of a document with those of the data, link by link. In the data, a mention
+    is linked to the mention before it in its cluster. The score is the mean F1 of `CorefMetric`.
     """
     about = instance["metadata"].metadata  # type: ignore[attr-defined]
     if "clusters" not in about:
