@@ -26,10 +26,11 @@ class ElmoErrors(Command):
     name = "elmo-errors"
     help = LISTED["errors"].help
     description = """
-Show where a model of sentiment, entities, entailment or reading errs: which class it takes for
-which, or the precision and recall of each type of entity; its score by length and by share of
-unknown words; how often it is right for how confident it is; and the mistakes it is most confident
-of. The report is Markdown.
+Show where a model of sentiment, entities, entailment, reading, semantic roles or coreference errs:
+which class it takes for which, the precision and recall of each type of entity or role, or what is
+wrong with the links between mentions; its score by length and by share of unknown words; how often
+it is right for how confident it is; and the mistakes it is most confident of. The report is
+Markdown.
 """
     examples = """
 examples:

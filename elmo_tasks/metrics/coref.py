@@ -34,9 +34,7 @@ class CorefMetric(Metric):
             counts where it is first.
         """
         for predicted, expected in zip(predictions, gold, strict=True):
-            found, right = _without_repetitions(predicted), [set(cluster) for cluster in expected]
-            for name, scores in _COUNTS.items():
-                self._counts[name] += scores(found, right)
+            self._counts += coref_counts(predicted, expected)
 
     def get_metric(self, reset: bool = False) -> dict[str, float]:
         """
@@ -45,7 +43,7 @@ class CorefMetric(Metric):
         was nothing to count.
         """
         metrics: dict[str, float] = {}
-        for name, counts in self._counts.items():
+        for name, counts in zip(_MEASURES, self._counts):
             correct, predicted, similar, gold = (
                 dist_reduce_sum(count) for count in counts.tolist()
             )
@@ -56,14 +54,23 @@ class CorefMetric(Metric):
                 f"recall-{name}": recall,
                 f"f1-measure-{name}": f1,
             }
-        metrics["f1-measure-mean"] = sum(metrics[f"f1-measure-{name}"] for name in _COUNTS) / 3
+        metrics["f1-measure-mean"] = sum(metrics[f"f1-measure-{name}"] for name in _MEASURES) / 3
         if reset:
             self.reset()
         return metrics
 
     def reset(self) -> None:
-        # Numerator and denominator of the precision, then of the recall.
-        self._counts = {name: numpy.zeros(4) for name in _COUNTS}
+        self._counts = numpy.zeros((len(_MEASURES), 4))
+
+
+def coref_counts(predicted: Clusters, gold: Clusters) -> numpy.ndarray:
+    """
+    Returns the counts of a document's clusters, of shape (3, 4): for MUC, B-cubed and CEAF,
+    numerator and denominator of the precision, then of the recall. The counts of several documents
+    are added.
+    """
+    found, right = _without_repetitions(predicted), [set(cluster) for cluster in gold]
+    return numpy.array([counts(found, right) for counts in _MEASURES.values()])
 
 
 def _muc(predicted: list[set[Mention]], gold: list[set[Mention]]) -> numpy.ndarray:
@@ -106,7 +113,7 @@ def _ceaf(predicted: list[set[Mention]], gold: list[set[Mention]]) -> numpy.ndar
     return numpy.array([best, len(predicted), best, len(gold)])
 
 
-_COUNTS = {"muc": _muc, "b-cubed": _b_cubed, "ceaf": _ceaf}
+_MEASURES = {"muc": _muc, "b-cubed": _b_cubed, "ceaf": _ceaf}
 
 
 def _owners(clusters: list[set[Mention]]) -> dict[Mention, int]:

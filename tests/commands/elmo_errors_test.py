@@ -15,6 +15,8 @@ DATA = {
     "ner": "fixtures/ner.txt",
     "snli": "fixtures/snli.jsonl",
     "squad": "fixtures/squad.json",
+    "srl": "fixtures/srl.gold_conll",
+    "coref": "fixtures/coref.gold_conll",
 }
 
 
@@ -47,12 +49,16 @@ def test_the_score_of_classes_is_the_models_own(
     assert right / sum(counts) == pytest.approx(expected)
 
 
-def test_the_score_of_entities_is_the_models_own(
-    archives: dict[str, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+@pytest.mark.parametrize("task", ["ner", "srl"])
+def test_the_scores_of_entities_and_roles_are_the_models_own(
+    task: str,
+    archives: dict[str, Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture,
 ) -> None:
-    report = printed_numbers(monkeypatch, capsys, "elmo-errors", archives["ner"], DATA["ner"])
+    report = printed_numbers(monkeypatch, capsys, "elmo-errors", archives[task], DATA[task])
 
-    expected = own_metrics(archives["ner"], DATA["ner"])
+    expected = own_metrics(archives[task], DATA[task])
     assert report["score"] == pytest.approx(expected["f1-measure-overall"])
     for each in report["types"]:
         assert each["precision"] == pytest.approx(expected[f"precision-{each['type']}"])
@@ -68,6 +74,18 @@ def test_the_score_of_answers_is_the_models_own(
     assert report["score"] == pytest.approx(expected["f1"])
     wrong = report["mistakes"][0]
     assert max(f1(wrong["predicted"], text) for text in wrong["expected"].split(" or ")) < 1
+
+
+def test_the_score_of_clusters_is_the_models_own(
+    archives: dict[str, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    report = printed_numbers(monkeypatch, capsys, "elmo-errors", archives["coref"], DATA["coref"])
+
+    expected = own_metrics(archives["coref"], DATA["coref"])
+    assert report["score"] == pytest.approx(expected["f1-measure-mean"])
+    links = report["links"]
+    num_predicted = sum(each["num_claims"] for each in report["calibration"])
+    assert sum(list(links.values())[:3]) == num_predicted > 0
 
 
 def test_unknown_words_are_those_without_a_vector(

@@ -1,7 +1,8 @@
 """Cases for error reports, worked by hand."""
 
-from elmo_tasks.analysis.errors.case import Case, Claim
+from elmo_tasks.analysis.errors.case import Case, Claim, same_counts
 from elmo_tasks.analysis.errors.judges import JUDGES
+from elmo_tasks.analysis.errors.links import CONFLATED, MISSED, RIGHT
 from elmo_tasks.analysis.errors.read_cases import Judged
 
 
@@ -11,7 +12,7 @@ def classified(
     is_right = expected == predicted
     claim = Claim(predicted, expected, confidence, is_right)
     text = f"{expected} as {predicted} *{length}*"
-    return Case(text, length, unknown, is_right, 1.0, [claim], [expected], [predicted])
+    return Case(text, length, unknown, same_counts(is_right), [claim], [expected], [predicted])
 
 
 # Seven of the ten cases are right: 4 of the 5 of class a, and 3 of the 5 of class b.
@@ -40,8 +41,7 @@ def entities() -> list[Case]:
             "Ann Lee in Rome",
             4,
             1,
-            4.0,
-            4.0,
+            [(2, 2, 2, 2)],
             [
                 Claim("PER Ann Lee", "PER Ann Lee", 0.9, True),
                 Claim("LOC Rome", "LOC Rome", 0.8, True),
@@ -53,11 +53,25 @@ def entities() -> list[Case]:
             "Paris sings",
             2,
             0,
-            0.0,
-            2.0,
+            [(0, 1, 0, 1)],
             [Claim("PER Paris", "LOC Paris", 0.7, False)],
             ["LOC"],
             ["PER"],
         ),
-        Case("Nothing here", 2, 0, 0.0, 0.0, [], [], []),
+        Case("Nothing here", 2, 0, [(0, 0, 0, 0)], [], [], []),
+    ]
+
+
+def links() -> list[Case]:
+    """Two documents with two predicted links, one of them right, and three expected ones."""
+    claims = [
+        Claim("her → Ann", "her → Ann", 0.9, True, "Ann sold her shop ."),
+        Claim("It → her", "It → her shop", 0.8, False, "It closed ."),
+    ]
+    expected = ["her → Ann", "It → her shop", "she → her"]
+    kinds = [RIGHT, CONFLATED, MISSED]
+    text = "Ann sold her shop . It closed . That was what she wanted ."
+    return [
+        Case(text, 14, 0, [(1, 2, 1, 3)] * 3, claims, expected, kinds),
+        Case("Nothing here", 2, 0, [(0, 0, 0, 0)] * 3, [], [], []),
     ]

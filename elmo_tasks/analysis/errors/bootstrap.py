@@ -3,7 +3,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from elmo_tasks.analysis.errors.case import Case
+from elmo_tasks.analysis.errors.case import Case, scores_of
 
 # Number of resamples whose weights are in memory at a time.
 _CHUNK = 100
@@ -48,9 +48,9 @@ def paired_bootstrap(
     num_resamples : `int`, optional (default = `2000`)
     seed : `int`, optional (default = `0`)
     """
-    # Shape: (cases, 2 models, hits and total)
+    # Shape: (cases, 2 models, measures, 4)
     counts = numpy.array(
-        [[(each.hits, each.total) for each in pair] for pair in zip(first, second, strict=True)]
+        [[each.counts for each in pair] for pair in zip(first, second, strict=True)]
     )
     observed = _differences(counts.sum(axis=0)[None])[0]
     drawn = numpy.random.default_rng(seed)
@@ -59,7 +59,7 @@ def paired_bootstrap(
     for start in range(0, num_resamples, _CHUNK):
         # How often each case is drawn. Shape: (resamples, cases)
         weights = drawn.multinomial(len(counts), even, min(_CHUNK, num_resamples - start))
-        found.append(_differences(numpy.einsum("rc,cmk->rmk", weights, counts)))
+        found.append(_differences(numpy.tensordot(weights, counts, 1)))
     differences = numpy.concatenate(found)
     low, high = numpy.quantile(differences, [0.025, 0.975])
     # The margin keeps the rounding of sums from deciding between equal differences.
@@ -69,6 +69,6 @@ def paired_bootstrap(
 
 
 def _differences(sums: numpy.ndarray) -> numpy.ndarray:
-    """Returns the differences of scores, given sums of shape (resamples, 2, 2)."""
-    scores = sums[..., 0] / numpy.maximum(sums[..., 1], 1e-12)
+    """Returns the differences of scores, given sums of shape (resamples, 2, measures, 4)."""
+    scores = scores_of(sums)
     return scores[:, 0] - scores[:, 1]

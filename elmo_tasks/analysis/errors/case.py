@@ -1,9 +1,19 @@
+from collections.abc import Sequence
 from typing import NamedTuple
+
+import numpy
+
+# The numerator and the denominator of the precision and of the recall, for each measure of a score.
+Counts = Sequence[Sequence[float]]
+
+# The error of a judge that finds nothing to compare with.
+NO_ANSWERS = "the data has no right answers to compare with"
 
 
 class Claim(NamedTuple):
     """
-    A statement of a model that is right or wrong: a class, an entity or an answer.
+    A statement of a model that is right or wrong: a class, an entity, an answer, a semantic role or
+    a link between two mentions.
 
     # Parameters
 
@@ -12,21 +22,22 @@ class Claim(NamedTuple):
     confidence : `float`
         The probability that the model gives its statement.
     is_right : `bool`
+    text : `str`, optional
+        The part of the case's text that a person reads with the statement. By default all of it.
     """
 
     predicted: str
     expected: str
     confidence: float
     is_right: bool
+    text: str = ""
 
 
 class Case(NamedTuple):
     """
     An instance of a data set with a model's answer to it.
 
-    The score of several cases is the sum of their `hits` over the sum of their `total`. This is the
-    accuracy if a case counts 1, and F1 if it counts twice the right entities over the number of
-    predicted and expected entities.
+    The score of several cases is the mean F1 of the measures, given the sums of their `counts`.
 
     # Parameters
 
@@ -34,25 +45,47 @@ class Case(NamedTuple):
         The text that a person reads.
     num_tokens, num_unknown : `int`
         The number of the tokens, and of those that the model has no word vector of its own for.
-    hits, total : `float`
+    counts : `Counts`
+        The counts of the score. Precision and recall are equal for classes and answers.
     claims : `list[Claim]`
-        One claim, or one for each predicted entity.
+        One claim, or one for each predicted entity, role or link.
     expected : `list[str]`
-        The expected class, the types of the expected entities, or the right answers.
+        The expected class, the types of the expected entities or roles, the right answers, or the
+        expected links.
     predicted : `list[str]`
-        The predicted class, the types of the predicted entities, or the answer.
+        The predicted class, the types of the predicted entities or roles, the answer, or the kinds
+        of the links (see `judge_links`).
     """
 
     text: str
     num_tokens: int
     num_unknown: int
-    hits: float
-    total: float
+    counts: Counts
     claims: list[Claim]
     expected: list[str]
     predicted: list[str]
 
     @property
     def score(self) -> float:
-        """The score of this case alone; 1 if nothing is expected and nothing predicted."""
-        return self.hits / self.total if self.total else 1.0
+        """The score of this case alone."""
+        return float(scores_of(numpy.array(self.counts)))
+
+
+def same_counts(hits: float, total: float = 1.0) -> Counts:
+    """Returns the counts of a score that is a single ratio, such as accuracy."""
+    return [(hits, total, hits, total)]
+
+
+def scores_of(counts: numpy.ndarray) -> numpy.ndarray:
+    """
+    Returns the mean F1 of all measures, given counts of shape (..., measures, 4): shape (...). F1
+    is 1 where nothing is expected and nothing predicted.
+    """
+    correct, predicted, found, expected = numpy.moveaxis(counts, -1, 0)
+    precision, recall = _ratios(correct, predicted), _ratios(found, expected)
+    f1 = _ratios(2 * precision * recall, precision + recall)
+    return numpy.where(predicted + expected > 0, f1, 1.0).mean(axis=-1)
+
+
+def _ratios(parts: numpy.ndarray, wholes: numpy.ndarray) -> numpy.ndarray:
+    return parts / numpy.where(wholes > 0, wholes, 1.0)

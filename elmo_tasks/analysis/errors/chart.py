@@ -12,18 +12,18 @@ _DARK = 0.6
 
 def draw(report: ErrorReport) -> Figure:
     """
-    Draws four panels: the confusion matrix, or precision and recall of the types of entities; the
-    score by length; the score by share of unknown words; and the calibration. A report on answers
-    to questions has no first panel.
+    Draws four panels: the confusion matrix, precision and recall of the types of entities or of the
+    roles, or the number of links of each kind; the score by length; the score by share of unknown
+    words; and the calibration. A report on answers to questions has no first panel.
     """
     judge = report.judged.judge
-    has_first = judge.kind != "answers"
-    figure = Figure((11, 8 if has_first else 3.8), layout="constrained")
+    draw_first = _FIRST_PANELS.get(judge.kind)
+    figure = Figure((11, 8 if draw_first else 3.8), layout="constrained")
     title = f"{report.model} on {report.data}: {judge.metric} {100 * report.score():.2f} %"
     figure.suptitle(title, parse_math=False)
-    if has_first:
+    if draw_first:
         first, *others = figure.subplots(2, 2).flat
-        (_draw_confusion if judge.kind == "classes" else _draw_types)(first, report)
+        draw_first(first, report)
     else:
         others = list(figure.subplots(1, 3).flat)
     _draw_groups(others[0], "tokens", judge.metric, report.by_length())
@@ -57,6 +57,23 @@ def _draw_types(axes: Axes, report: ErrorReport) -> None:
     axes.set_xticks(positions, [f"{name}\n{each.expected:,}" for name, each in zip(names, types)])
     axes.set(xlabel="type, and how many are expected", ylabel="%", ylim=(0, 100))
     axes.legend()
+
+
+def _draw_links(axes: Axes, report: ErrorReport) -> None:
+    links = report.links()
+    names = [name.replace(": ", ":\n") for name in links]
+    axes.bar_label(axes.barh(names, list(links.values()), 0.6), padding=2)
+    axes.invert_yaxis()
+    axes.margins(x=0.15)
+    axes.set(xlabel="links between mentions")
+
+
+_FIRST_PANELS = {
+    "classes": _draw_confusion,
+    "entities": _draw_types,
+    "roles": _draw_types,
+    "links": _draw_links,
+}
 
 
 def _draw_groups(axes: Axes, name: str, metric: str, groups: Sequence[Group]) -> None:

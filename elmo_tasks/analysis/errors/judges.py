@@ -1,15 +1,17 @@
 """Compares the answers of each task's predictor with the data."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from allennlp.data import Instance
 from allennlp.data.fields import LabelField, TextField
 
-from elmo_tasks.analysis.errors.case import Case, Claim
+from elmo_tasks.analysis.errors.case import NO_ANSWERS, Case, Claim, same_counts
+from elmo_tasks.analysis.errors.links import judge_links
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.metrics.squad import exact_match, f1
-from elmo_tasks.readers.entities import Entity, read_entities
+from elmo_tasks.metrics.srl import Argument, arguments
+from elmo_tasks.readers.entities import read_entities
 from elmo_tasks.readers.snli import LABELS
 from elmo_tasks.readers.sst import CLASSES
 
@@ -23,7 +25,7 @@ class Judge(NamedTuple):
     # Parameters
 
     kind : `str`
-        `classes`, `entities` or `answers`.
+        `classes`, `entities`, `answers`, `roles` or `links`.
     metric : `str`
         The name of the score.
     judge : `Callable[[Instance, Answer], Case]`
@@ -46,44 +48,65 @@ def _judge_class(instance: Instance, answer: Answer) -> Case:
     claim = Claim(predicted, expected, answer["probabilities"][predicted], is_right)
     texts = [" ".join(_words(field)) for field in _texts(instance)]
     text = " → ".join(texts)
-    return Case(text, 0, 0, float(is_right), 1.0, [claim], [expected], [predicted])
+    return Case(text, 0, 0, same_counts(is_right), [claim], [expected], [predicted])
 
 
 def _judge_entities(instance: Instance, answer: Answer) -> Case:
     words = answer["tokens"]
     tags = _field(instance, "tags")
-    expected = read_entities(tags.labels, tags.scheme)
-    predicted = [Entity(each["type"], *each["tokens"]) for each in answer["entities"]]
+    expected = [_one_part(*entity) for entity in read_entities(tags.labels, tags.scheme)]
+    predicted = {
+        _one_part(each["type"], *each["tokens"]): each["confidence"] for each in answer["entities"]
+    }
+    return _judge_spans(" ".join(words), words, predicted, expected)
+
+
+def _judge_roles(instance: Instance, answer: Answer) -> Case:
+    """Judges one predicate. An argument in several parts is as confident as the least of them."""
+    words, (predicate,) = answer["tokens"], answer["predicates"]
+    about = instance["metadata"].metadata  # type: ignore[attr-defined]
+    if "arguments" not in about:
+        raise ConfigurationError(NO_ANSWERS)
+    spans = {(each["role"], *each["tokens"]): each["confidence"] for each in predicate["roles"]}
+    confidences = {(start, end): confidence for (_, start, end), confidence in spans.items()}
+    predicted = {
+        (role, parts): min(confidences[part] for part in parts) for role, parts in arguments(spans)
+    }
+    text = f"{predicate['text']}: {' '.join(words)}"
+    return _judge_spans(text, words, predicted, arguments(about["arguments"]))
+
+
+def _judge_spans(
+    text: str, words: list[str], predicted: Mapping[Argument, float], expected: list[Argument]
+) -> Case:
+    """Judges named spans, given the confidence in each of the predicted ones."""
     claims = []
-    for entity, described in zip(predicted, answer["entities"]):
-        beside = [each for each in expected if each.start < entity.end and entity.start < each.end]
-        right = "; ".join(_named(each, words) for each in beside) or "no entity"
-        claims.append(
-            Claim(_named(entity, words), right, described["confidence"], entity in expected)
-        )
+    for span, confidence in predicted.items():
+        beside = [each for each in expected if _overlap(each, span)]
+        right = "; ".join(_named(each, words) for each in beside) or "nothing"
+        claims.append(Claim(_named(span, words), right, confidence, span in expected))
     num_right = sum(claim.is_right for claim in claims)
     return Case(
-        " ".join(words),
+        text,
         0,
         0,
-        2.0 * num_right,
-        float(len(predicted) + len(expected)),
+        [(num_right, len(predicted), num_right, len(expected))],
         claims,
-        [entity.type for entity in expected],
-        [entity.type for entity in predicted],
+        [type_ for type_, _ in expected],
+        [type_ for type_, _ in predicted],
     )
 
 
 def _judge_answer(instance: Instance, answer: Answer) -> Case:
     about = instance["metadata"].metadata  # type: ignore[attr-defined]
     if "answers" not in about:
-        raise ConfigurationError(_NO_ANSWERS)
+        raise ConfigurationError(NO_ANSWERS)
     expected, predicted = about["answers"], answer["answer"]
     is_right = any(exact_match(predicted, each) for each in expected)
     claim = Claim(predicted, " or ".join(dict.fromkeys(expected)), answer["probability"], is_right)
     score = max(f1(predicted, each) for each in expected)
     text = " ".join(_words(instance["question"]))
-    return Case(text, 0, 0, score, 1.0, [claim], list(expected), [predicted])
+    return Case(text, 0, 0, same_counts(score), [claim], list(expected), [predicted])
 
 
 # The judges by the registered names of the predictors.
@@ -92,14 +115,14 @@ JUDGES = {
     "elmo_snli": Judge("classes", "accuracy", _judge_class, LABELS),
     "elmo_ner": Judge("entities", "F1", _judge_entities),
     "elmo_squad": Judge("answers", "F1", _judge_answer),
+    "elmo_srl": Judge("roles", "F1", _judge_roles),
+    "elmo_coref": Judge("links", "mean F1", judge_links),
 }
-
-_NO_ANSWERS = "the data has no right answers to compare with"
 
 
 def _field(instance: Instance, name: str) -> Any:
     if name not in instance.fields:
-        raise ConfigurationError(_NO_ANSWERS)
+        raise ConfigurationError(NO_ANSWERS)
     return instance[name]
 
 
@@ -111,5 +134,14 @@ def _words(field: Any) -> list[str]:
     return [token.text for token in field]
 
 
-def _named(entity: Entity, words: list[str]) -> str:
-    return " ".join([entity.type, *words[entity.start : entity.end]]).strip()
+def _one_part(type_: str, start: int, end: int) -> Argument:
+    return type_, ((start, end),)
+
+
+def _overlap(one: Argument, other: Argument) -> bool:
+    return any(a < d and c < b for a, b in one[1] for c, d in other[1])
+
+
+def _named(span: Argument, words: list[str]) -> str:
+    type_, parts = span
+    return f"{type_} {' ... '.join(' '.join(words[start:end]) for start, end in parts)}".strip()

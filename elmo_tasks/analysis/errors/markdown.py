@@ -23,6 +23,10 @@ def markdown(report: ErrorReport) -> str:
         parts += ["## Which class is taken for which", _confusion(report)]
     if judge.kind == "entities":
         parts += ["## Types of entities", _types(report)]
+    if judge.kind == "roles":
+        parts += ["## Roles", _types(report)]
+    if judge.kind == "links":
+        parts += ["## Links between mentions", _links(report)]
     parts += [
         "## By length",
         _group_table("tokens", metric, report.by_length()),
@@ -63,6 +67,10 @@ def _types(report: ErrorReport) -> str:
     return table(["type", "expected", "predicted", "precision, %", "recall, %"], rows)
 
 
+def _links(report: ErrorReport) -> str:
+    return table(["link", "how many"], [[k, f"{count:,}"] for k, count in report.links().items()])
+
+
 def _group_table(name: str, metric: str, groups: Sequence[Group]) -> str:
     rows = [[each.name, f"{each.num_cases:,}", _percent(each.score)] for each in groups]
     return table([name, "cases", f"{metric}, %"], rows)
@@ -84,7 +92,7 @@ def _calibration(report: ErrorReport) -> str:
 def _mistakes(report: ErrorReport) -> str:
     lines = [
         f"{index}. {claim.confidence:.3f} **{_plain(claim.predicted)}**, expected "
-        f"**{_plain(claim.expected)}**: {_plain(case.text)}"
+        f"**{_plain(claim.expected)}**: {_plain(claim.text or case.text)}"
         for index, (claim, case) in enumerate(report.mistakes(), start=1)
     ]
     return "\n".join(lines) or "There are none."

@@ -29,7 +29,7 @@ def read_cases(archive: Archive, data: str) -> Judged:
     # Parameters
 
     archive : `Archive`
-        A model of one of the four tasks.
+        A model of one of the tasks of `JUDGES`.
     data : `str`
         The path of data in the format that the model was trained on.
 

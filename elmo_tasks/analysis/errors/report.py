@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import numpy
 
 from elmo_tasks.analysis.errors.bootstrap import Difference, paired_bootstrap
-from elmo_tasks.analysis.errors.case import Case, Claim
+from elmo_tasks.analysis.errors.case import Case, Claim, scores_of
+from elmo_tasks.analysis.errors.links import KINDS
 from elmo_tasks.analysis.errors.read_cases import Judged
 from elmo_tasks.common.errors import ConfigurationError
 
@@ -34,7 +35,7 @@ class Bin(NamedTuple):
 
 
 class TypeScore(NamedTuple):
-    """Precision and recall of the entities of a type."""
+    """Precision and recall of the entities of a type, or of a semantic role."""
 
     type: str
     expected: int
@@ -84,7 +85,7 @@ class ErrorReport(NamedTuple):
         return {row: {column: pairs[row, column] for column in classes} for row in classes}
 
     def types(self) -> list[TypeScore]:
-        """Returns precision and recall for each type of entity."""
+        """Returns precision and recall for each type of entity, or for each role."""
         expected = Counter(type_ for case in self.cases for type_ in case.expected)
         predicted = Counter(type_ for case in self.cases for type_ in case.predicted)
         right = Counter(
@@ -103,6 +104,11 @@ class ErrorReport(NamedTuple):
             )
             for type_ in sorted(expected | predicted)
         ]
+
+    def links(self) -> dict[str, int]:
+        """Returns how many links between mentions there are of each kind."""
+        kinds = Counter(kind for case in self.cases for kind in case.predicted)
+        return {kind: kinds[kind] for kind in KINDS}
 
     def by_length(self) -> list[Group]:
         """Returns the scores of four groups of about as many cases, by the number of tokens."""
@@ -189,8 +195,10 @@ class ErrorReport(NamedTuple):
         }
         if kind == "classes":
             report["confusion"] = self.confusion()
-        if kind == "entities":
+        if kind in ("entities", "roles"):
             report["types"] = [each._asdict() for each in self.types()]
+        if kind == "links":
+            report["links"] = self.links()
         report |= {
             "by_length": [each._asdict() for each in self.by_length()],
             "by_unknown": [each._asdict() for each in self.by_unknown()],
@@ -198,7 +206,7 @@ class ErrorReport(NamedTuple):
             "calibration": [each._asdict() for each in self.bins()],
             "mistakes": [
                 {
-                    "text": case.text,
+                    "text": claim.text or case.text,
                     "predicted": claim.predicted,
                     "expected": claim.expected,
                     "confidence": claim.confidence,
@@ -232,8 +240,7 @@ def check_same_data(first: Sequence[Case], second: Sequence[Case]) -> None:
 
 
 def score_of(cases: Sequence[Case]) -> float:
-    total = sum(case.total for case in cases)
-    return sum(case.hits for case in cases) / total if total else 1.0
+    return float(scores_of(numpy.sum([case.counts for case in cases], axis=0)))
 
 
 def _groups(

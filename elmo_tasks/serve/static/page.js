@@ -389,8 +389,11 @@ function errors(report) {
     parts.push(table('Expected (rows), predicted (columns)', ['', ...names], rows));
   }
   if (report.types) {
-    parts.push(table('Types of entities', ['type', 'expected', 'predicted', 'precision', 'recall'], report.types.map((each) =>
+    parts.push(table('By type', ['type', 'expected', 'predicted', 'precision', 'recall'], report.types.map((each) =>
       [each.type, String(each.expected), String(each.predicted), percent(each.precision), percent(each.recall)]), { class: 'lines' }));
+  }
+  if (report.links) {
+    parts.push(table('Links between mentions', ['link', 'how many'], Object.entries(report.links).map(([kind, count]) => [kind, String(count)]), { class: 'lines' }));
   }
   parts.push(
     make('div', { class: 'columns' },

@@ -3,11 +3,11 @@ import itertools
 import pytest
 
 from elmo_tasks.analysis.errors.bootstrap import paired_bootstrap
-from elmo_tasks.analysis.errors.case import Case
+from elmo_tasks.analysis.errors.case import Case, same_counts
 
 
 def cases(*counts: tuple[float, float]) -> list[Case]:
-    return [Case("", 1, 0, hits, total, [], [], []) for hits, total in counts]
+    return [Case("", 1, 0, same_counts(hits, total), [], [], []) for hits, total in counts]
 
 
 def test_the_p_value_and_the_interval_are_those_of_all_resamples() -> None:
@@ -20,7 +20,8 @@ def test_the_p_value_and_the_interval_are_those_of_all_resamples() -> None:
     differences = []
     for drawn in itertools.product(range(5), repeat=5):
         scores = [
-            sum(model[index].hits for index in drawn) / sum(model[index].total for index in drawn)
+            sum(model[index].counts[0][0] for index in drawn)
+            / sum(model[index].counts[0][1] for index in drawn)
             for model in (first, second)
         ]
         differences.append(scores[0] - scores[1])

@@ -1,6 +1,6 @@
 from elmo_tasks.analysis.errors.markdown import markdown
 from elmo_tasks.analysis.errors.report import ErrorReport
-from tests.helpers.error_cases import CLASSIFIED, classified, entities, judged
+from tests.helpers.error_cases import CLASSIFIED, classified, entities, judged, links
 
 
 def cells(text: str, first: str) -> list[list[str]]:
@@ -35,6 +35,20 @@ def test_a_report_on_entities_has_their_types() -> None:
         ["PER", "1", "2", "50.00", "100.00"],
     ]
     assert "1. 0.700 **PER Paris**, expected **LOC Paris**: Paris sings" in text
+
+
+def test_a_report_on_roles_has_a_row_for_each() -> None:
+    text = markdown(ErrorReport("ours", "dev.txt", judged(entities(), "elmo_srl")))
+
+    assert "## Roles\n\n| type |" in text and len(cells(text, "type")) == 2
+
+
+def test_a_report_on_links_has_their_kinds_and_the_sentence_of_a_mistake() -> None:
+    text = markdown(ErrorReport("ours", "dev.txt", judged(links(), "elmo_coref")))
+
+    assert "2 cases; mean F1 40.00 %." in text
+    assert [count for _, count in cells(text, "link")] == ["1", "1", "0", "1", "0"]
+    assert "1. 0.800 **It → her**, expected **It → her shop**: It closed ." in text
 
 
 def test_a_comparison_says_how_sure_it_is() -> None:
