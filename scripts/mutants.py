@@ -275,7 +275,9 @@ def _without_annotations(source: str) -> str:
 
 def _left_out(folder: str, names: list[str]) -> list[str]:
     outputs = {"build", "dist", "data", "runs"} if Path(folder) == ROOT else set()
-    return [name for name in names if name[0] == "." or name in outputs | {"__pycache__"}]
+    # Tests that start `allennlp` need the file that names its plugin.
+    hidden = {name for name in names if name[0] == "."} - {".allennlp_plugins"}
+    return [name for name in names if name in hidden | outputs | {"__pycache__"}]
 
 
 def _enter(copy: Path, log: Path, limit: int, cached: bool) -> None:

@@ -52,6 +52,18 @@ def test_tests_that_fail_without_a_mutant_are_refused(project: Path) -> None:
         list(run([mutant_of("2", "3")]))
 
 
+def test_tests_may_start_allennlp_with_its_plugin(project: Path) -> None:
+    (project / ".allennlp_plugins").write_text("pack\n")
+    test = project / "tests/room/double_test.py"
+    test.write_text(
+        f"from pathlib import Path\n\nassert Path('.allennlp_plugins').exists()\n{test.read_text()}"
+    )
+
+    (result,) = run([mutant_of("2 * x", "3 * x")])
+
+    assert "test_two_is_doubled" in result["caught"]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [("2 * x", "2 / x", True), ("int | float", "int & float", False), ("2 * x", "* x", False)],
