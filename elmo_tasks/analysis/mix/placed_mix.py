@@ -4,7 +4,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.archives import describe_model, find_mixes, load_model
 
 # The task models of this package whose tasks are in the paper's Figure 2, which has no NER.
-_IN_FIGURE_2 = {"Bcn", "Bidaf", "Esim"}
+_IN_FIGURE_2 = {"Bcn", "Bidaf", "CorefResolver", "Esim", "SrlTagger"}
 
 
 class PlacedMix(NamedTuple):

@@ -13,6 +13,7 @@ from tensorboardX.proto.event_pb2 import Event
 
 from elmo_tasks.analysis.mix.placed_mix import read_mixes
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.elmo.known_models import KNOWN_MODELS
 from tests.helpers.archives import FIXTURE, ROOT, classifier, set_mixes, sst
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
@@ -38,6 +39,15 @@ def test_weights_gamma_and_their_products_are_those_of_equation_1(tmp_path: Path
     assert (at_output.place, at_output.gamma) == ("output", 2.0)
     assert at_input.in_figure_2 and at_output.in_figure_2
     assert at_output.weights == pytest.approx(softmax([0.0, 3.0, 0.0]))
+
+
+def test_figure_2_has_all_tasks_of_the_paper_but_ner() -> None:
+    starred = {name: read_mixes(name, name)[0].in_figure_2 for name in KNOWN_MODELS}
+
+    assert starred == {
+        **{"coref": True, "ner": False, "snli": True},
+        **{"squad": True, "srl": True, "sst": True},
+    }
 
 
 def test_one_layer_alone_has_all_the_weight(tmp_path: Path) -> None:
