@@ -55,7 +55,7 @@ def column_index(columns: Sequence[str], name: str) -> int:
 
 
 def check_width(values: Sequence[str], columns: Sequence[str]) -> None:
-    """Raises `ValueError` unless the values of a token are as many as the columns."""
+    """Raises `ValueError` unless a token has a value for each column, `ROLES` excepted."""
     has_roles = ROLES in columns
     expected = len(columns) - has_roles
     if len(values) < expected or len(values) > expected and not has_roles:

@@ -138,6 +138,9 @@ class _Parser:
         self.name = match[1]
         self.title = f"the document {self.name}{match[2] or ''}"
         self._columns = columns
+        self._word = column_index(columns, "word")
+        self._coreference = column_index(columns, "coreference")
+        self._speaker = column_index(columns, "speaker") if "speaker" in columns else None
         self._sentences: list[list[str]] = []
         self._speakers: list[str] = []
         self._is_new = True
@@ -154,10 +157,9 @@ class _Parser:
             self._sentences.append([])
             self._is_new = False
         check_width(values, self._columns)
-        self._sentences[-1].append(values[column_index(self._columns, "word")])
-        speaker = "speaker" in self._columns
-        self._speakers.append(values[column_index(self._columns, "speaker")] if speaker else "")
-        brackets = values[column_index(self._columns, "coreference")]
+        self._sentences[-1].append(values[self._word])
+        self._speakers.append("" if self._speaker is None else values[self._speaker])
+        brackets = values[self._coreference]
         if brackets != _NO_MENTION:
             for bracket in brackets.split("|"):
                 self._add_bracket(line_number, bracket, brackets)

@@ -117,7 +117,7 @@ class _RowError(ValueError):
 
 def _sentence(line_number: int, rows: list[list[str]], columns: Sequence[str]) -> SrlSentence:
     check_width(rows[0], columns)
-    _check_widths(rows)
+    _check_same_width(rows)
     word, predicate = column_index(columns, "word"), column_index(columns, "predicate")
     first, num_roles = columns.index(ROLES), len(rows[0]) - (len(columns) - 1)
     tokens = [row for row, values in enumerate(rows) if values[predicate] != _NO_PREDICATE]
@@ -138,7 +138,7 @@ def _sentence(line_number: int, rows: list[list[str]], columns: Sequence[str]) -
     )
 
 
-def _check_widths(rows: list[list[str]]) -> None:
+def _check_same_width(rows: list[list[str]]) -> None:
     for row, values in enumerate(rows):
         if len(values) != len(rows[0]):
             raise _RowError(

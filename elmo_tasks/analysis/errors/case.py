@@ -71,9 +71,9 @@ class Case(NamedTuple):
         return float(scores_of(numpy.array(self.counts)))
 
 
-def same_counts(hits: float, total: float = 1.0) -> Counts:
-    """Returns the counts of a score that is a single ratio, such as accuracy."""
-    return [(hits, total, hits, total)]
+def same_counts(score: float) -> Counts:
+    """Returns the counts of a case whose score is one number from 0 to 1, such as accuracy."""
+    return [(score, 1.0, score, 1.0)]
 
 
 def scores_of(counts: numpy.ndarray) -> numpy.ndarray:

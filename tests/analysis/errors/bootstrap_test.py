@@ -3,11 +3,11 @@ import itertools
 import pytest
 
 from elmo_tasks.analysis.errors.bootstrap import paired_bootstrap
-from elmo_tasks.analysis.errors.case import Case, same_counts
+from elmo_tasks.analysis.errors.case import Case
 
 
 def cases(*counts: tuple[float, float]) -> list[Case]:
-    return [Case("", 1, 0, same_counts(hits, total), [], [], []) for hits, total in counts]
+    return [Case("", 1, 0, [(hits, total, hits, total)], [], [], []) for hits, total in counts]
 
 
 def test_the_p_value_and_the_interval_are_those_of_all_resamples() -> None:

@@ -26,4 +26,4 @@ def test_nothing_expected_and_nothing_predicted_is_right_and_other_cases_of_noth
 
 
 def test_the_score_of_a_ratio_is_the_ratio() -> None:
-    assert scores_of(numpy.array(same_counts(7, 10))) == pytest.approx(0.7)
+    assert scores_of(numpy.array(same_counts(0.7))) == pytest.approx(0.7)
