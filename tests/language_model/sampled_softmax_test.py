@@ -4,6 +4,7 @@ import numpy
 import pytest
 import torch
 from allennlp.modules.sampled_softmax_loss import SampledSoftmaxLoss
+from torch.nn.functional import cross_entropy
 
 from elmo_tasks.language_model import sampled_softmax
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
@@ -54,15 +55,22 @@ def test_the_full_softmax_equals_allennlps_at_evaluation() -> None:
     torch.testing.assert_close(losses.sum(), upstream(softmax).eval()(h, words - 1))
 
 
-@pytest.mark.parametrize("max_logits", [1, 7 * NUM_CLASSES])
-def test_the_full_softmax_in_parts_is_the_same(
-    max_logits: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("at_a_time", [1, 7 * NUM_CLASSES, 1 << 21])
+def test_the_full_softmax_in_parts_is_cross_entropy_with_its_gradients(
+    at_a_time: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     softmax, (h, words) = make_softmax().eval(), make_batch()
-    expected = softmax(h, words)
-    monkeypatch.setattr(sampled_softmax, "_MAX_LOGITS", max_logits)
+    inputs = [h.requires_grad_(), *softmax.parameters()]
+    expected = cross_entropy(softmax.logits(h), words - 1, reduction="none")
+    weights = torch.rand(len(words))
+    monkeypatch.setattr(sampled_softmax, "_LOGITS_AT_A_TIME", at_a_time)
 
-    torch.testing.assert_close(softmax(h, words), expected)
+    losses = softmax(h, words)
+
+    torch.testing.assert_close(losses, expected)
+    theirs = torch.autograd.grad((weights * expected).sum(), inputs)
+    for gradient, other in zip(torch.autograd.grad((weights * losses).sum(), inputs), theirs):
+        torch.testing.assert_close(gradient, other)
 
 
 def test_without_samples_training_is_with_the_full_softmax() -> None:
