@@ -36,7 +36,13 @@ def local_path(name: str | os.PathLike) -> str:
         from allennlp.common.file_utils import cached_path
     except ModuleNotFoundError:
         return _fetched(name)
-    return str(cached_path(name))
+    try:
+        return str(cached_path(name))
+    except OSError:
+        raise
+    except Exception as error:
+        # The clients of s3:// and gs:// have errors of their own.
+        raise OSError(f"{name} cannot be fetched: {error}") from error
 
 
 def check_regular(path: str | os.PathLike) -> None:

@@ -67,3 +67,12 @@ def test_a_file_that_the_server_lacks_leaves_nothing_behind(
 def test_an_address_of_another_kind_is_refused(without_allennlp: None) -> None:
     with pytest.raises(OSError, match="s3://bucket/file is not an http:// or https:// address"):
         local_path("s3://bucket/file")
+
+
+def test_an_unreachable_bucket_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Nothing listens at port 9, "discard".
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+
+    with pytest.raises(OSError, match="s3://bucket/text.txt cannot be fetched: Could not connect"):
+        local_path("s3://bucket/text.txt")
