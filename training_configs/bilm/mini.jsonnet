@@ -1,4 +1,4 @@
-// The biLM that ships with the package: 3.0 M parameters, trained by one core in an hour.
+// `mini`, the small biLM of the package: 3.0 M parameters, trained by one core in an hour.
 (import '../lib/language_model.libsonnet') {
   cell_dim: 512,
   projection_dim: 128,
