@@ -1,14 +1,13 @@
-import logging
+import math
 import time
 from pathlib import Path
 from typing import Any
 
 from allennlp.training import GradientDescentTrainer, TrainerCallback
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.language_model.corpus_loader import CorpusLoader
-
-logger = logging.getLogger(__name__)
 
 # The weights are found beside this file, wherever the folder is.
 LIBSONNET = """\
@@ -26,7 +25,8 @@ class PretrainingCallback(TrainerCallback):
     Adds to AllenNLP's trainer what pre-training a biLM needs. After every epoch, and at the end
     with the best weights, it writes `options.json`, `weights.hdf5` and `bilm.libsonnet` beside the
     checkpoints. The last is for the field `bilm` of a task's config, which imports it. A
-    recovered training does not read the text of finished epochs. Progress shows the tokens per
+    recovered training does not read the text of finished epochs. A training that would end before
+    the biLM trains is refused with a `ConfigurationError`. Progress shows the tokens per
     second, and the hours left if the vocabulary knows how much text there is.
 
     Registered as a `TrainerCallback` with name "elmo_pretraining".
@@ -56,14 +56,7 @@ class PretrainingCallback(TrainerCallback):
             # Schedulers continue from this count of batches. The finished batches of the unfinished
             # epoch are subtracted, because the trainer counts them again.
             trainer._total_batches_completed = self._total_batches - done
-        num_alone, num_batches = trainer.model.num_softmax_batches, _num_batches(trainer)
-        if num_batches is not None and 0 < num_batches <= num_alone:
-            logger.warning(
-                "The biLM will not train at all: for the first %d batches the softmax is trained "
-                "alone (num_softmax_batches), and the training has only about %d batches.",
-                num_alone,
-                num_batches,
-            )
+        _check_length(trainer)
         self._since = time.monotonic()
 
     def on_batch(
@@ -135,3 +128,16 @@ def _num_batches(trainer: GradientDescentTrainer) -> int | None:
         return trainer._num_epochs * len(trainer.data_loader)
     except TypeError:
         return None
+
+
+def _check_length(trainer: GradientDescentTrainer) -> None:
+    """Refuses a training that ends before the biLM, which waits for its new softmax, trains."""
+    num_alone, num_batches = trainer.model.num_softmax_batches, _num_batches(trainer)
+    if num_batches is None or not 0 < num_batches <= num_alone:
+        return
+    num_epochs = math.ceil(num_alone * trainer._num_epochs / num_batches) + 1
+    raise ConfigurationError(
+        f"the biLM would not train at all: in the first {num_alone} batches the softmax is trained "
+        f"alone (num_softmax_batches), and the training has only about {num_batches} batches; with "
+        f"num_epochs: {num_epochs}, the biLM trains for one epoch"
+    )

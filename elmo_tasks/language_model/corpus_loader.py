@@ -40,6 +40,11 @@ class CorpusLoader(DataLoader):
         A path, an address or a glob pattern.
     shuffle : `bool`, optional (default = `True`)
         Whether each epoch has its own order; true for the training text only.
+
+    # Raises
+
+    `FileNotFoundError`
+        There is no such text.
     """
 
     def __init__(self, reader: SentencesReader, data_path: str, shuffle: bool = True) -> None:
@@ -48,6 +53,9 @@ class CorpusLoader(DataLoader):
                 "this data loader needs the dataset reader elmo_sentences, not "
                 f"{type(reader).__name__}"
             )
+        if reader.reader is None:
+            # Before the first epoch, which may take hours, and not when the text is first read.
+            corpus_files(data_path)
         self.reader = reader
         self.data_path = data_path
         self.shuffle = shuffle

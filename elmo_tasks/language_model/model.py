@@ -210,6 +210,8 @@ class ElmoLanguageModel(Model):
             vocab = Vocabulary.from_files(Path(folder) / "vocabulary")
             check_torch_file(get_weights_path(folder))
             state = read_state_dict(get_weights_path(folder))
+        if "softmax.weight" not in state:
+            raise ConfigurationError(f"{archive} is not the archive of a language model")
         words = self.vocab.get_index_to_token_vocabulary("tokens")
         if vocab.get_index_to_token_vocabulary("tokens") != words:
             raise ConfigurationError(

@@ -38,7 +38,7 @@ class SampledSoftmax(torch.nn.Module):
         super().__init__()
         self.num_classes = num_words - 1
         if num_samples is not None and num_samples >= self.num_classes:
-            logger.warning(
+            logger.info(
                 "The vocabulary has %d words, which is no more than num_samples, %d: the full "
                 "softmax is used.",
                 self.num_classes,

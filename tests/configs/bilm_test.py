@@ -64,3 +64,21 @@ def test_a_biLM_continues_on_the_text_of_a_task(task: str, fields: list[str] | N
 def test_a_task_that_is_not_known_is_refused() -> None:
     with pytest.raises(RuntimeError, match="must be one of coref, ner, snli, squad, srl, sst, or"):
         config("bilm", "continue", "{ task: 'imdb' }")
+
+
+def test_a_biLM_starts_from_vectors_with_a_name_or_from_a_file() -> None:
+    callbacks = [
+        config("bilm", "base", change)["trainer"]["callbacks"][0]["pretrained_file"]
+        for change in ("{}", "{ start_from_vectors: 'my/vectors.txt' }")
+    ]
+
+    assert callbacks == ["data/vectors/glove.6B.100d.120k.txt.gz", "my/vectors.txt"]
+
+
+def test_a_text_of_ones_own_is_not_read_as_that_of_a_task() -> None:
+    assert "reader" not in config("bilm", "continue", "{ train_text: 'my.txt' }")["dataset_reader"]
+
+
+def test_an_archive_without_the_options_of_its_biLM_is_refused() -> None:
+    with pytest.raises(RuntimeError, match="from_archive needs the options of its biLM: options: "):
+        config("bilm", "continue", "{ from_bilm: null, from_archive: 'model.tar.gz' }")

@@ -189,3 +189,11 @@ def test_batches_go_to_the_device_that_is_asked_for() -> None:
         tensor for part in batch["tokens"].values() for tensor in part.values()
     )
     assert {tensor.device.type for tensor in tensors} == {"meta"}
+
+
+@pytest.mark.parametrize("kind", LOADERS)
+def test_a_missing_text_is_noticed_before_any_is_read(kind: str) -> None:
+    params = Params({"type": kind, **LOADERS[kind]})
+
+    with pytest.raises(FileNotFoundError, match="nowhere.txt"):
+        DataLoader.from_params(params, reader=SentencesReader(), data_path="nowhere.txt")

@@ -24,6 +24,7 @@ from allennlp.training.util import evaluate
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.language_model import callback
 from elmo_tasks.language_model.corpus_loader import CorpusLoader
 from elmo_tasks.language_model.counted_vocabulary import CountedVocabulary
 from elmo_tasks.language_model.model import ElmoLanguageModel
@@ -471,7 +472,18 @@ def test_an_archive_of_another_shape_is_refused(
         train(from_archive(first_training, change), tmp_path / "second")
 
 
-def test_from_a_pair_of_files_the_softmax_is_learnt_before_the_bilm_moves(tmp_path: Path) -> None:
+def test_an_archive_of_a_task_model_is_refused(first_training: Path, tmp_path: Path) -> None:
+    config = from_archive(first_training)
+    config["model"]["pretrained_file"] = "fixtures/before_the_move/sst.tar.gz"
+
+    with pytest.raises(ConfigurationError, match="sst.tar.gz is not the archive of a language"):
+        train(config, tmp_path / "second")
+
+
+def test_from_a_pair_of_files_the_softmax_is_learnt_before_the_bilm_moves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(callback, "_check_length", lambda trainer: None)
     change = """{
       num_softmax_batches: 1000, dropout: 0, optimizer+: { lr: 0.02 }, trainer+: { num_epochs: 3 },
     }"""

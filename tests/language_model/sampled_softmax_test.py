@@ -176,6 +176,7 @@ def test_rows_that_are_not_used_get_no_gradient_and_the_norm_is_that_of_the_rest
 def test_more_samples_than_words_mean_the_full_softmax_which_is_said(
     num_samples: int, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO")
     softmax, (h, words) = make_softmax(num_samples), make_batch()
 
     assert (

@@ -4,7 +4,7 @@
   // Parts of books and of Wikipedia, so that both are read alternately.
   train_text: 'data/base/*.gz',
   max_sentences: null,
-  start_from_vectors: 'data/vectors/glove.6B.100d.120k.txt.gz',
+  start_from_vectors: 'glove.6B.100d',
   cell_dim: 768,
   batch_tokens: 1024,
   // Each sentence is read once.

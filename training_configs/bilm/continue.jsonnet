@@ -1,12 +1,11 @@
 // Continues to train a biLM on the text of a task for one epoch, as Peters et al. 2018, supplement
-// A.1, do: `task: 'snli'`, or `train_text` and `heldout_text` for a text of one's own. The paper gives
-// no optimizer; the numbers are ours.
+// A.1, do: give `task: 'snli'`, or `train_text` and `heldout_text` for a text of your own. The paper
+// gives no optimizer; the numbers are ours.
 //
 // If you have the archive of the biLM's training, you can continue with its softmax as well:
 // `from_bilm: null, from_archive: 'runs/base/model.tar.gz', options: import 'options.json'`.
 (import '../lib/language_model.libsonnet') {
   from_bilm: 'base',
-  task: 'sst',
   // A new softmax needs at least this many batches, 1.3 M tokens, before its gradient is of use to
   // the biLM. A shorter text needs more epochs.
   num_softmax_batches: 500,

@@ -7,20 +7,7 @@
 local bilms = import 'bilms.libsonnet';
 
 // The names that `word_vectors` can have, with the arguments of AllenNLP's `embedding`.
-local vectors = {
-  learned: { embedding_dim: 100 },
-  // In lower case only, so that a word is looked up in lower case.
-  'glove.6B.100d': {
-    type: 'elmo_word_vectors',
-    embedding_dim: 100,
-    pretrained_file: 'data/vectors/glove.6B.100d.120k.txt.gz',
-  },
-  'glove.840B': {
-    embedding_dim: 300,
-    pretrained_file: 'data/glove.840B.300d.txt',
-    trainable: false,
-  },
-};
+local vectors = { learned: { embedding_dim: 100 } } + import 'vectors.libsonnet';
 
 local names(known) = std.join(', ', std.objectFields(known));
 local known_or_own(choice, known) =
@@ -103,7 +90,8 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
          % std.toString(config.store),
   assert std.isObject(config.chosen_vectors)
          && std.objectHas(config.chosen_vectors, 'embedding_dim') :
-         'word_vectors must be one of %s, or an object with embedding_dim, not %s'
+         ('word_vectors must be one of %s, or an object with embedding_dim and, for vectors of a '
+          + 'file, pretrained_file, not %s')
          % [names(vectors), std.toString(config.word_vectors)],
 
   assert is_count(config.min_count) && config.min_count > 0 :

@@ -2,6 +2,7 @@
 // number, it is that of bilm-tf. The fields with `::` are the choices. A config changes a choice
 // with a single colon: `(import '../lib/language_model.libsonnet') { cell_dim: 512 }`.
 local bilms = import 'bilms.libsonnet';
+local vectors = import 'vectors.libsonnet';
 
 // The tasks whose text a biLM can be continued on, with the fields that are read: all, or for SQuAD
 // the passages alone (Peters et al. 2018, supplement A.1).
@@ -40,7 +41,10 @@ local tasks = {
   filters:: [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]],
   num_highway:: 2,
   clip:: 3,
-  options:: if config.from_bilm != null then config.chosen_bilm.options else {
+  options:: if config.from_bilm != null then config.chosen_bilm.options
+  else if config.from_archive != null then
+    error 'from_archive needs the options of its biLM: options: import \'FOLDER/options.json\''
+  else {
     lstm: {
       use_skip_connections: true,
       projection_dim: config.projection_dim,
@@ -71,8 +75,8 @@ local tasks = {
   from_bilm:: null,
   num_softmax_batches:: 0,
 
-  // A file of word vectors, such as GloVe's, from which a biLM of random weights starts; null for
-  // none. The character CNN first learns to give them, in `num_vector_batches` batches of 512
+  // The word vectors from which a biLM of random weights starts: a name in vectors.libsonnet, a file
+  // such as GloVe's, or null for none. The character CNN first learns to give them, in `num_vector_batches` batches of 512
   // words, and the softmax's rows begin as them.
   start_from_vectors:: null,
   num_vector_batches:: 3000,
@@ -170,7 +174,9 @@ local tasks = {
     callbacks: std.prune([
       if config.start_from_vectors != null then {
         type: 'elmo_vector_start',
-        pretrained_file: config.start_from_vectors,
+        pretrained_file:
+          std.get(vectors, config.start_from_vectors, { pretrained_file: config.start_from_vectors })
+          .pretrained_file,
         num_batches: config.num_vector_batches,
       },
       'elmo_pretraining',
