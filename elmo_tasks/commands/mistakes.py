@@ -48,6 +48,10 @@ _ARCHIVE_ERRORS = (
     zlib.error,
 )
 
+_READ_ERRORS = (EOFError, OSError, StopIteration, zlib.error)
+
+# The word vectors that scripts/fetch_data.py can make.
+_GLOVE = re.compile(r"glove\.(6B|840B)\.")
 
 # The names under which AllenNLP keeps the path of a file that it writes.
 _PATHS = ("archive_file", "file_path", "filename", "path", "serialization_dir")
@@ -85,6 +89,8 @@ def _message(error: BaseException) -> str | None:
             return f"{error}{_nearest_choice(error)}{_nearest_parameter(frames)}{_reason(error)}"
         case TypeError() if unknown := _UNEXPECTED.search(str(error)):
             return _unexpected_parameter(unknown[1], frames)
+        case _ if isinstance(error, _READ_ERRORS) and (path := _vector_file(frames)):
+            return _vector_file_error(error, path)
         case json.JSONDecodeError() | UnicodeDecodeError():
             return f"the input cannot be read: {error}"
         case OSError():
@@ -132,6 +138,23 @@ def _file_error(error: OSError, frames: list[FrameType]) -> str:
     if any(frame.f_code.co_name == "_try_train" for frame in frames):
         return f"{message}; the checkpoints are kept{how_to_go_on(sys.argv[1:])}"
     return message
+
+
+def _vector_file(frames: list[FrameType]) -> str | None:
+    """Returns the file of word vectors that AllenNLP was reading."""
+    readers = [frame for frame in frames if _file_of(frame) == "embedding.py"]
+    return getattr(readers[0].f_locals.get("self"), "uri", None) if readers else None
+
+
+def _vector_file_error(error: BaseException, path: str) -> str:
+    known = _GLOVE.search(path)
+    advice = f"; to make it: python scripts/fetch_data.py --glove {known[1]}" if known else ""
+    match error:
+        case FileNotFoundError():
+            return f"file {path} not found{advice}"
+        case StopIteration():
+            return f"{path} is empty: expected a word and its numbers on each line{advice}"
+    return f"{path} is damaged: {error}{advice}"
 
 
 def how_to_go_on(arguments: list[str]) -> str:

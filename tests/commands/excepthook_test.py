@@ -1,5 +1,6 @@
 """Tests what AllenNLP's commands say where a person erred, as `allennlp` runs them in a shell."""
 
+import gzip
 import json
 import os
 import signal
@@ -100,6 +101,30 @@ def test_a_mistake_in_a_config_is_one_line_with_the_name_that_was_meant(
     assert ended.status == 1 and not ended.traceback
     assert ended.line.startswith("allennlp train: ")
     assert_matches(expected, ended.line)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (None, "file .* not found"),
+        (b"", "is empty: expected a word and its numbers on each line"),
+        (gzip.compress(b"boat 0.1 0.2\n" * 9)[:-9], "is damaged: Compressed file ended before"),
+    ],
+)
+def test_word_vectors_that_cannot_be_read_are_named_with_the_command_that_makes_them(
+    content: bytes | None, expected: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "glove.6B.2d.txt.gz"
+    if content is not None:
+        file.write_bytes(content)
+    arguments = f"type: 'elmo_word_vectors', embedding_dim: 2, pretrained_file: '{file}'"
+    config = sst(tmp_path, f"{{ word_vectors: {{ {arguments} }} }}")
+
+    ended = command("train", config, "-s", tmp_path / "run")
+
+    assert ended.status == 1 and not ended.traceback
+    assert_matches(f"{expected}.*; to make it: python scripts/fetch_data.py --glove 6B", ended.line)
+    assert str(file) in ended.line
 
 
 def assert_matches(expected: str, line: str) -> None:

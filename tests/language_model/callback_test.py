@@ -246,7 +246,10 @@ def test_a_schedule_that_needs_the_length_says_so_for_a_vocabulary_from_files(
 def test_a_biLM_is_continued_on_the_text_of_a_task_and_a_config_imports_it(
     tmp_path: Path,
 ) -> None:
-    config, folder = shrunk("continue", "{ task: 'snli', num_softmax_batches: 1 }"), tmp_path / "run"
+    config, folder = (
+        shrunk("continue", "{ task: 'snli', num_softmax_batches: 1 }"),
+        tmp_path / "run",
+    )
 
     train(config, folder)
     imported = evaluate(f"import '{folder}/bilm.libsonnet'")
