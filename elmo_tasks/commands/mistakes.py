@@ -6,7 +6,6 @@ import lzma
 import os
 import pickle
 import re
-import shlex
 import sys
 import tarfile
 import traceback
@@ -16,9 +15,9 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
+from elmo_tasks.commands.going_on import how_to_go_on
 from elmo_tasks.common.errors import INSTALL_ALLENNLP
 from elmo_tasks.common.nearest import did_you_mean
-from elmo_tasks.common.program import program
 from elmo_tasks.common.shipped import config_path
 
 # The environment variable that shows the traceback of every error.
@@ -132,36 +131,6 @@ def _file_error(error: OSError, frames: list[FrameType]) -> str:
     if any(frame.f_code.co_name == "_try_train" for frame in frames):
         return f"{message}; the checkpoints are kept{how_to_go_on(sys.argv[1:])}"
     return message
-
-
-def how_to_go_on(arguments: list[str]) -> str:
-    """Returns what to type to go on with a command of AllenNLP, as the end of a sentence."""
-    if not arguments:
-        return ""
-    if arguments[0] != "train":
-        return "; run the same command again"
-    folder = _option(arguments, "-s", "--serialization-dir")
-    kept = [argument for argument in arguments if argument not in ("-f", "--force", "--recover")]
-    if folder and any(name.startswith("training_state_") for name in _names_in(folder)):
-        return f"; to go on: {program()} {shlex.join(kept)} --recover"
-    return f"; no checkpoint was saved yet, so begin again: {program()} {shlex.join(kept)} --force"
-
-
-def _option(arguments: list[str], *names: str) -> str | None:
-    for argument, value in zip(arguments, [*arguments[1:], ""]):
-        if argument in names:
-            return value
-        for name in names:
-            if argument.startswith(f"{name}="):
-                return argument.removeprefix(f"{name}=")
-    return None
-
-
-def _names_in(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
 
 
 def _reason(error: BaseException) -> str:
