@@ -15,7 +15,12 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-from elmo_tasks.commands.going_on import how_to_go_on
+from elmo_tasks.commands.going_on import (
+    has_checkpoint,
+    how_to_go_on,
+    is_left_over,
+    with_fitting_advice,
+)
 from elmo_tasks.common.errors import INSTALL_ALLENNLP
 from elmo_tasks.common.nearest import did_you_mean
 from elmo_tasks.common.shipped import config_path
@@ -63,7 +68,15 @@ def mistake(error: BaseException) -> str | None:
     a file or a path, or a full disk. Returns `None` for a bug, whose traceback is of use.
     """
     message = _message(error)
-    return None if message is None else " ".join(message.split())[:_LONGEST]
+    if message is None:
+        return None
+    line = " ".join(message.split())[:_LONGEST]
+    goes_on = how_to_go_on(sys.argv[1:])
+    # Before `train_model`, the folder may be one in which another process trains.
+    trained = any(frame.f_code.co_name == "train_model" for frame in _frames(error))
+    if trained and is_left_over(sys.argv[1:]) and not line.endswith(goes_on):
+        line += goes_on
+    return line
 
 
 def is_interrupt(error: BaseException) -> bool:
@@ -81,7 +94,8 @@ def _message(error: BaseException) -> str | None:
     last = frames[-1] if frames else None
     match error:
         case _ if _is_of_allennlp(error, "common.checks", "ConfigurationError"):
-            return f"{error}{_nearest_choice(error)}{_nearest_parameter(frames)}{_reason(error)}"
+            text = with_fitting_advice(str(error), sys.argv[1:])
+            return f"{text}{_nearest_choice(error)}{_nearest_parameter(frames)}{_reason(error)}"
         case TypeError() if unknown := _UNEXPECTED.search(str(error)):
             return _unexpected_parameter(unknown[1], frames)
         case json.JSONDecodeError() | UnicodeDecodeError():
@@ -127,10 +141,15 @@ def _file_error(error: OSError, frames: list[FrameType]) -> str:
     if error.strerror and names:
         message = f"{' and '.join(names)}: {error.strerror}"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return f"{message}; make room; what was complete is kept{how_to_go_on(sys.argv[1:])}"
-    if any(frame.f_code.co_name == "_try_train" for frame in frames):
-        return f"{message}; the checkpoints are kept{how_to_go_on(sys.argv[1:])}"
-    return message
+        message, kept = f"{message}; make room", "what was complete is kept"
+    elif any(frame.f_code.co_name == "_try_train" for frame in frames):
+        kept = "the checkpoints are kept"
+    else:
+        return message
+    arguments = sys.argv[1:]
+    if arguments[:1] != ["train"] or has_checkpoint(arguments):
+        message += f"; {kept}"
+    return message + how_to_go_on(arguments)
 
 
 def _reason(error: BaseException) -> str:
