@@ -4,6 +4,15 @@ import json
 from allennlp.commands import predict
 from allennlp.commands.subcommand import Subcommand
 
+from elmo_tasks.predictors.predict_manager import parse_settings
+
+_DESCRIPTION = """
+Predict with a model. The input is plain text (a sentence on each line, for coreference a document),
+a table (.csv, .tsv), or JSON on each line (.json, .jsonl); the standard input (-) is text or JSON.
+Each input has one answer, in the order of the inputs, which is text for text and tables, and a line
+of JSON for JSON. Empty lines are skipped and have no answer; an empty text in a table is an error.
+"""
+
 
 @Subcommand.register("predict", exist_ok=True)
 class ElmoPredict(predict.Predict):
@@ -17,6 +26,7 @@ class ElmoPredict(predict.Predict):
 
     def add_subparser(self, parser: argparse._SubParsersAction) -> argparse.ArgumentParser:
         subparser = super().add_subparser(parser)
+        subparser.description = _DESCRIPTION
         add = subparser.add_argument
         add("--json", action="store_true", help="answer plain text and tables in JSON, too")
         add(
@@ -35,7 +45,7 @@ class ElmoPredict(predict.Predict):
 
 
 def _predict(args: argparse.Namespace) -> None:
-    settings = json.loads(args.predictor_args.strip() or "{}")
+    settings = parse_settings(args.predictor_args)
     if args.json:
         settings["format"] = "json"
     if args.column is not None:

@@ -10,9 +10,9 @@ from typing import Any
 
 from allennlp.common import logging as allennlp_logging
 
+from elmo_tasks.commands.going_on import how_to_go_on
 from elmo_tasks.commands.mistakes import (
     INTERRUPTED,
-    how_to_go_on,
     is_interrupt,
     mistake,
     wants_traceback,

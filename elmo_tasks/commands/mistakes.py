@@ -6,7 +6,6 @@ import lzma
 import os
 import pickle
 import re
-import shlex
 import sys
 import tarfile
 import traceback
@@ -16,9 +15,14 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
+from elmo_tasks.commands.going_on import (
+    has_checkpoint,
+    how_to_go_on,
+    is_left_over,
+    with_fitting_advice,
+)
 from elmo_tasks.common.errors import INSTALL_ALLENNLP
 from elmo_tasks.common.nearest import did_you_mean
-from elmo_tasks.common.program import program
 from elmo_tasks.common.shipped import config_path
 
 # The environment variable that shows the traceback of every error.
@@ -68,7 +72,15 @@ def mistake(error: BaseException) -> str | None:
     a file or a path, or a full disk. Returns `None` for a bug, whose traceback is of use.
     """
     message = _message(error)
-    return None if message is None else " ".join(message.split())[:_LONGEST]
+    if message is None:
+        return None
+    line = " ".join(message.split())[:_LONGEST]
+    goes_on = how_to_go_on(sys.argv[1:])
+    # Before `train_model`, the folder may be one in which another process trains.
+    trained = any(frame.f_code.co_name == "train_model" for frame in _frames(error))
+    if trained and is_left_over(sys.argv[1:]) and not line.endswith(goes_on):
+        line += goes_on
+    return line
 
 
 def is_interrupt(error: BaseException) -> bool:
@@ -86,7 +98,8 @@ def _message(error: BaseException) -> str | None:
     last = frames[-1] if frames else None
     match error:
         case _ if _is_of_allennlp(error, "common.checks", "ConfigurationError"):
-            return f"{error}{_nearest_choice(error)}{_nearest_parameter(frames)}{_reason(error)}"
+            text = with_fitting_advice(str(error), sys.argv[1:])
+            return f"{text}{_nearest_choice(error)}{_nearest_parameter(frames)}{_reason(error)}"
         case TypeError() if unknown := _UNEXPECTED.search(str(error)):
             return _unexpected_parameter(unknown[1], frames)
         case _ if isinstance(error, _READ_ERRORS) and (path := _vector_file(frames)):
@@ -134,10 +147,15 @@ def _file_error(error: OSError, frames: list[FrameType]) -> str:
     if error.strerror and names:
         message = f"{' and '.join(names)}: {error.strerror}"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return f"{message}; make room; what was complete is kept{how_to_go_on(sys.argv[1:])}"
-    if any(frame.f_code.co_name == "_try_train" for frame in frames):
-        return f"{message}; the checkpoints are kept{how_to_go_on(sys.argv[1:])}"
-    return message
+        message, kept = f"{message}; make room", "what was complete is kept"
+    elif any(frame.f_code.co_name == "_try_train" for frame in frames):
+        kept = "the checkpoints are kept"
+    else:
+        return message
+    arguments = sys.argv[1:]
+    if arguments[:1] != ["train"] or has_checkpoint(arguments):
+        message += f"; {kept}"
+    return message + how_to_go_on(arguments)
 
 
 def _vector_file(frames: list[FrameType]) -> str | None:
@@ -155,36 +173,6 @@ def _vector_file_error(error: BaseException, path: str) -> str:
         case StopIteration():
             return f"{path} is empty: expected a word and its numbers on each line{advice}"
     return f"{path} is damaged: {error}{advice}"
-
-
-def how_to_go_on(arguments: list[str]) -> str:
-    """Returns what to type to go on with a command of AllenNLP, as the end of a sentence."""
-    if not arguments:
-        return ""
-    if arguments[0] != "train":
-        return "; run the same command again"
-    folder = _option(arguments, "-s", "--serialization-dir")
-    kept = [argument for argument in arguments if argument not in ("-f", "--force", "--recover")]
-    if folder and any(name.startswith("training_state_") for name in _names_in(folder)):
-        return f"; to go on: {program()} {shlex.join(kept)} --recover"
-    return f"; no checkpoint was saved yet, so begin again: {program()} {shlex.join(kept)} --force"
-
-
-def _option(arguments: list[str], *names: str) -> str | None:
-    for argument, value in zip(arguments, [*arguments[1:], ""]):
-        if argument in names:
-            return value
-        for name in names:
-            if argument.startswith(f"{name}="):
-                return argument.removeprefix(f"{name}=")
-    return None
-
-
-def _names_in(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
 
 
 def _reason(error: BaseException) -> str:

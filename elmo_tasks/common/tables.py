@@ -10,6 +10,7 @@ from elmo_tasks.common.text_files import numbered_lines
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _PACKED = (".gz", ".xz")
+_EMPTY = "{} is empty: its first line must name the columns"
 
 
 class Row(NamedTuple):
@@ -71,7 +72,7 @@ def read_table(path: str | os.PathLike) -> Iterator[Row]:
     except csv.Error as error:
         raise ValueError(f"{path}:{start}: {error}") from error
     if header is None:
-        raise ValueError(f"{path} is empty: its first line must name the columns")
+        raise ValueError(_EMPTY.format(path))
 
 
 def choose_column(path: str | os.PathLike, column: str | None, known: Sequence[str]) -> str:
@@ -79,9 +80,7 @@ def choose_column(path: str | os.PathLike, column: str | None, known: Sequence[s
     Returns the name of a table's column of texts: the given one, or the first of the known names
     that the header has. Raises `ConfigurationError` if there is none.
     """
-    header = [line for _, line in islice(numbered_lines(path), 1)]
-    fields = next(csv.reader(header, delimiter=delimiter_of(path) or ","), [])
-    names = [name.strip() for name in fields]
+    names = _header(path)
     for name in known if column is None else (column,):
         if name in names:
             return name
@@ -89,3 +88,22 @@ def choose_column(path: str | os.PathLike, column: str | None, known: Sequence[s
     raise ConfigurationError(
         f"{path}:1: there is no column {wanted}; choose one of {', '.join(names) or '(none)'}"
     )
+
+
+def check_columns(path: str | os.PathLike, expected: Sequence[str]) -> None:
+    """Raises `ConfigurationError` unless a table has the expected columns."""
+    names = _header(path)
+    if not set(expected) <= set(names):
+        raise ConfigurationError(
+            f"{path}:1: expected the columns {' and '.join(expected)}, but got "
+            f"{', '.join(names) or '(none)'}"
+        )
+
+
+def _header(path: str | os.PathLike) -> list[str]:
+    """Returns the names of the columns. Raises `ConfigurationError` if the file is empty."""
+    first = [line for _, line in islice(numbered_lines(path), 1)]
+    if not first:
+        raise ConfigurationError(_EMPTY.format(path))
+    fields = next(csv.reader(first, delimiter=delimiter_of(path) or ","), [])
+    return [name.strip() for name in fields]

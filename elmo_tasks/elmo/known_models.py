@@ -41,6 +41,11 @@ def model_path(name: str | os.PathLike) -> str:
         return hub_folder(name)
     if not os.path.exists(name) and not any(mark in name for mark in "./"):
         known = ", ".join(sorted(KNOWN_MODELS)) or "none"
+        if name in KNOWN_BILMS:
+            raise ConfigurationError(
+                f"{name} is a biLM and no trained model; known models are {known}; "
+                f"ElmoEncoder.from_pretrained({name!r}) loads the biLM"
+            )
         raise ConfigurationError(
             f"there is no file or folder {name}, and no model of this name; known are {known}"
             f"{did_you_mean(name, KNOWN_MODELS)}"

@@ -10,7 +10,7 @@ from allennlp.evaluation import Evaluator, SimpleEvaluator
 from allennlp.models import Model
 from allennlp.predictors import Predictor
 
-from elmo_tasks.predictors.text_predictor import TextPredictor
+from elmo_tasks.predictors.text_predictor import TextPredictor, predictor_of
 
 logger = logging.getLogger(__name__)
 
@@ -65,11 +65,9 @@ class ElmoEvaluator(SimpleEvaluator):
 
 
 def _answering_predictor(model: Model) -> type[TextPredictor] | None:
-    """Returns the predictor of a task model, or `None` for another model."""
-    if model.default_predictor not in Predictor.list_available():
-        return None
-    kind = Predictor.by_name(model.default_predictor)
-    return kind if issubclass(kind, TextPredictor) and kind.answers_instances else None
+    """Returns the predictor that answers the instances of a model, if there is one."""
+    kind = predictor_of(model)
+    return kind if kind is not None and kind.answers_instances else None
 
 
 def _lines(predictor: Predictor, instances: Iterable[Instance]) -> Iterable[str]:

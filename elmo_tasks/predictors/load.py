@@ -69,7 +69,7 @@ class LoadedModel:
         if (inputs is None) == (not texts):
             raise ValueError("give either inputs, or one input by the names of its texts")
         asked = texts if inputs is None else inputs
-        if isinstance(asked, str | Mapping):
+        if isinstance(asked, str | bytes | Mapping) or not isinstance(asked, Iterable):
             return next(self._answers([asked], 1))
         return list(self._answers(asked, batch_size))
 
@@ -86,7 +86,8 @@ class LoadedModel:
             return {names[0]: asked}
         if not isinstance(asked, Mapping):
             expected = " and ".join(names) or "the keys of its predictor"
-            raise ValueError(f"this model reads an object with {expected}, not {asked!r:.80}")
+            text = "a text or " if len(names) == 1 else ""
+            raise ValueError(f"this model reads {text}an object with {expected}, not {asked!r:.80}")
         return dict(asked)
 
 
@@ -109,7 +110,8 @@ def load(model: str | os.PathLike, cuda_device: int = -1, **settings: Any) -> Lo
     # Raises
 
     `ConfigurationError`
-        There is no such model, or its files cannot be used (see SECURITY.md).
+        There is no such model, its files cannot be used (see SECURITY.md), or its predictor has no
+        such parameter.
     """
     archive = load_archive(model, cuda_device=cuda_device)
     return LoadedModel(Predictor.from_archive(archive, extra_args=settings))

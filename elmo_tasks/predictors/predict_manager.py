@@ -1,23 +1,29 @@
 """Makes `allennlp predict` read plain text and tables, and name the line of what is wrong."""
 
+import argparse
 import json
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
+from typing import Any
 
 from allennlp.commands import predict
 from allennlp.commands.predict import _PredictManager
+from allennlp.predictors import Predictor
 
 from elmo_tasks.common.batches import groups_of
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.program import program
 from elmo_tasks.predictors.text_inputs import LocatedInput, read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor
 
 
 class PredictManager(_PredictManager):
     """
-    Runs a predictor over a file as AllenNLP's class does, but reads the file by `read_inputs`, and
-    prints answers in text as they are, without the inputs.
+    Runs a predictor over a file as AllenNLP's class does, but reads the file by `read_inputs`,
+    refuses a file without inputs, and prints answers in text as they are, without the inputs.
+    `elmo-tasks predict` prints answers in JSON in this way, too.
     """
 
     def run(self) -> None:
@@ -32,19 +38,27 @@ class PredictManager(_PredictManager):
             with _named(inputs.name, group):
                 answers = list(self._predict_json([each.json for each in group]))
             for each, answer in zip(group, answers, strict=True):
-                self._deliver(index, each, answer)
+                self._maybe_print_to_console_and_file(index, answer, json.dumps(each.json))
                 index += 1
         if self._output_file is not None:
             self._output_file.close()
+        if index == 0:
+            raise ValueError(
+                f"{inputs.name} has no input: expected a line of text or JSON, or a row below the "
+                "header of a table"
+            )
 
-    def _deliver(self, index: int, asked: LocatedInput, answer: str) -> None:
-        if getattr(self._predictor, "format", None) != "text":
-            self._maybe_print_to_console_and_file(index, answer, json.dumps(asked.json))
+    def _maybe_print_to_console_and_file(
+        self, index: int, prediction: str, model_input: str | None = None
+    ) -> None:
+        is_text = getattr(self._predictor, "format", None) == "text"
+        if not is_text and program() != "elmo-tasks":
+            super()._maybe_print_to_console_and_file(index, prediction, model_input)  # type: ignore
             return
         if self._print_to_console:
-            print(answer, end="")
+            print(prediction, end="")
         if self._output_file is not None:
-            self._output_file.write(answer)
+            self._output_file.write(prediction)
 
 
 @contextmanager
@@ -66,5 +80,31 @@ def _named(name: str, group: list[LocatedInput]) -> Iterator[None]:
         raise ValueError(f"{name}:{lines}: {error}") from error
 
 
-# `allennlp predict` finds the class by this name.
+def parse_settings(text: str) -> dict[str, Any]:
+    """
+    Returns the parameters of a predictor that `--predictor-args` gives. Raises `ConfigurationError`
+    if they are not a JSON object.
+    """
+    try:
+        settings = json.loads(text.strip() or "{}")
+    except json.JSONDecodeError:
+        settings = None
+    if not isinstance(settings, dict):
+        raise ConfigurationError(
+            f"--predictor-args must be a JSON object, such as '{{\"top_k\": 3}}', not {text!r:.80}"
+        )
+    return settings
+
+
+def _with_checked_settings(get_predictor: Callable[[argparse.Namespace], Predictor]) -> Any:
+    @wraps(get_predictor)
+    def get_checked(args: argparse.Namespace) -> Predictor:
+        parse_settings(args.predictor_args)
+        return get_predictor(args)
+
+    return get_checked
+
+
+# `allennlp predict` finds both by these names.
 predict._PredictManager = PredictManager
+predict._get_predictor = _with_checked_settings(predict._get_predictor)

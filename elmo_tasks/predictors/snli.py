@@ -8,7 +8,7 @@ from allennlp.predictors import Predictor
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.predictors.inputs import check_texts
-from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
+from elmo_tasks.predictors.text_predictor import EXPECTED_JSON, TextPredictor, one_line
 
 _TEXTS = ("premise", "hypothesis")
 
@@ -55,7 +55,7 @@ class SnliPredictor(TextPredictor):
             check_texts(inputs, _TEXTS)
         except ValueError as error:
             raise ValueError(
-                'expected {"premise": "raw text", "hypothesis": "raw text"}, but got '
+                f'{EXPECTED_JSON}, {{"premise": "raw text", "hypothesis": "raw text"}}, but got '
                 f"{line[:60]!r} ({error})"
             ) from error
         return inputs

@@ -8,9 +8,9 @@ from allennlp.common.util import JsonDict
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.tables import choose_column, delimiter_of, read_table
+from elmo_tasks.common.tables import check_columns, choose_column, delimiter_of, read_table
 from elmo_tasks.common.text_files import numbered_lines
-from elmo_tasks.predictors.text_predictor import TextPredictor
+from elmo_tasks.predictors.text_predictor import EXPECTED_JSON, TextPredictor
 
 _JSON = (".json", ".jsonl", ".json.gz", ".jsonl.gz", ".json.xz", ".jsonl.xz")
 _STDIN = "standard input"
@@ -60,7 +60,7 @@ def read_inputs(path: str, predictor: Predictor) -> Inputs:
     - `.csv` and `.tsv` files are tables, whose first line has the names of the columns;
     - `.json` and `.jsonl` files have JSON on each line;
     - other files, and the standard input, have JSON on each line if the first one begins with `{`,
-      and otherwise plain text, a sentence on each line.
+      and otherwise plain text, an input on each line.
 
     # Raises
 
@@ -114,13 +114,16 @@ def _json(
     for number, line in lines:
         try:
             # Predictors of others may expect the line end, which AllenNLP leaves there.
-            yield LocatedInput(number, predictor.load_line(f"{line}\n"))
+            asked = predictor.load_line(f"{line}\n")
+            if isinstance(predictor, TextPredictor) and not isinstance(asked, dict):
+                raise ValueError(f"{EXPECTED_JSON}, but got {line[:80]!r}")
         except json.JSONDecodeError as error:
             raise ValueError(
-                f"{name}:{number}: expected JSON in UTF-8, but got {line[:80]!r} ({error})"
+                f"{name}:{number}: {EXPECTED_JSON}, but got {line[:80]!r} ({error})"
             ) from error
         except ValueError as error:
             raise ValueError(f"{name}:{number}: {error}") from error
+        yield LocatedInput(number, asked)
 
 
 def _texts(lines: Iterator[tuple[int, str]], predictor: TextPredictor) -> Iterator[LocatedInput]:
@@ -134,8 +137,7 @@ def _rows(path: str, predictor: TextPredictor) -> Iterator[LocatedInput]:
         for row in read_table(path):
             yield from _sentences(row.line_number, row.values[column], predictor)
         return
-    for name in predictor.input_names:
-        choose_column(path, name, ())
+    check_columns(path, predictor.input_names)
     for row in read_table(path):
         yield LocatedInput(
             row.line_number, {name: row.values[name] for name in predictor.input_names}

@@ -1,3 +1,4 @@
+import inspect
 from typing import Any
 
 from allennlp.common.util import JsonDict
@@ -7,8 +8,12 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_text import parse_json
+from elmo_tasks.common.nearest import did_you_mean
 
 FORMATS = ("json", "text")
+
+# The beginning of the message on a line that is no input in JSON.
+EXPECTED_JSON = "expected one JSON object on each line"
 
 
 class TextPredictor(Predictor):
@@ -32,6 +37,11 @@ class TextPredictor(Predictor):
     split : `bool`, optional (default = `False`)
         Whether a line of plain text, or a field of a table, is cut into sentences by spaCy's
         sentencizer, so that each sentence has an answer of its own.
+
+    # Raises
+
+    `ConfigurationError`
+        The predictor has no such parameter, or the model is one of another task.
     """
 
     # The keys of an input. A subclass sets them.
@@ -48,7 +58,10 @@ class TextPredictor(Predictor):
         format: str = None,
         column: str = None,
         split: bool = False,
+        **unknown: Any,
     ) -> None:
+        _check_parameters(type(self), unknown)
+        _check_model(type(self), model)
         super().__init__(model, dataset_reader, frozen)
         if format not in (None, *FORMATS):
             raise ConfigurationError(f"format must be 'json' or 'text', not {format!r}")
@@ -79,3 +92,45 @@ def one_line(*parts: Any) -> str:
     """Returns texts and probabilities on one line, between tabs."""
     texts = [f"{part:.2f}" if isinstance(part, float) else str(part) for part in parts]
     return "\t".join(" ".join(text.split()) for text in texts)
+
+
+def predictor_of(model: Model) -> type[TextPredictor] | None:
+    """Returns the predictor of a task model, or `None` for another model."""
+    name = getattr(model, "default_predictor", None)
+    if name not in Predictor.list_available():
+        return None
+    kind = Predictor.by_name(name)
+    return kind if issubclass(kind, TextPredictor) else None
+
+
+def _check_parameters(kind: type[TextPredictor], unknown: dict[str, Any]) -> None:
+    known = {
+        name
+        for parent in kind.__mro__
+        if issubclass(parent, TextPredictor)
+        for name, parameter in inspect.signature(parent).parameters.items()
+        if parameter.kind is not parameter.VAR_KEYWORD
+    } - {"model", "dataset_reader"}
+    for name in unknown:
+        raise ConfigurationError(
+            f"{_name(kind)} has no parameter {name!r}{did_you_mean(name, known)}; it has "
+            f"{', '.join(sorted(known))}"
+        )
+
+
+def _check_model(kind: type[TextPredictor], model: Model) -> None:
+    own = predictor_of(model)
+    # Somebody's own predictor may read the outputs of any model.
+    if own is None or not _name(kind).startswith("elmo_"):
+        return
+    if not issubclass(kind, own) and not issubclass(own, kind):
+        raise ConfigurationError(
+            f"the predictor {_name(kind)} does not fit the model, which is a "
+            f"{type(model).__name__}: its predictor is {model.default_predictor}"
+        )
+
+
+def _name(kind: type[Predictor]) -> str:
+    """Returns the registered name of a predictor, or the name of its class if it has none."""
+    names = [name for name in Predictor.list_available() if Predictor.by_name(name) is kind]
+    return names[0] if names else kind.__name__

@@ -134,10 +134,43 @@ def assert_matches(expected: str, line: str) -> None:
         assert position >= 0, f"{part!r} is not in {line!r}"
 
 
+def test_a_training_that_failed_before_its_first_checkpoint_begins_again(tmp_path: Path) -> None:
+    config, folder = sst(tmp_path, "{ train_data_path: 'nowhere.txt' }"), tmp_path / "run"
+
+    first = command("train", config, "-s", folder)
+    sst(tmp_path, "{ train_data_path: 'elsewhere.txt' }")
+    again = command("train", config, "-s", folder)
+    recovered = command("train", config, "-s", folder, "--recover")
+
+    typed = f"allennlp train {config} -s {folder} --force"
+    for ended, message in {
+        first: "file nowhere.txt not found",
+        again: f"Serialization directory ({folder}) already exists and is not empty.",
+        recovered: "Training configuration does not match the configuration we're recovering from.",
+    }.items():
+        hint = f"; no checkpoint was saved yet, so begin again: {typed}"
+        assert ended == Ended(1, f"allennlp train: {message}{hint}", False)
+
+
+def test_a_folder_with_other_files_is_not_to_be_forced(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    for name in ("config.json", "meta.json", "notes.txt"):
+        write(folder / name, "{}")
+
+    ended = command("train", sst(tmp_path, "{}"), "-s", folder)
+
+    assert ended.status == 1 and not ended.traceback
+    assert ended.line.endswith("Specify --recover to recover from an existing output folder.")
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ('{"sentence": "a"}\n\nplain text\n', ":3: expected JSON in UTF-8, but got 'plain text"),
+        (
+            '{"sentence": "a"}\n\nplain text\n',
+            ":3: expected one JSON object on each line, but got",
+        ),
         (b'{"sentence": "a"}\n{"sentence": "\xff"}\n', ":2: not UTF-8: "),
         ('\n{"sentence": "a"}\n{"text": "a"}\n', ':3: expected {"sentence": "raw text"}'),
     ],
@@ -149,6 +182,38 @@ def test_input_that_cannot_be_predicted_is_named_by_its_line(
 
     assert ended.status == 1 and not ended.traceback
     assert ended.line.startswith(f"allennlp predict: {tmp_path}/inputs.jsonl{expected}")
+
+
+def test_a_command_without_a_gpu_says_how_to_use_the_cpu(tmp_path: Path) -> None:
+    inputs = write(tmp_path / "inputs.txt", "A film.\n")
+    config = sst(tmp_path, "{ trainer+: { cuda_device: 0 } }")
+
+    def first() -> None:
+        pytest.MonkeyPatch().setattr("torch.cuda.device_count", lambda: 0)
+
+    predicted = command("predict", ARCHIVE, inputs, "--cuda-device", 0, first=first)
+    trained = command("train", config, "-s", tmp_path / "run", first=first)
+
+    message = "Experiment specified a GPU but none is available;"
+    assert predicted.line == f"allennlp predict: {message} to use the CPU, leave out --cuda-device"
+    assert f"{message} to train on the CPU, give -o '" in trained.line
+
+
+def test_a_disk_that_is_full_before_the_first_checkpoint_keeps_none(tmp_path: Path) -> None:
+    config, folder = sst(tmp_path, "{}"), tmp_path / "run"
+
+    def first() -> None:
+        def full_disk(*args: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        pytest.MonkeyPatch().setattr("torch.save", full_disk)
+
+    ended = command("train", config, "-s", folder, first=first)
+
+    assert ended.line == (
+        f"allennlp train: {folder}/model_state_e1_b0.th: No space left on device; make room; no "
+        f"checkpoint was saved yet, so begin again: allennlp train {config} -s {folder} --force"
+    )
 
 
 def test_archives_that_are_missing_or_torn_are_one_line(tmp_path: Path) -> None:

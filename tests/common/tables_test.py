@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.tables import choose_column, delimiter_of, read_table
+from elmo_tasks.common.tables import check_columns, choose_column, delimiter_of, read_table
 
 
 def rows_of(path: Path) -> list[tuple[int, list[str]]]:
@@ -94,3 +94,24 @@ def test_a_column_is_chosen(tmp_path: Path) -> None:
             ConfigurationError, match=f"a.csv:1: there is no column {wanted}; choose one of id, te"
         ):
             choose_column(path, column, ("sentence", "words"))
+
+
+def test_all_expected_columns_must_be_there(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("id\tpassage\tquestion\n")
+
+    check_columns(path, ("question", "passage"))
+    for columns, message in {
+        ("passage", "answer"): "a.tsv:1: expected the columns passage and answer, but got id, pas",
+        ("premise", "hypothesis"): "expected the columns premise and hypothesis, but got id, pas",
+    }.items():
+        with pytest.raises(ConfigurationError, match=message):
+            check_columns(path, columns)
+
+
+def test_the_columns_of_an_empty_file_are_missing(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("")
+
+    with pytest.raises(ConfigurationError, match="a.csv is empty: its first line must name"):
+        choose_column(path, None, ("sentence", "text"))

@@ -122,10 +122,22 @@ def test_what_cannot_be_asked_is_refused(sst: LoadedModel) -> None:
         sst.predict()
     with pytest.raises(ValueError, match="give either inputs, or one input"):
         sst.predict("A film.", sentence="A film.")
-    with pytest.raises(ValueError, match="this model reads an object with sentence, not 3"):
+    with pytest.raises(ValueError, match="reads a text or an object with sentence, not 3"):
         sst.predict(["A film.", 3])
+    for number in (5, b"5"):
+        with pytest.raises(ValueError, match="reads a text or an object with sentence, not b?'?5"):
+            sst.predict(number)
     with pytest.raises(ValueError, match="there is no word in"):
         sst.predict("")
+
+
+def test_a_misspelt_parameter_is_refused_with_the_one_that_was_meant(tmp_path: Path) -> None:
+    archive = task_model(tmp_path, "ner", "input")
+
+    for name, nearest in {"topk": "top_k", "colum": "column", "splt": "split"}.items():
+        message = f"elmo_ner has no parameter '{name}'; did you mean '{nearest}'"
+        with pytest.raises(ConfigurationError, match=message):
+            elmo_tasks.load(archive, **{name: 3})
 
 
 def test_a_model_of_allennlps_is_loaded_too(tmp_path: Path) -> None:
@@ -139,6 +151,8 @@ def test_a_model_of_allennlps_is_loaded_too(tmp_path: Path) -> None:
 def test_a_model_that_is_not_there_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="there is no file or folder nothing, and no mod"):
         elmo_tasks.load("nothing")
+    with pytest.raises(ConfigurationError, match=r"mini is a biLM .*from_pretrained\('mini'\)"):
+        elmo_tasks.load("mini")
 
 
 def test_an_unknown_name_of_the_package_is_an_attribute_error() -> None:

@@ -1,5 +1,6 @@
 """Tests `allennlp predict` with text as it comes."""
 
+import argparse
 import bz2
 import gzip
 import io
@@ -9,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from allennlp.commands import predict
 from allennlp.common.util import JsonDict
 from allennlp.data import DatasetReader
 from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.predictors.sst import SstPredictor
 from elmo_tasks.predictors.text_inputs import read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
@@ -21,6 +24,7 @@ from tests.helpers.command_line import allennlp
 from tests.helpers.configs import ROOT
 
 SST = ROOT / "fixtures" / "before_the_move" / "sst.tar.gz"
+EXPECTED_JSON = "expected one JSON object on each line"
 LANGUAGE_MODEL = ROOT / "fixtures" / "before_the_move" / "language_model.tar.gz"
 SENTENCES = ["A film of charm.", "It isn't bad.", "Dull, dull, dull."]
 
@@ -122,12 +126,29 @@ def test_a_language_model_says_its_perplexities(say: Any, tmp_path: Path) -> Non
     ("name", "text", "message"),
     [
         ("in.txt", "A film.\n\u200b\nBad.\n\ta\n", None),
-        ("in.jsonl", "A film.\n", ":1: expected JSON in UTF-8, but got 'A film.'"),
-        ("in.txt", '{"sentence": "a"}\n\nA film.\n', ":3: expected JSON in UTF-8, but got 'A fi"),
+        ("in.jsonl", "A film.\n", f":1: {EXPECTED_JSON}, but got 'A film.'"),
+        (
+            "in.json",
+            '[{"sentence": "a"}]',
+            f":1: {EXPECTED_JSON}, but got '[{{",
+        ),
+        (
+            "in.json",
+            '{\n"sentence": "a"}',
+            f":1: {EXPECTED_JSON}, but got '{{'",
+        ),
+        (
+            "in.txt",
+            '{"sentence": "a"}\n\nA film.\n',
+            f":3: {EXPECTED_JSON}, but got 'A fi",
+        ),
         ("in.txt", '{"sentence": "a"}\n{"text": "a"}\n', ':2: expected {"sentence": "raw text"}'),
         ("in.csv", "id,sentence\n1,a\n2,\n", ":3: there is no word in {'sentence': ''}"),
         ("in.csv", "id,words\n1,a\n", ":1: there is no column sentence or text; choose one of id"),
         ("in.csv", "sentence\na,b\n", ":2: expected 1 fields"),
+        ("in.csv", "", " is empty: its first line must name the columns"),
+        ("in.csv", "sentence\n", " has no input: expected a line of text or JSON, or a row"),
+        ("in.txt", " \n\n", " has no input: expected a line of text or JSON, or a row"),
         ("in.txt", b"a\nb\n\xff\n", ":3: not UTF-8"),
     ],
 )
@@ -205,7 +226,7 @@ def test_two_texts_are_columns_of_a_table(model: Any, tmp_path: Path) -> None:
         (3, {"premise": "c", "hypothesis": "d"}),
     ]
     path.write_text("id\thypothesis\n")
-    with pytest.raises(ValueError, match="in.tsv:1: there is no column premise; choose one of id"):
+    with pytest.raises(ValueError, match="in.tsv:1: expected the columns premise and hypo"):
         list(read_inputs(str(path), Pairs(model, READER)).located)
 
 
@@ -253,3 +274,35 @@ def test_the_options_of_the_command_set_the_same(
     start = "prediction:  "
     answers = [json.loads(line.removeprefix(start)) for line in said if line.startswith(start)]
     assert [answer["label"] for answer in answers] == [line.split("\t")[0] for line in lines]
+
+
+def test_elmo_tasks_prints_answers_in_json_alone(
+    say: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: list[str]
+) -> None:
+    (tmp_path / "in.jsonl").write_text("\n".join(json.dumps({"sentence": s}) for s in SENTENCES))
+    monkeypatch.setattr("elmo_tasks.predictors.predict_manager.program", lambda: "elmo-tasks")
+
+    answers = [json.loads(line) for line in say(SST, tmp_path / "in.jsonl")]
+
+    assert [answer["label"] for answer in answers] == [line.split("\t")[0] for line in lines]
+
+
+@pytest.mark.parametrize("option", ["top_k=3", "3", "[]"])
+def test_parameters_that_are_no_json_object_are_refused(
+    say: Any, tmp_path: Path, option: str
+) -> None:
+    with pytest.raises(ConfigurationError, match="--predictor-args must be a JSON object"):
+        say(SST, tmp_path / "in.txt", "--predictor-args", option)
+
+
+def test_a_predict_without_our_options_refuses_them_too() -> None:
+    with pytest.raises(ConfigurationError, match="--predictor-args must be a JSON object"):
+        predict._get_predictor(argparse.Namespace(predictor_args="top_k=3"))
+
+
+@pytest.mark.parametrize("name", ["elmo_ner", "elmo_snli", "elmo_language_model"])
+def test_a_predictor_of_another_task_is_refused(say: Any, tmp_path: Path, name: str) -> None:
+    message = f"the predictor {name} does not fit the model, which is a Bcn: its predictor is elmo_"
+
+    with pytest.raises(ConfigurationError, match=message):
+        say(SST, tmp_path / "in.txt", "--predictor", name)

@@ -1,0 +1,69 @@
+"""Says how to go on with a command of AllenNLP that has failed or was interrupted."""
+
+import os
+import shlex
+
+from elmo_tasks.common.program import program
+
+# Advice of AllenNLP that does not fit every command.
+_CPU_ADVICE = (
+    "if you want to run on CPU use the override 'trainer.cuda_device=-1' in the json config file."
+)
+_RECOVER_ADVICE = " Specify --recover to recover from an existing output folder."
+
+# What AllenNLP writes in the folder of a training before the first checkpoint.
+_BEFORE_CHECKPOINT = {"config.json", "meta.json", "out.log", "log", "vocabulary"}
+
+
+def how_to_go_on(arguments: list[str]) -> str:
+    """Returns what to type to go on with a command of AllenNLP, as the end of a sentence."""
+    if not arguments:
+        return ""
+    if arguments[0] != "train":
+        return "; run the same command again"
+    kept = [argument for argument in arguments if argument not in ("-f", "--force", "--recover")]
+    if has_checkpoint(arguments):
+        return f"; to go on: {program()} {shlex.join(kept)} --recover"
+    return f"; no checkpoint was saved yet, so begin again: {program()} {shlex.join(kept)} --force"
+
+
+def has_checkpoint(arguments: list[str]) -> bool:
+    """Returns whether the folder of a training has a checkpoint."""
+    return any(name.startswith("training_state_") for name in _names(arguments))
+
+
+def is_left_over(arguments: list[str]) -> bool:
+    """
+    Returns whether the folder of a training has only files from before the first checkpoint, so
+    that `--force` removes nothing of worth.
+    """
+    return {"config.json", "meta.json"} <= _names(arguments) <= _BEFORE_CHECKPOINT
+
+
+def with_fitting_advice(message: str, arguments: list[str]) -> str:
+    """Returns a message of AllenNLP without advice that does not fit the command."""
+    if is_left_over(arguments):
+        message = message.replace(_RECOVER_ADVICE, "")
+    on_cpu = "to use the CPU, leave out --cuda-device"
+    if arguments[:1] == ["train"]:
+        on_cpu = """to train on the CPU, give -o '{"trainer.cuda_device": -1}'"""
+    return message.replace(_CPU_ADVICE, on_cpu)
+
+
+def _names(arguments: list[str]) -> set[str]:
+    """Returns the names of the files in the folder of a training."""
+    folder = _option(arguments, "-s", "--serialization-dir")
+    try:
+        return set() if folder is None else set(os.listdir(folder))
+    except OSError:
+        return set()
+
+
+def _option(arguments: list[str], *names: str) -> str | None:
+    for argument, value in zip(arguments, [*arguments[1:], ""]):
+        if argument in names:
+            return value
+        for name in names:
+            if argument.startswith(f"{name}="):
+                return argument.removeprefix(f"{name}=")
+    return None
