@@ -35,7 +35,7 @@ def has_checkpoint(arguments: list[str]) -> bool:
 def is_left_over(arguments: list[str]) -> bool:
     """
     Returns whether the folder of a training has only files from before the first checkpoint, so
-    that `--force` removes nothing of worth.
+    that `--force` loses no training.
     """
     return {"config.json", "meta.json"} <= _names(arguments) <= _BEFORE_CHECKPOINT
 

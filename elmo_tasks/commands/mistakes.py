@@ -1,5 +1,6 @@
 import contextlib
 import errno
+import gzip
 import inspect
 import json
 import lzma
@@ -52,10 +53,19 @@ _ARCHIVE_ERRORS = (
     zlib.error,
 )
 
-_READ_ERRORS = (EOFError, OSError, StopIteration, zlib.error)
+# What AllenNLP raises for a file of word vectors that is missing, empty or damaged.
+_VECTOR_ERRORS = (
+    EOFError,
+    FileNotFoundError,
+    StopIteration,
+    UnicodeDecodeError,
+    gzip.BadGzipFile,
+    lzma.LZMAError,
+    zlib.error,
+)
 
 # The word vectors that scripts/fetch_data.py can make.
-_GLOVE = re.compile(r"glove\.(6B|840B)\.")
+_GLOVE = re.compile(r"glove\.(6B(?=\.100d\.120k\.txt\.gz$)|840B(?=\.300d\.txt$))")
 
 # The names under which AllenNLP keeps the path of a file that it writes.
 _PATHS = ("archive_file", "file_path", "filename", "path", "serialization_dir")
@@ -75,11 +85,11 @@ def mistake(error: BaseException) -> str | None:
     if message is None:
         return None
     line = " ".join(message.split())[:_LONGEST]
-    goes_on = how_to_go_on(sys.argv[1:])
+    goes_on = " ".join(how_to_go_on(sys.argv[1:]).split())
     # Before `train_model`, the folder may be one in which another process trains.
     trained = any(frame.f_code.co_name == "train_model" for frame in _frames(error))
     if trained and is_left_over(sys.argv[1:]) and not line.endswith(goes_on):
-        line += goes_on
+        line = line.rstrip(".") + goes_on
     return line
 
 
@@ -102,7 +112,7 @@ def _message(error: BaseException) -> str | None:
             return f"{text}{_nearest_choice(error)}{_nearest_parameter(frames)}{_reason(error)}"
         case TypeError() if unknown := _UNEXPECTED.search(str(error)):
             return _unexpected_parameter(unknown[1], frames)
-        case _ if isinstance(error, _READ_ERRORS) and (path := _vector_file(frames)):
+        case _ if isinstance(error, _VECTOR_ERRORS) and (path := _vector_file(frames)):
             return _vector_file_error(error, path)
         case json.JSONDecodeError() | UnicodeDecodeError():
             return f"the input cannot be read: {error}"
@@ -160,8 +170,11 @@ def _file_error(error: OSError, frames: list[FrameType]) -> str:
 
 def _vector_file(frames: list[FrameType]) -> str | None:
     """Returns the file of word vectors that AllenNLP was reading."""
-    readers = [frame for frame in frames if _file_of(frame) == "embedding.py"]
-    return getattr(readers[0].f_locals.get("self"), "uri", None) if readers else None
+    for frame in frames:
+        path = getattr(frame.f_locals.get("self"), "uri", None)
+        if _file_of(frame) == "embedding.py" and path is not None:
+            return path
+    return None
 
 
 def _vector_file_error(error: BaseException, path: str) -> str:
@@ -172,6 +185,8 @@ def _vector_file_error(error: BaseException, path: str) -> str:
             return f"file {path} not found{advice}"
         case StopIteration():
             return f"{path} is empty: expected a word and its numbers on each line{advice}"
+        case UnicodeDecodeError():
+            return f"{path} is not in UTF-8: {error}"
     return f"{path} is damaged: {error}{advice}"
 
 

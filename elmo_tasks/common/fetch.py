@@ -7,6 +7,9 @@ import torch
 
 from elmo_tasks.common.errors import ConfigurationError
 
+# The packages that fetch from s3:// and gs://, whose errors are no `OSError`.
+_CLIENTS = ("boto3", "botocore", "google")
+
 
 def local_path(name: str | os.PathLike) -> str:
     """
@@ -38,10 +41,9 @@ def local_path(name: str | os.PathLike) -> str:
         return _fetched(name)
     try:
         return str(cached_path(name))
-    except OSError:
-        raise
     except Exception as error:
-        # The clients of s3:// and gs:// have errors of their own.
+        if type(error).__module__.partition(".")[0] not in _CLIENTS:
+            raise
         raise OSError(f"{name} cannot be fetched: {error}") from error
 
 

@@ -1,9 +1,8 @@
 import csv
 import os
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text_files import numbered_lines
@@ -50,11 +49,7 @@ def read_table(path: str | os.PathLike) -> Iterator[Row]:
         A row has more or fewer fields than the header, or cannot be read; the message names file
         and line.
     """
-    delimiter = delimiter_of(path)
-    assert delimiter is not None, f"{path} is no table"
-    quotes = {"quoting": csv.QUOTE_NONE} if delimiter == "\t" else {}
-    lines = (f"{line}\n" for _, line in numbered_lines(path))
-    rows = csv.reader(lines, delimiter=delimiter, strict=True, **quotes)  # type: ignore[arg-type]
+    rows = _reader(path)
     header: list[str] | None = None
     start = 1
     try:
@@ -90,7 +85,7 @@ def choose_column(path: str | os.PathLike, column: str | None, known: Sequence[s
     )
 
 
-def check_columns(path: str | os.PathLike, expected: Sequence[str]) -> None:
+def check_header(path: str | os.PathLike, expected: Sequence[str]) -> None:
     """Raises `ConfigurationError` unless a table has the expected columns."""
     names = _header(path)
     if not set(expected) <= set(names):
@@ -102,8 +97,20 @@ def check_columns(path: str | os.PathLike, expected: Sequence[str]) -> None:
 
 def _header(path: str | os.PathLike) -> list[str]:
     """Returns the names of the columns. Raises `ConfigurationError` if the file is empty."""
-    first = [line for _, line in islice(numbered_lines(path), 1)]
-    if not first:
+    try:
+        fields = next(_reader(path), None)
+    except csv.Error as error:
+        raise ConfigurationError(f"{path}:1: {error}") from error
+    if fields is None:
         raise ConfigurationError(_EMPTY.format(path))
-    fields = next(csv.reader(first, delimiter=delimiter_of(path) or ","), [])
     return [name.strip() for name in fields]
+
+
+def _reader(path: str | os.PathLike) -> Any:
+    """Returns the `csv.reader` of a table's lines."""
+    delimiter = delimiter_of(path)
+    assert delimiter is not None, f"{path} is no table"
+    lines = (f"{line}\n" for _, line in numbered_lines(path))
+    if delimiter == "\t":
+        return csv.reader(lines, delimiter=delimiter, strict=True, quoting=csv.QUOTE_NONE)
+    return csv.reader(lines, delimiter=delimiter, strict=True)

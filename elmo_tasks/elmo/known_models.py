@@ -43,8 +43,8 @@ def model_path(name: str | os.PathLike) -> str:
         known = ", ".join(sorted(KNOWN_MODELS)) or "none"
         if name in KNOWN_BILMS:
             raise ConfigurationError(
-                f"{name} is a biLM and no trained model; known models are {known}; "
-                f"ElmoEncoder.from_pretrained({name!r}) loads the biLM"
+                f"{name} is a biLM, not a trained model; ElmoEncoder.from_pretrained({name!r}) "
+                f"loads it; trained models are {known}"
             )
         raise ConfigurationError(
             f"there is no file or folder {name}, and no model of this name; known are {known}"

@@ -139,5 +139,5 @@ def _check_length(trainer: GradientDescentTrainer) -> None:
     raise ConfigurationError(
         f"the biLM would not train at all: in the first {num_alone} batches the softmax is trained "
         f"alone (num_softmax_batches), and the training has only about {num_batches} batches; with "
-        f"num_epochs: {num_epochs}, the biLM trains for one epoch"
+        f"num_epochs: {num_epochs}, the biLM trains for at least one epoch"
     )

@@ -44,7 +44,7 @@ class CorpusLoader(DataLoader):
     # Raises
 
     `FileNotFoundError`
-        There is no such text.
+        There is no such text. The text of a task is noticed when its reader opens it.
     """
 
     def __init__(self, reader: SentencesReader, data_path: str, shuffle: bool = True) -> None:
@@ -54,7 +54,7 @@ class CorpusLoader(DataLoader):
                 f"{type(reader).__name__}"
             )
         if reader.reader is None:
-            # Before the first epoch, which may take hours, and not when the text is first read.
+            # A missing held-out text is noticed here, and not after the first epoch.
             corpus_files(data_path)
         self.reader = reader
         self.data_path = data_path

@@ -10,7 +10,8 @@ from elmo_tasks.language_model.sampled_loss import SampledLoss
 logger = logging.getLogger(__name__)
 
 # The number of logits of the full softmax that are computed at a time: 8 MB in float32, which is
-# faster than larger parts. Without a gradient it also bounds the memory.
+# faster than larger parts. It also bounds the memory, except in a training, which keeps all logits
+# for the gradient.
 _LOGITS_AT_A_TIME = 1 << 21
 
 
@@ -75,11 +76,15 @@ class SampledSoftmax(torch.nn.Module):
         return linear(h, self.weight, self.bias.squeeze(1)).float()
 
     def _full(self, h: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        bias = self.bias.squeeze(1)
-        target = (h * self.weight[targets]).sum(dim=1).float() + bias[targets]
         num_classes = max(1, _LOGITS_AT_A_TIME // max(1, len(h)))
-        parts = zip(self.weight.split(num_classes), bias.split(num_classes))
-        sums = [linear(h, *part).float().logsumexp(dim=1) for part in parts]
+        parts = zip(self.weight.split(num_classes), self.bias.squeeze(1).split(num_classes))
+        target = torch.zeros(len(h), device=h.device)
+        sums = []
+        for first, part in zip(range(0, self.num_classes, num_classes), parts):
+            logits = linear(h, *part).float()
+            sums.append(logits.logsumexp(dim=1))
+            rows = ((targets >= first) & (targets < first + num_classes)).nonzero().squeeze(1)
+            target[rows] = logits[rows, targets[rows] - first]
         return torch.stack(sums).logsumexp(dim=0) - target
 
     def _sampled(

@@ -8,7 +8,7 @@ from allennlp.common.util import JsonDict
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.tables import check_columns, choose_column, delimiter_of, read_table
+from elmo_tasks.common.tables import check_header, choose_column, delimiter_of, read_table
 from elmo_tasks.common.text_files import numbered_lines
 from elmo_tasks.predictors.text_predictor import EXPECTED_JSON, TextPredictor
 
@@ -137,7 +137,7 @@ def _rows(path: str, predictor: TextPredictor) -> Iterator[LocatedInput]:
         for row in read_table(path):
             yield from _sentences(row.line_number, row.values[column], predictor)
         return
-    check_columns(path, predictor.input_names)
+    check_header(path, predictor.input_names)
     for row in read_table(path):
         yield LocatedInput(
             row.line_number, {name: row.values[name] for name in predictor.input_names}

@@ -110,7 +110,7 @@ def _check_parameters(kind: type[TextPredictor], unknown: dict[str, Any]) -> Non
         if issubclass(parent, TextPredictor)
         for name, parameter in inspect.signature(parent).parameters.items()
         if parameter.kind is not parameter.VAR_KEYWORD
-    } - {"model", "dataset_reader"}
+    } - {"model", "dataset_reader", "frozen"}
     for name in unknown:
         raise ConfigurationError(
             f"{_name(kind)} has no parameter {name!r}{did_you_mean(name, known)}; it has "

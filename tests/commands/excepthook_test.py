@@ -103,28 +103,33 @@ def test_a_mistake_in_a_config_is_one_line_with_the_name_that_was_meant(
     assert_matches(expected, ended.line)
 
 
+@pytest.mark.parametrize("kind", ["elmo_word_vectors", "embedding"])
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
         (None, "file .* not found"),
         (b"", "is empty: expected a word and its numbers on each line"),
         (gzip.compress(b"boat 0.1 0.2\n" * 9)[:-9], "is damaged: Compressed file ended before"),
+        (b"boat 0.1 0.2\n", "is damaged: Not a gzipped file"),
+        (gzip.compress(b"b\xff 0.1 0.2\n"), "is not in UTF-8: "),
     ],
 )
-def test_word_vectors_that_cannot_be_read_are_named_with_the_command_that_makes_them(
-    content: bytes | None, expected: str, tmp_path: Path
+def test_word_vectors_that_cannot_be_read_are_named(
+    content: bytes | None, expected: str, kind: str, tmp_path: Path
 ) -> None:
-    file = tmp_path / "glove.6B.2d.txt.gz"
+    file = tmp_path / "glove.6B.100d.120k.txt.gz"
     if content is not None:
         file.write_bytes(content)
-    arguments = f"type: 'elmo_word_vectors', embedding_dim: 2, pretrained_file: '{file}'"
+    arguments = f"type: '{kind}', embedding_dim: 2, pretrained_file: '{file}'"
     config = sst(tmp_path, f"{{ word_vectors: {{ {arguments} }} }}")
 
     ended = command("train", config, "-s", tmp_path / "run")
 
     assert ended.status == 1 and not ended.traceback
-    assert_matches(f"{expected}.*; to make it: python scripts/fetch_data.py --glove 6B", ended.line)
+    assert_matches(expected, ended.line)
     assert str(file) in ended.line
+    if "UTF-8" not in expected:
+        assert "; to make it: python scripts/fetch_data.py --glove 6B" in ended.line
 
 
 def assert_matches(expected: str, line: str) -> None:
@@ -145,8 +150,8 @@ def test_a_training_that_failed_before_its_first_checkpoint_begins_again(tmp_pat
     typed = f"allennlp train {config} -s {folder} --force"
     for ended, message in {
         first: "file nowhere.txt not found",
-        again: f"Serialization directory ({folder}) already exists and is not empty.",
-        recovered: "Training configuration does not match the configuration we're recovering from.",
+        again: f"Serialization directory ({folder}) already exists and is not empty",
+        recovered: "Training configuration does not match the configuration we're recovering from",
     }.items():
         hint = f"; no checkpoint was saved yet, so begin again: {typed}"
         assert ended == Ended(1, f"allennlp train: {message}{hint}", False)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from allennlp.common.util import SigTermReceived
 
 from elmo_tasks.common.fetch import local_path
 
@@ -76,3 +77,13 @@ def test_an_unreachable_bucket_is_named(monkeypatch: pytest.MonkeyPatch) -> None
 
     with pytest.raises(OSError, match="s3://bucket/text.txt cannot be fetched: Could not connect"):
         local_path("s3://bucket/text.txt")
+
+
+def test_what_is_not_about_the_address_is_raised_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(name: str) -> str:
+        raise SigTermReceived
+
+    monkeypatch.setattr("allennlp.common.file_utils.cached_path", stopped)
+
+    with pytest.raises(SigTermReceived):
+        local_path("https://127.0.0.1/text.txt")

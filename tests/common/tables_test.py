@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.tables import check_columns, choose_column, delimiter_of, read_table
+from elmo_tasks.common.tables import check_header, choose_column, delimiter_of, read_table
 
 
 def rows_of(path: Path) -> list[tuple[int, list[str]]]:
@@ -96,17 +96,26 @@ def test_a_column_is_chosen(tmp_path: Path) -> None:
             choose_column(path, column, ("sentence", "words"))
 
 
+def test_the_header_is_read_as_the_rows_are(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text('"text"\tid\nhere\t1\n')
+    (tmp_path / "a.csv").write_text('"text",id\nhere,1\n')
+
+    assert choose_column(tmp_path / "a.csv", None, ("text",)) == "text"
+    with pytest.raises(ConfigurationError, match='no column text; choose one of "text", id'):
+        choose_column(tmp_path / "a.tsv", None, ("text",))
+
+
 def test_all_expected_columns_must_be_there(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_text("id\tpassage\tquestion\n")
 
-    check_columns(path, ("question", "passage"))
+    check_header(path, ("question", "passage"))
     for columns, message in {
         ("passage", "answer"): "a.tsv:1: expected the columns passage and answer, but got id, pas",
         ("premise", "hypothesis"): "expected the columns premise and hypothesis, but got id, pas",
     }.items():
         with pytest.raises(ConfigurationError, match=message):
-            check_columns(path, columns)
+            check_header(path, columns)
 
 
 def test_the_columns_of_an_empty_file_are_missing(tmp_path: Path) -> None:

@@ -73,6 +73,19 @@ def test_the_full_softmax_in_parts_is_cross_entropy_with_its_gradients(
         torch.testing.assert_close(gradient, other)
 
 
+def test_the_full_softmax_rounds_its_logits_alike_in_bfloat16() -> None:
+    softmax, (h, words) = make_softmax(None), make_batch()
+    # The target's logit is nearly all of the sum.
+    h = 20 * softmax.weight.detach()[words - 1]
+
+    with torch.autocast("cpu", torch.bfloat16):
+        losses = softmax(h, words)
+        expected = cross_entropy(softmax.logits(h), words - 1, reduction="none")
+
+    assert losses.min() >= 0
+    torch.testing.assert_close(losses, expected)
+
+
 def test_without_samples_training_is_with_the_full_softmax() -> None:
     softmax, (h, words) = make_softmax(None).train(), make_batch()
 

@@ -151,7 +151,7 @@ def test_a_model_of_allennlps_is_loaded_too(tmp_path: Path) -> None:
 def test_a_model_that_is_not_there_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="there is no file or folder nothing, and no mod"):
         elmo_tasks.load("nothing")
-    with pytest.raises(ConfigurationError, match=r"mini is a biLM .*from_pretrained\('mini'\)"):
+    with pytest.raises(ConfigurationError, match=r"mini is a biLM, .*from_pretrained\('mini'\)"):
         elmo_tasks.load("mini")
 
 

@@ -76,8 +76,8 @@ local tasks = {
   num_softmax_batches:: 0,
 
   // The word vectors from which a biLM of random weights starts: a name in vectors.libsonnet, a file
-  // such as GloVe's, or null for none. The character CNN first learns to give them, in `num_vector_batches` batches of 512
-  // words, and the softmax's rows begin as them.
+  // such as GloVe's, or null for none. The character CNN first learns to give them, in
+  // `num_vector_batches` batches of 512 words, and the softmax's rows begin as them.
   start_from_vectors:: null,
   num_vector_batches:: 3000,
 
@@ -113,6 +113,9 @@ local tasks = {
          % [std.join(', ', std.objectFields(tasks)), std.toString(config.task)],
   assert config.from_archive == null || config.from_bilm == null :
          'give from_archive or from_bilm, not both: an archive holds a biLM and a softmax',
+  assert config.start_from_vectors == null || std.isString(config.start_from_vectors) :
+         'start_from_vectors must be one of %s, a file, or null, not %s'
+         % [std.join(', ', std.objectFields(vectors)), std.toString(config.start_from_vectors)],
   assert config.start_from_vectors == null
          || (config.from_archive == null && config.from_bilm == null) :
          'start_from_vectors is for a biLM of random weights, not for one from_archive or from_bilm',
