@@ -139,6 +139,6 @@ def _check_length(trainer: GradientDescentTrainer) -> None:
     raise ConfigurationError(
         f"the biLM would not train at all: in the first {num_alone} batches the softmax is trained "
         f"alone (num_softmax_batches), and the training has about {num_batches}; with "
-        f"num_epochs: {num_epochs}, the biLM trains for at least one epoch; a very short text needs "
-        "a smaller num_softmax_batches"
+        f"num_epochs: {num_epochs}, the biLM trains for at least one epoch; a very short text "
+        "needs a smaller num_softmax_batches"
     )
