@@ -68,8 +68,16 @@ def mistake(error: BaseException) -> str | None:
     # Before `train_model`, the folder may be one in which another process trains.
     trained = any(frame.f_code.co_name == "train_model" for frame in frames_of(error))
     if trained and is_left_over(sys.argv[1:]) and not line.endswith(goes_on):
-        line = line.rstrip(".") + goes_on
+        line = _joined(line, goes_on)
     return line
+
+
+def _joined(message: str, goes_on: str) -> str:
+    """Returns one text of a message, which may end in a question, and of what follows a "; "."""
+    if not message.endswith("?"):
+        return message.rstrip(".") + goes_on
+    hint = goes_on.removeprefix("; ")
+    return f"{message} {hint[0].upper()}{hint[1:]}"
 
 
 def is_interrupt(error: BaseException) -> bool:

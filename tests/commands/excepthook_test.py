@@ -90,6 +90,7 @@ def sst(folder: Path, change: str) -> Path:
         ("{ model+: { dropout: 'much' } }", "Expected dropout to be numeric"),
         ("{ train_data_path: 'nowhere.txt' }", "file nowhere.txt not found"),
         ("{ trainer+: { num_epoch: 1 } }", "no parameter 'num_epoch'; did you mean 'num_epochs'?"),
+        ("{ model+: { droput: 0.1 } }", "'dropout'? No checkpoint was saved yet, so begin again: "),
         ("{ 1 }", r"config.jsonnet:3:3: "),
     ],
 )
