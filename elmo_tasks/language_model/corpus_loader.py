@@ -44,7 +44,7 @@ class CorpusLoader(DataLoader):
     # Raises
 
     `FileNotFoundError`
-        There is no such text. The text of a task is noticed when its reader opens it.
+        There is no such text.
     """
 
     def __init__(self, reader: SentencesReader, data_path: str, shuffle: bool = True) -> None:
@@ -53,9 +53,8 @@ class CorpusLoader(DataLoader):
                 "this data loader needs the dataset reader elmo_sentences, not "
                 f"{type(reader).__name__}"
             )
-        if reader.reader is None:
-            # A missing held-out text is noticed here, and not after the first epoch.
-            corpus_files(data_path)
+        # A missing held-out text is noticed here, and not after the first epoch.
+        reader.check(data_path)
         self.reader = reader
         self.data_path = data_path
         self.shuffle = shuffle

@@ -82,6 +82,16 @@ class SentencesReader(DatasetReader):
             lines = self.shard_iterable(lines)
         return split_lines(lines, self.max_tokens, file_path)
 
+    def check(self, file_path: str) -> None:
+        """
+        Raises an error if there is no such text, such as `FileNotFoundError`. The text of a task is
+        read and kept for the first epoch.
+        """
+        if self.reader is None:
+            corpus_files(file_path)
+        else:
+            self._task_texts(self.reader, file_path)
+
     def _lines(self, file_path: str, files_order: Iterable[int]) -> Iterator[str]:
         if self.reader is not None:
             yield from self._task_texts(self.reader, file_path)

@@ -192,8 +192,12 @@ def test_batches_go_to_the_device_that_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("kind", LOADERS)
-def test_a_missing_text_is_noticed_before_any_is_read(kind: str) -> None:
+@pytest.mark.parametrize("task", [None, "elmo_sst", "elmo_snli"], ids=str)
+def test_a_missing_text_is_noticed_before_any_is_read(task: str | None, kind: str) -> None:
     params = Params({"type": kind, **LOADERS[kind]})
+    reader = None if task is None else DatasetReader.from_params(Params({"type": task}))
 
     with pytest.raises(FileNotFoundError, match="nowhere.txt"):
-        DataLoader.from_params(params, reader=SentencesReader(), data_path="nowhere.txt")
+        DataLoader.from_params(
+            params, reader=SentencesReader(reader=reader), data_path="nowhere.txt"
+        )
