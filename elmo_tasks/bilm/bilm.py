@@ -10,7 +10,7 @@ import torch
 
 from elmo_tasks.bilm.bidirectional_lstm import bidirectional_layers, read_direction
 from elmo_tasks.bilm.char_cnn import CharCnn
-from elmo_tasks.bilm.characters import batch_char_ids, word_char_ids
+from elmo_tasks.bilm.characters import MAX_CHARACTERS, batch_char_ids, word_char_ids
 from elmo_tasks.bilm.dtypes import DTYPES, used_dtype
 from elmo_tasks.bilm.files.options import STATES, BiLmOptions, exported, read_options
 from elmo_tasks.bilm.files.weights import check_layout, read_weights, write_weights
@@ -186,7 +186,8 @@ class BiLm(torch.nn.Module):
         if char_ids.dim() != 3 or char_ids.size(2) != self.options.max_characters:
             raise ConfigurationError(
                 f"char ids must have shape (batch, length, {self.options.max_characters}), but "
-                f"have {tuple(char_ids.shape)}; use the indexer elmo_char_ids or elmo_characters"
+                f"have {tuple(char_ids.shape)}; the indexers elmo_char_ids and elmo_characters "
+                f"give {MAX_CHARACTERS} for each token"
             )
         if not self._has_weights:
             logger.warning("This biLM has random weights: give it a pretrained_file.")

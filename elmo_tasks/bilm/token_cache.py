@@ -1,3 +1,4 @@
+import threading
 from collections.abc import Callable
 
 import torch
@@ -7,6 +8,8 @@ class TokenCache:
     """
     Keeps x^LM of recent tokens, so that the character CNN of a frozen biLM runs over new tokens
     only. A token is found by its char ids. A full cache drops the token that it has had longest.
+    Several threads may share a cache: a thread that meets another one in it computes by itself. So
+    does a fork that was made while a thread was in the cache.
 
     # Parameters
 
@@ -18,6 +21,7 @@ class TokenCache:
         self._max_tokens = max_tokens
         self._rows: dict[bytes, int] = {}
         self._vectors: torch.Tensor | None = None
+        self._lock = threading.Lock()
 
     def vectors(
         self, char_ids: torch.Tensor, compute: Callable[[torch.Tensor], torch.Tensor]
@@ -38,37 +42,64 @@ class TokenCache:
         if not 0 < len(char_ids) <= self._max_tokens:
             return compute(char_ids)
         keys = [row.tobytes() for row in char_ids.to(torch.int16).numpy()]
-        missing = [index for index, key in enumerate(keys) if key not in self._rows]
-        if not missing:
-            return self._at(keys)
+        found, kept = self._found(keys)
+        if kept is not None and len(found) == len(keys):
+            return kept
+        missing = sorted(set(range(len(keys))).difference(found))
         computed = compute(char_ids[missing])
-        # These are looked up before new tokens replace old ones.
-        found = [index for index, key in enumerate(keys) if key in self._rows]
-        vectors = computed.new_empty(len(keys), computed.size(1))
-        vectors[missing] = computed
-        if found:
-            vectors[found] = self._at([keys[index] for index in found])
         self._put([keys[index] for index in missing], computed)
+        if kept is None:
+            return computed
+        vectors = computed.new_empty(len(keys), computed.size(1))
+        vectors[missing], vectors[found] = computed, kept
         return vectors
 
-    def _at(self, keys: list[bytes]) -> torch.Tensor:
-        assert self._vectors is not None
-        return self._vectors[[self._rows[key] for key in keys]]
+    def _found(self, keys: list[bytes]) -> tuple[list[int], torch.Tensor | None]:
+        """Returns the indices of the keys that the cache has, and their vectors."""
+        if not self._lock.acquire(blocking=False):
+            return [], None
+        try:
+            found = [index for index, key in enumerate(keys) if key in self._rows]
+            if self._vectors is None or not found:
+                return [], None
+            return found, self._vectors[[self._rows[keys[index]] for index in found]]
+        finally:
+            self._lock.release()
 
+    # The vectors are ordinary tensors, so that they can be used in inference mode and outside.
+    @torch.inference_mode(False)
+    @torch.no_grad()
     def _put(self, keys: list[bytes], vectors: torch.Tensor) -> None:
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            # Another thread may have put some of them here.
+            new = [index for index, key in enumerate(keys) if key not in self._rows]
+            self._grow(len(self._rows) + len(new), vectors)
+            rows = [self._row(keys[index]) for index in new]
+            self._vectors[rows] = vectors[new].clone()
+        except BaseException:
+            # Some rows may not have their vectors yet.
+            self._rows = {}
+            raise
+        finally:
+            self._lock.release()
+
+    def _grow(self, num_tokens: int, like: torch.Tensor) -> None:
+        """Makes room for so many tokens, or for as many as the cache keeps."""
         if self._vectors is None:
-            self._vectors = vectors.new_empty(0, vectors.size(1))
-        wanted = min(self._max_tokens, len(self._rows) + len(keys))
+            self._vectors = like.new_empty(0, like.size(1))
+        wanted = min(self._max_tokens, num_tokens)
         if wanted > len(self._vectors):
             # Doubled, so that growing copies each vector only a few times.
             size = min(self._max_tokens, 2 * wanted)
-            grown = vectors.new_empty(size, vectors.size(1))
+            grown = like.new_empty(size, like.size(1))
             grown[: len(self._vectors)] = self._vectors
             self._vectors = grown
-        rows = []
-        for key in keys:
-            full = len(self._rows) == self._max_tokens
-            row = self._rows.pop(next(iter(self._rows))) if full else len(self._rows)
-            self._rows[key] = row
-            rows.append(row)
-        self._vectors[rows] = vectors
+
+    def _row(self, key: bytes) -> int:
+        """Returns a row for a new token: a free one, or that of the oldest token."""
+        full = len(self._rows) == self._max_tokens
+        row = self._rows.pop(next(iter(self._rows))) if full else len(self._rows)
+        self._rows[key] = row
+        return row

@@ -24,7 +24,7 @@ class WeightCache(Generic[T]):
 
     def get(self, *weights: torch.Tensor, **settings: Any) -> T:
         """Returns the value for these weights and settings."""
-        seen: list[Any] = [(part.data_ptr(), part._version, part.device) for part in weights]
+        seen: list[Any] = [(part.data_ptr(), _version(part), part.device) for part in weights]
         seen.append(settings)
         # A write through `.data` does not change the version, so some numbers are compared, too.
         samples = [weight.detach().flatten()[:: 1 + weight.numel() // 512] for weight in weights]
@@ -40,6 +40,11 @@ class WeightCache(Generic[T]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return WeightCache, (self._make,)
+
+
+def _version(weight: torch.Tensor) -> int | None:
+    """Returns a number that a write to the weight changes. Inference tensors have none."""
+    return None if weight.is_inference() else weight._version
 
 
 def _equal(samples: list[torch.Tensor], others: list[torch.Tensor]) -> bool:

@@ -38,7 +38,7 @@ class SentenceLayers:
         varies = bilm.trains or bilm.training or bilm.state_name == "carry"
         self.bilm = bilm.frozen(bilm.store) if varies else bilm
         self.batch_tokens = batch_tokens
-        self._table = CharIdTable()
+        self._table = CharIdTable(bilm.options.max_characters)
 
     def __call__(
         self, sentences: Iterable[list[str]], progress: tqdm | None = None

@@ -97,6 +97,22 @@ def test_inference_mode_reaches_all_threads() -> None:
     assert layers.is_inference() and torch.equal(layers, model(IDS).layers)
 
 
+@pytest.mark.parametrize("cached_tokens", [0, 1000])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_bilm_may_change_between_inference_mode_and_others(
+    first: bool, cached_tokens: int
+) -> None:
+    expected = fixture_bilm()(IDS).layers
+    with torch.inference_mode(first):
+        model = fixture_bilm(cached_tokens=cached_tokens)
+
+    for inference in (first, not first, first):
+        with torch.inference_mode(inference):
+            # At first the cache does not have all tokens.
+            model(IDS[:1])
+            assert torch.equal(model(IDS).layers, expected)
+
+
 def test_a_fork_of_a_process_that_divided_its_work_divides_its_own() -> None:
     model = fixture_bilm()
     expected = model(IDS).layers

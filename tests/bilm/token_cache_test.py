@@ -1,8 +1,12 @@
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from elmo_tasks.bilm.token_cache import TokenCache
+from tests.helpers.threads import switching_often
 
 
 def vectors_of(char_ids: torch.Tensor) -> torch.Tensor:
@@ -42,3 +46,52 @@ def test_a_token_is_computed_once_while_it_is_remembered() -> None:
 
     # Token 4 replaced token 1, which the cache had had longest.
     assert computed == [1, 2, 3, 4, 1]
+
+
+def test_threads_may_share_a_cache() -> None:
+    cache = TokenCache(30)
+    batches = [tokens([1 + (k + n) % 250 for n in range(20)]) for k in range(0, 4000, 7)]
+
+    with switching_often(), ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda batch: cache.vectors(batch, vectors_of), batches))
+
+    for vectors, batch in zip(found, batches):
+        assert torch.equal(vectors, vectors_of(batch))
+
+
+def test_a_thread_that_meets_another_one_computes_by_itself() -> None:
+    cache = TokenCache(30)
+
+    with cache._lock:
+        first = cache.vectors(tokens([1, 2]), vectors_of)
+
+    assert torch.equal(first, vectors_of(tokens([1, 2]))) and not cache._rows
+
+
+def test_a_cache_that_was_interrupted_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    cache, row_of = TokenCache(30), TokenCache._row
+    cache.vectors(tokens([1, 2]), vectors_of)
+
+    def interrupted(cache: TokenCache, key: bytes) -> int:
+        if len(cache._rows) == 4:
+            raise KeyboardInterrupt
+        return row_of(cache, key)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(TokenCache, "_row", interrupted)
+        cache.vectors(tokens([3, 4, 5]), vectors_of)
+    again = tokens([1, 3, 4, 5])
+
+    assert torch.equal(cache.vectors(again, vectors_of), vectors_of(again))
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_vectors_of_inference_mode_can_be_used_outside_and_the_other_way_round(
+    first: bool,
+) -> None:
+    cache = TokenCache(30)
+
+    for inference, batch in ((first, tokens([1, 2])), (not first, tokens([1, 2, 3]))):
+        with torch.inference_mode(inference):
+            assert torch.equal(cache.vectors(batch, vectors_of), vectors_of(batch))
+    cache.vectors(tokens([4]), vectors_of)

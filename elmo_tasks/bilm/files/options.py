@@ -82,7 +82,7 @@ class BiLmOptions(NamedTuple):
             filters=values.filters("char_cnn.filters"),
             activation=values.get("char_cnn.activation", str),
             char_dim=values.get("char_cnn.embedding.dim"),
-            max_characters=values.get("char_cnn.max_characters_per_token", int, 50, most=1000),
+            max_characters=values.get("char_cnn.max_characters_per_token", int, 50, most=256),
             num_highway=values.get("char_cnn.n_highway", int, 0, least=0, most=MAX_LAYERS),
             num_layers=values.get("lstm.n_layers", most=MAX_LAYERS),
             cell_dim=values.get("lstm.dim"),

@@ -137,7 +137,7 @@ def test_a_missing_width_of_the_characters_is_named() -> None:
         ("dim", 1e30, "lstm.dim cannot be 1e[+]30"),
         ("projection_dim", 100_001, "lstm.projection_dim can be at most 100000, but is 100001"),
         ("embedding", {"dim": 10**6}, "char_cnn.embedding.dim can be at most 100000, but is 10"),
-        ("max_characters_per_token", 1001, "can be at most 1000, but is 1001"),
+        ("max_characters_per_token", 257, "can be at most 256, but is 257"),
         ("cell_clip", 1e31, "lstm.cell_clip can be at most 1e[+]30, but is 1e[+]31"),
         ("filters", [[1, 4]] * 101, "char_cnn.filters has 101 pairs; at most 100 are allowed"),
         ("filters", [[1, 10**6]], r"not \[1, 1000000\]; both can be at most 100000"),
