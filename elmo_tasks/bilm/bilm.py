@@ -111,6 +111,7 @@ class BiLm(torch.nn.Module):
             word_char_ids(word, self.options.max_characters) for word in (BEGIN_TOKEN, END_TOKEN)
         ]
         self.register_buffer("_boundaries", torch.tensor(boundaries), persistent=False)
+        self._asked_cached_tokens = cached_tokens
         self._cached_tokens = 0 if requires_grad else cached_tokens
         self._token_cache = WeightCache(_new_token_cache)
         self._weights_hash = WeightCache(hash_tensors)
@@ -135,8 +136,8 @@ class BiLm(torch.nn.Module):
 
     def to_files(self, folder: str | os.PathLike, dtype: str = "float32") -> None:
         """
-        Writes `options.json` and `weights.hdf5`, which AllenNLP and bilm-tf read as well. Both
-        files appear whole, or neither does. The options say which state the biLM starts from.
+        Writes `options.json` and `weights.hdf5`, which AllenNLP and bilm-tf read as well. Each file
+        appears whole, the options last. They say which state the biLM starts from.
         """
         options = exported(self._raw_options, self.options, self.state_name)
         with atomic_write(Path(folder) / "options.json") as aside:
@@ -148,12 +149,18 @@ class BiLm(torch.nn.Module):
         """
         Returns a frozen copy, with a store or without, that gives a sentence the same layers every
         time. The copy of a biLM that carries its state starts from a snapshot. The copy has the
-        same setting `dtype` unless another one is given.
+        same settings `dtype`, unless another one is given, and `cached_tokens`.
         """
         carries = self.state_name == "carry"
-        state = "snapshot" if carries else self.state_name
-        bilm = BiLm(self._raw_options, state=state, dtype=dtype or self.asked_dtype, store=store)
+        bilm = BiLm(
+            self._raw_options,
+            state="snapshot" if carries else self.state_name,
+            dtype=dtype or self.asked_dtype,
+            cached_tokens=self._asked_cached_tokens,
+            store=store,
+        )
         bilm.to(self._like).load_state_dict({**bilm.state_dict(), **self.state_dict()})
+        bilm._has_weights = self._has_weights
         if carries:
             bilm.take_snapshot()
         return bilm.eval()

@@ -214,8 +214,14 @@ class ElmoEncoder:
             The name of the biLM in the model; needed if the model has several.
         dtype : `str`, optional
             As in `from_name`, by default the setting of the archive.
+        mix : `ElmoMix`, optional
+            A mix that is used instead of those in the model.
         """
         bilm, mixes = load_elmo(archive_file, name)
+        if "mix" in settings and place is not None:
+            raise ConfigurationError("give either a mix or the place of one, not both")
+        if "mix" in settings:
+            return cls(bilm.to(device).frozen(store, dtype), **settings)
         if place not in mixes and (place is not None or len(mixes) > 1):
             raise ConfigurationError(
                 f"{archive_file} has mixes at the places {', '.join(mixes) or '(none)'}: place "

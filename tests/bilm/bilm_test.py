@@ -134,8 +134,10 @@ def test_a_bilm_keeps_options_of_its_own(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "options.json").read_text())["lstm"]["n_layers"] == 2
 
 
-def test_a_bilm_without_weights_warns_once(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("copied", [False, True])
+def test_a_bilm_without_weights_warns_once(copied: bool, caplog: pytest.LogCaptureFixture) -> None:
     bilm = BiLm(make_options())
+    bilm = bilm.frozen() if copied else bilm
 
     with caplog.at_level(logging.WARNING):
         bilm(ids_of([SENTENCE]))
@@ -224,6 +226,24 @@ def test_the_fingerprint_is_that_of_the_weights_and_not_of_the_object(tmp_path: 
     assert bilm.fingerprint() == fixture_bilm().fingerprint()
     assert loaded.fingerprint() == read.fingerprint() == bilm.fingerprint()
     assert change(bilm).fingerprint() != loaded.fingerprint()
+
+
+def test_a_frozen_copy_remembers_as_many_tokens() -> None:
+    assert BiLm(make_options(), cached_tokens=0).frozen()._cached_tokens == 0
+    assert BiLm(make_options(), requires_grad=True).frozen()._cached_tokens == 50_000
+
+
+def test_whole_numbers_have_the_same_fingerprint_with_and_without_a_point() -> None:
+    fingerprints = set()
+    for cell_clip in (3, 3.0):
+        bilm = fixture_bilm()
+        options = bilm.raw_options
+        options["lstm"]["cell_clip"] = cell_clip
+        other = BiLm(options, state=bilm.state_name)
+        other.load_state_dict(bilm.state_dict())
+        fingerprints.add(other.fingerprint())
+
+    assert len(fingerprints) == 1
 
 
 def test_a_state_dict_with_the_fingerprint_of_the_same_weights_is_loaded() -> None:

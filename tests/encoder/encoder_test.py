@@ -360,6 +360,15 @@ def test_the_mix_of_an_archive_is_chosen_by_its_place(tmp_path: Path, encoder: E
             ElmoEncoder.from_archive(folder, place)
 
 
+def test_a_mix_may_be_given_instead_of_that_of_an_archive(tmp_path: Path) -> None:
+    folder = trained(tmp_path, input=a_mix([1, 0, 0], 2.0), output=a_mix([0, 0, 1], 1.0))
+    mix = a_mix([0.1, 0.2, 0.7], 1.0)
+
+    assert ElmoEncoder.from_pretrained(folder, mix=mix).mix.gamma.item() == 1
+    with pytest.raises(ConfigurationError, match="either a mix or the place of one"):
+        ElmoEncoder.from_archive(folder, "input", mix=mix)
+
+
 def test_the_one_mix_of_an_archive_needs_no_place(tmp_path: Path) -> None:
     elmo = {"type": "elmo_bilm", "bilm": FIXTURE, "mix": {"layers": 1}}
     archive = classifier(tmp_path, elmo=elmo)

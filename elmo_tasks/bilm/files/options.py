@@ -188,7 +188,9 @@ class _Values:
         return value
 
     def clip(self, path: str) -> float | None:
-        return self.get(path, (int, float), 0, least=0, most=1e30) or None
+        value = self.get(path, (int, float), 0, least=0, most=1e30)
+        # 3.0 becomes 3, so that both have the same fingerprint.
+        return (int(value) if value == round(value) else value) if value else None
 
     def filters(self, path: str) -> tuple[tuple[int, int], ...]:
         section, key = self._section(path)
