@@ -36,7 +36,7 @@ def batch_char_ids(
     longest = max(map(len, sentences), default=0)
     char_ids = torch.zeros(len(sentences), longest, max_characters, dtype=torch.long)
     for row, words in zip(char_ids, sentences):
-        if words:
+        if len(words) > 0:
             row[: len(words)] = torch.tensor(
                 [word_char_ids(word, max_characters) for word in words]
             )

@@ -1,4 +1,5 @@
 import pytest
+import numpy
 import torch
 from allennlp.data.token_indexers.elmo_indexer import ELMoCharacterMapper
 from allennlp.modules.elmo import batch_to_ids
@@ -36,3 +37,9 @@ def test_a_token_has_as_many_characters_as_the_options_say(max_characters: int) 
 @pytest.mark.parametrize("sentences", [[], [[]], [[], []]], ids=str)
 def test_a_batch_without_tokens_has_no_length(sentences: list[list[str]]) -> None:
     assert batch_char_ids(sentences).shape == (len(sentences), 0, 50)
+
+
+def test_the_tokens_of_a_sentence_may_be_an_array() -> None:
+    sentences = [["boat", "b"], ["a"]]
+
+    assert torch.equal(batch_char_ids(list(map(numpy.array, sentences))), batch_to_ids(sentences))
