@@ -1,5 +1,5 @@
-import pytest
 import numpy
+import pytest
 import torch
 from allennlp.data.token_indexers.elmo_indexer import ELMoCharacterMapper
 from allennlp.modules.elmo import batch_to_ids
