@@ -1,4 +1,5 @@
-// `mini`, the small biLM of the package: 3.0 M parameters, trained by one core in an hour.
+// A small biLM, of the sizes of `mini`: 3.0 M parameters, trained by one core in an hour. It needs no
+// word vectors; `mini` itself was trained like `base` (elmo_tasks/pretrained/mini/MODEL_CARD.md).
 (import '../lib/language_model.libsonnet') {
   cell_dim: 512,
   projection_dim: 128,
