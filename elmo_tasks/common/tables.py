@@ -8,7 +8,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text_files import numbered_lines
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
-_PACKED = (".gz", ".xz")
+_PACKED = (".gz", ".xz", ".bz2")
 _EMPTY = "{} is empty: its first line must name the columns"
 
 
@@ -31,7 +31,7 @@ class Row(NamedTuple):
 def delimiter_of(path: str | os.PathLike) -> str | None:
     """
     Returns what separates the fields of a table, by the suffix of its file: a comma in `.csv`, a
-    tab in `.tsv`, both also packed (`.gz`, `.xz`). Returns `None` for other files.
+    tab in `.tsv`, both also packed (`.gz`, `.xz`, `.bz2`). Returns `None` for other files.
     """
     name = Path(path)
     return _DELIMITERS.get((name.with_suffix("") if name.suffix in _PACKED else name).suffix)

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 from elmo_tasks.common.addresses import files_at, open_at
 from elmo_tasks.common.fetch import local_path
@@ -22,8 +22,8 @@ logger = logging.getLogger(__name__)
 # fetched lies in the cache under a name without one. No text in UTF-8 begins with these bytes.
 _PACKED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"\xfd7": lzma.open}
 
-# What these raise when they read a damaged file.
-UNPACKING_ERRORS = (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error)
+# What a packed file may raise when it is read; see `refuse_damaged`.
+UNPACKING_ERRORS = (EOFError, OSError, lzma.LZMAError, zlib.error)
 
 # A small packed file may unpack to one line that fills the memory.
 MAX_LINE_BYTES = 10**8
@@ -68,9 +68,18 @@ def read_lines(path: str | os.PathLike) -> Iterator[str]:
         except UnicodeDecodeError as error:
             raise ValueError(f"{path}:{line_number}: not UTF-8: {error}") from error
         except UNPACKING_ERRORS as error:
-            raise ValueError(
-                f"{path}: cannot be unpacked after line {line_number}: {error}"
-            ) from error
+            refuse_damaged(path, line_number, error)
+
+
+def refuse_damaged(path: str | os.PathLike, line_number: int, error: Exception) -> NoReturn:
+    """
+    Raises a `ValueError` that names the file and the last line that could be read. An `OSError` of
+    the disk or the network is raised as it is.
+    """
+    # The `OSError` of gzip and bz2 about a damaged file has no number.
+    if isinstance(error, OSError) and error.errno is not None:
+        raise error
+    raise ValueError(f"{path}: cannot be unpacked after line {line_number}: {error}") from error
 
 
 def unpacked(file: BinaryIO, path: str | os.PathLike) -> BinaryIO:

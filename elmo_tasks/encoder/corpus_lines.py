@@ -5,7 +5,12 @@ from typing import Any, BinaryIO, NamedTuple
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.tables import choose_column, read_table
-from elmo_tasks.common.text_files import MAX_LINE_BYTES, UNPACKING_ERRORS, unpacked
+from elmo_tasks.common.text_files import (
+    MAX_LINE_BYTES,
+    UNPACKING_ERRORS,
+    refuse_damaged,
+    unpacked,
+)
 
 # The columns, or fields of JSON, that are looked for if none is named.
 _COLUMNS = ("sentence", "text")
@@ -50,7 +55,7 @@ def text_lines(file: str, raw: BinaryIO) -> Iterator[Line]:
                 while len(line) > MAX_LINE_BYTES and not line.endswith(b"\n"):
                     line = unpacked_file.readline(MAX_LINE_BYTES + 1)
     except UNPACKING_ERRORS as error:
-        raise ValueError(f"{file}: cannot be unpacked after line {number}: {error}") from error
+        refuse_damaged(file, number, error)
 
 
 def _decoded(file: str, number: int, line: bytes) -> Line:

@@ -20,6 +20,7 @@ def rows_of(path: Path) -> list[tuple[int, list[str]]]:
         ("a.csv", ","),
         ("a.b.tsv.gz", "\t"),
         ("a.csv.xz", ","),
+        ("a.tsv.bz2", "\t"),
         ("a.txt", None),
         ("csv", None),
         ("a.gz", None),

@@ -1,3 +1,4 @@
+import bz2
 import gzip
 import json
 import lzma
@@ -30,12 +31,14 @@ def write(folder: Path, name: str) -> Path:
         content = "id,text\n" + "".join(f"1,{text}\n" for text in TEXTS)
     else:
         content = "\n".join(TEXTS) + "\n"
-    pack: Any = {".gz": gzip.compress, ".xz": lzma.compress}.get(path.suffix, bytes)
+    packs: Any = {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
+    pack = packs.get(path.suffix, bytes)
     path.write_bytes(pack(content.encode()))
     return path
 
 
-NAMES = ["a.txt", "a.txt.gz", "a.xz", "a.csv", "a.csv.gz", "a.jsonl", "a.jsonl.xz", "a.parquet"]
+NAMES = ["a.txt", "a.txt.gz", "a.xz", "a.bz2", "a.csv", "a.csv.gz", "a.csv.bz2", "a.jsonl"]
+NAMES += ["a.jsonl.xz", "a.parquet"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -148,9 +151,18 @@ def test_an_empty_row_of_parquet_is_a_fault(tmp_path: Path) -> None:
         list(Corpus([path], column="words"))
 
 
-def test_a_damaged_file_is_an_error_and_no_bad_line(tmp_path: Path) -> None:
-    path = write(tmp_path, "a.txt.gz")
+@pytest.mark.parametrize("name", ["a.txt.gz", "a.txt.bz2", "a.csv.bz2"])
+def test_a_damaged_file_is_an_error_and_no_bad_line(name: str, tmp_path: Path) -> None:
+    path = write(tmp_path, name)
     path.write_bytes(path.read_bytes()[:-12])
 
     with pytest.raises(ValueError, match="cannot be unpacked after line"):
+        list(Corpus([path]))
+
+
+def test_a_text_that_only_its_suffix_calls_packed_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt.bz2"
+    path.write_text("not packed\n")
+
+    with pytest.raises(ValueError, match="a.txt.bz2: cannot be unpacked after line 0"):
         list(Corpus([path]))
