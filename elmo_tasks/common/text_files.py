@@ -45,8 +45,8 @@ def corpus_files(pattern: str | os.PathLike) -> list[str]:
 
 def read_lines(path: str | os.PathLike) -> Iterator[str]:
     """
-    Yields the lines of a text file, line ends included. The file is UTF-8, and may be packed by
-    gzip or xz, or by bzip2 with the suffix `.bz2`.
+    Yields the lines of a text file, line ends included, without a byte order mark. The file is
+    UTF-8, and may be packed by gzip or xz, or by bzip2 with the suffix `.bz2`.
 
     # Raises
 
@@ -64,11 +64,19 @@ def read_lines(path: str | os.PathLike) -> Iterator[str]:
                     raise ValueError(
                         f"{path}:{line_number}: the line has more than {MAX_LINE_BYTES:,} bytes"
                     )
-                yield line.decode("utf-8")
+                yield decode_line(line, line_number)
         except UnicodeDecodeError as error:
             raise ValueError(f"{path}:{line_number}: not UTF-8: {error}") from error
         except UNPACKING_ERRORS as error:
             refuse_damaged(path, line_number, error)
+
+
+def decode_line(line: bytes, line_number: int) -> str:
+    """
+    Returns the text of a line in UTF-8, the first line without a byte order mark. Raises
+    `UnicodeDecodeError` if it is not UTF-8.
+    """
+    return line.decode("utf-8-sig" if line_number == 1 else "utf-8")
 
 
 def refuse_damaged(path: str | os.PathLike, line_number: int, error: Exception) -> NoReturn:
@@ -118,12 +126,10 @@ def split_lines(lines: Iterable[str], max_tokens: int, path: str) -> Iterator[li
 
 def numbered_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
     """
-    Yields each line of a text file with its number, from 1, without the line end and without a
-    byte order mark. Reads and raises as `read_lines` does.
+    Yields each line of a text file with its number, from 1, without the line end. Reads and raises
+    as `read_lines` does.
     """
     for line_number, line in enumerate(read_lines(path), start=1):
-        if line_number == 1:
-            line = line.removeprefix("\ufeff")
         yield line_number, line.rstrip("\r\n")
 
 

@@ -8,6 +8,7 @@ from elmo_tasks.common.tables import choose_column, read_table
 from elmo_tasks.common.text_files import (
     MAX_LINE_BYTES,
     UNPACKING_ERRORS,
+    decode_line,
     refuse_damaged,
     unpacked,
 )
@@ -43,8 +44,8 @@ class Line(NamedTuple):
 
 def text_lines(file: str, raw: BinaryIO) -> Iterator[Line]:
     """
-    Yields the lines of a text file, line ends included. Raises `ValueError` if the file cannot be
-    unpacked.
+    Yields the lines of a text file, line ends included, without a byte order mark. Raises
+    `ValueError` if the file cannot be unpacked.
     """
     number = 0
     try:
@@ -62,7 +63,7 @@ def _decoded(file: str, number: int, line: bytes) -> Line:
     if len(line) > MAX_LINE_BYTES:
         return Line(file, number, "", f"the line has more than {MAX_LINE_BYTES:,} bytes")
     try:
-        return Line(file, number, line.decode("utf-8"))
+        return Line(file, number, decode_line(line, number))
     except UnicodeDecodeError as error:
         return Line(file, number, "", f"not UTF-8: {error}")
 

@@ -39,6 +39,7 @@ def test_lines_have_numbers_from_1_and_neither_ends_nor_a_byte_order_mark(tmp_pa
     lines = list(numbered_lines(path))
 
     assert lines == [(1, "a b"), (2, ""), (3, " c\u2028d "), (4, "\ufeffe")]
+    assert list(read_lines(path)) == ["a b\r\n", "\n", " c\u2028d \n", "\ufeffe"]
 
 
 def test_a_file_without_a_line_has_none(tmp_path: Path) -> None:

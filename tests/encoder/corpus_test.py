@@ -56,6 +56,16 @@ def test_every_format_gives_the_same_lines(name: str, tmp_path: Path) -> None:
     assert corpus.share_read == 1 and list(corpus.texts()) == TEXTS
 
 
+@pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.jsonl"])
+def test_a_byte_order_mark_is_no_part_of_the_text(name: str, tmp_path: Path) -> None:
+    path = write(tmp_path, name)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+
+    lines = list(Corpus([path]))
+
+    assert [line.text for line in lines] == TEXTS and not any(line.fault for line in lines)
+
+
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.jsonl", "a.parquet"])
 def test_addresses_of_fsspec_are_read(name: str, tmp_path: Path) -> None:
     content = write(tmp_path, name).read_bytes()
