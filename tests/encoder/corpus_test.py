@@ -2,6 +2,7 @@ import bz2
 import gzip
 import json
 import lzma
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,36 @@ def test_a_damaged_file_is_an_error_and_no_bad_line(name: str, tmp_path: Path) -
     path.write_bytes(path.read_bytes()[:-12])
 
     with pytest.raises(ValueError, match="cannot be unpacked after line"):
+        list(Corpus([path]))
+
+
+def test_a_row_of_parquet_that_is_not_utf8_is_a_fault(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    texts = pyarrow.array([b"a", b"na\xef"]).view(pyarrow.string())
+    pyarrow.parquet.write_table(pyarrow.table({"text": texts}), path)
+
+    good, bad = Corpus([path])
+
+    assert (good.text, good.fault) == ("a", None) and "can't decode byte 0xef" in str(bad.fault)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: b"PAR1 nonsense PAR1",
+        lambda content: content[: len(content) // 2],
+        # The pages are overwritten, and the footer stays.
+        lambda content: b"PAR1" + b"\xff" * 200 + content[204:],
+    ],
+    ids=["nonsense", "cut", "pages"],
+)
+def test_a_damaged_file_of_parquet_is_named(
+    damage: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    path = write(tmp_path, "a.parquet")
+    path.write_bytes(damage(path.read_bytes()))
+
+    with pytest.raises(ValueError, match="a.parquet: cannot be unpacked after line 0: "):
         list(Corpus([path]))
 
 
