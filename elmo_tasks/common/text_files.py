@@ -32,13 +32,13 @@ MAX_LINE_BYTES = 10**8
 def corpus_files(pattern: str | os.PathLike) -> list[str]:
     """
     Returns the sorted paths of the files that a path, an address or a glob pattern names; an
-    address that fsspec streams, such as `s3://bucket/*.gz`, may be a pattern too. Raises
-    `FileNotFoundError` if there is none.
+    address that fsspec streams, such as `s3://bucket/*.gz`, may be a pattern too. The path of a
+    file is no pattern, whatever its characters. Raises `FileNotFoundError` if there is no file.
     """
     found = files_at(os.fspath(pattern))
     if found is not None:
         return found
-    matches = glob.glob(str(pattern), recursive=True) if glob.has_magic(str(pattern)) else []
+    matches = [] if os.path.isfile(pattern) else glob.glob(str(pattern), recursive=True)
     # An address may contain a question mark and still be no pattern.
     return sorted(filter(os.path.isfile, matches)) or [local_path(pattern)]
 

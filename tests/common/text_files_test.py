@@ -57,6 +57,13 @@ def test_a_pattern_is_its_files_sorted(tmp_path: Path) -> None:
     assert files == sorted(map(str, paths))
 
 
+def test_the_path_of_a_file_is_no_pattern(tmp_path: Path) -> None:
+    paths = [written(tmp_path / name, "") for name in ("a[1].txt", "a1.txt", "b?.txt", "b1.txt")]
+
+    for path in paths:
+        assert corpus_files(path) == [str(path)]
+
+
 def test_a_path_that_names_no_file_is_refused(tmp_path: Path) -> None:
     for name in ("none.txt", "none.*"):
         with pytest.raises(FileNotFoundError, match="none"):
