@@ -34,10 +34,12 @@ def consecutive_batches(lengths: Iterable[int], max_tokens: int) -> Iterator[lis
     included, or only one text.
     """
     batch: list[int] = []
+    longest = 0
     for length in lengths:
-        if batch and (len(batch) + 1) * max(length, *batch) > max_tokens:
+        longest = max(longest, length)
+        if batch and (len(batch) + 1) * longest > max_tokens:
             yield batch
-            batch = []
+            batch, longest = [], length
         batch.append(length)
     if batch:
         yield batch

@@ -10,6 +10,9 @@ from elmo_tasks.common.errors import ConfigurationError
 # The packages that fetch from s3:// and gs://, whose errors are no `OSError`.
 _CLIENTS = ("boto3", "botocore", "google")
 
+# The most characters in the name of a file that PyTorch fetched.
+_MAX_NAME = 100
+
 
 def local_path(name: str | os.PathLike) -> str:
     """
@@ -70,8 +73,10 @@ def _fetched(address: str) -> str:
     if not address.startswith(("http://", "https://")):
         raise OSError(f"{address} is not an http:// or https:// address")
     folder = Path(torch.hub.get_dir(), "elmo_tasks", hashlib.sha256(address.encode()).hexdigest())
-    # The copy has the name of the file, so that a suffix such as .gz is kept.
-    path = folder / (address.rstrip("/").rpartition("/")[2] or "file")
+    # The copy has the end of the file's name, so that a suffix such as .gz is kept. Names of more
+    # than 255 bytes are refused by file systems, and PyTorch makes the name longer for a while.
+    name = address.partition("?")[0].rstrip("/").rpartition("/")[2]
+    path = folder / (name[-_MAX_NAME:] or "file")
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         torch.hub.download_url_to_file(address, str(path))

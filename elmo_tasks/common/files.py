@@ -2,6 +2,7 @@ import errno
 import glob
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,14 +19,24 @@ def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
     block ends without an error, so that the file appears whole or not at all. Nothing is left of a
     block that fails. If the disk is full, raises an `OSError` that names `path`, whatever error the
     block raised.
+
+    A device, a pipe or `/dev/stdout` is not replaced: the finished file is written to it.
     """
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    is_stream = _is_stream(target)
+    folder = Path(tempfile.gettempdir()) if is_stream else target.parent
+    folder.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=folder)
     os.close(handle)
     aside = Path(name)
     try:
         yield aside
+        if is_stream:
+            # What was printed to the standard output before comes first.
+            sys.stdout.flush()
+            with open(aside, "rb") as written, open(target, "ab") as stream:
+                shutil.copyfileobj(written, stream)
+            return
         # `mkstemp` makes the file readable by its owner only; give it the usual permissions.
         umask = os.umask(0)
         os.umask(umask)
@@ -35,12 +46,19 @@ def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
         aside.replace(target)
     except (OSError, RuntimeError) as error:
         # PyTorch raises a RuntimeError, and HDF5 an OSError without a number.
-        if _is_full(target.parent, error):
+        if _is_full(folder, error):
             full = os.strerror(errno.ENOSPC)
             raise OSError(errno.ENOSPC, full, os.fspath(path)) from error
         raise
     finally:
         aside.unlink(missing_ok=True)
+
+
+def _is_stream(path: Path) -> bool:
+    # `/dev/stdout` is a link to an open file, which may be a regular one.
+    if path.is_symlink() and os.readlink(path).startswith("/proc/"):
+        return True
+    return path.exists() and not (path.is_file() or path.is_dir())
 
 
 def _is_full(folder: Path, error: Exception) -> bool:

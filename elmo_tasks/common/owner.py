@@ -29,7 +29,8 @@ def own(output: str | os.PathLike) -> Iterator[None]:
     # Raises
 
     `ConfigurationError`
-        Another process owns the output; the message says which.
+        Another process owns the output, and the message says which; or the file of the lock is a
+        link, which could lead to any file.
     """
     path = Path(output).absolute()
     lock = path.with_name(f".{path.name}.lock")
@@ -47,8 +48,13 @@ def _open_locked(lock: Path, output: str | os.PathLike) -> int | None:
     while True:
         try:
             lock.parent.mkdir(parents=True, exist_ok=True)
-            handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+            handle = os.open(lock, flags, 0o666)
         except OSError as error:
+            if os.path.islink(lock):
+                raise ConfigurationError(
+                    f"{lock} must be a file for the lock of {output}, but is a link; remove it"
+                ) from error
             logger.info("%s is used without a lock (%s)", output, error)
             return None
         try:

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.text_files import numbered_lines
+from elmo_tasks.common.text_files import MAX_LINE_BYTES, numbered_lines
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
-_PACKED = (".gz", ".xz")
+_PACKED = (".gz", ".xz", ".bz2")
 _EMPTY = "{} is empty: its first line must name the columns"
 
 
@@ -31,7 +31,7 @@ class Row(NamedTuple):
 def delimiter_of(path: str | os.PathLike) -> str | None:
     """
     Returns what separates the fields of a table, by the suffix of its file: a comma in `.csv`, a
-    tab in `.tsv`, both also packed (`.gz`, `.xz`). Returns `None` for other files.
+    tab in `.tsv`, both also packed (`.gz`, `.xz`, `.bz2`). Returns `None` for other files.
     """
     name = Path(path)
     return _DELIMITERS.get((name.with_suffix("") if name.suffix in _PACKED else name).suffix)
@@ -46,8 +46,8 @@ def read_table(path: str | os.PathLike) -> Iterator[Row]:
     # Raises
 
     `ValueError`
-        A row has more or fewer fields than the header, or cannot be read; the message names file
-        and line.
+        Two columns have the same name, or a row has more or fewer fields than the header or cannot
+        be read; the message names file and line.
     """
     rows = _reader(path)
     header: list[str] | None = None
@@ -55,7 +55,7 @@ def read_table(path: str | os.PathLike) -> Iterator[Row]:
     try:
         for fields in rows:
             if header is None:
-                header = [name.strip() for name in fields]
+                header = _names(path, fields)
             elif fields:
                 if len(fields) != len(header):
                     raise ValueError(
@@ -96,20 +96,36 @@ def check_header(path: str | os.PathLike, expected: Sequence[str]) -> None:
 
 
 def _header(path: str | os.PathLike) -> list[str]:
-    """Returns the names of the columns. Raises `ConfigurationError` if the file is empty."""
+    """
+    Returns the names of the columns. Raises `ConfigurationError` if the file is empty, or if two
+    columns have the same name.
+    """
     try:
         fields = next(_reader(path), None)
     except csv.Error as error:
         raise ConfigurationError(f"{path}:1: {error}") from error
     if fields is None:
         raise ConfigurationError(_EMPTY.format(path))
-    return [name.strip() for name in fields]
+    return _names(path, fields)
+
+
+def _names(path: str | os.PathLike, fields: Sequence[str]) -> list[str]:
+    names = [name.strip() for name in fields]
+    for name in names:
+        # Columns without a name are not used; spreadsheets write them for empty columns.
+        if name and names.count(name) > 1:
+            raise ConfigurationError(
+                f"{path}:1: {names.count(name)} columns have the name {name}; give each its own"
+            )
+    return names
 
 
 def _reader(path: str | os.PathLike) -> Any:
     """Returns the `csv.reader` of a table's lines."""
     delimiter = delimiter_of(path)
     assert delimiter is not None, f"{path} is no table"
+    # A field may be as long as a line. The limit is that of the process.
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE_BYTES))
     lines = (f"{line}\n" for _, line in numbered_lines(path))
     if delimiter == "\t":
         return csv.reader(lines, delimiter=delimiter, strict=True, quoting=csv.QUOTE_NONE)

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 from elmo_tasks.common.addresses import files_at, open_at
 from elmo_tasks.common.fetch import local_path
@@ -22,8 +22,8 @@ logger = logging.getLogger(__name__)
 # fetched lies in the cache under a name without one. No text in UTF-8 begins with these bytes.
 _PACKED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"\xfd7": lzma.open}
 
-# What these raise when they read a damaged file.
-UNPACKING_ERRORS = (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error)
+# What a packed file may raise when it is read; see `refuse_damaged`.
+UNPACKING_ERRORS = (EOFError, OSError, lzma.LZMAError, zlib.error)
 
 # A small packed file may unpack to one line that fills the memory.
 MAX_LINE_BYTES = 10**8
@@ -32,21 +32,21 @@ MAX_LINE_BYTES = 10**8
 def corpus_files(pattern: str | os.PathLike) -> list[str]:
     """
     Returns the sorted paths of the files that a path, an address or a glob pattern names; an
-    address that fsspec streams, such as `s3://bucket/*.gz`, may be a pattern too. Raises
-    `FileNotFoundError` if there is none.
+    address that fsspec streams, such as `s3://bucket/*.gz`, may be a pattern too. The path of a
+    file is no pattern, whatever its characters. Raises `FileNotFoundError` if there is no file.
     """
     found = files_at(os.fspath(pattern))
     if found is not None:
         return found
-    matches = glob.glob(str(pattern), recursive=True) if glob.has_magic(str(pattern)) else []
+    matches = [] if os.path.isfile(pattern) else glob.glob(str(pattern), recursive=True)
     # An address may contain a question mark and still be no pattern.
     return sorted(filter(os.path.isfile, matches)) or [local_path(pattern)]
 
 
 def read_lines(path: str | os.PathLike) -> Iterator[str]:
     """
-    Yields the lines of a text file, line ends included. The file is UTF-8, and may be packed by
-    gzip or xz, or by bzip2 with the suffix `.bz2`.
+    Yields the lines of a text file, line ends included, without a byte order mark. The file is
+    UTF-8, and may be packed by gzip or xz, or by bzip2 with the suffix `.bz2`.
 
     # Raises
 
@@ -64,13 +64,30 @@ def read_lines(path: str | os.PathLike) -> Iterator[str]:
                     raise ValueError(
                         f"{path}:{line_number}: the line has more than {MAX_LINE_BYTES:,} bytes"
                     )
-                yield line.decode("utf-8")
+                yield decode_line(line, line_number)
         except UnicodeDecodeError as error:
             raise ValueError(f"{path}:{line_number}: not UTF-8: {error}") from error
         except UNPACKING_ERRORS as error:
-            raise ValueError(
-                f"{path}: cannot be unpacked after line {line_number}: {error}"
-            ) from error
+            refuse_damaged(path, line_number, error)
+
+
+def decode_line(line: bytes, line_number: int) -> str:
+    """
+    Returns the text of a line in UTF-8, the first line without a byte order mark. Raises
+    `UnicodeDecodeError` if it is not UTF-8.
+    """
+    return line.decode("utf-8-sig" if line_number == 1 else "utf-8")
+
+
+def refuse_damaged(path: str | os.PathLike, line_number: int, error: Exception) -> NoReturn:
+    """
+    Raises a `ValueError` that names the file and the last line that could be read. An `OSError` of
+    the disk or the network is raised as it is.
+    """
+    # The `OSError` of gzip and bz2 about a damaged file has no number.
+    if isinstance(error, OSError) and error.errno is not None:
+        raise error
+    raise ValueError(f"{path}: cannot be unpacked after line {line_number}: {error}") from error
 
 
 def unpacked(file: BinaryIO, path: str | os.PathLike) -> BinaryIO:
@@ -109,12 +126,10 @@ def split_lines(lines: Iterable[str], max_tokens: int, path: str) -> Iterator[li
 
 def numbered_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
     """
-    Yields each line of a text file with its number, from 1, without the line end and without a
-    byte order mark. Reads and raises as `read_lines` does.
+    Yields each line of a text file with its number, from 1, without the line end. Reads and raises
+    as `read_lines` does.
     """
     for line_number, line in enumerate(read_lines(path), start=1):
-        if line_number == 1:
-            line = line.removeprefix("\ufeff")
         yield line_number, line.rstrip("\r\n")
 
 

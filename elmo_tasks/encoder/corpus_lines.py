@@ -5,7 +5,13 @@ from typing import Any, BinaryIO, NamedTuple
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.tables import choose_column, read_table
-from elmo_tasks.common.text_files import MAX_LINE_BYTES, UNPACKING_ERRORS, unpacked
+from elmo_tasks.common.text_files import (
+    MAX_LINE_BYTES,
+    UNPACKING_ERRORS,
+    decode_line,
+    refuse_damaged,
+    unpacked,
+)
 
 # The columns, or fields of JSON, that are looked for if none is named.
 _COLUMNS = ("sentence", "text")
@@ -38,8 +44,8 @@ class Line(NamedTuple):
 
 def text_lines(file: str, raw: BinaryIO) -> Iterator[Line]:
     """
-    Yields the lines of a text file, line ends included. Raises `ValueError` if the file cannot be
-    unpacked.
+    Yields the lines of a text file, line ends included, without a byte order mark. Raises
+    `ValueError` if the file cannot be unpacked.
     """
     number = 0
     try:
@@ -50,14 +56,14 @@ def text_lines(file: str, raw: BinaryIO) -> Iterator[Line]:
                 while len(line) > MAX_LINE_BYTES and not line.endswith(b"\n"):
                     line = unpacked_file.readline(MAX_LINE_BYTES + 1)
     except UNPACKING_ERRORS as error:
-        raise ValueError(f"{file}: cannot be unpacked after line {number}: {error}") from error
+        refuse_damaged(file, number, error)
 
 
 def _decoded(file: str, number: int, line: bytes) -> Line:
     if len(line) > MAX_LINE_BYTES:
         return Line(file, number, "", f"the line has more than {MAX_LINE_BYTES:,} bytes")
     try:
-        return Line(file, number, line.decode("utf-8"))
+        return Line(file, number, decode_line(line, number))
     except UnicodeDecodeError as error:
         return Line(file, number, "", f"not UTF-8: {error}")
 
@@ -88,25 +94,46 @@ def json_line(line: Line, column: str | None) -> Line:
 
 
 def parquet_lines(file: str, raw: BinaryIO, column: str | None) -> Iterator[Line]:
-    """Yields a column of a Parquet file. Raises `ConfigurationError` if there is no such column."""
+    """
+    Yields a column of a Parquet file.
+
+    # Raises
+
+    `ConfigurationError`
+        There is no such column.
+    `ValueError`
+        The file cannot be unpacked.
+    """
     # pyarrow is imported only when it is needed.
     import pyarrow.parquet
 
-    parquet = pyarrow.parquet.ParquetFile(raw)
-    names = parquet.schema_arrow.names
+    number = 0
+    try:
+        parquet = pyarrow.parquet.ParquetFile(raw)
+        name = _parquet_column(file, parquet.schema_arrow.names, column)
+        batches = parquet.iter_batches(_ROWS, columns=[name])
+        values = (value for batch in batches for value in batch.column(0))
+        for number, value in enumerate(values, start=1):
+            yield _parquet_line(file, number, value)
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        refuse_damaged(file, number, error)
+
+
+def _parquet_column(file: str, names: list[str], column: str | None) -> str:
     known = _COLUMNS if column is None else (column,)
-    name = next((name for name in known if name in names), None)
-    if name is None:
-        raise ConfigurationError(
-            f"{file}: there is no column {' or '.join(known)}; choose one of {', '.join(names)}"
-        )
-    batches = parquet.iter_batches(_ROWS, columns=[name])
-    values = (value for batch in batches for value in batch.column(0).to_pylist())
-    for number, value in enumerate(values, start=1):
-        try:
-            yield Line(file, number, _joined(value))
-        except ValueError as error:
-            yield Line(file, number, "", str(error))
+    for name in known:
+        if name in names:
+            return name
+    raise ConfigurationError(
+        f"{file}: there is no column {' or '.join(known)}; choose one of {', '.join(names)}"
+    )
+
+
+def _parquet_line(file: str, number: int, value: Any) -> Line:
+    try:
+        return Line(file, number, _joined(value.as_py()))
+    except ValueError as error:
+        return Line(file, number, "", str(error))
 
 
 def _joined(value: Any) -> str:

@@ -134,7 +134,7 @@ def cut(
     sentences : `Iterable[tuple[int, list[str]]]`
         The index and the tokens of each sentence.
     num_tokens : `int`, optional (default = `WINDOW_TOKENS`)
-        A part ends when it has so many tokens, an empty sentence counted as one.
+        A part ends when the number of its tokens and the number of its sentences add up to so many.
     """
     ids: list[int] = []
 

@@ -9,8 +9,8 @@ from elmo_tasks.bilm.threads import operator_threads
 from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import ConfigurationError
 
-# Sentences are sorted by length in groups of this many tokens. The layers of a group are in memory
-# at once: 200 MB at the original size.
+# Sentences are sorted by length in groups of this size (see `windows`). The layers of a group are
+# in memory at once: 200 MB at the original size.
 WINDOW_TOKENS = 16384
 
 # Batches of fewer sentences are slow, so that they may have more tokens. With 16 lines of 1,000
@@ -81,14 +81,15 @@ def windows(
     sentences: Iterable[list[str]], num_tokens: int | None = None
 ) -> Iterator[list[list[str]]]:
     """
-    Yields sentences in groups of `num_tokens` or slightly more, by default of `WINDOW_TOKENS`.
+    Yields sentences in groups. A group ends as soon as the number of its tokens and the number of
+    its sentences add up to `num_tokens` or more, by default `WINDOW_TOKENS`.
     """
     num_tokens = WINDOW_TOKENS if num_tokens is None else num_tokens
     window: list[list[str]] = []
     size = 0
     for words in sentences:
         window.append(words)
-        # An empty sentence counts as one token.
+        # A sentence counts one more than its tokens, so that a group of empty sentences ends, too.
         size += len(words) + 1
         if size >= num_tokens:
             yield window

@@ -29,9 +29,10 @@ def tokenize(sentence: Sentence, tokenizer: Tokenizer | None = None) -> list[str
 
 def without_padding(words: list[str]) -> list[str]:
     """Returns the words without the empty strings at the end."""
-    while words and not words[-1]:
-        words = words[:-1]
-    return words
+    num_words = len(words)
+    while num_words and not words[num_words - 1]:
+        num_words -= 1
+    return words[:num_words]
 
 
 def cut_to_lengths(padded: list[list[str]], lengths: list[int]) -> list[list[str]]:

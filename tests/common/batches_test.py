@@ -1,3 +1,4 @@
+import time
 from itertools import pairwise
 
 from hypothesis import given
@@ -55,3 +56,12 @@ def test_consecutive_texts_are_together_as_far_as_allowed(
     assert all(len(batch) * max(batch) <= max_tokens or len(batch) == 1 for batch in batches)
     for batch, after in pairwise(batches):
         assert (len(batch) + 1) * max(*batch, after[0]) > max_tokens
+
+
+def test_many_short_texts_take_time_in_proportion() -> None:
+    start = time.process_time()
+
+    batches = list(consecutive_batches([1] * 50_000, 100_000))
+
+    # Linear time is 0.01 s, quadratic time several seconds.
+    assert [len(batch) for batch in batches] == [50_000] and time.process_time() - start < 1

@@ -56,6 +56,20 @@ def test_an_address_is_fetched_once(server: str, tmp_path: Path, without_allennl
     assert Path(fetched).read_text() == "a boat"
 
 
+def test_an_address_with_a_long_query_or_name_is_fetched(
+    server: str, tmp_path: Path, without_allennlp: None
+) -> None:
+    long = "a" * 240 + ".txt"
+    (tmp_path / "served" / long).write_text("long")
+
+    signed = local_path(f"{server}/text.txt?signature=a/{'0' * 300}")
+    other = local_path(f"{server}/text.txt?signature=b/{'0' * 300}")
+    named = local_path(f"{server}/{long}")
+
+    assert Path(signed).name == Path(other).name == "text.txt" and signed != other
+    assert Path(named).read_text() == "long" and named.endswith("a.txt")
+
+
 def test_a_file_that_the_server_lacks_leaves_nothing_behind(
     server: str, tmp_path: Path, without_allennlp: None
 ) -> None:

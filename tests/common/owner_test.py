@@ -64,6 +64,21 @@ def test_an_output_in_a_folder_that_cannot_be_written_to_needs_no_lock(tmp_path:
     assert ran
 
 
+@pytest.mark.parametrize("target", ["precious", "missing", ".out.lock"])
+def test_a_link_in_place_of_the_lock_is_refused_and_not_followed(
+    tmp_path: Path, target: str
+) -> None:
+    (tmp_path / "precious").write_text("content")
+    (tmp_path / ".out.lock").symlink_to(target)
+
+    refused = pytest.raises(ConfigurationError, match="[.]out[.]lock must be a file .* remove it")
+    with refused, own(tmp_path / "out"):
+        pass
+
+    assert (tmp_path / "precious").read_text() == "content"
+    assert sorted(os.listdir(tmp_path)) == [".out.lock", "precious"]
+
+
 def test_a_file_system_without_locks_needs_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
+from elmo_tasks.common import tables
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.tables import check_header, choose_column, delimiter_of, read_table
 
@@ -20,6 +21,7 @@ def rows_of(path: Path) -> list[tuple[int, list[str]]]:
         ("a.csv", ","),
         ("a.b.tsv.gz", "\t"),
         ("a.csv.xz", ","),
+        ("a.tsv.bz2", "\t"),
         ("a.txt", None),
         ("csv", None),
         ("a.gz", None),
@@ -69,7 +71,7 @@ def test_what_pythons_writer_wrote_is_read(
         ("a,b\n1,2\n3\n", ":3: expected 2 fields, as in the header, but got 1"),
         ('a,b\n"1\n2",3,4\n', ":2: expected 2 fields, as in the header, but got 3"),
         ('a,b\n1,"2\n', ":2: unexpected end of data"),
-        ("a\n" + "x" * 200_000 + "\n", ":2: field larger than field limit"),
+        ("a, b,a\n1,2,3\n", ":1: 2 columns have the name a; give each its own"),
         ("", " is empty: its first line must name the columns"),
     ],
 )
@@ -81,6 +83,37 @@ def test_a_wrong_row_is_named_by_its_line(tmp_path: Path, text: str, message: st
         list(read_table(path))
 
     assert str(caught.value).startswith(f"{path}{message}")
+
+
+def test_a_field_may_be_as_long_as_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"text\n{'x' * 200_000}\n")
+    before = csv.field_size_limit(100_000)
+
+    assert rows_of(path) == [(2, ["x" * 200_000])]
+
+    # A field in quotes may have several lines.
+    monkeypatch.setattr(tables, "MAX_LINE_BYTES", 100_000)
+    csv.field_size_limit(100_000)
+    with pytest.raises(ValueError, match="a.csv:2: field larger than field limit"):
+        rows_of(path)
+    csv.field_size_limit(before)
+
+
+def test_columns_without_a_name_may_be_several(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("text,,\nhere,1,2\n")
+
+    assert choose_column(path, None, ("text",)) == "text"
+    assert [row.values["text"] for row in read_table(path)] == ["here"]
+
+
+def test_a_column_is_not_chosen_from_two_of_the_same_name(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("text\tid\ttext\n")
+
+    with pytest.raises(ConfigurationError, match="a.tsv:1: 2 columns have the name text"):
+        choose_column(path, None, ("text",))
 
 
 def test_a_column_is_chosen(tmp_path: Path) -> None:

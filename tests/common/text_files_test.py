@@ -1,3 +1,5 @@
+import bz2
+import errno
 import gzip
 import lzma
 import os
@@ -7,7 +9,13 @@ from typing import Any
 import pytest
 
 from elmo_tasks.common import text_files
-from elmo_tasks.common.text_files import at_line, corpus_files, numbered_lines, read_lines
+from elmo_tasks.common.text_files import (
+    at_line,
+    corpus_files,
+    numbered_lines,
+    read_lines,
+    refuse_damaged,
+)
 
 
 def written(path: Path, content: str | bytes) -> Path:
@@ -31,6 +39,7 @@ def test_lines_have_numbers_from_1_and_neither_ends_nor_a_byte_order_mark(tmp_pa
     lines = list(numbered_lines(path))
 
     assert lines == [(1, "a b"), (2, ""), (3, " c\u2028d "), (4, "\ufeffe")]
+    assert list(read_lines(path)) == ["a b\r\n", "\n", " c\u2028d \n", "\ufeffe"]
 
 
 def test_a_file_without_a_line_has_none(tmp_path: Path) -> None:
@@ -46,6 +55,13 @@ def test_a_pattern_is_its_files_sorted(tmp_path: Path) -> None:
     files = corpus_files(tmp_path / "*.txt*")
 
     assert files == sorted(map(str, paths))
+
+
+def test_the_path_of_a_file_is_no_pattern(tmp_path: Path) -> None:
+    paths = [written(tmp_path / name, "") for name in ("a[1].txt", "a1.txt", "b?.txt", "b1.txt")]
+
+    for path in paths:
+        assert corpus_files(path) == [str(path)]
 
 
 def test_a_path_that_names_no_file_is_refused(tmp_path: Path) -> None:
@@ -73,17 +89,34 @@ def test_bytes_that_are_not_utf8_are_refused_with_file_and_line(tmp_path: Path) 
         list(read_lines(path))
 
 
-@pytest.mark.parametrize("name", ["text.gz", "text.xz"])
+@pytest.mark.parametrize("name", ["text.gz", "text.xz", "text.bz2"])
 @pytest.mark.parametrize("fault", ["truncated", "changed"])
 def test_a_damaged_packed_file_is_refused(name: str, fault: str, tmp_path: Path) -> None:
     text = "".join(f"{n} {n * n} {n**3}\n" for n in range(20_000))
-    packed = (gzip if name == "text.gz" else lzma).compress(text.encode())
+    pack: Any = {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
+    packed = pack[Path(name).suffix](text.encode())
     half = len(packed) // 2
     damaged = packed[:half] if fault == "truncated" else packed[:half] + b"no" + packed[half + 2 :]
     path = written(tmp_path / name, damaged)
 
     with pytest.raises(ValueError, match=rf"{name}: cannot be unpacked after line \d+: "):
         list(read_lines(path))
+
+
+def test_a_text_that_only_its_suffix_calls_packed_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "text.bz2", "not packed\n")
+
+    with pytest.raises(ValueError, match="text.bz2: cannot be unpacked after line 0: "):
+        list(read_lines(path))
+
+
+def test_an_error_of_the_disk_is_not_called_damage() -> None:
+    broken = OSError(errno.EIO, "Input/output error")
+
+    with pytest.raises(OSError) as caught:
+        refuse_damaged("text", 3, broken)
+
+    assert caught.value is broken
 
 
 def test_a_line_that_is_too_long_is_refused(

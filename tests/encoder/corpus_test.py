@@ -1,6 +1,8 @@
+import bz2
 import gzip
 import json
 import lzma
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +32,14 @@ def write(folder: Path, name: str) -> Path:
         content = "id,text\n" + "".join(f"1,{text}\n" for text in TEXTS)
     else:
         content = "\n".join(TEXTS) + "\n"
-    pack: Any = {".gz": gzip.compress, ".xz": lzma.compress}.get(path.suffix, bytes)
+    packs: Any = {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
+    pack = packs.get(path.suffix, bytes)
     path.write_bytes(pack(content.encode()))
     return path
 
 
-NAMES = ["a.txt", "a.txt.gz", "a.xz", "a.csv", "a.csv.gz", "a.jsonl", "a.jsonl.xz", "a.parquet"]
+NAMES = ["a.txt", "a.txt.gz", "a.xz", "a.bz2", "a.csv", "a.csv.gz", "a.csv.bz2", "a.jsonl"]
+NAMES += ["a.jsonl.xz", "a.parquet"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -51,6 +55,16 @@ def test_every_format_gives_the_same_lines(name: str, tmp_path: Path) -> None:
         (str(path), number) for number in range(first, first + 3)
     ]
     assert corpus.share_read == 1 and list(corpus.texts()) == TEXTS
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.jsonl"])
+def test_a_byte_order_mark_is_no_part_of_the_text(name: str, tmp_path: Path) -> None:
+    path = write(tmp_path, name)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+
+    lines = list(Corpus([path]))
+
+    assert [line.text for line in lines] == TEXTS and not any(line.fault for line in lines)
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.jsonl", "a.parquet"])
@@ -148,9 +162,48 @@ def test_an_empty_row_of_parquet_is_a_fault(tmp_path: Path) -> None:
         list(Corpus([path], column="words"))
 
 
-def test_a_damaged_file_is_an_error_and_no_bad_line(tmp_path: Path) -> None:
-    path = write(tmp_path, "a.txt.gz")
+@pytest.mark.parametrize("name", ["a.txt.gz", "a.txt.bz2", "a.csv.bz2"])
+def test_a_damaged_file_is_an_error_and_no_bad_line(name: str, tmp_path: Path) -> None:
+    path = write(tmp_path, name)
     path.write_bytes(path.read_bytes()[:-12])
 
     with pytest.raises(ValueError, match="cannot be unpacked after line"):
+        list(Corpus([path]))
+
+
+def test_a_row_of_parquet_that_is_not_utf8_is_a_fault(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    texts = pyarrow.array([b"a", b"na\xef"]).view(pyarrow.string())
+    pyarrow.parquet.write_table(pyarrow.table({"text": texts}), path)
+
+    good, bad = Corpus([path])
+
+    assert (good.text, good.fault) == ("a", None) and "can't decode byte 0xef" in str(bad.fault)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: b"PAR1 nonsense PAR1",
+        lambda content: content[: len(content) // 2],
+        # The pages are overwritten, and the footer stays.
+        lambda content: b"PAR1" + b"\xff" * 200 + content[204:],
+    ],
+    ids=["nonsense", "cut", "pages"],
+)
+def test_a_damaged_file_of_parquet_is_named(
+    damage: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    path = write(tmp_path, "a.parquet")
+    path.write_bytes(damage(path.read_bytes()))
+
+    with pytest.raises(ValueError, match="a.parquet: cannot be unpacked after line 0: "):
+        list(Corpus([path]))
+
+
+def test_a_text_that_only_its_suffix_calls_packed_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt.bz2"
+    path.write_text("not packed\n")
+
+    with pytest.raises(ValueError, match="a.txt.bz2: cannot be unpacked after line 0"):
         list(Corpus([path]))

@@ -1,3 +1,5 @@
+import time
+
 import numpy
 import pytest
 from allennlp.data.tokenizers import CharacterTokenizer, WhitespaceTokenizer
@@ -50,6 +52,15 @@ def test_what_is_neither_a_text_nor_tokens_is_refused(sentence: object) -> None:
 )
 def test_only_empty_strings_at_the_end_are_padding(words: list[str], expected: list[str]) -> None:
     assert without_padding(words) == expected
+
+
+def test_much_padding_takes_time_in_proportion() -> None:
+    start = time.process_time()
+
+    assert without_padding(["It", *[""] * 60_000]) == ["It"]
+
+    # Linear time is 0.01 s, quadratic time several seconds.
+    assert time.process_time() - start < 1
 
 
 def test_sentences_are_cut_to_their_lengths() -> None:

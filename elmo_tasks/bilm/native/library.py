@@ -5,11 +5,12 @@ import logging
 import os
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import torch
+
+from elmo_tasks.common.files import atomic_write
 
 logger = logging.getLogger(__name__)
 
@@ -225,8 +226,9 @@ def _library() -> ctypes.CDLL | None:
         logger.info("There is no C++ compiler: PyTorch's operators are used, which are slower.")
         return None
     try:
-        return ctypes.CDLL(str(_compiled(compiler)))
-    except (OSError, subprocess.SubprocessError) as error:
+        return _load(compiler)
+    # `Path.home` raises a RuntimeError for a user without a home.
+    except (OSError, RuntimeError, subprocess.SubprocessError) as error:
         output = getattr(error, "stderr", None) or error
         logger.info(
             "%s cannot be compiled and loaded: PyTorch's operators are used, which are slower. %s",
@@ -234,6 +236,16 @@ def _library() -> ctypes.CDLL | None:
             output,
         )
         return None
+
+
+def _load(compiler: str) -> ctypes.CDLL:
+    compiled = _compiled(compiler)
+    try:
+        return ctypes.CDLL(str(compiled))
+    except OSError:
+        # The file may be broken, as after a power failure; it is compiled again.
+        compiled.unlink(missing_ok=True)
+        return ctypes.CDLL(str(_compiled(compiler)))
 
 
 def _compiled(compiler: str) -> Path:
@@ -245,10 +257,8 @@ def _compiled(compiler: str) -> Path:
     folder = _own_folder()
     target = folder / f"kernels-{name}.so"
     if not target.exists():
-        with tempfile.TemporaryDirectory(dir=folder) as aside:
-            built = Path(aside) / target.name
-            _run([compiler, *flags, "-o", str(built), str(_SOURCE)])
-            built.replace(target)
+        with atomic_write(target) as aside:
+            _run([compiler, *flags, "-o", str(aside), str(_SOURCE)])
     return target
 
 
@@ -268,4 +278,6 @@ def _own_folder() -> Path:
     found = folder.stat()
     if found.st_uid != os.getuid() or found.st_mode & 0o022:
         raise PermissionError(f"others than the user can write to {folder}")
+    if os.statvfs(folder).f_flag & getattr(os, "ST_NOEXEC", 0):
+        raise PermissionError(f"the file system lets no file in {folder} be run")
     return folder

@@ -2,6 +2,7 @@ import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -22,10 +23,15 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         cached.cache_clear()
 
 
-def test_it_is_compiled_once_into_a_folder_of_the_user(fresh: Path) -> None:
+def test_it_is_compiled_once_into_a_folder_of_the_user(
+    fresh: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_disk = []
+    monkeypatch.setattr(os, "fsync", lambda handle: on_disk.append(os.fstat(handle).st_ino))
     if kernels("cpu", torch.float32) is None:
         pytest.skip("there is no compiler here")
     (built,) = fresh.iterdir()
+    assert on_disk == [built.stat().st_ino]
     before = built.stat().st_mtime_ns
     library._library.cache_clear()
 
@@ -68,6 +74,59 @@ def test_a_folder_to_which_others_can_write_is_not_used(
 
     assert kernels("cpu", torch.float32) is None
     assert "others than the user can write to" in caplog.text
+
+
+@pytest.mark.parametrize("num_broken", [1, 3])
+def test_a_broken_file_is_compiled_again_once(
+    fresh: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    num_broken: int,
+) -> None:
+    caplog.set_level(logging.INFO)
+    run = library._run
+    compiled = []
+
+    def break_the_first(command: list[str]) -> str:
+        if "-o" in command:
+            compiled.append(command)
+            if len(compiled) <= num_broken:
+                return ""
+        return run(command)
+
+    monkeypatch.setattr(library, "_run", break_the_first)
+    loaded = kernels("cpu", torch.float32)
+    if not compiled:
+        pytest.skip("there is no compiler here")
+
+    assert len(compiled) == 2
+    assert (loaded is None) == (num_broken == 3) == ("compiled and loaded" in caplog.text)
+
+
+def test_a_user_without_a_home_has_none(
+    fresh: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    caplog.set_level(logging.INFO)
+    monkeypatch.setenv("CXX", "true")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", no_home)
+
+    assert kernels("cpu", torch.float32) is None
+    assert "Could not determine home directory" in caplog.text
+
+
+def test_a_folder_in_which_nothing_may_be_run_is_not_used(
+    fresh: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    monkeypatch.setenv("CXX", "true")
+    monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_flag=os.ST_NOEXEC))
+
+    assert kernels("cpu", torch.float32) is None
+    assert "lets no file in" in caplog.text and list(fresh.iterdir()) == []
 
 
 @pytest.mark.parametrize("device, dtype", [("cuda", torch.float32), ("cpu", torch.float64)])
