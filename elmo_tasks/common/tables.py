@@ -8,7 +8,8 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text_files import MAX_LINE_BYTES, numbered_lines
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
-_PACKED = (".gz", ".xz", ".bz2")
+# The suffixes of packed files.
+PACKED = (".gz", ".xz", ".bz2")
 _EMPTY = "{} is empty: its first line must name the columns"
 
 
@@ -34,7 +35,7 @@ def delimiter_of(path: str | os.PathLike) -> str | None:
     tab in `.tsv`, both also packed (`.gz`, `.xz`, `.bz2`). Returns `None` for other files.
     """
     name = Path(path)
-    return _DELIMITERS.get((name.with_suffix("") if name.suffix in _PACKED else name).suffix)
+    return _DELIMITERS.get((name.with_suffix("") if name.suffix in PACKED else name).suffix)
 
 
 def read_table(path: str | os.PathLike) -> Iterator[Row]:

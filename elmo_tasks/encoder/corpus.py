@@ -6,6 +6,7 @@ from typing import BinaryIO
 from elmo_tasks.common.addresses import open_at
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
+from elmo_tasks.common.tables import PACKED
 from elmo_tasks.common.text_files import corpus_files
 from elmo_tasks.encoder.corpus_lines import (
     Line,
@@ -14,8 +15,6 @@ from elmo_tasks.encoder.corpus_lines import (
     table_lines,
     text_lines,
 )
-
-_PACKED = (".gz", ".xz", ".bz2")
 
 Split = Callable[[str], Iterable[str]]
 
@@ -122,4 +121,4 @@ def _opened(file: str) -> BinaryIO:
 
 def _kind(file: str) -> str:
     stem, suffix = os.path.splitext(file)
-    return os.path.splitext(stem)[1] if suffix in _PACKED else suffix
+    return os.path.splitext(stem)[1] if suffix in PACKED else suffix

@@ -8,11 +8,11 @@ from allennlp.common.util import JsonDict
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.tables import check_header, choose_column, delimiter_of, read_table
+from elmo_tasks.common.tables import PACKED, check_header, choose_column, delimiter_of, read_table
 from elmo_tasks.common.text_files import numbered_lines
 from elmo_tasks.predictors.text_predictor import EXPECTED_JSON, TextPredictor
 
-_JSON = (".json", ".jsonl", ".json.gz", ".jsonl.gz", ".json.xz", ".jsonl.xz")
+_JSON = tuple(kind + packed for kind in (".json", ".jsonl") for packed in ("", *PACKED))
 _STDIN = "standard input"
 
 
@@ -52,8 +52,8 @@ class Inputs(NamedTuple):
 
 def read_inputs(path: str, predictor: Predictor) -> Inputs:
     """
-    Reads the inputs for a predictor from a file, which may be packed by gzip or xz, or from the
-    standard input if the path is `-`. Lines of white space are skipped.
+    Reads the inputs for a predictor from a file, which may be packed by gzip, xz or bzip2, or
+    from the standard input if the path is `-`. Lines of white space are skipped.
 
     A predictor that is no `TextPredictor` gets each line by its `load_line`. Otherwise
 
@@ -103,7 +103,7 @@ def _stdin_lines() -> Iterator[tuple[int, str]]:
     number = 0
     try:
         for number, line in enumerate(sys.stdin, start=1):
-            yield number, line.rstrip("\r\n")
+            yield number, (line.removeprefix("\ufeff") if number == 1 else line).rstrip("\r\n")
     except UnicodeDecodeError as error:
         raise ValueError(f"{_STDIN}:{number + 1}: not UTF-8: {error}") from error
 

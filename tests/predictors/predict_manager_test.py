@@ -69,8 +69,9 @@ def test_each_line_of_a_text_has_a_readable_answer(
 def test_the_standard_input_is_text_or_json(
     say: Any, monkeypatch: pytest.MonkeyPatch, lines: list[str]
 ) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(SENTENCES)))
-    assert say(SST, "-") == lines
+    for mark in ("", "\ufeff"):
+        monkeypatch.setattr("sys.stdin", io.StringIO(mark + "\n".join(SENTENCES)))
+        assert say(SST, "-") == lines
 
     asked = {"sentence": SENTENCES[0]}
     monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(asked) + "\n"))
@@ -127,6 +128,7 @@ def test_a_language_model_says_its_perplexities(say: Any, tmp_path: Path) -> Non
     [
         ("in.txt", "A film.\n\u200b\nBad.\n\ta\n", None),
         ("in.jsonl", "A film.\n", f":1: {EXPECTED_JSON}, but got 'A film.'"),
+        ("in.jsonl.bz2", bz2.compress(b"A film.\n"), f":1: {EXPECTED_JSON}, but got 'A film.'"),
         (
             "in.json",
             '[{"sentence": "a"}]',
