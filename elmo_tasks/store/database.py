@@ -69,7 +69,7 @@ class LayerDatabase:
     @classmethod
     def at(cls, path: str, name: str = MAIN) -> "LayerDatabase":
         """Returns this process's only database at a path."""
-        path = os.path.realpath(path)
+        path = os.path.realpath(os.path.expanduser(path))
         file = os.path.join(path, name + SUFFIX)
         database = _DATABASES.get(file)
         if database is None:

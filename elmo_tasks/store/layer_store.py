@@ -76,7 +76,8 @@ class LayerStore:
             )
         if disk is not None and not disk > 0:
             raise ConfigurationError(f"the disk of a store must be some megabytes, not {disk!r}")
-        if path is not None and os.path.exists(path) and not os.path.isdir(path):
+        folder = os.path.expanduser(path or "")
+        if os.path.exists(folder) and not os.path.isdir(folder):
             raise ConfigurationError(f"the path of a store must be a folder, but {path} is a file")
         if not file or os.path.basename(file) != file:
             raise ConfigurationError(

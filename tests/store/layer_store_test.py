@@ -397,6 +397,21 @@ def test_the_path_of_a_file_is_refused(tmp_path: Path) -> None:
         LayerStore(str(tmp_path / "store"))
 
 
+def test_a_path_may_begin_with_a_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bilm = fixture_bilm(LayerStore(str(tmp_path / "store")))
+    bilm(ids_of([SENTENCE]))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("")
+
+    store = LayerStore("~/store")
+
+    assert not any(store.lacks(bilm.source(), list(ids_of([SENTENCE]).short().numpy())))
+    assert contents("~/store").num_sentences == merge("~/other", "~/store") == 1
+    with pytest.raises(ConfigurationError, match="must be a folder, but ~/file is a file"):
+        LayerStore("~/file")
+
+
 def test_a_value_that_the_dtype_cannot_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     bilm = fixture_bilm(LayerStore())
     compute = bilm._frozen_layers
