@@ -88,7 +88,7 @@ class LayerStore:
         self.memory = memory
         self.disk = disk
         self.file = file
-        self._recent = RecentLayers(int(memory * 1e6))
+        self._recent = RecentLayers(memory * 1e6)
         max_bytes = None if disk is None else disk * 1e6
         self._folder = None if path is None else StoreFolder(path, file, max_bytes)
 
@@ -212,8 +212,9 @@ class LayerStore:
         return entries
 
     def _remember(self, record: SourceRecord, entries: Mapping[bytes, Array]) -> None:
+        known = record.key()
         for key, entry in entries.items():
-            self._recent.put(record.key() + key, entry)
+            self._recent.put(known + key, entry)
 
 
 def _sentences(char_ids: torch.Tensor) -> list[Array]:

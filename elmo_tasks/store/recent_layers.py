@@ -9,11 +9,11 @@ class RecentLayers:
 
     # Parameters
 
-    max_bytes : `int`
+    max_bytes : `float`
         The largest total size of the arrays that are kept.
     """
 
-    def __init__(self, max_bytes: int) -> None:
+    def __init__(self, max_bytes: float) -> None:
         self._max_bytes = max_bytes
         self._num_bytes = 0
         self._entries: OrderedDict[bytes, numpy.ndarray] = OrderedDict()

@@ -397,6 +397,25 @@ def test_the_path_of_a_file_is_refused(tmp_path: Path) -> None:
         LayerStore(str(tmp_path / "store"))
 
 
+def test_a_path_need_not_be_utf8(tmp_path: Path) -> None:
+    path = os.path.join(tmp_path, os.fsdecode(b"st\xff"))
+    store = LayerStore(path)
+
+    fixture_bilm(store)(ids_of(BATCH))
+
+    assert store.takes_layers
+    assert contents(path).num_sentences == 4
+
+
+def test_the_layers_in_memory_may_have_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    bilm = fixture_bilm(LayerStore(memory=float("inf")))
+    computed = computed_by(bilm, monkeypatch)
+
+    assert_same(bilm(ids_of(BATCH)), bilm(ids_of(BATCH)))
+
+    assert computed == [4]
+
+
 def test_a_path_may_begin_with_a_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bilm = fixture_bilm(LayerStore(str(tmp_path / "store")))
     bilm(ids_of([SENTENCE]))
