@@ -1,5 +1,4 @@
 import json
-import math
 import os
 
 import torch
@@ -10,6 +9,8 @@ from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.elmo.mix import ElmoMix
 
 _FIELDS = {"layers", "scalar_parameters", "gamma", "layer_norm"}
+
+_LARGEST = torch.finfo(torch.float32).max
 
 
 def write_mix(path: str | os.PathLike, mix: ElmoMix) -> None:
@@ -46,14 +47,16 @@ def read_mix(path: str | os.PathLike, num_layers: int) -> ElmoMix:
     numbers = [*weights, fields["gamma"]] if isinstance(weights, list) else []
     if len(numbers) != num_weights + 1 or not all(map(_is_number, numbers)):
         raise ConfigurationError(
-            f"{path} must have {num_weights} scalar_parameters and a gamma, all of them numbers"
+            f"{path} must have {num_weights} scalar_parameters and a gamma, all of them numbers "
+            "that float32 can hold"
         )
     with torch.no_grad():
         if mix.scalar_parameters is not None:
-            mix.scalar_parameters.copy_(torch.tensor(weights))
-        mix.gamma.fill_(fields["gamma"])
+            mix.scalar_parameters.copy_(torch.tensor(list(map(float, weights))))
+        mix.gamma.fill_(float(fields["gamma"]))
     return mix
 
 
 def _is_number(value: object) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+    # Python compares an integer of any size, of which `math.isfinite` and torch raise errors.
+    return type(value) in (int, float) and abs(value) <= _LARGEST  # type: ignore[arg-type]

@@ -156,4 +156,6 @@ def about_vectors(
     }
     if embedding == "mix" and mix is not None:
         about["mix"] = hash_tensors(mix.weights, mix.gamma).hex()
+        if mix.layer_norm is not None:
+            about["mix"] += f" layer_norm {mix.layer_norm}"
     return about

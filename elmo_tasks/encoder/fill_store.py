@@ -34,7 +34,7 @@ def fill_store(
 ) -> int:
     """
     Computes the layers of all texts that a biLM's store lacks on disk. After an interruption, only
-    what is still missing is computed.
+    what is still missing is computed. Equal texts count once, and texts without tokens not at all.
 
     # Parameters
 
@@ -65,7 +65,7 @@ def fill_store(
     """
     store = bilm.store
     assert store is not None
-    indices = [index for index in range(len(texts)) if _hash(texts[index]) % num_parts == part]
+    indices = _distinct(texts, part, num_parts)
     missing = list(_missing(bilm.source(), store, texts, indices))
     print(f"{len(indices):,} sentences, of which {store.path} lacks {len(missing):,}")
     lengths = [len(texts[index]) for index in missing]
@@ -111,6 +111,13 @@ def _padded(sentences: list[numpy.ndarray]) -> torch.Tensor:
     return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True)
 
 
-def _hash(char_ids: numpy.ndarray) -> int:
-    """Returns a hash that is the same on every machine."""
-    return int.from_bytes(hash_bytes(char_ids.tobytes()), "little")
+def _distinct(texts: Sequence[numpy.ndarray], part: int, num_parts: int) -> list[int]:
+    """Returns the indices of the distinct texts of a part that have tokens."""
+    found: dict[bytes, int] = {}
+    for index in range(len(texts)):
+        char_ids = texts[index]
+        # The hash is the same on every machine.
+        key = hash_bytes(char_ids.tobytes())
+        if len(char_ids) and int.from_bytes(key, "little") % num_parts == part:
+            found.setdefault(key, index)
+    return list(found.values())

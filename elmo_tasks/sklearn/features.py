@@ -1,5 +1,5 @@
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Union
 
@@ -48,7 +48,7 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         index of one layer, 0 for the token layer.
     pooling : `str`, optional (default = `'mean'`)
         `mean` or `max`, over the tokens of a text.
-    tokenizer : `Callable[[str], list[str]]`, optional
+    tokenizer : `Callable[[str], Iterable[str]]`, optional
         Cuts a sentence into tokens. By default words, numbers, English clitics and punctuation
         marks are tokens.
     device : `str`, optional (default = `'cpu'`)
@@ -62,7 +62,7 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         place: str | None = None,
         layers: Union[str, int] = "all",
         pooling: str = "mean",
-        tokenizer: Callable[[str], list[str]] | None = None,
+        tokenizer: Callable[[str], Iterable[str]] | None = None,
         device: str = "cpu",
     ) -> None:
         self.bilm = bilm
@@ -93,11 +93,18 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         `ConfigurationError`
             A parameter cannot be used.
         `ValueError`
-            `X` is one string, or has something else than texts.
+            `X` is one string, a table or a mapping, or has something else than texts; or the
+            tokenizer returns something else than tokens.
         """
         encoder = self._check()
         if isinstance(X, str):
             raise ValueError(f"expected an iterable of texts, not one string: {X!r:.80}")
+        # A table, such as a `DataFrame`, and a mapping iterate over the names of their columns.
+        if isinstance(X, Mapping) or hasattr(X, "columns"):
+            raise ValueError(
+                f"expected an iterable of texts, not a {type(X).__name__}; give one of its "
+                "columns, such as X['text']"
+            )
         texts = [list(self._sentences(text, index)) for index, text in enumerate(X)]
         vectors = elmo_vectors(encoder, (sentence for text in texts for sentence in text))
         features = numpy.zeros((len(texts), self._n_features_out), numpy.float32)
@@ -131,17 +138,27 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _sentences(self, text: Union[str, list[str]], index: int) -> Iterator[list[str]]:
         """Yields the sentences of a text that have tokens."""
         if isinstance(text, str):
-            cut = self.tokenizer or _TOKEN.findall
-            sentences = [cut(sentence) for sentence in _SENTENCE.split(text)]
-        else:
+            sentences = [self._cut(sentence) for sentence in _SENTENCE.split(text)]
+        elif isinstance(text, list) and all(isinstance(token, str) for token in text):
             sentences = [text]
-        for tokens in sentences:
-            if not isinstance(tokens, list) or not all(isinstance(t, str) for t in tokens):
-                raise ValueError(
-                    f"text {index} must be a string or a list of tokens, but is {text!r:.80}"
-                )
-            if tokens:
-                yield tokens
+        else:
+            raise ValueError(
+                f"text {index} must be a string or a list of tokens, but is {text!r:.80}"
+            )
+        yield from filter(None, sentences)
+
+    def _cut(self, sentence: str) -> list[str]:
+        """Returns the tokens of a sentence."""
+        if self.tokenizer is None:
+            return _TOKEN.findall(sentence)
+        cut = self.tokenizer(sentence)
+        tokens = list(cut) if isinstance(cut, Iterable) else None
+        if tokens is None or isinstance(cut, str) or not all(isinstance(t, str) for t in tokens):
+            raise ValueError(
+                "the tokenizer must return a list of strings, the tokens of a sentence, but "
+                f"returned {cut!r:.80} for {sentence!r:.80}"
+            )
+        return tokens
 
 
 # The clones of an estimator, as in a grid search, share their biLM.

@@ -69,7 +69,7 @@ class LayerDatabase:
     @classmethod
     def at(cls, path: str, name: str = MAIN) -> "LayerDatabase":
         """Returns this process's only database at a path."""
-        path = os.path.realpath(path)
+        path = os.path.realpath(os.path.expanduser(path))
         file = os.path.join(path, name + SUFFIX)
         database = _DATABASES.get(file)
         if database is None:
@@ -93,7 +93,7 @@ class LayerDatabase:
         `max_bytes` is given and the entries take more, those that came first are deleted.
         """
         with self.lock:
-            connection = self._opened()
+            connection = self.opened()
             if connection is None or not self._takes_values:
                 return
             sizes = {key: len(value) for key, value in values.items()}
@@ -117,7 +117,7 @@ class LayerDatabase:
     def takes_values(self) -> bool:
         """Whether the file can be written to; `False` after an error until it is opened again."""
         with self.lock:
-            return self._opened() is not None and self._takes_values
+            return self.opened() is not None and self._takes_values
 
     def values(self) -> Iterator[Value]:
         """Yields the key and size of every value, in the order of the keys."""
@@ -143,6 +143,19 @@ class LayerDatabase:
         """Returns the size of the file."""
         return os.path.getsize(self.file)
 
+    def opened(self) -> sqlite3.Connection | None:
+        """
+        Returns the connection to the file that is at the path now; `None` after an error. Opens the
+        file first if another file was there before.
+        """
+        with self.lock:
+            if file_identity(self.file) != self._identity:
+                self.close()
+                self._takes_values, self._warned_of_damage = True, False
+                self._connection = self._open()
+                self._identity = file_identity(self.file)
+            return self._connection
+
     def close(self) -> None:
         with self.lock:
             if self._connection is not None:
@@ -154,7 +167,7 @@ class LayerDatabase:
     ) -> dict[bytes, Any]:
         found = {}
         with self.lock:
-            connection = self._opened()
+            connection = self.opened()
             if connection is None or not sizes:
                 return {}
             try:
@@ -187,7 +200,7 @@ class LayerDatabase:
 
     def _query(self, statement: str, *parameters: Any) -> list[Any]:
         with self.lock:
-            connection = self._opened()
+            connection = self.opened()
             if connection is None:
                 return []
             try:
@@ -197,18 +210,6 @@ class LayerDatabase:
             except sqlite3.DatabaseError as error:
                 self._warn_of_damage(error)
             return []
-
-    def _opened(self) -> sqlite3.Connection | None:
-        """
-        Returns the connection to the file that is at the path now. Opens the file first if another
-        file was there before.
-        """
-        if file_identity(self.file) != self._identity:
-            self.close()
-            self._takes_values, self._warned_of_damage = True, False
-            self._connection = self._open()
-            self._identity = file_identity(self.file)
-        return self._connection
 
     def _open(self) -> sqlite3.Connection | None:
         try:

@@ -19,6 +19,7 @@ def databases_in(path: str, but: LayerDatabase | None = None) -> Sequence[AnyDat
     but : `LayerDatabase`, optional
         A database that is left out.
     """
+    path = os.path.expanduser(path)
     try:
         names = sorted(os.listdir(path))
     except OSError:

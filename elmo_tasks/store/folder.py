@@ -30,8 +30,9 @@ class StoreFolder:
         self._max_bytes = max_bytes
         # The databases are kept here, so that their files stay open.
         self._others: Sequence[AnyDatabase] = []
-        # Maps a database and the key of a record to the key of the record that the database has.
-        self._keys: dict[tuple[AnyDatabase, bytes], bytes] = {}
+        # Maps a database and the key of a record to the connection to the file that was asked, and
+        # the key of the record that this file has.
+        self._keys: dict[tuple[AnyDatabase, bytes], tuple[object, bytes]] = {}
 
     def get(self, record: SourceRecord, sizes: Mapping[bytes, int]) -> dict[bytes, numpy.ndarray]:
         """Returns entries of a source, as arrays of bytes; `sizes` says how many each must have."""
@@ -44,7 +45,7 @@ class StoreFolder:
 
     def put(self, record: SourceRecord, entries: Mapping[bytes, numpy.ndarray]) -> None:
         """Adds entries of a source to the file that is written."""
-        begin = self._begin(record)
+        _, begin = next(self._files(record))
         self._own.put(
             {begin + key: entry.tobytes() for key, entry in entries.items()}, self._max_bytes
         )
@@ -74,20 +75,27 @@ class StoreFolder:
         Yields the databases that have entries of a source, the one that is written first, and what
         the keys of these entries begin with.
         """
-        yield self._own, self._begin(record)
-        self._others = databases_in(self.path, but=self._own)
-        for database in self._others:
-            known = database, record.key()
-            if known not in self._keys:
-                there = record.found_in(database)
-                if there is None:
-                    continue
-                self._keys[known] = there.key()
-            yield database, self._keys[known]
+        for database in self._databases():
+            begin = self._key_in(database, record)
+            if begin is not None:
+                yield database, begin
 
-    def _begin(self, record: SourceRecord) -> bytes:
-        """Returns what the keys of a source begin with in the file that is written."""
-        known = self._own, record.key()
-        if known not in self._keys:
-            self._keys[known] = record.shared_in(self._own).key()
-        return self._keys[known]
+    def _databases(self) -> Iterator[AnyDatabase]:
+        yield self._own
+        self._others = databases_in(self.path, but=self._own)
+        yield from self._others
+
+    def _key_in(self, database: AnyDatabase, record: SourceRecord) -> bytes | None:
+        """
+        Returns the key of a source's record in a database, and `None` if the database has no such
+        record. The file that is written gets the record, also after it was deleted and made anew.
+        """
+        asked, connection = (database, record.key()), database.opened()
+        known = self._keys.get(asked)
+        if known is None or known[0] is not connection:
+            is_own = database is self._own
+            there = record.shared_in(self._own) if is_own else record.found_in(database)
+            if there is None:
+                return None
+            known = self._keys[asked] = connection, there.key()
+        return known[1]

@@ -1,6 +1,7 @@
 """
-Closes databases before this process is forked, because SQLite allows no connection to cross a fork.
-The process and the fork open them again when they need them.
+Keeps other threads from using databases and caches while this process is forked, so that the fork
+gets none whose lock is held for ever. Closes the databases before, because SQLite allows no
+connection to cross a fork. The process and the fork open them again when they need them.
 """
 
 import os
@@ -8,36 +9,48 @@ import weakref
 from typing import Any, Protocol
 
 
-class Closable(Protocol):
-    """A database that is used under a lock and opens itself when it is used."""
+class Lockable(Protocol):
+    """An object that is used under a lock."""
 
     # A `threading.RLock`, which is no type for a checker.
     lock: Any
 
+
+class Closable(Lockable, Protocol):
+    """A database that is used under a lock and opens itself when it is used."""
+
     def close(self) -> None: ...
 
 
-_ALL: "weakref.WeakSet[Closable]" = weakref.WeakSet()
+_ALL: "weakref.WeakSet[Lockable]" = weakref.WeakSet()
+_CLOSED: "weakref.WeakSet[Closable]" = weakref.WeakSet()
 
-# The databases that the thread that forks has locked.
-_held: list[Closable] = []
+# The locks that the thread that forks holds.
+_held: list[Any] = []
+
+
+def hold_during_forks(locked: Lockable) -> None:
+    """Keeps other threads from using an object during each fork."""
+    _ALL.add(locked)
 
 
 def close_before_forks(database: Closable) -> None:
     """Closes a database before each fork, and keeps other threads from using it meanwhile."""
-    _ALL.add(database)
+    hold_during_forks(database)
+    _CLOSED.add(database)
 
 
 def _before() -> None:
-    for database in list(_ALL):
-        database.lock.acquire()
+    for locked in list(_ALL):
+        locked.lock.acquire()
+        _held.append(locked.lock)
+    for database in list(_CLOSED):
         database.close()
-        _held.append(database)
 
 
 def _after() -> None:
     while _held:
-        _held.pop().lock.release()
+        _held.pop().release()
 
 
 if hasattr(os, "register_at_fork"):

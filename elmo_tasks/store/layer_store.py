@@ -76,7 +76,8 @@ class LayerStore:
             )
         if disk is not None and not disk > 0:
             raise ConfigurationError(f"the disk of a store must be some megabytes, not {disk!r}")
-        if path is not None and os.path.exists(path) and not os.path.isdir(path):
+        folder = os.path.expanduser(path or "")
+        if os.path.exists(folder) and not os.path.isdir(folder):
             raise ConfigurationError(f"the path of a store must be a folder, but {path} is a file")
         if not file or os.path.basename(file) != file:
             raise ConfigurationError(
@@ -87,7 +88,7 @@ class LayerStore:
         self.memory = memory
         self.disk = disk
         self.file = file
-        self._recent = RecentLayers(int(memory * 1e6))
+        self._recent = RecentLayers(memory * 1e6)
         max_bytes = None if disk is None else disk * 1e6
         self._folder = None if path is None else StoreFolder(path, file, max_bytes)
 
@@ -211,8 +212,9 @@ class LayerStore:
         return entries
 
     def _remember(self, record: SourceRecord, entries: Mapping[bytes, Array]) -> None:
+        known = record.key()
         for key, entry in entries.items():
-            self._recent.put(record.key() + key, entry)
+            self._recent.put(known + key, entry)
 
 
 def _sentences(char_ids: torch.Tensor) -> list[Array]:

@@ -56,7 +56,7 @@ class LmdbDatabase:
     def get(self, sizes: Mapping[bytes, int | None]) -> dict[bytes, numpy.ndarray]:
         """See `LayerDatabase.get`."""
         with self._lock:
-            environment = self._opened()
+            environment = self.opened()
             if environment is None or not sizes:
                 return {}
             with environment.begin(buffers=True) as transaction:
@@ -72,7 +72,7 @@ class LmdbDatabase:
     def values(self) -> Iterator[Value]:
         """Yields the key and size of every value, in the order of the keys."""
         with self._lock:
-            environment = self._opened()
+            environment = self.opened()
             if environment is None:
                 return
             with environment.begin(buffers=True) as transaction:
@@ -88,20 +88,21 @@ class LmdbDatabase:
         """Returns the size of the file."""
         return os.path.getsize(os.path.join(self.path, FILE))
 
+    def opened(self) -> lmdb.Environment | None:
+        """See `LayerDatabase.opened`; a fork opens the file again."""
+        with self._lock:
+            status = os.stat(os.path.join(self.path, FILE))
+            identity = os.getpid(), status.st_dev, status.st_ino, status.st_size
+            if identity != self._identity:
+                self.close()
+                self._environment, self._identity = self._open(), identity
+            return self._environment
+
     def close(self) -> None:
         with self._lock:
             if self._environment is not None:
                 self._environment.close()
             self._environment, self._identity = None, None
-
-    def _opened(self) -> lmdb.Environment | None:
-        """Opens the file at the first use in this process; a fork opens it again."""
-        status = os.stat(os.path.join(self.path, FILE))
-        identity = os.getpid(), status.st_dev, status.st_ino, status.st_size
-        if identity != self._identity:
-            self.close()
-            self._environment, self._identity = self._open(), identity
-        return self._environment
 
     def _open(self) -> lmdb.Environment | None:
         damage = find_damage(self.path)

@@ -47,7 +47,7 @@ def connect(file: str, writable: bool) -> sqlite3.Connection:
         The file is a database of another program.
     """
     connection = sqlite3.connect(
-        f"file:{quote(file)}?mode={'rwc' if writable else 'ro'}",
+        f"file:{quote(os.fsencode(file))}?mode={'rwc' if writable else 'ro'}",
         uri=True,
         timeout=_PATIENCE,
         isolation_level=None,

@@ -34,6 +34,16 @@ def test_a_mix_is_read_as_it_was_written(tmp_path: Path, layers: Any) -> None:
     torch.testing.assert_close(again.state_dict(), mix.state_dict(), rtol=0, atol=0)
 
 
+def test_large_integers_are_read(tmp_path: Path) -> None:
+    whole = {**WHOLE, "scalar_parameters": [10**38, 0, -(10**38)], "gamma": 10**30}
+    (tmp_path / "mix.json").write_text(json.dumps(whole))
+
+    mix = read_mix(tmp_path / "mix.json", 3)
+
+    assert mix.weights.tolist() == [1, 0, 0]
+    assert mix.gamma.item() == pytest.approx(1e30)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -48,6 +58,10 @@ def test_a_mix_is_read_as_it_was_written(tmp_path: Path, layers: Any) -> None:
         ({**WHOLE, "layers": 1}, "must have 0 scalar_parameters and a gamma"),
         ({**WHOLE, "gamma": None}, "all of them numbers"),
         (json.dumps(WHOLE).replace("0.5", "NaN"), "all of them numbers"),
+        (json.dumps(WHOLE).replace("0.5", "1e400"), "all of them numbers that float32 can hold"),
+        ({**WHOLE, "gamma": 1e39}, "all of them numbers that float32 can hold"),
+        ({**WHOLE, "gamma": 10**400}, "all of them numbers that float32 can hold"),
+        ({**WHOLE, "scalar_parameters": [1e300, 0, 0]}, "all of them numbers that float32 can"),
     ],
 )
 def test_a_wrong_file_is_refused(tmp_path: Path, content: Any, message: str) -> None:

@@ -6,7 +6,10 @@ import numpy
 import pytest
 import torch
 
-from elmo_tasks.encoder.embed import embed, read_text
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.elmo import ElmoMix
+from elmo_tasks.encoder.embed import about_vectors, embed, read_text
+from elmo_tasks.encoder.embedding_file import EmbeddingFile
 from elmo_tasks.encoder.encoder import ElmoEncoder
 from tests.helpers.embedding import LINES, Paths, read_hdf5, write_text
 from tests.helpers.reference_bilm import FIXTURE_FILES, random_files
@@ -97,3 +100,20 @@ def test_a_line_of_5000_tokens_is_embedded_whole(
         "the longest line, line 2, has 5000 tokens, and is embedded as one sentence" in caplog.text
     )
     assert read_hdf5(paths.hdf5)["1"].shape == (5000, 12)
+
+
+@pytest.mark.parametrize("changed", ["gamma", "scalar_parameters", "layer_norm"])
+def test_an_embedding_that_was_begun_with_another_mix_is_not_completed(
+    changed: str, paths: Paths, encoder: ElmoEncoder
+) -> None:
+    mix = ElmoMix(3).eval()
+    text = read_text(paths.text)
+    about = {"text": text.digest, **about_vectors(encoder.layers, "mix", mix)}
+    EmbeddingFile(paths.hdf5, about)
+    if changed == "layer_norm":
+        mix.layer_norm = "sentence"
+    else:
+        torch.nn.init.normal_(getattr(mix, changed))
+
+    with pytest.raises(ConfigurationError, match="was begun with another mix; use the same"):
+        embed(text, paths.hdf5, encoder.layers, "mix", mix=mix)

@@ -59,6 +59,19 @@ def test_what_is_missing_is_said(
     assert capsys.readouterr().out == f"30 sentences, of which {path} lacks 20\n"
 
 
+def test_equal_texts_count_once_and_those_without_tokens_not_at_all(
+    path: str, texts: list[numpy.ndarray], capsys: pytest.CaptureFixture
+) -> None:
+    bilm = fixture_bilm(LayerStore(path, memory=0))
+    given = [texts[0], texts[0][:0], texts[1], texts[0]]
+
+    first, second = fill_store(bilm, given), fill_store(bilm, given)
+
+    assert (first, second) == (2, 0)
+    assert f"2 sentences, of which {path} lacks 2\n" in capsys.readouterr().out
+    assert contents(path).num_sentences == 2
+
+
 def test_parts_make_the_whole(path: str, texts: list[numpy.ndarray]) -> None:
     bilm = fixture_bilm(LayerStore(path, memory=0))
 

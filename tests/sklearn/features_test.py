@@ -68,6 +68,23 @@ def test_a_tokenizer_cuts_each_sentence() -> None:
     numpy.testing.assert_allclose(result[0], result[1], atol=1e-6)
 
 
+@pytest.mark.parametrize("kind", [tuple, iter, numpy.array])
+def test_a_tokenizer_may_return_any_iterable_of_tokens(kind: Callable) -> None:
+    expected = features(tokenizer=str.split).transform(["It works!"])
+
+    result = features(tokenizer=lambda text: kind(text.split())).transform(["It works!"])
+
+    assert numpy.array_equal(result, expected)
+
+
+@pytest.mark.parametrize("returned", ["It works!", None, [1], [["It"]]])
+def test_a_tokenizer_that_returns_no_tokens_is_named(returned: Any) -> None:
+    message = f"the tokens of a sentence, but returned {returned!r} for 'It works!'"
+
+    with pytest.raises(ValueError, match=re.escape(message)):
+        features(tokenizer=lambda sentence: returned).transform(["It works!"])
+
+
 def test_columns_have_names() -> None:
     names = features().get_feature_names_out()
 
@@ -126,6 +143,7 @@ def test_parameters_are_checked_by_fit(parameters: dict[str, Any], message: str)
     "texts, message",
     [
         ("a text", "expected an iterable of texts, not one string: 'a text'"),
+        ({"text": ["a"]}, "not a dict; give one of its columns, such as X['text']"),
         (["a", 2], "text 1 must be a string or a list of tokens, but is 2"),
         ([["a", 2]], "text 0 must be a string or a list of tokens, but is ['a', 2]"),
     ],
@@ -133,6 +151,16 @@ def test_parameters_are_checked_by_fit(parameters: dict[str, Any], message: str)
 def test_other_input_is_refused(texts: Any, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         features().transform(texts)
+
+
+def test_a_table_is_refused_and_its_column_is_taken() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"text": ["It works!", "A film"], "label": [1, 0]})
+
+    with pytest.raises(ValueError, match="not a DataFrame; give one of its columns, such as X"):
+        features().transform(table)
+
+    assert features().transform(table["text"]).shape == (2, 32)
 
 
 def test_clitics_numbers_and_punctuation_are_tokens() -> None:

@@ -16,7 +16,7 @@ import torch
 
 from elmo_tasks.bilm import BiLm, BiLmOutput
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.store.contents import contents
+from elmo_tasks.store.contents import contents, merge
 from elmo_tasks.store.database import LayerDatabase
 from elmo_tasks.store.layer_store import LayerStore
 from tests.helpers.bilm_examples import SENTENCE, WORDS, ids_of, sentences
@@ -397,6 +397,40 @@ def test_the_path_of_a_file_is_refused(tmp_path: Path) -> None:
         LayerStore(str(tmp_path / "store"))
 
 
+def test_a_path_need_not_be_utf8(tmp_path: Path) -> None:
+    path = os.path.join(tmp_path, os.fsdecode(b"st\xff"))
+    store = LayerStore(path)
+
+    fixture_bilm(store)(ids_of(BATCH))
+
+    assert store.takes_layers
+    assert contents(path).num_sentences == 4
+
+
+def test_the_layers_in_memory_may_have_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    bilm = fixture_bilm(LayerStore(memory=float("inf")))
+    computed = computed_by(bilm, monkeypatch)
+
+    assert_same(bilm(ids_of(BATCH)), bilm(ids_of(BATCH)))
+
+    assert computed == [4]
+
+
+def test_a_path_may_begin_with_a_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bilm = fixture_bilm(LayerStore(str(tmp_path / "store")))
+    bilm(ids_of([SENTENCE]))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("")
+
+    store = LayerStore("~/store")
+
+    assert not any(store.lacks(bilm.source(), list(ids_of([SENTENCE]).short().numpy())))
+    assert contents("~/store").num_sentences == merge("~/other", "~/store") == 1
+    with pytest.raises(ConfigurationError, match="must be a folder, but ~/file is a file"):
+        LayerStore("~/file")
+
+
 def test_a_value_that_the_dtype_cannot_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     bilm = fixture_bilm(LayerStore())
     compute = bilm._frozen_layers
@@ -417,6 +451,46 @@ def test_a_folder_that_is_deleted_between_batches_is_filled_again(
     assert_same(bilm(ids_of(BATCH)), first)
     assert_same(bilm(ids_of(BATCH)), first)
     assert computed == [4]
+
+
+def test_layers_that_fill_a_deleted_file_again_belong_to_their_bilm(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bilm = fixture_bilm(LayerStore(path, "float32", 0))
+    bilm(ids_of(BATCH))
+    os.unlink(os.path.join(path, "layers.sqlite"))
+
+    bilm(ids_of(BATCH))
+
+    (share,) = contents(path).shares
+    assert share.num_sentences == 4
+    assert merge(str(tmp_path / "new"), path) == 4
+    other = fixture_bilm(LayerStore(path, "float32", 0, file="other"))
+    computed = computed_by(other, monkeypatch)
+    other(ids_of(BATCH))
+    assert computed == []
+
+
+def test_the_file_of_another_machine_that_replaces_one_is_read(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both machines computed slightly different start states, so that their keys differ."""
+    here = fixture_bilm(LayerStore(path, "float32", 0))
+    for name, by in (("first", 0), ("second", 1e-6)):
+        there = moved(by)
+        there.store = LayerStore(str(tmp_path / name), "float32")
+        there(ids_of(BATCH))
+    replaced = os.path.join(path, "other.sqlite")
+    here(ids_of([SENTENCE]))
+    shutil.copy(tmp_path / "first" / "layers.sqlite", replaced)
+    here(ids_of(BATCH))
+    shutil.copy(tmp_path / "second" / "layers.sqlite", replaced + ".new")
+    os.replace(replaced + ".new", replaced)
+    computed = computed_by(here, monkeypatch)
+
+    here(ids_of(BATCH))
+
+    assert computed == []
 
 
 def test_changing_returned_layers_does_not_change_the_entries() -> None:

@@ -1,6 +1,11 @@
+import signal
+import threading
+import time
+
 import numpy
 
 from elmo_tasks.store.recent_layers import RecentLayers
+from tests.helpers.processes import run
 
 
 def entry(num_bytes: int) -> numpy.ndarray:
@@ -55,3 +60,43 @@ def test_with_0_bytes_nothing_is_kept() -> None:
     entries.put(b"a", entry(1))
 
     assert entries.get(b"a") is None
+
+
+class SlowEntry:
+    """An array of 5 bytes that takes its time to say so."""
+
+    @property
+    def nbytes(self) -> int:
+        time.sleep(0.05)
+        return 5
+
+
+def test_arrays_of_two_threads_are_kept_within_the_bytes() -> None:
+    entries = RecentLayers(10)
+    threads = [
+        threading.Thread(target=entries.put, args=(key, SlowEntry())) for key in (b"a", b"b")
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    entries.put(b"c", entry(5))
+
+    assert len(kept(entries, b"abc")) == 2
+
+
+def test_a_fork_while_another_thread_uses_the_entries_can_use_them() -> None:
+    entries = RecentLayers(10)
+    thread = threading.Thread(target=entries.put, args=(b"a", SlowEntry()))
+
+    def work() -> None:
+        # The signal ends a fork that waits for ever.
+        signal.alarm(2)
+        assert entries.get(b"a") is not None
+
+    thread.start()
+    status = run(work)
+
+    thread.join()
+    assert status == 0

@@ -67,13 +67,15 @@ def local_weights(name: str) -> str:
     folder, an address or a repository on the hub. Raises `ConfigurationError` if there is no such
     file.
     """
+    name = os.path.expanduser(name)
     if name not in KNOWN_BILMS and not looks_like_a_path(name):
         raise ConfigurationError(
             f"no biLM is known as {name!r}, and there is no such file; known are "
             f"{', '.join(sorted(KNOWN_BILMS))}{did_you_mean(name, KNOWN_BILMS)}"
         )
     try:
-        if os.path.isdir(name) or is_hub_name(name):
+        # A name comes before a folder of the same name.
+        if name not in KNOWN_BILMS and (os.path.isdir(name) or is_hub_name(name)):
             return bilm_files(name)[1]
         return local_path(KNOWN_BILMS.get(name, name))
     except FileNotFoundError as error:

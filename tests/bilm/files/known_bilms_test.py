@@ -10,7 +10,7 @@ import pytest
 import requests
 import torch
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import BiLm, bilm_from_config
 from elmo_tasks.bilm.files import known_bilms
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS, bilm_files
 from elmo_tasks.common.errors import ConfigurationError
@@ -95,6 +95,30 @@ def test_an_address_without_a_file_is_refused(address: str) -> None:
         BiLm.from_files(FIXTURE_FILES[0], f"{address}/nowhere.hdf5")
     with pytest.raises(ConfigurationError, match="no file of options .*/nowhere.json"):
         BiLm.from_files(f"{address}/nowhere.json", FIXTURE_FILES[1])
+
+
+def test_a_name_comes_before_a_folder_of_the_same_name(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, address: str
+) -> None:
+    monkeypatch.setitem(KNOWN_BILMS, "small", f"{address}/weights.hdf5")
+    monkeypatch.chdir(tmp_path)
+    Path("small").mkdir()
+
+    bilm = bilm_from_config("small")
+
+    assert_same_state(bilm, BiLm.from_files(*FIXTURE_FILES))
+
+
+def test_a_folder_of_the_home_may_be_given_with_a_tilde(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    files = random_files(tmp_path / "mine")
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    by_folder, by_file = bilm_from_config("~/mine"), BiLm(make_options(), "~/mine/weights.hdf5")
+
+    assert_same_state(by_folder, BiLm.from_files(*files))
+    assert_same_state(by_file, by_folder)
 
 
 def test_weights_that_cannot_be_fetched_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
