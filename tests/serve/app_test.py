@@ -71,6 +71,7 @@ def test_no_inputs_have_no_answers(address: str) -> None:
 LONG = json.dumps({"sentence": "word " * 6000})
 VERY_LONG = json.dumps({"sentence": "word " * 100_000})
 DETAILED = json.dumps({"sentence": "word " * 1001})
+PREDICATES = json.dumps([{"tokens": ["a"]}, {"tokens": ["a"] * 150, "predicates": [*range(150)]}])
 
 
 @pytest.mark.parametrize(
@@ -88,6 +89,7 @@ DETAILED = json.dumps({"sentence": "word " * 1001})
         ("/predict/sentiment", VERY_LONG, 413, "more than 262,144 bytes"),
         ("/predict/entities?details=true", DETAILED, 413, "1,001 words .*; 1,000 are allowed"),
         ("/predict/reading", '{"data": []}', 422, "a whole file is answered by `allennlp predict`"),
+        ("/predict/roles", PREDICATES, 422, "input 2 of 2: .* 22,500; 20,000 are allowed: give"),
         ("/layers", '{"sentence": ""}', 422, "must have 1 to 100 tokens, not 0"),
         ("/layers", "[]", 422, 'expected {"sentence": "raw text"}, but got '),
         ("/senses", '{"word": "x", "text": "a b"}', 422, "the text must have the word 'x'"),
