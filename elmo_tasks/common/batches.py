@@ -46,7 +46,12 @@ def consecutive_batches(lengths: Iterable[int], max_tokens: int) -> Iterator[lis
 
 
 def groups_of(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Yields the items in lists of `size`; the last may be shorter."""
+    """
+    Yields the items in lists of `size`; the last may be shorter. Raises `ValueError` if the size is
+    less than 1.
+    """
+    if size < 1:
+        raise ValueError(f"the batch size must be 1 or more, not {size}")
     items = iter(items)
     while group := list(islice(items, size)):
         yield group

@@ -64,7 +64,7 @@ class LoadedModel:
         # Raises
 
         `ValueError`
-            An input is not what the model reads.
+            An input is not what the model reads, or the batch size is less than 1.
         """
         if (inputs is None) == (not texts):
             raise ValueError("give either inputs, or one input by the names of its texts")

@@ -81,8 +81,8 @@ class SquadPredictor(TextPredictor):
         return inputs
 
     def readable(self, answer: JsonDict) -> list[str]:
-        # The answer to a file in SQuAD's format has the answers by their ids.
-        answers = [answer] if "best" in answer else answer.values()
+        # The answer to a file in SQuAD's format has the answers by their ids, which may be "best".
+        answers = [answer] if isinstance(answer.get("best"), list) else answer.values()
         return [
             one_line(*((each["answer"], each["probability"]) if isinstance(each, dict) else [each]))
             for each in answers

@@ -1,19 +1,21 @@
 from typing import Any
 
 from allennlp.common.util import JsonDict
-from allennlp.data import Instance
+from allennlp.data import DatasetReader, Instance
 from allennlp.data.tokenizers import Token
 from allennlp.predictors import Predictor
 
-from elmo_tasks.common.batches import groups_of
+from elmo_tasks.common.batches import batches_by_length
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.models.srl_tagger import SrlTagger
 from elmo_tasks.predictors.inputs import SentenceInput, joined_tokens, sentence_input
 from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 from elmo_tasks.readers.entities import Entity
 from elmo_tasks.readers.predicate_field import known_predicates
 
-# The predicates that the model reads at a time.
-_GROUP = 64
+# The most tokens that the model reads at a time, padding included. It reads a sentence once for
+# each predicate.
+_MAX_TOKENS = 4096
 
 
 @Predictor.register("elmo_srl")
@@ -32,11 +34,32 @@ class SrlPredictor(TextPredictor):
     sequences of tags that the scheme BIO allows. In text, an answer is the sentence and a line for
     each predicate, with its roles.
 
-    Registered as a `Predictor` with name "elmo_srl". Its parameters are those of `TextPredictor`.
+    Registered as a `Predictor` with name "elmo_srl".
+
+    # Parameters
+
+    max_tags : `int`, optional
+        The most tags that the inputs of a call may need: the tokens of each sentence times its
+        predicates. More are refused with `ValueError`. By default there is no limit.
+    format, column, split
+        As in `TextPredictor`.
     """
 
     input_names = ("sentence",)
     _model: SrlTagger
+
+    def __init__(
+        self,
+        model: SrlTagger,
+        dataset_reader: DatasetReader,
+        frozen: bool = True,
+        max_tags: int = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(model, dataset_reader, frozen, **kwargs)
+        if max_tags is not None and (type(max_tags) is not int or max_tags < 1):
+            raise ConfigurationError(f"max_tags must be 1 or more, not {max_tags!r}")
+        self.max_tags = max_tags
 
     def readable(self, answer: JsonDict) -> list[str]:
         return [one_line(answer["sentence"])] + [
@@ -51,11 +74,11 @@ class SrlPredictor(TextPredictor):
 
     def predict_batch_json(self, inputs: list[JsonDict]) -> list[JsonDict]:
         sentences = [self._sentence(each) for each in inputs]
+        predicates = [self._predicates(*both) for both in zip(inputs, sentences)]
+        self._check_work(sentences, predicates)
         instances = [
-            self._dataset_reader.text_to_instances(
-                sentence.tokens, self._predicates(each, sentence)
-            )
-            for each, sentence in zip(inputs, sentences)
+            self._dataset_reader.text_to_instances(sentence.tokens, indices)
+            for sentence, indices in zip(sentences, predicates)
         ]
         outputs = iter(self._outputs([each for several in instances for each in several]))
         return [
@@ -92,14 +115,26 @@ class SrlPredictor(TextPredictor):
             raise ValueError(f"predicates has a token twice: {asked!r} in {inputs!r}")
         return asked
 
+    def _check_work(self, sentences: list[SentenceInput], predicates: list[list[int]]) -> None:
+        num_tags = sum(
+            len(sentence.tokens) * len(indices) for sentence, indices in zip(sentences, predicates)
+        )
+        if self.max_tags is not None and num_tags > self.max_tags:
+            raise ValueError(
+                f"tokens times predicates are {num_tags:,}; {self.max_tags:,} are allowed: give "
+                'shorter sentences, or fewer "predicates"'
+            )
+
     def _outputs(self, instances: list[Instance]) -> list[dict[str, Any]]:
         for instance in instances:
             self._dataset_reader.apply_token_indexers(instance)
-        return [
-            output
-            for group in groups_of(instances, _GROUP)
-            for output in self._model.forward_on_instances(group)
-        ]
+        lengths = [len(instance["tokens"]) for instance in instances]
+        outputs: list[dict[str, Any]] = [{} for _ in instances]
+        for indices in batches_by_length(lengths, _MAX_TOKENS):
+            batch = [instances[index] for index in indices]
+            for index, output in zip(indices, self._model.forward_on_instances(batch), strict=True):
+                outputs[index] = output
+        return outputs
 
 
 def _answer(text: str, tokens: list[Token], outputs: list[dict[str, Any]]) -> JsonDict:

@@ -5,11 +5,15 @@ from spacy.language import Language
 
 from elmo_tasks.common.errors import ConfigurationError
 
+# spaCy keeps about 500 bytes for each distinct token that a pipeline has seen.
+_MAX_STRINGS = 200_000
 
-@cache
+
 def blank_pipeline(language: str, with_sentences: bool = False) -> Language:
     """
-    Returns spaCy's rules for a language, which come with spaCy.
+    Returns spaCy's rules for a language, which come with spaCy. Calls share a pipeline until it has
+    seen 200,000 distinct tokens; then the next call makes a new one, so that the memory of a long
+    process does not grow. Documents of the old pipeline stay valid.
 
     # Parameters
 
@@ -18,6 +22,15 @@ def blank_pipeline(language: str, with_sentences: bool = False) -> Language:
     with_sentences : `bool`, optional (default = `False`)
         Whether the pipeline also cuts a text into sentences, by spaCy's `sentencizer`.
     """
+    pipeline = _pipeline(language, with_sentences)
+    if len(pipeline.vocab.strings) > _MAX_STRINGS:
+        _pipeline.cache_clear()
+        pipeline = _pipeline(language, with_sentences)
+    return pipeline
+
+
+@cache
+def _pipeline(language: str, with_sentences: bool) -> Language:
     try:
         pipeline = spacy.blank(language)
     except ImportError as error:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import fastapi_offline
 from fastapi import FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException as StarletteHTTPException
@@ -121,6 +122,8 @@ def _add_model(
         name=model.name,
         summary=f"The answer of {model.name} to an input, or the answers to a list of them",
         openapi_extra=_body_schema(examples),
+        # Otherwise the schema has FastAPI's own form of this error.
+        responses={422: {"description": "The input or the query is refused"}},
     )
     async def predict(request: Request, details: bool = False) -> Response:
         max_words = min(limits.max_words, _MAX_DETAILED_WORDS) if details else limits.max_words
@@ -220,6 +223,13 @@ def _add_errors(app: FastAPI) -> None:
         elif reason == "Not Found":
             reason = f"there is nothing at {request.url.path[:200]}; /docs lists what there is"
         return JSONResponse({"error": reason}, error.status_code, error.headers)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        # Only the query is read by FastAPI.
+        first = error.errors()[0]
+        reason = f"{first['loc'][-1]} in the query is {first['input']!r:.200}: {first['msg']}"
+        return JSONResponse({"error": reason}, 422)
 
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> Response:

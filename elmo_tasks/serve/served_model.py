@@ -34,14 +34,15 @@ class ServedModel:
                 "digits and _ . / -"
             )
         self.name = name
-        self.predictor = Predictor.from_archive(archive)
         self.model = archive.model
         self.task: Task | None = TASKS.get(str(self.model.default_predictor))
+        limits = {} if self.task is None else self.task.limits
+        self.predictor = Predictor.from_archive(archive, extra_args=limits)
         # The predictor whose answers have what the page shows; it shares the model.
         self.detailed = self.predictor
         if self.task is not None and self.task.details:
             self.detailed = type(self.predictor)(
-                self.model, self.predictor._dataset_reader, **self.task.details
+                self.model, self.predictor._dataset_reader, **limits, **self.task.details
             )
 
     def describe(self) -> JsonDict:

@@ -20,6 +20,8 @@ class Task(NamedTuple):
         Inputs to click.
     details : `dict[str, Any]`
         Arguments of the predictor with which its answers have all that the page shows.
+    limits : `dict[str, Any]`
+        Arguments of the predictor that limit its work, where the number of words does not.
     """
 
     name: str
@@ -27,6 +29,7 @@ class Task(NamedTuple):
     fields: dict[str, str]
     examples: list[dict[str, str]]
     details: dict[str, Any] = {}
+    limits: dict[str, Any] = {}
 
     def describe(self) -> dict[str, Any]:
         """Returns what the page is told of the task."""
@@ -97,6 +100,8 @@ TASKS = {
             {"sentence": "The baker who lives upstairs gave us bread on Friday."},
             {"sentence": "Nobody told the children that the train had left."},
         ],
+        # A few seconds on one core.
+        limits={"max_tags": 20_000},
     ),
     "elmo_coref": Task(
         "coreference",

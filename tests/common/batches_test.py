@@ -1,6 +1,7 @@
 import time
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,6 +45,12 @@ def test_groups_have_the_size_but_for_the_last(num_items: int, size: int) -> Non
     assert [item for group in groups for item in group] == list(range(num_items))
     assert all(len(group) == size for group in groups[:-1])
     assert all(1 <= len(group) <= size for group in groups)
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_groups_without_items_are_refused(size: int) -> None:
+    with pytest.raises(ValueError, match=f"the batch size must be 1 or more, not {size}"):
+        list(groups_of([1, 2], size))
 
 
 @given(st.lists(st.integers(1, 20)), st.integers(1, 30))

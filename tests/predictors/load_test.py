@@ -51,6 +51,8 @@ def test_all_ways_to_ask_have_the_same_answer(sst: LoadedModel) -> None:
         assert answer.tokens == expected.tokens
         assert answer.probabilities == pytest.approx(expected.probabilities, abs=1e-6)
     assert sst.predict([]) == []
+    with pytest.raises(ValueError, match="the batch size must be 1 or more, not 0"):
+        sst.predict(["A film ."], batch_size=0)
 
 
 def test_answers_within_an_answer_have_attributes(ner: LoadedModel) -> None:

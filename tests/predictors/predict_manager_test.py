@@ -176,6 +176,13 @@ def test_the_lines_of_a_batch_are_named(say: Any, tmp_path: Path) -> None:
         say(SST, path, "--batch-size", 8)
 
 
+def test_a_batch_size_of_0_is_refused(say: Any, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text(SENTENCES[0])
+
+    with pytest.raises(ValueError, match="^the batch size must be 1 or more, not 0$"):
+        say(SST, tmp_path / "in.txt", "--batch-size", 0)
+
+
 def test_a_bug_is_not_taken_for_a_wrong_line(
     say: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -113,6 +113,17 @@ def test_answers_of_a_file_are_those_of_single_questions(predictor: SquadPredict
         assert answers[id]["probability"] == pytest.approx(alone["probability"], rel=1e-4)
 
 
+@pytest.mark.parametrize("official", [False, True])
+def test_an_id_may_be_the_name_of_a_field(predictor: SquadPredictor, official: bool) -> None:
+    questions = [{"id": id, "question": QUESTION["question"]} for id in ("best", "answer")]
+    file = {"data": [{"paragraphs": [{"context": PASSAGE, "qas": questions}]}]}
+
+    lines = predictor.readable(with_settings(predictor, official=official).predict_json(file))
+
+    line, again = predictor.readable(predictor.predict_json(QUESTION)) * 2
+    assert lines == ([line.split("\t")[0]] * 2 if official else [line, again])
+
+
 def test_files_and_questions_may_stand_beside_each_other(predictor: SquadPredictor) -> None:
     single, file, again = predictor.predict_batch_json([QUESTION, FILE, QUESTION])
 

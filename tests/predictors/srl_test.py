@@ -1,6 +1,7 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import _jsonnet
 import pytest
@@ -8,9 +9,11 @@ from allennlp.commands import main as allennlp
 from allennlp.commands.train import train_model
 from allennlp.common import Params
 from allennlp.common.util import JsonDict
+from allennlp.data import Instance
 from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.predictors.srl import SrlPredictor
 from elmo_tasks.readers.srl import SrlReader
 
@@ -110,11 +113,43 @@ def test_answers_of_a_batch_are_those_of_single_sentences(predictor: SrlPredicto
 
 
 def test_more_predicates_than_the_model_reads_at_a_time_are_answered(
-    predictor: SrlPredictor,
+    predictor: SrlPredictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer = predictor.predict_json({"tokens": ["left"] * 70})
+    sizes = []
+    forward = predictor._model.forward_on_instances
 
-    assert [each["index"] for each in answer["predicates"]] == list(range(70))
+    def counted(batch: list[Instance]) -> list[dict[str, Any]]:
+        sizes.append(len(batch) * max(len(instance["tokens"]) for instance in batch))
+        return forward(batch)
+
+    monkeypatch.setattr(predictor._model, "forward_on_instances", counted)
+
+    short, long = predictor.predict_batch_json([{"tokens": ["left"]}, {"tokens": ["left"] * 70}])
+
+    assert [each["index"] for each in short["predicates"]] == [0]
+    assert [each["index"] for each in long["predicates"]] == list(range(70))
+    assert sum(sizes) >= 70 * 70 and max(sizes) <= 4096
+
+
+@pytest.mark.parametrize(
+    "inputs", [{"tokens": ["left"] * 4}, {"sentence": "a b", "predicates": [0, 1]}]
+)
+def test_tokens_times_predicates_of_a_call_may_be_limited(
+    predictor: SrlPredictor, inputs: JsonDict
+) -> None:
+    num_tags = len(inputs.get("tokens", "ab")) ** 2
+
+    def limited(max_tags: int) -> SrlPredictor:
+        return SrlPredictor(predictor._model, predictor._dataset_reader, max_tags=max_tags)
+
+    assert limited(num_tags).predict_json(inputs) == predictor.predict_json(inputs)
+    refused = f"tokens times predicates are {num_tags}; {num_tags - 1} are allowed: give shorter"
+    with pytest.raises(ValueError, match=refused):
+        limited(num_tags - 1).predict_json(inputs)
+    with pytest.raises(ValueError, match=f"are {2 * num_tags}; {num_tags} are allowed"):
+        limited(num_tags).predict_batch_json([inputs, inputs])
+    with pytest.raises(ConfigurationError, match="max_tags must be 1 or more, not 0"):
+        limited(0)
 
 
 def test_instances_of_a_file_have_an_answer_for_each_predicate(predictor: SrlPredictor) -> None:

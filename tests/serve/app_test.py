@@ -71,6 +71,7 @@ def test_no_inputs_have_no_answers(address: str) -> None:
 LONG = json.dumps({"sentence": "word " * 6000})
 VERY_LONG = json.dumps({"sentence": "word " * 100_000})
 DETAILED = json.dumps({"sentence": "word " * 1001})
+PREDICATES = json.dumps([{"tokens": ["a"]}, {"tokens": ["a"] * 150, "predicates": [*range(150)]}])
 
 
 @pytest.mark.parametrize(
@@ -87,7 +88,14 @@ DETAILED = json.dumps({"sentence": "word " * 1001})
         ("/predict/sentiment", LONG, 413, "6,000 words and punctuation marks; 5,000 are allowed"),
         ("/predict/sentiment", VERY_LONG, 413, "more than 262,144 bytes"),
         ("/predict/entities?details=true", DETAILED, 413, "1,001 words .*; 1,000 are allowed"),
+        (
+            "/predict/sentiment?details=maybe",
+            "{}",
+            422,
+            "details in the query is 'maybe': .*boolean",
+        ),
         ("/predict/reading", '{"data": []}', 422, "a whole file is answered by `allennlp predict`"),
+        ("/predict/roles", PREDICATES, 422, "input 2 of 2: .* 22,500; 20,000 are allowed: give"),
         ("/layers", '{"sentence": ""}', 422, "must have 1 to 100 tokens, not 0"),
         ("/layers", "[]", 422, 'expected {"sentence": "raw text"}, but got '),
         ("/senses", '{"word": "x", "text": "a b"}', 422, "the text must have the word 'x'"),
@@ -143,6 +151,7 @@ def test_the_schema_has_a_path_for_each_model_with_an_example(address: str) -> N
     assert {path for path in paths if path.startswith("/predict/")} == {
         f"/predict/{name}" for name in NAMES.values()
     }
+    assert "content" not in paths["/predict/reading"]["post"]["responses"]["422"]
     media = paths["/predict/reading"]["post"]["requestBody"]["content"]["application/json"]
     assert set(media["example"]) == {"passage", "question"}
 

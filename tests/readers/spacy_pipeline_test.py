@@ -1,0 +1,35 @@
+import weakref
+
+import pytest
+
+from elmo_tasks.readers import spacy_pipeline
+from elmo_tasks.readers.sentence_splitter import split_sentences
+from elmo_tasks.readers.spacy_pipeline import blank_pipeline
+from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
+
+
+def test_a_pipeline_is_shared_until_it_has_seen_too_many_tokens(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tokenizer = ElmoSpacyTokenizer()
+    text = " ".join(f"word{k}" for k in range(2000))
+    tokens = tokenizer.tokenize(text)
+    first = weakref.ref(blank_pipeline("en"))
+    assert tokenizer.tokenize(text) == tokens and blank_pipeline("en") is first()
+
+    monkeypatch.setattr(spacy_pipeline, "_MAX_STRINGS", 2000)
+
+    assert tokenizer.tokenize(text) == tokens
+    assert first() is None
+    assert len(blank_pipeline("en").vocab.strings) < 2000
+
+
+def test_sentences_outlive_their_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
+    (sentence,) = split_sentences("Unheard-of words stay.")
+    pipeline = weakref.ref(blank_pipeline("en", with_sentences=True))
+
+    monkeypatch.setattr(spacy_pipeline, "_MAX_STRINGS", 1)
+    blank_pipeline("en", with_sentences=True)
+
+    assert pipeline() is None
+    assert [token.text for token in sentence] == ["Unheard", "-", "of", "words", "stay", "."]
