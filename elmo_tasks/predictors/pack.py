@@ -16,6 +16,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.elmo.archives import find_bilms
 from elmo_tasks.elmo.packed_weights import PACKED_WEIGHTS, fingerprint, write_packed
+from elmo_tasks.language_model.model import ElmoLanguageModel
 
 CARD = "MODEL_CARD.md"
 
@@ -91,8 +92,8 @@ def pack(
     # Raises
 
     `ConfigurationError`
-        The folder has a model, `bilm` is not the biLM of this model, or a number is too large for
-        float16.
+        The folder has a model, `bilm` is not the biLM of this model, a number is too large for
+        float16, or `max_words` is smaller than the vocabulary of a language model.
     """
     folder = Path(folder)
     if (folder / PACKED_WEIGHTS).exists() and not force:
@@ -160,6 +161,11 @@ def _bound_words(model: Model, state: dict[str, torch.Tensor], max_words: int | 
     num_words = max(0, size - 2)
     if max_words is None or max_words >= num_words:
         return num_words
+    if isinstance(model, ElmoLanguageModel):
+        raise ConfigurationError(
+            f"max_words cannot be {max_words}, because this is a language model, whose softmax has "
+            f"all {num_words} words; leave max_words out"
+        )
     for name, module in model.named_modules():
         # The first is AllenNLP's `embedding`, the second `elmo_word_vectors`.
         namespaces = (getattr(module, each, None) for each in ("_vocab_namespace", "_namespace"))

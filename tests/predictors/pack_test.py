@@ -185,6 +185,18 @@ def test_words_may_be_bounded(tmp_path: Path) -> None:
         assert other.probabilities[name] == pytest.approx(probability, abs=1e-3)
 
 
+def test_the_words_of_a_language_model_are_not_bounded(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    archive = language_model(tmp_path / "run")
+
+    with pytest.raises(ConfigurationError, match="this is a language model, whose softmax has all"):
+        pack(archive, tmp_path / "packed", max_words=3)
+
+    assert not (tmp_path / "packed").exists()
+    assert pack(archive, tmp_path / "packed", max_words=10**6).num_words > 3
+    assert load_model(tmp_path / "packed") is not None
+
+
 @pytest.mark.parametrize("max_words", [2, 5])
 def test_words_with_any_characters_are_kept(tmp_path: Path, max_words: int) -> None:
     words = ["a\rb", "c\nd", "e\u2028f", "\x85", "g\r\nh"]
