@@ -127,6 +127,8 @@ def _part(config: dict[str, Any], run: Run) -> dict[str, Any]:
     passes in each epoch grew, a model that overfits early would be validated too rarely. Patience
     grows with the number of epochs.
     """
+    if "trainer" not in config:
+        raise ConfigurationError(f"{run.variant} has no trainer, which --train-fraction needs")
     reader, loader = config["dataset_reader"], config.get("data_loader", {})
     if "batch_sampler" not in loader:
         raise ConfigurationError(

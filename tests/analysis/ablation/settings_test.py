@@ -145,6 +145,13 @@ def test_a_fraction_without_a_sampler_is_refused(configs: Path) -> None:
         evaluate(configs, "bare", fraction=0.5)
 
 
+def test_a_fraction_without_a_trainer_is_refused(configs: Path) -> None:
+    (configs / "bare.jsonnet").write_text("{ dataset_reader: { type: 'some' } }")
+
+    with pytest.raises(ConfigurationError, match="bare has no trainer, which --train-fraction"):
+        evaluate(configs, "bare", fraction=0.5)
+
+
 def test_a_misspelt_field_is_refused_with_those_there_are(configs: Path) -> None:
     with pytest.raises(
         ConfigurationError, match=r"--set widht: .*base\.jsonnet has no such field; it has .*width"
