@@ -14,7 +14,8 @@ def get_metric_states(model: Model) -> dict[str, dict[str, Any]]:
     """
     Returns what the metrics of a model have counted so far, by the name of each metric: those of
     its attributes that are numbers, strings or tensors, or containers of these. Warns about other
-    attributes, except metrics, functions and sets: AllenNLP's metrics have settings in the latter.
+    attributes, except metrics, and except functions and sets, which are settings of AllenNLP's
+    metrics.
     """
     states: dict[str, dict[str, Any]] = {}
     for name, metric in _metrics(model):
@@ -22,7 +23,11 @@ def get_metric_states(model: Model) -> dict[str, dict[str, Any]]:
         for key, value in vars(metric).items():
             if _is_plain(value):
                 state[key] = _copy(value)
-            elif not isinstance(value, Metric | set | frozenset) and not callable(value):
+            elif not (
+                callable(value)
+                or isinstance(value, set | frozenset)
+                or any(_metrics_in(key, value))
+            ):
                 _warn(type(metric).__name__, key, type(value).__name__)
     return states
 
@@ -31,9 +36,9 @@ def get_metric_states(model: Model) -> dict[str, dict[str, Any]]:
 def _warn(metric: str, attribute: str, kind: str) -> None:
     """Warns once, not for each checkpoint."""
     logger.warning(
-        "A checkpoint lacks the attribute %s of the metric %s, because it is a %s, not a number or "
-        "a tensor. If the metric counts in it, a training that is recovered in the middle of an "
-        "epoch reports this metric for the rest of the epoch alone.",
+        "A checkpoint lacks the attribute %s of the metric %s, because its type is %s, not a "
+        "number or a tensor. If the metric counts in it, a training that is recovered in the "
+        "middle of an epoch reports this metric for the rest of the epoch alone.",
         attribute,
         metric,
         kind,

@@ -101,5 +101,6 @@ def test_a_count_that_cannot_be_kept_is_said_once(caplog: pytest.LogCaptureFixtu
     assert states[0][".by_name.one"] == {"top_k": (1, False)}
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
     assert (
-        "lacks the attribute counts of the metric Counter, because it is a ndarray" in caplog.text
+        "lacks the attribute counts of the metric Counter, because its type is ndarray"
+        in caplog.text
     )
