@@ -2,6 +2,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 
 import numpy
+import torch
 from allennlp.nn.util import dist_reduce_sum
 from allennlp.training.metrics import Metric
 from scipy.optimize import linear_sum_assignment
@@ -34,7 +35,7 @@ class CorefMetric(Metric):
             counts where it is first.
         """
         for predicted, expected in zip(predictions, gold, strict=True):
-            self._counts += coref_counts(predicted, expected)
+            self._counts += torch.from_numpy(coref_counts(predicted, expected))
 
     def get_metric(self, reset: bool = False) -> dict[str, float]:
         """
@@ -43,10 +44,8 @@ class CorefMetric(Metric):
         was nothing to count.
         """
         metrics: dict[str, float] = {}
-        for name, counts in zip(_MEASURES, self._counts):
-            correct, predicted, similar, gold = (
-                dist_reduce_sum(count) for count in counts.tolist()
-            )
+        for name, counts in zip(_MEASURES, dist_reduce_sum(self._counts).tolist()):
+            correct, predicted, similar, gold = counts
             precision, recall = _ratio(correct, predicted), _ratio(similar, gold)
             f1 = _ratio(2 * precision * recall, precision + recall)
             metrics |= {
@@ -60,7 +59,8 @@ class CorefMetric(Metric):
         return metrics
 
     def reset(self) -> None:
-        self._counts = numpy.zeros((len(_MEASURES), 4))
+        # Shape: (3, 4), as of `coref_counts`.
+        self._counts = torch.zeros(len(_MEASURES), 4, dtype=torch.float64)
 
 
 def coref_counts(predicted: Clusters, gold: Clusters) -> numpy.ndarray:

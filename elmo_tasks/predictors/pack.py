@@ -16,6 +16,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.elmo.archives import find_bilms
 from elmo_tasks.elmo.packed_weights import PACKED_WEIGHTS, fingerprint, write_packed
+from elmo_tasks.language_model.model import ElmoLanguageModel
 
 CARD = "MODEL_CARD.md"
 
@@ -72,6 +73,11 @@ def pack(
     has a name; `vocabulary/`; and `MODEL_CARD.md`, if there is none. AllenNLP loads the folder like
     an archive.
 
+    The weights of a model that is replaced (`force`) are removed before its other files, so that a
+    kill leaves no mixture of two models. Its files in `vocabulary/` that the new model lacks are
+    removed, too. Its `MODEL_CARD.md` stays, since a person may have written it; delete it, and a
+    new one is begun.
+
     # Parameters
 
     archive_file : `str | os.PathLike`
@@ -86,13 +92,13 @@ def pack(
         the training text, the most frequent first, followed by the most frequent ones of a file of
         vectors. The model treats the other words as unknown.
     force : `bool`, optional (default = `False`)
-        Whether files in the folder are replaced.
+        Whether a model in the folder is replaced.
 
     # Raises
 
     `ConfigurationError`
-        The folder has a model, `bilm` is not the biLM of this model, or a number is too large for
-        float16.
+        The folder has a model, `bilm` is not the biLM of this model, a number is too large for
+        float16, or `max_words` is smaller than the vocabulary of a language model.
     """
     folder = Path(folder)
     if (folder / PACKED_WEIGHTS).exists() and not force:
@@ -106,16 +112,22 @@ def pack(
     bilms = _named_bilms(model, config, bilm)
     state = dict(model.state_dict())
     num_words = _bound_words(model, state, max_words)
-    for path, content in {
+    texts = {
         "config.json": json.dumps(_without_training(config, bilms), indent=2) + "\n",
         **_vocabulary_files(model.vocab, num_words),
-    }.items():
+    }
+    # The folder is complete when it has the weights. They are written first, because this may fail,
+    # and renamed last.
+    weights = folder / f".{PACKED_WEIGHTS}.new"
+    write_packed(weights, state, {name: known for name, (known, _) in bilms.items()})
+    (folder / PACKED_WEIGHTS).unlink(missing_ok=True)
+    for old in (folder / "vocabulary").glob("*.txt"):
+        if f"vocabulary/{old.name}" not in texts:
+            old.unlink()
+    for path, content in texts.items():
         with atomic_write(folder / path) as aside:
             aside.write_bytes(content.encode())
-    # The folder is complete when it has the weights.
-    write_packed(
-        folder / PACKED_WEIGHTS, state, {name: known for name, (known, _) in bilms.items()}
-    )
+    weights.replace(folder / PACKED_WEIGHTS)
     files = [path for path in folder.rglob("*") if path.is_file()]
     num_bytes = sum(path.stat().st_size for path in files)
     kept = [name for name in find_bilms(model) if name not in bilms]
@@ -160,6 +172,11 @@ def _bound_words(model: Model, state: dict[str, torch.Tensor], max_words: int | 
     num_words = max(0, size - 2)
     if max_words is None or max_words >= num_words:
         return num_words
+    if isinstance(model, ElmoLanguageModel):
+        raise ConfigurationError(
+            f"max_words cannot be {max_words}, because this is a language model, whose softmax has "
+            f"all {num_words} words; leave max_words out"
+        )
     for name, module in model.named_modules():
         # The first is AllenNLP's `embedding`, the second `elmo_word_vectors`.
         namespaces = (getattr(module, each, None) for each in ("_vocab_namespace", "_namespace"))

@@ -1,3 +1,4 @@
+import copy
 import os
 import random
 from collections.abc import Iterable, Iterator
@@ -50,22 +51,26 @@ class FractionReader(DatasetReader):
         return self._choose(self.reader._read(file_path))
 
     def _read_chosen(self, file_path: str | os.PathLike) -> Iterator[Instance]:
-        self._has_chosen = False
+        has_chosen = False
+
+        def choose(everything: Iterable[T]) -> Iterator[T]:
+            nonlocal has_chosen
+            has_chosen = True
+            return self._choose(everything)
+
         # The other reader must not shard: every process makes the same choice from all data, and
-        # AllenNLP then shards the chosen instances.
-        setattr(self.reader, "shard_iterable", self._choose)  # noqa: B010  mypy refuses a method
-        try:
-            yield from self.reader._read(file_path)
-        finally:
-            del self.reader.shard_iterable
-        if not self._has_chosen:
+        # AllenNLP then shards the chosen instances. A copy is changed, because several reads may
+        # take turns.
+        reader = copy.copy(self.reader)
+        setattr(reader, "shard_iterable", choose)  # noqa: B010  mypy refuses a method
+        yield from reader._read(file_path)
+        if not has_chosen:
             raise ConfigurationError(
                 f"{type(self.reader).__name__} shards its data without shard_iterable; a fraction "
                 "can only be read through shard_iterable"
             )
 
     def _choose(self, everything: Iterable[T]) -> Iterator[T]:
-        self._has_chosen = True
         items = list(islice(everything, self.reader.max_instances))
         order = list(range(len(items)))
         random.Random(self.seed).shuffle(order)

@@ -1,3 +1,4 @@
+import copy
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
@@ -132,10 +133,8 @@ class SentencesReader(DatasetReader):
 
 def _read_whole(reader: DatasetReader, file_path: str) -> Iterator[Instance]:
     """Yields all instances of a file, also in one of several processes."""
-    info, reader._distributed_info = reader._distributed_info, None
+    # A copy is changed, because several reads may take turns.
+    reader = copy.copy(reader)
+    reader._distributed_info = None
     setattr(reader, "shard_iterable", iter)  # noqa: B010  mypy refuses a method
-    try:
-        yield from reader.read(file_path)
-    finally:
-        del reader.shard_iterable
-        reader._distributed_info = info
+    yield from reader.read(file_path)

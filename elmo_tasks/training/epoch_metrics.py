@@ -1,3 +1,5 @@
+import functools
+import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -5,16 +7,42 @@ import torch
 from allennlp.models import Model
 from allennlp.training.metrics import Metric
 
+logger = logging.getLogger(__name__)
+
 
 def get_metric_states(model: Model) -> dict[str, dict[str, Any]]:
     """
     Returns what the metrics of a model have counted so far, by the name of each metric: those of
-    its attributes that are numbers, strings or tensors, or containers of these.
+    its attributes that are numbers, strings or tensors, or containers of these. Warns about other
+    attributes, except metrics, and except functions and sets, which are settings of AllenNLP's
+    metrics.
     """
-    return {
-        name: {key: _copy(value) for key, value in vars(metric).items() if _is_plain(value)}
-        for name, metric in _metrics(model)
-    }
+    states: dict[str, dict[str, Any]] = {}
+    for name, metric in _metrics(model):
+        state = states[name] = {}
+        for key, value in vars(metric).items():
+            if _is_plain(value):
+                state[key] = _copy(value)
+            elif not (
+                callable(value)
+                or isinstance(value, set | frozenset)
+                or any(_metrics_in(key, value))
+            ):
+                _warn(type(metric).__name__, key, type(value).__name__)
+    return states
+
+
+@functools.cache
+def _warn(metric: str, attribute: str, kind: str) -> None:
+    """Warns once, not for each checkpoint."""
+    logger.warning(
+        "A checkpoint lacks the attribute %s of the metric %s, because its type is %s, not a "
+        "number or a tensor. If the metric counts in it, a training that is recovered in the "
+        "middle of an epoch reports this metric for the rest of the epoch alone.",
+        attribute,
+        metric,
+        kind,
+    )
 
 
 def set_metric_states(model: Model, states: dict[str, dict[str, Any]]) -> None:
@@ -41,6 +69,7 @@ def _metrics(model: Model) -> Iterator[tuple[str, Metric]]:
 def _metrics_in(name: str, value: Any) -> Iterator[tuple[str, Metric]]:
     if isinstance(value, Metric):
         yield name, value
+        yield from _metrics_in(name, vars(value))
     elif isinstance(value, list | tuple):
         for index, item in enumerate(value):
             yield from _metrics_in(f"{name}.{index}", item)

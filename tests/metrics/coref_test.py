@@ -2,6 +2,7 @@ from itertools import permutations
 from random import Random
 
 import pytest
+import torch
 from allennlp.training.metrics import Metric
 
 from elmo_tasks.metrics.coref import CorefMetric
@@ -121,6 +122,22 @@ def test_counts_are_summed_over_the_documents() -> None:
     assert found["muc"] == pytest.approx((1, 3 / 4))
     assert found["b-cubed"] == pytest.approx((1, (4 / 3 + 3) / 6))
     assert found["ceaf"] == pytest.approx(((4 / 5 + 1) / 2, (4 / 5 + 1) / 2))
+
+
+def test_the_counts_of_several_processes_are_added_in_float64(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    metric = CorefMetric()
+    metric([["abcx", "yz"]], [["abc", "z"]])
+    expected = metric.get_metric()
+    monkeypatch.setattr("allennlp.nn.util.is_distributed", lambda: True)
+    monkeypatch.setattr("allennlp.nn.util.distributed_device", lambda: torch.device("cpu"))
+    monkeypatch.setattr("torch.distributed.all_reduce", lambda counts, op: counts.mul_(2))
+
+    found = metric.get_metric()
+
+    # The ratios of doubled counts are the same to the bit, unless the counts were rounded.
+    assert found == expected
 
 
 def test_mean_is_that_of_the_three_f1_and_a_reset_starts_anew() -> None:

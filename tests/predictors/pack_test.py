@@ -1,5 +1,6 @@
 import json
 import re
+import shutil
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ import elmo_tasks
 from elmo_tasks import ElmoEncoder
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.files import atomic_write
 from elmo_tasks.elmo import packed_weights
 from elmo_tasks.elmo.archives import load_bilm, load_model
 from elmo_tasks.elmo.known_models import KNOWN_MODELS, model_path
@@ -185,6 +187,18 @@ def test_words_may_be_bounded(tmp_path: Path) -> None:
         assert other.probabilities[name] == pytest.approx(probability, abs=1e-3)
 
 
+def test_the_words_of_a_language_model_are_not_bounded(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    archive = language_model(tmp_path / "run")
+
+    with pytest.raises(ConfigurationError, match="this is a language model, whose softmax has all"):
+        pack(archive, tmp_path / "packed", max_words=3)
+
+    assert not (tmp_path / "packed").exists()
+    assert pack(archive, tmp_path / "packed", max_words=10**6).num_words > 3
+    assert load_model(tmp_path / "packed") is not None
+
+
 @pytest.mark.parametrize("max_words", [2, 5])
 def test_words_with_any_characters_are_kept(tmp_path: Path, max_words: int) -> None:
     words = ["a\rb", "c\nd", "e\u2028f", "\x85", "g\r\nh"]
@@ -209,6 +223,59 @@ def test_more_words_than_there_are_change_nothing(sst: tuple[Path, Path], tmp_pa
 
     for name in (PACKED_WEIGHTS, "vocabulary/tokens.txt"):
         assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_the_files_of_a_replaced_model_are_gone(sst: tuple[Path, Path], tmp_path: Path) -> None:
+    shutil.copytree(sst[1], tmp_path / "packed")
+    (tmp_path / "packed" / "vocabulary" / "token_characters.txt").write_text("a\n")
+
+    pack(sst[0], tmp_path / "packed", bilm="tiny", force=True)
+
+    def files(folder: Path) -> dict[str, bytes]:
+        found = (path for path in folder.rglob("*") if path.is_file())
+        return {str(path.relative_to(folder)): path.read_bytes() for path in found}
+
+    assert files(tmp_path / "packed") == files(sst[1])
+
+
+def test_a_killed_replacement_leaves_no_mixture_of_two_models(
+    sst: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(sst[1], tmp_path / "packed")
+
+    class Killed(BaseException):
+        pass
+
+    def write(path: Path) -> Any:
+        if path.name == "tokens.txt":
+            raise Killed
+        return atomic_write(path)
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr("elmo_tasks.predictors.pack.atomic_write", write)
+        pack(sst[0], tmp_path / "packed", bilm="tiny", max_words=2, force=True)
+
+    with pytest.raises((FileNotFoundError, ConfigurationError)):
+        load_model(tmp_path / "packed")
+    pack(sst[0], tmp_path / "packed", bilm="tiny", max_words=2)
+    assert not list((tmp_path / "packed").glob(".*"))
+    assert load_model(tmp_path / "packed") is not None
+
+
+def test_a_replacement_that_is_refused_leaves_the_model(
+    sst: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(sst[1], tmp_path / "packed")
+
+    def refuse(name: str, tensor: torch.Tensor) -> torch.Tensor:
+        raise ConfigurationError("too large")
+
+    monkeypatch.setattr(packed_weights, "_halved", refuse)
+    with pytest.raises(ConfigurationError, match="too large"):
+        pack(sst[0], tmp_path / "packed", bilm="tiny", max_words=2, force=True)
+
+    for name in (PACKED_WEIGHTS, "config.json", "vocabulary/tokens.txt"):
+        assert (tmp_path / "packed" / name).read_bytes() == (sst[1] / name).read_bytes()
 
 
 # Ways to load it.

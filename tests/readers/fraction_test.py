@@ -118,6 +118,20 @@ def test_a_reader_that_deals_out_in_a_way_of_its_own_is_refused() -> None:
         numbers(0.5, reader=Undealt())
 
 
+def test_several_reads_may_take_turns() -> None:
+    sst = SstReader()
+    reader = FractionReader(sst, 0.5, seed=4)
+    expected = words(reader.read(SST))
+    first = iter(reader.read(SST))
+
+    begin = [next(first)]
+    inner = words(reader.read(SST))
+
+    assert inner == expected
+    assert words(begin) + words(first) == expected
+    assert len(words(sst.read(SST))) == 10
+
+
 @pytest.mark.parametrize("fraction", [0, -0.5, 1.01])
 def test_a_fraction_that_cannot_be_is_refused(fraction: float) -> None:
     with pytest.raises(ConfigurationError, match="above 0 and at most 1, not"):

@@ -13,7 +13,8 @@ from allennlp.data.dataset_readers.dataset_reader import DistributedInfo, Worker
 from elmo_tasks.common import text_files
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.language_model.sentence_tensors import SentenceTensors
-from elmo_tasks.readers.sentences import SentencesReader
+from elmo_tasks.readers.sentences import SentencesReader, _read_whole
+from elmo_tasks.readers.sst import SstReader
 from tests.helpers.configs import ROOT, tiny
 
 FIXTURE = ROOT / "fixtures" / "corpus" / "train.txt"
@@ -222,6 +223,19 @@ def test_only_the_fields_asked_for_are_read() -> None:
     assert 0 < len(found) <= len(passages)
     known = {"".join(passage.split())[:5] for passage in passages}
     assert {text[:5] for text in found} <= known
+
+
+def test_several_reads_of_a_task_may_take_turns() -> None:
+    path = str(ROOT / "fixtures" / "sst.txt")
+    reader = SstReader()
+    reader._set_distributed_info(DistributedInfo(2, 1))
+    first = _read_whole(reader, path)
+
+    begin = [next(first)]
+    inner = list(_read_whole(reader, path))
+
+    assert len(begin) + len(list(first)) == len(inner) == 10
+    assert reader.get_distributed_info() == DistributedInfo(2, 1)
 
 
 def test_a_field_that_a_task_lacks_is_refused() -> None:

@@ -66,6 +66,16 @@ def test_each_training_ends_with_the_weights_and_metrics_of_one_that_was_not_kil
     assert_ends_alike((configs[0], configs[1]), tmp_path, steps)
 
 
+def test_a_training_of_coreference_ends_with_the_metrics_of_one_that_was_not_killed(
+    tmp_path: Path,
+) -> None:
+    often = "{ trainer+: { checkpointer: { type: 'elmo', save_every_num_batches: 1 } } }"
+    config = tiny("coref", "baseline", often)
+
+    # Each epoch has five documents, a batch each.
+    assert_ends_alike((config, config), tmp_path, steps=8)
+
+
 def sst(change: str) -> dict[str, Any]:
     """Returns a training of several batches an epoch and a checkpoint after each."""
     often = """{

@@ -52,7 +52,7 @@ def run_ablation(
     remove_leftovers(*(runs[0].root / name for name in REPORTS))
     configs = {run: settings.evaluate(run) for run in runs}
     refuse_other_settings(configs)
-    metric = find_metric(configs.values())
+    metric = find_metric(configs)
     # All variants are trained with the first seed before the second, to compare them early.
     seeds = list(dict.fromkeys(run.seed for run in runs))
     ordered = sorted(runs, key=lambda run: seeds.index(run.seed))

@@ -1,7 +1,7 @@
 import json
 import re
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -63,18 +63,19 @@ class AblationRow(NamedTuple):
         return statistics.fmean(getattr(result, name) for result in self.results)
 
 
-def find_metric(configs: Iterable[dict[str, Any]]) -> str:
+def find_metric(configs: Mapping[Run, dict[str, Any]]) -> str:
     """
     Returns the validation metric that chooses the best epoch of every run, with its sign. If a
     config has several, the first counts. Raises `ConfigurationError` if the configs have different
-    metrics.
+    metrics, or if one has no trainer or no validation data.
     """
     metrics = set()
-    for config in configs:
-        if "validation_data_path" not in config:
-            raise ConfigurationError(
-                "the config of a run has no validation_data_path, which the comparison needs"
-            )
+    for run, config in configs.items():
+        for field in ("validation_data_path", "trainer"):
+            if field not in config:
+                raise ConfigurationError(
+                    f"the config of {run} has no {field}, which the comparison needs"
+                )
         metric = config["trainer"].get("validation_metric", "-loss")
         metrics.add(metric if isinstance(metric, str) else metric[0])
     if len(metrics) > 1:
@@ -85,12 +86,20 @@ def find_metric(configs: Iterable[dict[str, Any]]) -> str:
 
 
 def read_result(run: Run, metric: str) -> Result:
-    """Reads the result of a complete run from AllenNLP's metrics."""
+    """
+    Reads the result of a complete run from AllenNLP's metrics. A run without an epoch or without a
+    best value of the metric has failed.
+    """
     metrics = json.loads((run.folder / "metrics.json").read_text(encoding="utf-8"))
     durations = _training_durations(run)
+    if not durations:
+        return Result(run, f"{run.folder} has no metrics_epoch_*.json: no epoch was trained")
+    best = f"best_validation_{metric[1:]}"
+    if best not in metrics:
+        return Result(run, f"metrics.json has no {best}: the metric was a number after no epoch")
     return Result(
         run,
-        value=metrics[f"best_validation_{metric[1:]}"],
+        value=metrics[best],
         epochs=len(durations),
         best_epoch=metrics["best_epoch"],
         seconds=statistics.median(_epoch_seconds(durations)),

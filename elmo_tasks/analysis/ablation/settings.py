@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from allennlp.common import Params, params
 
 from elmo_tasks.analysis.ablation.run import Run
+from elmo_tasks.bilm.from_config import with_options
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.nearest import did_you_mean
 
@@ -126,6 +127,8 @@ def _part(config: dict[str, Any], run: Run) -> dict[str, Any]:
     passes in each epoch grew, a model that overfits early would be validated too rarely. Patience
     grows with the number of epochs.
     """
+    if "trainer" not in config:
+        raise ConfigurationError(f"{run.variant} has no trainer, which --train-fraction needs")
     reader, loader = config["dataset_reader"], config.get("data_loader", {})
     if "batch_sampler" not in loader:
         raise ConfigurationError(
@@ -194,6 +197,10 @@ def refuse_other_settings(configs: Mapping[Run, dict[str, Any]]) -> None:
         trained = run.trained_config()
         if trained is None or trained == config:
             continue
+        # `allennlp train` saves the options of a biLM that the config names.
+        config, trained = _with_options(config), _with_options(trained)
+        if trained == config:
+            continue
         now, then = Params(config).as_flat_dict(), Params(trained).as_flat_dict()
         changed = [
             f"{key} was {json.dumps(then.get(key))}, not {json.dumps(now.get(key))}"
@@ -205,6 +212,10 @@ def refuse_other_settings(configs: Mapping[Run, dict[str, Any]]) -> None:
             f"{run.folder} was trained with other settings: {'; '.join(changed[:3])}{more}. "
             "Choose another folder with -s, or remove this one."
         )
+
+
+def _with_options(config: dict[str, Any]) -> dict[str, Any]:
+    return {**config, "model": with_options(config.get("model"))}
 
 
 def _first_line(error: Exception) -> str:

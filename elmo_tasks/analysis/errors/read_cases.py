@@ -3,6 +3,7 @@ from typing import NamedTuple
 from allennlp.common.util import lazy_groups_of
 from allennlp.data import Instance, Vocabulary
 from allennlp.data.fields import TextField
+from allennlp.data.token_indexers import SingleIdTokenIndexer
 from allennlp.models import Archive
 from allennlp.predictors import Predictor
 from tqdm import tqdm
@@ -62,17 +63,18 @@ def read_cases(archive: Archive, data: str) -> Judged:
 
 
 def _count(instance: Instance, vocab: Vocabulary) -> tuple[int, int]:
-    """Returns the number of tokens, and of those whose word the vocabulary does not have."""
+    """
+    Returns the number of tokens, and of those which the indexer of words takes as the unknown word.
+    """
     fields = [field for field in instance.fields.values() if isinstance(field, TextField)]
     num_tokens = num_unknown = 0
     for field in fields:
         num_tokens += len(field)
         for indexer in field.token_indexers.values():
-            namespace = getattr(indexer, "namespace", None)
-            # Only the indexers of words have one feature for each token.
-            value_of = getattr(indexer, "_get_feature_value", None)
-            if namespace is not None and value_of is not None:
-                known = vocab.get_token_to_index_vocabulary(namespace)
-                num_unknown += sum(value_of(token) not in known for token in field)
+            if isinstance(indexer, SingleIdTokenIndexer) and indexer.namespace is not None:
+                known = vocab.get_token_to_index_vocabulary(indexer.namespace)
+                unknown = known.get(vocab._oov_token)
+                for token in field:
+                    num_unknown += unknown in indexer.tokens_to_indices([token], vocab)["tokens"]
                 break
     return num_tokens, num_unknown

@@ -46,19 +46,44 @@ def test_seconds_of_an_epoch_are_told_from_the_time_since_training_began(
     assert read_result(run, "+f1").seconds == pytest.approx(seconds)
 
 
+@pytest.mark.parametrize(
+    ("durations", "metric", "error"),
+    [
+        ([], "+f1", "both/seed1 has no metrics_epoch_*.json: no epoch was trained"),
+        (["0:00:01"], "+em", "metrics.json has no best_validation_em: the metric was a number"),
+    ],
+)
+def test_a_run_without_a_value_has_failed(
+    tmp_path: Path, durations: list[str], metric: str, error: str
+) -> None:
+    run = finished(tmp_path, durations)
+
+    result = read_result(run, metric)
+
+    assert error in (result.error or "")
+    assert result == (run, result.error, None, 0, 0, 0.0)
+
+
 def config(**trainer: object) -> dict:
     return {"validation_data_path": "dev.txt", "trainer": trainer}
 
 
+def metric_of(*configs: dict) -> str:
+    return find_metric({Run(Path(), "both", seed): each for seed, each in enumerate(configs)})
+
+
 def test_the_metric_is_the_one_that_chooses_the_best_epoch() -> None:
-    assert find_metric([config(validation_metric="+f1")] * 2) == "+f1"
-    assert find_metric([config(validation_metric=["+em", "+f1"])]) == "+em"
-    assert find_metric([config()]) == "-loss"
+    assert metric_of(*[config(validation_metric="+f1")] * 2) == "+f1"
+    assert metric_of(config(validation_metric=["+em", "+f1"])) == "+em"
+    assert metric_of(config()) == "-loss"
 
 
 def test_runs_that_cannot_be_compared_are_refused() -> None:
-    with pytest.raises(ConfigurationError, match="no validation_data_path"):
-        find_metric([{"trainer": {}}])
+    with pytest.raises(ConfigurationError, match="both, seed 0 has no validation_data_path"):
+        metric_of({"trainer": {}})
+
+    with pytest.raises(ConfigurationError, match="config of both, seed 1 has no trainer, which"):
+        metric_of(config(), {"validation_data_path": "dev.txt"})
 
     with pytest.raises(ConfigurationError, match="validation_metric is .* or "):
-        find_metric([config(validation_metric="+f1"), config()])
+        metric_of(config(validation_metric="+f1"), config())

@@ -8,6 +8,7 @@ from allennlp.common import Params
 from elmo_tasks.analysis.ablation.run import Run
 from elmo_tasks.analysis.ablation.settings import Settings, parse_change, refuse_other_settings
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.training.safe_train import _owning_its_folder
 
 LIBRARY = """\
 {
@@ -144,6 +145,13 @@ def test_a_fraction_without_a_sampler_is_refused(configs: Path) -> None:
         evaluate(configs, "bare", fraction=0.5)
 
 
+def test_a_fraction_without_a_trainer_is_refused(configs: Path) -> None:
+    (configs / "bare.jsonnet").write_text("{ dataset_reader: { type: 'some' } }")
+
+    with pytest.raises(ConfigurationError, match="bare has no trainer, which --train-fraction"):
+        evaluate(configs, "bare", fraction=0.5)
+
+
 def test_a_misspelt_field_is_refused_with_those_there_are(configs: Path) -> None:
     with pytest.raises(
         ConfigurationError, match=r"--set widht: .*base\.jsonnet has no such field; it has .*width"
@@ -209,6 +217,31 @@ def test_other_settings_are_refused_and_said(configs: Path, tmp_path: Path) -> N
         r"model\.width was 3, not 4\. Choose another folder with -s, or remove",
     ):
         refuse_other_settings(configs_of[1])
+
+
+def test_a_folder_whose_config_names_a_bilm_is_continued(configs: Path, tmp_path: Path) -> None:
+    def evaluated(name: str) -> Any:
+        (configs / "own.jsonnet").write_text(
+            f"(import 'library.libsonnet') {{ model+: {{ elmo: {{ bilm: '{name}' }} }} }}"
+        )
+        return evaluate(configs, "own")
+
+    run = Run(tmp_path / "runs", "own", 7)
+    run.folder.mkdir(parents=True)
+    params = Params(evaluated("mini"))
+
+    # The wrapper of `allennlp train` saves the config before it trains.
+    def save(params: Params, folder: str) -> None:
+        params.to_file(f"{folder}/config.json")
+
+    _owning_its_folder(save)(params, str(run.folder))
+
+    assert (
+        "options" in json.loads((run.folder / "config.json").read_text())["model"]["elmo"]["bilm"]
+    )
+    refuse_other_settings({run: evaluated("mini")})
+    with pytest.raises(ConfigurationError, match='pretrained_file was "mini", not "base"'):
+        refuse_other_settings({run: evaluated("base")})
 
 
 def test_a_folder_of_something_else_is_refused(configs: Path, tmp_path: Path) -> None:
