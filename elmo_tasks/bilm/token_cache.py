@@ -75,9 +75,9 @@ class TokenCache:
         try:
             # Another thread may have put some of them here.
             new = [index for index, key in enumerate(keys) if key not in self._rows]
-            self._grow(len(self._rows) + len(new), vectors)
+            kept = self._grown(len(self._rows) + len(new), vectors)
             rows = [self._row(keys[index]) for index in new]
-            self._vectors[rows] = vectors[new].clone()
+            kept[rows] = vectors[new].clone()
         except BaseException:
             # Some rows may not have their vectors yet.
             self._rows = {}
@@ -85,8 +85,8 @@ class TokenCache:
         finally:
             self._lock.release()
 
-    def _grow(self, num_tokens: int, like: torch.Tensor) -> None:
-        """Makes room for so many tokens, or for as many as the cache keeps."""
+    def _grown(self, num_tokens: int, like: torch.Tensor) -> torch.Tensor:
+        """Returns the vectors, with room for so many tokens, or for as many as the cache keeps."""
         if self._vectors is None:
             self._vectors = like.new_empty(0, like.size(1))
         wanted = min(self._max_tokens, num_tokens)
@@ -96,6 +96,7 @@ class TokenCache:
             grown = like.new_empty(size, like.size(1))
             grown[: len(self._vectors)] = self._vectors
             self._vectors = grown
+        return self._vectors
 
     def _row(self, key: bytes) -> int:
         """Returns a row for a new token: a free one, or that of the oldest token."""

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy
 import pytest
 import torch
@@ -41,5 +43,6 @@ def test_a_batch_without_tokens_has_no_length(sentences: list[list[str]]) -> Non
 
 def test_the_tokens_of_a_sentence_may_be_an_array() -> None:
     sentences = [["boat", "b"], ["a"]]
+    arrays: Any = [numpy.array(words) for words in sentences]
 
-    assert torch.equal(batch_char_ids(list(map(numpy.array, sentences))), batch_to_ids(sentences))
+    assert torch.equal(batch_char_ids(arrays), batch_to_ids(sentences))
