@@ -33,7 +33,7 @@ class CharIdTable:
         char_ids = numpy.zeros(shape, numpy.int64)
         for row, words in zip(char_ids, sentences):
             found = b"".join([known.get(word) or self._row(known, word) for word in words])
-            row[: len(words)] = numpy.frombuffer(found, numpy.int16).reshape(len(words), -1)
+            row[: len(words)] = numpy.frombuffer(found, numpy.int16).reshape(-1, shape[2])
         return torch.from_numpy(char_ids)
 
     def _row(self, known: dict[str, bytes], word: str) -> bytes:

@@ -38,6 +38,14 @@ def test_tokens_may_have_other_numbers_of_characters() -> None:
     assert torch.equal(CharIdTable(60).char_ids(words), batch_char_ids(words, 60))
 
 
+def test_a_sentence_may_have_no_token() -> None:
+    table = CharIdTable()
+
+    assert torch.equal(table.char_ids([[], ["boat"]]), batch_char_ids([[], ["boat"]]))
+    assert table.char_ids([[], []]).shape == (2, 0, 50)
+    assert table.char_ids([]).shape == (0, 0, 50)
+
+
 def test_threads_may_share_a_table() -> None:
     table = CharIdTable(max_words=40)
     batches = [[[f"{k}{n}" for n in range(50)]] for k in range(200)]
