@@ -57,7 +57,7 @@ examples:
             help="inputs as for `allennlp predict`, for which the answers are compared with those "
             "of ARCHIVE",
         )
-        add("--force", action="store_true", help="overwrite a model in DIR")
+        add("--force", action="store_true", help="replace the model in DIR; its card stays")
 
     def run(self, args: argparse.Namespace) -> None:
         packed = pack(args.archive_file, args.folder, args.bilm, args.max_words, args.force)
