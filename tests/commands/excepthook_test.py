@@ -114,6 +114,8 @@ def test_a_mistake_in_a_config_is_one_line_with_the_name_that_was_meant(
         (b"boat 0.1 0.2\n", "is damaged: Not a gzipped file"),
         (gzip.compress(b"b\xff 0.1 0.2\n"), "is not in UTF-8: "),
     ],
+    # A packed text has the time in it.
+    ids=["missing", "empty", "cut", "unpacked", "latin"],
 )
 def test_word_vectors_that_cannot_be_read_are_named(
     content: bytes | None, expected: str, kind: str, tmp_path: Path
