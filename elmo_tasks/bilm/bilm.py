@@ -111,8 +111,7 @@ class BiLm(torch.nn.Module):
             word_char_ids(word, self.options.max_characters) for word in (BEGIN_TOKEN, END_TOKEN)
         ]
         self.register_buffer("_boundaries", torch.tensor(boundaries), persistent=False)
-        self._asked_cached_tokens = cached_tokens
-        self._cached_tokens = 0 if requires_grad else cached_tokens
+        self._cached_tokens = cached_tokens
         self._token_cache = WeightCache(_new_token_cache)
         self._weights_hash = WeightCache(hash_tensors)
         self._has_weights = requires_grad
@@ -156,7 +155,7 @@ class BiLm(torch.nn.Module):
             self._raw_options,
             state="snapshot" if carries else self.state_name,
             dtype=dtype or self.asked_dtype,
-            cached_tokens=self._asked_cached_tokens,
+            cached_tokens=self._cached_tokens,
             store=store,
         )
         bilm.to(self._like).load_state_dict({**bilm.state_dict(), **self.state_dict()})

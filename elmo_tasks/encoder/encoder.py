@@ -197,6 +197,7 @@ class ElmoEncoder:
         store: LayerStore | None = None,
         device: str | torch.device = "cpu",
         dtype: str | None = None,
+        mix: ElmoMix | None = None,
         **settings,
     ) -> "ElmoEncoder":
         """
@@ -215,19 +216,18 @@ class ElmoEncoder:
         dtype : `str`, optional
             As in `from_name`, by default the setting of the archive.
         mix : `ElmoMix`, optional
-            A mix that is used instead of those in the model.
+            A mix that is used instead of the model's; then `place` must be left out.
         """
-        bilm, mixes = load_elmo(archive_file, name)
-        if "mix" in settings and place is not None:
+        if mix is not None and place is not None:
             raise ConfigurationError("give either a mix or the place of one, not both")
-        if "mix" in settings:
-            return cls(bilm.to(device).frozen(store, dtype), **settings)
-        if place not in mixes and (place is not None or len(mixes) > 1):
-            raise ConfigurationError(
-                f"{archive_file} has mixes at the places {', '.join(mixes) or '(none)'}: place "
-                f"must be one of them, not {place!r}"
-            )
-        mix = mixes[place] if place else next(iter(mixes.values()), None)
+        bilm, mixes = load_elmo(archive_file, name)
+        if mix is None:
+            if place not in mixes and (place is not None or len(mixes) > 1):
+                raise ConfigurationError(
+                    f"{archive_file} has mixes at the places {', '.join(mixes) or '(none)'}: place "
+                    f"must be one of them, not {place!r}"
+                )
+            mix = mixes[place] if place else next(iter(mixes.values()), None)
         return cls(bilm.to(device).frozen(store, dtype), mix, **settings)
 
     @property

@@ -73,8 +73,7 @@ def _count(instance: Instance, vocab: Vocabulary) -> tuple[int, int]:
         for indexer in field.token_indexers.values():
             if isinstance(indexer, SingleIdTokenIndexer) and indexer.namespace is not None:
                 known = vocab.get_token_to_index_vocabulary(indexer.namespace)
-                unknown = known.get(vocab._oov_token)
-                for token in field:
-                    num_unknown += unknown in indexer.tokens_to_indices([token], vocab)["tokens"]
+                indices = indexer.tokens_to_indices(list(field), vocab)["tokens"]
+                num_unknown += indices.count(known.get(vocab._oov_token))
                 break
     return num_tokens, num_unknown
