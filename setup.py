@@ -48,7 +48,7 @@ setup(
     package_data={
         "elmo_tasks": [
             "py.typed",
-            "bilm/native/kernels.cpp",
+            "kernels/native/kernels.cpp",
             "pretrained/**/options.json",
             "pretrained/**/weights.hdf5",
             "pretrained/**/config.json",

@@ -32,9 +32,9 @@ from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.characters import PAD_CHARACTER
 from elmo_tasks.bilm.files.known_bilms import bilm_files
 from elmo_tasks.bilm.files.options import read_options
-from elmo_tasks.bilm.frozen_product import FrozenProduct
-from elmo_tasks.bilm.packing import Packing
 from elmo_tasks.common.distinct_rows import distinct_rows
+from elmo_tasks.kernels.frozen_product import FrozenProduct
+from elmo_tasks.kernels.packing import Packing
 from elmo_tasks.store.layer_store import LayerStore
 
 # The sizes of biLMs that are part of the package.

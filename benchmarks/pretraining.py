@@ -35,7 +35,7 @@ from benchmarks.machine import machine
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.characters import PAD_CHARACTER
 from elmo_tasks.bilm.files.options import BiLmOptions
-from elmo_tasks.bilm.packing import Packing
+from elmo_tasks.kernels.packing import Packing
 from elmo_tasks.language_model.model import ElmoLanguageModel
 from elmo_tasks.language_model.sentence_loader import SentenceLoader
 from elmo_tasks.readers.sentences import SentencesReader

@@ -4,6 +4,7 @@ before it, and that no files import each other in a circle.
 """
 
 import ast
+import functools
 import graphlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,25 +17,35 @@ PACKAGE = ROOT / "elmo_tasks"
 # The rooms that the files of a room may import, besides their own.
 ORDER: dict[str, set[str]] = {
     "common": set(),
+    "kernels": {"common"},
     "readers": {"common"},
     "store": {"common"},
-    "bilm": {"common", "store"},
+    "bilm": {"common", "kernels", "store"},
     "elmo": {"common", "bilm"},
-    "modules": {"common", "readers", "bilm", "elmo"},
+    "modules": {"common", "kernels", "readers", "bilm", "elmo"},
     "metrics": set(),
-    "models": {"common", "readers", "elmo", "modules", "metrics"},
-    "language_model": {"common", "readers", "bilm"},
+    "models": {"common", "readers", "modules", "metrics"},
+    "language_model": {"common", "kernels", "readers", "bilm"},
     "training": {"common", "bilm"},
     "predictors": {"common", "readers", "bilm", "elmo", "models", "language_model"},
-    "encoder": {"common", "store", "bilm", "elmo"},
+    "encoder": {"common", "kernels", "store", "bilm", "elmo"},
     "on_ray": {"common", "bilm", "elmo", "encoder"},
     "sklearn": {"common", "bilm", "encoder"},
-    "spacy": {"common", "store", "bilm", "elmo", "encoder"},
-    "analysis": {"common", "readers", "store", "bilm", "elmo", "metrics", "encoder"},
+    "spacy": {"common", "kernels", "store", "bilm", "elmo", "encoder"},
+    "analysis": {"common", "readers", "bilm", "elmo", "metrics", "encoder"},
     "serve": {"common", "readers", "elmo", "encoder", "analysis"},
     "commands": {
-        *("common", "readers", "store", "bilm", "elmo", "predictors", "encoder", "analysis"),
-        *("on_ray", "serve"),
+        "common",
+        "kernels",
+        "readers",
+        "store",
+        "bilm",
+        "elmo",
+        "predictors",
+        "encoder",
+        "on_ray",
+        "analysis",
+        "serve",
     },
 }
 
@@ -65,6 +76,7 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@functools.cache
 def imports_of_files() -> dict[str, set[str]]:
     """Maps each module of the package to the modules of the package that it imports."""
     return {

@@ -3,10 +3,10 @@ from collections.abc import Sequence
 import torch
 
 from elmo_tasks.bilm.lstm_stack import LstmStack
-from elmo_tasks.bilm.packing import Packing
 from elmo_tasks.bilm.state import LstmState
-from elmo_tasks.bilm.threads import for_each
 from elmo_tasks.bilm.token_vectors import TokenVectors
+from elmo_tasks.kernels.packing import Packing
+from elmo_tasks.kernels.threads import for_each
 
 
 def bidirectional_layers(

@@ -11,22 +11,22 @@ import torch
 from elmo_tasks.bilm.bidirectional_lstm import bidirectional_layers, read_direction
 from elmo_tasks.bilm.char_cnn import CharCnn
 from elmo_tasks.bilm.characters import MAX_CHARACTERS, batch_char_ids, word_char_ids
-from elmo_tasks.bilm.dtypes import DTYPES, used_dtype
 from elmo_tasks.bilm.files.options import STATES, BiLmOptions, exported, read_options
 from elmo_tasks.bilm.files.weights import check_layout, read_weights, write_weights
 from elmo_tasks.bilm.frozen_checkpoint import FINGERPRINT, put_back_weights
 from elmo_tasks.bilm.lstm_stack import LstmStack
 from elmo_tasks.bilm.outputs import BiLmOutput, Prediction
-from elmo_tasks.bilm.packing import Packing
 from elmo_tasks.bilm.state import INITIAL_STATES, LstmState, SnapshotState
-from elmo_tasks.bilm.threads import for_each, operator_threads
 from elmo_tasks.bilm.token_cache import TokenCache
 from elmo_tasks.bilm.token_vectors import TokenVectors
-from elmo_tasks.bilm.weight_cache import WeightCache
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.hashing import hash_bytes, hash_tensors
+from elmo_tasks.kernels.dtypes import DTYPES, used_dtype
+from elmo_tasks.kernels.packing import Packing
+from elmo_tasks.kernels.threads import for_each, operator_threads
+from elmo_tasks.kernels.weight_cache import WeightCache
 from elmo_tasks.store import LayerSource, LayerStore
 
 logger = logging.getLogger(__name__)

@@ -5,10 +5,10 @@ from torch.nn.functional import embedding
 
 from elmo_tasks.bilm.characters import NUM_CHARACTERS, PAD_CHARACTER
 from elmo_tasks.bilm.files.options import BiLmOptions
-from elmo_tasks.bilm.frozen_product import Product
-from elmo_tasks.bilm.lookup_convolution import convolution_table, looks_up, lookup_convolution
-from elmo_tasks.bilm.trained_product import trained_product
-from elmo_tasks.bilm.weight_cache import WeightCache
+from elmo_tasks.kernels.frozen_product import Product
+from elmo_tasks.kernels.lookup_convolution import convolution_table, looks_up, lookup_convolution
+from elmo_tasks.kernels.trained_product import trained_product
+from elmo_tasks.kernels.weight_cache import WeightCache
 
 # Tokens go through the network in groups, which bounds its memory, and through the convolutions in
 # smaller groups of tokens of similar length.

@@ -1,19 +1,11 @@
 import math
-from collections.abc import Iterator
-from typing import NamedTuple
 
 import torch
 
-from elmo_tasks.bilm.frozen_product import FrozenProduct
-from elmo_tasks.bilm.lstm_step import step
-from elmo_tasks.bilm.recurrence import Recurrence
 from elmo_tasks.bilm.state import LstmState
-from elmo_tasks.bilm.weight_cache import WeightCache
-
-# Without a gradient, the input products of several steps are computed at once, in blocks of this
-# many gates. A block fills 8 MB, which the allocator reuses for the next block; in fresh memory
-# these products lose a third of their speed.
-_BLOCK_GATES = 2 << 20
+from elmo_tasks.kernels.frozen_recurrence import FrozenRecurrence
+from elmo_tasks.kernels.recurrence import Recurrence
+from elmo_tasks.kernels.weight_cache import WeightCache
 
 
 class ProjectedLstm(torch.nn.Module):
@@ -56,7 +48,7 @@ class ProjectedLstm(torch.nn.Module):
         self.recurrent_weight = torch.nn.Parameter(torch.empty(4 * cell_dim, projection_dim))
         self.bias = torch.nn.Parameter(torch.empty(4 * cell_dim))
         self.projection_weight = torch.nn.Parameter(torch.empty(projection_dim, cell_dim))
-        self._products = WeightCache(_products)
+        self._frozen = WeightCache(FrozenRecurrence)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -93,78 +85,10 @@ class ProjectedLstm(torch.nn.Module):
         h, c = state.h.detach().clone(), state.c.detach().clone()
         weights = (self.input_weight, self.recurrent_weight, self.bias, self.projection_weight)
         trains = any(tensor.requires_grad for tensor in (inputs, *weights))
+        clips = (self.cell_clip, self.projection_clip)
         if trains and torch.is_grad_enabled():
-            clips = (self.cell_clip, self.projection_clip)
             outputs = Recurrence.apply(inputs, *weights, h, c, batch_sizes, *clips)
         else:
-            outputs = self._run(inputs, batch_sizes, h, c)
+            run = self._frozen.get(*weights, dtype=self.dtype)
+            outputs = run(inputs, batch_sizes, h, c, *clips)
         return outputs, LstmState(h, c)
-
-    def _run(
-        self, inputs: torch.Tensor, batch_sizes: list[int], h: torch.Tensor, c: torch.Tensor
-    ) -> torch.Tensor:
-        """
-        Returns the outputs, without a gradient; `h` and `c` receive the state after the last step.
-        """
-        products = self._products.get(
-            self.input_weight,
-            self.recurrent_weight,
-            self.bias,
-            self.projection_weight,
-            dtype=self.dtype,
-        )
-        outputs = inputs.new_empty(len(inputs), self.projection_dim)
-        output, start = h, 0
-        for block in _blocks(batch_sizes, _BLOCK_GATES // (4 * self.cell_dim)):
-            # Shape: (tokens of the block, 4 * cell_dim)
-            gates = products.input(inputs[start : start + sum(block)])
-            hidden = gates.new_empty(block[0], self.cell_dim)
-            for gate in gates.split(block):
-                rows = len(gate)
-                if rows < len(output):
-                    h[rows : len(output)] = output[rows:]
-                    output, hidden = output[:rows], hidden[:rows]
-                step(gate, products.recurrent(output), c[:rows], self.cell_clip, hidden)
-                output = outputs[start : start + rows]
-                projected = products.projection(hidden).to(output.dtype)
-                torch.clamp(projected, -self.projection_clip, self.projection_clip, out=output)
-                start += rows
-        h[: len(output)] = output
-        return outputs
-
-
-class _Products(NamedTuple):
-    """Holds the products of one layer."""
-
-    input: FrozenProduct
-    recurrent: FrozenProduct
-    projection: FrozenProduct
-
-
-def _products(
-    input_weight: torch.Tensor,
-    recurrent_weight: torch.Tensor,
-    bias: torch.Tensor,
-    projection_weight: torch.Tensor,
-    dtype: torch.dtype | None,
-) -> _Products:
-    return _Products(
-        FrozenProduct(input_weight, bias, dtype),
-        FrozenProduct(recurrent_weight, dtype=dtype),
-        FrozenProduct(projection_weight, dtype=dtype),
-    )
-
-
-def _blocks(batch_sizes: list[int], max_tokens: int) -> Iterator[list[int]]:
-    """
-    Yields the batch sizes in blocks of at most `max_tokens` tokens, but of at least one step. The
-    inputs of a block are multiplied at once.
-    """
-    block: list[int] = []
-    for rows in batch_sizes:
-        if block and sum(block) + rows > max_tokens:
-            yield block
-            block = []
-        block.append(rows)
-    if block:
-        yield block

@@ -3,7 +3,6 @@ import argparse
 import torch
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.bilm.dtypes import DTYPES
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, KNOWN_BILMS, bilm_files
 from elmo_tasks.bilm.files.options import read_options
 from elmo_tasks.common.errors import ConfigurationError
@@ -11,6 +10,7 @@ from elmo_tasks.elmo.archives import load_bilm
 from elmo_tasks.elmo.known_models import is_model
 from elmo_tasks.encoder.encoder import ElmoEncoder
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
+from elmo_tasks.kernels.dtypes import DTYPES
 from elmo_tasks.store.layer_store import LayerStore
 
 

@@ -10,7 +10,6 @@ from tqdm import tqdm
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, bilm_files
 from elmo_tasks.bilm.files.options import BiLmOptions, read_options
-from elmo_tasks.bilm.threads import operator_threads
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.elmo.archives import load_elmo
@@ -24,6 +23,7 @@ from elmo_tasks.encoder.tokens import (
     tokenize,
     without_padding,
 )
+from elmo_tasks.kernels.threads import operator_threads
 from elmo_tasks.store import LayerStore
 
 # The file of a trained mix, beside those of its biLM.

@@ -5,9 +5,9 @@ from tqdm import tqdm
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.char_id_table import CharIdTable
-from elmo_tasks.bilm.threads import operator_threads
 from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.kernels.threads import operator_threads
 
 # Sentences are sorted by length in groups of this size (see `windows`). The layers of a group are
 # in memory at once: 200 MB at the original size.

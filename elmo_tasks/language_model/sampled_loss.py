@@ -2,9 +2,9 @@ import torch
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import pad
 
-from elmo_tasks.bilm.frozen_product import padded_rows
-from elmo_tasks.bilm.native.library import kernels
-from elmo_tasks.bilm.trained_product import product, product_dtype, summed_product
+from elmo_tasks.kernels.frozen_product import padded_rows
+from elmo_tasks.kernels.native.library import kernels
+from elmo_tasks.kernels.trained_product import product, product_dtype, summed_product
 
 
 class SampledLoss(torch.autograd.Function):

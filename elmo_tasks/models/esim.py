@@ -11,8 +11,8 @@ from allennlp.nn import InitializerApplicator
 from allennlp.nn.util import masked_max, masked_mean, masked_softmax, weighted_sum
 from allennlp.training.metrics import CategoricalAccuracy
 
+from elmo_tasks.modules.encode_together import encode_together
 from elmo_tasks.modules.linear import use_products
-from elmo_tasks.modules.recurrent import encode_together
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
 
 

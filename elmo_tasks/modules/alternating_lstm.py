@@ -8,9 +8,9 @@ from allennlp.modules.seq2seq_encoders import StackedAlternatingLstmSeq2SeqEncod
 from allennlp.nn.util import get_dropout_mask
 from torch.autograd.function import once_differentiable
 
-from elmo_tasks.bilm.packing import Packing
-from elmo_tasks.bilm.trained_product import step_product, summed_product, trained_product
-from elmo_tasks.modules.recurrent import Steps, mirror_of
+from elmo_tasks.kernels.packing import Packing
+from elmo_tasks.kernels.steps import Steps, mirror_of
+from elmo_tasks.kernels.trained_product import step_product, summed_product, trained_product
 
 
 @Seq2SeqEncoder.register("elmo_alternating_lstm")

@@ -7,7 +7,7 @@ from allennlp.modules import FeedForward
 from allennlp.nn.util import min_value_of_dtype
 from torch.autograd.function import once_differentiable
 
-from elmo_tasks.bilm.trained_product import product, summed_product
+from elmo_tasks.kernels.trained_product import product, summed_product
 from elmo_tasks.modules.linear import use_products
 
 # Mentions whose antecedents are scored at a time.

@@ -4,9 +4,9 @@ import torch
 from allennlp.modules.seq2seq_encoders import GruSeq2SeqEncoder, Seq2SeqEncoder
 from torch.autograd.function import once_differentiable
 
-from elmo_tasks.bilm.trained_product import step_product, summed, summed_product
-from elmo_tasks.modules.gru_step import gru_gradient, gru_step
-from elmo_tasks.modules.recurrent import Steps, run_both_directions
+from elmo_tasks.kernels.gru_step import gru_gradient, gru_step
+from elmo_tasks.kernels.steps import Steps, run_both_directions
+from elmo_tasks.kernels.trained_product import step_product, summed, summed_product
 
 
 @Seq2SeqEncoder.register("elmo_gru")

@@ -1,7 +1,7 @@
 import torch
 from allennlp.modules import FeedForward
 
-from elmo_tasks.bilm.trained_product import trained_product
+from elmo_tasks.kernels.trained_product import trained_product
 
 
 class Linear(torch.nn.Linear):

@@ -5,9 +5,9 @@ import torch
 from allennlp.modules.seq2seq_encoders import LstmSeq2SeqEncoder, Seq2SeqEncoder
 from torch.autograd.function import once_differentiable
 
-from elmo_tasks.bilm.lstm_step import step, step_gradient
-from elmo_tasks.bilm.trained_product import step_product, summed, summed_product
-from elmo_tasks.modules.recurrent import Steps, run_both_directions
+from elmo_tasks.kernels.lstm_step import step, step_gradient
+from elmo_tasks.kernels.steps import Steps, run_both_directions
+from elmo_tasks.kernels.trained_product import step_product, summed, summed_product
 
 
 @Seq2SeqEncoder.register("elmo_lstm")

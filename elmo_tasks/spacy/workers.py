@@ -2,7 +2,7 @@ import multiprocessing
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from elmo_tasks.bilm.threads import operator_threads
+from elmo_tasks.kernels.threads import operator_threads
 
 
 @contextmanager

@@ -6,9 +6,9 @@ import torch
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.bidirectional_lstm import bidirectional_layers, read_direction
-from elmo_tasks.bilm.packing import Packing
 from elmo_tasks.bilm.state import LstmState
 from elmo_tasks.bilm.token_vectors import TokenVectors
+from elmo_tasks.kernels.packing import Packing
 from tests.helpers.bilm_examples import SHAPES
 from tests.helpers.reference_bilm import ReferenceBiLm, State, random_files
 

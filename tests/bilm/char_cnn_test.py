@@ -7,7 +7,7 @@ import torch
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.char_cnn import CharCnn
 from elmo_tasks.bilm.files.options import BiLmOptions
-from elmo_tasks.bilm.lookup_convolution import looks_up
+from elmo_tasks.kernels.lookup_convolution import looks_up
 from tests.helpers.reference_bilm import FIXTURE_FILES, ReferenceBiLm, char_ids, make_options
 
 

@@ -16,13 +16,13 @@ import torch
 
 import elmo_tasks.encoder.sentence_layers
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.bilm.threads import operator_threads
 from elmo_tasks.common import files
 from elmo_tasks.encoder import embedding_file
 from elmo_tasks.encoder.embed import embed, read_text
 from elmo_tasks.encoder.encoder import ElmoEncoder
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
 from elmo_tasks.encoder.shards import read_manifest, read_vectors
+from elmo_tasks.kernels.threads import operator_threads
 from elmo_tasks.store.contents import contents
 from tests.helpers.archives import SENTENCES, sst
 from tests.helpers.command_line import allennlp, exit_status, refusal

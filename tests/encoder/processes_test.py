@@ -14,12 +14,12 @@ import torch
 from tqdm import tqdm
 
 import elmo_tasks.encoder.sentence_layers
-from elmo_tasks.bilm.threads import operator_threads
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.encoder.embed import embed, read_text
 from elmo_tasks.encoder.encoder import ElmoEncoder
 from elmo_tasks.encoder.parts import EmbedPart, Part
 from elmo_tasks.encoder.processes import in_processes
+from elmo_tasks.kernels.threads import operator_threads
 from elmo_tasks.store import LayerStore
 from tests.helpers.processes import end, start
 from tests.helpers.reference_bilm import FIXTURE_FILES

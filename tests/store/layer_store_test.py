@@ -145,7 +145,7 @@ def test_the_layers_in_memory_keep_to_their_bound(monkeypatch: pytest.MonkeyPatc
 
 def test_autocast_does_not_change_the_layers_of_a_store(monkeypatch: pytest.MonkeyPatch) -> None:
     # Without packed weights, autocast changes the dtype of products, as it does on a GPU.
-    monkeypatch.setattr("elmo_tasks.bilm.frozen_product.packs", lambda dtype: False)
+    monkeypatch.setattr("elmo_tasks.kernels.frozen_product.packs", lambda dtype: False)
     bilm = fixture_bilm(LayerStore(dtype="float32"))
 
     with torch.autocast("cpu", torch.bfloat16):

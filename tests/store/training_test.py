@@ -13,7 +13,7 @@ from allennlp.predictors import Predictor
 from allennlp.training import GradientDescentTrainer, TrainerCallback
 from torch.nn.parallel import DistributedDataParallel
 
-from elmo_tasks.bilm.frozen_product import packs
+from elmo_tasks.kernels.frozen_product import packs
 from elmo_tasks.modules.token_embedder import ElmoBiLmEmbedder
 from elmo_tasks.store.database import LayerDatabase
 from elmo_tasks.store.layer_store import LayerStore

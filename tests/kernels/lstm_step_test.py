@@ -7,9 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elmo_tasks.bilm import lstm_step
-from elmo_tasks.bilm.lstm_step import step, step_gradient
-from elmo_tasks.bilm.native.library import kernels
+from elmo_tasks.kernels import lstm_step
+from elmo_tasks.kernels.lstm_step import step, step_gradient
+from elmo_tasks.kernels.native.library import kernels
 
 CLIPS = st.sampled_from([math.inf, 3.0, 0.5, 0.05])
 # Widths around those of the CPU's vectors, and no rows at all.

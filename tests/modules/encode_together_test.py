@@ -1,8 +1,7 @@
-import pytest
 import torch
 from allennlp.modules.seq2seq_encoders import LstmSeq2SeqEncoder
 
-from elmo_tasks.modules.recurrent import Steps, encode_together
+from elmo_tasks.modules.encode_together import encode_together
 
 
 def test_texts_of_several_lengths_are_encoded_as_each_alone() -> None:
@@ -18,18 +17,3 @@ def test_texts_of_several_lengths_are_encoded_as_each_alone() -> None:
 
     for h, text, mask in zip(together, texts, masks, strict=True):
         torch.testing.assert_close(h, encoder(text, mask))
-
-
-@pytest.mark.parametrize("sizes", [[], [3], [3, 2, 2, 1]])
-def test_state_before_a_token_is_that_of_its_row_in_the_step_before(sizes: list[int]) -> None:
-    # A state names its step and its row.
-    states = torch.tensor(
-        [(step + 1.0, row) for step, size in enumerate(sizes) for row in range(size)]
-    ).view(-1, 2)
-
-    before = Steps(sizes).before(states)
-
-    expected = [
-        (step, row if step else 0.0) for step, row in (states - torch.tensor([1, 0])).tolist()
-    ]
-    assert before.tolist() == [list(each) for each in expected]

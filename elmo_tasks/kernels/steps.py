@@ -1,12 +1,9 @@
-from collections.abc import Sequence
 from itertools import accumulate
 
 import torch
-from allennlp.modules import Seq2SeqEncoder
-from torch.nn.functional import pad
 
-from elmo_tasks.bilm.packing import Packing
-from elmo_tasks.bilm.trained_product import STEP_ROWS, trained_product
+from elmo_tasks.kernels.packing import Packing
+from elmo_tasks.kernels.trained_product import STEP_ROWS, trained_product
 
 
 class Steps:
@@ -42,35 +39,6 @@ class Steps:
         for before, step in zip(self.slices, self.slices[1:]):
             parts.append(states[before.start : before.start + step.stop - step.start])
         return torch.cat(parts) if parts else states
-
-
-def encode_together(
-    encoder: Seq2SeqEncoder, texts: Sequence[torch.Tensor], masks: Sequence[torch.Tensor]
-) -> list[torch.Tensor]:
-    """
-    Runs an encoder once for several texts of each instance, as one batch of all of them.
-
-    # Parameters
-
-    encoder : `Seq2SeqEncoder`
-        Its output for a text must not depend on other texts of the batch.
-    texts : `Sequence[torch.Tensor]`
-        Shapes (batch, length, dim), with a length for each.
-    masks : `Sequence[torch.Tensor]`
-        Shapes (batch, length).
-
-    # Returns
-
-    `list[torch.Tensor]`
-        Shapes (batch, length, output dim).
-    """
-    lengths = [mask.size(1) for mask in masks]
-    missing = [max(lengths) - length for length in lengths]
-    h = encoder(
-        torch.cat([pad(text, (0, 0, 0, width)) for text, width in zip(texts, missing)]),
-        torch.cat([pad(mask, (0, width)) for mask, width in zip(masks, missing)]),
-    )
-    return [part[:, :length] for part, length in zip(h.chunk(len(texts)), lengths)]
 
 
 def run_both_directions(

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn.utils.rnn import pack_padded_sequence
 
-from elmo_tasks.bilm.packing import Packing
+from elmo_tasks.kernels.packing import Packing
 
 all_lengths = st.lists(st.integers(0, 7), min_size=1, max_size=6)
 

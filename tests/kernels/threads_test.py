@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from elmo_tasks.bilm import BiLm, bilm
-from elmo_tasks.bilm.threads import for_each, operator_threads
+from elmo_tasks.kernels.threads import for_each, operator_threads
 from tests.helpers.bilm_examples import SENTENCE, ids_of
 from tests.helpers.processes import run
 from tests.helpers.reference_bilm import make_options

@@ -1,12 +1,12 @@
 """
-The element-wise work of a step of a GRU, and its gradient. The compiled functions of `bilm/native/`
+The element-wise work of a step of a GRU, and its gradient. The compiled functions of `native/`
 do it in one pass; where there are none, PyTorch's operators do it. The gates are in PyTorch's order
 reset, update, new.
 """
 
 import torch
 
-from elmo_tasks.bilm.native.library import kernels
+from elmo_tasks.kernels.native.library import kernels
 
 
 def gru_step(

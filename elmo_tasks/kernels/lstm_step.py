@@ -11,7 +11,7 @@ import math
 
 import torch
 
-from elmo_tasks.bilm.native.library import Kernels, kernels
+from elmo_tasks.kernels.native.library import Kernels, kernels
 
 
 def step(

@@ -4,8 +4,13 @@ import pytest
 import torch
 from torch.nn.functional import linear
 
-from elmo_tasks.bilm import trained_product as products
-from elmo_tasks.bilm.trained_product import product, step_product, summed_product, trained_product
+from elmo_tasks.kernels import trained_product as products
+from elmo_tasks.kernels.trained_product import (
+    product,
+    step_product,
+    summed_product,
+    trained_product,
+)
 
 
 @pytest.fixture(params=["this CPU's", "without AVX-512", "PyTorch's"])

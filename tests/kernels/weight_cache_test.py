@@ -3,8 +3,8 @@ import pickle
 
 import torch
 
-from elmo_tasks.bilm.frozen_product import FrozenProduct
-from elmo_tasks.bilm.weight_cache import WeightCache
+from elmo_tasks.kernels.frozen_product import FrozenProduct
+from elmo_tasks.kernels.weight_cache import WeightCache
 
 
 def test_the_value_is_computed_again_for_other_weights_or_settings_only() -> None:

@@ -13,7 +13,7 @@ import torch
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import linear, pad
 
-from elmo_tasks.bilm.frozen_product import extended, packs, padded_rows
+from elmo_tasks.kernels.frozen_product import extended, packs, padded_rows
 
 _BLOCK = 512
 

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from elmo_tasks.bilm.native import library
-from elmo_tasks.bilm.native.library import kernels
+from elmo_tasks.kernels.native import library
+from elmo_tasks.kernels.native.library import kernels
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from elmo_tasks.bilm import BiLm, char_cnn
 from elmo_tasks.bilm.characters import NUM_CHARACTERS, PAD_CHARACTER
-from elmo_tasks.bilm.lookup_convolution import (
+from elmo_tasks.kernels.lookup_convolution import (
     convolution_table,
     looks_up,
     lookup_convolution,

@@ -9,7 +9,7 @@ import torch
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import pad
 
-from elmo_tasks.bilm.native.library import kernels
+from elmo_tasks.kernels.native.library import kernels
 
 # Filters that the compiled function handles together; as in `kernels.cpp`.
 _BLOCK = 32

@@ -4,7 +4,7 @@ import logging
 import torch
 from torch.nn.functional import linear, pad
 
-from elmo_tasks.bilm.weight_cache import WeightCache
+from elmo_tasks.kernels.weight_cache import WeightCache
 
 logger = logging.getLogger(__name__)
 

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from elmo_tasks.bilm import BiLm, dtypes
-from elmo_tasks.bilm.dtypes import has_bfloat16, used_dtype
+from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.kernels import dtypes
+from elmo_tasks.kernels.dtypes import has_bfloat16, used_dtype
 from tests.helpers.bilm_examples import SENTENCE, ids_of
 from tests.helpers.reference_bilm import FIXTURE_FILES, make_options
 from tests.helpers.stored_bilms import fixture_bilm

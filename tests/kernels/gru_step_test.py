@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from elmo_tasks.modules import gru_step as module
-from elmo_tasks.modules.gru_step import gru_gradient, gru_step
+from elmo_tasks.kernels import gru_step as module
+from elmo_tasks.kernels.gru_step import gru_gradient, gru_step
 
 
 @pytest.fixture(params=["compiled functions", "PyTorch's operators"])

@@ -4,10 +4,9 @@ import torch
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import pad
 
-from elmo_tasks.bilm.frozen_product import FrozenProduct, padded_rows
-from elmo_tasks.bilm.lstm_step import step, step_gradient
-from elmo_tasks.bilm.state import LstmState
-from elmo_tasks.bilm.trained_product import product, product_dtype, summed, summed_product
+from elmo_tasks.kernels.frozen_product import FrozenProduct, padded_rows
+from elmo_tasks.kernels.lstm_step import step, step_gradient
+from elmo_tasks.kernels.trained_product import product, product_dtype, summed, summed_product
 
 
 class Recurrence(torch.autograd.Function):
@@ -50,7 +49,7 @@ class Recurrence(torch.autograd.Function):
         outputs = _rows(inputs, num_tokens, tokens, h.size(1))
         cells = c.new_empty(num_tokens, c.size(1))
         # This is a copy, since h and c are overwritten with the state after the last step.
-        first = LstmState(h.to(dtype, copy=True), c.clone())
+        first = h.to(dtype, copy=True), c.clone()
         output, hidden, start = h.to(dtype), inputs.new_empty(c.shape), 0
         for rows in batch_sizes:
             now = slice(start, start + rows)
@@ -76,6 +75,7 @@ class Recurrence(torch.autograd.Function):
             ctx.saved_tensors
         )
         dtype, wide = inputs.dtype, cells.dtype
+        first_h, first_c = ctx.first
         recur, project = FrozenProduct(recurrent_weight.t()), FrozenProduct(projection_weight.t())
         # Shapes: (tokens, 4 * cell_dim), (tokens, cell_dim) and (tokens, projection_dim)
         num_tokens, tokens = len(cells), len(inputs)
@@ -84,8 +84,8 @@ class Recurrence(torch.autograd.Function):
         grad_outputs = pad(grad_outputs.to(dtype), (0, 0, 0, tokens - num_tokens))
         # The bound is rounded as the outputs are, so that clipped outputs are equal to it.
         projection_clip = torch.tensor(ctx.projection_clip, dtype=dtype, device=outputs.device)
-        grad_h = torch.zeros_like(ctx.first.h)
-        grad_c = torch.zeros_like(ctx.first.c)
+        grad_h = torch.zeros_like(first_h)
+        grad_c = torch.zeros_like(first_c)
         previous = _previous(ctx.batch_sizes)
         stop = num_tokens
         for rows, before in zip(reversed(ctx.batch_sizes), reversed(previous)):
@@ -96,7 +96,7 @@ class Recurrence(torch.autograd.Function):
             step_gradient(
                 gates[now],
                 cells[now],
-                ctx.first.c[:rows] if before is None else cells[before],
+                first_c[:rows] if before is None else cells[before],
                 project(grad_output),
                 grad_c[:rows],
                 ctx.cell_clip,
@@ -107,7 +107,7 @@ class Recurrence(torch.autograd.Function):
             stop -= rows
         # The output of the step before, shape (tokens, projection_dim)
         first_rows = ctx.batch_sizes[0] if ctx.batch_sizes else 0
-        fed = [ctx.first.h[:first_rows], *(outputs[before] for before in previous[1:])]
+        fed = [first_h[:first_rows], *(outputs[before] for before in previous[1:])]
         fed = torch.cat([*fed, outputs[num_tokens:]])
         return (
             product(grad_gates, input_weight.t())[:num_tokens].to(wide),

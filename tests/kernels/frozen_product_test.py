@@ -6,9 +6,10 @@ import pytest
 import torch
 from torch.nn.functional import linear
 
-from elmo_tasks.bilm import BiLm, frozen_product
+from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
-from elmo_tasks.bilm.frozen_product import FrozenProduct, Product, padded_rows
+from elmo_tasks.kernels import frozen_product
+from elmo_tasks.kernels.frozen_product import FrozenProduct, Product, padded_rows
 
 OPTIONS = Path(KNOWN_BILMS["mini"]).with_name("options.json")
 
