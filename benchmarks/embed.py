@@ -39,7 +39,7 @@ from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.bilm.files.options import read_options
 from elmo_tasks.common.text_files import read_lines
-from elmo_tasks.encoder.embed import embed, read_text
+from elmo_tasks.embed.embed import embed, read_text
 from elmo_tasks.encoder.encoder import ElmoEncoder
 from elmo_tasks.spacy import ElmoComponent
 

@@ -24,7 +24,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from elmo_tasks.encoder.shards import read_vectors
+from elmo_tasks.embed.shards import read_vectors
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -29,7 +29,7 @@ ORDER: dict[str, set[str]] = {
     "training": {"common", "bilm"},
     "predictors": {"common", "readers", "bilm", "elmo", "models", "language_model"},
     "encoder": {"common", "kernels", "store", "bilm", "elmo"},
-    "on_ray": {"common", "bilm", "elmo", "encoder"},
+    "embed": {"common", "bilm", "elmo", "encoder"},
     "sklearn": {"common", "bilm", "encoder"},
     "spacy": {"common", "kernels", "store", "bilm", "elmo", "encoder"},
     "analysis": {"common", "readers", "bilm", "elmo", "metrics", "encoder"},
@@ -43,7 +43,7 @@ ORDER: dict[str, set[str]] = {
         "elmo",
         "predictors",
         "encoder",
-        "on_ray",
+        "embed",
         "analysis",
         "serve",
     },
@@ -51,7 +51,7 @@ ORDER: dict[str, set[str]] = {
 
 # These modules may import every room. `compat` imports none, `configs` only `common`, and `guard`
 # only `common` and `elmo`.
-TOP = {"__init__", "__main__", "console", "plugin", "ray"}
+TOP = {"__init__", "__main__", "console", "plugin"}
 
 
 def imported_names(path: Path) -> Iterator[str]:

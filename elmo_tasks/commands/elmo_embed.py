@@ -11,13 +11,13 @@ from elmo_tasks.commands.listed import LISTED
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.owner import own
 from elmo_tasks.common.text_files import spooled
-from elmo_tasks.encoder.corpus import Corpus
-from elmo_tasks.encoder.embed import embed, read_text
-from elmo_tasks.encoder.embed_shards import PART_TOKENS, embed_shards
+from elmo_tasks.common.worker_processes import in_processes
+from elmo_tasks.embed.corpus import Corpus
+from elmo_tasks.embed.embed import embed, read_text
+from elmo_tasks.embed.embed_shards import PART_TOKENS, embed_shards
+from elmo_tasks.embed.parts import Engine, in_this_process
+from elmo_tasks.embed.shards import FORMATS
 from elmo_tasks.encoder.encoder import ElmoEncoder
-from elmo_tasks.encoder.parts import Engine, in_this_process
-from elmo_tasks.encoder.processes import in_processes
-from elmo_tasks.encoder.shards import FORMATS
 from elmo_tasks.store.layer_store import LayerStore
 
 
@@ -234,7 +234,7 @@ def _engine(args: argparse.Namespace) -> Engine:
             # Ray is imported.
             os.environ.setdefault("RAY_AUTH_MODE", "token")
         # Ray is imported only when it is needed.
-        from elmo_tasks.on_ray.engine import on_ray
+        from elmo_tasks.embed.ray_engine import on_ray
 
         return on_ray(args.address, args.processes)
     if args.processes in (None, 1):

@@ -9,7 +9,7 @@ from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.batches import batches_by_length, groups_of
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hashing import hash_bytes
-from elmo_tasks.encoder.processes import in_processes
+from elmo_tasks.common.worker_processes import in_processes
 from elmo_tasks.encoder.sentence_layers import MIN_SENTENCES
 from elmo_tasks.store import LayerSource, LayerStore
 

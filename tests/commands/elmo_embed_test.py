@@ -17,11 +17,11 @@ import torch
 import elmo_tasks.encoder.sentence_layers
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.common import files
-from elmo_tasks.encoder import embedding_file
-from elmo_tasks.encoder.embed import embed, read_text
+from elmo_tasks.embed import embedding_file
+from elmo_tasks.embed.embed import embed, read_text
+from elmo_tasks.embed.shards import read_manifest, read_vectors
 from elmo_tasks.encoder.encoder import ElmoEncoder
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
-from elmo_tasks.encoder.shards import read_manifest, read_vectors
 from elmo_tasks.kernels.threads import operator_threads
 from elmo_tasks.store.contents import contents
 from tests.helpers.archives import SENTENCES, sst

@@ -16,13 +16,13 @@ import ray.data
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
-from elmo_tasks.encoder.corpus import Corpus
-from elmo_tasks.encoder.embed_shards import embed_shards
+from elmo_tasks.embed.corpus import Corpus
+from elmo_tasks.embed.embed_shards import embed_shards
+from elmo_tasks.embed.ray import embed
+from elmo_tasks.embed.ray_cluster import Cluster, joined
+from elmo_tasks.embed.ray_engine import on_ray
+from elmo_tasks.embed.shards import read_vectors
 from elmo_tasks.encoder.encoder import ElmoEncoder
-from elmo_tasks.encoder.shards import read_vectors
-from elmo_tasks.on_ray.cluster import Cluster, joined
-from elmo_tasks.on_ray.engine import on_ray
-from elmo_tasks.ray import embed
 from elmo_tasks.store import LayerStore
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
@@ -149,7 +149,7 @@ def test_a_store_is_refused(text: Path, tmp_path: Path) -> None:
 
 
 def test_processes_run_as_nice_as_this_one_and_share_the_weights(encoder: ElmoEncoder) -> None:
-    from elmo_tasks.on_ray.shared_bilm import SharedBiLm, SharedLayers
+    from elmo_tasks.embed.shared_bilm import SharedBiLm, SharedLayers
 
     shared = SharedLayers(ray.put(SharedBiLm.of(encoder.bilm)), 2048)
 

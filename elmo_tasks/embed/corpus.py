@@ -8,7 +8,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
 from elmo_tasks.common.tables import PACKED
 from elmo_tasks.common.text_files import corpus_files
-from elmo_tasks.encoder.corpus_lines import (
+from elmo_tasks.embed.corpus_lines import (
     Line,
     json_line,
     parquet_lines,

@@ -11,9 +11,9 @@ import numpy
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_text import parse_json
-from elmo_tasks.encoder.embedding_file import DATASET_BYTES, write_dataset
-from elmo_tasks.encoder.output_folder import OutputFolder
-from elmo_tasks.encoder.parts import Part
+from elmo_tasks.embed.embedding_file import DATASET_BYTES, write_dataset
+from elmo_tasks.embed.output_folder import OutputFolder
+from elmo_tasks.embed.parts import Part
 
 Array = numpy.ndarray
 
@@ -110,7 +110,7 @@ class Shards:
         with self._output.write(self.file_name(part)) as path:
             if self.about["format"] == "parquet":
                 # pyarrow is imported only when it is needed.
-                from elmo_tasks.encoder.parquet import write_parquet
+                from elmo_tasks.embed.parquet import write_parquet
 
                 write_parquet(path, part, arrays, *self._layout)
             else:
@@ -204,7 +204,7 @@ def read_vectors(folder: str | os.PathLike) -> Iterator[tuple[int, list[str], Ar
     for part in manifest["parts"]:
         with output.read(part["file"]) as path:
             if manifest["format"] == "parquet":
-                from elmo_tasks.encoder.parquet import read_parquet
+                from elmo_tasks.embed.parquet import read_parquet
 
                 layout = (manifest[name] for name in ("embedding", "num_layers", "dim"))
                 yield from read_parquet(path, *layout)

@@ -9,7 +9,7 @@ import numpy
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
-from elmo_tasks.encoder.parts import Part
+from elmo_tasks.embed.parts import Part
 
 Array = numpy.ndarray
 

@@ -6,11 +6,11 @@ from tqdm import tqdm
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
-from elmo_tasks.encoder.corpus import Corpus
-from elmo_tasks.encoder.embed import about_vectors
-from elmo_tasks.encoder.parts import EmbedPart, Engine, Part, cut, in_this_process, lacking
+from elmo_tasks.embed.corpus import Corpus
+from elmo_tasks.embed.embed import about_vectors
+from elmo_tasks.embed.parts import EmbedPart, Engine, Part, cut, in_this_process, lacking
+from elmo_tasks.embed.shards import FORMATS, MANIFEST, Shards
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
-from elmo_tasks.encoder.shards import FORMATS, MANIFEST, Shards
 
 # With `mini`, a part of so many tokens takes 5 to 15 seconds and 100 MB of Parquet.
 PART_TOKENS = 65_536

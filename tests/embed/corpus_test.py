@@ -13,8 +13,8 @@ import pytest
 
 from elmo_tasks.common import text_files
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.encoder import corpus_lines
-from elmo_tasks.encoder.corpus import Corpus
+from elmo_tasks.embed import corpus_lines
+from elmo_tasks.embed.corpus import Corpus
 
 TEXTS = ["A boat .", "", "Its naïve crew"]
 

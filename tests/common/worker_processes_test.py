@@ -15,10 +15,10 @@ from tqdm import tqdm
 
 import elmo_tasks.encoder.sentence_layers
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.encoder.embed import embed, read_text
+from elmo_tasks.common.worker_processes import in_processes
+from elmo_tasks.embed.embed import embed, read_text
+from elmo_tasks.embed.parts import EmbedPart, Part
 from elmo_tasks.encoder.encoder import ElmoEncoder
-from elmo_tasks.encoder.parts import EmbedPart, Part
-from elmo_tasks.encoder.processes import in_processes
 from elmo_tasks.kernels.threads import operator_threads
 from elmo_tasks.store import LayerStore
 from tests.helpers.processes import end, start

@@ -1,3 +1,8 @@
+"""
+Ray Data with ELMo: `elmo_tasks.embed.ray.embed`. A package must not have the name `ray`, because
+AllenNLP's `--include-package elmo_tasks` imports every package below by its last name alone.
+"""
+
 import os
 from typing import TYPE_CHECKING
 
@@ -6,13 +11,13 @@ import pyarrow
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
+from elmo_tasks.embed.parts import EMBEDDINGS, vectors
+from elmo_tasks.embed.ray_cluster import Cluster
+from elmo_tasks.embed.shared_bilm import SharedBiLm, SharedLayers
+from elmo_tasks.embed.vector_table import vector_columns
 from elmo_tasks.encoder.encoder import ElmoEncoder
-from elmo_tasks.encoder.parts import EMBEDDINGS, vectors
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
 from elmo_tasks.encoder.tokens import Tokenizer, tokenize
-from elmo_tasks.encoder.vector_table import vector_columns
-from elmo_tasks.on_ray.cluster import Cluster
-from elmo_tasks.on_ray.shared_bilm import SharedBiLm, SharedLayers
 
 if TYPE_CHECKING:
     # This takes half a second, which the processes of `engine.py` need not spend.

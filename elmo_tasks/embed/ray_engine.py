@@ -7,9 +7,9 @@ import ray
 from tqdm import tqdm
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.encoder.parts import EmbedPart, Engine, Part
-from elmo_tasks.on_ray.cluster import joined
-from elmo_tasks.on_ray.shared_bilm import SharedBiLm, SharedLayers
+from elmo_tasks.embed.parts import EmbedPart, Engine, Part
+from elmo_tasks.embed.ray_cluster import joined
+from elmo_tasks.embed.shared_bilm import SharedBiLm, SharedLayers
 
 # How often a part is tried again if the process or machine that does it ends.
 _RETRIES = 4

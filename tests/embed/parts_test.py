@@ -1,7 +1,7 @@
 import torch
 
 from elmo_tasks.elmo import ElmoMix
-from elmo_tasks.encoder.parts import cut, vectors
+from elmo_tasks.embed.parts import cut, vectors
 
 
 def test_parts_follow_each_other_and_keep_the_indices() -> None:

@@ -10,9 +10,9 @@ from tqdm import tqdm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hashing import hash_tensors
 from elmo_tasks.elmo import ElmoMix
-from elmo_tasks.encoder.corpus import Corpus
-from elmo_tasks.encoder.embedding_file import EmbeddingFile
-from elmo_tasks.encoder.parts import EmbedPart, Engine, Part, cut, in_this_process, lacking
+from elmo_tasks.embed.corpus import Corpus
+from elmo_tasks.embed.embedding_file import EmbeddingFile
+from elmo_tasks.embed.parts import EmbedPart, Engine, Part, cut, in_this_process, lacking
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
 
 logger = logging.getLogger(__name__)
