@@ -7,7 +7,7 @@ import functools
 
 from allennlp.common import params
 
-from elmo_tasks.common.shipped import config_path, import_jsonnet
+from elmo_tasks.common.package_data import config_path, import_jsonnet
 
 _cached_path = params.cached_path
 

@@ -12,10 +12,10 @@ import traceback
 from types import TracebackType
 
 from elmo_tasks import __version__
-from elmo_tasks.commands.listed import LISTED
+from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.mistakes import DEBUG, INTERRUPTED, wants_traceback
 from elmo_tasks.common.errors import INSTALL_ALLENNLP
-from elmo_tasks.common.nearest import did_you_mean
+from elmo_tasks.common.spelling import did_you_mean
 
 # The commands of AllenNLP that the help lists, and the others. Further plugins may add commands.
 OF_ALLENNLP = {
@@ -38,7 +38,7 @@ def main() -> None:
         print(_help(), flush=True)
     elif name == "--version":
         print(f"elmo-tasks {__version__}")
-    elif (own := name.removeprefix("elmo-")) in LISTED:
+    elif (own := name.removeprefix("elmo-")) in CATALOG:
         _run_own(own, arguments)
     elif name.startswith("-"):
         sys.exit(f"elmo-tasks: there is no option {name}; elmo-tasks --help lists the commands")
@@ -47,14 +47,14 @@ def main() -> None:
 
 
 def _run_own(name: str, arguments: list[str]) -> None:
-    if LISTED[name].imports_plugin:
+    if CATALOG[name].imports_plugin:
         _import_plugin(name)
-    args = LISTED[name].load()().parser(f"elmo-tasks {name}").parse_args(arguments)
-    _run(args, with_plugin=LISTED[name].imports_plugin)
+    args = CATALOG[name].load()().parser(f"elmo-tasks {name}").parse_args(arguments)
+    _run(args, with_plugin=CATALOG[name].imports_plugin)
 
 
 def _run_allennlp(name: str, arguments: list[str]) -> None:
-    known = [*OF_ALLENNLP, *OTHERS, *LISTED]
+    known = [*OF_ALLENNLP, *OTHERS, *CATALOG]
     if name not in known and (nearest := did_you_mean(name, known)):
         sys.exit(f"elmo-tasks: there is no command {name!r}{nearest}")
     if "--debug" in arguments:
@@ -117,7 +117,7 @@ def _on_error(kind: type[BaseException], error: BaseException, trace: TracebackT
 
 
 def _help() -> str:
-    own = "\n".join(f"  {name:14}{listed.help}" for name, listed in LISTED.items())
+    own = "\n".join(f"  {name:14}{listed.help}" for name, listed in CATALOG.items())
     others = "\n".join(f"  {name:14}{text}" for name, text in OF_ALLENNLP.items())
     return textwrap.dedent(
         """\

@@ -4,7 +4,7 @@ Makes AllenNLP read the archives of models as data.
 AllenNLP 2.10.1 unpacks the members of an archive wherever they say, evaluates `config.json` as
 jsonnet, which may read files and environment variables, and imports and calls whatever a `type`
 with a dot names. SECURITY.md says what this module does about each. A model may also be given by
-its name or its repository, and its weights may be packed (see `elmo/packed_weights.py`).
+its name or its repository, and its weights may be published (see `publish/published_weights.py`).
 """
 
 import json
@@ -30,7 +30,7 @@ from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.torch_file import check_torch_file
 from elmo_tasks.common.unpacking import check_members, unpacked
 from elmo_tasks.elmo.known_models import model_path
-from elmo_tasks.elmo.packed_weights import PACKED_WEIGHTS, read_packed
+from elmo_tasks.publish.published_weights import PUBLISHED_WEIGHTS, read_published
 
 T = TypeVar("T")
 
@@ -227,8 +227,8 @@ def _read_checked_state_dict(path: str | os.PathLike, *args: Any, **kwargs: Any)
     if not os.path.exists(path):
         folder, name = os.path.split(path)
         raise ConfigurationError(f"{_origin(folder)} has no {name}")
-    if os.fspath(path).endswith(PACKED_WEIGHTS):
-        return read_packed(path)
+    if os.fspath(path).endswith(PUBLISHED_WEIGHTS):
+        return read_published(path)
     check_torch_file(path)
     return _read_state_dict(path, *args, **kwargs)
 
@@ -245,7 +245,7 @@ _weights_path = archival.get_weights_path
 
 def _packed_weights_path(folder: str | os.PathLike) -> str:
     """Returns the path of the weights in a folder, which may be packed."""
-    packed = os.path.join(folder, PACKED_WEIGHTS)
+    packed = os.path.join(folder, PUBLISHED_WEIGHTS)
     return packed if os.path.exists(packed) else _weights_path(folder)
 
 

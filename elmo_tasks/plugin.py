@@ -20,7 +20,7 @@ from allennlp.commands.subcommand import Subcommand
 
 from elmo_tasks import compat, configs, guard  # noqa: F401
 from elmo_tasks.commands import elmo_predict  # noqa: F401
-from elmo_tasks.commands.listed import LISTED
+from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.language_model import (  # noqa: F401
     callback,
     counted_vocabulary,
@@ -77,6 +77,6 @@ from elmo_tasks.training import (  # noqa: F401
     trainer,
 )
 
-for _name, _listed in LISTED.items():
+for _name, _listed in CATALOG.items():
     if _listed.is_subcommand:
         Subcommand.register(f"elmo-{_name}")(_listed.load())

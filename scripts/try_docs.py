@@ -29,7 +29,7 @@ PAGES = [
 ]
 PAGES += [
     f"docs/{page}"
-    for page in ("bilms", "store", "at_scale", "own_bilm", "by_hand", "what_was_learnt")
+    for page in ("bilms", "store", "at_scale", "own_bilm", "vectors", "what_was_learnt")
 ]
 PAGES += ["docs/trained_models", "docs/serve", "docs/errors", "docs/compare_variants"]
 PAGES += ["docs/install", "docs/in_your_allennlp_project"]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from elmo_tasks import __version__, console
-from elmo_tasks.commands.listed import LISTED
+from elmo_tasks.commands.catalog import CATALOG
 from tests.core_test import ALLENNLP, BLOCKED
 from tests.helpers import processes
 from tests.helpers.configs import ROOT
@@ -82,7 +82,7 @@ def test_the_help_lists_every_command_and_needs_neither_torch_nor_allennlp() -> 
     result = run(RUN, "--help", blocked=("torch", *MISSING))
 
     assert result.returncode == 0, result.stderr
-    for name, listed in LISTED.items():
+    for name, listed in CATALOG.items():
         assert f"  {name:14}{listed.help}" in result.stdout
 
 
@@ -109,7 +109,7 @@ def test_the_version_is_that_of_the_package() -> None:
 
 
 def test_every_listed_command_has_its_name() -> None:
-    for name, listed in LISTED.items():
+    for name, listed in CATALOG.items():
         expected = f"elmo-{name}" if listed.is_subcommand else f"elmo-tasks {name}"
         assert listed.load().name == expected
 

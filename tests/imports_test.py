@@ -27,7 +27,8 @@ ORDER: dict[str, set[str]] = {
     "models": {"common", "readers", "modules", "metrics"},
     "language_model": {"common", "kernels", "readers", "bilm"},
     "training": {"common", "bilm"},
-    "predictors": {"common", "readers", "bilm", "elmo", "models", "language_model"},
+    "predictors": {"common", "readers", "models", "language_model"},
+    "publish": {"common", "bilm", "elmo", "language_model", "predictors"},
     "encoder": {"common", "kernels", "store", "bilm", "elmo"},
     "embed": {"common", "bilm", "elmo", "encoder"},
     "sklearn": {"common", "bilm", "encoder"},
@@ -42,6 +43,7 @@ ORDER: dict[str, set[str]] = {
         "bilm",
         "elmo",
         "predictors",
+        "publish",
         "encoder",
         "embed",
         "analysis",
@@ -50,7 +52,7 @@ ORDER: dict[str, set[str]] = {
 }
 
 # These modules may import every room. `compat` imports none, `configs` only `common`, and `guard`
-# only `common` and `elmo`.
+# only `common`, `elmo` and `publish`.
 TOP = {"__init__", "__main__", "console", "plugin"}
 
 

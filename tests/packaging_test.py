@@ -99,7 +99,7 @@ def test_a_config_of_the_wheel_is_whole(installed: Path, tmp_path: Path) -> None
     script = """
 import json, sys
 import _jsonnet
-from elmo_tasks.common.shipped import config_folder, config_path, import_jsonnet
+from elmo_tasks.common.package_data import config_folder, config_path, import_jsonnet
 text = "import 'elmo_tasks/sst/both.jsonnet'"
 config = json.loads(_jsonnet.evaluate_snippet("", text, import_callback=import_jsonnet))
 assert config == json.loads(_jsonnet.evaluate_file(config_path("elmo_tasks:sst/both")))

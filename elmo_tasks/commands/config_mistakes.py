@@ -10,8 +10,8 @@ from types import FrameType
 from typing import Any
 
 from elmo_tasks.commands.frames import file_of, local
-from elmo_tasks.common.nearest import did_you_mean
-from elmo_tasks.common.shipped import config_path
+from elmo_tasks.common.package_data import config_path
+from elmo_tasks.common.spelling import did_you_mean
 
 _NO_CHOICE = re.compile(r"(\S+) not in acceptable choices for \S+: (\[.*?\])")
 # The messages of the assertions in training_configs/lib.

@@ -8,10 +8,10 @@ import torch
 from elmo_tasks.analysis.ablation.ablation import run_ablation
 from elmo_tasks.analysis.ablation.run import Run
 from elmo_tasks.analysis.ablation.settings import Settings, parse_change
+from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
-from elmo_tasks.commands.listed import LISTED
-from elmo_tasks.common.owner import own
-from elmo_tasks.common.shipped import config_folder
+from elmo_tasks.common.lock import own
+from elmo_tasks.common.package_data import config_folder
 
 
 class ElmoAblation(Command):
@@ -23,7 +23,7 @@ class ElmoAblation(Command):
 
     name = "elmo-ablation"
     can_be_continued = True
-    help = LISTED["ablation"].help
+    help = CATALOG["ablation"].help
     description = """
 Train variants of a task with several seeds each, and compare the results in a table, a chart and a
 JSON file. A run is AllenNLP's own training in a process of its own, so if one fails, the others go

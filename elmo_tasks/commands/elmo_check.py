@@ -2,8 +2,8 @@ import argparse
 import sys
 
 from elmo_tasks.analysis.check import check
+from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
-from elmo_tasks.commands.listed import LISTED
 
 
 class ElmoCheck(Command):
@@ -15,7 +15,7 @@ class ElmoCheck(Command):
 
     name = "elmo-check"
     requires_plugins = False
-    help = LISTED["check"].help
+    help = CATALOG["check"].help
     description = """
 Describe a biLM from its two files in the layout of bilm-tf, and check them: lists weights that are
 missing, not needed, of another shape than in the options, not finite, or all equal; computes the

@@ -6,10 +6,10 @@ from pathlib import Path
 import torch
 
 from elmo_tasks.commands.bilm_arguments import add_bilm_options, encoder_from_args
+from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
-from elmo_tasks.commands.listed import LISTED
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.owner import own
+from elmo_tasks.common.lock import own
 from elmo_tasks.common.text_files import spooled
 from elmo_tasks.common.worker_processes import in_processes
 from elmo_tasks.embed.corpus import Corpus
@@ -30,7 +30,7 @@ class ElmoEmbed(Command):
 
     name = "elmo-embed"
     can_be_continued = True
-    help = LISTED["embed"].help
+    help = CATALOG["embed"].help
     description = """
 Write the ELMo vectors of a text, one tokenized sentence a line, to HDF5, in the format of the
 command `elmo` of AllenNLP 0.x. With --split, the text is raw, and each sentence that spaCy's rules

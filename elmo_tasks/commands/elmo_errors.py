@@ -7,8 +7,8 @@ from elmo_tasks.analysis.errors.markdown import markdown
 from elmo_tasks.analysis.errors.read_cases import read_cases
 from elmo_tasks.analysis.errors.report import ErrorReport, check_same_data
 from elmo_tasks.analysis.mix.archive_names import name_archives
+from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
-from elmo_tasks.commands.listed import LISTED
 from elmo_tasks.commands.outputs import add_outputs, deliver
 from elmo_tasks.common.errors import ConfigurationError
 
@@ -24,7 +24,7 @@ class ElmoErrors(Command):
     """
 
     name = "elmo-errors"
-    help = LISTED["errors"].help
+    help = CATALOG["errors"].help
     description = """
 Show where a model of sentiment, entities, entailment, reading, semantic roles or coreference errs:
 which class it takes for which, the precision and recall of each type of entity or role, or what is

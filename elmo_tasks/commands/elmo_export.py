@@ -2,8 +2,8 @@ import argparse
 from pathlib import Path
 
 from elmo_tasks.bilm.files.layout import num_parameters
+from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
-from elmo_tasks.commands.listed import LISTED
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.archives import load_bilm
 
@@ -16,7 +16,7 @@ class ElmoExport(Command):
     """
 
     name = "elmo-export"
-    help = LISTED["export"].help
+    help = CATALOG["export"].help
     description = """
 Write the biLM of an archive as options.json and weights.hdf5, the two files that AllenNLP, bilm-tf
 and elmo_tasks read. The archive may contain any model with a biLM: a language model, a task model

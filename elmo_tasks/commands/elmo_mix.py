@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 from elmo_tasks.analysis.mix.archive_names import name_archives
 from elmo_tasks.analysis.mix.placed_mix import read_mixes
 from elmo_tasks.analysis.mix.table import mix_table
+from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
-from elmo_tasks.commands.listed import LISTED
 from elmo_tasks.commands.outputs import add_outputs, deliver
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ class ElmoMixReport(Command):
     """
 
     name = "elmo-mix"
-    help = LISTED["mix"].help
+    help = CATALOG["mix"].help
     description = """
 Show how models mix the layers of their biLM at each place where ELMo joins them: the weights s_j of
 the layers, which sum to 1, gamma, and the products of both (Peters et al. 2018, equation 1).

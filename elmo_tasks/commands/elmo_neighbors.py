@@ -3,8 +3,8 @@ from typing import TYPE_CHECKING
 
 from elmo_tasks.analysis.neighbors.neighbors import neighbors
 from elmo_tasks.commands.bilm_arguments import add_bilm_options, layers_from_args
+from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
-from elmo_tasks.commands.listed import LISTED
 from elmo_tasks.commands.outputs import add_outputs, deliver
 from elmo_tasks.common.errors import ConfigurationError
 
@@ -20,7 +20,7 @@ class ElmoNeighbors(Command):
     """
 
     name = "elmo-neighbors"
-    help = LISTED["neighbors"].help
+    help = CATALOG["neighbors"].help
     description = """
 Show how well a biLM separates the senses of a word: cluster its occurrences in a text by their
 vectors in one layer, or rank them by their similarity to its occurrence in a given sentence. For

@@ -1,9 +1,9 @@
 import argparse
 
+from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
-from elmo_tasks.commands.listed import LISTED
-from elmo_tasks.predictors.difference import compare
-from elmo_tasks.predictors.pack import pack
+from elmo_tasks.publish.difference import compare
+from elmo_tasks.publish.publish import publish
 
 
 class ElmoPack(Command):
@@ -14,7 +14,7 @@ class ElmoPack(Command):
     """
 
     name = "elmo-pack"
-    help = LISTED["pack"].help
+    help = CATALOG["pack"].help
     description = """
 Write a trained model as a folder that is as small as it can be: weights in float16, without those
 of a biLM that has a name (a known one, or owner/name of the Hugging Face hub), of which the folder
@@ -60,13 +60,13 @@ examples:
         add("--force", action="store_true", help="replace the model in DIR; its card stays")
 
     def run(self, args: argparse.Namespace) -> None:
-        packed = pack(args.archive_file, args.folder, args.bilm, args.max_words, args.force)
-        parts = ", ".join(f"{name} {size / 1e6:.2f}" for name, size in packed.parts.items())
-        print(f"Wrote {args.folder}: {packed.num_bytes / 1e6:.2f} MB ({parts}).")
-        print(f"Words: {packed.num_words:,}.")
-        for name, (known_as, fingerprint) in packed.bilms.items():
+        published = publish(args.archive_file, args.folder, args.bilm, args.max_words, args.force)
+        parts = ", ".join(f"{name} {size / 1e6:.2f}" for name, size in published.parts.items())
+        print(f"Wrote {args.folder}: {published.num_bytes / 1e6:.2f} MB ({parts}).")
+        print(f"Words: {published.num_words:,}.")
+        for name, (known_as, fingerprint) in published.bilms.items():
             print(f"Left out: {name}, the biLM {known_as}, fingerprint {fingerprint}.")
-        for name in packed.kept:
+        for name in published.kept:
             print(f"Written: {name}, a biLM without a name (see --bilm).")
         if args.examples is not None:
             difference = compare(args.archive_file, args.folder, args.examples)

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 from allennlp.common import Params
 
 from elmo_tasks.analysis.probe.run_probe import run_config
+from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
-from elmo_tasks.commands.listed import LISTED
 from elmo_tasks.commands.outputs import add_outputs, deliver
 from elmo_tasks.common.errors import ConfigurationError
 
@@ -21,7 +21,7 @@ class ElmoProbe(Command):
     """
 
     name = "elmo-probe"
-    help = LISTED["probe"].help
+    help = CATALOG["probe"].help
     description = """
 Measure what each layer of a biLM knows of words, such as their parts of speech or their senses: a
 simple classifier learns the tags of a file in columns from the vectors of each layer alone, and of

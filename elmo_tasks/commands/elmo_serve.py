@@ -5,8 +5,8 @@ from elmo_tasks.analysis.errors.read_cases import read_cases
 from elmo_tasks.analysis.errors.report import ErrorReport
 from elmo_tasks.analysis.mix.archive_names import name_archives
 from elmo_tasks.commands.bilm_arguments import add_bilm_options, layers_from_args
+from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
-from elmo_tasks.commands.listed import LISTED
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.known_models import KNOWN_MODELS
 
@@ -19,7 +19,7 @@ class ElmoServe(Command):
     """
 
     name = "elmo-serve"
-    help = LISTED["serve"].help
+    help = CATALOG["serve"].help
     description = """
 Start a page in the browser with a tab for each model, where one types a text and sees the answer,
 and tabs for ELMo itself: the layers of a sentence, the senses of a word, the mixes of the models.

@@ -4,8 +4,8 @@ import re
 from allennlp.common import Params
 
 from elmo_tasks.analysis.config_store import fill_from_config, find_store_path
+from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
-from elmo_tasks.commands.listed import LISTED
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.store.contents import Contents, contents, merge
 
@@ -19,7 +19,7 @@ class ElmoStore(Command):
 
     name = "elmo-store"
     can_be_continued = True
-    help = LISTED["store"].help
+    help = CATALOG["store"].help
     description = """
 Compute the layers of every sentence in the training and validation data of a config, with the biLM
 of its model, and save them in the biLM's store, where trainings read them. Layers that the store

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
-from elmo_tasks.commands.listed import LISTED
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
-from elmo_tasks.common.shipped import config_folder, import_jsonnet
+from elmo_tasks.common.package_data import config_folder, import_jsonnet
 
 # The library of each task, with the fields that a first config sets.
 _PATHS = ("train_data_path", "validation_data_path")
@@ -84,7 +84,7 @@ class New(Command):
 
     name = "elmo-tasks new"
     requires_plugins = False
-    help = LISTED["new"].help
+    help = CATALOG["new"].help
     description = """
 Write a config for a task, with every field that its library has and a comment for each. Fields that
 keep their defaults are commented out. A file that exists is not overwritten.

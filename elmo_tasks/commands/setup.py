@@ -1,8 +1,8 @@
 import argparse
 from pathlib import Path
 
+from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
-from elmo_tasks.commands.listed import LISTED
 from elmo_tasks.common.files import atomic_write
 
 _LINE = "elmo_tasks"
@@ -13,7 +13,7 @@ class Setup(Command):
 
     name = "elmo-tasks setup"
     requires_plugins = False
-    help = LISTED["setup"].help
+    help = CATALOG["setup"].help
     description = """
 Write the line elmo_tasks to ~/.allennlp/plugins, where AllenNLP looks for the names of plugins, so
 that the command allennlp finds this one from any folder. The commands train, evaluate and predict

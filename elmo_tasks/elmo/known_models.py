@@ -4,7 +4,7 @@ from pathlib import Path
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS, OPTIONS_FILE, WEIGHTS_FILE
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hub import hub_folder, is_hub_name
-from elmo_tasks.common.nearest import did_you_mean
+from elmo_tasks.common.spelling import did_you_mean
 
 _SHIPPED = Path(__file__).parents[1] / "pretrained" / "models"
 _CONFIG = "config.json"

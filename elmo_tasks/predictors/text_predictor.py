@@ -8,7 +8,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_text import parse_json
-from elmo_tasks.common.nearest import did_you_mean
+from elmo_tasks.common.spelling import did_you_mean
 
 FORMATS = ("json", "text")
 

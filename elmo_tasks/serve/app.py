@@ -14,7 +14,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from elmo_tasks.common.json_text import parse_json
-from elmo_tasks.common.nearest import did_you_mean
+from elmo_tasks.common.spelling import did_you_mean
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
 from elmo_tasks.serve.batcher import Batcher
 from elmo_tasks.serve.layer_cosines import layer_cosines

@@ -16,7 +16,7 @@ from allennlp.models import archival
 
 from elmo_tasks.bilm.from_config import with_options
 from elmo_tasks.common.files import atomic_write
-from elmo_tasks.common.owner import own
+from elmo_tasks.common.lock import own
 from elmo_tasks.training.report import logger
 from elmo_tasks.training.several_processes import prepare_processes
 

@@ -16,8 +16,8 @@ from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.frozen_checkpoint import StateDict, leave_out_weights, put_back_weights
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
-from elmo_tasks.common.nearest import did_you_mean
 from elmo_tasks.common.processes import rank
+from elmo_tasks.common.spelling import did_you_mean
 from elmo_tasks.training.recovery import Recovery
 from elmo_tasks.training.shared_loss import share_loss
 from elmo_tasks.training.shared_model import ElmoDdpAccelerator, SharedModel

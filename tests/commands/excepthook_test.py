@@ -320,7 +320,7 @@ def test_a_disk_that_fills_up_in_a_training_says_what_is_kept_and_how_to_go_on(
 
 
 def test_a_second_training_in_a_folder_is_told_who_has_it(tmp_path: Path) -> None:
-    from elmo_tasks.common.owner import own
+    from elmo_tasks.common.lock import own
 
     config, folder = sst(tmp_path, "{}"), tmp_path / "run"
     write(tmp_path / "kept", "")

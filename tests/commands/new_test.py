@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from elmo_tasks.commands.new import _TASKS, New
-from elmo_tasks.common.shipped import config_folder
+from elmo_tasks.common.package_data import config_folder
 from tests.helpers.configs import SHIPPED, evaluate
 
 

@@ -19,7 +19,7 @@ from spacy.cli._util import app
 from thinc.api import Config
 from typer.main import get_command
 
-from elmo_tasks.commands.listed import LISTED
+from elmo_tasks.commands.catalog import CATALOG
 from scripts.fetch_data import GLOVE, SOURCES
 from tests.helpers.command_line import allennlp
 
@@ -129,13 +129,13 @@ class PageReader:
 
     def give_elmo_tasks(self, arguments: list[str]) -> None:
         name, *others = arguments
-        if name not in LISTED:
+        if name not in CATALOG:
             if name != "--help":
                 self.give_allennlp(arguments)
-        elif LISTED[name].is_subcommand:
+        elif CATALOG[name].is_subcommand:
             self.give_allennlp([f"elmo-{name}", *others])
         else:
-            args = LISTED[name].load()().parser(f"elmo-tasks {name}").parse_args(others)
+            args = CATALOG[name].load()().parser(f"elmo-tasks {name}").parse_args(others)
             if name == "new" and self.checks_files:
                 args.func(args)
 

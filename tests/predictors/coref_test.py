@@ -11,7 +11,7 @@ from allennlp.predictors import Predictor
 import elmo_tasks
 from elmo_tasks.predictors import coref
 from elmo_tasks.predictors.coref import CorefPredictor
-from elmo_tasks.predictors.pack import pack
+from elmo_tasks.publish.publish import publish
 from elmo_tasks.readers.coref import CorefReader
 from tests.helpers.command_line import allennlp
 from tests.helpers.configs import ROOT, tiny
@@ -172,7 +172,7 @@ def test_commands_and_python_answer_with_the_archive_and_the_packed_model(
 ) -> None:
     (tmp_path / "in.txt").write_text(f"{TEXT.replace(chr(10), ' ')}\n")
     output, predictions = tmp_path / "out.txt", tmp_path / "predictions.jsonl"
-    pack(archive_path, tmp_path / "packed")
+    publish(archive_path, tmp_path / "packed")
 
     allennlp(monkeypatch, "predict", archive_path, tmp_path / "in.txt", "--output-file", output)
     allennlp(monkeypatch, "evaluate", archive_path, DATA, "--predictions-output-file", predictions)

@@ -11,7 +11,7 @@ from spacy.language import Language
 
 import elmo_tasks.spacy  # noqa: F401  registers the components
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.predictors.pack import pack
+from elmo_tasks.publish.publish import publish
 from tests.helpers.archives import ROOT, make_archive
 from tests.helpers.configs import tiny
 
@@ -103,7 +103,7 @@ def test_a_saved_pipeline_has_the_model(tagger: Path, tmp_path: Path) -> None:
 
 
 def test_a_packed_model_is_saved_as_an_archive(tmp_path: Path) -> None:
-    pack(SST, tmp_path / "packed")
+    publish(SST, tmp_path / "packed")
     nlp = pipeline("elmo_sentiment", tmp_path / "packed")
 
     loaded = pipeline("elmo_sentiment", "gone.tar.gz").from_bytes(nlp.to_bytes())

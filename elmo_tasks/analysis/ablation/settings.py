@@ -12,7 +12,7 @@ from allennlp.common import Params, params
 from elmo_tasks.analysis.ablation.run import Run
 from elmo_tasks.bilm.from_config import with_options
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.nearest import did_you_mean
+from elmo_tasks.common.spelling import did_you_mean
 
 SEEDS = ("random_seed", "numpy_seed", "pytorch_seed")
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
 from elmo_tasks.common.hub import hub_folder, is_hub_name
-from elmo_tasks.common.nearest import did_you_mean
+from elmo_tasks.common.spelling import did_you_mean
 
 _RELEASED = "https://allennlp.s3.amazonaws.com/models/elmo/{0}/elmo_{0}_weights.hdf5"
 _SHIPPED = Path(__file__).parents[2] / "pretrained"

@@ -18,12 +18,12 @@ from elmo_tasks import ElmoEncoder
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
-from elmo_tasks.elmo import packed_weights
 from elmo_tasks.elmo.archives import load_bilm, load_model
 from elmo_tasks.elmo.known_models import KNOWN_MODELS, model_path
-from elmo_tasks.elmo.packed_weights import PACKED_WEIGHTS, read_packed, write_packed
-from elmo_tasks.predictors.difference import compare
-from elmo_tasks.predictors.pack import _vocabulary_files, pack
+from elmo_tasks.publish import published_weights
+from elmo_tasks.publish.difference import compare
+from elmo_tasks.publish.publish import _vocabulary_files, publish
+from elmo_tasks.publish.published_weights import PUBLISHED_WEIGHTS, read_published, write_published
 from tests.helpers.archives import ROOT, language_model, task_model
 from tests.helpers.command_line import allennlp, refusal
 from tests.helpers.hub_server import served
@@ -52,11 +52,11 @@ def task(request: pytest.FixtureRequest) -> str:
 
 
 def make(folder: Path, task: str) -> tuple[Path, Path]:
-    """Returns an archive, and the folder to which it was packed."""
+    """Returns an archive, and the folder to which it was published."""
     (folder / "run").mkdir()
     archive = task_model(folder / "run", task, "both")
-    pack(archive, folder / "packed", bilm="tiny")
-    return archive, folder / "packed"
+    publish(archive, folder / "published", bilm="tiny")
+    return archive, folder / "published"
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def halved(tensor: torch.Tensor) -> torch.Tensor:
 # What is written.
 
 
-def test_a_packed_model_has_the_weights_in_float16_and_the_bilm_as_it_is(
+def test_a_published_model_has_the_weights_in_float16_and_the_bilm_as_it_is(
     made: tuple[Path, Path],
 ) -> None:
     archive, folder = made
@@ -90,7 +90,7 @@ def test_a_packed_model_has_the_weights_in_float16_and_the_bilm_as_it_is(
         assert tensor.equal(expected[name] if exact else halved(expected[name])), name
 
 
-def test_a_packed_model_gives_the_answers_of_its_archive(
+def test_a_published_model_gives_the_answers_of_its_archive(
     task: str, made: tuple[Path, Path], tmp_path: Path
 ) -> None:
     (tmp_path / "in.jsonl").write_text(2 * (json.dumps(INPUTS[task]) + "\n"))
@@ -115,7 +115,7 @@ def test_the_folder_has_what_loading_needs_and_no_more(sst: tuple[Path, Path]) -
     files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     config = json.loads((folder / "config.json").read_text())
     bilm = config["model"]["text_embedder"]["bilm"]
-    names = set(load_file(folder / PACKED_WEIGHTS))
+    names = set(load_file(folder / PUBLISHED_WEIGHTS))
 
     assert {name for name in files if not name.startswith("vocabulary/")} == {
         *("config.json", "weights.safetensors", "MODEL_CARD.md")
@@ -133,10 +133,10 @@ def test_the_folder_has_what_loading_needs_and_no_more(sst: tuple[Path, Path]) -
 def test_a_bilm_without_a_name_is_written(sst: tuple[Path, Path], tmp_path: Path) -> None:
     archive, _ = sst
 
-    packed = pack(archive, tmp_path)
+    published = publish(archive, tmp_path)
 
-    assert packed.bilms == {} and packed.kept == ["text_embedder.bilm"]
-    assert "text_embedder.bilm" in packed.parts
+    assert published.bilms == {} and published.kept == ["text_embedder.bilm"]
+    assert "text_embedder.bilm" in published.parts
     assert "| biLM | `text_embedder.bilm`, with its" in (tmp_path / "MODEL_CARD.md").read_text()
     found, expected = load_model(tmp_path).state_dict(), load_model(archive).state_dict()
     for name, tensor in found.items():
@@ -149,7 +149,7 @@ def test_the_name_in_the_config_is_that_of_the_bilm(tmp_path: Path) -> None:
     text = json.dumps({"options": config, "pretrained_file": "tiny"})
     archive = language_model(tmp_path / "run")
     # A language model trains its biLM, which thus differs from the one with the name.
-    assert pack(archive, tmp_path / "lm").bilms == {}
+    assert publish(archive, tmp_path / "lm").bilms == {}
 
     task = task_model(tmp_path / "run", "sst", "input")
     folder = tmp_path / "run"
@@ -158,9 +158,9 @@ def test_the_name_in_the_config_is_that_of_the_bilm(tmp_path: Path) -> None:
     (folder / "config.json").write_text(json.dumps(changed))
     assert task.exists()
 
-    packed = pack(folder, tmp_path / "sst")
+    published = publish(folder, tmp_path / "sst")
 
-    assert [name for name, _ in packed.bilms.values()] == ["tiny"]
+    assert [name for name, _ in published.bilms.values()] == ["tiny"]
     bilm = json.loads((tmp_path / "sst" / "config.json").read_text())["model"]["text_embedder"]
     assert bilm["bilm"]["pretrained_file"] == "tiny" and "store" not in bilm["bilm"]
 
@@ -171,10 +171,10 @@ def test_words_may_be_bounded(tmp_path: Path) -> None:
     whole = load_model(archive)
     size = whole.vocab.get_vocab_size("tokens")  # type: ignore[operator,union-attr]
 
-    packed = pack(archive, tmp_path / "packed", max_words=5)
+    published = publish(archive, tmp_path / "published", max_words=5)
 
-    model: Any = load_model(tmp_path / "packed")
-    assert size > 9 and packed.num_words == 5
+    model: Any = load_model(tmp_path / "published")
+    assert size > 9 and published.num_words == 5
     words = [whole.vocab.get_token_from_index(k, "tokens") for k in range(size)]  # type: ignore
     assert [model.vocab.get_token_from_index(k, "tokens") for k in range(7)] == words[:7]
     assert model.vocab.get_vocab_size("tokens") == 7
@@ -182,7 +182,9 @@ def test_words_may_be_bounded(tmp_path: Path) -> None:
     assert model.state_dict()[key].equal(halved(whole.state_dict()[key][:7]))
     # What has only these words has the same answer.
     known = {"tokens": [words[3], words[6], words[2]]}
-    one, other = (elmo_tasks.load(each).predict(known) for each in (archive, tmp_path / "packed"))
+    one, other = (
+        elmo_tasks.load(each).predict(known) for each in (archive, tmp_path / "published")
+    )
     for name, probability in one.probabilities.items():
         assert other.probabilities[name] == pytest.approx(probability, abs=1e-3)
 
@@ -192,11 +194,11 @@ def test_the_words_of_a_language_model_are_not_bounded(tmp_path: Path) -> None:
     archive = language_model(tmp_path / "run")
 
     with pytest.raises(ConfigurationError, match="this is a language model, whose softmax has all"):
-        pack(archive, tmp_path / "packed", max_words=3)
+        publish(archive, tmp_path / "published", max_words=3)
 
-    assert not (tmp_path / "packed").exists()
-    assert pack(archive, tmp_path / "packed", max_words=10**6).num_words > 3
-    assert load_model(tmp_path / "packed") is not None
+    assert not (tmp_path / "published").exists()
+    assert publish(archive, tmp_path / "published", max_words=10**6).num_words > 3
+    assert load_model(tmp_path / "published") is not None
 
 
 @pytest.mark.parametrize("max_words", [2, 5])
@@ -219,29 +221,29 @@ def test_words_with_any_characters_are_kept(tmp_path: Path, max_words: int) -> N
 def test_more_words_than_there_are_change_nothing(sst: tuple[Path, Path], tmp_path: Path) -> None:
     archive, folder = sst
 
-    pack(archive, tmp_path, bilm="tiny", max_words=10**6)
+    publish(archive, tmp_path, bilm="tiny", max_words=10**6)
 
-    for name in (PACKED_WEIGHTS, "vocabulary/tokens.txt"):
+    for name in (PUBLISHED_WEIGHTS, "vocabulary/tokens.txt"):
         assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
 
 
 def test_the_files_of_a_replaced_model_are_gone(sst: tuple[Path, Path], tmp_path: Path) -> None:
-    shutil.copytree(sst[1], tmp_path / "packed")
-    (tmp_path / "packed" / "vocabulary" / "token_characters.txt").write_text("a\n")
+    shutil.copytree(sst[1], tmp_path / "published")
+    (tmp_path / "published" / "vocabulary" / "token_characters.txt").write_text("a\n")
 
-    pack(sst[0], tmp_path / "packed", bilm="tiny", force=True)
+    publish(sst[0], tmp_path / "published", bilm="tiny", force=True)
 
     def files(folder: Path) -> dict[str, bytes]:
         found = (path for path in folder.rglob("*") if path.is_file())
         return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
-    assert files(tmp_path / "packed") == files(sst[1])
+    assert files(tmp_path / "published") == files(sst[1])
 
 
 def test_a_killed_replacement_leaves_no_mixture_of_two_models(
     sst: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(sst[1], tmp_path / "packed")
+    shutil.copytree(sst[1], tmp_path / "published")
 
     class Killed(BaseException):
         pass
@@ -252,30 +254,30 @@ def test_a_killed_replacement_leaves_no_mixture_of_two_models(
         return atomic_write(path)
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr("elmo_tasks.predictors.pack.atomic_write", write)
-        pack(sst[0], tmp_path / "packed", bilm="tiny", max_words=2, force=True)
+        patch.setattr("elmo_tasks.publish.publish.atomic_write", write)
+        publish(sst[0], tmp_path / "published", bilm="tiny", max_words=2, force=True)
 
     with pytest.raises((FileNotFoundError, ConfigurationError)):
-        load_model(tmp_path / "packed")
-    pack(sst[0], tmp_path / "packed", bilm="tiny", max_words=2)
-    assert not list((tmp_path / "packed").glob(".*"))
-    assert load_model(tmp_path / "packed") is not None
+        load_model(tmp_path / "published")
+    publish(sst[0], tmp_path / "published", bilm="tiny", max_words=2)
+    assert not list((tmp_path / "published").glob(".*"))
+    assert load_model(tmp_path / "published") is not None
 
 
 def test_a_replacement_that_is_refused_leaves_the_model(
     sst: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(sst[1], tmp_path / "packed")
+    shutil.copytree(sst[1], tmp_path / "published")
 
     def refuse(name: str, tensor: torch.Tensor) -> torch.Tensor:
         raise ConfigurationError("too large")
 
-    monkeypatch.setattr(packed_weights, "_halved", refuse)
+    monkeypatch.setattr(published_weights, "_halved", refuse)
     with pytest.raises(ConfigurationError, match="too large"):
-        pack(sst[0], tmp_path / "packed", bilm="tiny", max_words=2, force=True)
+        publish(sst[0], tmp_path / "published", bilm="tiny", max_words=2, force=True)
 
-    for name in (PACKED_WEIGHTS, "config.json", "vocabulary/tokens.txt"):
-        assert (tmp_path / "packed" / name).read_bytes() == (sst[1] / name).read_bytes()
+    for name in (PUBLISHED_WEIGHTS, "config.json", "vocabulary/tokens.txt"):
+        assert (tmp_path / "published" / name).read_bytes() == (sst[1] / name).read_bytes()
 
 
 # Ways to load it.
@@ -318,11 +320,11 @@ def test_a_model_comes_from_a_repository(
     bilm = {path.name: path.read_bytes() for path in FIXTURE_FILES}
     with served(tmp_path / "cache", monkeypatch) as hub:
         hub.add("owner/bilm", bilm)
-        pack(sst[0], tmp_path / "packed", bilm="owner/bilm")
+        publish(sst[0], tmp_path / "published", bilm="owner/bilm")
         hub.add("owner/sst", {**files, "weights.th": b"x"})
         hub.add(
             "owner/both",
-            {**files, PACKED_WEIGHTS: (tmp_path / "packed" / PACKED_WEIGHTS).read_bytes()},
+            {**files, PUBLISHED_WEIGHTS: (tmp_path / "published" / PUBLISHED_WEIGHTS).read_bytes()},
         )
         expected = elmo_tasks.load(sst[1]).predict("A film.")
 
@@ -378,33 +380,33 @@ def test_a_name_that_is_not_that_of_the_bilm_is_refused(
     sst: tuple[Path, Path], tmp_path: Path
 ) -> None:
     with pytest.raises(ConfigurationError, match="the model has no biLM with the weights of mini"):
-        pack(sst[0], tmp_path / "packed", bilm="mini")
+        publish(sst[0], tmp_path / "published", bilm="mini")
     with pytest.raises(ConfigurationError, match=f"{FIXTURE_FILES[1]} is not the name of a biLM"):
-        pack(sst[0], tmp_path / "packed", bilm=str(FIXTURE_FILES[1]))
+        publish(sst[0], tmp_path / "published", bilm=str(FIXTURE_FILES[1]))
     with pytest.raises(ConfigurationError, match="max_words must be 1 or more, not 0"):
-        pack(sst[0], tmp_path / "packed", max_words=0)
-    assert not (tmp_path / "packed").exists()
+        publish(sst[0], tmp_path / "published", max_words=0)
+    assert not (tmp_path / "published").exists()
 
 
 def test_a_damaged_file_is_refused(sst: tuple[Path, Path], tmp_path: Path) -> None:
-    whole = (sst[1] / PACKED_WEIGHTS).read_bytes()
-    path = tmp_path / PACKED_WEIGHTS
+    whole = (sst[1] / PUBLISHED_WEIGHTS).read_bytes()
+    path = tmp_path / PUBLISHED_WEIGHTS
     positions = [*range(0, 200, 7), *range(200, len(whole), len(whole) // 60)]
 
     for position in positions:
         path.write_bytes(whole[:position] + bytes([whole[position] ^ 0x41]) + whole[position + 1 :])
         with pytest.raises(ConfigurationError, match=f"^{path} "):
-            read_packed(path)
+            read_published(path)
     for length in (0, 5, 100, len(whole) - 1):
         path.write_bytes(whole[:length])
         with pytest.raises(ConfigurationError, match=f"{path} is damaged, or no file of safetens"):
-            read_packed(path)
+            read_published(path)
 
 
-def changed(packed: Path, path: Path, bilms: Any) -> None:
-    """Writes a packed file with other biLMs, and with the hash that belongs to them."""
-    tensors = dict(sorted(load_file(packed / PACKED_WEIGHTS).items()))
-    about = {"bilms": bilms, "hash": packed_weights._hash(tensors, bilms)}
+def changed(published: Path, path: Path, bilms: Any) -> None:
+    """Writes a published file with other biLMs, and with the hash that belongs to them."""
+    tensors = dict(sorted(load_file(published / PUBLISHED_WEIGHTS).items()))
+    about = {"bilms": bilms, "hash": published_weights._hash(tensors, bilms)}
     save_file(tensors, path, {"elmo_tasks": json.dumps(about)})
 
 
@@ -414,33 +416,33 @@ def changed(packed: Path, path: Path, bilms: Any) -> None:
 def test_a_file_that_does_not_say_its_bilms_is_refused(
     sst: tuple[Path, Path], tmp_path: Path, bilms: Any
 ) -> None:
-    changed(sst[1], tmp_path / PACKED_WEIGHTS, bilms)
+    changed(sst[1], tmp_path / PUBLISHED_WEIGHTS, bilms)
 
     with pytest.raises(ConfigurationError, match="is damaged, or was not written by elmo-pack"):
-        read_packed(tmp_path / PACKED_WEIGHTS)
+        read_published(tmp_path / PUBLISHED_WEIGHTS)
 
 
 def test_a_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
-    save_file({"a": torch.zeros(3)}, tmp_path / PACKED_WEIGHTS)
+    save_file({"a": torch.zeros(3)}, tmp_path / PUBLISHED_WEIGHTS)
 
     with pytest.raises(ConfigurationError, match="is damaged, or was not written by elmo-pack"):
-        read_packed(tmp_path / PACKED_WEIGHTS)
+        read_published(tmp_path / PUBLISHED_WEIGHTS)
 
 
 def test_a_path_in_place_of_a_name_is_not_read(sst: tuple[Path, Path], tmp_path: Path) -> None:
     for name in (str(FIXTURE_FILES[1]), "https://127.0.0.1/weights.hdf5", "../weights.hdf5"):
         bilms = {"text_embedder.bilm": {"name": name, "fingerprint": "0"}}
-        changed(sst[1], tmp_path / PACKED_WEIGHTS, bilms)
+        changed(sst[1], tmp_path / PUBLISHED_WEIGHTS, bilms)
 
         with pytest.raises(ConfigurationError, match="which is neither known nor the name of a"):
-            read_packed(tmp_path / PACKED_WEIGHTS)
+            read_published(tmp_path / PUBLISHED_WEIGHTS)
 
 
 def test_a_number_too_large_for_float16_is_refused(tmp_path: Path) -> None:
     state = {"a": torch.tensor([1.0]), "b": torch.tensor([70000.0])}
 
     with pytest.raises(ConfigurationError, match="b has a number that is too large for float16"):
-        write_packed(tmp_path / PACKED_WEIGHTS, state, {})
+        write_published(tmp_path / PUBLISHED_WEIGHTS, state, {})
 
     assert not list(tmp_path.iterdir())
 
@@ -452,8 +454,8 @@ def test_the_command_says_the_size_and_the_differences(
     sst: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     (tmp_path / "in.txt").write_text("A film.\n\nIt isn't bad.\n")
-    args = ("elmo-pack", sst[0], tmp_path / "packed", "--bilm", "tiny")
-    card = tmp_path / "packed" / "MODEL_CARD.md"
+    args = ("elmo-pack", sst[0], tmp_path / "published", "--bilm", "tiny")
+    card = tmp_path / "published" / "MODEL_CARD.md"
     card.parent.mkdir()
     card.write_text("by hand")
 
@@ -462,11 +464,11 @@ def test_the_command_says_the_size_and_the_differences(
     message = refusal(monkeypatch, *args)
     allennlp(monkeypatch, *args, "--force", "--max-words", 3)
 
-    assert re.search(rf"Wrote {tmp_path}/packed: \d\.\d\d MB \(\w+", said)
+    assert re.search(rf"Wrote {tmp_path}/published: \d\.\d\d MB \(\w+", said)
     assert re.search(r"Left out: text_embedder.bilm, the biLM tiny, fingerprint \w{32}\.", said)
     assert re.search(r"Answers: \d of 2 changed; largest differences: .*probabilities \d", said)
-    assert f"{PACKED_WEIGHTS} would be overwritten" in message
-    assert len((tmp_path / "packed/vocabulary/tokens.txt").read_text().splitlines()) == 4
+    assert f"{PUBLISHED_WEIGHTS} would be overwritten" in message
+    assert len((tmp_path / "published/vocabulary/tokens.txt").read_text().splitlines()) == 4
     assert card.read_text() == "by hand"
 
 
@@ -474,10 +476,10 @@ def test_an_archive_is_larger(sst: tuple[Path, Path]) -> None:
     with tarfile.open(sst[0]) as tar:
         weights = tar.getmember("weights.th").size
 
-    assert (sst[1] / PACKED_WEIGHTS).stat().st_size < weights / 2
+    assert (sst[1] / PUBLISHED_WEIGHTS).stat().st_size < weights / 2
 
 
-def test_a_bilm_is_found_in_a_packed_model(sst: tuple[Path, Path]) -> None:
+def test_a_bilm_is_found_in_a_published_model(sst: tuple[Path, Path]) -> None:
     name, bilm = load_bilm(sst[1])
 
     assert (

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.owner import own
+from elmo_tasks.common.lock import own
 from tests.helpers import processes
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.shipped import config_folder, config_path, import_jsonnet
+from elmo_tasks.common.package_data import config_folder, config_path, import_jsonnet
 from tests.helpers.configs import CONFIGS
 
 

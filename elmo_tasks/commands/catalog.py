@@ -31,7 +31,7 @@ class Listed(NamedTuple):
         return getattr(importlib.import_module(f"elmo_tasks.commands.{module}"), name)
 
 
-LISTED = {
+CATALOG = {
     "embed": Listed("elmo_embed.ElmoEmbed", "Write the ELMo vectors of a text to HDF5."),
     "neighbors": Listed(
         "elmo_neighbors.ElmoNeighbors",

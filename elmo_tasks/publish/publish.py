@@ -15,8 +15,8 @@ from elmo_tasks.bilm.from_config import parents_of_bilms
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.elmo.archives import find_bilms
-from elmo_tasks.elmo.packed_weights import PACKED_WEIGHTS, fingerprint, write_packed
 from elmo_tasks.language_model.model import ElmoLanguageModel
+from elmo_tasks.publish.published_weights import PUBLISHED_WEIGHTS, fingerprint, write_published
 
 CARD = "MODEL_CARD.md"
 
@@ -35,9 +35,9 @@ _TRAINING = (
 )
 
 
-class Packed(NamedTuple):
+class Published(NamedTuple):
     """
-    What `pack` wrote.
+    What `publish` wrote.
 
     # Parameters
 
@@ -60,13 +60,13 @@ class Packed(NamedTuple):
     num_words: int
 
 
-def pack(
+def publish(
     archive_file: str | os.PathLike,
     folder: str | os.PathLike,
     bilm: str | None = None,
     max_words: int | None = None,
     force: bool = False,
-) -> Packed:
+) -> Published:
     """
     Writes a trained model to a folder that is as small as it can be: `config.json` without the
     fields of the training; `weights.safetensors`, in float16 and without the weights of a biLM that
@@ -101,9 +101,10 @@ def pack(
         float16, or `max_words` is smaller than the vocabulary of a language model.
     """
     folder = Path(folder)
-    if (folder / PACKED_WEIGHTS).exists() and not force:
+    if (folder / PUBLISHED_WEIGHTS).exists() and not force:
         raise ConfigurationError(
-            f"{folder / PACKED_WEIGHTS} would be overwritten; choose another folder, or use --force"
+            f"{folder / PUBLISHED_WEIGHTS} would be overwritten; choose another folder, or use "
+            "--force"
         )
     if max_words is not None and max_words < 1:
         raise ConfigurationError(f"max_words must be 1 or more, not {max_words}")
@@ -118,24 +119,24 @@ def pack(
     }
     # The folder is complete when it has the weights. They are written first, because this may fail,
     # and renamed last.
-    weights = folder / f".{PACKED_WEIGHTS}.new"
-    write_packed(weights, state, {name: known for name, (known, _) in bilms.items()})
-    (folder / PACKED_WEIGHTS).unlink(missing_ok=True)
+    weights = folder / f".{PUBLISHED_WEIGHTS}.new"
+    write_published(weights, state, {name: known for name, (known, _) in bilms.items()})
+    (folder / PUBLISHED_WEIGHTS).unlink(missing_ok=True)
     for old in (folder / "vocabulary").glob("*.txt"):
         if f"vocabulary/{old.name}" not in texts:
             old.unlink()
     for path, content in texts.items():
         with atomic_write(folder / path) as aside:
             aside.write_bytes(content.encode())
-    weights.replace(folder / PACKED_WEIGHTS)
+    weights.replace(folder / PUBLISHED_WEIGHTS)
     files = [path for path in folder.rglob("*") if path.is_file()]
     num_bytes = sum(path.stat().st_size for path in files)
     kept = [name for name in find_bilms(model) if name not in bilms]
-    packed = Packed(num_bytes, _parts(state, bilms), bilms, kept, num_words)
+    published = Published(num_bytes, _parts(state, bilms), bilms, kept, num_words)
     if not (folder / CARD).exists():
         with atomic_write(folder / CARD) as aside:
-            aside.write_text(_card(folder, config, packed), encoding="utf-8")
-    return packed
+            aside.write_text(_card(folder, config, published), encoding="utf-8")
+    return published
 
 
 def _named_bilms(
@@ -222,10 +223,10 @@ def _parts(state: dict[str, torch.Tensor], bilms: dict[str, tuple[str, str]]) ->
     return dict(sorted(parts.items(), key=lambda item: -item[1])[:4])
 
 
-def _card(folder: Path, config: dict[str, Any], packed: Packed) -> str:
+def _card(folder: Path, config: dict[str, Any], published: Published) -> str:
     """Returns the beginning of a model card, with what is known here."""
-    bilms = [f"`{name}`, fingerprint `{found}`" for name, found in packed.bilms.values()]
-    bilms += [f"`{name}`, with its weights" for name in packed.kept]
+    bilms = [f"`{name}`, fingerprint `{found}`" for name, found in published.bilms.values()]
+    bilms += [f"`{name}`, with its weights" for name in published.kept]
     kind = config["model"].get("type", "a model")
     return f"""# {folder.resolve().name}
 
@@ -233,8 +234,8 @@ def _card(folder: Path, config: dict[str, Any], packed: Packed) -> str:
 | --- | --- |
 | model | `{kind}` |
 | biLM | {"; ".join(bilms) or "none"} |
-| words | {packed.num_words:,} |
-| size | {packed.num_bytes / 1e6:.1f} MB, in float16 |
+| words | {published.num_words:,} |
+| size | {published.num_bytes / 1e6:.1f} MB, in float16 |
 
 To be said: the data of the training and its licence, the scores, and what the model is bad at.
 """

@@ -14,8 +14,8 @@ from elmo_tasks.common.json_text import parse_json
 
 StateDict = dict[str, torch.Tensor]
 
-# The name of the file, in the folder of a packed model.
-PACKED_WEIGHTS = "weights.safetensors"
+# The name of the file, in the folder of a published model.
+PUBLISHED_WEIGHTS = "weights.safetensors"
 
 # The key of the file's metadata under which the biLMs and a hash of the content are.
 _METADATA = "elmo_tasks"
@@ -24,7 +24,7 @@ _METADATA = "elmo_tasks"
 _SHOWN = 16
 
 
-def write_packed(path: str | os.PathLike, state: StateDict, bilms: dict[str, str]) -> None:
+def write_published(path: str | os.PathLike, state: StateDict, bilms: dict[str, str]) -> None:
     """
     Writes the weights of a model with float16 in place of float32. Of a biLM that has a name, it
     writes this name and the hash of the weights, instead of the weights.
@@ -62,10 +62,10 @@ def write_packed(path: str | os.PathLike, state: StateDict, bilms: dict[str, str
         aside.write_bytes(save(tensors, {_METADATA: json.dumps(about, sort_keys=True)}))
 
 
-def read_packed(path: str | os.PathLike) -> StateDict:
+def read_published(path: str | os.PathLike) -> StateDict:
     """
-    Returns the whole state dict of a model whose weights `write_packed` wrote, in float32, with the
-    weights of the biLMs that the file names.
+    Returns the whole state dict, in float32, of a model whose weights `write_published` wrote, with
+    the weights of the biLMs that the file names.
 
     # Raises
 

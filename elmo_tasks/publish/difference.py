@@ -35,12 +35,12 @@ def compare(
     archive_file: str | os.PathLike, folder: str | os.PathLike, examples: str
 ) -> Difference:
     """
-    Returns how the answers of a packed model differ from those of the model that was packed.
+    Returns how the answers of a published model differ from those of the model that was published.
 
     # Parameters
 
     archive_file, folder
-        As for `pack`.
+        As for `publish`.
     examples : `str`
         The path of inputs, as `read_inputs` reads them.
     """

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.nearest import did_you_mean
+from elmo_tasks.common.spelling import did_you_mean
 
 _PREFIX = "elmo_tasks:"
 _PACKAGE = Path(__file__).parents[1]
