@@ -66,6 +66,7 @@ from elmo_tasks.readers import (  # noqa: F401
     squad,
     srl,
     sst,
+    word_id_indexer,
 )
 from elmo_tasks.training import (  # noqa: F401
     adam,

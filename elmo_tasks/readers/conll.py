@@ -3,7 +3,7 @@ from collections.abc import Iterable
 
 from allennlp.data import DatasetReader, Instance
 from allennlp.data.fields import Field, MetadataField, TextField
-from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenIndexer
+from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
 from elmo_tasks.common.errors import ConfigurationError
@@ -11,6 +11,7 @@ from elmo_tasks.readers.columns import check_columns, read_columns
 from elmo_tasks.readers.entities import SCHEMES, TagError, has_ends, read_entities, write_tags
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 from elmo_tasks.readers.tags_field import TagsField
+from elmo_tasks.readers.word_id_indexer import WordIdIndexer
 
 
 @DatasetReader.register("elmo_conll")
@@ -58,7 +59,7 @@ class ConllReader(DatasetReader):
         self.tag_column = tag_column
         self.file_scheme = file_scheme
         self.scheme = scheme
-        self.token_indexers = token_indexers or {"tokens": SingleIdTokenIndexer()}
+        self.token_indexers = token_indexers or {"tokens": WordIdIndexer()}
         self.tokenizer = tokenizer or ElmoSpacyTokenizer()
         self._check_settings()
 

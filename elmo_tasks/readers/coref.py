@@ -5,7 +5,7 @@ from typing import Any
 
 from allennlp.data import DatasetReader, Instance
 from allennlp.data.fields import MetadataField
-from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenIndexer
+from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token
 
 from elmo_tasks.common.errors import ConfigurationError
@@ -18,6 +18,7 @@ from elmo_tasks.readers.coref_file import (
 )
 from elmo_tasks.readers.document_field import DocumentField
 from elmo_tasks.readers.genre_field import GenreField
+from elmo_tasks.readers.word_id_indexer import WordIdIndexer
 
 
 @DatasetReader.register("elmo_coref")
@@ -69,7 +70,7 @@ class CorefReader(DatasetReader):
         self.singletons = singletons
         self.max_words = max_words
         self.language = language
-        self.token_indexers = token_indexers or {"tokens": SingleIdTokenIndexer()}
+        self.token_indexers = token_indexers or {"tokens": WordIdIndexer()}
         check_coref_columns(self.columns)
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:

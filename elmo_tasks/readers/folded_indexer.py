@@ -1,11 +1,12 @@
 import re
 
 from allennlp.data import Token, TokenIndexer
-from allennlp.data.token_indexers import SingleIdTokenIndexer
+
+from elmo_tasks.readers.word_id_indexer import WordIdIndexer
 
 
 @TokenIndexer.register("elmo_folded_id")
-class FoldedIdTokenIndexer(SingleIdTokenIndexer):
+class FoldedIdTokenIndexer(WordIdIndexer):
     """
     Indexes words as AllenNLP's `single_id` does, after it replaced each digit by 0, so that 1996
     and 1997 are the same word. The word vectors of Senna (Collobert et al. 2011) need this, and

@@ -1,10 +1,11 @@
 from allennlp.data import Token, TokenIndexer, Vocabulary
-from allennlp.data.token_indexers import SingleIdTokenIndexer
 from allennlp.data.token_indexers.token_indexer import IndexedTokenList
+
+from elmo_tasks.readers.word_id_indexer import WordIdIndexer
 
 
 @TokenIndexer.register("elmo_known_case_id")
-class KnownCaseTokenIndexer(SingleIdTokenIndexer):
+class KnownCaseTokenIndexer(WordIdIndexer):
     """
     Indexes words as AllenNLP's `single_id` does, except that a word which the vocabulary lacks gets
     the id of its lower case. It is meant for a vocabulary that has only the words of a vector file

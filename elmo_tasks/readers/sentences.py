@@ -4,12 +4,13 @@ from itertools import islice
 
 from allennlp.data import DatasetReader, Instance, Token, TokenIndexer
 from allennlp.data.fields import TextField
-from allennlp.data.token_indexers import ELMoTokenCharactersIndexer, SingleIdTokenIndexer
+from allennlp.data.token_indexers import ELMoTokenCharactersIndexer
 
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text_files import corpus_files, read_lines, split_lines
 from elmo_tasks.readers.document_field import sentences_of
+from elmo_tasks.readers.word_id_indexer import WordIdIndexer
 
 
 @DatasetReader.register("elmo_sentences")
@@ -59,7 +60,7 @@ class SentencesReader(DatasetReader):
         self._texts: dict[str, list[str]] = {}
         self.token_indexers = token_indexers or {
             "elmo": ELMoTokenCharactersIndexer(),
-            "tokens": SingleIdTokenIndexer(),
+            "tokens": WordIdIndexer(),
         }
 
     def sentences(

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from allennlp.data import DatasetReader, Instance
 from allennlp.data.fields import Field, LabelField, MetadataField, TextField
-from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenIndexer
+from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
 from elmo_tasks.common.errors import ConfigurationError
@@ -13,6 +13,7 @@ from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 from elmo_tasks.readers.treebank import unescape
+from elmo_tasks.readers.word_id_indexer import WordIdIndexer
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +66,7 @@ class SnliReader(DatasetReader):
                 f"tokens_from must be {' or '.join(TEXT_FIELDS)}, not {tokens_from!r}"
             )
         self.tokens_from = tokens_from
-        self.token_indexers = token_indexers or {"tokens": SingleIdTokenIndexer()}
+        self.token_indexers = token_indexers or {"tokens": WordIdIndexer()}
         self.tokenizer = tokenizer or ElmoSpacyTokenizer()
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from allennlp.data import DatasetReader, Instance
 from allennlp.data.fields import Field, IndexField, MetadataField, TextField
-from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenIndexer
+from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Tokenizer
 
 from elmo_tasks.common.errors import ConfigurationError
@@ -14,6 +14,7 @@ from elmo_tasks.readers.passage import Passage
 from elmo_tasks.readers.passage_field import PassageField
 from elmo_tasks.readers.splitting_tokenizer import SplittingTokenizer
 from elmo_tasks.readers.squad_file import Question, read_squad
+from elmo_tasks.readers.word_id_indexer import WordIdIndexer
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +73,7 @@ class SquadReader(DatasetReader):
             )
         self.max_passage_tokens = max_passage_tokens
         self.wrong_answers = wrong_answers
-        self.token_indexers = token_indexers or {"tokens": SingleIdTokenIndexer()}
+        self.token_indexers = token_indexers or {"tokens": WordIdIndexer()}
         self.tokenizer = tokenizer or SplittingTokenizer()
         # The last passage is kept, because the next question is often about the same one.
         self._text: str | None = None

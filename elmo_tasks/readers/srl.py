@@ -4,7 +4,7 @@ from typing import Any
 
 from allennlp.data import DatasetReader, Instance
 from allennlp.data.fields import Field, MetadataField
-from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenIndexer
+from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
 from elmo_tasks.readers.columns import CONLL_2012
@@ -14,6 +14,7 @@ from elmo_tasks.readers.predicate_field import PredicateField
 from elmo_tasks.readers.role_tags_field import RoleTagsField
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 from elmo_tasks.readers.srl_file import Predicate, check_srl_columns, read_srl
+from elmo_tasks.readers.word_id_indexer import WordIdIndexer
 
 
 @DatasetReader.register("elmo_srl")
@@ -50,7 +51,7 @@ class SrlReader(DatasetReader):
             manual_distributed_sharding=True, manual_multiprocess_sharding=True, **kwargs
         )
         self.columns = columns or CONLL_2012
-        self.token_indexers = token_indexers or {"tokens": SingleIdTokenIndexer()}
+        self.token_indexers = token_indexers or {"tokens": WordIdIndexer()}
         self.tokenizer = tokenizer or ElmoSpacyTokenizer()
         check_srl_columns(self.columns)
 

@@ -4,13 +4,14 @@ from collections.abc import Iterable, Iterator
 
 from allennlp.data import DatasetReader, Instance
 from allennlp.data.fields import Field, LabelField, MetadataField, TextField
-from allennlp.data.token_indexers import SingleIdTokenIndexer, TokenIndexer
+from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 from elmo_tasks.readers.treebank import Node, Tree, parse_tree
+from elmo_tasks.readers.word_id_indexer import WordIdIndexer
 
 # The classes of the treebank's labels 0 to 4; phrases without a class are left out.
 CLASSES: dict[str, tuple[str | None, ...]] = {
@@ -66,7 +67,7 @@ class SstReader(DatasetReader):
             )
         self.classes = CLASSES[granularity]
         self.min_phrase_tokens = min_phrase_tokens
-        self.token_indexers = token_indexers or {"tokens": SingleIdTokenIndexer()}
+        self.token_indexers = token_indexers or {"tokens": WordIdIndexer()}
         self.tokenizer = tokenizer or ElmoSpacyTokenizer()
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
