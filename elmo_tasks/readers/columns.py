@@ -19,6 +19,28 @@ CONLL_2012 = (
 # The name that stands for one column for each predicate of the sentence.
 ROLES = "roles"
 
+_PART = re.compile(r"#begin document .*; part ([0-9]+)")
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+class Rows(NamedTuple):
+    """
+    The tokens of a sentence of a file in columns.
+
+    # Parameters
+
+    line_number : `int`
+        The line of the first token, from 1; the other tokens are on the lines after it.
+    tokens : `list[list[str]]`
+        The values of each token's columns.
+    part : `int | None`
+        The part in the line `#begin document` above the sentence, if it has one.
+    """
+
+    line_number: int
+    tokens: list[list[str]]
+    part: int | None
+
 
 class ColumnSentence(NamedTuple):
     """
@@ -61,8 +83,39 @@ def check_width(values: Sequence[str], columns: Sequence[str]) -> None:
     if len(values) < expected or len(values) > expected and not has_roles:
         raise ValueError(
             f"expected {'at least ' if has_roles else ''}{expected} columns "
-            f"({' '.join(columns)}), but got {len(values)}: {' '.join(values)!r}"
+            f"({' '.join(columns)}), but got {len(values)}: {' '.join(values)!r:.80}"
         )
+
+
+def check_place(
+    values: Sequence[str], before: Sequence[str] | None, part: int | None, columns: Sequence[str]
+) -> None:
+    """
+    Raises `ValueError` if a token is not where it says, by its columns `index` and `part`, which
+    may be missing.
+
+    # Parameters
+
+    values, before : `Sequence[str]`
+        The values of a token and of the token before it in its sentence. `before` is `None` for the
+        first token, whose index is 0 or 1.
+    part : `int | None`
+        The part in the line `#begin document`.
+    columns : `Sequence[str]`
+        Names of all columns.
+    """
+    if "index" in columns:
+        at = column_index(columns, "index")
+        expected = ("0", "1") if before is None else (str(int(before[at]) + 1),)
+        if values[at] not in expected:
+            raise ValueError(
+                f"expected the index {' or '.join(expected)} of a token in its sentence, but got "
+                f"{values[at]!r:.80}; a sentence ends with an empty line"
+            )
+    if "part" in columns and part is not None:
+        found = values[column_index(columns, "part")]
+        if found.isdecimal() and int(found) != part:
+            raise ValueError(f"the token is of part {found:.80}, but '#begin' says part {part}")
 
 
 def read_columns(
@@ -92,34 +145,59 @@ def read_columns(
         A line has more or fewer columns; the message names file and line.
     """
     indices = [columns.index(name) for name in chosen]
-    for first, rows in read_rows(file_path):
-        for line_number, values in enumerate(rows, start=first):
+    for first, tokens, _ in read_rows(file_path):
+        for line_number, values in enumerate(tokens, start=first):
             if len(values) != len(columns):
                 raise ValueError(
                     f"{file_path}:{line_number}: expected {len(columns)} columns "
-                    f"({' '.join(columns)}), but got {len(values)}: {' '.join(values)!r}"
+                    f"({' '.join(columns)}), but got {len(values)}: {' '.join(values)!r:.80}"
                 )
-        yield ColumnSentence(first, [[row[index] for row in rows] for index in indices])
+        yield ColumnSentence(first, [[row[index] for row in tokens] for index in indices])
 
 
-def read_rows(file_path: str | os.PathLike) -> Iterator[tuple[int, list[list[str]]]]:
+def read_rows(file_path: str | os.PathLike) -> Iterator[Rows]:
     """
-    Yields the sentences of a file in columns as pairs: the line number of the first token, from 1,
-    and the values of each token's columns. The format is that of `read_columns`, but the number of
-    columns is free.
+    Yields the sentences of a file in columns. The format is that of `read_columns`, but the number
+    of columns is free.
     """
-    rows: list[list[str]] = []
+    tokens: list[list[str]] = []
+    part: int | None = None
     line_number = 0
-    for line_number, line in numbered_lines(file_path):
+    for line_number, line in column_lines(file_path):
         values = re.findall(r"[^ \t]+", line)
-        if values and not _is_document(values):
-            rows.append(values)
-        elif rows:
-            yield line_number - len(rows), rows
-            rows = []
-    if rows:
-        yield line_number + 1 - len(rows), rows
+        begins = bool(values) and is_document(line)
+        if values and not begins:
+            tokens.append(values)
+        elif tokens:
+            yield Rows(line_number - len(tokens), tokens, part)
+            tokens = []
+        if begins:
+            part = part_of(line)
+    if tokens:
+        yield Rows(line_number + 1 - len(tokens), tokens, part)
 
 
-def _is_document(values: list[str]) -> bool:
-    return values[0] == _DOCUMENT or tuple(values[:2]) in _DOCUMENT_COMMENTS
+def column_lines(file_path: str | os.PathLike) -> Iterator[tuple[int, str]]:
+    """
+    Yields the lines of a file in columns, as `numbered_lines` does. Raises `ValueError` at a line
+    that begins with a byte order mark, which would be a part of its first word.
+    """
+    for line_number, line in numbered_lines(file_path):
+        if line.startswith(_BYTE_ORDER_MARK):
+            raise ValueError(
+                f"{file_path}:{line_number}: the line begins with a byte order mark, which only a "
+                "file may begin with; remove it"
+            )
+        yield line_number, line
+
+
+def is_document(line: str) -> bool:
+    """Returns whether a line is one of those around a document, and no token."""
+    values = line.split()
+    return values[:1] == [_DOCUMENT] or tuple(values[:2]) in _DOCUMENT_COMMENTS
+
+
+def part_of(line: str) -> int | None:
+    """Returns the part that a line `#begin document (NAME); part 000` names, if it names one."""
+    part = _PART.match(line)
+    return int(part[1]) if part else None

@@ -1,3 +1,4 @@
+import logging
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -19,6 +20,13 @@ from elmo_tasks.readers.coref_file import (
 from elmo_tasks.readers.document_field import DocumentField
 from elmo_tasks.readers.genre_field import GenreField
 from elmo_tasks.readers.word_id_indexer import WordIdIndexer
+
+logger = logging.getLogger(__name__)
+
+WRONG_MENTIONS = ("skip", "refuse")
+
+# The most wrong mentions of a file that are logged one by one; the others are only counted.
+_MAX_NAMED = 10
 
 
 @DatasetReader.register("elmo_coref")
@@ -43,6 +51,10 @@ class CorefReader(DatasetReader):
     singletons : `bool`, optional (default = `False`)
         Whether clusters of only one mention are kept. The model predicts none, so they count as
         missed.
+    wrong_mentions : `str`, optional (default = `'refuse'`)
+        What to do with a mention whose bracket is not closed or not opened in its sentence, or that
+        its cluster has already. With `skip`, the reader leaves the mention out, with a warning that
+        counts them. With `refuse`, the reader raises `ValueError`.
     max_words : `int`, optional (default = `25000`)
         The most words of a document. The memory of the model grows with this number.
     language : `str`, optional (default = `'en'`)
@@ -57,6 +69,7 @@ class CorefReader(DatasetReader):
         columns: list[str] = None,
         genre_pattern: str = "([a-z]{2})/",
         singletons: bool = False,
+        wrong_mentions: str = "refuse",
         max_words: int = 25000,
         language: str = "en",
         token_indexers: dict[str, TokenIndexer] = None,
@@ -67,18 +80,30 @@ class CorefReader(DatasetReader):
         )
         self.columns = columns or CONLL_2012
         self.genre_pattern = _pattern(genre_pattern)
+        if wrong_mentions not in WRONG_MENTIONS:
+            raise ConfigurationError(
+                f"wrong_mentions must be {' or '.join(WRONG_MENTIONS)}, not {wrong_mentions!r}"
+            )
         self.singletons = singletons
+        self.wrong_mentions = wrong_mentions
         self.max_words = max_words
         self.language = language
         self.token_indexers = token_indexers or {"tokens": WordIdIndexer()}
         check_coref_columns(self.columns)
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
-        for document in self.shard_iterable(read_coref(file_path, self.columns)):
+        left_out = 0
+        documents = read_coref(file_path, self.columns, self.wrong_mentions == "skip")
+        for document in self.shard_iterable(documents):
+            for reason in document.left_out[: max(0, _MAX_NAMED - left_out)]:
+                logger.warning("%s:%s; the mention is left out", file_path, reason)
+            left_out += len(document.left_out)
             try:
                 yield self._labelled(document)
             except ValueError as error:
                 raise ValueError(f"{file_path}:{document.line_number}: {error}") from error
+        if left_out:
+            logger.warning("%s: %d wrong mentions are left out", file_path, left_out)
 
     def text_to_instance(
         self,

@@ -3,13 +3,15 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from elmo_tasks.common.text_files import numbered_lines
 from elmo_tasks.readers.columns import (
     CONLL_2012,
     ROLES,
     check_columns,
+    check_place,
     check_width,
     column_index,
+    column_lines,
+    part_of,
 )
 
 # The words `words[start:end]` of a document.
@@ -43,6 +45,8 @@ class CorefDocument(NamedTuple):
     clusters : `list[list[Span]]`
         The clusters, each with the spans of its mentions in the order of their ends. A cluster may
         have only one mention, mentions may cross, and a span may be in several clusters.
+    left_out : `tuple[str, ...]`
+        Why each mention with a wrong bracket was left out, with its line.
     """
 
     line_number: int
@@ -50,6 +54,7 @@ class CorefDocument(NamedTuple):
     sentences: list[list[str]]
     speakers: list[str]
     clusters: list[list[Span]]
+    left_out: tuple[str, ...] = ()
 
 
 def check_coref_columns(columns: Sequence[str]) -> None:
@@ -62,7 +67,7 @@ def check_coref_columns(columns: Sequence[str]) -> None:
 
 
 def read_coref(
-    file_path: str | os.PathLike, columns: Sequence[str] = CONLL_2012
+    file_path: str | os.PathLike, columns: Sequence[str] = CONLL_2012, skip_wrong: bool = False
 ) -> Iterator[CorefDocument]:
     """
     Yields the documents of a file in the format of CoNLL-2012. A line `#begin document (NAME); part
@@ -80,22 +85,26 @@ def read_coref(
     columns : `Sequence[str]`, optional
         Names of all columns, in their order. Three are read: `word`, `coreference` and, if it is
         there, `speaker`. `roles` stands for any number of columns. By default those of CoNLL-2012.
+    skip_wrong : `bool`, optional (default = `False`)
+        Whether a mention with a wrong bracket is left out: one that is unbalanced within its
+        sentence, or that its cluster has already.
 
     # Raises
 
     `ValueError`
         The file has no document, a document is empty or does not end, a line is outside of the
-        documents or has another number of columns, or brackets are unbalanced within a sentence, or
-        a cluster has a span twice; the message names file and line.
+        documents or has another number of columns, a token is not where it says (see
+        `check_place`), or, without `skip_wrong`, a bracket is wrong; the message names file and
+        line.
     """
     document: _Parser | None = None
     found = False
-    for line_number, line in numbered_lines(file_path):
+    for line_number, line in column_lines(file_path):
         try:
             if line.startswith("#begin document"):
                 if document is not None:
                     raise ValueError(f"{document.title} has no line {_END!r} before this one")
-                document, found = _Parser(line_number, line.strip(), columns), True
+                document, found = _Parser(line_number, line.strip(), columns, skip_wrong), True
             elif line.startswith(_END):
                 if document is None:
                     raise ValueError(f"{_END!r} stands outside of a document")
@@ -105,7 +114,8 @@ def read_coref(
                 document.add(line_number, re.findall(r"[^ \t]+", line))
             elif line.strip():
                 raise ValueError(
-                    f"expected a line such as '#begin document (NAME); part 000' before {line!r}"
+                    f"expected a line such as '#begin document (NAME); part 000' before "
+                    f"{line!r:.80}"
                 )
         except _LineError as error:
             raise ValueError(f"{file_path}:{error.line_number}: {error}") from error
@@ -130,20 +140,26 @@ class _LineError(ValueError):
 class _Parser:
     """Collects the lines of one document."""
 
-    def __init__(self, line_number: int, line: str, columns: Sequence[str]) -> None:
+    def __init__(
+        self, line_number: int, line: str, columns: Sequence[str], skip_wrong: bool
+    ) -> None:
         match = _BEGIN.fullmatch(line)
         if match is None:
-            raise ValueError(f"expected '#begin document (NAME); part 000', but got {line!r}")
+            raise ValueError(f"expected '#begin document (NAME); part 000', but got {line!r:.80}")
         self.line_number = line_number
         self.name = match[1]
-        self.title = f"the document {self.name}{match[2] or ''}"
+        self.title = f"the document {self.name:.80}{match[2] or '':.20}"
+        self._part = part_of(line)
+        self._skip_wrong = skip_wrong
+        self._left_out: list[str] = []
         self._columns = columns
         self._word = column_index(columns, "word")
         self._coreference = column_index(columns, "coreference")
         self._speaker = column_index(columns, "speaker") if "speaker" in columns else None
         self._sentences: list[list[str]] = []
         self._speakers: list[str] = []
-        self._is_new = True
+        # The values of the token before, unless the next one begins a sentence.
+        self._before: list[str] | None = None
         self._clusters: dict[str, list[Span]] = {}
         # For each cluster the mentions that have begun: the index and the line of the first word.
         self._open: dict[str, list[tuple[int, int]]] = {}
@@ -153,10 +169,11 @@ class _Parser:
         if not values:
             self._end_sentence()
             return
-        if self._is_new:
-            self._sentences.append([])
-            self._is_new = False
         check_width(values, self._columns)
+        check_place(values, self._before, self._part, self._columns)
+        if self._before is None:
+            self._sentences.append([])
+        self._before = values
         self._sentences[-1].append(values[self._word])
         self._speakers.append("" if self._speaker is None else values[self._speaker])
         brackets = values[self._coreference]
@@ -173,23 +190,33 @@ class _Parser:
             self.name,
             self._sentences,
             self._speakers,
-            list(self._clusters.values()),
+            [spans for spans in self._clusters.values() if spans],
+            tuple(self._left_out),
         )
 
     def _end_sentence(self) -> None:
-        self._is_new = True
+        self._before = None
         for cluster, begun in self._open.items():
             for _, line_number in begun:
-                raise _LineError(
-                    line_number,
-                    f"the bracket '({cluster}' is not closed within the sentence",
+                self._refuse(
+                    line_number, f"the bracket '({cluster:.80}' is not closed within the sentence"
                 )
+        self._open.clear()
+
+    def _refuse(self, line_number: int, reason: str) -> None:
+        """Leaves out a mention with a wrong bracket, or raises an error."""
+        if not self._skip_wrong:
+            raise _LineError(
+                line_number,
+                f"{reason}; the reader's wrong_mentions: 'skip' leaves such mentions out",
+            )
+        self._left_out.append(f"{line_number}: {reason}")
 
     def _add_bracket(self, line_number: int, bracket: str, value: str) -> None:
         match = _BRACKET.fullmatch(bracket)
         if match is None or not (match[1] or match[3]):
             raise ValueError(
-                f"{value!r} is no column of coreference: expected -, (0), (0, 0) or several of "
+                f"{value!r:.80} is no column of coreference: expected -, (0), (0, 0) or several of "
                 "these with | between them, where 0 names a cluster"
             )
         opens, cluster, closes = match.groups()
@@ -199,9 +226,13 @@ class _Parser:
             self._open.setdefault(cluster, []).append((word, line_number))
         if closes:
             if not self._open.get(cluster):
-                raise ValueError(f"{value!r} closes {cluster}, which is not open in the sentence")
+                reason = f"{value!r:.80} closes {cluster:.80}, which is not open in the sentence"
+                self._refuse(line_number, reason)
+                return
             start, _ = self._open[cluster].pop()
             spans = self._clusters[cluster]
             if (start, word + 1) in spans:
-                raise ValueError(f"the cluster {cluster} has the mention that ends here twice")
+                reason = f"the cluster {cluster:.80} has the mention that ends here twice"
+                self._refuse(line_number, reason)
+                return
             spans.append((start, word + 1))

@@ -6,7 +6,9 @@ from typing import NamedTuple
 from elmo_tasks.readers.columns import (
     CONLL_2012,
     ROLES,
+    Rows,
     check_columns,
+    check_place,
     check_width,
     column_index,
     read_rows,
@@ -85,17 +87,18 @@ def read_srl(
 
     `ValueError`
         The file has no sentence or no predicate, a line has another number of columns than the
-        first one of its sentence, the columns of roles are not as many as the predicates, or
-        brackets are unbalanced or overlap; the message names file and line.
+        first one of its sentence, the columns of roles are not as many as the predicates, a token
+        is not where it says (see `check_place`), or brackets are unbalanced or overlap; the message
+        names file and line.
     """
     num_sentences = num_predicates = 0
-    for line_number, rows in read_rows(file_path):
+    for rows in read_rows(file_path):
         try:
-            sentence = _sentence(line_number, rows, columns)
+            sentence = _sentence(rows, columns)
         except _RowError as error:
-            raise ValueError(f"{file_path}:{line_number + error.row}: {error}") from error
+            raise ValueError(f"{file_path}:{rows.line_number + error.row}: {error}") from error
         except ValueError as error:
-            raise ValueError(f"{file_path}:{line_number}: {error}") from error
+            raise ValueError(f"{file_path}:{rows.line_number}: {error}") from error
         num_sentences += 1
         num_predicates += len(sentence.predicates)
         yield sentence
@@ -115,9 +118,11 @@ class _RowError(ValueError):
         self.row = row
 
 
-def _sentence(line_number: int, rows: list[list[str]], columns: Sequence[str]) -> SrlSentence:
+def _sentence(sentence: Rows, columns: Sequence[str]) -> SrlSentence:
+    rows = sentence.tokens
     check_width(rows[0], columns)
     _check_same_width(rows)
+    _check_places(sentence, columns)
     word, predicate = column_index(columns, "word"), column_index(columns, "predicate")
     first, num_roles = columns.index(ROLES), len(rows[0]) - (len(columns) - 1)
     tokens = [row for row, values in enumerate(rows) if values[predicate] != _NO_PREDICATE]
@@ -132,7 +137,7 @@ def _sentence(line_number: int, rows: list[list[str]], columns: Sequence[str]) -
             f"{_NO_PREDICATE}), but it has {len(roles)} columns of roles; expected one for each",
         )
     return SrlSentence(
-        line_number,
+        sentence.line_number,
         [values[word] for values in rows],
         [Predicate(token, read_spans(column)) for token, column in zip(tokens, roles)],
     )
@@ -144,8 +149,18 @@ def _check_same_width(rows: list[list[str]]) -> None:
             raise _RowError(
                 row,
                 f"expected {len(rows[0])} columns, as on the first line of the sentence, but got "
-                f"{len(values)}: {' '.join(values)!r}",
+                f"{len(values)}: {' '.join(values)!r:.80}",
             )
+
+
+def _check_places(sentence: Rows, columns: Sequence[str]) -> None:
+    before = None
+    for row, values in enumerate(sentence.tokens):
+        try:
+            check_place(values, before, sentence.part, columns)
+        except ValueError as error:
+            raise _RowError(row, str(error)) from error
+        before = values
 
 
 def read_spans(column: Iterable[str]) -> list[Entity]:
@@ -164,23 +179,25 @@ def read_spans(column: Iterable[str]) -> list[Entity]:
         brackets = _BRACKETS.fullmatch(value)
         if brackets is None:
             raise _RowError(
-                row, f"{value!r} is no column of roles: expected *, (ROLE*, *) or (ROLE*)"
+                row, f"{value!r:.80} is no column of roles: expected *, (ROLE*, *) or (ROLE*)"
             )
         for role in brackets[1].split("(")[1:]:
             if begun is not None:
                 raise _RowError(
                     row,
-                    f"{value!r} begins {role} within {begun.type}: the arguments of a predicate "
-                    "must not overlap",
+                    f"{value!r:.80} begins {role:.80} within {begun.type:.80}: the arguments "
+                    "of a predicate must not overlap",
                 )
             begun = Entity(role, row, row)
         for role in brackets[2].split(")")[:-1]:
             if begun is None or role not in ("", begun.type):
-                raise _RowError(row, f"{value!r} closes {role or 'a bracket'}, which is not open")
+                raise _RowError(
+                    row, f"{value!r:.80} closes {role or 'a bracket':.80}, which is not open"
+                )
             spans.append(begun._replace(end=row + 1))
             begun = None
     if begun is not None:
         raise _RowError(
-            begun.start, f"the bracket of {begun.type} is not closed within the sentence"
+            begun.start, f"the bracket of {begun.type:.80} is not closed within the sentence"
         )
     return spans

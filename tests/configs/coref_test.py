@@ -42,6 +42,7 @@ def test_choices_of_the_reader_are_fields() -> None:
     change = "{ columns: ['word', 'coreference'], genre_pattern: '(.)', singletons: true }"
 
     reader = config("coref", "input", change, "{ max_words: 9, language: 'de' }")["dataset_reader"]
+    skipping = config("coref", "input", "{ wrong_mentions: 'skip' }")["dataset_reader"]
 
     expected = {
         "columns": ["word", "coreference"],
@@ -51,3 +52,4 @@ def test_choices_of_the_reader_are_fields() -> None:
         "language": "de",
     }
     assert {name: reader[name] for name in expected} == expected
+    assert skipping["wrong_mentions"] == "skip"

@@ -37,8 +37,8 @@ def test_comments_around_a_document_are_no_tokens_and_end_a_sentence(tmp_path: P
     )
 
     assert list(read_rows(path)) == [
-        (2, [["Boats", "boat", "N"]]),
-        (4, [["#", "#", "N"], ["#begin", "-0", "N"]]),
+        (2, [["Boats", "boat", "N"]], 0),
+        (4, [["#", "#", "N"], ["#begin", "-0", "N"]], None),
     ]
 
 
@@ -46,8 +46,8 @@ def test_rows_may_have_any_number_of_columns(tmp_path: Path) -> None:
     path = written(tmp_path, "\nBoats\nleft leave\n\n -DOCSTART- -X-\nOslo Oslo N\n")
 
     assert list(read_rows(path)) == [
-        (2, [["Boats"], ["left", "leave"]]),
-        (6, [["Oslo", "Oslo", "N"]]),
+        (2, [["Boats"], ["left", "leave"]], None),
+        (6, [["Oslo", "Oslo", "N"]], None),
     ]
 
 
@@ -91,3 +91,16 @@ def test_a_column_that_is_not_there_exactly_once_is_refused(
 
     with pytest.raises(ConfigurationError, match=f"the columns must have '{missing}' exactly once"):
         check_columns(columns, ["word", "tag"])
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [("\ufeff\ufeff-DOCSTART- -X- O\n", 1), ("\ufeffBoats boat N\n\n\ufeffOslo Oslo N\n", 3)],
+)
+def test_a_byte_order_mark_that_does_not_begin_the_file_is_refused(
+    tmp_path: Path, content: str, line: int
+) -> None:
+    path = written(tmp_path, content)
+
+    with pytest.raises(ValueError, match=f"{path}:{line}: the line begins with a byte order mark"):
+        list(read_columns(path, COLUMNS, ["word"]))

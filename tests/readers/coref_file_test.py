@@ -118,6 +118,52 @@ def test_line_with_fewer_columns_than_those_before_the_roles_is_refused(tmp_path
         list(read_coref(path))
 
 
+PLACES = ["part", "index", "word", "coreference"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "complaint"),
+    [
+        (["0 0 a -", "0 2 b -", "0 1 c -"], "3: expected the index 1 of a token .*, but got '2'"),
+        (["0 0 a -", "0 1 b -", "0 0 c -"], "4: expected the index 2 .* ends with an empty line"),
+        (["0 2 a -"], "2: expected the index 0 or 1 of a token"),
+        (["0 0 a -", "0 x b -"], "3: expected the index 1 of a token .*, but got 'x'"),
+        (["0 0 a -", "1 1 b -"], "3: the token is of part 1, but '#begin' says part 0"),
+        (["0 0 a -", "", "\ufeff0 0 b -"], "4: the line begins with a byte order mark"),
+    ],
+)
+def test_token_that_is_not_where_it_says_is_refused_with_file_and_line(
+    lines: list[str], complaint: str, tmp_path: Path
+) -> None:
+    path = written(tmp_path / "a.txt", document(*lines))
+
+    with pytest.raises(ValueError, match=f"a.txt:{complaint}"):
+        list(read_coref(path, PLACES))
+
+
+def test_indices_begin_at_0_or_1_and_other_parts_than_numbers_say_nothing(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.txt", document("- 0 a -", "- 1 b -", "", "00 1 c -"))
+
+    (found,) = read_coref(path, PLACES)
+
+    assert found.sentences == [["a", "b"], ["c"]]
+
+
+def test_mentions_with_a_wrong_bracket_can_be_left_out(tmp_path: Path) -> None:
+    lines = ["a - (0)|(1", "b - (2)|3)", "c - (2)|(2)", "", "d - 1)|(0)"]
+    path = written(tmp_path / "a.txt", document(*lines))
+
+    (found,) = read_coref(path, COLUMNS, skip_wrong=True)
+
+    assert found.clusters == [[(0, 1), (3, 4)], [(1, 2), (2, 3)]]
+    assert found.left_out == (
+        "3: '(2)|3)' closes 3, which is not open in the sentence",
+        "4: the cluster 2 has the mention that ends here twice",
+        "2: the bracket '(1' is not closed within the sentence",
+        "6: '1)|(0)' closes 1, which is not open in the sentence",
+    )
+
+
 @pytest.mark.parametrize(
     ("columns", "complaint"),
     [

@@ -93,6 +93,28 @@ def test_longer_document_than_max_words_is_refused_with_file_and_line() -> None:
         list(CorefReader(max_words=20).read(FIXTURE))
 
 
+def test_wrong_mentions_are_refused_or_left_out_and_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = Path(FIXTURE).read_text()
+    path = tmp_path / "a.txt"
+    # The bracket of cluster 1 in line 6 is not closed, and twelve are not opened.
+    wrong = [text.replace("   1)\n", "   -\n", 1), *[text.replace("(2)", "2)", 1)] * 12]
+    path.write_text("".join(wrong))
+
+    with pytest.raises(ValueError, match=r"a.txt:5: the bracket '\(1' .* wrong_mentions: 'skip'"):
+        list(CorefReader().read(path))
+    with caplog.at_level("WARNING"):
+        instances = list(CorefReader(wrong_mentions="skip").read(path))
+
+    assert len(instances) == 13 * len(list(CorefReader().read(FIXTURE)))
+    said = [record.getMessage() for record in caplog.records]
+    assert said[0].startswith(f"{path}:5: the bracket '(1' is not closed within the sentence; the")
+    assert len(said) == 11 and said[-1] == f"{path}: 13 wrong mentions are left out"
+    with pytest.raises(ConfigurationError, match="wrong_mentions must be skip or refuse, not 'no'"):
+        CorefReader(wrong_mentions="no")
+
+
 def test_speakers_are_the_same_by_default() -> None:
     instance = CorefReader().text_to_instance([["Yes", "."], ["No"]])
 

@@ -135,6 +135,24 @@ def test_columns_that_do_not_fit_are_reported_with_file_and_line(
         list(read_srl(written(tmp_path, text), CONLL_2005))
 
 
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("0 0 a - *\n0 2 b - *\n0 1 c - *\n", "3: expected the index 1 .*, but got '2'"),
+        ("0 0 a - *\n0 0 b - *\n", "3: expected the index 1 .* ends with an empty line"),
+        ("0 0 a - *\n\n1 0 b - *\n", "4: the token is of part 1, but '#begin' says part 0"),
+        ("0 0 a - *\n\n\ufeff0 0 b - *\n", "4: the line begins with a byte order mark"),
+    ],
+)
+def test_token_that_is_not_where_it_says_is_reported_with_file_and_line(
+    tmp_path: Path, text: str, complaint: str
+) -> None:
+    path = written(tmp_path, f"#begin document (a); part 000\n{text}")
+
+    with pytest.raises(ValueError, match=rf"srl.txt:{complaint}"):
+        list(read_srl(path, ["part", "index", *CONLL_2005]))
+
+
 def test_file_without_a_sentence_or_a_predicate_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="srl.txt has no sentence"):
         list(read_srl(written(tmp_path, "#begin document\n"), CONLL_2005))

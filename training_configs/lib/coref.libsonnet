@@ -14,6 +14,8 @@ base {
   genre_pattern:: '([a-z]{2})/',
   // Whether clusters of a single mention are kept.
   singletons:: false,
+  // Whether a mention with a wrong bracket is left out ('skip') or refused ('refuse').
+  wrong_mentions:: 'refuse',
   // The most words of a document.
   max_words:: 25000,
   // The language whose spaCy rules cut raw text into sentences and tokens.
@@ -60,6 +62,7 @@ base {
     columns: config.columns,
     genre_pattern: config.genre_pattern,
     singletons: config.singletons,
+    wrong_mentions: config.wrong_mentions,
     max_words: config.max_words,
     language: config.language,
     token_indexers: config.token_indexers,
