@@ -60,7 +60,7 @@ setup(
         "elmo_tasks.training_configs": ["lib/*.libsonnet", "*/*.jsonnet", "*/*.cfg"],
     },
     # The lowest versions that scripts/installed_checks.py passes with.
-    install_requires=["torch>=2.6", "numpy>=1.26", "h5py>=3.10", "lmdb>=1.4.1", "tqdm>=4.62"],
+    install_requires=["torch>=2.6", "numpy>=1.26", "h5py>=3.10", "tqdm>=4.62"],
     extras_require={
         "allennlp": ALLENNLP,
         "parquet": ["pyarrow>=26"],

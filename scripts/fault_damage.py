@@ -483,7 +483,7 @@ _MODEL_STATE, _TRAINING_STATE = "model_state_e0_b0.th", "training_state_e0_b0.th
 @cache
 def _sst_trainer() -> ElmoTrainer:
     """Returns a trainer after one step."""
-    model = load_archive(FIXTURES / "before_the_move" / "sst.tar.gz").model
+    model = load_archive(FIXTURES / "archives" / "sst.tar.gz").model
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.Adam(parameters)
     sum(parameter.sum() for parameter in parameters).backward()
@@ -516,7 +516,7 @@ def _inputs(folder: Path) -> Path:
 
 def _predict(path: Path, name: str) -> Any:
     answers = path.with_name("answers.jsonl")
-    archive = FIXTURES / "before_the_move" / f"{name}.tar.gz"
+    archive = FIXTURES / "archives" / f"{name}.tar.gz"
     arguments = ["allennlp", "predict", archive, path, "--silent", "--output-file", answers]
     arguments += ["--cuda-device", -1]
     with contextlib.ExitStack() as stack:
@@ -530,7 +530,7 @@ KINDS = {
     "options": Kind(_options, _read_bilm, _change_json),
     "weights": Kind(_weights, _read_bilm, _change_weights),
     "archives": Kind(
-        _copied(FIXTURES / "before_the_move" / "sst.tar.gz"), _read_archive, _change_archive, True
+        _copied(FIXTURES / "archives" / "sst.tar.gz"), _read_archive, _change_archive, True
     ),
     "stores": Kind(_store, lambda path: _layers(LayerStore(str(path.parent))), None, True),
     "checkpoints: weights": Kind(

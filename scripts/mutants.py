@@ -48,7 +48,7 @@ ROOMS = {
     "models": "*",
     "training": "*",
 }
-HEAVY = """torch h5py lmdb matplotlib.pyplot spacy hypothesis.strategies pytest xdist pytest_timeout
+HEAVY = """torch h5py matplotlib.pyplot spacy hypothesis.strategies pytest xdist pytest_timeout
 allennlp.commands allennlp.modules.elmo allennlp.training allennlp.data.dataset_readers
 allennlp.modules.seq2seq_encoders allennlp.modules.conditional_random_field""".split()
 MEMORY = 12 * 2**30

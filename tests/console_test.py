@@ -232,7 +232,7 @@ def test_a_training_in_any_folder_prints_what_a_person_needs(folder: Path) -> No
 
 
 def test_an_evaluation_prints_its_metrics_and_nothing_else(folder: Path) -> None:
-    archive = str(ROOT / "fixtures" / "before_the_move" / "sst.tar.gz")
+    archive = str(ROOT / "fixtures" / "archives" / "sst.tar.gz")
 
     evaluated = fork(folder, "evaluate", archive, "sst.txt")
 

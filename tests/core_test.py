@@ -107,7 +107,7 @@ print(*sorted({name.partition(".")[0] for name in set(sys.modules) - before}))
 
     packages = set(result.stdout.split()) - set(sys.stdlib_module_names)
     own = {name for name in packages if not name.startswith("_")}
-    assert own <= {"elmo_tasks", "h5py", "lmdb", "torch", "numpy", "tqdm"}, result.stderr
+    assert own <= {"elmo_tasks", "h5py", "torch", "numpy", "tqdm"}, result.stderr
 
 
 def test_the_core_is_imported_in_half_a_second_more_than_torch() -> None:

@@ -4,7 +4,7 @@ import importlib
 from typing import Any, NamedTuple
 
 
-class Listed(NamedTuple):
+class Entry(NamedTuple):
     """
     A command.
 
@@ -32,46 +32,46 @@ class Listed(NamedTuple):
 
 
 CATALOG = {
-    "embed": Listed("elmo_embed.ElmoEmbed", "Write the ELMo vectors of a text to HDF5."),
-    "neighbors": Listed(
+    "embed": Entry("elmo_embed.ElmoEmbed", "Write the ELMo vectors of a text to HDF5."),
+    "neighbors": Entry(
         "elmo_neighbors.ElmoNeighbors",
         "Cluster or rank the occurrences of a word by their vectors.",
     ),
-    "check": Listed(
+    "check": Entry(
         "elmo_check.ElmoCheck", "Check whether the options and weights of a biLM are sound."
     ),
-    "mix": Listed(
+    "mix": Entry(
         "elmo_mix.ElmoMixReport", "Show the weights that models give the layers of their biLM."
     ),
-    "export": Listed(
+    "export": Entry(
         "elmo_export.ElmoExport", "Write the options and weights of the biLM in an archive."
     ),
-    "store": Listed("elmo_store.ElmoStore", "Fill the store of a biLM's layers.", True),
-    "probe": Listed(
+    "store": Entry("elmo_store.ElmoStore", "Fill the store of a biLM's layers.", True),
+    "probe": Entry(
         "elmo_probe.ElmoProbe",
         "Measure how well each layer of a biLM predicts the tags of words.",
         True,
     ),
-    "ablation": Listed(
+    "ablation": Entry(
         "elmo_ablation.ElmoAblation",
         "Train variants of a task with several seeds, and compare the results.",
         True,
     ),
-    "pack": Listed(
+    "pack": Entry(
         "elmo_pack.ElmoPack", "Write a trained model as a small folder, to publish it.", True
     ),
-    "errors": Listed(
+    "errors": Entry(
         "elmo_errors.ElmoErrors",
         "Show where a model errs, and whether another one is better by more than chance.",
         True,
     ),
-    "serve": Listed(
+    "serve": Entry(
         "elmo_serve.ElmoServe",
         "Show models in the browser, and answer requests for their predictions.",
         True,
     ),
-    "new": Listed("new.New", "Write a first config for a task.", is_subcommand=False),
-    "setup": Listed(
+    "new": Entry("new.New", "Write a first config for a task.", is_subcommand=False),
+    "setup": Entry(
         "setup.Setup", "Let the command allennlp find this plugin.", is_subcommand=False
     ),
 }

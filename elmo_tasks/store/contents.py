@@ -1,6 +1,6 @@
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy
@@ -8,7 +8,7 @@ import numpy
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hashing import HASH_BYTES
 from elmo_tasks.store.database import LayerDatabase
-from elmo_tasks.store.files import AnyDatabase, databases_in
+from elmo_tasks.store.files import databases_in
 from elmo_tasks.store.source_record import SourceRecord
 
 # Entries that a merge reads and writes at once.
@@ -108,14 +108,14 @@ def merge(path: str, other_path: str) -> int:
     return num_merged
 
 
-def _existing(path: str) -> Sequence[AnyDatabase]:
+def _existing(path: str) -> list[LayerDatabase]:
     databases = databases_in(path)
     if not databases:
         raise ConfigurationError(f"there is no store at {path}")
     return databases
 
 
-def _records(database: AnyDatabase, keys: Iterable[bytes]) -> list[SourceRecord]:
+def _records(database: LayerDatabase, keys: Iterable[bytes]) -> list[SourceRecord]:
     kept = database.get(dict.fromkeys(keys))
     return [SourceRecord.from_bytes(record.tobytes()) for record in kept.values()]
 

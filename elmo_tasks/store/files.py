@@ -1,16 +1,11 @@
 import os
-from collections.abc import Sequence
 
 from elmo_tasks.store.database import SUFFIX, LayerDatabase
-from elmo_tasks.store.lmdb_database import FILE, LmdbDatabase
-
-AnyDatabase = LayerDatabase | LmdbDatabase
 
 
-def databases_in(path: str, but: LayerDatabase | None = None) -> Sequence[AnyDatabase]:
+def databases_in(path: str, but: LayerDatabase | None = None) -> list[LayerDatabase]:
     """
-    Returns the databases of all files that the folder of a store has now, by their names. An LMDB
-    file, which an older version of this package made, comes last.
+    Returns the databases of all files that the folder of a store has now, by their names.
 
     # Parameters
 
@@ -24,9 +19,7 @@ def databases_in(path: str, but: LayerDatabase | None = None) -> Sequence[AnyDat
         names = sorted(os.listdir(path))
     except OSError:
         return []
-    found: list[AnyDatabase] = [
+    found = [
         LayerDatabase.at(path, name.removesuffix(SUFFIX)) for name in names if name.endswith(SUFFIX)
     ]
-    if FILE in names:
-        found.append(LmdbDatabase.at(path))
     return [database for database in found if database is not but]

@@ -1,10 +1,10 @@
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy
 
 from elmo_tasks.store.database import LayerDatabase
-from elmo_tasks.store.files import AnyDatabase, databases_in
+from elmo_tasks.store.files import databases_in
 from elmo_tasks.store.source_record import SourceRecord
 
 
@@ -29,10 +29,10 @@ class StoreFolder:
         self._own = LayerDatabase.at(path, file)
         self._max_bytes = max_bytes
         # The databases are kept here, so that their files stay open.
-        self._others: Sequence[AnyDatabase] = []
+        self._others: list[LayerDatabase] = []
         # Maps a database and the key of a record to the connection to the file that was asked, and
         # the key of the record that this file has.
-        self._keys: dict[tuple[AnyDatabase, bytes], tuple[object, bytes]] = {}
+        self._keys: dict[tuple[LayerDatabase, bytes], tuple[object, bytes]] = {}
 
     def get(self, record: SourceRecord, sizes: Mapping[bytes, int]) -> dict[bytes, numpy.ndarray]:
         """Returns entries of a source, as arrays of bytes; `sizes` says how many each must have."""
@@ -59,7 +59,7 @@ class StoreFolder:
         self,
         record: SourceRecord,
         sizes: Mapping[bytes, int],
-        ask: Callable[[AnyDatabase, dict[bytes, int]], Mapping[bytes, Any]],
+        ask: Callable[[LayerDatabase, dict[bytes, int]], Mapping[bytes, Any]],
     ) -> dict[bytes, Any]:
         found: dict[bytes, Any] = {}
         for database, begin in self._files(record):
@@ -70,7 +70,7 @@ class StoreFolder:
                 break
         return found
 
-    def _files(self, record: SourceRecord) -> Iterator[tuple[AnyDatabase, bytes]]:
+    def _files(self, record: SourceRecord) -> Iterator[tuple[LayerDatabase, bytes]]:
         """
         Yields the databases that have entries of a source, the one that is written first, and what
         the keys of these entries begin with.
@@ -80,12 +80,12 @@ class StoreFolder:
             if begin is not None:
                 yield database, begin
 
-    def _databases(self) -> Iterator[AnyDatabase]:
+    def _databases(self) -> Iterator[LayerDatabase]:
         yield self._own
         self._others = databases_in(self.path, but=self._own)
         yield from self._others
 
-    def _key_in(self, database: AnyDatabase, record: SourceRecord) -> bytes | None:
+    def _key_in(self, database: LayerDatabase, record: SourceRecord) -> bytes | None:
         """
         Returns the key of a source's record in a database, and `None` if the database has no such
         record. The file that is written gets the record, also after it was deleted and made anew.

@@ -5,7 +5,6 @@ import numpy
 
 from elmo_tasks.common.hashing import hash_bytes
 from elmo_tasks.store.database import LayerDatabase
-from elmo_tasks.store.files import AnyDatabase
 from elmo_tasks.store.layer_source import LayerSource
 
 # Start states that differ by no more than this lead to layers that differ by less than 1e-5.
@@ -53,14 +52,14 @@ class SourceRecord(NamedTuple):
                 return kept
         return self
 
-    def found_in(self, database: AnyDatabase) -> "SourceRecord | None":
+    def found_in(self, database: LayerDatabase) -> "SourceRecord | None":
         """
         Returns the record whose entries in a database this one shares, and `None` if the database
         has no such record. Unlike `shared_in`, does not write.
         """
         return self._kept_in(database, self.weights) or self._kept_in(database, self.key())
 
-    def _kept_in(self, database: AnyDatabase, key: bytes) -> "SourceRecord | None":
+    def _kept_in(self, database: LayerDatabase, key: bytes) -> "SourceRecord | None":
         kept = database.get({key: None}).get(key)
         first = None if kept is None else SourceRecord.from_bytes(kept.tobytes())
         return first if first is not None and first.starts_like(self) else None

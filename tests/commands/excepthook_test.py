@@ -19,7 +19,7 @@ from elmo_tasks.commands import excepthook
 from tests.helpers import processes
 from tests.helpers.configs import ROOT
 
-ARCHIVE = ROOT / "fixtures" / "before_the_move" / "sst.tar.gz"
+ARCHIVE = ROOT / "fixtures" / "archives" / "sst.tar.gz"
 
 
 class Ended(NamedTuple):

@@ -6,7 +6,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.encoder.elmo_vectors import elmo_vectors, open_encoder
 from tests.helpers.reference_bilm import FIXTURE
 
-ARCHIVE = str(FIXTURE.parent / "before_the_move" / "sst.tar.gz")
+ARCHIVE = str(FIXTURE.parent / "archives" / "sst.tar.gz")
 SENTENCES = [["A", "boat", "left", "."], [], ["It", "works"]]
 
 

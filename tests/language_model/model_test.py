@@ -474,7 +474,7 @@ def test_an_archive_of_another_shape_is_refused(
 
 def test_an_archive_of_a_task_model_is_refused(first_training: Path, tmp_path: Path) -> None:
     config = from_archive(first_training)
-    config["model"]["pretrained_file"] = "fixtures/before_the_move/sst.tar.gz"
+    config["model"]["pretrained_file"] = "fixtures/archives/sst.tar.gz"
 
     with pytest.raises(ConfigurationError, match="sst.tar.gz is not the archive of a language"):
         train(config, tmp_path / "second")

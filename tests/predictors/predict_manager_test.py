@@ -23,9 +23,9 @@ from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 from tests.helpers.command_line import allennlp
 from tests.helpers.configs import ROOT
 
-SST = ROOT / "fixtures" / "before_the_move" / "sst.tar.gz"
+SST = ROOT / "fixtures" / "archives" / "sst.tar.gz"
 EXPECTED_JSON = "expected one JSON object on each line"
-LANGUAGE_MODEL = ROOT / "fixtures" / "before_the_move" / "language_model.tar.gz"
+LANGUAGE_MODEL = ROOT / "fixtures" / "archives" / "language_model.tar.gz"
 SENTENCES = ["A film of charm.", "It isn't bad.", "Dull, dull, dull."]
 
 

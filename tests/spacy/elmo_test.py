@@ -12,7 +12,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.spacy import use_elmo
 from tests.helpers.reference_bilm import FIXTURE
 
-ARCHIVE = FIXTURE.parent / "before_the_move" / "sst.tar.gz"
+ARCHIVE = FIXTURE.parent / "archives" / "sst.tar.gz"
 TEXTS = ["The boat left the bank. Banks  lend money.\n", "", "It works!", "\n \n"]
 
 

@@ -15,7 +15,7 @@ from elmo_tasks.publish.publish import publish
 from tests.helpers.archives import ROOT, make_archive
 from tests.helpers.configs import tiny
 
-SST = ROOT / "fixtures" / "before_the_move" / "sst.tar.gz"
+SST = ROOT / "fixtures" / "archives" / "sst.tar.gz"
 ANSWERS = json.loads((SST.parent / "answers.json").read_text(encoding="utf-8"))["sst"]
 TEXT = "Marta Oduya  left Lisbon. New York hired two."
 SENTENCES = [["Marta", "Oduya", "left", "Lisbon", "."], ["New", "York", "hired", "two", "."]]
