@@ -8,6 +8,7 @@ from allennlp.data import Instance
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.models import coref_resolver
+from elmo_tasks.modules import antecedent_scorer
 from elmo_tasks.modules.document_run import DocumentRun
 from elmo_tasks.modules.mention_spans import candidate_spans, choose_spans
 from tests.helpers.precision import in_dtype
@@ -44,6 +45,7 @@ class ByHand:
         self.spans = candidate_spans(lengths, 10)
         self.genre = self.weights["genre_embedding.weight"][tensors["genre"][0]]
         self.speakers = about["speakers"]
+        self.max_antecedents = model.antecedents.max_antecedents
 
     def scores(self) -> tuple[torch.Tensor, numpy.ndarray]:
         """Returns the kept spans, and s(i, j) with a first column for no antecedent."""
@@ -54,7 +56,7 @@ class ByHand:
         scores = numpy.full((len(kept), 1 + len(kept)), -numpy.inf)
         scores[:, 0] = 0
         for i, j in product(range(len(kept)), repeat=2):
-            if j < i:
+            if 0 < i - j <= self.max_antecedents:
                 one, other = kept[i], kept[j]
                 pair = numpy.concatenate(
                     [g[one], g[other], g[one] * g[other], self.features(one, other, i - j)]
@@ -99,7 +101,9 @@ def by_all_assignments(scores: numpy.ndarray, labels: list[int]) -> float:
     probabilities = numpy.exp(scores) / numpy.exp(scores).sum(axis=1, keepdims=True)
     right = []
     for i in range(num_mentions):
-        gold = [1 + j for j in range(i) if labels[j] == labels[i] != -1]
+        gold = [
+            1 + j for j in range(i) if labels[j] == labels[i] != -1 and scores[i, 1 + j] > -9e99
+        ]
         right.append(gold or [0])
     total = sum(
         numpy.prod([probabilities[i, choice] for i, choice in enumerate(choices)])
@@ -108,9 +112,14 @@ def by_all_assignments(scores: numpy.ndarray, labels: list[int]) -> float:
     return -float(numpy.log(total))
 
 
-@pytest.mark.parametrize("index", [0, 1, 2])
-def test_scores_choices_and_loss_are_those_by_hand(built: Built, index: int) -> None:
+@pytest.mark.parametrize(("index", "max_antecedents"), [(0, 250), (1, 250), (2, 250), (1, 3)])
+def test_scores_choices_and_loss_are_those_by_hand(
+    built: Built, index: int, max_antecedents: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     instance = built.instances[index]
+    # The later blocks of mentions have none of the first ones among their antecedents.
+    monkeypatch.setattr(built.model.antecedents, "max_antecedents", max_antecedents)
+    monkeypatch.setattr(antecedent_scorer, "_BLOCK", 4)
     with in_dtype(built.model, torch.double), torch.no_grad():
         by_hand = ByHand(built, instance)
         spans, scores = by_hand.scores()

@@ -52,8 +52,10 @@ def test_dropout_drops_the_same_of_every_token(built: Built) -> None:
         built.model.eval()
         hook.remove()
 
-    # Before each of the two encoders and before the scores.
-    assert len(passed) == 3
+    # It is on the whole input of each of the two encoders and of the scores, which have ELMo.
+    inputs = [*(encoder.get_input_dim() for encoder in built.model.encoders)]
+    inputs.append(built.model.tag_scores.in_features)
+    assert [x.size(-1) for x, _ in passed] == inputs
     for x, y in passed:
         # Shape: (batch, 1, width)
         kept = (y != 0).any(dim=1, keepdim=True)

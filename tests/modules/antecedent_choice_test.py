@@ -13,48 +13,55 @@ from elmo_tasks.modules.antecedent_scorer import AntecedentBlock
 
 LEAST = torch.finfo(torch.double).min
 
-
-def blocks(scores: list[list[float]], size: int) -> list[AntecedentBlock]:
-    """Returns blocks of rows; row i has scores of the antecedents 0 to i - 1."""
-    full = torch.full((len(scores), len(scores)), LEAST, dtype=torch.double)
-    for index, row in enumerate(scores):
-        full[index, :index] = torch.tensor(row, dtype=torch.double)
-    found = []
-    for start in range(0, len(scores), size):
-        rows = slice(start, min(start + size, len(scores)))
-        part = full[rows, : rows.stop]
-        part = torch.cat([part.new_zeros(len(part), 1), part], dim=1)
-        found.append(AntecedentBlock(rows, slice(0, rows.stop), part))
-    return found
-
-
+# Row i has the scores of the antecedents 0 to i - 1.
 SCORES = [[], [2.0], [-1.0, 0.5], [-3.0, -2.0, -1.0], [0.0, 1.0, 3.0, -1.0]]
 
 
-@pytest.mark.parametrize("size", [1, 2, 5])
-def test_the_most_probable_antecedents_are_chosen(size: int) -> None:
-    choice = choose_antecedents(blocks(SCORES, size), None)
+def blocks(size: int, most: int) -> list[AntecedentBlock]:
+    """Returns blocks of rows; row i has scores of the antecedents i - most to i - 1."""
+    full = torch.full((len(SCORES), len(SCORES)), LEAST, dtype=torch.double)
+    for index, row in enumerate(SCORES):
+        full[index, max(0, index - most) : index] = torch.tensor(row[-most:], dtype=torch.double)
+    found = []
+    for start in range(0, len(SCORES), size):
+        rows = slice(start, min(start + size, len(SCORES)))
+        columns = slice(max(0, start - most), rows.stop)
+        part = full[rows, columns]
+        part = torch.cat([part.new_zeros(len(part), 1), part], dim=1)
+        found.append(AntecedentBlock(rows, columns, part))
+    return found
+
+
+# With `most` of 2, the columns of a block begin after the first mention.
+block_sizes = pytest.mark.parametrize(("size", "most"), [(1, 5), (2, 5), (5, 5), (1, 2), (2, 2)])
+
+
+@block_sizes
+def test_the_most_probable_antecedents_are_chosen(size: int, most: int) -> None:
+    choice = choose_antecedents(blocks(size, most), None)
 
     assert choice.antecedents.tolist() == [-1, 0, 1, -1, 2]
     for row, probability in zip(SCORES, choice.probabilities.tolist()):
-        total = 1 + sum(map(math.exp, row))
+        total = 1 + sum(map(math.exp, row[-most:]))
         assert probability == pytest.approx(max(1, *map(math.exp, [-9, *row])) / total)
     assert choice.loss == 0
 
 
-@pytest.mark.parametrize("size", [1, 2, 5])
+@block_sizes
 @pytest.mark.parametrize(
     "labels", [[0, 0, 0, 0, 0], [0, -1, 0, 1, 1], [-1, -1, -1, -1, -1], [0, 1, 1, 0, 1]]
 )
-def test_loss_is_that_of_all_right_antecedents_together(size: int, labels: list[int]) -> None:
+def test_loss_is_that_of_all_right_antecedents_together(
+    size: int, most: int, labels: list[int]
+) -> None:
     expected = 0.0
     for i, row in enumerate(SCORES):
-        right = [j for j in range(i) if labels[j] == labels[i] != -1]
+        right = [j for j in range(max(0, i - most), i) if labels[j] == labels[i] != -1]
         # If no antecedent is right, the right choice is none, whose score is 0.
         weight = sum(math.exp(row[j]) for j in right) or 1
-        expected -= math.log(weight / (1 + sum(map(math.exp, row))))
+        expected -= math.log(weight / (1 + sum(map(math.exp, row[-most:]))))
 
-    loss = choose_antecedents(blocks(SCORES, size), torch.tensor(labels)).loss
+    loss = choose_antecedents(blocks(size, most), torch.tensor(labels)).loss
 
     assert loss.item() == pytest.approx(expected)
 
