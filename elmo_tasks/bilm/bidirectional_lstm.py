@@ -17,6 +17,7 @@ def bidirectional_layers(
     start: LstmState,
     last: LstmState,
     at_once: bool = False,
+    boundaries: bool = False,
 ) -> torch.Tensor:
     """
     Runs the LSTMs of both directions over sentences with their boundaries.
@@ -30,31 +31,37 @@ def bidirectional_layers(
     lengths : `torch.LongTensor`
         Shape (batch,): tokens of each sentence, without the boundaries.
     max_length : `int`
-        Length of the output.
+        Length of the longest sentence, without the boundaries.
     start, last : `LstmState`
         `start` is the state that each row starts from; `last` is overwritten, in place, with the
         state in which each row ends. Shapes (num_layers, 2, batch, projection_dim) and (num_layers,
         2, batch, cell_dim).
     at_once : `bool`, optional (default = `False`)
         Whether each direction runs on a thread of its own, without gradients.
+    boundaries : `bool`, optional (default = `False`)
+        Whether the output has the boundaries of each sentence that has tokens.
 
     # Returns
 
     `torch.Tensor`
-        Shape (batch, num_layers + 1, max_length, 2 * projection_dim), zeros at padding. Layer 0 is
-        x^LM, twice side by side.
+        Shape (batch, num_layers + 1, max_length, 2 * projection_dim), zeros at padding, and longer
+        by 2 with the boundaries. Layer 0 is x^LM, twice side by side.
     """
     width = max_length + 2
     packing = Packing.of(lengths + 2, width)
     dim = tokens.vectors.size(1)
-    layers = tokens.vectors.new_zeros(len(lengths), len(stacks[0].layers) + 1, max_length, 2 * dim)
+    first = 0 if boundaries else 1
+    # Shape: (batch,)
+    ends = (lengths + 2 - first) * (lengths > 0)
+    shape = (len(lengths), len(stacks[0].layers) + 1, width - 2 * first, 2 * dim)
+    layers = tokens.vectors.new_zeros(shape)
 
     def read(d: int) -> None:
         index = (packing.forward_index, packing.backward_index)[d]
         outputs = read_direction(stacks, d, tokens.at(index), packing, start, last)
         rows, positions = index // width, index % width
-        inside = (positions > 0) & (positions <= lengths[rows])
-        rows, positions = rows[inside], positions[inside] - 1
+        inside = (positions >= first) & (positions < ends[rows])
+        rows, positions = rows[inside], positions[inside] - first
         columns = slice(d * dim, (d + 1) * dim)
         for j, output in enumerate(outputs):
             layers[rows, j, positions, columns] = output[inside]

@@ -177,13 +177,16 @@ class BiLm(torch.nn.Module):
     def get_output_dim(self) -> int:
         return 2 * self.options.projection_dim
 
-    def forward(self, char_ids: torch.Tensor) -> BiLmOutput:
+    def forward(self, char_ids: torch.Tensor, boundaries: bool = False) -> BiLmOutput:
         """
         # Parameters
 
         char_ids : `torch.LongTensor`
             Shape (batch, length, 50), as AllenNLP's indexer `elmo_characters` gives them, with
             zeros at padding.
+        boundaries : `bool`, optional (default = `False`)
+            Whether the layers have the boundaries of each sentence, which makes them longer by 2. A
+            store has none, so they are computed.
 
         # Returns
 
@@ -198,11 +201,12 @@ class BiLm(torch.nn.Module):
         if not self._has_weights:
             logger.warning("This biLM has random weights: give it a pretrained_file.")
             self._has_weights = True
-        if self.store is not None:
+        if self.store is not None and not boundaries:
             layers = self.store.layers(self.source(), char_ids, self._frozen_layers)
             return BiLmOutput(layers.to(self._like), (char_ids > 0).any(dim=-1))
         with torch.set_grad_enabled(self.trains and torch.is_grad_enabled()):
-            output, last = self._run(char_ids, self.state.before(len(char_ids), self._like))
+            start = self.state.before(len(char_ids), self._like)
+            output, last = self._run(char_ids, start, boundaries)
         self.state.after(last)
         return output
 
@@ -322,17 +326,22 @@ class BiLm(torch.nn.Module):
         with torch.no_grad():
             return self._run(char_ids, self.state.before(len(char_ids), self._like))[0].layers
 
-    def _run(self, char_ids: torch.Tensor, start: LstmState) -> tuple[BiLmOutput, LstmState]:
+    def _run(
+        self, char_ids: torch.Tensor, start: LstmState, boundaries: bool = False
+    ) -> tuple[BiLmOutput, LstmState]:
         """Computes the layers from a start state; returns them and the state at the end."""
         at_once = self._may_divide() and torch.get_num_threads() > 1
         with operator_threads(self._operator_threads(len(char_ids))) if at_once else nullcontext():
             mask = (char_ids > 0).any(dim=-1)
             lengths = mask.sum(dim=1)
-            tokens = self._tokens(self._bounded(char_ids, lengths), at_once)
+            bounded = self._bounded(char_ids, lengths)
+            tokens = self._tokens(bounded, at_once)
             last = self.state.zeros(len(char_ids), tokens.vectors)
             layers = bidirectional_layers(
-                self._stacks, tokens, lengths, char_ids.size(1), start, last, at_once
+                self._stacks, tokens, lengths, char_ids.size(1), start, last, at_once, boundaries
             )
+        if boundaries:
+            mask = (bounded > 0).any(dim=-1) & (lengths > 0).unsqueeze(1)
         return BiLmOutput(layers, mask), last
 
     def _may_divide(self) -> bool:

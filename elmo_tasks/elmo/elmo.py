@@ -25,6 +25,9 @@ class Elmo(torch.nn.Module):
         The biLM. It is frozen, unless it was made with `requires_grad=True`.
     num_mixes : `int`, optional (default = `1`)
         The number of mixes.
+    keep_sentence_boundaries : `bool`, optional (default = `False`)
+        Whether the vectors are also those of the two boundaries of each sentence, as with this
+        argument of AllenNLP's `Elmo`. A store of the biLM is then not used.
     mix : `Any`
         Arguments of each `ElmoMix`: `layers`, `trainable`, `layer_norm` and `dropout`.
 
@@ -34,11 +37,14 @@ class Elmo(torch.nn.Module):
         `num_mixes` is less than 1, or `ElmoMix` refuses an argument.
     """
 
-    def __init__(self, bilm: BiLm, num_mixes: int = 1, **mix: Any) -> None:
+    def __init__(
+        self, bilm: BiLm, num_mixes: int = 1, keep_sentence_boundaries: bool = False, **mix: Any
+    ) -> None:
         super().__init__()
         if num_mixes < 1:
             raise ConfigurationError(f"num_mixes must be at least 1, not {num_mixes}")
         self.bilm = bilm
+        self.keep_sentence_boundaries = keep_sentence_boundaries
         self.mixes = torch.nn.ModuleList(ElmoMix(bilm.num_layers, **mix) for _ in range(num_mixes))
 
     @classmethod
@@ -58,7 +64,7 @@ class Elmo(torch.nn.Module):
             The name of a biLM, a folder with its two files, or a repository on the hub (see
             `bilm_files`).
         num_mixes, mix
-            As for the constructor.
+            As for the constructor, whose `keep_sentence_boundaries` may be among `mix`.
         requires_grad : `bool`, optional (default = `False`)
             Whether the biLM is trained too.
 
@@ -89,7 +95,8 @@ class Elmo(torch.nn.Module):
         `tuple[torch.Tensor, ...]`
             ELMo_k of each mix, shape (batch, length, 2 * projection_dim), with zeros at padding;
             after them the mask, shape (batch, length), true at tokens. All are on the biLM's
-            device.
+            device. With `keep_sentence_boundaries`, the length is greater by 2, and each sentence
+            that has tokens begins and ends with a boundary, where the mask is true.
 
         # Raises
 
@@ -98,7 +105,7 @@ class Elmo(torch.nn.Module):
         """
         if not isinstance(sentences, torch.Tensor):
             sentences = self._char_ids(sentences)
-        layers, mask = self.bilm(sentences)
+        layers, mask = self.bilm(sentences, self.keep_sentence_boundaries)
         return *(mix(layers, mask) for mix in self.mixes), mask
 
     def _char_ids(self, sentences: Sequence[Sequence[str]]) -> torch.Tensor:

@@ -1,3 +1,4 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +10,9 @@ from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import Elmo
 from elmo_tasks.encoder import ElmoEncoder
+from elmo_tasks.store import LayerStore
 from tests.helpers.reference_bilm import FIXTURE_FILES
+from tests.helpers.stored_bilms import fixture_bilm
 
 SENTENCES = [["A", "film", "of", "charm", "."], ["It", "is"], ["na\u00efve"]]
 
@@ -19,9 +22,11 @@ def make_elmo(requires_grad: bool = False, **settings: Any) -> Elmo:
     return Elmo(bilm, **settings)
 
 
-def test_vectors_equal_those_of_allennlps_module_with_two_trained_mixes() -> None:
-    theirs = AllenNlpElmo(*FIXTURE_FILES, num_output_representations=2, dropout=0.0)
-    elmo = make_elmo(num_mixes=2, dropout=0.0)
+@pytest.mark.parametrize("keeps", [False, True])
+def test_vectors_equal_those_of_allennlps_module_with_two_trained_mixes(keeps: bool) -> None:
+    settings: dict[str, Any] = {"dropout": 0.0, "keep_sentence_boundaries": keeps}
+    theirs = AllenNlpElmo(*FIXTURE_FILES, num_output_representations=2, **settings)
+    elmo = make_elmo(num_mixes=2, **settings)
     for index, mix in enumerate(elmo.mixes):
         scalar_mix = getattr(theirs, f"scalar_mix_{index}")
         for scalar in [*scalar_mix.scalar_parameters, scalar_mix.gamma]:
@@ -35,7 +40,25 @@ def test_vectors_equal_those_of_allennlps_module_with_two_trained_mixes() -> Non
         [first, second], expected["elmo_representations"], atol=1e-5, rtol=1e-5
     )
     assert torch.equal(mask, expected["mask"])
-    assert first.shape == (3, 5, elmo.get_output_dim())
+    assert first.shape == (3, 7 if keeps else 5, elmo.get_output_dim())
+
+
+def test_a_sentence_without_tokens_has_no_boundaries() -> None:
+    char_ids = torch.cat([batch_to_ids(SENTENCES), torch.zeros(1, 5, 50, dtype=torch.long)])
+    elmo = make_elmo(keep_sentence_boundaries=True).eval()
+
+    vectors, mask = elmo(char_ids)
+
+    assert mask.sum(dim=1).tolist() == [7, 4, 3, 0] and not vectors[~mask].any()
+    torch.testing.assert_close(vectors[:3], elmo(SENTENCES)[0])
+
+
+def test_boundaries_are_computed_where_a_store_has_the_tokens(tmp_path: Path) -> None:
+    expected = Elmo(fixture_bilm(), keep_sentence_boundaries=True).eval()(SENTENCES)
+
+    vectors = Elmo(fixture_bilm(LayerStore(str(tmp_path))), keep_sentence_boundaries=True).eval()
+
+    torch.testing.assert_close(vectors(SENTENCES), expected)
 
 
 def test_tokens_and_their_char_ids_have_equal_vectors() -> None:
