@@ -1,4 +1,5 @@
 import logging
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Union
@@ -85,6 +86,8 @@ class ElmoLanguageModel(Model):
         self.dtype = dtype or "float32"
         self.num_softmax_batches = num_softmax_batches
         self.register_buffer("num_batches", torch.zeros((), dtype=torch.long))
+        # What a training adds to the loss of each batch, such as the error of word vectors.
+        self.auxiliary_loss: Callable[[], torch.Tensor] | None = None
         self._perplexity = Perplexity()
         if pretrained_file is not None:
             self._load_archive(pretrained_file)
@@ -122,11 +125,14 @@ class ElmoLanguageModel(Model):
                 self.softmax(self.dropout(output), ids.flatten()[targets])
                 for (output, targets), ids in zip(predictions, word_ids)
             ]
+            loss = sum(loss.mean() if len(loss) else loss.sum() for loss in losses) / 2
+            if self.training and self.auxiliary_loss is not None:
+                loss = loss + self.auxiliary_loss()
         self._perplexity(losses)
         if self.training:
             self.num_batches += 1
         return {
-            "loss": sum(loss.mean() if len(loss) else loss.sum() for loss in losses) / 2,
+            "loss": loss,
             "num_tokens": torch.tensor(len(losses[0])),
         }
 

@@ -1,11 +1,18 @@
-// `base`, the default biLM of the package: 4.2 M parameters, trained by one core in three hours. Its
-// rate, batches and dropout were chosen by small trials (docs/own_bilm.md).
+// `base`, the default biLM of the package: 6.1 M parameters. Its filters, rate and batches were chosen
+// by small trials (elmo_tasks/pretrained/base/MODEL_CARD.md).
 (import 'mini.jsonnet') {
-  // Parts of books and of Wikipedia, so that both are read alternately.
-  train_text: 'data/base/*.gz',
-  max_sentences: null,
+  // Texts of several kinds, mixed sentence by sentence (docs/own_bilm.md).
+  train_text: 'data/base/mixed.txt',
+  heldout_text: 'data/base/heldout.txt',
+  // One core reads them in 80 minutes.
+  max_sentences: 800000,
   start_from_vectors: 'glove.6B.100d',
+  num_vector_batches: 6000,
+  vector_weight: 3,
   cell_dim: 768,
+  // The character CNN holds a vocabulary: more filters of the middle widths, and wide characters.
+  char_dim: 64,
+  filters: [[1, 32], [2, 64], [3, 160], [4, 256], [5, 256], [6, 256]],
   batch_tokens: 1024,
   // Each sentence is read once.
   dropout: 0,

@@ -40,6 +40,8 @@ local tasks = {
   num_layers:: 2,
   filters:: [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]],
   num_highway:: 2,
+  // A wider character costs no time on a CPU, which looks up the terms of the convolutions.
+  char_dim:: 16,
   clip:: 3,
   options:: if config.from_bilm != null then config.chosen_bilm.options
   else if config.from_archive != null then
@@ -57,7 +59,7 @@ local tasks = {
       activation: 'relu',
       filters: config.filters,
       n_highway: config.num_highway,
-      embedding: { dim: 16 },
+      embedding: { dim: config.char_dim },
       n_characters: 262,
       max_characters_per_token: 50,
     },
@@ -80,6 +82,10 @@ local tasks = {
   // `num_vector_batches` batches of 512 words, and the softmax's rows begin as them.
   start_from_vectors:: null,
   num_vector_batches:: 3000,
+  // The CNN goes on learning them beside the language model: the weight of their mean squared error,
+  // relative to that of zeros, and the number of words drawn for each batch.
+  vector_weight:: 1,
+  num_vector_words:: 256,
 
   // The classes of the softmax are the words seen at least `min_count` times. `num_samples` of them
   // are drawn for each batch; null computes the full softmax.
@@ -181,6 +187,8 @@ local tasks = {
           std.get(vectors, config.start_from_vectors, { pretrained_file: config.start_from_vectors })
           .pretrained_file,
         num_batches: config.num_vector_batches,
+        weight: config.vector_weight,
+        num_words: config.num_vector_words,
       },
       'elmo_pretraining',
     ]),

@@ -1,0 +1,106 @@
+import math
+from typing import NamedTuple
+
+import torch
+from allennlp.common import Tqdm
+from allennlp.data import Vocabulary
+
+from elmo_tasks.bilm.char_cnn import CharCnn
+from elmo_tasks.bilm.char_id_table import CharIdTable
+from elmo_tasks.language_model.word_vectors import FileVectors
+
+# Standard deviation of the numbers that the character CNN is fitted to, chosen by small trials.
+_SCALE = 0.5
+_WORDS_PER_BATCH = 512
+_LEARNING_RATE = 0.006
+_WARMUP_BATCHES = 100
+# A word of rank r is drawn in proportion to (r + 20)^-0.6. With the frequency itself, r^-1, the
+# words beyond the first two thousand would hardly be seen.
+_RANK_OFFSET, _RANK_POWER = 20, -0.6
+
+
+class VectorFit(NamedTuple):
+    """
+    Holds words and the vectors that a character CNN learns to give for them, as in MIMICK (Pinter
+    et al. 2017).
+
+    # Parameters
+
+    char_ids : `torch.LongTensor`
+        Shape (words, 50).
+    vectors : `torch.Tensor`
+        Shape (file's words, dim): standardized vectors, times 0.5.
+    rows : `torch.LongTensor`
+        Shape (words,): the row of `vectors` of each word.
+    cumulative : `torch.Tensor`
+        Shape (words,): the sum of the probabilities to be drawn, up to each word.
+    """
+
+    char_ids: torch.Tensor
+    vectors: torch.Tensor
+    rows: torch.Tensor
+    cumulative: torch.Tensor
+
+    @classmethod
+    def of(cls, words: FileVectors, vocab: Vocabulary) -> "VectorFit":
+        """
+        Takes the words of a file, the most frequent first, and those of a vocabulary that are in
+        the file in lower case. The forms of a word share its probability by their own frequency,
+        which is about 1 / their rank in the vocabulary.
+        """
+        ranks = {word: rank for rank, word in enumerate(words.words)}
+        forms: dict[str, int] = {}
+        weights: list[float] = []
+        for word, index in vocab.get_token_to_index_vocabulary("tokens").items():
+            row = ranks.get(word, ranks.get(word.lower()))
+            if row is not None:
+                forms[word] = row
+                weights.append(1 / (index + 1))
+        # A word that the text lacks is as rare as the last of the vocabulary.
+        rare = 1 / (vocab.get_vocab_size("tokens") + 1)
+        for word, row in ranks.items():
+            if word not in forms:
+                forms[word] = row
+                weights.append(rare)
+        rows, share = torch.tensor(list(forms.values())), torch.tensor(weights).double()
+        total = torch.zeros(len(ranks)).double().index_add(0, rows, share)
+        probability = share / total[rows] * (rows + _RANK_OFFSET).double() ** _RANK_POWER
+        cumulative = (probability / probability.sum()).cumsum(0)
+        char_ids = CharIdTable().char_ids([list(forms)])[0]
+        return cls(char_ids, _SCALE * words.vectors, rows, cumulative)
+
+    def loss(self, cnn: CharCnn, num_words: int) -> torch.Tensor:
+        """
+        Returns the mean squared error of the first dimensions of the CNN's output for words that
+        are drawn at random; 1 is that of vectors of zeros.
+        """
+        drawn = torch.searchsorted(self.cumulative, torch.rand(num_words).double())
+        drawn = drawn.clamp(max=len(self.rows) - 1)
+        device = cnn.embedding.device
+        given = cnn(self.char_ids[drawn].to(device))[:, : self.vectors.size(1)]
+        expected = self.vectors[self.rows[drawn]].to(device)
+        return torch.nn.functional.mse_loss(given.float(), expected) / _SCALE**2
+
+
+def fit_characters(cnn: CharCnn, fit: VectorFit, num_batches: int) -> None:
+    """
+    Trains the first dimensions of the character CNN's output to be the vectors, in batches of 512
+    words.
+    """
+    optimizer = torch.optim.Adam(cnn.parameters(), lr=_LEARNING_RATE, betas=(0.9, 0.99))
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer,
+        lambda batch: (
+            min(1, (batch + 1) / _WARMUP_BATCHES)
+            * max(0.01, (1 + math.cos(math.pi * batch / num_batches)) / 2)
+        ),
+    )
+    batches = Tqdm.tqdm(range(num_batches), desc="fitting characters to word vectors")
+    for _ in batches:
+        loss = fit.loss(cnn, _WORDS_PER_BATCH)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+        batches.set_postfix(explained=f"{1 - loss.item():.2f}", refresh=False)
+    optimizer.zero_grad()
