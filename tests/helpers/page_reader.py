@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 spacy_commands: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
 
 # Commands of a shell that need no check beside that of their files.
-SHELL = {"curl", "echo", "gzip", "mkdir", "paste", "pip", "sed", "split", "uv", "xz", "."}
+SHELL = {"curl", "echo", "gzip", "mkdir", "paste", "pip", "sed", "shuf", "split", "uv", "xz", "."}
 # Quick, and run for real where their files are in the repository.
 QUICK = {"elmo-check", "elmo-embed", "elmo-neighbors"}
 # Options whose values are files or folders that a command writes.
