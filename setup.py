@@ -16,6 +16,7 @@ ALLENNLP = [
     "filelock>=3.4",
     "huggingface-hub<1",
     "jsonnet>=0.20",
+    "lmdb>=1.4.1",
     "matplotlib>=3.8",
     "more-itertools>=8.12",
     "nltk>=3.6.5",
