@@ -24,7 +24,8 @@ FAULTS := OMP_NUM_THREADS=1 .venv/bin/python -m scripts.faults
 NUMERIC_TESTS := $(addprefix tests/,bilm store elmo modules models encoder)
 AVX2 := ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2
 
-.PHONY: help demo test test-avx2 faults check format data try-install bench browser mutants docs clean venv
+.PHONY: help demo test test-avx2 faults check format data try-install bench browser mutants docs lock \
+	clean venv
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\): .*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 18
@@ -85,6 +86,13 @@ docs: venv build/sphinx  ## build the site of the docs in build/docs; open build
 build/sphinx: docs/requirements.txt | venv
 	rm -rf $@
 	.venv/bin/python -m pip install --no-deps --target $@ -r $<
+
+lock: build/uv  ## write requirements.txt from requirements.in, with the hashes of all files
+	build/uv/bin/uv pip compile -q --no-deps --generate-hashes --universal --python-version 3.11 \
+		--no-annotate --custom-compile-command 'make lock' requirements.in -o requirements.txt
+
+build/uv: | venv
+	.venv/bin/python -m pip install --no-deps --target $@ uv==0.13.9
 
 clean:  ## remove the files of the tools, but neither .venv nor data
 	rm -rf build dist docs/api *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -114,6 +115,18 @@ print(json.dumps(config["model"]["text_embedder"]["bilm"]["options"]))
     assert folder == str(installed / "elmo_tasks" / "training_configs")
     shipped = ROOT / "elmo_tasks" / "pretrained" / "base" / "options.json"
     assert json.loads(options) == json.loads(shipped.read_text())
+
+
+def test_each_requirement_is_locked_with_hashes() -> None:
+    wanted = (ROOT / "requirements.in").read_text().splitlines()
+    locked = (ROOT / "requirements.txt").read_text().replace("\\\n", "").splitlines()
+
+    pins = [line.split("--hash=") for line in locked if not line.startswith("#")]
+    assert [pin.strip().replace("'", '"') for pin, *_ in pins] == [
+        line for line in wanted if not line.startswith("#")
+    ], "run `make lock`"
+    for pin, *hashes in pins:
+        assert hashes and all(re.fullmatch(r"sha256:[0-9a-f]{64}\s*", each) for each in hashes), pin
 
 
 @pytest.fixture
