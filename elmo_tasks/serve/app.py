@@ -2,7 +2,6 @@ import asyncio
 import functools
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,12 +15,13 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.spelling import did_you_mean
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
-from elmo_tasks.serve.batcher import Batcher
+from elmo_tasks.serve.giving_up import can_give_up
+from elmo_tasks.serve.lanes import Lanes
 from elmo_tasks.serve.layer_cosines import layer_cosines
 from elmo_tasks.serve.limits import App, Guard, Limits
 from elmo_tasks.serve.senses import senses
 from elmo_tasks.serve.served_model import ServedModel
-from elmo_tasks.serve.tasks import TOOLS, Task
+from elmo_tasks.serve.tasks import MAX_SHORT, TOOLS, Task
 from elmo_tasks.serve.word_count import count_words
 
 T = TypeVar("T")
@@ -65,8 +65,7 @@ def make_app(
     `App`
         An ASGI application.
     """
-    # All models share the cores, so one thread computes, and one batch is in memory at a time.
-    executor = ThreadPoolExecutor(1, "model")
+    lanes = Lanes()
     app = FastAPI(
         title="elmo-serve", docs_url=None, redoc_url=None, description=_DESCRIPTION, version="1"
     )
@@ -91,7 +90,7 @@ def make_app(
         return list(reports)
 
     for model in models:
-        _add_model(app, model, executor, limits)
+        _add_model(app, model, lanes, limits)
 
     @app.post("/predict/{name:path}", include_in_schema=False)
     async def unknown(name: str) -> None:
@@ -101,7 +100,8 @@ def make_app(
         raise HTTPException(404, reason)
 
     for task, tool in zip(TOOLS, (layer_cosines, senses), strict=True):
-        _add_tool(app, task, functools.partial(tool, sentence_layers), executor, limits)
+        _add_tool(app, task, functools.partial(tool, sentence_layers), lanes, limits)
+    can_give_up(sentence_layers.bilm)
     return Guard(app, host, limits)
 
 
@@ -110,11 +110,11 @@ Answers of models, as `allennlp predict` gives them. Errors are `{"error": "a se
 """
 
 
-def _add_model(
-    app: FastAPI, model: ServedModel, executor: ThreadPoolExecutor, limits: Limits
-) -> None:
-    batcher = Batcher(model.predictor.predict_batch_json, executor)
-    detailed = Batcher(model.detailed.predict_batch_json, executor)
+def _add_model(app: FastAPI, model: ServedModel, lanes: Lanes, limits: Limits) -> None:
+    max_short = MAX_SHORT if model.task is None else model.task.max_short
+    answer = lanes.answering(model.predictor.predict_batch_json, max_short)
+    answer_detailed = lanes.answering(model.detailed.predict_batch_json, max_short)
+    can_give_up(model.model)
     examples = [] if model.task is None else model.task.examples
 
     @app.post(
@@ -132,7 +132,7 @@ def _add_model(
         if any(isinstance(each, dict) and "data" in each for each in several):
             reason = "a whole file is answered by `allennlp predict`; give its questions in a list"
             raise HTTPException(422, reason)
-        answering = (detailed if details else batcher).answer(several)
+        answering = (answer_detailed if details else answer)(several)
         if several is inputs:
             return await _timed(request, answering)
         return await _timed(request, _first(answering))
@@ -142,14 +142,18 @@ def _add_tool(
     app: FastAPI,
     task: Task,
     tool: Callable[[Any], Any],
-    executor: ThreadPoolExecutor,
+    lanes: Lanes,
     limits: Limits,
 ) -> None:
+    def use_all(several: list[Any]) -> list[Any]:
+        return [tool(inputs) for inputs in several]
+
+    answer = lanes.answering(use_all, task.max_short, max_inputs=1)
+
     @app.post(f"/{task.name}", name=task.name, openapi_extra=_body_schema(task.examples))
     async def use(request: Request) -> Response:
         inputs = await _inputs(request, limits.max_words)
-        loop = asyncio.get_running_loop()
-        return await _timed(request, loop.run_in_executor(executor, tool, inputs))
+        return await _timed(request, _first(answer([inputs])))
 
 
 async def _first(answers: Awaitable[list[T]]) -> T:
@@ -178,16 +182,17 @@ async def _timed(request: Request, answering: Awaitable[Any]) -> Response:
     """
     start = time.perf_counter()
     answer, gone = asyncio.ensure_future(answering), asyncio.ensure_future(_gone(request))
-    await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
-    if not answer.done():
-        answer.cancel()
-        # Nobody reads this. 499 is what nginx logs for a client that has gone.
-        return Response(status_code=499)
-    gone.cancel()
     try:
+        await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not answer.done():
+            # Nobody reads this. 499 is what nginx logs for a client that has gone.
+            return Response(status_code=499)
         content = answer.result()
     except ValueError as error:
         raise HTTPException(422, str(error)[:_MAX_MESSAGE]) from error
+    finally:
+        answer.cancel()
+        gone.cancel()
     milliseconds = 1000 * (time.perf_counter() - start)
     return JSONResponse(content, headers={"server-timing": f"answer;dur={milliseconds:.1f}"})
 

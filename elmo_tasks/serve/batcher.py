@@ -1,9 +1,11 @@
 import asyncio
+import functools
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Any, NamedTuple
 
+from elmo_tasks.serve.giving_up import give_up_when
 from elmo_tasks.serve.word_count import count_words
 
 
@@ -47,7 +49,7 @@ class Batcher:
     async def answer(self, inputs: list[Any]) -> list[Any]:
         """
         Returns an answer for each input. If the caller is cancelled, inputs that still wait are
-        never computed.
+        never computed, and a batch that nobody else waits for is given up.
 
         # Raises
 
@@ -94,17 +96,22 @@ class Batcher:
 
     async def _answer_batch(self, batch: list[_Waiting]) -> None:
         loop = asyncio.get_running_loop()
-        inputs = [each.input for each in batch]
+        compute = functools.partial(self._compute, batch)
         try:
-            answers = await loop.run_in_executor(self._executor, self._predict, inputs)
+            answers = await loop.run_in_executor(self._executor, compute)
         except Exception as error:
             if len(batch) > 1:
                 # The inputs of the other requests do not suffer from a bad one.
                 for each in batch:
-                    await self._answer_batch([each])
+                    if not each.answer.done():
+                        await self._answer_batch([each])
             elif not batch[0].answer.done():
                 batch[0].answer.set_exception(error)
             return
         for each, answer in zip(batch, answers, strict=True):
             if not each.answer.done():
                 each.answer.set_result(answer)
+
+    def _compute(self, batch: list[_Waiting]) -> list[Any]:
+        with give_up_when(lambda: all(each.answer.done() for each in batch)):
+            return self._predict([each.input for each in batch])

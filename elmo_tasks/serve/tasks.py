@@ -3,6 +3,10 @@ static/page.js, which shows an answer."""
 
 from typing import Any, NamedTuple
 
+# The most words of a short request, which does not wait for longer ones. They should take at most a
+# second on one core.
+MAX_SHORT = 256
+
 
 class Task(NamedTuple):
     """
@@ -22,6 +26,8 @@ class Task(NamedTuple):
         Arguments of the predictor with which its answers have all that the page shows.
     limits : `dict[str, Any]`
         Arguments of the predictor that limit its work, where the number of words does not.
+    max_short : `int`
+        The most words of a short request.
     """
 
     name: str
@@ -30,6 +36,7 @@ class Task(NamedTuple):
     examples: list[dict[str, str]]
     details: dict[str, Any] = {}
     limits: dict[str, Any] = {}
+    max_short: int = MAX_SHORT
 
     def describe(self) -> dict[str, Any]:
         """Returns what the page is told of the task."""
@@ -102,6 +109,8 @@ TASKS = {
         ],
         # A few seconds on one core.
         limits={"max_tags": 20_000},
+        # Each word may be a predicate.
+        max_short=64,
     ),
     "elmo_coref": Task(
         "coreference",

@@ -5,8 +5,10 @@ from threading import Event
 from typing import Any
 
 import pytest
+from torch import nn
 
 from elmo_tasks.serve.batcher import Batcher
+from elmo_tasks.serve.giving_up import can_give_up
 
 
 @pytest.fixture
@@ -92,6 +94,31 @@ def test_nothing_is_computed_for_a_caller_that_has_gone(executor: ThreadPoolExec
 
     assert asyncio.run(ask()) == [[2], [6]]
     assert model.batches == [[1], [3]]
+
+
+def test_a_batch_that_nobody_waits_for_is_given_up(executor: ThreadPoolExecutor) -> None:
+    entered, may_go_on = Event(), Event()
+    module = nn.Identity()
+    can_give_up(module)
+    finished = []
+
+    def predict(inputs: list[int]) -> list[int]:
+        entered.set()
+        assert may_go_on.wait(5)
+        finished.extend(module(inputs))
+        return inputs
+
+    async def ask() -> list[Any]:
+        batcher = Batcher(predict, executor)
+        gone = asyncio.ensure_future(batcher.answer([1, 2]))
+        await asyncio.to_thread(entered.wait, 5)
+        gone.cancel()
+        await asyncio.sleep(0.01)
+        may_go_on.set()
+        return await batcher.answer([3])
+
+    assert asyncio.run(ask()) == [3]
+    assert finished == [3]
 
 
 def test_the_batcher_works_on_after_it_was_idle(executor: ThreadPoolExecutor) -> None:

@@ -1,0 +1,33 @@
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from torch import nn
+
+_useless: ContextVar[Callable[[], bool] | None] = ContextVar("useless", default=None)
+
+
+class GivenUpError(Exception):
+    """The answer is of no use any more."""
+
+
+@contextmanager
+def give_up_when(useless: Callable[[], bool]) -> Iterator[None]:
+    """Within this block, the modules that `can_give_up` raise `GivenUpError` once `useless()`."""
+    token = _useless.set(useless)
+    try:
+        yield
+    finally:
+        _useless.reset(token)
+
+
+def can_give_up(model: nn.Module) -> None:
+    """Lets a model, and each module in it, ask before its `forward` whether to give up."""
+    for module in model.modules():
+        module.register_forward_pre_hook(_ask)
+
+
+def _ask(module: nn.Module, inputs: Any) -> None:
+    if (useless := _useless.get()) is not None and useless():
+        raise GivenUpError
