@@ -1,5 +1,4 @@
 import argparse
-import contextlib
 
 from elmo_tasks.analysis.errors.read_cases import read_cases
 from elmo_tasks.analysis.errors.report import ErrorReport
@@ -86,7 +85,7 @@ examples:
         from elmo_tasks.serve.app import make_app
         from elmo_tasks.serve.limits import Limits
         from elmo_tasks.serve.served_model import ServedModel
-        from elmo_tasks.serve.server import address_of, is_loopback, listen, make_server
+        from elmo_tasks.serve.server import address_of, is_loopback, listen, make_server, run
 
         if args.max_words < 1:
             raise ConfigurationError(f"--max-words must be 1 or more, not {args.max_words}")
@@ -108,8 +107,7 @@ examples:
                     "no password and does not encrypt"
                 )
             print(f"{address_of(listening)}  (Ctrl-C stops the server)", flush=True)
-            with contextlib.suppress(KeyboardInterrupt):
-                make_server(app, limits).run(sockets=[listening])
+            run(make_server(app, limits), listening)
 
 
 def data_of_models(arguments: list[str], names: list[str]) -> list[tuple[str, str]]:

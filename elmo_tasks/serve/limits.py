@@ -1,9 +1,9 @@
 import asyncio
 import ipaddress
 import json
+import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -24,6 +24,11 @@ _HEADERS = {
 _DOCS_POLICY = _HEADERS["content-security-policy"].replace(
     "style-src 'self'", "style-src 'self' 'unsafe-inline'"
 )
+
+# A name or address, and a port.
+_HOST = re.compile(r"([\w.-]+|\[[0-9a-f:.]+\])(:\d*)?", re.IGNORECASE)
+
+_CLOSE = {"connection": "close"}
 
 # A body over the limit is read up to this many times the limit before the answer, because many
 # clients read no answer before they have sent everything.
@@ -58,8 +63,8 @@ class Guard:
     the others, and sets the headers that keep other sites' pages out.
 
     A request is refused with 403 if its `Host` is a name that the server does not have, or if its
-    `Origin` is another site; with 413 if its body is too large; with 408 if its body comes too
-    slowly; and with 503 if there are too many requests.
+    `Origin` is another site; with 400 if it gives the length of its body in two ways; with 413 if
+    its body is too large; with 408 if its body comes too slowly; and with 503 if the server stops.
 
     # Parameters
 
@@ -74,27 +79,28 @@ class Guard:
         self.app = app
         self.host = host
         self.limits = limits
-        self.num_requests = 0
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        answer = self._sender(scope["path"], send)
-        if reason := self._foreign(dict(scope["headers"])):
+        answer, headers = _Answer(scope["path"], send), dict(scope["headers"])
+        if reason := self._foreign(headers):
             await refuse(answer, 403, reason)
             return
-        if self.num_requests >= self.limits.max_requests:
-            reason = f"the server has {self.num_requests} requests to answer already; try again"
-            await refuse(answer, 503, reason, {"retry-after": "1"})
+        if b"content-length" in headers and b"transfer-encoding" in headers:
+            # A proxy in front of the server could see the next request elsewhere than the server.
+            reason = "the request has both a Content-Length and a Transfer-Encoding"
+            await refuse(answer, 400, reason, _CLOSE)
             return
-        self.num_requests += 1
         try:
             body = await self._body(receive, answer)
             if body is not None:
                 await self.app(scope, _replay(body, receive), answer)
-        finally:
-            self.num_requests -= 1
+        except asyncio.CancelledError:
+            # Only a server that stops cancels a request.
+            if not answer.started:
+                await refuse(answer, 503, "the server stops", _CLOSE)
 
     def _foreign(self, headers: dict[bytes, bytes]) -> str | None:
         """Returns why a request seems to come from another site's page, or None."""
@@ -110,14 +116,9 @@ class Guard:
         return None
 
     def _is_own(self, host: str) -> bool:
-        try:
-            name = urlsplit(f"//{host}").hostname or ""
-            if name in ("localhost", self.host.lower()):
-                return True
-            ipaddress.ip_address(name)
-        except ValueError:
-            return False
-        return True
+        match = _HOST.fullmatch(host)
+        name = match[1].strip("[]").lower() if match else ""
+        return name in ("localhost", self.host.lower()) or _is_address(name)
 
     async def _body(self, receive: Receive, answer: Send) -> bytes | None:
         """Returns the body, or None if the request was refused or the client has gone."""
@@ -128,22 +129,35 @@ class Guard:
             return None
         except TimeoutError:
             reason = f"the request was not complete after {self.limits.seconds:g} seconds"
-            await refuse(answer, 408, reason, {"connection": "close"})
+            await refuse(answer, 408, reason, _CLOSE)
         except _TooLargeError:
             reason = f"the body has more than {self.limits.max_bytes:,} bytes, the most it may have"
-            await refuse(answer, 413, reason, {"connection": "close"})
+            await refuse(answer, 413, reason, _CLOSE)
         return None
 
-    def _sender(self, path: str, send: Send) -> Send:
+
+class _Answer:
+    """Sends an answer with the headers of all answers, and knows whether it was `started`."""
+
+    def __init__(self, path: str, send: Send) -> None:
         policy = {"content-security-policy": _DOCS_POLICY} if path == "/docs" else {}
-        added = [(name.encode(), value.encode()) for name, value in {**_HEADERS, **policy}.items()]
+        self.headers = _encoded({**_HEADERS, **policy})
+        self.send = send
+        self.started = False
 
-        async def answer(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message.get("headers", []), *added]}
-            await send(message)
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.started = True
+            message = {**message, "headers": [*message.get("headers", []), *self.headers]}
+        await self.send(message)
 
-        return answer
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 async def refuse(
@@ -151,14 +165,19 @@ async def refuse(
 ) -> None:
     """Answers `{"error": reason}`."""
     body = json.dumps({"error": reason}).encode()
-    all_headers = {
-        "content-type": "application/json",
-        "content-length": str(len(body)),
-        **(headers or {}),
-    }
-    encoded = [(name.encode(), value.encode()) for name, value in all_headers.items()]
+    encoded = _encoded(
+        {
+            "content-type": "application/json",
+            "content-length": str(len(body)),
+            **(headers or {}),
+        }
+    )
     await send({"type": "http.response.start", "status": status, "headers": encoded})
     await send({"type": "http.response.body", "body": body})
+
+
+def _encoded(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode(), value.encode()) for name, value in headers.items()]
 
 
 class _GoneError(Exception):

@@ -1,7 +1,10 @@
 import asyncio
+import json
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from elmo_tasks.serve.limits import Message, Receive, Send, refuse
 
 # Seconds in which a client must have sent the head of a request.
 HEAD_SECONDS = 10.0
@@ -9,18 +12,12 @@ HEAD_SECONDS = 10.0
 # Seconds in which a client must have read most of an answer.
 ANSWER_SECONDS = 60.0
 
-_BODY = b'{"error": "the head of the request did not come in time"}'
-_TOO_SLOW = (
-    b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-type: application/json\r\n"
-    b"content-length: %d\r\n\r\n%s" % (len(_BODY), _BODY)
-)
-
 
 class TimedProtocol(H11Protocol):
     """
     uvicorn's HTTP, with a time limit for the head of a request and one for reading an answer.
     uvicorn itself waits for ever on a client that sends a few bytes now and then, and keeps the
-    answers that a client does not read.
+    answers that a client does not read. Its own refusals, which are plain text, are JSON here.
     """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -35,6 +32,18 @@ class TimedProtocol(H11Protocol):
             self._start_timer()
         else:
             self._stop_timer()
+
+    def handle_events(self) -> None:
+        most = self.config.limit_concurrency
+        assert most is not None
+        # As many connections may send or read as wait for an answer.
+        full = len(self.tasks) >= most or len(self.connections) > 2 * most
+        self.app = _full if full else self.config.loaded_app
+        self.limit_concurrency = None
+        super().handle_events()
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse("400 Bad Request", "the request is not HTTP, or damaged")
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
@@ -57,14 +66,27 @@ class TimedProtocol(H11Protocol):
 
     def _start_timer(self) -> None:
         if self._timer is None:
-            self._timer = self.loop.call_later(HEAD_SECONDS, self._give_up)
+            reason = "the head of the request did not come in time"
+            self._timer = self.loop.call_later(
+                HEAD_SECONDS, self._refuse, "408 Request Timeout", reason
+            )
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _give_up(self) -> None:
+    def _refuse(self, status: str, reason: str) -> None:
+        """Answers past h11, which does not answer a client whose request it cannot read."""
         if not self.transport.is_closing():
-            self.transport.write(_TOO_SLOW)
+            body = json.dumps({"error": reason})
+            self.transport.write(
+                f"HTTP/1.1 {status}\r\nconnection: close\r\ncontent-type: application/json\r\n"
+                f"content-length: {len(body)}\r\n\r\n{body}".encode()
+            )
             self.transport.close()
+
+
+async def _full(scope: Message, receive: Receive, send: Send) -> None:
+    reason = "the server has too many requests to answer already; try again"
+    await refuse(send, 503, reason, {"retry-after": "1", "connection": "close"})

@@ -1,4 +1,5 @@
 import ipaddress
+import signal
 import socket
 
 import uvicorn
@@ -6,6 +7,9 @@ import uvicorn
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.serve.limits import App, Limits
 from elmo_tasks.serve.protocol import TimedProtocol
+
+# Seconds in which a server that stops answers the requests that it has.
+STOP_SECONDS = 3
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -48,8 +52,19 @@ def make_server(app: App, limits: Limits = Limits()) -> uvicorn.Server:
         log_level="warning",
         access_log=False,
         server_header=False,
-        # Connections that wait for an answer, and as many that send or read.
-        limit_concurrency=2 * limits.max_requests,
-        timeout_graceful_shutdown=3,
+        limit_concurrency=limits.max_requests,
+        timeout_graceful_shutdown=STOP_SECONDS,
     )
     return uvicorn.Server(config)
+
+
+def run(server: uvicorn.Server, listening: socket.socket) -> None:
+    """Runs a server until SIGINT or SIGTERM, after which this function returns."""
+    # uvicorn answers what it can, and then raises the signal again.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        server.run(sockets=[listening])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        signal.signal(signal.SIGTERM, before)

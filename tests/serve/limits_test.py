@@ -46,7 +46,14 @@ def test_addresses_and_localhost_are_names_of_the_server(host: str, url: str) ->
     assert httpx.post(url, json=JSON, headers={"host": host}).status_code == 200
 
 
-@pytest.mark.parametrize("host", ["example.org", "127.0.0.1.example.org", "localhost.example", ""])
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("example.org", "127.0.0.1.example.org", "localhost.example", ""),
+        *("evil.com@127.0.0.1", "evil.com:80@127.0.0.1:99", "127.0.0.1/evil.com", "127.0.0.1?x"),
+        *("[::1]evil.com", "[localhost]", "127.0.0.1:evil"),
+    ],
+)
 def test_another_host_is_refused(host: str, url: str) -> None:
     response = httpx.post(url, json=JSON, headers={"host": host})
 
@@ -159,6 +166,27 @@ def test_what_is_no_http_is_refused(address: str) -> None:
         answer = read_all(connection)
 
     assert answer.startswith("HTTP/1.1 400 ")
+    assert answer.endswith('{"error": "the request is not HTTP, or damaged"}')
+
+
+def test_a_damaged_body_is_refused(address: str, caplog: pytest.LogCaptureFixture) -> None:
+    with raw(address) as connection:
+        connection.sendall(HEAD + b"\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n")
+        answer = read_all(connection)
+
+    assert answer.startswith("HTTP/1.1 400 ")
+    assert answer.endswith('{"error": "the request is not HTTP, or damaged"}')
+    assert "Traceback" not in caplog.text
+
+
+def test_two_lengths_of_a_body_are_refused(address: str) -> None:
+    lengths = b"\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with raw(address) as connection:
+        connection.sendall(HEAD + lengths + b"0\r\n\r\nGET /health HTTP/1.1\r\n")
+        answer = read_all(connection)
+
+    assert answer.startswith("HTTP/1.1 400 ") and answer.count("HTTP/1.1") == 1
+    assert "has both a Content-Length and a Transfer-Encoding" in answer
 
 
 class Held:
@@ -226,5 +254,7 @@ def test_too_many_requests_are_refused_and_later_ones_answered(held: tuple[str, 
 
     assert refused.status_code == 503
     assert refused.headers["retry-after"] == "1"
-    assert refused.json()["error"] == "the server has 3 requests to answer already; try again"
+    assert refused.json() == {
+        "error": "the server has too many requests to answer already; try again"
+    }
     assert answered.status_code == 200
