@@ -226,9 +226,9 @@ def test_a_client_that_goes_away_is_not_answered(held: tuple[str, Held]) -> None
     for connection, word in ((first, "one"), (gone, "two"), (last, "six")):
         connection.sendall(request(word))
         until(lambda: len(model.batches) == 1)
-    time.sleep(0.05)
+    time.sleep(0.2)
     gone.close()
-    time.sleep(0.05)
+    time.sleep(0.2)
     model.may_answer.set()
 
     for connection in (first, last):
