@@ -6,6 +6,7 @@ and fields looked up. `scripts/try_docs.py` runs them all.
 
 import ast
 import inspect
+import json
 import pkgutil
 import re
 import shlex
@@ -31,6 +32,8 @@ PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 CARD = ROOT / "elmo_tasks" / "pretrained" / "mini" / "MODEL_CARD.md"
 TEXTS = [*PAGES, CARD, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+
+BILM_FILES = ("options.json", "weights.hdf5", "MODEL_CARD.md")
 
 LANGUAGES = {"bash", "jsonnet", "python", "text"}
 
@@ -82,6 +85,58 @@ def test_readme_is_short_and_links_every_page() -> None:
     assert len(text.splitlines()) <= 160
     for page in PAGES[1:]:
         assert f"(docs/{page.name})" in text
+
+
+def test_every_score_of_the_readme_says_on_which_part_of_the_data_it_is() -> None:
+    rows = re.findall(r"^\| \[.*\]\(docs/\w+\.md\).*", README.read_text("utf-8"), re.MULTILINE)
+    scores = [cell.strip() for row in rows for cell in row.split("|")[4:6] if cell.strip()]
+
+    assert len(rows) == 7 and len(scores) == 13
+    for score in scores:
+        assert re.search(r"\b(dev|test|train)\b[^:→]*: \d[^:]* → \d", score), score
+
+
+def test_the_phrases_that_sst_was_trained_on_are_those_of_its_config() -> None:
+    folder = ROOT / "elmo_tasks" / "pretrained" / "models" / "sst"
+    reader = json.loads((folder / "config.json").read_text("utf-8"))["dataset_reader"]
+
+    said = f"phrases of {reader['min_phrase_tokens']} tokens or more"
+    assert said in (folder / "MODEL_CARD.md").read_text("utf-8")
+    assert f"SST, {said}" in (ROOT / "docs" / "trained_models.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", ["base", "mini"])
+def test_a_card_says_of_perplexities_that_the_package_has_no_softmax(name: str) -> None:
+    folder = ROOT / "elmo_tasks" / "pretrained" / name
+    card = (folder / "MODEL_CARD.md").read_text("utf-8")
+
+    has_softmax = bool({each.name for each in folder.iterdir()} - {"__init__.py", *BILM_FILES})
+    assert has_softmax != (f"The package has no softmax of `{name}`" in card)
+
+
+def test_the_speed_of_embedding_is_on_one_page() -> None:
+    pages = {page.stem: page.read_text("utf-8") for page in PAGES}
+    (speed,) = re.findall(r"^\| one process \| ([\d,]+) \|", pages["large_text"], re.MULTILINE)
+
+    # `at_scale` computes with it, and links the page.
+    assert [name for name in pages if speed in pages[name]] == ["at_scale", "large_text"]
+    for name, text in pages.items():
+        assert not re.search(r"\| `elmo-embed`.*\| \d+,\d{3} \|", text), name
+
+
+def test_the_pythons_of_the_pages_are_those_of_the_makefile_and_of_setup() -> None:
+    (versions,) = re.findall(r"^SUPPORTED := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    *first, last = versions.split()
+    (lowest,) = re.findall(r'python_requires=">=(.*?)"', (ROOT / "setup.py").read_text())
+    install = (ROOT / "docs" / "install.md").read_text("utf-8")
+
+    assert (
+        f"[Python {', '.join(first)} or {last}](docs/install.md#which-pythons)"
+        in README.read_text()
+    )
+    assert f"`make` takes {', '.join(first)} and {last}" in install
+    tried = re.findall(r"^\| (3\.\d+) \|", install, re.MULTILINE)
+    assert f"runs on Python {lowest} to {tried[-1]}" in install and tried[0] == lowest
 
 
 @pytest.mark.parametrize("block", of_language("python"), ids=ids(of_language("python")))

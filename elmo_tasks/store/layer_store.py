@@ -45,7 +45,7 @@ class LayerStore:
         `is_closed_by`).
     dtype : `str`, optional (default = `'float16'`)
         The dtype of the layers that are kept: `float16`, `float32`, or `int8`, which takes half the
-        space of `float16` and rounds the layers of `mini` by 0.7 % (root mean square). Layers that
+        space of `float16` and rounds the layers of `base` by 1.09 % (root mean square). Layers that
         were just computed are rounded as well, so that a sentence has the same layers in every
         epoch.
     memory : `float`, optional (default = `1000`)
