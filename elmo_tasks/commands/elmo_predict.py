@@ -8,7 +8,8 @@ from elmo_tasks.predictors.predict_manager import parse_settings
 
 _DESCRIPTION = """
 Predict with a model. The input is plain text (a sentence on each line, for coreference a document),
-a table (.csv, .tsv), or JSON on each line (.json, .jsonl); the standard input (-) is text or JSON.
+a table (.csv, .tsv), JSON on each line (.json, .jsonl), or sentences in columns (.conll, .conllu);
+the standard input (-) is text or JSON. Further columns and fields are given back in the answer.
 Each input has one answer, in the order of the inputs, which is text for text and tables, and a line
 of JSON for JSON. Empty lines are skipped and have no answer; an empty text in a table is an error.
 """

@@ -44,6 +44,7 @@ class CorefPredictor(TextPredictor):
     """
 
     input_names = ("document",)
+    other_names = ("sentences", "speakers", "genre")
     _model: CorefResolver
 
     def readable(self, answer: JsonDict) -> list[str]:
@@ -52,10 +53,7 @@ class CorefPredictor(TextPredictor):
             for cluster in answer["clusters"]
         ]
 
-    def predict_json(self, inputs: JsonDict) -> JsonDict:
-        return self.predict_batch_json([inputs])[0]
-
-    def predict_batch_json(self, inputs: list[JsonDict]) -> list[JsonDict]:
+    def answers(self, inputs: list[JsonDict]) -> list[JsonDict]:
         documents = [self._document(each) for each in inputs]
         instances = [
             self._dataset_reader.text_to_instance(
@@ -76,13 +74,14 @@ class CorefPredictor(TextPredictor):
 
     def _document(self, inputs: Any) -> _Document:
         match inputs:
-            case {"document": str(text), **others} if others.keys() <= {"genre"}:
+            case {"document": str(text), **others} if others.keys().isdisjoint(
+                ("sentences", "speakers")
+            ):
                 check_characters(text)
                 document = _Document(text, self._sentences(text))
-            case {"sentences": [*sentences], **others} if others.keys() <= {
-                "speakers",
-                "genre",
-            } and all(map(_is_sentence, sentences)):
+            case {"sentences": [*sentences], **others} if "document" not in others and all(
+                map(_is_sentence, sentences)
+            ):
                 document = _joined(sentences)
                 check_characters(document.text)
             case _:

@@ -27,7 +27,8 @@ def sentence_input(
     inputs: Any, tokenize: Callable[[str], list[Token]], options: tuple[str, ...] = ()
 ) -> SentenceInput:
     """
-    Returns the sentence of `{"sentence": "raw text"}` or `{"tokens": ["one", "word", "each"]}`.
+    Returns the sentence of `{"sentence": "raw text"}` or `{"tokens": ["one", "word", "each"]}`,
+    which may have further fields.
 
     # Parameters
 
@@ -36,7 +37,7 @@ def sentence_input(
     tokenize : `Callable[[str], list[Token]]`
         The function that cuts raw text into tokens.
     options : `tuple[str, ...]`, optional
-        Other keys that the input may have. A key requires the keys before it. Their values are not
+        Further fields that the caller reads. One requires those before it. Their values are not
         checked.
 
     # Raises
@@ -56,16 +57,16 @@ def sentence_input(
         case _:
             raise ValueError(
                 'expected {"sentence": "raw text"} or {"tokens": ["one", "word", "each"]}'
-                f"{_describe(options)}, but got {inputs!r}"
+                f"{_describe(options)}, but got {inputs!r:.200}"
             )
     if not tokens:
-        raise ValueError(f"there is no word in {inputs!r}")
+        raise ValueError(f"there is no word in {inputs!r:.200}")
     return SentenceInput(text, tokens)
 
 
 def check_texts(inputs: Any, names: tuple[str, ...], alternative: str = "") -> None:
     """
-    Raises `ValueError` unless `inputs` has exactly the given keys, each with text that has a word.
+    Raises `ValueError` unless `inputs` has the given keys, each with text that has a word.
 
     # Parameters
 
@@ -77,9 +78,7 @@ def check_texts(inputs: Any, names: tuple[str, ...], alternative: str = "") -> N
         Another form of input that the caller accepts, as the message describes it.
     """
     match inputs:
-        case dict() if inputs.keys() == set(names) and all(
-            isinstance(text, str) for text in inputs.values()
-        ):
+        case dict() if all(isinstance(inputs.get(name), str) for name in names):
             for name in names:
                 if not inputs[name].strip():
                     raise ValueError(f"there is no word in the {name} {inputs[name]!r:.200}")
@@ -98,7 +97,8 @@ def joined_tokens(words: Iterable[str]) -> list[Token]:
 
 
 def _may_be(others: JsonDict, options: tuple[str, ...]) -> bool:
-    return set(others) == set(options[: len(others)])
+    given = [option for option in options if option in others]
+    return given == list(options[: len(given)]) and others.keys().isdisjoint(("sentence", "tokens"))
 
 
 def _describe(options: tuple[str, ...]) -> str:

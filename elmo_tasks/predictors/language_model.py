@@ -59,6 +59,7 @@ class LanguageModelPredictor(TextPredictor):
 
     _model: ElmoLanguageModel
     input_names = ("sentence",)
+    other_names = ("tokens", "place", "top_k")
     # The instances of an evaluation may be windows of a running text.
     answers_instances = False
 
@@ -66,10 +67,7 @@ class LanguageModelPredictor(TextPredictor):
         perplexities = answer["forward_perplexity"], answer["backward_perplexity"]
         return [one_line(*perplexities, " ".join(answer["tokens"]))]
 
-    def predict_json(self, inputs: JsonDict) -> JsonDict:
-        return self.predict_batch_json([inputs])[0]
-
-    def predict_batch_json(self, inputs: list[JsonDict]) -> list[JsonDict]:
+    def answers(self, inputs: list[JsonDict]) -> list[JsonDict]:
         requests = [self._request(each) for each in inputs]
         return self._answers(self._batch_json_to_instances(inputs), requests)
 

@@ -43,6 +43,7 @@ class NerPredictor(TextPredictor):
 
     _model: CrfTagger
     input_names = ("sentence",)
+    other_names = ("tokens",)
 
     def __init__(
         self,

@@ -10,13 +10,14 @@ from typing import Any
 
 from allennlp.commands import predict
 from allennlp.commands.predict import _PredictManager
+from allennlp.common.util import JsonDict
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.batches import groups_of
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.program import program
 from elmo_tasks.predictors.text_inputs import LocatedInput, read_inputs
-from elmo_tasks.predictors.text_predictor import TextPredictor
+from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 
 
 class PredictManager(_PredictManager):
@@ -38,6 +39,8 @@ class PredictManager(_PredictManager):
             with _named(inputs.name, group):
                 answers = list(self._predict_json([each.json for each in group]))
             for each, answer in zip(group, answers, strict=True):
+                if isinstance(self._predictor, TextPredictor) and self._predictor.format == "text":
+                    answer = _with_fields(answer, self._predictor.further_fields(each.json))
                 self._maybe_print_to_console_and_file(index, answer, json.dumps(each.json))
                 index += 1
         if self._output_file is not None:
@@ -59,6 +62,13 @@ class PredictManager(_PredictManager):
             print(prediction, end="")
         if self._output_file is not None:
             self._output_file.write(prediction)
+
+
+def _with_fields(text: str, fields: JsonDict) -> str:
+    """Returns a readable answer with further fields at the end of its first line."""
+    first, rest = text.split("\n", 1)
+    shown = [one_line(f"{name}: {value}") for name, value in fields.items()]
+    return "\t".join([first, *shown]) + f"\n{rest}"
 
 
 @contextmanager

@@ -50,6 +50,7 @@ class SquadPredictor(TextPredictor):
 
     _model: Bidaf
     input_names = ("passage", "question")
+    other_names = ("data",)
 
     def __init__(
         self,
@@ -88,10 +89,7 @@ class SquadPredictor(TextPredictor):
             for each in answers
         ]
 
-    def predict_json(self, inputs: JsonDict) -> JsonDict:
-        return self.predict_batch_json([inputs])[0]
-
-    def predict_batch_json(self, inputs: list[JsonDict]) -> list[JsonDict]:
+    def answers(self, inputs: list[JsonDict]) -> list[JsonDict]:
         instances, files = [], []
         for each in inputs:
             ids = None
@@ -107,6 +105,10 @@ class SquadPredictor(TextPredictor):
             next(answers) if ids is None else {id: self._in_file(next(answers)) for id in ids}
             for ids in files
         ]
+
+    def further_fields(self, inputs: JsonDict) -> JsonDict:
+        # The answer to a whole file has the ids of questions as its fields.
+        return {} if "data" in inputs else super().further_fields(inputs)
 
     def predict_instance(self, instance: Instance) -> JsonDict:
         return self.predict_batch_instance([instance])[0]

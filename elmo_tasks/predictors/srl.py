@@ -46,6 +46,7 @@ class SrlPredictor(TextPredictor):
     """
 
     input_names = ("sentence",)
+    other_names = ("tokens", "predicates")
     _model: SrlTagger
 
     def __init__(
@@ -69,10 +70,7 @@ class SrlPredictor(TextPredictor):
             for each in answer["predicates"]
         ]
 
-    def predict_json(self, inputs: JsonDict) -> JsonDict:
-        return self.predict_batch_json([inputs])[0]
-
-    def predict_batch_json(self, inputs: list[JsonDict]) -> list[JsonDict]:
+    def answers(self, inputs: list[JsonDict]) -> list[JsonDict]:
         sentences = [self._sentence(each) for each in inputs]
         predicates = [self._predicates(*both) for both in zip(inputs, sentences)]
         self._check_work(sentences, predicates)

@@ -19,6 +19,7 @@ class SstPredictor(TextPredictor):
     """
 
     input_names = ("sentence",)
+    other_names = ("tokens",)
 
     def readable(self, answer: JsonDict) -> list[str]:
         label = answer["label"]

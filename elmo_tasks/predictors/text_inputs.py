@@ -8,9 +8,17 @@ from allennlp.common.util import JsonDict
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.tables import PACKED, check_header, choose_column, delimiter_of, read_table
+from elmo_tasks.common.tables import (
+    PACKED,
+    Row,
+    check_header,
+    choose_column,
+    delimiter_of,
+    read_table,
+)
 from elmo_tasks.common.text_files import numbered_lines
-from elmo_tasks.predictors.text_predictor import EXPECTED_JSON, TextPredictor
+from elmo_tasks.predictors.column_inputs import column_sentences, is_in_columns
+from elmo_tasks.predictors.text_predictor import EXPECTED_JSON, TextPredictor, unlike
 
 _JSON = tuple(kind + packed for kind in (".json", ".jsonl") for packed in ("", *PACKED))
 _STDIN = "standard input"
@@ -59,6 +67,8 @@ def read_inputs(path: str, predictor: Predictor) -> Inputs:
 
     - `.csv` and `.tsv` files are tables, whose first line has the names of the columns;
     - `.json` and `.jsonl` files have JSON on each line;
+    - files in columns, which their suffix (`.conll`, `.conllu`) or their first line shows, have the
+      words of sentences (see `column_sentences`);
     - other files, and the standard input, have JSON on each line if the first one begins with `{`,
       and otherwise plain text, an input on each line.
 
@@ -67,7 +77,8 @@ def read_inputs(path: str, predictor: Predictor) -> Inputs:
     `ValueError`
         A line cannot be read; the message has the file and the line.
     `ConfigurationError`
-        The model needs other inputs than plain text, or a table lacks a column.
+        The model needs other inputs than plain text, a table lacks a column, or the columns of a
+        file are not known.
     """
     if isinstance(predictor, TextPredictor) and delimiter_of(path) is not None:
         return Inputs(path, False, _rows(path, predictor))
@@ -90,6 +101,8 @@ def read_inputs(path: str, predictor: Predictor) -> Inputs:
         raise ConfigurationError(
             f"{name} is no table (.csv or .tsv) and has no column {predictor.column}"
         )
+    if is_in_columns(path, first[1]):
+        return Inputs(name, False, _columns(name, predictor))
     return Inputs(name, False, _texts(lines, predictor))
 
 
@@ -126,6 +139,16 @@ def _json(
         yield LocatedInput(number, asked)
 
 
+def _columns(name: str, predictor: TextPredictor) -> Iterator[LocatedInput]:
+    if name == _STDIN or "tokens" not in predictor.other_names:
+        raise ConfigurationError(
+            f"{name} is in columns, which `predict` reads only from a file and as separate "
+            "sentences: give text or JSON; `evaluate --predictions-output-file` reads labelled data"
+        )
+    for line_number, words in column_sentences(name, predictor._dataset_reader):
+        yield LocatedInput(line_number, {"tokens": words})
+
+
 def _texts(lines: Iterator[tuple[int, str]], predictor: TextPredictor) -> Iterator[LocatedInput]:
     for number, line in lines:
         yield from _sentences(number, line, predictor)
@@ -135,16 +158,26 @@ def _rows(path: str, predictor: TextPredictor) -> Iterator[LocatedInput]:
     if len(predictor.input_names) == 1:
         column = choose_column(path, predictor.column, (*predictor.input_names, "text"))
         for row in read_table(path):
-            yield from _sentences(row.line_number, row.values[column], predictor)
+            further = _further(row, (column,), predictor)
+            yield from _sentences(row.line_number, row.values[column], predictor, further)
         return
     check_header(path, predictor.input_names)
     for row in read_table(path):
-        yield LocatedInput(
-            row.line_number, {name: row.values[name] for name in predictor.input_names}
-        )
+        asked = {name: row.values[name] for name in predictor.input_names}
+        further = _further(row, predictor.input_names, predictor)
+        yield LocatedInput(row.line_number, {**asked, **further})
 
 
-def _sentences(number: int, text: str, predictor: TextPredictor) -> Iterator[LocatedInput]:
+def _further(row: Row, read: tuple[str, ...], predictor: TextPredictor) -> JsonDict:
+    """Returns the columns that have a name and are not read, with names that no input has."""
+    taken = (*predictor.input_names, *predictor.other_names)
+    columns = {name: value for name, value in row.values.items() if name and name not in read}
+    return {unlike(name, taken): value for name, value in columns.items()}
+
+
+def _sentences(
+    number: int, text: str, predictor: TextPredictor, further: JsonDict | None = None
+) -> Iterator[LocatedInput]:
     texts = [text]
     if predictor.split:
         # spaCy is imported only when it is needed.
@@ -152,4 +185,4 @@ def _sentences(number: int, text: str, predictor: TextPredictor) -> Iterator[Loc
 
         texts = [sentence.text.strip() for sentence in split_sentences(text)]
     for each in texts:
-        yield LocatedInput(number, {predictor.input_names[0]: each})
+        yield LocatedInput(number, {predictor.input_names[0]: each, **(further or {})})

@@ -1,4 +1,5 @@
 import inspect
+from collections.abc import Collection
 from typing import Any
 
 from allennlp.common.util import JsonDict
@@ -19,7 +20,8 @@ EXPECTED_JSON = "expected one JSON object on each line"
 class TextPredictor(Predictor):
     """
     The base class of the predictors. Beside JSON, `allennlp predict` can give them plain text and
-    tables (see `read_inputs`), and they can answer in lines for people.
+    tables (see `read_inputs`), and they can answer in lines for people. An answer begins with the
+    further fields of its input, such as an id; one whose name the answer has too is `input_NAME`.
 
     # Parameters
 
@@ -44,8 +46,11 @@ class TextPredictor(Predictor):
         The predictor has no such parameter, or the model is one of another task.
     """
 
-    # The keys of an input. A subclass sets them.
+    # The fields with the texts of an input. A subclass sets them.
     input_names: tuple[str, ...]
+
+    # Fields that an input may have in their place or beside them.
+    other_names: tuple[str, ...] = ()
 
     # Whether `allennlp evaluate` writes an answer of this predictor for each instance.
     answers_instances = True
@@ -77,6 +82,22 @@ class TextPredictor(Predictor):
     def load_line(self, line: str) -> JsonDict:
         return parse_json(line)
 
+    def predict_json(self, inputs: JsonDict) -> JsonDict:
+        return self.predict_batch_json([inputs])[0]
+
+    def predict_batch_json(self, inputs: list[JsonDict]) -> list[JsonDict]:
+        answers = self.answers(inputs)
+        return [with_fields(*both) for both in zip(answers, map(self.further_fields, inputs))]
+
+    def answers(self, inputs: list[JsonDict]) -> list[JsonDict]:
+        """Returns the answers to inputs, without their further fields."""
+        return super().predict_batch_json(inputs)
+
+    def further_fields(self, inputs: JsonDict) -> JsonDict:
+        """Returns the fields of an input that the predictor does not read."""
+        names = (*self.input_names, *self.other_names)
+        return {name: value for name, value in inputs.items() if name not in names}
+
     def dump_line(self, outputs: JsonDict) -> str:
         """Returns an answer as a line of JSON or of text, with the line end."""
         if self.format == "text":
@@ -86,6 +107,21 @@ class TextPredictor(Predictor):
     def readable(self, answer: JsonDict) -> list[str]:
         """Returns an answer in lines for people."""
         raise NotImplementedError
+
+
+def with_fields(answer: JsonDict, fields: JsonDict) -> JsonDict:
+    """Returns an answer that begins with further fields, whose names it changes if it has them."""
+    renamed: JsonDict = {}
+    for name, value in fields.items():
+        renamed[unlike(name, answer.keys() | renamed.keys())] = value
+    return {**renamed, **answer}
+
+
+def unlike(name: str, taken: Collection[str]) -> str:
+    """Returns the name of a further field, with `input_` before it if the name is taken."""
+    while name in taken:
+        name = f"input_{name}"
+    return name
 
 
 def one_line(*parts: Any) -> str:

@@ -88,7 +88,8 @@ def test_a_table_has_a_column_of_texts(say: Any, tmp_path: Path, lines: list[str
         "a review": {"column": "a review"},
     }.items():
         (tmp_path / "in.csv").write_text(f"id,{column}\n{rows}")
-        assert say(SST, tmp_path / "in.csv", **settings) == lines
+        said = say(SST, tmp_path / "in.csv", **settings)
+        assert said == [f"{line}\tid: {k}" for k, line in enumerate(lines)]
 
 
 def test_raw_text_is_split_into_sentences(say: Any, tmp_path: Path, lines: list[str]) -> None:
@@ -145,7 +146,7 @@ def test_a_language_model_says_its_perplexities(say: Any, tmp_path: Path) -> Non
             f":3: {EXPECTED_JSON}, but got 'A fi",
         ),
         ("in.txt", '{"sentence": "a"}\n{"text": "a"}\n', ':2: expected {"sentence": "raw text"}'),
-        ("in.csv", "id,sentence\n1,a\n2,\n", ":3: there is no word in {'sentence': ''}"),
+        ("in.csv", "id,sentence\n1,a\n2,\n", ":3: there is no word in {'sentence': '', 'id': '2'}"),
         ("in.csv", "id,words\n1,a\n", ":1: there is no column sentence or text; choose one of id"),
         ("in.csv", "sentence\na,b\n", ":2: expected 1 fields"),
         ("in.csv", "", " is empty: its first line must name the columns"),
@@ -231,8 +232,8 @@ def test_two_texts_are_columns_of_a_table(model: Any, tmp_path: Path) -> None:
 
     assert not inputs.are_json
     assert [tuple(each) for each in inputs.located] == [
-        (2, {"premise": "a", "hypothesis": "b"}),
-        (3, {"premise": "c", "hypothesis": "d"}),
+        (2, {"premise": "a", "hypothesis": "b", "id": "1"}),
+        (3, {"premise": "c", "hypothesis": "d", "id": "2"}),
     ]
     path.write_text("id\thypothesis\n")
     with pytest.raises(ValueError, match="in.tsv:1: expected the columns premise and hypo"):

@@ -1,0 +1,105 @@
+import gzip
+import io
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.predictors.text_inputs import read_inputs
+from elmo_tasks.predictors.text_predictor import TextPredictor
+
+CONLL_2003 = "-DOCSTART- -X- O O\n\nEve NNP B-NP B-PER\nsings VBZ B-VP O\n\nYes UH O O\n"
+CONLL_U = """\
+# text = I can't
+1\tI\tI\tPRON\t_\t_\t0\troot\t_\t_
+2-3\tcan't\t_\t_\t_\t_\t_\t_\t_\t_
+2\tca\tcan\tAUX\t_\t_\t0\troot\t_\t_
+3\tn't\tnot\tPART\t_\t_\t0\troot\t_\t_
+3.1\tgo\tgo\tVERB\t_\t_\t_\t_\t_\t_
+
+1\t10 km\t10\tNUM\t_\t_\t0\troot\t_\t_
+"""
+
+
+class Sentences(TextPredictor):
+    """A predictor of sentences that needs no model."""
+
+    input_names = ("sentence",)
+    other_names = ("tokens",)
+    columns: list[str] | None = ["word", "pos", "chunk", "ner"]
+
+    def __init__(self, column: str | None = None) -> None:
+        self.column = column
+        self.split = False
+        self._dataset_reader: Any = SimpleNamespace(columns=self.columns)
+
+
+class WithoutColumns(Sentences):
+    columns = None
+
+
+class Documents(Sentences):
+    input_names = ("document",)
+    other_names = ("sentences",)
+
+
+def found(path: Path, predictor: TextPredictor) -> list[tuple[int, list[str]]]:
+    inputs = read_inputs(str(path), predictor)
+    assert not inputs.are_json
+    return [(each.line_number, each.json["tokens"]) for each in inputs.located]
+
+
+@pytest.mark.parametrize("name", ["a.conll", "a.txt", "a.v4_gold_conll", "a.conll.gz"])
+def test_a_file_in_the_columns_of_the_reader_has_the_words_of_sentences(
+    name: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    packed = name.endswith("gz")
+    path.write_bytes(gzip.compress(CONLL_2003.encode()) if packed else CONLL_2003.encode())
+
+    assert found(path, Sentences()) == [(3, ["Eve", "sings"]), (6, ["Yes"])]
+
+
+def test_the_words_of_conll_u_are_those_with_a_number(tmp_path: Path) -> None:
+    path = tmp_path / "a.conllu"
+    path.write_text(CONLL_U)
+
+    assert found(path, WithoutColumns()) == [(2, ["I", "ca", "n't"]), (8, ["10 km"])]
+
+
+def test_a_file_of_one_column_has_words(tmp_path: Path) -> None:
+    path = tmp_path / "a.conll"
+    path.write_text("Eve\nsings\n\nYes\n")
+
+    for predictor in (Sentences(), WithoutColumns()):
+        assert found(path, predictor) == [(1, ["Eve", "sings"]), (4, ["Yes"])]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "predictor", "complaint"),
+    [
+        ("a.conll", "Eve B-PER\n", Sentences(), r":1: expected 4 columns \(word .*, but got 2"),
+        ("a.conll", "Eve B-PER\n", WithoutColumns(), ":1: the file is in columns, and the model"),
+        ("a.conll", "Eve B-PER\n", Documents(), " is in columns, which `predict` reads only"),
+        ("a.txt", "#begin document (a)\nEve O\n", Documents(), " is in columns, which `predict`"),
+        ("a.conllu", "1\tEve\n", Sentences(), ":1: expected the 10 columns of CoNLL-U, with a tab"),
+        ("a.conll", "Eve O\n", Sentences("word"), r" is no table .* and has no column word"),
+    ],
+)
+def test_another_file_in_columns_is_refused(
+    name: str, text: str, predictor: TextPredictor, complaint: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+
+    with pytest.raises(ValueError, match=f"{path}{complaint}"):
+        found(path, predictor)
+
+
+def test_columns_on_the_standard_input_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(CONLL_2003))
+
+    with pytest.raises(ConfigurationError, match="standard input is in columns, which `predict`"):
+        found(Path("-"), Sentences())
