@@ -51,7 +51,7 @@ def encoder_from_args(
 ) -> ElmoEncoder:
     """
     Returns an encoder of the biLM that the options choose. Its mix is the trained one if `args`
-    has the embedding `mix`.
+    has the embedding `mix`. Raises `ConfigurationError` if there is no trained mix.
     """
     if args.embedding != "mix":
         if args.place is not None:
@@ -62,12 +62,19 @@ def encoder_from_args(
         raise ConfigurationError("two files have no mix: give --bilm a model or a folder with one")
     name, device = args.bilm or DEFAULT_BILM, _device(args.cuda_device)
     if is_model(name):
-        return ElmoEncoder.from_archive(
+        encoder = ElmoEncoder.from_archive(
             name, args.place, args.name, store, device, args.dtype, batch_tokens=batch_tokens
         )
-    return ElmoEncoder.from_pretrained(
-        name, args.place, store, device, args.dtype, batch_tokens=batch_tokens
-    )
+    else:
+        encoder = ElmoEncoder.from_pretrained(
+            name, args.place, store, device, args.dtype, batch_tokens=batch_tokens
+        )
+    if not encoder.has_own_mix:
+        raise ConfigurationError(
+            f"{name} has no trained mix: give --bilm a model that has one, or --average, which "
+            "writes the mean of the layers"
+        )
+    return encoder
 
 
 def _device(index: int) -> torch.device:

@@ -20,6 +20,9 @@ from elmo_tasks.embed.shards import FORMATS
 from elmo_tasks.encoder.encoder import ElmoEncoder
 from elmo_tasks.store.layer_store import LayerStore
 
+# The suffixes that a file in HDF5 may have.
+_SUFFIXES = ("", ".hdf5", ".h5", ".hdf")
+
 
 class ElmoEmbed(Command):
     """
@@ -165,6 +168,11 @@ def _refuse_contradictions(args: argparse.Namespace) -> None:
     if folder is None and "://" in args.output_file:
         raise ConfigurationError(f"{args.output_file} is an address: give --shards as well")
     path = Path(args.output_file)
+    if folder is None and path.suffix not in _SUFFIXES:
+        raise ConfigurationError(
+            f"{path} would be HDF5: name it {path.with_suffix('.hdf5').name}, or give --shards for "
+            "a folder of files"
+        )
     if folder is None and (path.is_dir() or (path.exists() and not args.force)):
         raise ConfigurationError(
             f"{path} exists; choose another file, or overwrite it with --force"

@@ -15,6 +15,7 @@ from elmo_tasks.embed.corpus_lines import (
     table_lines,
     text_lines,
 )
+from elmo_tasks.embed.raw_text import RawTextHint
 
 Split = Callable[[str], Iterable[str]]
 
@@ -53,6 +54,7 @@ class Corpus:
         self.share_read = 0.0
         self._column = column
         self._split = split
+        self._hint = RawTextHint()
 
     def __str__(self) -> str:
         more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
@@ -68,7 +70,7 @@ class Corpus:
             A file cannot be unpacked, or a row of a table has more or fewer fields than its header;
             the message names file and line.
         `ConfigurationError`
-            A file has no such column.
+            A file has no such column, or is in columns.
         """
         sizes = list(map(_size, self.files))
         total, before = max(1, sum(sizes)), 0
@@ -79,6 +81,8 @@ class Corpus:
                     yield from self._sentences(line)
             before += size
         self.share_read = 1.0
+        if self._split is None:
+            self._hint.end()
 
     def texts(self) -> Iterator[str]:
         """Yields the text of each line. Raises `ValueError` at one that cannot be read."""
@@ -89,6 +93,7 @@ class Corpus:
 
     def _sentences(self, line: Line) -> Iterator[Line]:
         if self._split is None or line.fault is not None:
+            self._hint.look(line.text)
             yield line
         else:
             yield from (line._replace(text=sentence) for sentence in self._split(line.text))
@@ -102,6 +107,10 @@ class Corpus:
         lines = text_lines(file, raw)
         if kind in (".jsonl", ".ndjson"):
             return (json_line(line, self._column) for line in lines)
+        if kind.startswith(".conll"):
+            raise ConfigurationError(
+                f"{file} is in columns: write each sentence on a line, with a blank between tokens"
+            )
         if self._column is not None:
             raise ConfigurationError(
                 f"{file} is no table (.csv or .tsv), JSON lines or Parquet, and has no column "

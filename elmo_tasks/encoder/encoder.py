@@ -81,6 +81,7 @@ class ElmoEncoder:
         as_numpy: bool = False,
     ) -> None:
         self.layers = SentenceLayers(bilm, batch_tokens)
+        self.has_own_mix = mix is not None
         self.mix = (copy.deepcopy(mix) if mix else ElmoMix(bilm.num_layers)).cpu().eval()
         if self.mix.layer_norm is not None:
             self.mix.layer_norm = "sentence"

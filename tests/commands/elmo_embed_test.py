@@ -24,7 +24,7 @@ from elmo_tasks.encoder.encoder import ElmoEncoder
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
 from elmo_tasks.kernels.threads import operator_threads
 from elmo_tasks.store.contents import contents
-from tests.helpers.archives import SENTENCES, sst
+from tests.helpers.archives import SENTENCES, language_model, sst
 from tests.helpers.command_line import allennlp, exit_status, refusal
 from tests.helpers.embedding import LINES, Paths, read_hdf5, write_text
 from tests.helpers.processes import kill_after_lines, run
@@ -226,6 +226,11 @@ def test_an_output_of_another_kind_is_refused(
     paths.hdf5.write_text("mine")
 
     assert "is a file; choose another" in refusal(monkeypatch, *command, "--shards", "hdf5")
+    command[2] = paths.hdf5.with_suffix(".npy")
+    assert refusal(monkeypatch, *command) == (
+        f"elmo-embed: {command[2]} would be HDF5: name it {paths.hdf5.stem}.hdf5, or give --shards "
+        "for a folder of files"
+    )
     command[2] = "memory://out.hdf5"
     assert "is an address: give --shards" in refusal(monkeypatch, *command)
 
@@ -233,15 +238,28 @@ def test_an_output_of_another_kind_is_refused(
 # Which biLM.
 
 
-@pytest.mark.parametrize("options", [[], ["--mix"]])
 def test_the_bilm_is_the_one_in_the_package_unless_another_is_given(
-    options: list[str], paths: Paths, monkeypatch: pytest.MonkeyPatch
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    allennlp(monkeypatch, "elmo-embed", paths.text, paths.hdf5, *options)
+    allennlp(monkeypatch, "elmo-embed", paths.text, paths.hdf5)
 
     (layers,) = ElmoEncoder.from_name("base").layers([LINES[0].split()])
-    expected = layers.mean(axis=0) if options else layers
-    numpy.testing.assert_allclose(read_hdf5(paths.hdf5)["0"], expected, atol=1e-5)
+    numpy.testing.assert_allclose(read_hdf5(paths.hdf5)["0"], layers, atol=1e-5)
+
+
+def test_a_mix_is_refused_where_none_was_trained(
+    paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = language_model(tmp_path)
+
+    for bilm in ("base", archive):
+        said = refusal(monkeypatch, "elmo-embed", paths.text, paths.hdf5, "--bilm", bilm, "--mix")
+
+        assert said == (
+            f"elmo-embed: {bilm} has no trained mix: give --bilm a model that has one, or "
+            "--average, which writes the mean of the layers"
+        )
+        assert not paths.hdf5.exists()
 
 
 def test_the_bilm_may_be_that_of_an_archive(

@@ -1,0 +1,46 @@
+import logging
+import re
+
+logger = logging.getLogger(__name__)
+
+# The first lines that are looked at.
+_NUM_LINES = 1000
+
+# A word with the comma after it, or the last word of a line with what ends a sentence.
+_JOINED = re.compile(r"""\S*\w,["')]?(?=\s|$)|\S*\w[.!?]["')]?$""")
+_SEPARATE = re.compile(r"(?<!\S)[,.!?](?!\S)")
+
+
+class RawTextHint:
+    """
+    Warns once if the first lines of a text look like raw text: if more commas and ends of sentences
+    are joined to a word than stand alone.
+    """
+
+    def __init__(self) -> None:
+        self._lines_left = _NUM_LINES
+        self._excess = 0
+        self._example = ""
+
+    def look(self, line: str) -> None:
+        """Looks at the next line, if it is one of the first."""
+        if self._lines_left:
+            joined = _JOINED.findall(line.rstrip())
+            self._excess += len(joined) - len(_SEPARATE.findall(line))
+            self._example = self._example or (joined[0] if joined else "")
+            self._lines_left -= 1
+            if not self._lines_left:
+                self._warn()
+
+    def end(self) -> None:
+        """Judges a text that has fewer lines."""
+        if self._lines_left:
+            self._lines_left = 0
+            self._warn()
+
+    def _warn(self) -> None:
+        if self._excess > 0:
+            logger.warning(
+                "the text looks raw: %.80r is one token; --split cuts sentences and tokens",
+                self._example,
+            )
