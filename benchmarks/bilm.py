@@ -28,7 +28,7 @@ from tqdm import tqdm
 
 import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
 from benchmarks.machine import machine
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.bilm.characters import PAD_CHARACTER
 from elmo_tasks.bilm.files.known_bilms import bilm_files
 from elmo_tasks.bilm.files.options import read_options
@@ -124,12 +124,12 @@ def measure(size: str, batches: list[torch.Tensor], turns: int) -> list[str]:
     options = make_options(size)
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as folder:
-        BiLm(options, requires_grad=True).to_files(folder)
+        make_bilm(options, requires_grad=True).to_files(folder)
         weights = str(Path(folder) / "weights.hdf5")
         theirs = _ElmoBiLm(str(Path(folder) / "options.json"), weights)
 
         def ours(**settings: Any) -> BiLm:
-            return BiLm(options, weights, **settings)
+            return make_bilm(options, weights, **settings)
 
         disk = LayerStore(str(Path(folder) / "store"), memory=0)
         bilms = {
@@ -161,7 +161,7 @@ def measure(size: str, batches: list[torch.Tensor], turns: int) -> list[str]:
 def peak_memory(size: str, char_ids: torch.Tensor, whose: str) -> float:
     """Returns the peak memory, in megabytes, of a process that computes the layers of one batch."""
     with tempfile.TemporaryDirectory() as folder:
-        BiLm(make_options(size), requires_grad=True).to_files(folder)
+        make_bilm(make_options(size), requires_grad=True).to_files(folder)
         context = multiprocessing.get_context("spawn")
         receiver, sender = context.Pipe(duplex=False)
         arguments = (whose, folder, char_ids.numpy(), sender)
@@ -174,7 +174,7 @@ def peak_memory(size: str, char_ids: torch.Tensor, whose: str) -> float:
 def send_peak_memory(whose: str, folder: str, char_ids: Any, sender: Connection) -> None:
     files = (f"{folder}/options.json", f"{folder}/weights.hdf5")
     with torch.no_grad():
-        bilm = _ElmoBiLm(*files) if whose == "theirs" else BiLm.from_files(*files)
+        bilm = _ElmoBiLm(*files) if whose == "theirs" else make_bilm(*files)
         bilm(torch.from_numpy(char_ids))
     # On Linux. `resource` would return the peak of the parent process if that is larger.
     status = Path("/proc/self/status").read_text()

@@ -31,7 +31,7 @@ from tqdm import tqdm
 import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
 from benchmarks.embed import MINI, Sentences, upstream
 from benchmarks.machine import machine
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.files.options import read_options
 from elmo_tasks.common.text_files import read_lines
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
@@ -108,7 +108,7 @@ def measure(
     """Returns our tokens per second and AllenNLP's in each case."""
     options = read_options(arguments.options_file)
     # Tokens must not be in a cache that AllenNLP lacks.
-    bilm = BiLm(options, str(arguments.weight_file), state="reset", cached_tokens=0).eval()
+    bilm = make_bilm(options, str(arguments.weight_file), state="reset", cached_tokens=0).eval()
     ours = SentenceLayers(bilm)
     with tempfile.TemporaryDirectory() as folder:
         bilm.to_files(folder)

@@ -35,7 +35,7 @@ from tqdm import tqdm
 
 import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
 from benchmarks.machine import machine
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import FrozenBiLm, make_bilm
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.bilm.files.options import read_options
 from elmo_tasks.common.text_files import read_lines
@@ -79,9 +79,9 @@ def measure(sentences: Sentences, arguments: argparse.Namespace) -> tuple[dict[s
     """Returns the seconds of each way, and the largest difference between the vectors."""
     options = read_options(arguments.options_file)
     # AllenNLP's biLM starts from zeros after its state was reset.
-    bilm = BiLm(options, str(arguments.weight_file), state="reset").eval()
+    bilm = make_bilm(options, str(arguments.weight_file), state="reset").eval()
     # Two encoders, so that neither finds tokens in its cache that the other has computed.
-    encoder, another = ElmoEncoder(bilm), ElmoEncoder(bilm.frozen())
+    encoder, another = ElmoEncoder(bilm), ElmoEncoder(FrozenBiLm.of(bilm))
     with tempfile.TemporaryDirectory() as folder:
         # In float32, because AllenNLP's loader rounds some weights of a float16 file once more.
         bilm.to_files(folder)

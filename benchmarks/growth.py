@@ -28,7 +28,7 @@ from matplotlib import pyplot
 from tqdm import tqdm
 
 from benchmarks.machine import machine
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.common.text_files import read_lines
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
@@ -100,7 +100,7 @@ def build(size: str, cached_tokens: int) -> BiLm:
             "use_skip_connections": True,
         },
     }
-    bilm = BiLm(options, state="reset", cached_tokens=cached_tokens).eval()
+    bilm = make_bilm(options, state="reset", cached_tokens=cached_tokens).eval()
     # Its random weights are wanted.
     bilm.load_state_dict(bilm.state_dict())
     return bilm

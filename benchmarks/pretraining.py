@@ -32,7 +32,7 @@ from allennlp.data import TensorDict, Vocabulary
 from allennlp.training.optimizers import Optimizer
 
 from benchmarks.machine import machine
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.characters import PAD_CHARACTER
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.kernels.packing import Packing
@@ -191,7 +191,9 @@ def read(arguments: argparse.Namespace, batch_tokens: int) -> tuple[Vocabulary, 
 
 
 def build(params: dict[str, Any], vocab: Vocabulary, dtype: str) -> ElmoLanguageModel:
-    bilm = BiLm(params["bilm"]["options"], requires_grad=True, dropout=params["bilm"]["dropout"])
+    bilm = make_bilm(
+        params["bilm"]["options"], requires_grad=True, dropout=params["bilm"]["dropout"]
+    )
     return ElmoLanguageModel(
         vocab, bilm, params.get("num_samples"), params["dropout"], dtype
     ).train()

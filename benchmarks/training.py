@@ -30,7 +30,7 @@ from tqdm import tqdm
 
 from benchmarks.bilm import SIZES
 from benchmarks.machine import machine
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.bilm.outputs import BiLmOutput
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
 
@@ -103,7 +103,7 @@ def prepare(
     vocab, batches = read(config, arguments)
     options = config["model"]["text_embedder"]["bilm"]["options"] | {"state": "reset"}
     torch.manual_seed(0)
-    BiLm(options, requires_grad=True).to_files(folder)
+    make_bilm(options, requires_grad=True).to_files(folder)
     weights = str(folder / "weights.hdf5")
 
     def build(**settings: Any) -> Model:

@@ -36,7 +36,7 @@ from allennlp.models import load_archive
 import elmo_tasks.plugin  # noqa: F401  registers the readers
 from elmo_tasks.analysis.check import check
 from elmo_tasks.analysis.tables import table
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.commands.mistakes import mistake
 from elmo_tasks.store import LayerStore
@@ -442,7 +442,7 @@ def _read_bilm(path: Path) -> Any:
     """Checks a biLM and loads it, from its options or its weights in a folder with the others."""
     files = path.parent / "options.json", path.parent / "weights.hdf5"
     str(check(*files)).encode("utf-8")
-    return BiLm.from_files(*files).state_dict()
+    return make_bilm(*files).state_dict()
 
 
 def _weights(folder: Path) -> Path:
@@ -461,7 +461,7 @@ def _store(folder: Path) -> Path:
 
 
 def _layers(store: LayerStore) -> torch.Tensor:
-    bilm = BiLm(
+    bilm = make_bilm(
         json.loads((BILM / "options.json").read_text()), str(BILM / "weights.hdf5"), store=store
     )
     # One sentence at a time, because the last bits of layers depend on the batch they are computed

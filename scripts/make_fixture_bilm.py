@@ -14,7 +14,7 @@ from typing import Any
 import numpy
 import torch
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import BiLm, make_bilm
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "bilm"
 SEED = 1802
@@ -43,9 +43,9 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-def make_bilm(seed: int = SEED) -> BiLm:
+def random_bilm(seed: int = SEED) -> BiLm:
     """Returns a biLM of `OPTIONS` with random weights."""
-    bilm = BiLm(OPTIONS)
+    bilm = make_bilm(OPTIONS)
     draw_weights(bilm, numpy.random.RandomState(seed))
     return bilm
 
@@ -80,7 +80,7 @@ def main() -> None:
         help="where to write (default: fixtures/bilm)",
     )
     folder = parser.parse_args().folder
-    make_bilm().to_files(folder)
+    random_bilm().to_files(folder)
     print(f"made {folder / 'options.json'} and {folder / 'weights.hdf5'}")
 
 

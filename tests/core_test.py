@@ -71,14 +71,14 @@ def test_sentences_are_encoded_without_allennlp(tmp_path: Path) -> None:
     script = """
 import json
 from elmo_tasks import ElmoEncoder
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import make_bilm
 from elmo_tasks.store import LayerStore
 
 encoder = ElmoEncoder.from_name("mini", LayerStore(sys.argv[1]))
 first = encoder(["The boat left the bank .", "Banks lend money ."])["elmo"]
 again = encoder(["The boat left the bank .", "Banks lend money ."])["elmo"]
 encoder.bilm.to_files(sys.argv[2])
-read = BiLm.from_files(sys.argv[2] + "/options.json", sys.argv[2] + "/weights.hdf5")
+read = make_bilm(sys.argv[2] + "/options.json", sys.argv[2] + "/weights.hdf5")
 print(json.dumps([list(first.shape), bool((first == again).all()), read.num_layers]))
 """
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import h5py
 import torch
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.bilm.characters import NUM_CHARACTERS, batch_char_ids
 from elmo_tasks.bilm.files.hdf5 import find_item, item_names, storage_problem
 from elmo_tasks.bilm.files.layout import datasets, num_parameters
@@ -59,7 +59,7 @@ def check(options_file: str | os.PathLike, weight_file: str | os.PathLike) -> Ch
     problems = of_options.problems + of_weights.problems
     if raw is not None and options is not None and path is not None:
         if not problems:
-            of_layers = _check_layers(BiLm(raw, path))
+            of_layers = _check_layers(make_bilm(raw, path))
             facts, problems = facts + of_layers.facts, of_layers.problems
         # The import takes seconds, and AllenNLP may not be installed.
         if "allennlp" in sys.modules:

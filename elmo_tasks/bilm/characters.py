@@ -3,6 +3,7 @@ from collections.abc import Sequence
 import torch
 
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
+from elmo_tasks.common.errors import ConfigurationError
 
 # Character ids: 0 is the padding of a batch; 1 to 256 are the bytes of UTF-8, plus 1; the next four
 # mark where sentences and words begin and end; `PAD_CHARACTER` is the padding within a token.
@@ -41,3 +42,13 @@ def batch_char_ids(
                 [word_char_ids(word, max_characters) for word in words]
             )
     return char_ids
+
+
+def check_char_ids(char_ids: torch.Tensor, max_characters: int) -> None:
+    """Raises `ConfigurationError` if char ids have another shape than (batch, length, 50)."""
+    if char_ids.dim() != 3 or char_ids.size(2) != max_characters:
+        raise ConfigurationError(
+            f"char ids must have shape (batch, length, {max_characters}), but have "
+            f"{tuple(char_ids.shape)}; the indexers elmo_char_ids and elmo_characters give "
+            f"{MAX_CHARACTERS} for each token"
+        )

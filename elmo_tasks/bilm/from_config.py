@@ -6,6 +6,7 @@ from typing import Any
 from elmo_tasks.bilm.bilm import BiLm
 from elmo_tasks.bilm.files.known_bilms import bilm_files
 from elmo_tasks.bilm.files.options import read_options
+from elmo_tasks.bilm.make_bilm import make_bilm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.from_fields import from_fields
 from elmo_tasks.store import LayerStore
@@ -20,9 +21,9 @@ def bilm_from_config(
     # Parameters
 
     bilm : `BiLm | str | Mapping[str, Any]`
-        A name, folder or repository (see `bilm_files`); the arguments of `BiLm`, of which `options`
-        may be left out beside such a `pretrained_file`, with those of `LayerStore` under `store`;
-        or a biLM, which is returned as it is.
+        A name, folder or repository (see `bilm_files`); the arguments of `make_bilm`, of which
+        `options` may be left out beside such a `pretrained_file`, with those of `LayerStore` under
+        `store`; or a biLM, which is returned as it is.
     serialization_dir : `str | os.PathLike`, optional
         The folder of the training, or of the unpacked archive. The biLM of an archive gets no store
         if the store is that of its training (see `LayerStore.is_closed_by`).
@@ -42,7 +43,7 @@ def bilm_from_config(
     from_archive = fields.get("pretrained_file") is None and serialization_dir is not None
     if store is not None and from_archive and store.is_closed_by(serialization_dir):
         store = None
-    return from_fields(BiLm, fields, store=store)
+    return from_fields(make_bilm, fields, store=store)
 
 
 def with_options(config: Any) -> Any:
@@ -76,6 +77,9 @@ def _with_options(bilm: Any) -> dict[str, Any]:
             f"bilm must be the name of a biLM, or an object with options or a pretrained_file, not "
             f"{bilm!r:.80}"
         )
+    options = fields.get("options", {})
+    if not isinstance(options, Mapping):
+        raise ConfigurationError(f"options of bilm must be an object, not {options!r:.80}")
     file = fields.get("pretrained_file")
     if "options" in fields or not isinstance(file, str):
         return dict(fields)

@@ -18,21 +18,3 @@ class BiLmOutput(NamedTuple):
 
     layers: torch.Tensor
     mask: torch.Tensor
-
-
-class Prediction(NamedTuple):
-    """
-    Holds what a language model needs from one direction of the biLM.
-
-    # Parameters
-
-    output : `torch.Tensor`
-        Shape (tokens, projection_dim): the top layer of one direction, packed.
-    targets : `torch.LongTensor`
-        Shape (tokens,): the index of each output's target in the word ids of the batch, flattened
-        from shape (batch, length). Sentences have the ids of their tokens. Windows have the ids of
-        their targets, each at the index of the token that was read.
-    """
-
-    output: torch.Tensor
-    targets: torch.Tensor

@@ -1,8 +1,15 @@
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 
+from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.bilm.files.options import BiLmOptions
+
+# A snapshot is the state after this text, read several times over: enough for the LSTMs to forget
+# the zeros they started from.
+_TEXT = "The quick brown fox jumps over the lazy dog .".split()
+_PASSES = 5
 
 
 class LstmState(NamedTuple):
@@ -54,6 +61,25 @@ class InitialState(torch.nn.Module):
     def after(self, state: LstmState) -> None:
         """Receives the state in which the rows ended."""
 
+    def take(
+        self,
+        run: Callable[[torch.Tensor, LstmState], LstmState],
+        like: torch.Tensor,
+        max_characters: int,
+    ) -> None:
+        """
+        Computes what the start depends on, if it depends on the weights.
+
+        # Parameters
+
+        run : `Callable`
+            Runs the biLM over char ids from a start state, and returns the state at the end.
+        like : `torch.Tensor`
+            Has the device and dtype of the state.
+        max_characters : `int`
+            The number of characters of a token.
+        """
+
 
 class SnapshotState(InitialState):
     """
@@ -75,6 +101,19 @@ class SnapshotState(InitialState):
             part.to(like).unsqueeze(2).expand(-1, -1, num_rows, -1) for part in (self.h, self.c)
         )
         return LstmState(h, c)
+
+    def take(
+        self,
+        run: Callable[[torch.Tensor, LstmState], LstmState],
+        like: torch.Tensor,
+        max_characters: int,
+    ) -> None:
+        text = batch_char_ids([_TEXT], max_characters).to(like.device)
+        state = self.zeros(1, like)
+        with torch.no_grad(), torch.autocast(like.device.type, enabled=False):
+            for _ in range(_PASSES):
+                state = run(text, state)
+        self.keep(state)
 
     def keep(self, state: LstmState) -> None:
         """Sets the fixed state to the one in which the first row of a batch ended."""

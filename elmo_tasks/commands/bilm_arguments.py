@@ -2,7 +2,7 @@ import argparse
 
 import torch
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import BiLm, FrozenBiLm, make_bilm
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, KNOWN_BILMS, bilm_files
 from elmo_tasks.bilm.files.options import read_options
 from elmo_tasks.common.errors import ConfigurationError
@@ -96,7 +96,7 @@ def _load(args: argparse.Namespace, store: LayerStore | None) -> tuple[str, BiLm
     name = args.bilm or DEFAULT_BILM
     if is_model(name):
         _, bilm = load_bilm(name, args.name)
-        return name, bilm.frozen(store, args.dtype)
+        return name, FrozenBiLm.of(bilm, store, args.dtype)
     return name, _from_files(*bilm_files(name), store, args.dtype)
 
 
@@ -104,4 +104,4 @@ def _from_files(
     options_file: str, weight_file: str, store: LayerStore | None, dtype: str | None
 ) -> BiLm:
     options = read_options(options_file)
-    return BiLm(options, weight_file, dtype=dtype or "float32", store=store).eval()
+    return make_bilm(options, weight_file, dtype=dtype or "float32", store=store).eval()

@@ -1,6 +1,6 @@
 import inspect
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from elmo_tasks.common.errors import ConfigurationError
@@ -10,14 +10,14 @@ T = TypeVar("T")
 _CHECKED = (bool, int, float, str, dict)
 
 
-def from_fields(cls: type[T], fields: Mapping[str, Any], **given: Any) -> T:
+def from_fields(make: Callable[..., T], fields: Mapping[str, Any], **given: Any) -> T:
     """
     Makes an object from the fields of a config, without AllenNLP's `FromParams`.
 
     # Parameters
 
-    cls : `type`
-        The class. The parameters of its constructor are the fields.
+    make : `Callable`
+        A class or a function. Its parameters are the fields.
     fields : `Mapping[str, Any]`
         Arguments by name, with the values that JSON can have.
     given : `Any`
@@ -26,24 +26,24 @@ def from_fields(cls: type[T], fields: Mapping[str, Any], **given: Any) -> T:
     # Raises
 
     `ConfigurationError`
-        A field is unknown, is missing, or has a value whose type does not fit the constructor.
+        A field is unknown, is missing, or has a value whose type does not fit.
     """
-    parameters = dict(inspect.signature(cls).parameters)
+    title = make.__name__.removeprefix("make_")
+    parameters = dict(inspect.signature(make).parameters)
     for name in given:
         del parameters[name]
     unknown = sorted(fields.keys() - parameters.keys())
     if unknown:
         raise ConfigurationError(
-            f"{cls.__name__} has no field {', '.join(unknown)}; its fields are "
-            f"{', '.join(parameters)}"
+            f"{title} has no field {', '.join(unknown)}; its fields are {', '.join(parameters)}"
         )
-    hints = get_type_hints(cls.__init__)
+    hints = get_type_hints(vars(make)["__init__"] if isinstance(make, type) else make)
     for name, parameter in parameters.items():
         if name not in fields and parameter.default is parameter.empty:
-            raise ConfigurationError(f"{cls.__name__} needs the field {name}")
+            raise ConfigurationError(f"{title} needs the field {name}")
         if name in fields and not _fits(fields[name], hints[name], parameter.default):
-            raise ConfigurationError(f"{name} of {cls.__name__} cannot be {fields[name]!r:.80}")
-    return cls(**fields, **given)
+            raise ConfigurationError(f"{name} of {title} cannot be {fields[name]!r:.80}")
+    return make(**fields, **given)
 
 
 def _fits(value: Any, hint: Any, default: Any) -> bool:

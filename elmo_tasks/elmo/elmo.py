@@ -4,7 +4,7 @@ from typing import Any, Union
 
 import torch
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.bilm.files.known_bilms import bilm_files
 from elmo_tasks.common.errors import ConfigurationError
@@ -73,7 +73,7 @@ class Elmo(torch.nn.Module):
         `ConfigurationError`
             There is no such biLM, or an argument cannot be used.
         """
-        bilm = BiLm.from_files(*bilm_files(name), requires_grad=requires_grad)
+        bilm = make_bilm(*bilm_files(name), requires_grad=requires_grad)
         return cls(bilm, num_mixes, **mix)
 
     def get_output_dim(self) -> int:
@@ -116,4 +116,4 @@ class Elmo(torch.nn.Module):
                     "into tokens first"
                 )
         char_ids = batch_char_ids(sentences, self.bilm.options.max_characters)
-        return char_ids.to(self.bilm.char_cnn.embedding.device)
+        return char_ids.to(self.bilm.like.device)

@@ -5,7 +5,7 @@ import numpy
 import ray
 import torch
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import FrozenBiLm
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
 
 
@@ -17,7 +17,7 @@ class SharedBiLm(NamedTuple):
     # Parameters
 
     settings : `dict[str, Any]`
-        The arguments of `BiLm`.
+        The arguments of `FrozenBiLm`.
     arrays : `dict[str, numpy.ndarray]`
         The state dict.
     """
@@ -26,7 +26,7 @@ class SharedBiLm(NamedTuple):
     arrays: dict[str, numpy.ndarray]
 
     @classmethod
-    def of(cls, bilm: BiLm) -> "SharedBiLm":
+    def of(cls, bilm: FrozenBiLm) -> "SharedBiLm":
         """Shares the weights of a biLM on the CPU, without its store."""
         settings = {
             "options": bilm.raw_options,
@@ -41,9 +41,9 @@ class SharedBiLm(NamedTuple):
         """The size of all arrays."""
         return sum(array.nbytes for array in self.arrays.values())
 
-    def open(self, device: str) -> BiLm:
+    def open(self, device: str) -> FrozenBiLm:
         """Returns the biLM. On the CPU, its weights are the arrays and must not be written to."""
-        bilm = BiLm(**self.settings)
+        bilm = FrozenBiLm(**self.settings)
         with warnings.catch_warnings():
             # The arrays of an object store cannot be written to, of which PyTorch warns.
             warnings.filterwarnings("ignore", "The given NumPy array is not writable")

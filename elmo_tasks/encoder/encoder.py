@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import BiLm, FrozenBiLm, make_bilm
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, bilm_files
 from elmo_tasks.bilm.files.options import BiLmOptions, read_options
 from elmo_tasks.common.errors import ConfigurationError
@@ -58,7 +58,7 @@ class ElmoEncoder:
 
     bilm : `BiLm`
         The biLM, on any device. If it trains or carries its state, a frozen copy is used (see
-        `BiLm.frozen`).
+        `FrozenBiLm.of`).
     mix : `ElmoMix`, optional
         Computes `elmo`; by default the mean of all layers, with gamma 1. A copy of the mix is used,
         without dropout, and with the layer norm `sentence` instead of `batch`.
@@ -166,7 +166,7 @@ class ElmoEncoder:
         device : `str | torch.device`, optional (default = `'cpu'`)
             The device that the biLM runs on.
         dtype : `str`, optional (default = `'float32'`)
-            The dtype of the matrix products: `float32`, `bfloat16` or `auto` (see `BiLm`).
+            The dtype of the matrix products: `float32`, `bfloat16` or `auto` (see `FrozenBiLm`).
         settings
             Arguments of the constructor.
         """
@@ -186,7 +186,7 @@ class ElmoEncoder:
         Makes an encoder of a biLM in two files in bilm-tf's format, given by their paths or
         addresses. The other parameters are as in `from_name`.
         """
-        bilm = BiLm(read_options(options_file), str(weight_file), dtype=dtype, store=store)
+        bilm = make_bilm(read_options(options_file), str(weight_file), dtype=dtype, store=store)
         return cls(bilm.to(device).eval(), **settings)
 
     @classmethod
@@ -229,10 +229,10 @@ class ElmoEncoder:
                     f"must be one of them, not {place!r}"
                 )
             mix = mixes[place] if place else next(iter(mixes.values()), None)
-        return cls(bilm.to(device).frozen(store, dtype), mix, **settings)
+        return cls(FrozenBiLm.of(bilm.to(device), store, dtype), mix, **settings)
 
     @property
-    def bilm(self) -> BiLm:
+    def bilm(self) -> FrozenBiLm:
         """The frozen biLM."""
         return self.layers.bilm
 

@@ -5,7 +5,7 @@ import numpy
 import torch
 from tqdm import tqdm
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import FrozenBiLm
 from elmo_tasks.common.batches import batches_by_length, groups_of
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hashing import hash_bytes
@@ -25,7 +25,7 @@ class _Batch(NamedTuple):
 
 
 def fill_store(
-    bilm: BiLm,
+    bilm: FrozenBiLm,
     texts: Sequence[numpy.ndarray],
     part: int = 0,
     num_parts: int = 1,
@@ -38,8 +38,8 @@ def fill_store(
 
     # Parameters
 
-    bilm : `BiLm`
-        A frozen biLM with a store that has a path.
+    bilm : `FrozenBiLm`
+        A biLM with a store that has a path.
     texts : `Sequence[numpy.ndarray]`
         The char ids of each text: shape (length, 50).
     part, num_parts : `int`, optional (default = `0` and `1`)
@@ -73,7 +73,7 @@ def fill_store(
         _Batch([missing[row] for row in rows], sum(lengths[row] for row in rows))
         for rows in batches_by_length(lengths, batch_tokens, MIN_SENTENCES)
     ]
-    device = bilm.char_cnn.embedding.device
+    device = bilm.like.device
     if num_processes > 1 and device.type != "cpu":
         raise ConfigurationError(f"several processes compute on a CPU, but the biLM is on {device}")
 

@@ -3,7 +3,7 @@ from collections.abc import Iterable, Iterator
 import torch
 from tqdm import tqdm
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import BiLm, FrozenBiLm
 from elmo_tasks.bilm.char_id_table import CharIdTable
 from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import ConfigurationError
@@ -35,8 +35,11 @@ class SentenceLayers:
     def __init__(self, bilm: BiLm, batch_tokens: int = 2048) -> None:
         if batch_tokens < 1:
             raise ConfigurationError(f"batch_tokens must be at least 1, not {batch_tokens}")
-        varies = bilm.trains or bilm.training or bilm.state_name == "carry"
-        self.bilm = bilm.frozen(bilm.store) if varies else bilm
+        frozen = isinstance(bilm, FrozenBiLm)
+        if frozen and not bilm.training and bilm.state_name != "carry":
+            self.bilm = bilm
+        else:
+            self.bilm = FrozenBiLm.of(bilm, bilm.store if frozen else None)
         self.batch_tokens = batch_tokens
         self._table = CharIdTable(bilm.options.max_characters)
 
@@ -65,7 +68,7 @@ class SentenceLayers:
             for batch in batches_by_length(lengths, self.batch_tokens, MIN_SENTENCES):
                 with operator_threads(1):
                     char_ids = self._table.char_ids([window[index] for index in batch])
-                computed = self.bilm(char_ids.to(self.bilm.char_cnn.embedding.device)).layers
+                computed = self.bilm(char_ids.to(self.bilm.like.device)).layers
                 for index, row in zip(batch, computed.cpu()):
                     layers[index] = row[:, : len(window[index])]
                 if progress is not None:

@@ -8,6 +8,10 @@ import torch
 T = TypeVar("T")
 R = TypeVar("R")
 
+# From this number of multiplications on, a product is divided among threads. The number is an
+# estimate: only machines with two cores were measured, where it has no effect.
+_SHARED_PRODUCT = 1 << 24
+
 
 @contextmanager
 def operator_threads(num_threads: int) -> Iterator[None]:
@@ -25,6 +29,20 @@ def operator_threads(num_threads: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+@contextmanager
+def two_at_once(allowed: bool, num_multiplications: int) -> Iterator[bool]:
+    """
+    Yields whether two operators may run at once, each on half of the threads. So many
+    multiplications of one product decide whether it is divided among threads as well.
+    """
+    num_threads = torch.get_num_threads()
+    if not allowed or num_threads == 1:
+        yield False
+        return
+    with operator_threads(num_threads // 2 if num_multiplications >= _SHARED_PRODUCT else 1):
+        yield True
 
 
 def for_each(work: Callable[[T], R], items: Sequence[T], at_once: bool) -> list[R]:

@@ -11,7 +11,6 @@ from allennlp.models.archival import get_weights_path
 from allennlp.nn.util import read_state_dict
 
 from elmo_tasks.bilm import BiLm, bilm_from_config
-from elmo_tasks.bilm.outputs import Prediction
 from elmo_tasks.bilm.state import CarryState
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
@@ -19,6 +18,7 @@ from elmo_tasks.common.torch_file import check_torch_file
 from elmo_tasks.common.unpacking import unpacked
 from elmo_tasks.kernels.dtypes import DTYPES, used_dtype
 from elmo_tasks.language_model.perplexity import Perplexity
+from elmo_tasks.language_model.prediction import Prediction, predict
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
 
 logger = logging.getLogger(__name__)
@@ -160,7 +160,7 @@ class ElmoLanguageModel(Model):
             self.bilm.state.reset()
         char_ids = tokens["elmo"]["elmo_tokens"]
         contexts = []
-        for output, targets in self.bilm.predict(char_ids):
+        for output, targets in predict(self.bilm, char_ids):
             flat = output.new_zeros(char_ids[..., 0].numel(), output.size(1))
             flat[targets] = output
             contexts.append(flat.view(*char_ids.shape[:2], -1))
@@ -178,7 +178,7 @@ class ElmoLanguageModel(Model):
     ) -> list[Prediction]:
         train = not self._softmax_alone()
         if char_ids.numel():
-            return self.bilm.predict(char_ids, backward_char_ids, train)
+            return predict(self.bilm, char_ids, backward_char_ids, train)
         nothing = self.softmax.weight.new_zeros(0, self.softmax.weight.size(1))
         return 2 * [Prediction(nothing, char_ids.new_zeros(0))]
 

@@ -9,7 +9,7 @@ import torch
 from allennlp.data import Vocabulary
 from allennlp.models import Model, load_archive
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.files.known_bilms import bilm_files, is_name
 from elmo_tasks.bilm.from_config import parents_of_bilms
 from elmo_tasks.common.errors import ConfigurationError
@@ -156,7 +156,7 @@ def _named_bilms(
     files = [each if isinstance(each, str) else each.get("pretrained_file") for each in bilms]
     names = {name} if name is not None else {file for file in files if file and is_name(file)}
     known = {
-        fingerprint(BiLm.from_files(*bilm_files(each), state="reset").weights()): each
+        fingerprint(make_bilm(*bilm_files(each), state="reset").weights()): each
         for each in sorted(names)
     }
     if name is not None and not known.keys() & set(prints.values()):

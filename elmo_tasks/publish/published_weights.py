@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.files.known_bilms import bilm_files, is_name
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_regular
@@ -137,7 +137,7 @@ def _hash(tensors: StateDict, bilms: dict[str, dict[str, str]]) -> str:
 
 def _named_weights(name: str) -> StateDict:
     # `reset` spares the computation of a start state, which is not one of the weights.
-    return BiLm.from_files(*bilm_files(name), state="reset").weights()
+    return make_bilm(*bilm_files(name), state="reset").weights()
 
 
 def _halved(name: str, tensor: torch.Tensor) -> torch.Tensor:

@@ -12,7 +12,7 @@ from allennlp.training import GradientDescentTrainer, Trainer
 from allennlp.training.moving_average import MovingAverage
 from allennlp.training.trainer import TrainerCheckpoint
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import FrozenBiLm
 from elmo_tasks.bilm.frozen_checkpoint import StateDict, leave_out_weights, put_back_weights
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
@@ -169,10 +169,10 @@ class ElmoTrainer(GradientDescentTrainer):
             if whole is not state:
                 self._save_best(whole)
 
-    def _frozen_bilms(self) -> Iterator[tuple[str, BiLm]]:
+    def _frozen_bilms(self) -> Iterator[tuple[str, FrozenBiLm]]:
         """Yields the prefix of each frozen biLM in the model's state dict, and the biLM."""
         for name, module in self.model.named_modules(remove_duplicate=False):
-            if isinstance(module, BiLm) and not module.trains:
+            if isinstance(module, FrozenBiLm):
                 yield f"{name}.", module
 
     def _save_model_state(self, path: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 
 from elmo_tasks.analysis.check import check
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.bilm.files.layout import num_parameters
 from elmo_tasks.bilm.files.options import BiLmOptions
@@ -77,7 +77,7 @@ def test_a_sound_pair_is_described(tmp_path: Path) -> None:
 def test_the_layers_of_a_sentence_are_measured() -> None:
     facts = dict(check(*FIXTURE_FILES).facts)
 
-    layers = BiLm.from_files(*FIXTURE_FILES)(batch_to_ids([facts["sentence"].split()])).layers[0]
+    layers = make_bilm(*FIXTURE_FILES)(batch_to_ids([facts["sentence"].split()])).layers[0]
     for number, layer in enumerate(layers.tolist()):
         values = numpy.array(layer)
         assert facts[f"layer {number}"] == (
@@ -95,7 +95,7 @@ def test_the_state_is_that_of_the_options(tmp_path: Path, state: str) -> None:
 
 
 def test_the_precision_of_the_file_is_said(tmp_path: Path) -> None:
-    BiLm.from_files(*FIXTURE_FILES).to_files(tmp_path, dtype="float16")
+    make_bilm(*FIXTURE_FILES).to_files(tmp_path, dtype="float16")
     files = tmp_path / "options.json", tmp_path / "weights.hdf5"
 
     assert fact(files, "weights") == f"{files[1]}: 0.1 MB, float16"
@@ -126,7 +126,7 @@ def test_261_characters_are_sound_and_said(tmp_path: Path) -> None:
 
 
 def test_a_bilm_that_was_not_trained_is_sound_and_its_biases_are_said(tmp_path: Path) -> None:
-    BiLm(make_options(), state="reset").to_files(tmp_path)
+    make_bilm(make_options(), state="reset").to_files(tmp_path)
     files = tmp_path / "options.json", tmp_path / "weights.hdf5"
 
     assert check(*files).problems == []

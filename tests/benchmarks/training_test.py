@@ -4,14 +4,14 @@ from allennlp.data import Vocabulary
 from allennlp.modules.elmo import Elmo, batch_to_ids
 
 from benchmarks.training import FreeBiLm, UpstreamEmbedder
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import make_bilm
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 
 OPTIONS, WEIGHTS = "fixtures/bilm/options.json", "fixtures/bilm/weights.hdf5"
 
 
 def test_the_two_embedders_that_are_compared_do_the_same() -> None:
-    bilm = BiLm.from_files(OPTIONS, WEIGHTS, state="reset")
+    bilm = make_bilm(OPTIONS, WEIGHTS, state="reset")
     words = {"token_embedders": {"tokens": {"type": "embedding", "embedding_dim": 3}}}
     settings = {"words": words, "input_mix": {"dropout": 0.0}, "output_mix": {"dropout": 0.0}}
     ours = ElmoTextEmbedder.from_params(Params(settings), bilm=bilm, vocab=Vocabulary())
@@ -27,7 +27,7 @@ def test_the_two_embedders_that_are_compared_do_the_same() -> None:
 
 
 def test_the_bilm_that_costs_nothing_has_the_shape_of_one_that_works() -> None:
-    bilm = BiLm.from_files(OPTIONS, WEIGHTS)
+    bilm = make_bilm(OPTIONS, WEIGHTS)
     char_ids = batch_to_ids([["A", "short", "one"], ["Yes"]])
 
     free, real = FreeBiLm(bilm, longest=5, batch_size=4)(char_ids), bilm(char_ids)

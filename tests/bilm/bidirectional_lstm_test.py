@@ -4,7 +4,7 @@ import numpy
 import pytest
 import torch
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.bidirectional_lstm import bidirectional_layers, read_direction
 from elmo_tasks.bilm.state import LstmState
 from elmo_tasks.bilm.token_vectors import TokenVectors
@@ -23,7 +23,7 @@ class Example:
 
     def __init__(self, folder: Path, shape: dict) -> None:
         files = random_files(folder, **shape)
-        self.bilm, self.reference = BiLm.from_files(*files, state="reset"), ReferenceBiLm(*files)
+        self.bilm, self.reference = make_bilm(*files, state="reset"), ReferenceBiLm(*files)
         options = self.bilm.options
         torch.manual_seed(0)
         self.stacks = (self.bilm.forward_stack, self.bilm.backward_stack)

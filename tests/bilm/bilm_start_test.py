@@ -13,9 +13,9 @@ from allennlp.modules.elmo import _ElmoBiLm
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.bilm.state import CarryState, SnapshotState
-from scripts.make_fixture_bilm import make_bilm
+from scripts.make_fixture_bilm import random_bilm
 from tests.helpers.bilm_examples import SENTENCE, WORDS, ids_of, sentences
 from tests.helpers.reference_bilm import (
     FIXTURE_FILES,
@@ -32,7 +32,7 @@ STARTED_ANEW = pytest.mark.parametrize("state", ["reset", "snapshot"])
 
 @functools.cache
 def fixture_bilm(state: str) -> BiLm:
-    return BiLm.from_files(*FIXTURE_FILES, state=state)
+    return make_bilm(*FIXTURE_FILES, state=state)
 
 
 @STARTED_ANEW
@@ -99,7 +99,7 @@ def test_layer_0_has_two_equal_halves_that_depend_on_the_token_alone(
 
 @STARTED_ANEW
 def test_a_sentence_has_the_same_layers_after_other_batches(state: str) -> None:
-    bilm = BiLm.from_files(*FIXTURE_FILES, state=state)
+    bilm = make_bilm(*FIXTURE_FILES, state=state)
     before = bilm(ids_of([SENTENCE])).layers
 
     bilm(ids_of(sentences(4, 0, 9)))
@@ -108,7 +108,7 @@ def test_a_sentence_has_the_same_layers_after_other_batches(state: str) -> None:
 
 
 def test_a_sentence_has_other_layers_after_other_batches_when_carried() -> None:
-    bilm = BiLm.from_files(*FIXTURE_FILES, state="carry")
+    bilm = make_bilm(*FIXTURE_FILES, state="carry")
     before = bilm(ids_of([SENTENCE])).layers
 
     bilm(ids_of(sentences(4, 0, 9)))
@@ -125,30 +125,30 @@ def test_the_state_is_by_default_that_of_the_options_or_else_a_snapshot(
     tmp_path: Path,
 ) -> None:
     files = random_files(tmp_path)
-    assert BiLm.from_files(*files).state_name == "snapshot"
-    assert BiLm.from_files(*files, requires_grad=True).state_name == "reset"
+    assert make_bilm(*files).state_name == "snapshot"
+    assert make_bilm(*files, requires_grad=True).state_name == "reset"
 
     for state in ("reset", "snapshot", "carry"):
         files[0].write_text(json.dumps({**make_options(), "state": state}))
-        assert BiLm.from_files(*files).state_name == state
-        assert BiLm.from_files(*files, state="reset").state_name == "reset"
+        assert make_bilm(*files).state_name == state
+        assert make_bilm(*files, state="reset").state_name == "reset"
 
 
 def test_allennlp_ignores_the_state_in_our_options(tmp_path: Path) -> None:
-    make_bilm().to_files(tmp_path)
+    random_bilm().to_files(tmp_path)
     files = tmp_path / "options.json", tmp_path / "weights.hdf5"
     assert json.loads(files[0].read_text())["state"] == "snapshot"
 
-    bilm, theirs = BiLm.from_files(*files, state="carry"), _ElmoBiLm(*files)
+    bilm, theirs = make_bilm(*files, state="carry"), _ElmoBiLm(*files)
 
     for lengths in [(3,), (5, 2)]:
         assert_equals_upstream(bilm, theirs, ids_of(sentences(*lengths)))
 
 
 def test_a_new_snapshot_is_taken_with_the_present_weights(tmp_path: Path) -> None:
-    bilm = BiLm.from_files(*random_files(tmp_path))
+    bilm = make_bilm(*random_files(tmp_path))
     files = random_files(tmp_path / "other", seed=1)
-    weights = BiLm.from_files(*files, state="reset").state_dict()
+    weights = make_bilm(*files, state="reset").state_dict()
     bilm.load_state_dict(weights, strict=False)
 
     bilm.take_snapshot()
@@ -159,7 +159,7 @@ def test_a_new_snapshot_is_taken_with_the_present_weights(tmp_path: Path) -> Non
 
 
 def test_a_snapshot_is_not_changed_by_the_sentences_that_start_from_it() -> None:
-    bilm = BiLm.from_files(*FIXTURE_FILES)
+    bilm = make_bilm(*FIXTURE_FILES)
     assert isinstance(bilm.state, SnapshotState)
     h, c = bilm.state.h.clone(), bilm.state.c.clone()
 
@@ -170,12 +170,12 @@ def test_a_snapshot_is_not_changed_by_the_sentences_that_start_from_it() -> None
 
 @STARTED_ANEW
 def test_layers_are_the_same_after_save_and_load(state: str) -> None:
-    bilm = BiLm.from_files(*FIXTURE_FILES, state=state)
+    bilm = make_bilm(*FIXTURE_FILES, state=state)
     buffer = io.BytesIO()
     torch.save(bilm.state_dict(), buffer)
     buffer.seek(0)
 
-    loaded = BiLm(json.loads(FIXTURE_FILES[0].read_text()), state=state)
+    loaded = make_bilm(json.loads(FIXTURE_FILES[0].read_text()), state=state)
     loaded.load_state_dict(torch.load(buffer, weights_only=True))
 
     ids = ids_of([SENTENCE, *sentences(4, 0)])
@@ -183,7 +183,7 @@ def test_layers_are_the_same_after_save_and_load(state: str) -> None:
 
 
 def test_a_copy_carries_a_state_of_its_own() -> None:
-    bilm = BiLm.from_files(*FIXTURE_FILES, state="carry")
+    bilm = make_bilm(*FIXTURE_FILES, state="carry")
     copied = copy.deepcopy(bilm)
     first = bilm(ids_of([SENTENCE])).layers
 
@@ -193,7 +193,7 @@ def test_a_copy_carries_a_state_of_its_own() -> None:
 
 
 def test_a_carried_state_is_forgotten_on_reset() -> None:
-    bilm = BiLm.from_files(*FIXTURE_FILES, state="carry")
+    bilm = make_bilm(*FIXTURE_FILES, state="carry")
     assert isinstance(bilm.state, CarryState)
     first = bilm(ids_of([SENTENCE])).layers
 

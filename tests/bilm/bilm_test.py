@@ -8,11 +8,11 @@ import pytest
 import torch
 from allennlp.modules.elmo import _ElmoBiLm
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import FrozenBiLm, make_bilm
 from elmo_tasks.bilm.frozen_checkpoint import leave_out_weights
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.store import LayerStore
-from scripts.make_fixture_bilm import make_bilm
+from scripts.make_fixture_bilm import random_bilm
 from tests.helpers.bilm_examples import SENTENCE, SHAPES, WORDS, ids_of, sentences
 from tests.helpers.reference_bilm import (
     FIXTURE_FILES,
@@ -32,7 +32,7 @@ def test_layers_equal_allennlps_over_batches_that_grow_and_shrink_if_the_state_i
     tmp_path: Path, shape: dict
 ) -> None:
     files = random_files(tmp_path, **shape)
-    bilm, theirs = BiLm.from_files(*files, state="carry"), _ElmoBiLm(*files)
+    bilm, theirs = make_bilm(*files, state="carry"), _ElmoBiLm(*files)
 
     for lengths in [(3, 5), (2, 0, 9, 1), (4,), (0, 0, 3), (1, 2, 3, 4, 5, 6), (7, 0), (8, 1, 2)]:
         assert_equals_upstream(bilm, theirs, ids_of(sentences(*lengths)))
@@ -40,8 +40,8 @@ def test_layers_equal_allennlps_over_batches_that_grow_and_shrink_if_the_state_i
 
 def test_bounds_that_bite_are_reached_and_kept(tmp_path: Path) -> None:
     shape = SHAPES["bounds_that_bite"]
-    free = BiLm.from_files(*random_files(tmp_path / "free", **{**shape, "proj_clip": None}))
-    bounded = BiLm.from_files(*random_files(tmp_path / "bounded", **shape))
+    free = make_bilm(*random_files(tmp_path / "free", **{**shape, "proj_clip": None}))
+    bounded = make_bilm(*random_files(tmp_path / "bounded", **shape))
     ids = ids_of([SENTENCE])
 
     assert free(ids).layers[:, 1].abs().max() > 0.2
@@ -51,7 +51,7 @@ def test_bounds_that_bite_are_reached_and_kept(tmp_path: Path) -> None:
 @IN_EVERY_SHAPE
 def test_layers_of_every_kind_of_word_equal_allennlps(tmp_path: Path, shape: dict) -> None:
     files = random_files(tmp_path, **shape)
-    bilm, theirs = BiLm.from_files(*files, state="reset"), _ElmoBiLm(*files)
+    bilm, theirs = make_bilm(*files, state="reset"), _ElmoBiLm(*files)
 
     assert_equals_upstream(bilm, theirs, ids_of([WORDS, WORDS[::-1], [""]]))
 
@@ -60,7 +60,7 @@ def test_layers_of_every_kind_of_word_equal_allennlps(tmp_path: Path, shape: dic
 @pytest.mark.parametrize("state", ["reset", "snapshot"])
 def test_layers_equal_a_plain_numpy_bilm(tmp_path: Path, shape: dict, state: str) -> None:
     files = random_files(tmp_path, **shape)
-    bilm, reference = BiLm.from_files(*files, state=state), ReferenceBiLm(*files)
+    bilm, reference = make_bilm(*files, state=state), ReferenceBiLm(*files)
     batch = [SENTENCE, WORDS[44:54], [""], ["\u00e9" * 24, "y" * 300]]
 
     layers = bilm(ids_of(batch)).layers
@@ -74,7 +74,7 @@ def test_layers_equal_a_plain_numpy_bilm(tmp_path: Path, shape: dict, state: str
 def test_layers_without_skip_connections_equal_a_plain_numpy_bilm(tmp_path: Path) -> None:
     files = random_files(tmp_path, n_layers=3, use_skip_connections=False)
 
-    layers = BiLm.from_files(*files, state="reset")(ids_of([SENTENCE])).layers
+    layers = make_bilm(*files, state="reset")(ids_of([SENTENCE])).layers
 
     expected, _ = ReferenceBiLm(*files).layers(SENTENCE)
     numpy.testing.assert_allclose(layers[0], expected, atol=1e-5)
@@ -82,7 +82,7 @@ def test_layers_without_skip_connections_equal_a_plain_numpy_bilm(tmp_path: Path
 
 def test_layers_with_a_carried_state_equal_a_plain_numpy_bilm(tmp_path: Path) -> None:
     files = random_files(tmp_path)
-    bilm, reference = BiLm.from_files(*files, state="carry"), ReferenceBiLm(*files)
+    bilm, reference = make_bilm(*files, state="carry"), ReferenceBiLm(*files)
     state = reference.zeros()
 
     for sentence in sentences(3, 1, 8):
@@ -92,7 +92,7 @@ def test_layers_with_a_carried_state_equal_a_plain_numpy_bilm(tmp_path: Path) ->
 
 
 def test_a_sentence_of_1000_tokens_gives_allennlps_layers() -> None:
-    bilm, theirs = BiLm.from_files(*FIXTURE_FILES, state="reset"), _ElmoBiLm(*FIXTURE_FILES)
+    bilm, theirs = make_bilm(*FIXTURE_FILES, state="reset"), _ElmoBiLm(*FIXTURE_FILES)
 
     layers = assert_equals_upstream(bilm, theirs, ids_of(sentences(1000, 3)))
 
@@ -100,7 +100,7 @@ def test_a_sentence_of_1000_tokens_gives_allennlps_layers() -> None:
 
 
 def test_words_that_differ_only_after_48_bytes_have_the_same_layers() -> None:
-    bilm = BiLm.from_files(*FIXTURE_FILES, state="reset")
+    bilm = make_bilm(*FIXTURE_FILES, state="reset")
     batch = [["x" * 48], ["x" * 49], ["x" * 300], ["x" * 47]]
 
     layers = bilm(ids_of(batch)).layers
@@ -112,7 +112,7 @@ def test_words_that_differ_only_after_48_bytes_have_the_same_layers() -> None:
 @pytest.mark.parametrize("state", ["reset", "snapshot", "carry"])
 @pytest.mark.parametrize("shape", [(1, 1), (2, 3), (2, 0), (0, 3)])
 def test_a_batch_of_padding_alone_gives_zeros(state: str, shape: tuple[int, int]) -> None:
-    bilm = BiLm.from_files(*FIXTURE_FILES, state=state)
+    bilm = make_bilm(*FIXTURE_FILES, state=state)
 
     layers, mask = bilm(torch.zeros(*shape, 50, dtype=torch.long))
 
@@ -126,7 +126,7 @@ def test_a_batch_of_padding_alone_gives_zeros(state: str, shape: tuple[int, int]
 def test_a_bilm_keeps_options_of_its_own(tmp_path: Path) -> None:
     options = make_options()
 
-    bilm = BiLm(options)
+    bilm = make_bilm(options)
 
     assert options == make_options()
     options["lstm"]["n_layers"] = 7
@@ -136,8 +136,8 @@ def test_a_bilm_keeps_options_of_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("copied", [False, True])
 def test_a_bilm_without_weights_warns_once(copied: bool, caplog: pytest.LogCaptureFixture) -> None:
-    bilm = BiLm(make_options())
-    bilm = bilm.frozen() if copied else bilm
+    bilm = make_bilm(make_options())
+    bilm = FrozenBiLm.of(bilm) if copied else bilm
 
     with caplog.at_level(logging.WARNING):
         bilm(ids_of([SENTENCE]))
@@ -151,9 +151,9 @@ def test_a_bilm_with_weights_does_not_warn(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     files = random_files(tmp_path)
-    loaded = torch.nn.Sequential(BiLm(make_options()))
-    loaded.load_state_dict(torch.nn.Sequential(BiLm.from_files(*files)).state_dict())
-    bilms = [BiLm.from_files(*files), BiLm(make_options(), requires_grad=True), loaded]
+    loaded = torch.nn.Sequential(make_bilm(make_options()))
+    loaded.load_state_dict(torch.nn.Sequential(make_bilm(*files)).state_dict())
+    bilms = [make_bilm(*files), make_bilm(make_options(), requires_grad=True), loaded]
 
     with caplog.at_level(logging.WARNING):
         for bilm in bilms:
@@ -164,7 +164,7 @@ def test_a_bilm_with_weights_does_not_warn(
 
 @pytest.mark.parametrize("shape", [(2, 3), (2, 3, 49), (2, 4, 3, 50)])
 def test_char_ids_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
-    bilm = BiLm.from_files(*FIXTURE_FILES)
+    bilm = make_bilm(*FIXTURE_FILES)
 
     with pytest.raises(ConfigurationError, match=r"\(batch, length, 50\), but have .*elmo_char"):
         bilm(torch.ones(shape, dtype=torch.long))
@@ -172,17 +172,17 @@ def test_char_ids_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
 
 def test_a_snapshot_of_a_bilm_that_trains_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="state must be reset or carry"):
-        BiLm.from_files(*FIXTURE_FILES, state="snapshot", requires_grad=True)
+        make_bilm(*FIXTURE_FILES, state="snapshot", requires_grad=True)
 
 
 def test_an_unknown_state_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="one of reset, snapshot, carry, not 'warm'"):
-        BiLm.from_files(*FIXTURE_FILES, state="warm")
+        make_bilm(*FIXTURE_FILES, state="warm")
 
 
 def test_options_that_are_missing_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="no file of options .*nowhere.json"):
-        BiLm.from_files(tmp_path / "nowhere.json", FIXTURE_FILES[1])
+        make_bilm(tmp_path / "nowhere.json", FIXTURE_FILES[1])
 
 
 @pytest.mark.parametrize("content", [b"{", b"", b"\xff", b"[1, 2]", b"3"])
@@ -191,12 +191,12 @@ def test_options_that_are_not_a_json_object_are_refused(tmp_path: Path, content:
     path.write_bytes(content)
 
     with pytest.raises(ConfigurationError, match="options.json is not (JSON|a JSON object)"):
-        BiLm.from_files(path, FIXTURE_FILES[1])
+        make_bilm(path, FIXTURE_FILES[1])
 
 
 def test_tokens_of_fewer_characters_are_read_too(tmp_path: Path) -> None:
     files = random_files(tmp_path, max_characters_per_token=20)
-    bilm = BiLm.from_files(*files)
+    bilm = make_bilm(*files)
     ids = ids_of([SENTENCE])[:, :, :20]
 
     layers = bilm(ids).layers
@@ -207,7 +207,7 @@ def test_tokens_of_fewer_characters_are_read_too(tmp_path: Path) -> None:
 
 
 def test_the_fixture_is_what_its_script_makes(tmp_path: Path) -> None:
-    make_bilm().to_files(tmp_path)
+    random_bilm().to_files(tmp_path)
 
     assert (tmp_path / "options.json").read_bytes() == FIXTURE_FILES[0].read_bytes()
     made, kept = read_datasets(tmp_path / "weights.hdf5"), read_datasets(FIXTURE_FILES[1])
@@ -218,10 +218,10 @@ def test_the_fixture_is_what_its_script_makes(tmp_path: Path) -> None:
 
 def test_the_fingerprint_is_that_of_the_weights_and_not_of_the_object(tmp_path: Path) -> None:
     bilm = fixture_bilm()
-    loaded = BiLm(json.loads(FIXTURE_FILES[0].read_text()))
+    loaded = make_bilm(json.loads(FIXTURE_FILES[0].read_text()))
     loaded.load_state_dict(bilm.state_dict())
     bilm.to_files(tmp_path)
-    read = BiLm.from_files(tmp_path / "options.json", tmp_path / "weights.hdf5")
+    read = make_bilm(tmp_path / "options.json", tmp_path / "weights.hdf5")
 
     assert bilm.fingerprint() == fixture_bilm().fingerprint()
     assert loaded.fingerprint() == read.fingerprint() == bilm.fingerprint()
@@ -229,8 +229,8 @@ def test_the_fingerprint_is_that_of_the_weights_and_not_of_the_object(tmp_path: 
 
 
 def test_a_frozen_copy_remembers_as_many_tokens() -> None:
-    assert BiLm(make_options(), cached_tokens=0).frozen()._cached_tokens == 0
-    assert BiLm(make_options(), requires_grad=True).frozen()._cached_tokens == 50_000
+    assert FrozenBiLm.of(make_bilm(make_options(), cached_tokens=0)).cached_tokens == 0
+    assert FrozenBiLm.of(make_bilm(make_options(), requires_grad=True)).cached_tokens == 50_000
 
 
 def test_whole_numbers_have_the_same_fingerprint_with_and_without_a_point() -> None:
@@ -239,7 +239,7 @@ def test_whole_numbers_have_the_same_fingerprint_with_and_without_a_point() -> N
         bilm = fixture_bilm()
         options = bilm.raw_options
         options["lstm"]["cell_clip"] = cell_clip
-        other = BiLm(options, state=bilm.state_name)
+        other = make_bilm(options, state=bilm.state_name)
         other.load_state_dict(bilm.state_dict())
         fingerprints.add(other.fingerprint())
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from allennlp.modules.elmo import _ElmoBiLm
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import BiLm, make_bilm
 from tests.helpers.bilm_examples import SENTENCE, SHAPES, ids_of, sentences
 from tests.helpers.reference_bilm import (
     FIXTURE_FILES,
@@ -21,7 +21,7 @@ from tests.helpers.reference_bilm import (
 def test_every_parameter_has_allennlps_gradient(tmp_path: Path) -> None:
     for name, shape in SHAPES.items():
         files = random_files(tmp_path / name, **shape)
-        bilm = BiLm.from_files(*files, state="carry", requires_grad=True)
+        bilm = make_bilm(*files, state="carry", requires_grad=True)
         theirs = _ElmoBiLm(*files, requires_grad=True)
         for lengths in [(9, 4, 0, 12), (3, 8)]:
             ids = ids_of(sentences(*lengths))
@@ -39,14 +39,14 @@ def test_every_parameter_has_allennlps_gradient(tmp_path: Path) -> None:
 
 
 def test_a_frozen_bilm_has_no_gradient() -> None:
-    bilm = BiLm.from_files(*FIXTURE_FILES)
+    bilm = make_bilm(*FIXTURE_FILES)
 
     assert not any(parameter.requires_grad for parameter in bilm.parameters())
     assert not bilm(ids_of([SENTENCE])).layers.requires_grad
 
 
 def test_a_bilm_that_trains_keeps_no_graph_without_gradients() -> None:
-    bilm = BiLm.from_files(*FIXTURE_FILES, state="reset", requires_grad=True)
+    bilm = make_bilm(*FIXTURE_FILES, state="reset", requires_grad=True)
 
     assert bilm(ids_of([SENTENCE])).layers.requires_grad
     with torch.no_grad():
@@ -54,7 +54,7 @@ def test_a_bilm_that_trains_keeps_no_graph_without_gradients() -> None:
 
 
 def test_no_gradient_flows_into_the_call_that_a_carried_state_comes_from() -> None:
-    bilm = BiLm.from_files(*FIXTURE_FILES, state="carry", requires_grad=True)
+    bilm = make_bilm(*FIXTURE_FILES, state="carry", requires_grad=True)
     bilm(ids_of([SENTENCE])).layers.sum().backward()
 
     # The graph of the call before is freed, so a gradient that flowed into it would raise an error.
@@ -81,7 +81,7 @@ def load_other_weights(bilm: BiLm) -> None:
 def test_a_bilm_whose_weights_changed_gives_the_layers_of_the_new_weights(
     change: Callable[[BiLm], None],
 ) -> None:
-    bilm = BiLm.from_files(*FIXTURE_FILES, state="reset", requires_grad=True)
+    bilm = make_bilm(*FIXTURE_FILES, state="reset", requires_grad=True)
     ids = ids_of([SENTENCE])
     with torch.no_grad():
         before = bilm(ids).layers
@@ -90,7 +90,7 @@ def test_a_bilm_whose_weights_changed_gives_the_layers_of_the_new_weights(
     with torch.no_grad():
         after = bilm(ids).layers
 
-    fresh = BiLm(json.loads(FIXTURE_FILES[0].read_text()), state="reset")
+    fresh = make_bilm(json.loads(FIXTURE_FILES[0].read_text()), state="reset")
     fresh.load_state_dict(bilm.state_dict())
     torch.testing.assert_close(after, fresh(ids).layers, atol=1e-5, rtol=0)
     assert (after - before).abs().amax(dim=(0, 2, 3)).min() > 1e-3
@@ -98,13 +98,13 @@ def test_a_bilm_whose_weights_changed_gives_the_layers_of_the_new_weights(
 
 def test_dropout_is_on_while_training_only() -> None:
     options = json.loads(FIXTURE_FILES[0].read_text())
-    bilm = BiLm(options, str(FIXTURE_FILES[1]), "reset", requires_grad=True, dropout=0.5)
+    bilm = make_bilm(options, str(FIXTURE_FILES[1]), "reset", requires_grad=True, dropout=0.5)
     ids = ids_of([SENTENCE])
 
     trained = bilm.train()(ids).layers
     evaluated = bilm.eval()(ids).layers
 
-    expected = BiLm.from_files(*FIXTURE_FILES, state="reset")(ids).layers
+    expected = make_bilm(*FIXTURE_FILES, state="reset")(ids).layers
     torch.testing.assert_close(evaluated, expected, atol=1e-5, rtol=0)
     torch.testing.assert_close(trained[:, 0], expected[:, 0], atol=1e-5, rtol=0)
     assert not torch.allclose(trained[:, 1:], expected[:, 1:], atol=1e-3)
@@ -114,7 +114,7 @@ def test_dropout_is_on_while_training_only() -> None:
 
 
 def test_layers_in_float64_equal_those_in_float32() -> None:
-    bilm = BiLm.from_files(*FIXTURE_FILES)
+    bilm = make_bilm(*FIXTURE_FILES)
     layers = bilm(ids_of([SENTENCE])).layers
 
     wide = bilm.double()(ids_of([SENTENCE])).layers
@@ -125,8 +125,8 @@ def test_layers_in_float64_equal_those_in_float32() -> None:
 
 @pytest.mark.parametrize("state", ["reset", "snapshot", "carry"])
 def test_layers_under_autocast_are_float32_and_close(state: str) -> None:
-    bilm = BiLm.from_files(*FIXTURE_FILES, state=state)
-    expected = BiLm.from_files(*FIXTURE_FILES, state=state)
+    bilm = make_bilm(*FIXTURE_FILES, state=state)
+    expected = make_bilm(*FIXTURE_FILES, state=state)
     ids = ids_of([SENTENCE, *sentences(3)])
 
     for _ in range(2):
@@ -137,13 +137,13 @@ def test_layers_under_autocast_are_float32_and_close(state: str) -> None:
 
 
 def test_a_bilm_trains_under_autocast() -> None:
-    bilm = BiLm.from_files(*FIXTURE_FILES, state="reset", requires_grad=True)
+    bilm = make_bilm(*FIXTURE_FILES, state="reset", requires_grad=True)
 
     with torch.autocast("cpu", dtype=torch.bfloat16):
         layers = bilm(ids_of([SENTENCE])).layers
     layers.square().sum().backward()
 
-    exact = BiLm.from_files(*FIXTURE_FILES, state="reset", requires_grad=True)
+    exact = make_bilm(*FIXTURE_FILES, state="reset", requires_grad=True)
     exact(ids_of([SENTENCE])).layers.square().sum().backward()
     for ours, expected in zip(bilm.parameters(), exact.parameters(), strict=True):
         assert ours.grad is not None and expected.grad is not None

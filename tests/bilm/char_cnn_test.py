@@ -4,7 +4,7 @@ import numpy
 import pytest
 import torch
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.char_cnn import CharCnn
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.kernels.lookup_convolution import looks_up
@@ -12,7 +12,7 @@ from tests.helpers.reference_bilm import FIXTURE_FILES, ReferenceBiLm, char_ids,
 
 
 def test_token_vectors_equal_a_plain_numpy_cnn() -> None:
-    cnn, reference = BiLm.from_files(*FIXTURE_FILES).char_cnn, ReferenceBiLm(*FIXTURE_FILES)
+    cnn, reference = make_bilm(*FIXTURE_FILES).char_cnn, ReferenceBiLm(*FIXTURE_FILES)
     tokens: list[str | int] = [
         "",
         "a",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from elmo_tasks.bilm import BiLm, bilm_from_config
+from elmo_tasks.bilm import bilm_from_config, make_bilm
 from elmo_tasks.bilm.files.known_bilms import bilm_files
 from elmo_tasks.bilm.from_config import with_options
 from elmo_tasks.common.errors import ConfigurationError
@@ -26,12 +26,12 @@ def test_a_config_builds_the_bilm_of_the_files() -> None:
     bilm = bilm_from_config(fields_of())
 
     ids = ids_of([SENTENCE])
-    assert torch.equal(bilm(ids).layers, BiLm.from_files(*FIXTURE_FILES)(ids).layers)
+    assert torch.equal(bilm(ids).layers, make_bilm(*FIXTURE_FILES)(ids).layers)
     assert bilm.num_layers == 3 and bilm.get_output_dim() == 32
 
 
 def test_a_bilm_is_returned_as_it_is() -> None:
-    bilm = BiLm.from_files(*FIXTURE_FILES)
+    bilm = make_bilm(*FIXTURE_FILES)
 
     assert bilm_from_config(bilm) is bilm
 
@@ -48,12 +48,12 @@ def test_the_fields_are_not_changed() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        (fields_of(stat="reset"), "BiLm has no field stat; its fields are options, pretrained_fi"),
-        ({}, "BiLm needs the field options"),
+        (fields_of(stat="reset"), "bilm has no field stat; its fields are options, pretrained_fi"),
+        ({}, "bilm needs the field options"),
         ({"pretrained_file": "x.hdf5"}, "the options of the biLM x.hdf5 are not known"),
         ({"pretrained_file": "fixtures"}, "fixtures has no options.json; the folder of a biLM has"),
-        (fields_of(state=3), "state of BiLm cannot be 3"),
-        (fields_of(requires_grad="yes"), "requires_grad of BiLm cannot be 'yes'"),
+        (fields_of(state=3), "state of bilm cannot be 3"),
+        (fields_of(requires_grad="yes"), "requires_grad of bilm cannot be 'yes'"),
         (fields_of(store={"folder": "x"}), "LayerStore has no field folder; its fields are path, "),
         (fields_of(store={"memory": "1 GB"}), "memory of LayerStore cannot be '1 GB'"),
         ("smal", "no biLM is known as 'smal'; known are .*; did you mean 'small'?"),
@@ -120,7 +120,7 @@ def test_a_bilm_is_given_by_its_name_folder_or_weights(name: str, as_field: bool
     bilm = bilm_from_config({"pretrained_file": name} if as_field else name)
 
     files = bilm_files("mini") if name == "mini" else FIXTURE_FILES
-    assert bilm.fingerprint() == BiLm.from_files(*files).fingerprint()
+    assert bilm.fingerprint() == make_bilm(*files).fingerprint()
 
 
 def test_a_name_has_the_other_fields_beside_it(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import BiLm, make_bilm
 from tests.helpers.bilm_examples import ids_of, sentences
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
@@ -45,7 +45,7 @@ def bilm() -> Iterator[BiLm]:
     # Operators on other threads are not seen.
     before = torch.get_num_threads()
     torch.set_num_threads(1)
-    yield BiLm.from_files(*FIXTURE_FILES, state="reset").eval()
+    yield make_bilm(*FIXTURE_FILES, state="reset").eval()
     torch.set_num_threads(before)
 
 

@@ -296,7 +296,7 @@ def test_a_store_is_shared(
     def computes(*_: Any) -> Any:
         raise AssertionError("computed again")
 
-    monkeypatch.setattr(BiLm, "_frozen_layers", computes)
+    monkeypatch.setattr(BiLm, "computed_layers", computes)
     allennlp(monkeypatch, *command, "--force")
 
     for number, layers in enumerate(encoder.layers(line.split() for line in LINES)):

@@ -10,7 +10,7 @@ import torch
 from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 
 from elmo_tasks.analysis.check import check
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import make_bilm
 from elmo_tasks.elmo.archives import load_bilm
 from tests.helpers.archives import FIXTURE, classifier, language_model, sst
 from tests.helpers.command_line import allennlp, exit_status, refusal
@@ -65,10 +65,8 @@ def test_the_pair_is_that_of_the_archive(
     assert json.loads(files[0].read_text())["state"] == state
     # Rounding differs, since the biases of the forget gates are written less 1.
     exact = {"atol": 1e-6, "rtol": 0}
-    torch.testing.assert_close(
-        BiLm.from_files(*files)(char_ids).layers, bilm(char_ids).layers, **exact
-    )
-    from_zeros = BiLm.from_files(*files, state="reset")
+    torch.testing.assert_close(make_bilm(*files)(char_ids).layers, bilm(char_ids).layers, **exact)
+    from_zeros = make_bilm(*files, state="reset")
     torch.testing.assert_close(
         upstream_layers(_ElmoBiLm(*files), char_ids)[0],
         from_zeros(char_ids).layers,
@@ -109,7 +107,7 @@ def test_weights_of_a_checkpoint_may_stand_for_the_best(
         monkeypatch, "elmo-export", archive.parent, tmp_path, "--weights-file", str(checkpoint)
     )
 
-    found = BiLm.from_files(*pair(tmp_path)).char_cnn.embedding
+    found = make_bilm(*pair(tmp_path)).char_cnn.embedding
     assert torch.equal(found, 0.5 * state["bilm.char_cnn.embedding"])
 
 
@@ -120,7 +118,7 @@ def test_16_bits_are_written_on_request(
 
     written = read_datasets(tmp_path / "weights.hdf5")
     assert {str(array.dtype) for array in written.values()} == {"float16"}
-    ours, upstreams = BiLm.from_files(*pair(tmp_path)), _ElmoBiLm(*pair(tmp_path))
+    ours, upstreams = make_bilm(*pair(tmp_path)), _ElmoBiLm(*pair(tmp_path))
     char_ids = batch_to_ids(SENTENCES)
     torch.testing.assert_close(
         ours(char_ids).layers, upstream_layers(upstreams, char_ids)[0], atol=1e-5, rtol=0
@@ -181,7 +179,7 @@ def test_a_full_disk_leaves_what_was_there(
     chosen = load_bilm(archive)
     monkeypatch.setattr("elmo_tasks.commands.elmo_export.load_bilm", lambda *_: chosen)
     if old:
-        BiLm.from_files(*FIXTURE_FILES).to_files(tmp_path)
+        make_bilm(*FIXTURE_FILES).to_files(tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from elmo_tasks import ElmoEncoder
-from elmo_tasks.bilm import BiLm, bilm_from_config
+from elmo_tasks.bilm import bilm_from_config, make_bilm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hub import hub_folder, is_hub_name
 from tests.helpers.bilm_examples import SENTENCE
@@ -72,7 +72,7 @@ def test_a_bilm_is_fetched_once_by_the_name_of_its_repository(hub: Hub) -> None:
 
     expected = ElmoEncoder.from_files(*FIXTURE_FILES)([SENTENCE])["elmo"]
     assert encoder([SENTENCE])["elmo"].equal(expected)
-    assert by_config.fingerprint() == BiLm.from_files(*FIXTURE_FILES).fingerprint()
+    assert by_config.fingerprint() == make_bilm(*FIXTURE_FILES).fingerprint()
     assert len(hub.requests) == num_requests
 
 

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 import torch
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import make_bilm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.elmo.archives import find_bilms, find_mixes, load_bilm
@@ -17,7 +17,7 @@ SECOND = "_text_field_embedder.token_embedder_second.bilm"
 
 
 def test_every_bilm_of_a_model_is_found_once_by_its_name() -> None:
-    shared, other = (BiLm.from_files(*FIXTURE_FILES) for _ in range(2))
+    shared, other = (make_bilm(*FIXTURE_FILES) for _ in range(2))
     inner = torch.nn.ModuleDict({"bilm": shared, "words": torch.nn.Linear(1, 1)})
     model = torch.nn.ModuleDict({"embedder": inner, "again": shared, "other": other})
 
@@ -31,7 +31,7 @@ def test_a_model_without_a_bilm_has_none() -> None:
 
 
 def test_a_bilm_alone_is_found() -> None:
-    bilm = BiLm.from_files(*FIXTURE_FILES)
+    bilm = make_bilm(*FIXTURE_FILES)
 
     assert find_bilms(bilm) == {"": bilm}
 

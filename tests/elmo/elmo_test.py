@@ -6,7 +6,7 @@ import torch
 from allennlp.modules.elmo import Elmo as AllenNlpElmo
 from allennlp.modules.elmo import batch_to_ids
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import make_bilm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import Elmo
 from elmo_tasks.encoder import ElmoEncoder
@@ -18,7 +18,7 @@ SENTENCES = [["A", "film", "of", "charm", "."], ["It", "is"], ["na\u00efve"]]
 
 
 def make_elmo(requires_grad: bool = False, **settings: Any) -> Elmo:
-    bilm = BiLm.from_files(*FIXTURE_FILES, state="reset", requires_grad=requires_grad)
+    bilm = make_bilm(*FIXTURE_FILES, state="reset", requires_grad=requires_grad)
     return Elmo(bilm, **settings)
 
 
@@ -108,7 +108,7 @@ def test_settings_are_those_of_every_mix() -> None:
 def test_a_saved_module_gives_the_same_vectors() -> None:
     elmo = make_elmo().eval()
     torch.nn.init.normal_(elmo.mixes[0].scalar_parameters)
-    loaded = Elmo(BiLm(elmo.bilm._raw_options, state="reset")).eval()
+    loaded = Elmo(make_bilm(elmo.bilm.raw_options, state="reset")).eval()
 
     loaded.load_state_dict(elmo.state_dict())
 

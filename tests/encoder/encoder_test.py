@@ -9,7 +9,7 @@ from allennlp.modules.elmo import Elmo
 
 import elmo_tasks.encoder.sentence_layers
 from elmo_tasks import ElmoEncoder
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.bilm.files.options import read_options
 from elmo_tasks.common.errors import ConfigurationError
@@ -30,7 +30,7 @@ close = {"atol": 1e-5, "rtol": 0}
 
 @pytest.fixture(scope="module")
 def bilm() -> BiLm:
-    return BiLm.from_files(*FIXTURE_FILES).eval()
+    return make_bilm(*FIXTURE_FILES).eval()
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_elmo_equals_that_of_allennlps_module() -> None:
     elmo = Elmo(*FIXTURE_FILES, num_output_representations=1, dropout=0)
     sentences = [words for words in TOKENS if words]
 
-    outputs = ElmoEncoder(BiLm(options, str(FIXTURE_FILES[1])).eval())(sentences)
+    outputs = ElmoEncoder(make_bilm(options, str(FIXTURE_FILES[1])).eval())(sentences)
 
     # This is AllenNLP's first batch, which starts from zeros.
     expected = elmo(ids_of(sentences))
@@ -110,7 +110,7 @@ def test_padding_is_zeros(encoder: ElmoEncoder) -> None:
 
 
 def test_every_lstm_layer_is_an_output_with_its_number_in_the_name(tmp_path: Path) -> None:
-    bilm = BiLm.from_files(*random_files(tmp_path, n_layers=3)).eval()
+    bilm = make_bilm(*random_files(tmp_path, n_layers=3)).eval()
 
     outputs = ElmoEncoder(bilm)(TEXT[:1])
 
@@ -407,7 +407,7 @@ def test_a_mix_normalizes_each_sentence_alone_and_is_left_as_it_was(bilm: BiLm) 
 def test_a_bilm_that_trains_or_carries_its_state_is_left_as_it_was(
     settings: dict[str, Any], bilm: BiLm
 ) -> None:
-    given = BiLm(read_options(FIXTURE_FILES[0]), str(FIXTURE_FILES[1]), **settings)
+    given = make_bilm(read_options(FIXTURE_FILES[0]), str(FIXTURE_FILES[1]), **settings)
     given.train()
 
     encoder = ElmoEncoder(given)

@@ -10,7 +10,7 @@ import pytest
 import torch
 from allennlp.modules.elmo import batch_to_ids
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import FrozenBiLm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.encoder.fill_store import fill_store
 from elmo_tasks.store import database
@@ -86,13 +86,13 @@ def test_batches_keep_to_the_number_of_tokens(
 ) -> None:
     bilm = fixture_bilm(LayerStore(path, memory=0))
     shapes = []
-    compute = BiLm._frozen_layers
+    compute = FrozenBiLm.computed_layers
 
-    def note(self: BiLm, char_ids: torch.Tensor) -> torch.Tensor:
+    def note(self: FrozenBiLm, char_ids: torch.Tensor) -> torch.Tensor:
         shapes.append(tuple(char_ids.shape[:2]))
         return compute(self, char_ids)
 
-    monkeypatch.setattr(BiLm, "_frozen_layers", note)
+    monkeypatch.setattr(FrozenBiLm, "computed_layers", note)
 
     fill_store(bilm, texts, batch_tokens=20)
 
@@ -144,15 +144,15 @@ def test_a_batch_that_kills_its_processes_ends_the_filling_and_the_rest_is_compu
     path: str, texts: list[numpy.ndarray], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bilm = fixture_bilm(LayerStore(path, memory=0))
-    parent, compute = os.getpid(), BiLm._frozen_layers
+    parent, compute = os.getpid(), FrozenBiLm.computed_layers
 
-    def kill_one(self: BiLm, char_ids: torch.Tensor) -> torch.Tensor:
+    def kill_one(self: FrozenBiLm, char_ids: torch.Tensor) -> torch.Tensor:
         if os.getpid() != parent and char_ids.size(1) == 3:
             os.kill(os.getpid(), signal.SIGKILL)
         return compute(self, char_ids)
 
     with monkeypatch.context() as patch:
-        patch.setattr(BiLm, "_frozen_layers", kill_one)
+        patch.setattr(FrozenBiLm, "computed_layers", kill_one)
         with pytest.raises(ConfigurationError, match="ended 5 processes"):
             fill_store(bilm, texts, batch_tokens=1, num_processes=2)
     num_kept = contents(path).num_sentences

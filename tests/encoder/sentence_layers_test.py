@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tqdm import tqdm
 
 import elmo_tasks.encoder.sentence_layers
-from elmo_tasks.bilm import BiLm, BiLmOutput
+from elmo_tasks.bilm import BiLm, BiLmOutput, make_bilm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.encoder.sentence_layers import SentenceLayers, windows
 from tests.helpers.bilm_examples import WORDS, ids_of
@@ -17,7 +17,7 @@ from tests.helpers.reference_bilm import FIXTURE_FILES
 
 @pytest.fixture(scope="module")
 def bilm() -> BiLm:
-    return BiLm.from_files(*FIXTURE_FILES).eval()
+    return make_bilm(*FIXTURE_FILES).eval()
 
 
 @given(
@@ -47,7 +47,7 @@ def test_batches_have_sentences_of_similar_length_and_as_many_tokens_as_allowed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     shapes = []
-    bilm = BiLm.from_files(*FIXTURE_FILES).eval()
+    bilm = make_bilm(*FIXTURE_FILES).eval()
     forward = bilm.forward
 
     def note(char_ids: torch.Tensor) -> BiLmOutput:
@@ -88,7 +88,7 @@ def test_a_bilm_that_does_not_vary_is_used_itself(bilm: BiLm) -> None:
 
 @pytest.mark.parametrize("state", ["reset", "carry"])
 def test_of_a_bilm_that_varies_a_frozen_copy_is_used(state: str) -> None:
-    varying = BiLm.from_files(*FIXTURE_FILES, state=state, requires_grad=state == "reset")
+    varying = make_bilm(*FIXTURE_FILES, state=state, requires_grad=state == "reset")
 
     layers = SentenceLayers(varying)
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.store import LayerStore
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
@@ -14,7 +14,7 @@ from tests.helpers.reference_bilm import FIXTURE_FILES
 def fixture_bilm(store: LayerStore | None = None, **params: Any) -> BiLm:
     """Returns the biLM of the fixture."""
     options = json.loads(FIXTURE_FILES[0].read_text())
-    return BiLm(options, str(FIXTURE_FILES[1]), store=store, **params)
+    return make_bilm(options, str(FIXTURE_FILES[1]), store=store, **params)
 
 
 def moved(by: float) -> BiLm:
@@ -38,11 +38,11 @@ def change(bilm: BiLm) -> BiLm:
 def computed_by(bilm: BiLm, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Returns a list that gets the number of sentences whenever the biLM computes some."""
     counts: list[int] = []
-    compute = bilm._frozen_layers
+    compute = bilm.computed_layers
 
     def count(char_ids: torch.Tensor) -> torch.Tensor:
         counts.append(len(char_ids))
         return compute(char_ids)
 
-    monkeypatch.setattr(bilm, "_frozen_layers", count)
+    monkeypatch.setattr(bilm, "computed_layers", count)
     return counts

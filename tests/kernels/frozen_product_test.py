@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn.functional import linear
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.kernels import frozen_product
 from elmo_tasks.kernels.frozen_product import FrozenProduct, Product, padded_rows
@@ -182,17 +182,17 @@ def test_a_bilm_gives_the_same_layers_without_the_operators(
     request: pytest.FixtureRequest,
 ) -> None:
     char_ids = torch.randint(1, 257, (2, 5, 50))
-    fast = BiLm.from_files(OPTIONS, KNOWN_BILMS["mini"])(char_ids).layers
+    fast = make_bilm(OPTIONS, KNOWN_BILMS["mini"])(char_ids).layers
     request.getfixturevalue("no_operators")
 
-    slow = BiLm.from_files(OPTIONS, KNOWN_BILMS["mini"])(char_ids).layers
+    slow = make_bilm(OPTIONS, KNOWN_BILMS["mini"])(char_ids).layers
 
     torch.testing.assert_close(fast, slow, atol=1e-5, rtol=0)
 
 
 def test_a_bilm_in_bfloat16_is_close_to_one_in_float32() -> None:
-    bilm = BiLm.from_files(OPTIONS, KNOWN_BILMS["mini"])
-    half = BiLm(bilm._raw_options, "mini", dtype="bfloat16")
+    bilm = make_bilm(OPTIONS, KNOWN_BILMS["mini"])
+    half = make_bilm(bilm.raw_options, "mini", dtype="bfloat16")
     char_ids = torch.randint(1, 257, (4, 9, 50))
 
     exact, close = bilm(char_ids).layers, half(char_ids).layers

@@ -3,7 +3,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elmo_tasks.bilm import BiLm, char_cnn
+from elmo_tasks.bilm import char_cnn, make_bilm
 from elmo_tasks.bilm.characters import NUM_CHARACTERS, PAD_CHARACTER
 from elmo_tasks.kernels.lookup_convolution import (
     convolution_table,
@@ -63,10 +63,10 @@ def test_it_and_its_gradient_equal_those_of_a_convolution_over_all_characters(
 
 def test_layers_are_the_same_with_and_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
     ids = ids_of([SENTENCE])
-    found = BiLm.from_files(*FIXTURE_FILES)(ids).layers
+    found = make_bilm(*FIXTURE_FILES)(ids).layers
     monkeypatch.setattr(char_cnn, "looks_up", lambda _: False)
 
-    expected = BiLm.from_files(*FIXTURE_FILES)(ids).layers
+    expected = make_bilm(*FIXTURE_FILES)(ids).layers
 
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-5)
 
@@ -77,4 +77,4 @@ def test_an_id_that_is_no_character_is_refused(wrong: int) -> None:
     ids[0, 0, 3] = wrong
 
     with pytest.raises(IndexError, match="must be at least 0 and below 262"):
-        BiLm.from_files(*FIXTURE_FILES).char_cnn(ids[0])
+        make_bilm(*FIXTURE_FILES).char_cnn(ids[0])

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from elmo_tasks.bilm import BiLm, bilm
+from elmo_tasks.bilm import bilm, make_bilm
 from elmo_tasks.kernels.threads import for_each, operator_threads
 from tests.helpers.bilm_examples import SENTENCE, ids_of
 from tests.helpers.processes import run
@@ -73,7 +73,7 @@ def test_products_of_many_rows_have_half_of_the_threads_each(
 def test_work_is_not_divided_where_threads_would_change_it(
     why: str, used: set[tuple[int, int]]
 ) -> None:
-    model = BiLm(
+    model = make_bilm(
         make_options(),
         requires_grad=why == "gradients",
         dropout=0.1 if why == "dropout" else 0,

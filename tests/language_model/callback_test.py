@@ -19,7 +19,7 @@ from allennlp.common.checks import ConfigurationError
 from allennlp.models import load_archive
 from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.language_model import callback as pretraining
 from elmo_tasks.language_model.callback import PretrainingCallback
 from tests.helpers.configs import evaluate
@@ -47,7 +47,7 @@ def train(config: dict[str, Any], folder: Path, recover: bool = False) -> None:
 
 
 def exported(folder: Path) -> BiLm:
-    return BiLm.from_files(folder / "options.json", folder / "weights.hdf5")
+    return make_bilm(folder / "options.json", folder / "weights.hdf5")
 
 
 def assert_holds(folder: Path, weights: Path) -> None:

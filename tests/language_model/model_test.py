@@ -22,7 +22,7 @@ from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 from allennlp.training.optimizers import DenseSparseAdam
 from allennlp.training.util import evaluate
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.language_model import callback
 from elmo_tasks.language_model.corpus_loader import CorpusLoader
@@ -50,7 +50,7 @@ def make_vocab() -> Vocabulary:
 def make_model(folder: Path, state: str = "reset", **arguments: Any) -> ElmoLanguageModel:
     """Writes two files of random weights to `folder` and returns a model with these weights."""
     files = random_files(folder)
-    bilm = BiLm.from_files(*files, state=state, requires_grad=True)
+    bilm = make_bilm(*files, state=state, requires_grad=True)
     torch.manual_seed(0)
     model = ElmoLanguageModel(make_vocab(), bilm, **{"dropout": 0.0, **arguments})
     torch.nn.init.normal_(model.softmax.weight)
@@ -360,11 +360,11 @@ def test_the_bilm_is_left_alone_for_exactly_so_many_batches(
     ("arguments", "complaint"),
     [
         ({"dtype": "float16"}, "dtype must be one of auto, float32, bfloat16, not 'float16'"),
-        ({"bilm": BiLm(make_options())}, "needs requires_grad: true"),
+        ({"bilm": make_bilm(make_options())}, "needs requires_grad: true"),
     ],
 )
 def test_what_cannot_be_is_refused(arguments: dict[str, Any], complaint: str) -> None:
-    bilm = arguments.pop("bilm", None) or BiLm(make_options(), requires_grad=True)
+    bilm = arguments.pop("bilm", None) or make_bilm(make_options(), requires_grad=True)
 
     with pytest.raises(ConfigurationError, match=complaint):
         ElmoLanguageModel(make_vocab(), bilm, **arguments)
@@ -489,7 +489,7 @@ def test_from_a_pair_of_files_the_softmax_is_learnt_before_the_bilm_moves(
     }"""
     archive_file = train(shrunk("continue", change), tmp_path / "run")
 
-    given = BiLm.from_files("fixtures/bilm/options.json", "fixtures/bilm/weights.hdf5")
+    given = make_bilm("fixtures/bilm/options.json", "fixtures/bilm/weights.hdf5")
     after = load_archive(archive_file).model.bilm.state_dict()
     for name, tensor in given.state_dict().items():
         if not name.startswith("state."):
@@ -575,7 +575,7 @@ class OnGrammar:
             loader.index_with(vocab)
         torch.manual_seed(0)
         shape = {"projection_dim": 16, "dim": 32, "filters": [[1, 8], [2, 16]], "n_layers": 1}
-        bilm = BiLm(make_options(**shape), requires_grad=True)
+        bilm = make_bilm(make_options(**shape), requires_grad=True)
         self.model = ElmoLanguageModel(vocab, bilm, num_samples, dropout=0.0)
 
     @staticmethod

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import make_bilm
 from elmo_tasks.common.processes import Rank
 from elmo_tasks.language_model import sentence_loader, window_loader
 from elmo_tasks.language_model.corpus_loader import CorpusLoader
@@ -69,7 +69,7 @@ def test_an_empty_share_has_a_loss_of_0_and_counts_nothing(
     train: bool, num_samples: int | None
 ) -> None:
     loader = make_loader("elmo_sentences")
-    bilm = BiLm(make_options(), requires_grad=True)
+    bilm = make_bilm(make_options(), requires_grad=True)
     model = ElmoLanguageModel(loader._vocab, bilm, num_samples).train(train)
 
     outputs = model(**loader._tensors([]))
@@ -100,7 +100,9 @@ def test_the_first_process_draws_the_words_of_the_softmax_for_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     loader: CorpusLoader = make_loader("elmo_sentences")
-    softmax = ElmoLanguageModel(loader._vocab, BiLm(make_options(), requires_grad=True), 9).softmax
+    softmax = ElmoLanguageModel(
+        loader._vocab, make_bilm(make_options(), requires_grad=True), 9
+    ).softmax
     sent: list[torch.Tensor] = []
     name = "elmo_tasks.language_model.sampled_softmax"
 

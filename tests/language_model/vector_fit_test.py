@@ -1,7 +1,7 @@
 import torch
 from allennlp.data import Vocabulary
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.language_model.vector_fit import VectorFit, fit_characters
 from elmo_tasks.language_model.word_vectors import FileVectors
@@ -39,7 +39,7 @@ def explained(bilm: BiLm, texts: list[str], vectors: torch.Tensor) -> float:
 
 def test_the_character_cnn_learns_to_give_the_vectors_also_of_capitalized_words() -> None:
     torch.manual_seed(0)
-    bilm, given = BiLm(OPTIONS, requires_grad=True), words(4).standardized(6)
+    bilm, given = make_bilm(OPTIONS, requires_grad=True), words(4).standardized(6)
     before = explained(bilm, WORDS, given.vectors)
 
     fit_characters(bilm.char_cnn, VectorFit.of(given, vocabulary()), 150)

@@ -11,7 +11,7 @@ from allennlp.modules.text_field_embedders import BasicTextFieldEmbedder
 from allennlp.modules.token_embedders import Embedding
 from allennlp.nn.regularizers import RegularizerApplicator
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import make_bilm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
 from tests.helpers.reference_bilm import FIXTURE_FILES
@@ -30,7 +30,7 @@ def make_embedder(places: list[str], requires_grad: bool = False, **mix: Any) ->
     words = BasicTextFieldEmbedder({"tokens": Embedding(WORD_DIM, num_embeddings=30)})
     mixes: dict[str, Any] = {f"{place}_mix": {"dropout": 0.0, **mix} for place in places}
     state = "reset" if requires_grad else None
-    bilm = BiLm.from_files(*FIXTURE_FILES, state, requires_grad) if places else None
+    bilm = make_bilm(*FIXTURE_FILES, state, requires_grad) if places else None
     embedder = ElmoTextEmbedder(words, bilm, **mixes)
     for factor, trained in enumerate(embedder.mixes().values(), 1):
         trained.gamma.data.fill_(float(factor))
@@ -116,7 +116,7 @@ def test_a_frozen_bilm_reads_equal_texts_once() -> None:
 
 def test_a_bilm_that_trains_or_carries_its_state_reads_every_text() -> None:
     carries = make_embedder(["input"])
-    carries.bilm = BiLm.from_files(*FIXTURE_FILES, "carry")
+    carries.bilm = make_bilm(*FIXTURE_FILES, "carry")
     batches: list[torch.Size] = []
 
     for embedder in (make_embedder(["input"], requires_grad=True), carries):
@@ -281,7 +281,7 @@ def test_a_config_builds_a_text_embedder() -> None:
 )
 def test_a_bilm_without_a_mix_or_a_mix_without_a_bilm_is_refused(given: list[str]) -> None:
     parts: dict[str, Any] = {
-        "bilm": BiLm.from_files(*FIXTURE_FILES),
+        "bilm": make_bilm(*FIXTURE_FILES),
         "input_mix": {},
         "output_mix": {},
     }

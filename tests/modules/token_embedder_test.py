@@ -14,7 +14,7 @@ from allennlp.modules import TextFieldEmbedder
 from allennlp.modules.elmo import Elmo
 from allennlp.modules.token_embedders import ElmoTokenEmbedder
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import make_bilm
 from elmo_tasks.modules.token_embedder import ElmoBiLmEmbedder
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
@@ -97,7 +97,7 @@ def test_texts_in_lists_are_embedded_as_texts_alone() -> None:
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 2, 3)])
 def test_char_ids_may_have_any_number_of_dimensions_before_the_text(shape: tuple) -> None:
-    embedder = ElmoBiLmEmbedder(BiLm.from_files(*FIXTURE_FILES)).eval()
+    embedder = ElmoBiLmEmbedder(make_bilm(*FIXTURE_FILES)).eval()
     char_ids = torch.randint(1, 262, (*shape, 4, 50))
     char_ids.flatten(0, -3)[0, 2:] = 0
 
@@ -109,7 +109,7 @@ def test_char_ids_may_have_any_number_of_dimensions_before_the_text(shape: tuple
 
 
 def test_the_mix_is_by_default_trained_with_a_dropout_of_a_half() -> None:
-    bilm = BiLm.from_files(*FIXTURE_FILES)
+    bilm = make_bilm(*FIXTURE_FILES)
 
     embedder = ElmoBiLmEmbedder(bilm)
 
@@ -130,7 +130,7 @@ def test_weights_of_allennlps_mix_are_loaded() -> None:
         if key.startswith(prefix)
     }
 
-    embedder = ElmoBiLmEmbedder(BiLm.from_files(*FIXTURE_FILES))
+    embedder = ElmoBiLmEmbedder(make_bilm(*FIXTURE_FILES))
 
     embedder.mix.load_state_dict(state)
 

@@ -14,7 +14,7 @@ import numpy
 import pytest
 import torch
 
-from elmo_tasks.bilm import BiLm, BiLmOutput
+from elmo_tasks.bilm import BiLm, BiLmOutput, make_bilm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.store.contents import contents, merge
 from elmo_tasks.store.database import LayerDatabase
@@ -177,9 +177,7 @@ def test_bilms_with_other_weights_or_settings_get_their_own_layers(
     path: str, tmp_path: Path
 ) -> None:
     def bilms() -> list[BiLm]:
-        small = {
-            str(seed): BiLm.from_files(*random_files(tmp_path / str(seed), seed)) for seed in (0, 1)
-        }
+        small = {str(seed): make_bilm(*random_files(tmp_path / str(seed), seed)) for seed in (0, 1)}
         weights = str(tmp_path / "0" / "weights.hdf5")
         return [
             fixture_bilm(),
@@ -187,8 +185,8 @@ def test_bilms_with_other_weights_or_settings_get_their_own_layers(
             fixture_bilm(state="reset"),
             fixture_bilm(dtype="bfloat16"),
             *small.values(),
-            BiLm(make_options(), weights, state="reset"),
-            BiLm(make_options(proj_clip=0.1), weights, state="reset"),
+            make_bilm(make_options(), weights, state="reset"),
+            make_bilm(make_options(proj_clip=0.1), weights, state="reset"),
         ]
 
     for _ in range(2):
@@ -362,12 +360,19 @@ def test_a_damaged_store_costs_a_recomputation_and_one_message(
 
 
 @pytest.mark.parametrize(
-    "params",
-    [{"requires_grad": True, "state": "reset"}, {"state": "carry"}, {"dropout": 0.1}],
+    ("params", "message"),
+    [
+        (
+            {"requires_grad": True, "state": "reset"},
+            "same layers every time: without requires_grad",
+        ),
+        ({"state": "carry"}, "same layers every time: with the state reset or snapshot"),
+        ({"dropout": 0.1}, "dropout is that of a biLM that trains"),
+    ],
     ids=str,
 )
-def test_a_bilm_whose_layers_change_is_refused(path: str, params: dict) -> None:
-    with pytest.raises(ConfigurationError, match="same layers every time: without requires_grad"):
+def test_a_bilm_whose_layers_change_is_refused(path: str, params: dict, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
         fixture_bilm(LayerStore(path), **params)
 
     assert not os.path.exists(path)
@@ -433,8 +438,8 @@ def test_a_path_may_begin_with_a_tilde(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_a_value_that_the_dtype_cannot_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     bilm = fixture_bilm(LayerStore())
-    compute = bilm._frozen_layers
-    monkeypatch.setattr(bilm, "_frozen_layers", lambda char_ids: 1e5 * compute(char_ids))
+    compute = bilm.computed_layers
+    monkeypatch.setattr(bilm, "computed_layers", lambda char_ids: 1e5 * compute(char_ids))
 
     with pytest.raises(ConfigurationError, match="a value beyond float16, the dtype of its store"):
         bilm(ids_of(BATCH))

@@ -14,7 +14,7 @@ from allennlp.common.checks import ConfigurationError as AllenNlpError
 from allennlp.models import Model, load_archive
 from allennlp.predictors import Predictor
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import make_bilm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.training.trainer import ElmoTrainer
 from tests.helpers.reference_bilm import FIXTURE_FILES
@@ -105,7 +105,7 @@ def test_best_weights_are_whole_and_those_of_allennlps_trainer(
     train(config(theirs), tmp_path / "model")
 
     assert_equal(best(trained), best(tmp_path / "model"))
-    bilm = BiLm.from_files(*FIXTURE_FILES)
+    bilm = make_bilm(*FIXTURE_FILES)
     of_bilm = {k.removeprefix(BILM): v for k, v in best(trained).items() if k.startswith(BILM)}
     assert_equal(of_bilm, bilm.state_dict())
 
@@ -200,7 +200,7 @@ def test_recovering_with_other_weights_is_refused(
     bilm = {"options": options, "pretrained_file": str(weights)}
     params = config(f"{{ bilm: {json.dumps(bilm)} }}")
     train_and_kill(params, tmp_path / "model", monkeypatch)
-    other = BiLm.from_files(*FIXTURE_FILES)
+    other = make_bilm(*FIXTURE_FILES)
     with torch.no_grad():
         other.char_cnn.projection.bias += 1
     other.to_files(tmp_path)

@@ -1,4 +1,4 @@
-// The biLMs that a config can name. Each has the arguments of a `BiLm`: its options in full, so
+// The biLMs that a config can name. Each has the arguments of `make_bilm`: its options in full, so
 // that an archive needs no other file, and the name or path of its weights.
 local bilm(name, cell_dim, projection_dim, num_highway) = {
   options: {

@@ -7,14 +7,14 @@ from allennlp.modules.elmo import batch_to_ids
 from torch.nn.functional import cosine_similarity
 
 from elmo_tasks.analysis.neighbors.neighbors import neighbors
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import make_bilm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.encoder import ElmoEncoder, SentenceLayers
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 CORPUS = FIXTURES / "corpus" / "train.txt"
-BILM = BiLm.from_files(*FIXTURE_FILES).eval()
+BILM = make_bilm(*FIXTURE_FILES).eval()
 
 
 def found(word: str, text: Path = CORPUS, **settings: Any) -> dict[str, Any]:

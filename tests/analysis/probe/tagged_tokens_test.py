@@ -3,7 +3,7 @@ from allennlp.modules.elmo import batch_to_ids
 
 from elmo_tasks.analysis.probe.column_reader import TaggedSentence
 from elmo_tasks.analysis.probe.tagged_tokens import embed
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import make_bilm
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
@@ -15,7 +15,7 @@ SENTENCES = [
 
 
 def test_tokens_with_tags_have_their_layers_in_the_context_of_all() -> None:
-    bilm = BiLm.from_files(*FIXTURE_FILES).eval()
+    bilm = make_bilm(*FIXTURE_FILES).eval()
 
     tokens = embed(SentenceLayers(bilm), SENTENCES)
 

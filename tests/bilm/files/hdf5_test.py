@@ -10,7 +10,7 @@ import numpy
 import pytest
 
 from elmo_tasks.analysis.check import check
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.files.hdf5 import find_item, item_names
 from elmo_tasks.common.errors import ConfigurationError
 from tests.helpers.hostile_weights import KINDS, hostile_files
@@ -35,7 +35,7 @@ def test_a_file_that_does_harm_is_refused_and_not_sound(
     _, message = KINDS[kind]
 
     with pytest.raises(ConfigurationError) as caught:
-        BiLm.from_files(*files)
+        make_bilm(*files)
     report = check(*files)
 
     assert message in str(caught.value) and str(files[1]) in str(caught.value)
@@ -46,7 +46,7 @@ def test_a_file_that_does_harm_is_refused_and_not_sound(
 # Loads each pair, and prints how long it took, its error, and how much more memory was used.
 LOAD = """
 import json, resource, sys, time
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import make_bilm
 
 def most_memory():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
@@ -55,7 +55,7 @@ before, results = most_memory(), []
 for files in json.loads(sys.argv[1]):
     start, error = time.process_time(), "none"
     try:
-        BiLm.from_files(*files)
+        make_bilm(*files)
     except ValueError as caught:
         error = str(caught)
     results.append([time.process_time() - start, error, most_memory() - before])
@@ -120,7 +120,7 @@ def test_weights_that_are_stored_in_another_way_are_the_same(
             resizable = {"maxshape": (None,) * array.ndim} if "maxshape" in stored else {}
             file.create_dataset(name, data=array, **{**stored, **resizable})
 
-    bilm, expected = BiLm.from_files(files[0], packed), BiLm.from_files(*files)
+    bilm, expected = make_bilm(files[0], packed), make_bilm(*files)
 
     for name, tensor in expected.state_dict().items():
         assert tensor.equal(bilm.state_dict()[name]), name
@@ -157,5 +157,5 @@ def test_what_is_not_a_file_is_named(tmp_path: Path, kind: str) -> None:
         pairs.append((files[0], path))
     for pair in pairs:
         with pytest.raises(ConfigurationError, match=message):
-            BiLm.from_files(*pair)
+            make_bilm(*pair)
         assert message in check(*pair).problems

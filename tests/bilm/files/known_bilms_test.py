@@ -10,7 +10,7 @@ import pytest
 import requests
 import torch
 
-from elmo_tasks.bilm import BiLm, bilm_from_config
+from elmo_tasks.bilm import BiLm, bilm_from_config, make_bilm
 from elmo_tasks.bilm.files import known_bilms
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS, bilm_files
 from elmo_tasks.common.errors import ConfigurationError
@@ -21,7 +21,7 @@ def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
     known = "medium.*original.*original-5.5B.*small"
 
     with pytest.raises(ConfigurationError, match=f"no biLM is known as 'orignal', .*{known}"):
-        BiLm(make_options(), "orignal")
+        make_bilm(make_options(), "orignal")
 
 
 def test_the_two_files_of_a_known_bilm_are_in_the_same_folder() -> None:
@@ -43,7 +43,7 @@ def test_a_file_may_have_a_name_without_a_dot_or_a_slash(
     files[1].rename(tmp_path / "weights")
     monkeypatch.chdir(tmp_path)
 
-    by_name, by_path = BiLm(make_options(), "weights"), BiLm(make_options(), "./weights")
+    by_name, by_path = make_bilm(make_options(), "weights"), make_bilm(make_options(), "./weights")
 
     assert_same_state(by_name, by_path)
 
@@ -78,23 +78,23 @@ def test_a_known_bilm_is_fetched_from_its_address(
     monkeypatch.setitem(KNOWN_BILMS, "original", f"{address}/weights.hdf5")
     options = json.loads(FIXTURE_FILES[0].read_text())
 
-    bilm = BiLm(options, "original")
+    bilm = make_bilm(options, "original")
 
-    assert_same_state(bilm, BiLm.from_files(*FIXTURE_FILES))
+    assert_same_state(bilm, make_bilm(*FIXTURE_FILES))
     assert any((tmp_path / "cache").iterdir())
 
 
 def test_both_files_may_be_addresses(address: str) -> None:
-    bilm = BiLm.from_files(f"{address}/options.json", f"{address}/weights.hdf5")
+    bilm = make_bilm(f"{address}/options.json", f"{address}/weights.hdf5")
 
-    assert_same_state(bilm, BiLm.from_files(*FIXTURE_FILES))
+    assert_same_state(bilm, make_bilm(*FIXTURE_FILES))
 
 
 def test_an_address_without_a_file_is_refused(address: str) -> None:
     with pytest.raises(ConfigurationError, match="no file of weights .*/nowhere.hdf5"):
-        BiLm.from_files(FIXTURE_FILES[0], f"{address}/nowhere.hdf5")
+        make_bilm(FIXTURE_FILES[0], f"{address}/nowhere.hdf5")
     with pytest.raises(ConfigurationError, match="no file of options .*/nowhere.json"):
-        BiLm.from_files(f"{address}/nowhere.json", FIXTURE_FILES[1])
+        make_bilm(f"{address}/nowhere.json", FIXTURE_FILES[1])
 
 
 def test_a_name_comes_before_a_folder_of_the_same_name(
@@ -106,7 +106,7 @@ def test_a_name_comes_before_a_folder_of_the_same_name(
 
     bilm = bilm_from_config("small")
 
-    assert_same_state(bilm, BiLm.from_files(*FIXTURE_FILES))
+    assert_same_state(bilm, make_bilm(*FIXTURE_FILES))
 
 
 def test_a_folder_of_the_home_may_be_given_with_a_tilde(
@@ -115,9 +115,12 @@ def test_a_folder_of_the_home_may_be_given_with_a_tilde(
     files = random_files(tmp_path / "mine")
     monkeypatch.setenv("HOME", str(tmp_path))
 
-    by_folder, by_file = bilm_from_config("~/mine"), BiLm(make_options(), "~/mine/weights.hdf5")
+    by_folder, by_file = (
+        bilm_from_config("~/mine"),
+        make_bilm(make_options(), "~/mine/weights.hdf5"),
+    )
 
-    assert_same_state(by_folder, BiLm.from_files(*files))
+    assert_same_state(by_folder, make_bilm(*files))
     assert_same_state(by_file, by_folder)
 
 
@@ -130,4 +133,4 @@ def test_weights_that_cannot_be_fetched_are_refused(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(known_bilms, "local_path", fail)
 
     with pytest.raises(ConfigurationError, match="small cannot be fetched.*network is unreachable"):
-        BiLm(make_options(), "small")
+        make_bilm(make_options(), "small")

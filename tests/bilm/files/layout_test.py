@@ -2,7 +2,7 @@ import numpy
 import pytest
 import torch
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.files.layout import datasets, num_parameters
 from elmo_tasks.bilm.files.options import BiLmOptions
 from tests.helpers.bilm_examples import SHAPES
@@ -26,7 +26,7 @@ def test_the_options_of_the_original_model_ask_for_the_parameters_of_its_file() 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=list(SHAPES))
 def test_the_table_fills_every_number_of_every_parameter_once(shape: dict) -> None:
     options = make_options(**shape)
-    filled = {name: torch.zeros(p.shape) for name, p in BiLm(options).named_parameters()}
+    filled = {name: torch.zeros(p.shape) for name, p in make_bilm(options).named_parameters()}
 
     for dataset in datasets(BiLmOptions.from_dict(options)):
         filled[dataset.key][dataset.tensor_rows] += 1

@@ -9,7 +9,7 @@ import pytest
 import torch
 from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.bilm.files import layout
 from elmo_tasks.common.errors import ConfigurationError
 from tests.helpers.reference_bilm import (
@@ -47,7 +47,7 @@ def assert_same_state(bilm: BiLm, expected: BiLm) -> None:
 def test_every_parameter_is_allennlps(tmp_path: Path, shape: dict) -> None:
     files = random_files(tmp_path, **shape)
 
-    found = dict(BiLm.from_files(*files).named_parameters())
+    found = dict(make_bilm(*files).named_parameters())
 
     expected = upstream_tensors(_ElmoBiLm(*files), lambda parameter: parameter.detach())
     assert found.keys() == expected.keys()
@@ -59,11 +59,11 @@ def test_every_parameter_is_allennlps(tmp_path: Path, shape: dict) -> None:
 def test_a_bilm_is_the_same_to_the_bit_after_it_was_written_and_read(
     tmp_path: Path, shape: dict
 ) -> None:
-    bilm = BiLm.from_files(*random_files(tmp_path / "first", **shape))
+    bilm = make_bilm(*random_files(tmp_path / "first", **shape))
 
     bilm.to_files(tmp_path / "second")
 
-    again = BiLm.from_files(tmp_path / "second/options.json", tmp_path / "second/weights.hdf5")
+    again = make_bilm(tmp_path / "second/options.json", tmp_path / "second/weights.hdf5")
     assert again.options._replace(state=None) == bilm.options
     assert_same_state(again, bilm)
 
@@ -71,7 +71,7 @@ def test_a_bilm_is_the_same_to_the_bit_after_it_was_written_and_read(
 def test_a_file_that_was_written_has_the_layout_of_the_file_that_was_read(tmp_path: Path) -> None:
     files = random_files(tmp_path / "first")
 
-    BiLm.from_files(*files).to_files(tmp_path / "second")
+    make_bilm(*files).to_files(tmp_path / "second")
 
     written, read = read_datasets(tmp_path / "second/weights.hdf5"), read_datasets(files[1])
     assert written.keys() == read.keys()
@@ -85,11 +85,11 @@ def test_a_file_that_was_written_has_the_layout_of_the_file_that_was_read(tmp_pa
 def test_a_bilm_of_new_weights_is_nearly_the_same_after_it_was_written_and_read(
     tmp_path: Path,
 ) -> None:
-    bilm = BiLm(make_options(), state="reset")
+    bilm = make_bilm(make_options(), state="reset")
 
     bilm.to_files(tmp_path)
 
-    again = BiLm.from_files(tmp_path / "options.json", tmp_path / "weights.hdf5")
+    again = make_bilm(tmp_path / "options.json", tmp_path / "weights.hdf5")
     torch.testing.assert_close(again.state_dict(), bilm.state_dict(), atol=1e-7, rtol=0)
 
 
@@ -100,7 +100,7 @@ def test_allennlp_reads_the_files_that_we_write(tmp_path: Path, shape: dict) -> 
     del options["lstm"]["cell_clip"], options["lstm"]["proj_clip"]
     options["char_cnn"]["n_characters"] = 261
     files = write_files(tmp_path / "first", options, random_weights(options))
-    bilm = BiLm.from_files(*files, state="reset")
+    bilm = make_bilm(*files, state="reset")
 
     bilm.to_files(tmp_path / "second")
 
@@ -112,7 +112,7 @@ def test_allennlp_reads_the_files_that_we_write(tmp_path: Path, shape: dict) -> 
 
 
 def test_weights_of_16_bits_are_written_on_request_and_read(tmp_path: Path) -> None:
-    bilm = BiLm.from_files(*FIXTURE_FILES)
+    bilm = make_bilm(*FIXTURE_FILES)
 
     bilm.to_files(tmp_path, dtype="float16")
 
@@ -122,14 +122,14 @@ def test_weights_of_16_bits_are_written_on_request_and_read(tmp_path: Path) -> N
         assert array.dtype == numpy.float16
         numpy.testing.assert_array_equal(array, exact[name].astype("float16"), err_msg=name)
 
-    again = BiLm.from_files(*files)
+    again = make_bilm(*files)
     assert next(again.parameters()).dtype == torch.float32
     ids = batch_to_ids([["A", "film", "."]])
     torch.testing.assert_close(again(ids).layers, bilm(ids).layers, atol=0.02, rtol=0)
 
 
 def test_a_bilm_in_float64_reads_and_writes_float32(tmp_path: Path) -> None:
-    BiLm.from_files(*FIXTURE_FILES).double().to_files(tmp_path)
+    make_bilm(*FIXTURE_FILES).double().to_files(tmp_path)
 
     written = read_datasets(tmp_path / "weights.hdf5")
     for name, array in read_datasets(FIXTURE_FILES[1]).items():
@@ -143,9 +143,9 @@ def test_a_projection_that_bilm_tf_leaves_out_is_the_identity(tmp_path: Path) ->
     whole = {**arrays, "CNN_proj/W_proj": numpy.eye(8), "CNN_proj/b_proj": numpy.zeros(8)}
     left_out = {name: array for name, array in arrays.items() if not name.startswith("CNN_proj")}
 
-    bilm = BiLm.from_files(*write_files(tmp_path / "left_out", options, left_out))
+    bilm = make_bilm(*write_files(tmp_path / "left_out", options, left_out))
 
-    assert_same_state(bilm, BiLm.from_files(*write_files(tmp_path / "whole", options, whole)))
+    assert_same_state(bilm, make_bilm(*write_files(tmp_path / "whole", options, whole)))
     # AllenNLP needs the projection, and reads it.
     bilm.to_files(tmp_path / "written")
     _ElmoBiLm(tmp_path / "written/options.json", tmp_path / "written/weights.hdf5")
@@ -158,7 +158,7 @@ def test_a_projection_that_bilm_tf_leaves_out_is_the_identity(tmp_path: Path) ->
 def test_a_crash_while_writing_leaves_what_was_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: bool
 ) -> None:
-    bilm = BiLm.from_files(*FIXTURE_FILES)
+    bilm = make_bilm(*FIXTURE_FILES)
     if old:
         bilm.to_files(tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
@@ -171,7 +171,7 @@ def test_a_crash_while_writing_leaves_what_was_there(
     monkeypatch.setattr(layout, "_revert_bias", crash)
 
     with pytest.raises(KeyboardInterrupt):
-        BiLm.from_files(*FIXTURE_FILES).to_files(tmp_path)
+        make_bilm(*FIXTURE_FILES).to_files(tmp_path)
 
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
@@ -190,7 +190,7 @@ def refused(folder: Path, arrays: dict[str, Array], **options: Any) -> str:
     """Returns the message of the error, which must name the file."""
     files = write_files(folder, make_options(**options), arrays)
     with pytest.raises(ConfigurationError) as caught:
-        BiLm.from_files(*files)
+        make_bilm(*files)
     assert str(files[1]) in str(caught.value)
     return str(caught.value)
 
@@ -270,12 +270,12 @@ def test_a_group_instead_of_a_dataset_is_refused(tmp_path: Path) -> None:
         file.create_group("char_embed")
 
     with pytest.raises(ConfigurationError, match="has no char_embed, which the options ask for"):
-        BiLm.from_files(*files)
+        make_bilm(*files)
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="no file of weights .*nowhere.hdf5"):
-        BiLm.from_files(FIXTURE_FILES[0], tmp_path / "nowhere.hdf5")
+        make_bilm(FIXTURE_FILES[0], tmp_path / "nowhere.hdf5")
 
 
 @pytest.mark.parametrize("size", [0, 7, 1000, 100_000])
@@ -284,17 +284,17 @@ def test_a_truncated_file_is_refused(tmp_path: Path, size: int) -> None:
     path.write_bytes(FIXTURE_FILES[1].read_bytes()[:size])
 
     with pytest.raises(ConfigurationError, match="weights.hdf5 cannot be read as HDF5; it may be"):
-        BiLm.from_files(FIXTURE_FILES[0], path)
+        make_bilm(FIXTURE_FILES[0], path)
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "weights.hdf5"
-    torch.save(BiLm.from_files(*FIXTURE_FILES).state_dict(), path)
+    torch.save(make_bilm(*FIXTURE_FILES).state_dict(), path)
 
     with pytest.raises(ConfigurationError, match="weights.hdf5 cannot be read as HDF5; .* another"):
-        BiLm.from_files(FIXTURE_FILES[0], path)
+        make_bilm(FIXTURE_FILES[0], path)
 
 
 def test_a_folder_without_a_bilm_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=f"{tmp_path} has no options.json"):
-        BiLm.from_files(FIXTURE_FILES[0], tmp_path)
+        make_bilm(FIXTURE_FILES[0], tmp_path)

@@ -2,6 +2,7 @@
 
 import torch
 
+from elmo_tasks.language_model.prediction import predict
 from tests.helpers.bilm_examples import ids_of, sentences
 from tests.helpers.stored_bilms import fixture_bilm
 
@@ -13,7 +14,7 @@ def test_each_direction_of_a_sentence_predicts_the_token_after_those_that_it_has
     ids = ids_of([["<S>", *sentence, "</S>"] for sentence in batch])
     top, length = bilm(ids_of(batch)).layers[:, -1], ids.size(1)
 
-    ahead, back = bilm.predict(ids)
+    ahead, back = predict(bilm, ids)
 
     for prediction, step, columns, targets in (
         # The forward direction predicts the words and the end, the other one the words and the
@@ -34,14 +35,14 @@ def test_each_direction_reads_windows_of_its_own_to_their_end() -> None:
     bilm = fixture_bilm()
     ids, backward_ids = ids_of(sentences(4, 4)), ids_of([list("abcd"), list("efgh")])
 
-    ahead, back = bilm.predict(ids, backward_ids)
+    ahead, back = predict(bilm, ids, backward_ids)
 
     # A window is read like a sentence whose last token in the direction of reading is only
     # predicted.
     other = ids_of([["x"], ["x"]])
-    expected = bilm.predict(torch.cat([ids, other], dim=1))[0]
+    expected = predict(bilm, torch.cat([ids, other], dim=1))[0]
     torch.testing.assert_close(ahead.output, expected.output)
-    expected = bilm.predict(torch.cat([other, backward_ids.flip(1)], dim=1))[1]
+    expected = predict(bilm, torch.cat([other, backward_ids.flip(1)], dim=1))[1]
     torch.testing.assert_close(back.output, expected.output)
     # The targets of a window are at the indices of the tokens that are read.
     for prediction in (ahead, back):

@@ -1,0 +1,194 @@
+import logging
+from functools import partial
+from typing import Any
+
+import torch
+
+from elmo_tasks.bilm.bilm import BiLm
+from elmo_tasks.bilm.characters import check_char_ids
+from elmo_tasks.bilm.frozen_checkpoint import FINGERPRINT, put_back_weights
+from elmo_tasks.bilm.outputs import BiLmOutput
+from elmo_tasks.bilm.token_cache import TokenCache
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.hashing import hash_bytes, hash_tensors
+from elmo_tasks.kernels.dtypes import DTYPES, used_dtype
+from elmo_tasks.kernels.weight_cache import WeightCache
+from elmo_tasks.store import LayerSource, LayerStore
+
+logger = logging.getLogger(__name__)
+
+
+class FrozenBiLm(BiLm):
+    """
+    A biLM that does not train. It may have its products in bfloat16, and remembers what it has
+    computed: the vectors of tokens, and in a store the layers of sentences.
+
+    # Parameters
+
+    options, state
+        As for `BiLm`.
+    dtype : `str`, optional (default = `'float32'`)
+        The dtype of the matrix products: `float32`; `bfloat16`, which is faster on a device that
+        has units for it, and slower than `float32` elsewhere; or `auto`, which takes the faster one
+        on the device of the weights. Weights, sums and layers stay in float32.
+    cached_tokens : `int`, optional (default = `50_000`)
+        The number of tokens whose x^LM the biLM remembers on a CPU; 0 for none.
+    store : `LayerStore`, optional
+        Remembers the layers of every sentence that the biLM has read. The biLM must not carry its
+        state, so that a sentence has the same layers every time.
+
+    # Raises
+
+    `ConfigurationError`
+        As for `BiLm`; or there is no such dtype, or a store for a biLM that carries its state.
+    """
+
+    trains = False
+
+    def __init__(
+        self,
+        options: dict[str, Any],
+        state: str,
+        dtype: str = "float32",
+        cached_tokens: int = 50_000,
+        store: LayerStore | None = None,
+    ) -> None:
+        if dtype not in DTYPES:
+            raise ConfigurationError(
+                f"dtype of a biLM must be one of {', '.join(DTYPES)}, not {dtype!r}"
+            )
+        if store is not None and state == "carry":
+            raise ConfigurationError(
+                "a store needs a biLM that gives a sentence the same layers every time: with the "
+                "state reset or snapshot"
+            )
+        super().__init__(options, state)
+        self.asked_dtype = dtype
+        self.cached_tokens = cached_tokens
+        self.store = store
+        self.has_weights = False
+        self._token_cache = WeightCache(_new_token_cache)
+        self._weights_hash = WeightCache(hash_tensors)
+        self._set_dtype()
+        self.register_load_state_dict_pre_hook(_take_fingerprint)
+        self.register_load_state_dict_post_hook(_note_weights)
+        self.requires_grad_(False)
+
+    @classmethod
+    def of(
+        cls, bilm: BiLm, store: LayerStore | None = None, dtype: str | None = None
+    ) -> "FrozenBiLm":
+        """
+        Returns a frozen copy of a biLM, with a store or without, that gives a sentence the same
+        layers every time. The copy of a biLM that carries its state starts from a snapshot. The
+        copy of a frozen one has the same `dtype`, unless another one is given, and `cached_tokens`.
+        """
+        carries = bilm.state_name == "carry"
+        settings: dict[str, Any] = {"store": store}
+        if isinstance(bilm, FrozenBiLm):
+            settings |= {"dtype": bilm.asked_dtype, "cached_tokens": bilm.cached_tokens}
+        if dtype is not None:
+            settings["dtype"] = dtype
+        copy = cls(bilm.raw_options, "snapshot" if carries else bilm.state_name, **settings)
+        copy.to(bilm.like).load_state_dict({**copy.state_dict(), **bilm.state_dict()})
+        copy.has_weights = not isinstance(bilm, FrozenBiLm) or bilm.has_weights
+        if carries:
+            copy.take_snapshot()
+        return copy.eval()
+
+    def forward(self, char_ids: torch.Tensor, boundaries: bool = False) -> BiLmOutput:
+        """
+        As `BiLm.forward`, without a gradient. A store has no boundaries, so with them the layers
+        are computed.
+        """
+        check_char_ids(char_ids, self.options.max_characters)
+        if not self.has_weights:
+            logger.warning("This biLM has random weights: give it a pretrained_file.")
+            self.has_weights = True
+        if self.store is None or boundaries:
+            with torch.no_grad():
+                return super().forward(char_ids, boundaries)
+        layers = self.store.layers(self.source(), char_ids, self.computed_layers)
+        return BiLmOutput(layers.to(self.like), (char_ids > 0).any(dim=-1))
+
+    def computed_layers(self, char_ids: torch.Tensor) -> torch.Tensor:
+        """Computes the layers of a batch, without the store."""
+        with torch.no_grad():
+            return super().forward(char_ids).layers
+
+    def fingerprint(self) -> bytes:
+        """
+        Returns a hash of the options, the weights, the dtype of the products and the kind of start
+        state. The values of the start state are left out.
+        """
+        return self._fingerprint(self.dtype)
+
+    def fingerprints(self) -> set[bytes]:
+        """Returns the fingerprints of this biLM with its products in any dtype."""
+        return {self._fingerprint(dtype) for dtype in DTYPES}
+
+    def source(self) -> LayerSource:
+        """Describes this biLM to a store."""
+        options = self.options
+        size = f"{options.num_layers}x{options.cell_dim}_{options.projection_dim}"
+        about = {"bilm": f"{size} {self.dtype}", "state": self.state_name}
+        parts = [part.detach().float().cpu().flatten() for part in self.state.state_dict().values()]
+        start = torch.cat([torch.zeros(0), *parts]).numpy()
+        return LayerSource(self.fingerprint(), about, start, self.num_layers, self.get_output_dim())
+
+    def _fingerprint(self, dtype: str) -> bytes:
+        settings = f"{self.options._replace(state=None)} {self.state_name} {dtype}"
+        return hash_bytes(settings.encode() + self._weights_hash.get(*self.weights().values()))
+
+    def _vectors(self, char_ids: torch.Tensor, at_once: bool) -> torch.Tensor:
+        compute = partial(super()._vectors, at_once=at_once)
+        if self.cached_tokens == 0 or char_ids.device.type != "cpu":
+            return compute(char_ids)
+        cache = self._token_cache.get(*self.char_cnn.parameters(), max_tokens=self.cached_tokens)
+        return cache.vectors(char_ids, compute)
+
+    def _apply(self, *args: Any, **kwargs: Any) -> "FrozenBiLm":
+        """Moves or casts all tensors. On another device, `auto` may be another dtype."""
+        super()._apply(*args, **kwargs)
+        self._set_dtype()
+        return self
+
+    def _set_dtype(self) -> None:
+        """Sets the dtype of the products by the setting `dtype` and the device of the weights."""
+        keeps_dtype = self.like.dtype != torch.float32
+        asked = "float32" if self.asked_dtype == "auto" and keeps_dtype else self.asked_dtype
+        # `float32` or `bfloat16`.
+        self.dtype = used_dtype(asked, self.like.device)
+        # `None` stands for the dtype of the weights.
+        dtype = torch.bfloat16 if self.dtype == "bfloat16" else None
+        for module in (self.char_cnn, *self.forward_stack.layers, *self.backward_stack.layers):
+            module.dtype = dtype
+
+
+def _new_token_cache(*_: torch.Tensor, max_tokens: int) -> TokenCache:
+    return TokenCache(max_tokens)
+
+
+def _take_fingerprint(
+    bilm: FrozenBiLm,
+    state: dict[str, torch.Tensor],
+    prefix: str,
+    _: Any,
+    __: bool,
+    *problems: list[str],
+) -> None:
+    """Lets `load_state_dict` accept a state dict with a fingerprint instead of the weights."""
+    if prefix + FINGERPRINT not in state:
+        return
+    try:
+        whole = put_back_weights(state, prefix, bilm.weights(), bilm.fingerprints())
+    except ValueError as error:
+        # The three lists hold missing keys, unexpected keys and other problems.
+        problems[2].append(f"The file {error}.")
+    else:
+        del state[prefix + FINGERPRINT]
+        state.update(whole)
+
+
+def _note_weights(bilm: FrozenBiLm, _: Any) -> None:
+    bilm.has_weights = True

@@ -1,0 +1,95 @@
+import os
+from typing import Any, Union
+
+from elmo_tasks.bilm.bilm import BiLm
+from elmo_tasks.bilm.files.options import BiLmOptions, read_options
+from elmo_tasks.bilm.files.weights import check_layout, read_weights
+from elmo_tasks.bilm.frozen_bilm import FrozenBiLm
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.store import LayerStore
+
+
+def make_bilm(
+    options: Union[dict[str, Any], str, os.PathLike],
+    pretrained_file: Union[str, os.PathLike] = None,
+    state: str = None,
+    requires_grad: bool = False,
+    dropout: float = 0.0,
+    dtype: str = "float32",
+    cached_tokens: int = 50_000,
+    store: LayerStore = None,
+) -> BiLm:
+    """
+    Makes a biLM, a `BiLm` that trains or a `FrozenBiLm`. The parameters are the fields of `bilm` in
+    a config.
+
+    # Parameters
+
+    options : `dict | str | os.PathLike`
+        The content of an `options.json` in bilm-tf's format, or its path or address; in jsonnet,
+        `import` the file.
+    pretrained_file : `str | os.PathLike`, optional
+        Weights: a name (`small`, `medium`, `original`, `original-5.5B`, or one of this package,
+        such as `mini`), the path or address of a `weights.hdf5`, or a folder or a repository of the
+        hub with this file. AllenNLP removes this key from an archived config, and takes the weights
+        from the archive.
+    state : `str`, optional
+        As for `BiLm`. By default the one in the options; if they have none, `reset` with
+        `requires_grad`, otherwise `snapshot`.
+    requires_grad : `bool`, optional (default = `False`)
+        Whether the biLM is trained too.
+    dropout
+        As for `BiLm`, with `requires_grad`.
+    dtype, cached_tokens, store
+        As for `FrozenBiLm`, without `requires_grad`. The dtype `auto` of a biLM that trains is
+        `float32`.
+
+    # Raises
+
+    `ConfigurationError`
+        The options or the weights cannot be used, or two settings contradict each other.
+    """
+    if isinstance(options, str | os.PathLike):
+        options = read_options(options)
+    parsed = BiLmOptions.from_dict(options)
+    state = state or parsed.state or ("reset" if requires_grad else "snapshot")
+    if requires_grad:
+        _refuse_frozen_settings(state, dtype, store)
+    elif dropout > 0:
+        raise ConfigurationError(
+            "dropout is that of a biLM that trains: set requires_grad, or leave dropout out"
+        )
+    if pretrained_file is not None:
+        # Before memory is taken for what the options ask for.
+        check_layout(str(pretrained_file), parsed)
+    bilm = (
+        BiLm(options, state, dropout)
+        if requires_grad
+        else FrozenBiLm(options, state, dtype, cached_tokens, store)
+    )
+    if pretrained_file is not None:
+        # The tensors are filled in place, so that a large file is in memory only once.
+        read_weights(str(pretrained_file), parsed, bilm.state_dict())
+        if isinstance(bilm, FrozenBiLm):
+            bilm.has_weights = True
+        bilm.take_snapshot()
+    return bilm
+
+
+def _refuse_frozen_settings(state: str, dtype: str, store: LayerStore | None) -> None:
+    """Raises `ConfigurationError` for a setting that a biLM that trains cannot have."""
+    if state == "snapshot":
+        raise ConfigurationError(
+            "a biLM that trains (requires_grad) cannot start from a snapshot, since each step of "
+            "the training makes it out of date: state must be reset or carry"
+        )
+    if store is not None:
+        raise ConfigurationError(
+            "a store needs a biLM that gives a sentence the same layers every time: without "
+            "requires_grad"
+        )
+    if dtype not in ("auto", "float32"):
+        raise ConfigurationError(
+            "a biLM that trains (requires_grad) has its products in float32: dtype must be auto or "
+            f"float32, not {dtype!r}"
+        )

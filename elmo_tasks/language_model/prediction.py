@@ -1,0 +1,73 @@
+from typing import NamedTuple
+
+import torch
+
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm.bidirectional_lstm import read_direction
+from elmo_tasks.kernels.packing import Packing
+
+
+class Prediction(NamedTuple):
+    """
+    Holds what a language model needs from one direction of the biLM.
+
+    # Parameters
+
+    output : `torch.Tensor`
+        Shape (tokens, projection_dim): the top layer of one direction, packed.
+    targets : `torch.LongTensor`
+        Shape (tokens,): the index of each output's target in the word ids of the batch, flattened
+        from shape (batch, length). Sentences have the ids of their tokens. Windows have the ids of
+        their targets, each at the index of the token that was read.
+    """
+
+    output: torch.Tensor
+    targets: torch.Tensor
+
+
+def predict(
+    bilm: BiLm,
+    char_ids: torch.Tensor,
+    backward_char_ids: torch.Tensor | None = None,
+    train: bool = True,
+) -> list[Prediction]:
+    """
+    Computes what a language model needs from each direction: the top layer at every token that the
+    direction reads, and the index of the target there.
+
+    # Parameters
+
+    bilm : `BiLm`
+    char_ids : `torch.LongTensor`
+        Shape (batch, length, 50). By default, sentences with both boundaries, which both directions
+        read. If `backward_char_ids` is given, windows of a running text, which only the forward
+        direction reads.
+    backward_char_ids : `torch.LongTensor`, optional
+        Such windows of a text in which each sentence is reversed, for the backward direction. Same
+        shape, and as many tokens in each row.
+    train : `bool`, optional (default = `True`)
+        Whether gradients reach the biLM.
+
+    # Returns
+
+    `list[Prediction]`
+        The predictions of the forward and of the backward direction.
+    """
+    windows = backward_char_ids is not None
+    with torch.set_grad_enabled(train and torch.is_grad_enabled()):
+        lengths = (char_ids > 0).any(dim=-1).sum(dim=1)
+        # A direction does not read the last boundary of a sentence.
+        packing = Packing.of(lengths if windows else lengths - 1, char_ids.size(1))
+        tokens = bilm.token_vectors(char_ids)
+        forward, backward = packing.forward_index, packing.backward_index
+        start = bilm.state.before(len(char_ids), bilm.like)
+        last = bilm.state.zeros(len(char_ids), bilm.like)
+        ahead = read_direction(bilm.stacks, 0, tokens.at(forward), packing, start, last)[-1]
+        if backward_char_ids is not None:
+            tokens, index = bilm.token_vectors(backward_char_ids), forward
+            targets = [forward, forward]
+        else:
+            index, targets = backward + 1, [forward + 1, backward]
+        back = read_direction(bilm.stacks, 1, tokens.at(index), packing, start, last)[-1]
+    bilm.state.after(last)
+    return [Prediction(ahead, targets[0]), Prediction(back, targets[1])]
