@@ -15,7 +15,7 @@ import pytest
 import torch
 
 import elmo_tasks.encoder.sentence_layers
-from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm import FrozenBiLm
 from elmo_tasks.common import files
 from elmo_tasks.embed import embedding_file
 from elmo_tasks.embed.embed import embed, read_text
@@ -296,7 +296,7 @@ def test_a_store_is_shared(
     def computes(*_: Any) -> Any:
         raise AssertionError("computed again")
 
-    monkeypatch.setattr(BiLm, "computed_layers", computes)
+    monkeypatch.setattr(FrozenBiLm, "computed_layers", computes)
     allennlp(monkeypatch, *command, "--force")
 
     for number, layers in enumerate(encoder.layers(line.split() for line in LINES)):
@@ -345,14 +345,14 @@ def killed_at(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, number: in
 def tokens_computed(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> int:
     """Embeds the text, and returns the number of tokens that the biLM computed for that."""
     computed = []
-    forward = BiLm.forward
+    forward = FrozenBiLm.forward
 
-    def counted(self: BiLm, char_ids: torch.Tensor) -> Any:
+    def counted(self: FrozenBiLm, char_ids: torch.Tensor) -> Any:
         computed.append(int((char_ids > 0).any(dim=2).sum()))
         return forward(self, char_ids)
 
     with monkeypatch.context() as patch:
-        patch.setattr(BiLm, "forward", counted)
+        patch.setattr(FrozenBiLm, "forward", counted)
         embedded(paths)
     return sum(computed)
 
