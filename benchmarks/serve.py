@@ -76,7 +76,7 @@ def parse() -> argparse.Namespace:
 @contextmanager
 def running(model: ServedModel) -> Iterator[int]:
     """Yields the port of a server."""
-    app = make_app([model], ElmoEncoder.from_name("mini").layers, "mini")
+    app = make_app([model], ElmoEncoder.from_pretrained("mini").layers, "mini")
     with listen("127.0.0.1", 0) as listening:
         server = make_server(app)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

@@ -9,6 +9,8 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
+from elmo_tasks.common import registration
+
 if TYPE_CHECKING:
     from elmo_tasks.encoder import ElmoEncoder
     from elmo_tasks.predictors.load import load as load
@@ -22,11 +24,12 @@ def __getattr__(name: str) -> Any:
     if name == "ElmoEncoder":
         return importlib.import_module("elmo_tasks.encoder").ElmoEncoder
     if name == "load":
-        # The plugin registers the names in the config of an archive.
-        importlib.import_module("elmo_tasks.plugin")
+        registration.register()
         return importlib.import_module("elmo_tasks.predictors.load").load
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
+
+registration.register = lambda: importlib.import_module("elmo_tasks.plugin")
 
 # AllenNLP imports its plugins by this name.
 if sys.modules.get("allennlp") is not None:

@@ -23,7 +23,7 @@ TOLERANCE = 1e-5
 def elmo_encoder() -> None:
     from elmo_tasks import ElmoEncoder
 
-    elmo = ElmoEncoder.from_name("mini")(SENTENCES)["elmo"]
+    elmo = ElmoEncoder.from_pretrained("mini")(SENTENCES)["elmo"]
 
     assert elmo.shape == (2, 6, 256), elmo.shape
     assert elmo.isfinite().all()
@@ -38,7 +38,7 @@ def command_embed() -> None:
     Path("text.txt").write_text("\n".join(SENTENCES) + "\n")
     elmo_tasks("embed", "text.txt", "text.hdf5", "--average")
 
-    elmo = ElmoEncoder.from_name()(SENTENCES)["elmo"]
+    elmo = ElmoEncoder.from_pretrained()(SENTENCES)["elmo"]
     with h5py.File("text.hdf5") as file:
         for index, sentence in enumerate(SENTENCES):
             expected = elmo[index, : len(sentence.split())].numpy()
@@ -66,7 +66,7 @@ def spacy_pipeline() -> None:
     from elmo_tasks import ElmoEncoder
 
     assert (
-        abs(doc._.elmo - ElmoEncoder.from_name("mini")(SENTENCES)["elmo"][0].numpy()).max()
+        abs(doc._.elmo - ElmoEncoder.from_pretrained("mini")(SENTENCES)["elmo"][0].numpy()).max()
         < TOLERANCE
     )
 
@@ -137,7 +137,7 @@ def beside_transformers_and_spacy() -> None:
     from elmo_tasks import ElmoEncoder
 
     assert hidden.shape == (1, 3, 8) and len(words) == 6
-    assert ElmoEncoder.from_name("mini")([words])["elmo"].shape == (1, 6, 256)
+    assert ElmoEncoder.from_pretrained("mini")([words])["elmo"].shape == (1, 6, 256)
     print(f"transformers {transformers.__version__}, spaCy {spacy.__version__}", file=sys.stderr)
 
 

@@ -74,7 +74,7 @@ from elmo_tasks import ElmoEncoder
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.store import LayerStore
 
-encoder = ElmoEncoder.from_name("mini", LayerStore(sys.argv[1]))
+encoder = ElmoEncoder.from_pretrained("mini", store=LayerStore(sys.argv[1]))
 first = encoder(["The boat left the bank .", "Banks lend money ."])["elmo"]
 again = encoder(["The boat left the bank .", "Banks lend money ."])["elmo"]
 encoder.bilm.to_files(sys.argv[2])
@@ -89,7 +89,7 @@ print(json.dumps([list(first.shape), bool((first == again).all()), read.num_laye
 
 
 def test_an_archive_says_that_it_needs_allennlp() -> None:
-    result = run("from elmo_tasks import ElmoEncoder; ElmoEncoder.from_archive('model.tar.gz')")
+    result = run("from elmo_tasks import ElmoEncoder; ElmoEncoder.from_pretrained('model.tar.gz')")
 
     assert "ImportError: this part of elmo_tasks needs AllenNLP" in result.stderr
 

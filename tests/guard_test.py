@@ -89,7 +89,7 @@ def embed(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
 
 
 def encode(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
-    ElmoEncoder.from_archive(archive, "input")(["A film ."])
+    ElmoEncoder.from_pretrained(archive, "input")(["A film ."])
 
 
 def fine_tune(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
@@ -316,7 +316,7 @@ def test_a_store_is_not_opened_wherever_the_config_has_it(archive: Path, tmp_pat
         archive, tmp_path / "a.tar.gz", put("model.text_embedder.bilm.store", {"path": str(path)})
     )
 
-    ElmoEncoder.from_archive(hostile, "input")(["A film ."])
+    ElmoEncoder.from_pretrained(hostile, "input")(["A film ."])
 
     assert not path.exists()
 

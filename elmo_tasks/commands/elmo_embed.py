@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from elmo_tasks.commands.bilm_arguments import add_bilm_options, encoder_from_args
+from elmo_tasks.commands.bilm_arguments import add_bilm_options, open_from_args
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
 from elmo_tasks.common.errors import ConfigurationError
@@ -232,7 +232,18 @@ def _encoder_and_engine(args: argparse.Namespace) -> tuple[ElmoEncoder, Engine]:
     engine = _engine(args)
     # Most sentences occur once, so layers kept in memory would hardly be read.
     store = LayerStore(args.use_store, memory=0) if args.use_store else None
-    return encoder_from_args(args, store, batch_tokens=args.batch_tokens), engine
+    if args.embedding != "mix" and args.place is not None:
+        raise ConfigurationError("--place is that of a mix: give --mix as well")
+    if args.embedding == "mix" and args.options_file:
+        raise ConfigurationError("two files have no mix: give --bilm a model or a folder with one")
+    opened = open_from_args(args, store)
+    mix = opened.mix(args.place) if args.embedding == "mix" else None
+    if args.embedding == "mix" and mix is None:
+        raise ConfigurationError(
+            f"{opened.name} has no trained mix: give --bilm a model that has one, or --average, "
+            "which writes the mean of the layers"
+        )
+    return ElmoEncoder(opened.bilm, mix, batch_tokens=args.batch_tokens), engine
 
 
 def _engine(args: argparse.Namespace) -> Engine:

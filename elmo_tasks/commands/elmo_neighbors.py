@@ -2,11 +2,12 @@ import argparse
 from typing import TYPE_CHECKING
 
 from elmo_tasks.analysis.neighbors.neighbors import neighbors
-from elmo_tasks.commands.bilm_arguments import add_bilm_options, layers_from_args
+from elmo_tasks.commands.bilm_arguments import add_bilm_options, open_from_args
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
 from elmo_tasks.commands.outputs import add_outputs, deliver
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.encoder.sentence_layers import SentenceLayers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -90,10 +91,10 @@ examples:
             if getattr(args, name) < 1:
                 option = name.replace("_", "-")
                 raise ConfigurationError(f"--{option} must be 1 or more, not {getattr(args, name)}")
-        bilm, sentence_layers = layers_from_args(args)
+        opened = open_from_args(args)
         report = neighbors(
-            sentence_layers,
-            bilm,
+            SentenceLayers(opened.bilm),
+            opened.name,
             args.word,
             args.corpus,
             sentence=args.sentence,

@@ -3,11 +3,12 @@ import argparse
 from elmo_tasks.analysis.errors.read_cases import read_cases
 from elmo_tasks.analysis.errors.report import ErrorReport
 from elmo_tasks.analysis.mix.archive_names import name_archives
-from elmo_tasks.commands.bilm_arguments import add_bilm_options, layers_from_args
+from elmo_tasks.commands.bilm_arguments import add_bilm_options, open_from_args
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.known_models import KNOWN_MODELS
+from elmo_tasks.encoder.sentence_layers import SentenceLayers
 
 
 class ElmoServe(Command):
@@ -99,8 +100,9 @@ examples:
                 for name, file in files
             ]
             models = [ServedModel(name, archive) for name, archive in archives.items()]
-            bilm, sentence_layers = layers_from_args(args)
-            app = make_app(models, sentence_layers, bilm, args.host, limits, reports)
+            opened = open_from_args(args)
+            layers = SentenceLayers(opened.bilm)
+            app = make_app(models, layers, opened.name, args.host, limits, reports)
             if not is_loopback(listening):
                 print(
                     "WARNING: every machine that reaches this one can use the server; it asks for "

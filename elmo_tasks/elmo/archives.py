@@ -1,9 +1,9 @@
-import importlib
 import os
 
 import torch
 
 from elmo_tasks.bilm import BiLm
+from elmo_tasks.common import registration
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
 
@@ -46,9 +46,7 @@ def load_model(archive_file: str | os.PathLike, weights_file: str | None = None)
     `ConfigurationError`
         The file is not an archive, is incomplete, or names code to run (see SECURITY.md).
     """
-    # The plugin registers the names in the archive's config. It is imported late, since it imports
-    # this file as well.
-    importlib.import_module("elmo_tasks.plugin")
+    registration.register()
     from allennlp.models import load_archive
 
     return load_archive(archive_file, weights_file=weights_file).model.eval()

@@ -94,6 +94,15 @@ class ElmoMix(torch.nn.Module):
         mixed = self.gamma * torch.einsum("j,bjkd->bkd", weights, layers)
         return self.dropout(mixed)
 
+    def of_sentence(self, layers: torch.Tensor) -> torch.Tensor:
+        """
+        Computes ELMo_k of one sentence, without a gradient, from its layers of shape (num_layers,
+        length, dim): shape (length, dim).
+        """
+        mask = torch.ones(1, layers.size(1), dtype=torch.bool)
+        with torch.no_grad():
+            return self(layers[None], mask)[0]
+
 
 def _single_layer(layers: Union[str, int], num_layers: int) -> int | None:
     """Returns the index of the only layer that is used, or `None` for all layers."""

@@ -8,6 +8,9 @@ from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.elmo.mix import ElmoMix
 
+# The file of a trained mix, beside those of its biLM.
+MIX_FILE = "mix.json"
+
 _FIELDS = {"layers", "scalar_parameters", "gamma", "layer_norm"}
 
 _LARGEST = torch.finfo(torch.float32).max

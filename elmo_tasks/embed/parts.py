@@ -41,10 +41,7 @@ def vectors(layers: torch.Tensor, embedding: str, mix: ElmoMix | None = None) ->
         case "average":
             return layers.mean(dim=0)
     assert mix is not None
-    # Shape: (1, tokens)
-    mask = torch.ones(1, layers.size(1), dtype=torch.bool)
-    with torch.no_grad():
-        return mix(layers[None], mask)[0]
+    return mix.of_sentence(layers)
 
 
 @dataclass(frozen=True)

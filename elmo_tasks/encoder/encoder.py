@@ -7,14 +7,12 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
-from elmo_tasks.bilm import BiLm, FrozenBiLm, make_bilm
-from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, bilm_files
-from elmo_tasks.bilm.files.options import BiLmOptions, read_options
+from elmo_tasks.bilm import BiLm, FrozenBiLm
+from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
-from elmo_tasks.elmo.archives import load_elmo
-from elmo_tasks.elmo.known_models import is_model
-from elmo_tasks.elmo.mix_file import read_mix, write_mix
+from elmo_tasks.elmo.mix_file import MIX_FILE, write_mix
+from elmo_tasks.elmo.opening import Source, open_elmo
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
 from elmo_tasks.encoder.tokens import (
     Sentence,
@@ -25,9 +23,6 @@ from elmo_tasks.encoder.tokens import (
 )
 from elmo_tasks.kernels.threads import operator_threads
 from elmo_tasks.store import LayerStore
-
-# The file of a trained mix, beside those of its biLM.
-_MIX_FILE = "mix.json"
 
 # Seconds before a progress bar appears.
 _PATIENCE = 3
@@ -81,7 +76,6 @@ class ElmoEncoder:
         as_numpy: bool = False,
     ) -> None:
         self.layers = SentenceLayers(bilm, batch_tokens)
-        self.has_own_mix = mix is not None
         self.mix = (copy.deepcopy(mix) if mix else ElmoMix(bilm.num_layers)).cpu().eval()
         if self.mix.layer_norm is not None:
             self.mix.layer_norm = "sentence"
@@ -91,44 +85,45 @@ class ElmoEncoder:
     @classmethod
     def from_pretrained(
         cls,
-        name: str | os.PathLike,
+        name: Source = DEFAULT_BILM,
         place: str | None = None,
         store: LayerStore | None = None,
         device: str | torch.device = "cpu",
         dtype: str | None = None,
+        layers: str | int = "all",
+        within: str | None = None,
         **settings,
     ) -> "ElmoEncoder":
         """
-        Makes an encoder of anything that has a biLM. The other parameters are as in `from_name`.
+        Makes an encoder of anything that has a biLM.
 
         # Parameters
 
-        name : `str | os.PathLike`
-            The name of a biLM; a folder that `save_pretrained`, `elmo-export` or the training of a
-            biLM wrote; a repository of such files on the Hugging Face hub, `owner/name` or
-            `owner/name@revision` (see `hub_folder`); or a model, as for `from_archive`.
+        name, within, store, device, dtype
+            As for `open_elmo`: the name of a biLM, a folder, a repository on the hub, two files or
+            a trained model.
         place : `str`, optional
             The place of the mix in a model, `input` or `output`; needed if the model has several.
-        dtype : `str`, optional
-            As in `from_name`; by default the setting of the model, or `float32` for a biLM.
+        layers : `str | int`, optional (default = `'all'`)
+            `all` for the trained mix, and for the mean of all layers if there is none; `last`; or
+            the index of one layer, 0 for the token layer.
+        settings
+            Arguments of the constructor.
 
         # Raises
 
         `ConfigurationError`
             There is no biLM or model of this name, or its files cannot be used.
         """
-        if is_model(name):
-            return cls.from_archive(name, place, None, store, device, dtype, **settings)
-        if place is not None:
-            raise ConfigurationError(f"{name} is a biLM without mixes: place must be left out")
-        options_file, weight_file = bilm_files(name)
-        mix_file = Path(options_file).with_name(_MIX_FILE)
-        if "mix" not in settings and mix_file.exists():
-            num_layers = BiLmOptions.from_dict(read_options(options_file)).num_layers + 1
-            settings["mix"] = read_mix(mix_file, num_layers)
-        return cls.from_files(
-            options_file, weight_file, store, device, dtype or "float32", **settings
-        )
+        opened = open_elmo(name, within, store, device, dtype)
+        if "mix" in settings:
+            if place is not None:
+                raise ConfigurationError("give either a mix or the place of one, not both")
+        elif layers == "all":
+            settings["mix"] = opened.mix(place)
+        else:
+            settings["mix"] = ElmoMix(opened.bilm.num_layers, layers)
+        return cls(opened.bilm, **settings)
 
     def save_pretrained(self, folder: str | os.PathLike, dtype: str = "float32") -> None:
         """
@@ -144,92 +139,7 @@ class ElmoEncoder:
             The dtype of the weights in the file: `float32`, or `float16`, which rounds them.
         """
         self.bilm.to_files(folder, dtype)
-        write_mix(Path(folder) / _MIX_FILE, self.mix)
-
-    @classmethod
-    def from_name(
-        cls,
-        name: str = DEFAULT_BILM,
-        store: LayerStore | None = None,
-        device: str | torch.device = "cpu",
-        dtype: str = "float32",
-        **settings,
-    ) -> "ElmoEncoder":
-        """
-        Makes an encoder of a biLM that has a name: `base` or `mini`, which are part of the package,
-        or `small`, `medium`, `original` or `original-5.5B`, which are fetched on first use.
-
-        # Parameters
-
-        store : `LayerStore`, optional
-            Remembers layers, which are then rounded to the `dtype` of the store.
-        device : `str | torch.device`, optional (default = `'cpu'`)
-            The device that the biLM runs on.
-        dtype : `str`, optional (default = `'float32'`)
-            The dtype of the matrix products: `float32`, `bfloat16` or `auto` (see `FrozenBiLm`).
-        settings
-            Arguments of the constructor.
-        """
-        return cls.from_files(*bilm_files(name), store, device, dtype, **settings)
-
-    @classmethod
-    def from_files(
-        cls,
-        options_file: str | os.PathLike,
-        weight_file: str | os.PathLike,
-        store: LayerStore | None = None,
-        device: str | torch.device = "cpu",
-        dtype: str = "float32",
-        **settings,
-    ) -> "ElmoEncoder":
-        """
-        Makes an encoder of a biLM in two files in bilm-tf's format, given by their paths or
-        addresses. The other parameters are as in `from_name`.
-        """
-        bilm = make_bilm(read_options(options_file), str(weight_file), dtype=dtype, store=store)
-        return cls(bilm.to(device).eval(), **settings)
-
-    @classmethod
-    def from_archive(
-        cls,
-        archive_file: str | os.PathLike,
-        place: str | None = None,
-        name: str | None = None,
-        store: LayerStore | None = None,
-        device: str | torch.device = "cpu",
-        dtype: str | None = None,
-        mix: ElmoMix | None = None,
-        **settings,
-    ) -> "ElmoEncoder":
-        """
-        Makes an encoder of the biLM and a trained mix in the archive of a model. This method needs
-        AllenNLP. The other parameters are as in `from_name`.
-
-        # Parameters
-
-        archive_file : `str | os.PathLike`
-            A trained model: the path or address of a `model.tar.gz`, a folder, or a name (see
-            `model_path`).
-        place : `str`, optional
-            The place of the mix, `input` or `output`; needed if the model has several.
-        name : `str`, optional
-            The name of the biLM in the model; needed if the model has several.
-        dtype : `str`, optional
-            As in `from_name`, by default the setting of the archive.
-        mix : `ElmoMix`, optional
-            A mix that is used instead of the model's; then `place` must be left out.
-        """
-        if mix is not None and place is not None:
-            raise ConfigurationError("give either a mix or the place of one, not both")
-        bilm, mixes = load_elmo(archive_file, name)
-        if mix is None:
-            if place not in mixes and (place is not None or len(mixes) > 1):
-                raise ConfigurationError(
-                    f"{archive_file} has mixes at the places {', '.join(mixes) or '(none)'}: place "
-                    f"must be one of them, not {place!r}"
-                )
-            mix = mixes[place] if place else next(iter(mixes.values()), None)
-        return cls(FrozenBiLm.of(bilm.to(device), store, dtype), mix, **settings)
+        write_mix(Path(folder) / MIX_FILE, self.mix)
 
     @property
     def bilm(self) -> FrozenBiLm:
@@ -277,6 +187,13 @@ class ElmoEncoder:
             for layers in self.layers(tokens, progress):
                 yield self._converted(self._outputs(layers))
 
+    def vectors(self, sentences: Iterable[list[str]]) -> Iterator[torch.Tensor]:
+        """
+        Yields ELMo_k of each sentence, given as tokens: shape (length, 2 * projection_dim). This is
+        the output `elmo`, without the others and without a progress bar.
+        """
+        return map(self.mix.of_sentence, self.layers(sentences))
+
     def tokenize(self, sentence: Sentence) -> list[str]:
         """Returns the tokens of a sentence, padding included."""
         return tokenize(sentence, self.tokenizer)
@@ -285,8 +202,8 @@ class ElmoEncoder:
         """Returns the outputs of a sentence, by name, from its layers."""
         # Shape: (length,)
         mask = torch.ones(layers.size(1), dtype=torch.bool)
-        with torch.no_grad(), operator_threads(1):
-            elmo = self.mix(layers[None], mask[None])[0]
+        with operator_threads(1):
+            elmo = self.mix.of_sentence(layers)
         x, *contextual = layers.clone()
         outputs = {"word_emb": x.chunk(2, dim=1)[0]}
         outputs |= {f"lstm_outputs{j}": h for j, h in enumerate(contextual, start=1)}

@@ -10,7 +10,6 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.encoder import ElmoEncoder
-from elmo_tasks.encoder.elmo_vectors import elmo_vectors, open_encoder
 
 # Sentences end at these marks before white space.
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
@@ -106,7 +105,7 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 "columns, such as X['text']"
             )
         texts = [list(self._sentences(text, index)) for index, text in enumerate(X)]
-        vectors = elmo_vectors(encoder, (sentence for text in texts for sentence in text))
+        vectors = encoder.vectors(sentence for text in texts for sentence in text)
         features = numpy.zeros((len(texts), self._n_features_out), numpy.float32)
         for row, text in zip(features, texts):
             if text:
@@ -128,7 +127,7 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return self._encoder().bilm.get_output_dim()
 
     def _encoder(self) -> ElmoEncoder:
-        return _open(self.bilm, self.place, self.layers, self.device)
+        return _open(self.bilm, self.place, device=self.device, layers=self.layers)
 
     def _check(self) -> ElmoEncoder:
         if self.pooling not in _POOLINGS:
@@ -162,4 +161,4 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
 
 # The clones of an estimator, as in a grid search, share their biLM.
-_open = lru_cache(maxsize=2)(open_encoder)
+_open = lru_cache(maxsize=2)(ElmoEncoder.from_pretrained)

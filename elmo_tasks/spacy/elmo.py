@@ -8,7 +8,6 @@ from spacy.tokens import Doc
 
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.encoder import ElmoEncoder
-from elmo_tasks.encoder.elmo_vectors import elmo_vectors, open_encoder
 from elmo_tasks.spacy.batched import BatchedPipe
 from elmo_tasks.spacy.pretrained import encoder_from_bytes, encoder_to_bytes
 from elmo_tasks.spacy.sentences import of_docs
@@ -69,7 +68,9 @@ class ElmoComponent(BatchedPipe):
     def encoder(self) -> ElmoEncoder:
         """The biLM and the mix. Raises `ConfigurationError` if they cannot be opened."""
         if self._encoder is None:
-            self._encoder = open_encoder(self.bilm, self.place, self.layers, self.device)
+            self._encoder = ElmoEncoder.from_pretrained(
+                self.bilm, self.place, device=self.device, layers=self.layers
+            )
         return self._encoder
 
     def annotate(self, docs: list[Doc]) -> None:
@@ -77,7 +78,7 @@ class ElmoComponent(BatchedPipe):
         encoder, dim = self.encoder, self.encoder.bilm.get_output_dim()
         arrays = [numpy.zeros((len(doc), dim), numpy.float32) for doc in docs]
         sentences = list(of_docs(docs))
-        vectors = elmo_vectors(encoder, (sentence.words for sentence in sentences))
+        vectors = encoder.vectors(sentence.words for sentence in sentences)
         for sentence, elmo in zip(sentences, vectors):
             arrays[sentence.doc][sentence.indices] = elmo.numpy()
         for doc, array in zip(docs, arrays):

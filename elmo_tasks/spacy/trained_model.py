@@ -1,4 +1,3 @@
-import importlib
 import io
 import os
 import tarfile
@@ -7,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from elmo_tasks.common import registration
 from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
@@ -82,8 +82,7 @@ class TrainedModel:
 
     def _open(self) -> Any:
         if self._predictor is None:
-            # The plugin registers the names in the archive's config.
-            importlib.import_module("elmo_tasks.plugin")
+            registration.register()
             from allennlp.models import load_archive
             from allennlp.predictors import Predictor
 

@@ -40,7 +40,7 @@ def paths(tmp_path: Path) -> Paths:
 
 @cache
 def fixture_encoder() -> ElmoEncoder:
-    return ElmoEncoder.from_files(*FIXTURE_FILES)
+    return ElmoEncoder.from_pretrained(FIXTURE_FILES)
 
 
 @pytest.fixture()
@@ -196,7 +196,7 @@ def test_the_trained_mix_of_a_model_is_written(
     assert "has mixes at the places input, output" in refusal(monkeypatch, *command)
     allennlp(monkeypatch, *command, "--place", "output")
 
-    trained = ElmoEncoder.from_archive(archive, "output")
+    trained = ElmoEncoder.from_pretrained(archive, "output")
     expected = trained([LINES[0].split()])["elmo"][0]
     numpy.testing.assert_allclose(read_hdf5(paths.hdf5)["0"], expected, atol=1e-5)
 
@@ -243,7 +243,7 @@ def test_the_bilm_is_the_one_in_the_package_unless_another_is_given(
 ) -> None:
     allennlp(monkeypatch, "elmo-embed", paths.text, paths.hdf5)
 
-    (layers,) = ElmoEncoder.from_name("base").layers([LINES[0].split()])
+    (layers,) = ElmoEncoder.from_pretrained("base").layers([LINES[0].split()])
     numpy.testing.assert_allclose(read_hdf5(paths.hdf5)["0"], layers, atol=1e-5)
 
 
@@ -270,7 +270,7 @@ def test_the_bilm_may_be_that_of_an_archive(
 
     allennlp(monkeypatch, "elmo-embed", paths.text, paths.hdf5, "--bilm", archive, "--top")
 
-    (first,) = ElmoEncoder.from_files(*FIXTURE_FILES).layers([LINES[0].split()])
+    (first,) = ElmoEncoder.from_pretrained(FIXTURE_FILES).layers([LINES[0].split()])
     numpy.testing.assert_allclose(read_hdf5(paths.hdf5)["0"], first[2], atol=1e-5)
 
 

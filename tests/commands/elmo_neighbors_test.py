@@ -17,7 +17,7 @@ def test_every_option_reaches_the_report(
 ) -> None:
     sentence = "The goats and the boat left ."
     expected = neighbors(
-        ElmoEncoder.from_files(*FIXTURE_FILES).layers,
+        ElmoEncoder.from_pretrained(FIXTURE_FILES).layers,
         str(FIXTURE_FILES[1]),
         "GOATS",
         str(CORPUS),

@@ -70,7 +70,7 @@ def test_a_bilm_is_fetched_once_by_the_name_of_its_repository(hub: Hub) -> None:
     num_requests = len(hub.requests)
     by_config = bilm_from_config({"pretrained_file": "owner/tiny"})
 
-    expected = ElmoEncoder.from_files(*FIXTURE_FILES)([SENTENCE])["elmo"]
+    expected = ElmoEncoder.from_pretrained(FIXTURE_FILES)([SENTENCE])["elmo"]
     assert encoder([SENTENCE])["elmo"].equal(expected)
     assert by_config.fingerprint() == make_bilm(*FIXTURE_FILES).fingerprint()
     assert len(hub.requests) == num_requests

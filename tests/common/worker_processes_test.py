@@ -27,7 +27,7 @@ from tests.helpers.reference_bilm import FIXTURE_FILES
 
 @cache
 def encoder() -> ElmoEncoder:
-    return ElmoEncoder.from_files(*FIXTURE_FILES)
+    return ElmoEncoder.from_pretrained(FIXTURE_FILES)
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,7 @@ def test_the_file_is_that_of_one_process_byte_for_byte(num_processes: int, text:
 
 def test_processes_share_a_store(text: Path, tmp_path: Path) -> None:
     one, several = text.with_name("one.hdf5"), text.with_name("several.hdf5")
-    stored = ElmoEncoder.from_files(*FIXTURE_FILES, LayerStore(str(tmp_path / "store")))
+    stored = ElmoEncoder.from_pretrained(FIXTURE_FILES, store=LayerStore(str(tmp_path / "store")))
 
     embed(read_text(text), several, stored.layers, engine=in_processes(2))
 

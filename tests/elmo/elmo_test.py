@@ -136,7 +136,7 @@ def test_a_pretrained_bilm_is_given_by_its_name_or_folder() -> None:
 
     assert named.get_output_dim() == 256 and not named.bilm.trains and trained.bilm.trains
     assert [mix.layer for mix in in_folder.mixes] == [2, 2]
-    expected = ElmoEncoder.from_name("mini")(SENTENCES)["elmo"]
+    expected = ElmoEncoder.from_pretrained("mini")(SENTENCES)["elmo"]
     torch.testing.assert_close(named.eval()(SENTENCES)[0], expected, atol=1e-5, rtol=1e-5)
 
 

@@ -29,7 +29,7 @@ NUM_LINES = 40
 
 @cache
 def encoder() -> ElmoEncoder:
-    return ElmoEncoder.from_files(*FIXTURE_FILES)
+    return ElmoEncoder.from_pretrained(FIXTURE_FILES)
 
 
 @pytest.fixture()

@@ -22,7 +22,7 @@ def paths(tmp_path: Path) -> Paths:
 
 @pytest.fixture(scope="module")
 def encoder() -> ElmoEncoder:
-    return ElmoEncoder.from_files(*FIXTURE_FILES)
+    return ElmoEncoder.from_pretrained(FIXTURE_FILES)
 
 
 @pytest.mark.parametrize("embedding", ["all", "top", "average"])
@@ -92,7 +92,7 @@ def test_a_line_of_5000_tokens_is_embedded_whole(
     paths: Paths, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     paths.text.write_text(f"A\n{'the dog ' * 2500}\nA\n")
-    encoder = ElmoEncoder.from_files(*random_files(tmp_path, n_layers=1))
+    encoder = ElmoEncoder.from_pretrained(random_files(tmp_path, n_layers=1))
 
     embed(read_text(paths.text), paths.hdf5, encoder.layers, "top")
 

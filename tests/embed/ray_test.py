@@ -142,7 +142,7 @@ def test_what_ray_would_wait_for_without_end_is_refused(text: Path, encoder: Elm
 
 
 def test_a_store_is_refused(text: Path, tmp_path: Path) -> None:
-    stored = ElmoEncoder.from_files(*FIXTURE_FILES, LayerStore(str(tmp_path / "store")))
+    stored = ElmoEncoder.from_pretrained(FIXTURE_FILES, store=LayerStore(str(tmp_path / "store")))
 
     with pytest.raises(ConfigurationError, match="use no store: leave --use-store out"):
         embed_shards(Corpus([text]), tmp_path / "out", stored.layers, engine=on_ray())

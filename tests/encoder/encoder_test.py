@@ -239,32 +239,30 @@ def test_sentences_of_another_form_are_refused(encoder: ElmoEncoder) -> None:
 
 
 def test_a_bilm_is_given_by_its_name_or_by_its_files() -> None:
-    base = ElmoEncoder.from_name("base")
+    base = ElmoEncoder.from_pretrained("base")
     weights = Path(KNOWN_BILMS["base"])
 
-    by_files = ElmoEncoder.from_files(weights.with_name("options.json"), weights)
+    by_files = ElmoEncoder.from_pretrained((weights.with_name("options.json"), weights))
 
     assert base(TEXT)["elmo"].shape == (5, 6, 256)
     assert_alike(by_files(TEXT), base(TEXT))
-    assert_alike(ElmoEncoder.from_name()(TEXT), base(TEXT))
+    assert_alike(ElmoEncoder.from_pretrained()(TEXT), base(TEXT))
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
     with pytest.raises(
         ConfigurationError, match="no biLM is known as 'tiny'; known are base, medium, mi"
     ):
-        ElmoEncoder.from_name("tiny")
+        ElmoEncoder.from_pretrained("tiny")
 
 
 def test_anything_with_a_bilm_is_given_to_from_pretrained(tmp_path: Path, bilm: BiLm) -> None:
     (tmp_path / "task").mkdir()
     archive = language_model(tmp_path)
     sst(tmp_path / "task", "both")
-    of_archive = ElmoEncoder.from_archive(archive)(TEXT)
+    of_archive = ElmoEncoder.from_pretrained(archive)(TEXT)
     bilm.to_files(tmp_path / "exported")
 
-    assert_alike(ElmoEncoder.from_pretrained("mini")(TEXT), ElmoEncoder.from_name("mini")(TEXT))
-    assert_alike(ElmoEncoder.from_pretrained(archive)(TEXT), of_archive)
     assert_alike(ElmoEncoder.from_pretrained(tmp_path)(TEXT), of_archive)
     for folder in (tmp_path / "exported", FIXTURE_FILES[1]):
         assert_alike(ElmoEncoder.from_pretrained(folder)(TEXT), ElmoEncoder(bilm)(TEXT))
@@ -345,7 +343,7 @@ def test_the_mix_of_an_archive_is_chosen_by_its_place(tmp_path: Path, encoder: E
         tmp_path, input=a_mix([0.5, 0.25, 0.25], 2.0), output=a_mix([0.1, 0.2, 0.7], 1.0)
     )
 
-    outputs = ElmoEncoder.from_archive(folder, place="output")(TEXT)
+    outputs = ElmoEncoder.from_pretrained(folder, place="output")(TEXT)
 
     layers = list(encoder.layers(TOKENS))
     for row, words in enumerate(TOKENS):
@@ -353,11 +351,11 @@ def test_the_mix_of_an_archive_is_chosen_by_its_place(tmp_path: Path, encoder: E
         elmo = 0.1 * x + 0.2 * h1 + 0.7 * h2
         torch.testing.assert_close(outputs["elmo"][row, : len(words)], elmo, **close)
     assert_alike({**outputs, "elmo": 0, "default": 0}, {**encoder(TEXT), "elmo": 0, "default": 0})
-    assert ElmoEncoder.from_archive(folder, "input").mix.gamma.item() == 2
+    assert ElmoEncoder.from_pretrained(folder, "input").mix.gamma.item() == 2
 
     for place in (None, "middle"):
         with pytest.raises(ConfigurationError, match=f"places input, output: .* not {place!r}"):
-            ElmoEncoder.from_archive(folder, place)
+            ElmoEncoder.from_pretrained(folder, place)
 
 
 def test_a_mix_may_be_given_instead_of_that_of_an_archive(tmp_path: Path) -> None:
@@ -366,21 +364,21 @@ def test_a_mix_may_be_given_instead_of_that_of_an_archive(tmp_path: Path) -> Non
 
     assert ElmoEncoder.from_pretrained(folder, mix=mix).mix.gamma.item() == 1
     with pytest.raises(ConfigurationError, match="either a mix or the place of one"):
-        ElmoEncoder.from_archive(folder, "input", mix=mix)
+        ElmoEncoder.from_pretrained(folder, "input", mix=mix)
 
 
 def test_the_one_mix_of_an_archive_needs_no_place(tmp_path: Path) -> None:
     elmo = {"type": "elmo_bilm", "bilm": FIXTURE, "mix": {"layers": 1}}
     archive = classifier(tmp_path, elmo=elmo)
 
-    outputs = ElmoEncoder.from_archive(archive)(TEXT)
+    outputs = ElmoEncoder.from_pretrained(archive)(TEXT)
 
     torch.testing.assert_close(outputs["elmo"], outputs["lstm_outputs1"])
-    assert_alike(ElmoEncoder.from_archive(archive, "input")(TEXT), outputs)
+    assert_alike(ElmoEncoder.from_pretrained(archive, "input")(TEXT), outputs)
 
 
 def test_a_language_model_has_the_mean_of_its_layers(tmp_path: Path) -> None:
-    outputs = ElmoEncoder.from_archive(language_model(tmp_path))(TEXT)
+    outputs = ElmoEncoder.from_pretrained(language_model(tmp_path))(TEXT)
 
     x = torch.cat([outputs["word_emb"]] * 2, dim=2)
     mean = (x + outputs["lstm_outputs1"] + outputs["lstm_outputs2"]) / 3
@@ -424,7 +422,7 @@ def test_layers_in_the_store_are_not_computed_again(
     tmp_path: Path, encoder: ElmoEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = LayerStore(str(tmp_path), dtype="float32")
-    by_store = ElmoEncoder.from_files(*FIXTURE_FILES, store=store)
+    by_store = ElmoEncoder.from_pretrained(FIXTURE_FILES, store=store)
 
     computed = computed_by(by_store.bilm, monkeypatch)
 

@@ -37,7 +37,9 @@ def task_models(folder: Path) -> list[ServedModel]:
 
 
 def app_of(models: list[ServedModel], limits: Limits = Limits(), **settings) -> App:
-    return make_app(models, ElmoEncoder.from_name("mini").layers, "mini", limits=limits, **settings)
+    return make_app(
+        models, ElmoEncoder.from_pretrained("mini").layers, "mini", limits=limits, **settings
+    )
 
 
 @contextmanager

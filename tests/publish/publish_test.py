@@ -302,10 +302,10 @@ def test_every_command_takes_the_name_of_a_model(
     assert metrics[1] == pytest.approx(metrics[0], abs=1e-3)
     assert "\tA film of charm .\n" in capsys.readouterr().out
     exported = ElmoEncoder.from_pretrained(tmp_path / "exported").bilm
-    expected = ElmoEncoder.from_files(*FIXTURE_FILES).bilm
+    expected = ElmoEncoder.from_pretrained(FIXTURE_FILES).bilm
     for name, tensor in exported.weights().items():
         assert torch.allclose(tensor, expected.weights()[name], atol=1e-6), name
-    assert ElmoEncoder.from_archive("my-sst", "input").mix.num_layers == 3
+    assert ElmoEncoder.from_pretrained("my-sst", "input").mix.num_layers == 3
     assert ElmoEncoder.from_pretrained("my-sst", "output").mix.num_layers == 3
 
 
@@ -484,7 +484,7 @@ def test_a_bilm_is_found_in_a_published_model(sst: tuple[Path, Path]) -> None:
 
     assert (
         name == "text_embedder.bilm"
-        and bilm.fingerprint() in ElmoEncoder.from_files(*FIXTURE_FILES).bilm.fingerprints()
+        and bilm.fingerprint() in ElmoEncoder.from_pretrained(FIXTURE_FILES).bilm.fingerprints()
     )
 
 

@@ -6,7 +6,7 @@ from elmo_tasks.serve.layer_cosines import layer_cosines
 
 
 def test_the_cosines_are_those_of_the_encoders_vectors() -> None:
-    encoder = ElmoEncoder.from_name("mini", as_numpy=True)
+    encoder = ElmoEncoder.from_pretrained("mini", as_numpy=True)
 
     answer = layer_cosines(encoder.layers, {"sentence": "They play a play."})
 

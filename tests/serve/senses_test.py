@@ -9,7 +9,7 @@ TEXT = "They play chess .\nThe Play is short .\n\nWe play and play .\nNothing he
 
 @pytest.fixture(scope="module")
 def layers() -> SentenceLayers:
-    return ElmoEncoder.from_name("mini").layers
+    return ElmoEncoder.from_pretrained("mini").layers
 
 
 def test_occurrences_of_either_case_are_compared_in_each_layer(layers: SentenceLayers) -> None:
@@ -18,7 +18,7 @@ def test_occurrences_of_either_case_are_compared_in_each_layer(layers: SentenceL
     assert answer["num_occurrences"] == 4
     assert [each["position"] for each in answer["occurrences"]] == [1, 1, 1, 3]
     assert answer["occurrences"][1]["words"] == ["The", "Play", "is", "short", "."]
-    encoder = ElmoEncoder.from_name("mini", as_numpy=True)
+    encoder = ElmoEncoder.from_pretrained("mini", as_numpy=True)
     vectors = numpy.stack(
         [
             encoder([each["words"]])["lstm_outputs2"][0, each["position"]]

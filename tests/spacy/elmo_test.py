@@ -82,7 +82,7 @@ def test_two_processes_give_the_vectors_of_one() -> None:
 def test_the_trained_mix_of_an_archive_is_used_and_saved(place: str, tmp_path: Path) -> None:
     nlp = pipeline(bilm=str(ARCHIVE), place=place)
     words = ["It", "works", "!"]
-    expected = ElmoEncoder.from_archive(ARCHIVE, place)([words])["elmo"][0]
+    expected = ElmoEncoder.from_pretrained(ARCHIVE, place)([words])["elmo"][0]
 
     nlp.to_disk(tmp_path / "saved")
     loaded = spacy.load(tmp_path / "saved")

@@ -80,7 +80,7 @@ def test_the_senses_of_play_come_apart_in_the_biLMs_of_the_package(name: str) ->
     """The picture of the README: 18 sentences with the verb, then 18 with the noun."""
     text = FIXTURES / "play.txt"
 
-    report = neighbors(ElmoEncoder.from_name(name).layers, name, "play", str(text)).as_dict()
+    report = neighbors(ElmoEncoder.from_pretrained(name).layers, name, "play", str(text)).as_dict()
 
     sentences = text.read_text().splitlines()
     clusters = {

@@ -3,7 +3,6 @@ import torch
 
 from elmo_tasks import ElmoEncoder
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.encoder.elmo_vectors import elmo_vectors, open_encoder
 from tests.helpers.reference_bilm import FIXTURE
 
 ARCHIVE = str(FIXTURE.parent / "archives" / "sst.tar.gz")
@@ -16,19 +15,12 @@ SENTENCES = [["A", "boat", "left", "."], [], ["It", "works"]]
 def test_vectors_are_the_outputs_of_the_encoder(layers: str | int, output: str) -> None:
     expected = [each[output] for each in ElmoEncoder.from_pretrained(FIXTURE).iterate(SENTENCES)]
 
-    vectors = list(elmo_vectors(open_encoder(str(FIXTURE), layers=layers), SENTENCES))
+    vectors = list(ElmoEncoder.from_pretrained(FIXTURE, layers=layers).vectors(SENTENCES))
 
     torch.testing.assert_close(vectors, expected)
 
 
-@pytest.mark.parametrize("place", ["input", "output"])
-def test_all_layers_are_mixed_by_the_mix_of_an_archive(place: str) -> None:
-    expected = ElmoEncoder.from_archive(ARCHIVE, place).mix.weights
-
-    assert torch.equal(open_encoder(ARCHIVE, place).mix.weights, expected)
-    assert open_encoder(ARCHIVE, place, layers="last").mix.weights.tolist() == [0, 0, 1]
-
-
-def test_a_place_is_needed_if_there_are_several() -> None:
+def test_one_layer_needs_no_place() -> None:
+    assert ElmoEncoder.from_pretrained(ARCHIVE, layers="last").mix.weights.tolist() == [0, 0, 1]
     with pytest.raises(ConfigurationError, match="places input, output"):
-        open_encoder(ARCHIVE)
+        ElmoEncoder.from_pretrained(ARCHIVE)
