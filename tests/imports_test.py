@@ -21,7 +21,7 @@ ORDER: dict[str, set[str]] = {
     "readers": {"common"},
     "store": {"common"},
     "bilm": {"common", "kernels", "store"},
-    "elmo": {"common", "bilm"},
+    "elmo": {"common", "store", "bilm"},
     "modules": {"common", "kernels", "readers", "bilm", "elmo"},
     "metrics": set(),
     "models": {"common", "readers", "modules", "metrics"},
@@ -57,9 +57,15 @@ TOP = {"__init__", "__main__", "console", "plugin"}
 
 
 def imported_names(path: Path) -> Iterator[str]:
-    """Yields every module that a file imports, in functions and under TYPE_CHECKING as well."""
+    """
+    Yields every module that a file imports, in functions and under TYPE_CHECKING as well, and every
+    module that it names for `import_module`.
+    """
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            names = [each.value for each in node.args if isinstance(each, ast.Constant)]
+            yield from (str(name) for name in names)
+        elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} has a relative import"
@@ -125,6 +131,13 @@ def test_no_files_import_each_other_in_a_circle() -> None:
     except graphlib.CycleError as error:
         # Each module of the list is imported by the next one.
         pytest.fail("a circle of imports: " + " <- ".join(error.args[1]))
+
+
+def test_a_module_that_is_named_by_a_string_counts_as_imported(tmp_path: Path) -> None:
+    file = tmp_path / "late.py"
+    file.write_text('import importlib\nimportlib.import_module("elmo_tasks.plugin")\n')
+
+    assert list(imported_names(file)) == ["importlib", "elmo_tasks.plugin"]
 
 
 def test_the_order_names_every_folder_and_module() -> None:
