@@ -78,6 +78,8 @@ setup(
             "elmo = elmo_tasks.spacy.elmo:ElmoComponent",
             "elmo_ner = elmo_tasks.spacy.entities:EntityComponent",
             "elmo_sentiment = elmo_tasks.spacy.sentiment:SentimentComponent",
+            "elmo_tagger = elmo_tasks.spacy.tagger:TaggerComponent",
+            "elmo_textcat = elmo_tasks.spacy.textcat:TextcatComponent",
         ],
         "spacy_architectures": ["elmo_tasks.Tok2Vec.v1 = elmo_tasks.spacy.tok2vec:tok2vec"],
     },

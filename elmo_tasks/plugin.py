@@ -19,7 +19,7 @@ else:
 from allennlp.commands.subcommand import Subcommand
 
 from elmo_tasks import compat, configs, guard  # noqa: F401
-from elmo_tasks.commands import elmo_predict  # noqa: F401
+from elmo_tasks.commands import elmo_predict, elmo_train  # noqa: F401
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.language_model import (  # noqa: F401
     callback,
@@ -32,7 +32,16 @@ from elmo_tasks.language_model import (  # noqa: F401
 from elmo_tasks.metrics import coref as _coref_metric  # noqa: F401
 from elmo_tasks.metrics import squad as _squad_metric  # noqa: F401
 from elmo_tasks.metrics import srl as _srl_metric  # noqa: F401
-from elmo_tasks.models import bcn, bidaf, coref_resolver, crf_tagger, esim, srl_tagger  # noqa: F401
+from elmo_tasks.models import (  # noqa: F401
+    bcn,
+    bidaf,
+    coref_resolver,
+    crf_tagger,
+    esim,
+    softmax_tagger,
+    srl_tagger,
+    text_classifier,
+)
 from elmo_tasks.modules import (  # noqa: F401
     alternating_lstm,
     character_cnn,
@@ -43,6 +52,7 @@ from elmo_tasks.modules import (  # noqa: F401
     truncated_normal,
     word_vectors,
 )
+from elmo_tasks.predictors import classify as _classify_predictor  # noqa: F401
 from elmo_tasks.predictors import coref as _coref_predictor  # noqa: F401
 from elmo_tasks.predictors import evaluator, predict_manager  # noqa: F401
 from elmo_tasks.predictors import language_model as _language_model_predictor  # noqa: F401
@@ -51,8 +61,10 @@ from elmo_tasks.predictors import snli as _snli_predictor  # noqa: F401
 from elmo_tasks.predictors import squad as _squad_predictor  # noqa: F401
 from elmo_tasks.predictors import srl as _srl_predictor  # noqa: F401
 from elmo_tasks.predictors import sst as _sst_predictor  # noqa: F401
+from elmo_tasks.predictors import tag as _tag_predictor  # noqa: F401
 from elmo_tasks.readers import (  # noqa: F401
     char_ids_indexer,
+    classify,
     conll,
     coref,
     folded_indexer,
@@ -66,6 +78,7 @@ from elmo_tasks.readers import (  # noqa: F401
     squad,
     srl,
     sst,
+    tag,
     word_id_indexer,
 )
 from elmo_tasks.training import (  # noqa: F401

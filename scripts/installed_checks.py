@@ -144,6 +144,7 @@ def beside_transformers_and_spacy() -> None:
 SST = '{"sentence": "A good film ."}'
 SNLI = '{"premise": "A man eats .", "hypothesis": "A man sleeps ."}'
 SQUAD = '{"question": "Who left ?", "passage": "The boat left the bank ."}'
+TEXT = '{"text": "A good film ."}'
 AT = "elmo_at: ['input', 'output']"
 SMALL = f"{AT}, hidden_dim: 4"
 CHECKS: dict[str, list[Callable]] = {
@@ -155,7 +156,7 @@ CHECKS: dict[str, list[Callable]] = {
         task("snli", "snli", SMALL, "snli.jsonl", SNLI, "label"),
         task("squad", "squad", f"{SMALL}, batch_size: 2", "squad.json", SQUAD, "answer"),
         task("ner", "ner", f"{AT}, hidden_dims: [4]", "ner.txt", SST, "tags"),
-        task("imdb", "imdb", "elmo_at: ['input'], hidden_dim: 4", "imdb.jsonl", SST, "label"),
+        task("classify", "classify", SMALL, "reviews.jsonl", TEXT, "label"),
         command_train,
     ],
     "beside": [beside_transformers_and_spacy],
@@ -183,7 +184,7 @@ def write_data() -> None:
     sentence = "Ann NNP I-NP I-PER\nsees VBZ I-VP O\nParis NNP I-NP I-LOC\n. . O O\n"
     Path("ner.txt").write_text("-DOCSTART- -X- O O\n\n" + f"{sentence}\n" * 4)
     reviews = [{"text": "A good film .", "label": "pos"}, {"text": "A bad film .", "label": "neg"}]
-    Path("imdb.jsonl").write_text("".join(json.dumps(review) + "\n" for review in reviews * 2))
+    Path("reviews.jsonl").write_text("".join(json.dumps(review) + "\n" for review in reviews * 2))
 
 
 def elmo_tasks(*arguments: str, status: int = 0) -> str:

@@ -70,7 +70,9 @@ CATALOG = {
         "Show models in the browser, and answer requests for their predictions.",
         True,
     ),
-    "new": Entry("new.New", "Write a first config for a task.", is_subcommand=False),
+    "new": Entry(
+        "new.New", "Write a first config for a task, or for data of your own.", is_subcommand=False
+    ),
     "setup": Entry(
         "setup.Setup", "Let the command allennlp find this plugin.", is_subcommand=False
     ),

@@ -3,7 +3,7 @@ import json
 import re
 import shlex
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ _TASKS = {
     "bilm": ("language_model", ("train_text", "heldout_text")),
     **{
         name: (name, (*_PATHS, "elmo_at", "bilm"))
-        for name in "coref imdb ner snli squad srl sst".split()
+        for name in "classify coref ner snli squad srl sst tag".split()
     },
 }
 
@@ -63,6 +63,9 @@ _MEANINGS = {
     "window": "Rows of a batch of windows, and tokens in each.",
 }
 
+# The tasks that look at data.
+OWN_TASKS = ("classify", "tag")
+
 
 class Field(NamedTuple):
     """
@@ -91,29 +94,78 @@ class New(Command):
     description = """
 Write a config for a task, with every field that its library has and a comment for each. Fields that
 keep their defaults are commented out. A file that exists is not overwritten.
+
+The tasks classify (texts with labels) and tag (tokens with tags, or spans of them) are for data of
+your own. Give their file in place of the config: a table (.csv, .tsv, .parquet), JSON on each line
+(.jsonl), CoNLL-U (.conllu) or columns. The command finds its columns and labels, draws a part of it
+for validation, and writes FILE.jsonnet and the folder FILE with both parts here.
 """
     examples = """
 examples:
+  elmo-tasks new classify reviews.csv
+  elmo-tasks train reviews.jsonnet -s runs/reviews
+  elmo-tasks new tag english.conllu --column xpos
   elmo-tasks new sst mine.jsonnet
-  elmo-tasks train mine.jsonnet -s runs/mine
 """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("task", metavar="TASK", choices=_TASKS, help=", ".join(_TASKS))
-        parser.add_argument("file", metavar="FILE", type=Path, help="the config to write")
+        add = parser.add_argument
+        add("task", metavar="TASK", choices=_TASKS, help=", ".join(_TASKS))
+        add("file", metavar="FILE", type=Path, help="the config to write, or data of your own")
+        own = parser.add_argument_group("for data of your own")
+        add = own.add_argument
+        add("--text", action="append", metavar="NAME", help="a column with texts; twice for two")
+        add("--label", metavar="NAME", help="the column with the label")
+        add("--separator", metavar="TEXT", help="what separates labels, if a text has several")
+        add("--column", metavar="NAME", help="the column or field with the tags, such as xpos")
+        add("--language", default="en", metavar="CODE", help="spaCy's code (default: en)")
+        add("--dev", metavar="FILE", type=Path, help="data for validation; then no part is drawn")
+        add("--seed", type=int, default=1, help="of the part that is drawn (default: 1)")
 
     def run(self, args: argparse.Namespace) -> None:
-        text = first_config(args.task, args.file)
-        if args.file.exists():
-            raise ConfigurationError(f"{args.file} exists; choose another name, or remove it")
-        with atomic_write(args.file) as aside:
+        if args.task in OWN_TASKS and args.file.suffix not in (".jsonnet", ".libsonnet"):
+            # The other tasks need no AllenNLP here.
+            from elmo_tasks.own_data.first_look import look
+
+            config, found = look(args)
+            _refuse_existing(config)
+            found.write()
+            for line in found.lines:
+                print(line)
+            text = first_config(args.task, config, found.fields, found.lines)
+            more = " --folds 5" if found.is_small else ""
+        else:
+            config, more = args.file, ""
+            _refuse_existing(config)
+            text = first_config(args.task, config)
+        with atomic_write(config) as aside:
             aside.write_text(text, encoding="utf-8")
-        print(f"Wrote {args.file}. Train it with: {_command(args.file)}")
+        print(f"Wrote {config}. Train it with: {_command(config)}{more}")
 
 
-def first_config(task: str, file: Path) -> str:
-    """Returns the text of a config for a task, which is to be saved as `file`."""
+def _refuse_existing(config: Path) -> None:
+    if config.exists():
+        raise ConfigurationError(f"{config} exists; choose another name, or remove it")
+
+
+def first_config(
+    task: str, file: Path, values: dict[str, Any] | None = None, found: Sequence[str] = ()
+) -> str:
+    """
+    Returns the text of a config for a task, which is to be saved as `file`.
+
+    # Parameters
+
+    task : `str`
+    file : `Path`
+    values : `dict[str, Any]`, optional
+        Values that are set, in place of those of the library.
+    found : `Sequence[str]`, optional
+        Lines on the data, for the head of the config.
+    """
     library, chosen = _TASKS[task]
+    values = values or {}
+    chosen = (*chosen, *(name for name in values if name not in chosen))
     libraries = [library] if task == "bilm" else ["base", library]
     fields: dict[str, Field] = {}
     for field in (field for name in libraries for field in _fields(name)):
@@ -123,7 +175,8 @@ def first_config(task: str, file: Path) -> str:
         fields[field.name] = field._replace(comment=comment)
     names = [*chosen, *(name for name in fields if name not in chosen)]
     defaults = _defaults(library, names)
-    defaults["elmo_at"] = ["input"] if task == "imdb" else ["input", "output"]
+    defaults["elmo_at"] = ["input", "output"]
+    defaults |= values
     blocks = []
     for name in names:
         field = fields.get(name, Field(name, "", ""))
@@ -132,7 +185,7 @@ def first_config(task: str, file: Path) -> str:
         mark = "" if name in chosen else "// "
         blocks.append("\n".join([*lines, f"  {mark}{name}: {_written(defaults[name])},"]))
     return (
-        f"// Train this with\n//     {_command(file)}\n"
+        "".join(f"// {line}\n" for line in found) + f"// Train this with\n//     {_command(file)}\n"
         f"// The lines that are commented out show the defaults.\n"
         f"(import 'elmo_tasks/{library}.libsonnet') {{\n" + "\n\n".join(blocks) + "\n}\n"
     )

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.fetch import local_path
 from elmo_tasks.common.text_files import MAX_LINE_BYTES, numbered_lines
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -36,6 +37,10 @@ def delimiter_of(path: str | os.PathLike) -> str | None:
     """
     name = Path(path)
     return _DELIMITERS.get((name.with_suffix("") if name.suffix in PACKED else name).suffix)
+
+
+def is_parquet(path: str | os.PathLike) -> bool:
+    return Path(path).suffix == ".parquet"
 
 
 def read_table(path: str | os.PathLike) -> Iterator[Row]:
@@ -101,6 +106,11 @@ def _header(path: str | os.PathLike) -> list[str]:
     Returns the names of the columns. Raises `ConfigurationError` if the file is empty, or if two
     columns have the same name.
     """
+    if is_parquet(path):
+        # pyarrow is imported only when it is needed.
+        import pyarrow.parquet
+
+        return pyarrow.parquet.read_schema(local_path(path)).names
     try:
         fields = next(_reader(path), None)
     except csv.Error as error:

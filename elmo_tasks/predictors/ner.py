@@ -11,6 +11,7 @@ from elmo_tasks.models.crf_tagger import CrfTagger
 from elmo_tasks.predictors.inputs import joined_tokens, sentence_input
 from elmo_tasks.predictors.text_predictor import TextPredictor
 from elmo_tasks.readers.entities import Entity
+from elmo_tasks.readers.tag import TagReader
 
 
 @Predictor.register("elmo_ner")
@@ -71,8 +72,11 @@ class NerPredictor(TextPredictor):
         return _readable(answer)
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
-        text, tokens = sentence_input(json_dict, self._dataset_reader.tokenizer.tokenize)
-        instance = self._dataset_reader.text_to_instance(tokens)
+        reader = self._dataset_reader
+        if isinstance(reader, TagReader):
+            json_dict = reader.asked(json_dict)
+        text, tokens = sentence_input(json_dict, reader.tokenizer.tokenize)
+        instance = reader.text_to_instance(tokens)
         instance["metadata"].metadata["sentence"] = text
         return instance
 

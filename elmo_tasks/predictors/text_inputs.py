@@ -8,14 +8,8 @@ from allennlp.common.util import JsonDict
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.tables import (
-    PACKED,
-    Row,
-    check_header,
-    choose_column,
-    delimiter_of,
-    read_table,
-)
+from elmo_tasks.common.records import Record, read_records
+from elmo_tasks.common.tables import PACKED, check_header, choose_column, delimiter_of, is_parquet
 from elmo_tasks.common.text_files import numbered_lines
 from elmo_tasks.predictors.column_inputs import column_sentences, is_in_columns
 from elmo_tasks.predictors.text_predictor import EXPECTED_JSON, TextPredictor, unlike
@@ -65,7 +59,7 @@ def read_inputs(path: str, predictor: Predictor) -> Inputs:
 
     A predictor that is no `TextPredictor` gets each line by its `load_line`. Otherwise
 
-    - `.csv` and `.tsv` files are tables, whose first line has the names of the columns;
+    - `.csv`, `.tsv` and `.parquet` files are tables with named columns;
     - `.json` and `.jsonl` files have JSON on each line;
     - files in columns, which their suffix (`.conll`, `.conllu`) or their first line shows, have the
       words of sentences (see `column_sentences`);
@@ -80,7 +74,7 @@ def read_inputs(path: str, predictor: Predictor) -> Inputs:
         The model needs other inputs than plain text, a table lacks a column, or the columns of a
         file are not known.
     """
-    if isinstance(predictor, TextPredictor) and delimiter_of(path) is not None:
+    if isinstance(predictor, TextPredictor) and (is_parquet(path) or delimiter_of(path)):
         return Inputs(path, False, _rows(path, predictor))
     name = _STDIN if path == "-" else path
     lines = _lines(path)
@@ -157,18 +151,18 @@ def _texts(lines: Iterator[tuple[int, str]], predictor: TextPredictor) -> Iterat
 def _rows(path: str, predictor: TextPredictor) -> Iterator[LocatedInput]:
     if len(predictor.input_names) == 1:
         column = choose_column(path, predictor.column, (*predictor.input_names, "text"))
-        for row in read_table(path):
+        for row in read_records(path):
             further = _further(row, (column,), predictor)
-            yield from _sentences(row.line_number, row.values[column], predictor, further)
+            yield from _sentences(row.line_number, row.values[column] or "", predictor, further)
         return
     check_header(path, predictor.input_names)
-    for row in read_table(path):
-        asked = {name: row.values[name] for name in predictor.input_names}
+    for row in read_records(path):
+        asked = {name: row.values[name] or "" for name in predictor.input_names}
         further = _further(row, predictor.input_names, predictor)
         yield LocatedInput(row.line_number, {**asked, **further})
 
 
-def _further(row: Row, read: tuple[str, ...], predictor: TextPredictor) -> JsonDict:
+def _further(row: Record, read: tuple[str, ...], predictor: TextPredictor) -> JsonDict:
     """Returns the columns that have a name and are not read, with names that no input has."""
     taken = (*predictor.input_names, *predictor.other_names)
     columns = {name: value for name, value in row.values.items() if name and name not in read}

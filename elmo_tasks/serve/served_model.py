@@ -38,6 +38,9 @@ class ServedModel:
         self.task: Task | None = TASKS.get(str(self.model.default_predictor))
         limits = {} if self.task is None else self.task.limits
         self.predictor = Predictor.from_archive(archive, extra_args=limits)
+        if self.task is not None and not self.task.fields:
+            names = self.predictor.input_names  # type: ignore[attr-defined]
+            self.task = self.task._replace(fields={name: name.capitalize() for name in names})
         # The predictor whose answers have what the page shows; it shares the model.
         self.detailed = self.predictor
         if self.task is not None and self.task.details:

@@ -65,6 +65,9 @@ TASKS = {
             {"sentence": "The film opens in Lisbon in 1961."},
         ],
     ),
+    # A model of somebody's own has the fields of its columns, and no examples.
+    "elmo_classify": Task("texts", "Texts", {}, []),
+    "elmo_tag": Task("tags", "Tags", {"sentence": "Sentence"}, []),
     "elmo_ner": Task(
         "entities",
         "Entities",

@@ -25,8 +25,10 @@ class SentimentComponent(ModelPipe):
         `elmo_tasks.load`.
     """
 
+    predictor = "elmo_sst"
+
     def __init__(self, nlp: Language, name: str, model: str) -> None:
-        super().__init__(name, model, predictor="elmo_sst")
+        super().__init__(name, model, self.predictor)
 
     def annotate(self, docs: list[Doc]) -> None:
         """Sets the categories of docs."""

@@ -18,7 +18,7 @@ from tests.helpers.configs import BILMS, ROOT, config, config_path, leaves, ship
 # its word vectors, each on several lines.
 ONE_LINE = [
     each
-    for each in shipped("coref", "imdb", "ner", "snli", "squad", "srl", "sst")
+    for each in shipped("classify", "coref", "imdb", "ner", "snli", "squad", "srl", "sst", "tag")
     if each not in (("snli", "paper"), ("srl", "paper"))
 ]
 

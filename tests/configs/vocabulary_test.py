@@ -14,7 +14,7 @@ from allennlp.models import Model, load_archive
 from tests.helpers.configs import config, tiny
 from tests.helpers.sentence_files import write_sentence
 
-TASKS = ("sst", "snli", "squad", "ner", "srl", "coref", "imdb")
+TASKS = ("sst", "snli", "squad", "ner", "srl", "coref", "classify")
 # The training text has `heron` once and other words twice or more; the other texts have `quokka`.
 TRAINING = "the owl saw the owl , and the owl and the heron saw , ."
 VALIDATION = "the quokka saw the quokka ."

@@ -16,6 +16,7 @@ TINY = f"(import '{ROOT}/fixtures/tiny.libsonnet')"
 VARIANTS = ("baseline", "both", "input", "lambda_1", "last_only", "output", "paper")
 SHIPPED = {
     "bilm": ("base", "continue", "mini", "original", "small"),
+    "classify": ("baseline", "both", "input", "output"),
     "coref": VARIANTS,
     "imdb": ("baseline", "elmo"),
     "ner": VARIANTS,
@@ -24,6 +25,7 @@ SHIPPED = {
     "squad": VARIANTS,
     "srl": VARIANTS,
     "sst": VARIANTS,
+    "tag": ("baseline", "both", "input", "output"),
 }
 
 

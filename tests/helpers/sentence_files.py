@@ -61,5 +61,5 @@ _FORMATS: dict[str, Callable[[str], str]] = {
     "ner": _columns,
     "srl": _roles,
     "coref": _document,
-    "imdb": _review,
+    "classify": _review,
 }

@@ -50,6 +50,26 @@ class Contract(NamedTuple):
 
 
 CONTRACTS = {
+    "classify": Contract(
+        choices=["{ separator: ';' }", "{ texts: ['text', 'id'] }", "{ max_tokens: 5 }"],
+        overrides={"data_loader.batch_sampler.padding_noise": 0},
+        num_texts=1,
+        lengths=[{"tokens": 60}],
+        outputs=["logits"],
+        at_padding=(),
+        without_gradient=set(),
+        metrics={"accuracy"},
+        widths=[
+            (
+                "{ encoder+: { input_size: 5 } }",
+                "output of text_embedder must match input of encoder",
+            ),
+            (
+                "{ feedforward+: { input_dim: 5 } }",
+                r"3 \* output of encoder.* input of feedforward",
+            ),
+        ],
+    ),
     "sst": Contract(
         choices=[
             "{ classifier: 'maxout' }",
@@ -221,6 +241,22 @@ CONTRACTS = {
             (
                 "{ antecedent_feedforward+: { input_dim: 5 } }",
                 "3 .* must match input of antecedent_feedforward",
+            ),
+        ],
+    ),
+    "tag": Contract(
+        choices=["{ column: 'xpos', characters: null }"],
+        overrides={"data_loader.batch_sampler.padding_noise": 0},
+        num_texts=1,
+        lengths=[{"tokens": 40, "tags": 40}],
+        outputs=["loss"],
+        at_padding=("mask", "logits"),
+        without_gradient=set(),
+        metrics={"accuracy"},
+        widths=[
+            (
+                "{ encoder+: { input_size: 5 } }",
+                "output of text_embedder must match input of encoder",
             ),
         ],
     ),

@@ -12,7 +12,7 @@ from spacy.language import Language
 import elmo_tasks.spacy  # noqa: F401  registers the components
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.publish.publish import publish
-from tests.helpers.archives import ROOT, make_archive
+from tests.helpers.archives import ROOT, make_archive, task_model
 from tests.helpers.configs import tiny
 
 SST = ROOT / "fixtures" / "archives" / "sst.tar.gz"
@@ -136,3 +136,32 @@ def test_a_missing_archive_is_named() -> None:
 
     with pytest.raises(FileNotFoundError, match="gone.tar.gz"):
         nlp("A text.")
+
+
+def test_categories_of_a_model_of_ones_own_are_its_probabilities(tmp_path: Path) -> None:
+    archive = task_model(tmp_path, "classify", "baseline")
+    predictor = Predictor.from_archive(load_archive(archive))
+    nlp = pipeline("elmo_textcat", archive)
+
+    doc = nlp(TEXT)
+
+    expected = predictor.predict_json({"tokens": sum(SENTENCES, [])})["probabilities"]
+    assert doc.cats == pytest.approx(expected, abs=1e-5)
+    assert len(doc.cats) == 3
+
+
+@pytest.mark.parametrize("attribute", ["tag", "pos"])
+def test_tags_of_a_model_of_ones_own_are_its_answers(attribute: str, tmp_path: Path) -> None:
+    archive = task_model(tmp_path, "tag", "baseline")
+    predictor = Predictor.from_archive(load_archive(archive))
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    nlp.add_pipe("elmo_tagger", config={"model": str(archive), "attribute": attribute})
+
+    doc = nlp(TEXT)
+
+    expected = [
+        tag for tokens in SENTENCES for tag in predictor.predict_json({"tokens": tokens})["tags"]
+    ]
+    found = [getattr(token, f"{attribute}_") for token in doc if not token.is_space]
+    assert found == expected

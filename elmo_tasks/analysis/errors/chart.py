@@ -71,6 +71,8 @@ def _draw_links(axes: Axes, report: ErrorReport) -> None:
 _FIRST_PANELS = {
     "classes": _draw_confusion,
     "entities": _draw_types,
+    "labels": _draw_types,
+    "tags": _draw_types,
     "roles": _draw_types,
     "links": _draw_links,
 }

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from allennlp.data import Instance
 from allennlp.data.fields import LabelField, TextField
+from allennlp.models import Model
 
 from elmo_tasks.analysis.errors.case import NO_ANSWERS, Case, Claim, same_counts
 from elmo_tasks.analysis.errors.links import judge_links
@@ -25,7 +26,7 @@ class Judge(NamedTuple):
     # Parameters
 
     kind : `str`
-        `classes`, `entities`, `answers`, `roles` or `links`.
+        `classes`, `labels`, `tags`, `entities`, `answers`, `roles` or `links`.
     metric : `str`
         The name of the score.
     judge : `Callable[[Instance, Answer], Case]`
@@ -49,6 +50,35 @@ def _judge_class(instance: Instance, answer: Answer) -> Case:
     texts = [" ".join(_words(field)) for field in _texts(instance)]
     text = " → ".join(texts)
     return Case(text, 0, 0, same_counts(is_right), [claim], [expected], [predicted])
+
+
+def _judge_labels(instance: Instance, answer: Answer) -> Case:
+    """Judges the labels of a text that may have several."""
+    expected = list(map(str, _field(instance, "label").labels))
+    right = "; ".join(expected) or "nothing"
+    predicted = answer["labels"]
+    claims = [
+        Claim(label, right, answer["probabilities"][label], label in expected)
+        for label in predicted
+    ]
+    num_right = sum(claim.is_right for claim in claims)
+    text = " → ".join(" ".join(_words(field)) for field in _texts(instance))
+    counts = [(num_right, len(predicted), num_right, len(expected))]
+    return Case(text, 0, 0, counts, claims, expected, predicted)
+
+
+def _judge_tags(instance: Instance, answer: Answer) -> Case:
+    words, predicted = answer["tokens"], answer["tags"]
+    expected = list(_field(instance, "tags").labels)
+    claims = [
+        Claim(f"{word} {tag}", f"{word} {gold}", confidence, tag == gold)
+        for word, tag, gold, confidence in zip(
+            words, predicted, expected, answer["probabilities"], strict=True
+        )
+    ]
+    num_right = sum(claim.is_right for claim in claims)
+    counts = [(num_right, len(words), num_right, len(words))]
+    return Case(" ".join(words), 0, 0, counts, claims, expected, predicted)
 
 
 def _judge_entities(instance: Instance, answer: Answer) -> Case:
@@ -111,13 +141,23 @@ def _judge_answer(instance: Instance, answer: Answer) -> Case:
 
 # The judges by the registered names of the predictors.
 JUDGES = {
+    "elmo_classify": Judge("classes", "accuracy", _judge_class),
     "elmo_sst": Judge("classes", "accuracy", _judge_class, CLASSES["5-class"]),
     "elmo_snli": Judge("classes", "accuracy", _judge_class, LABELS),
+    "elmo_tag": Judge("tags", "accuracy", _judge_tags),
     "elmo_ner": Judge("entities", "F1", _judge_entities),
     "elmo_squad": Judge("answers", "F1", _judge_answer),
     "elmo_srl": Judge("roles", "F1", _judge_roles),
     "elmo_coref": Judge("links", "mean F1", judge_links),
 }
+
+# The judge of a `TextClassifier` whose texts may have several labels.
+_LABELS = Judge("labels", "F1", _judge_labels)
+
+
+def judge_of(model: Model) -> Judge | None:
+    """Returns the judge of a model's answers, if it has one."""
+    return _LABELS if getattr(model, "several", False) else JUDGES.get(str(model.default_predictor))
 
 
 def _field(instance: Instance, name: str) -> Any:

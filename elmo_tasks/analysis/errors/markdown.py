@@ -23,6 +23,10 @@ def markdown(report: ErrorReport) -> str:
         parts += ["## Which class is taken for which", _confusion(report)]
     if judge.kind == "entities":
         parts += ["## Types of entities", _types(report)]
+    if judge.kind == "labels":
+        parts += ["## Labels", _types(report)]
+    if judge.kind == "tags":
+        parts += ["## Tags", _types(report)]
     if judge.kind == "roles":
         parts += ["## Roles", _types(report)]
     if judge.kind == "links":

@@ -9,7 +9,7 @@ from allennlp.predictors import Predictor
 from tqdm import tqdm
 
 from elmo_tasks.analysis.errors.case import Case
-from elmo_tasks.analysis.errors.judges import JUDGES, Judge
+from elmo_tasks.analysis.errors.judges import JUDGES, Judge, judge_of
 from elmo_tasks.common.errors import ConfigurationError
 
 # Number of instances that a predictor gets at a time.
@@ -39,13 +39,12 @@ def read_cases(archive: Archive, data: str) -> Judged:
     `ConfigurationError`
         The model is of another task, or the data is empty or has no right answers.
     """
-    name = str(archive.model.default_predictor)
-    if name not in JUDGES:
+    judge = judge_of(archive.model)
+    if judge is None:
         raise ConfigurationError(
             f"elmo-errors judges the predictors {', '.join(JUDGES)}, but the model is a "
-            f"{type(archive.model).__name__}, whose predictor is {name}"
+            f"{type(archive.model).__name__}, whose predictor is {archive.model.default_predictor}"
         )
-    judge = JUDGES[name]
     predictor = Predictor.from_archive(archive)
     vocab = archive.model.vocab
     instances = list(predictor._dataset_reader.read(data))

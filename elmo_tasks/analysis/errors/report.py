@@ -195,7 +195,7 @@ class ErrorReport(NamedTuple):
         }
         if kind == "classes":
             report["confusion"] = self.confusion()
-        if kind in ("entities", "roles"):
+        if kind in ("entities", "labels", "roles", "tags"):
             report["types"] = [each._asdict() for each in self.types()]
         if kind == "links":
             report["links"] = self.links()

@@ -152,6 +152,18 @@ const show = {
     ];
   },
 
+  texts(answer) {
+    return [
+      make('p', { class: 'big' }, answer.label ?? (answer.labels.join(', ') || 'no label')),
+      bars('Probabilities', largestFirst(answer.probabilities)),
+    ];
+  },
+
+  tags(answer) {
+    const row = (word, index) => [word, answer.tags[index], shown(answer.probabilities[index])];
+    return [table('The tag of each word', ['word', 'tag', 'probability'], answer.tokens.map(row))];
+  },
+
   entities(answer) {
     const points = Array.from(answer.sentence);
     const types = [];
@@ -422,7 +434,7 @@ function form(about, path) {
   const fields = isJson ? { json: 'Input, as JSON' } : about.fields;
   const boxes = {};
   const rows = Object.entries(fields).flatMap(([name, label]) => {
-    const isLong = ['passage', 'document', 'text'].includes(name);
+    const isLong = about.task === 'texts' || ['passage', 'document', 'text'].includes(name);
     boxes[name] = name === 'word' ? make('input', { type: 'text', id: `${id}-${name}` })
       : make('textarea', { id: `${id}-${name}`, rows: isLong ? 7 : 2 });
     return [make('div', {}, make('label', { for: `${id}-${name}` }, label), boxes[name])];

@@ -1,0 +1,111 @@
+from typing import Any
+
+import torch
+from allennlp.common.checks import check_dimensions_match
+from allennlp.data import TextFieldTensors, Vocabulary
+from allennlp.models import Model
+from allennlp.modules import InputVariationalDropout, Seq2SeqEncoder
+from allennlp.nn import InitializerApplicator
+from allennlp.training.metrics import CategoricalAccuracy
+
+from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
+
+
+@Model.register("elmo_tagger")
+class SoftmaxTagger(Model):
+    """
+    Tags each token by itself, such as with its part of speech: a biLSTM and a softmax. For spans of
+    tokens, such as named entities, see `CrfTagger`.
+
+    Registered as a `Model` with name "elmo_tagger".
+
+    # Parameters
+
+    text_embedder : `ElmoTextEmbedder`
+        Embeds words and characters, with ELMo at the input, the output, both or neither.
+    encoder : `Seq2SeqEncoder`
+        ELMo joins its output at the output place.
+    dropout : `float`, optional (default = `0.5`)
+        Applied to the input of the encoder and to the vectors from which tags are scored, with one
+        mask for all tokens of a sentence.
+    initializer : `InitializerApplicator`, optional
+    """
+
+    default_predictor = "elmo_tag"
+
+    def __init__(
+        self,
+        vocab: Vocabulary,
+        text_embedder: ElmoTextEmbedder,
+        encoder: Seq2SeqEncoder,
+        dropout: float = 0.5,
+        initializer: InitializerApplicator = InitializerApplicator(),
+        **kwargs,
+    ) -> None:
+        super().__init__(vocab, **kwargs)
+        check_dimensions_match(
+            text_embedder.get_output_dim(),
+            encoder.get_input_dim(),
+            "output of text_embedder",
+            "input of encoder",
+        )
+        self.text_embedder = text_embedder
+        self.encoder = encoder
+        self.dropout = InputVariationalDropout(dropout)
+        self.tag_names = vocab.get_index_to_token_vocabulary("labels")
+        output_dim = encoder.get_output_dim() + text_embedder.get_elmo_dim()
+        self.tag_scores = torch.nn.Linear(output_dim, len(self.tag_names))
+        self.accuracy = CategoricalAccuracy()
+        initializer(self)
+
+    def forward(
+        self,
+        tokens: TextFieldTensors,
+        tags: torch.Tensor = None,
+        metadata: list[dict[str, Any]] = None,
+    ) -> dict[str, Any]:
+        """
+        # Parameters
+
+        tokens : `TextFieldTensors`
+            Sentences of at least one token each.
+        tags : `torch.LongTensor`, optional
+            Shape (batch, length); a negative tag is one that the training data lacks.
+        metadata : `list[dict[str, Any]]`, optional
+            A dictionary for each sentence, with its words under `tokens`.
+
+        # Returns
+
+        `dict[str, Any]`
+            `logits`, of shape (batch, length, tags); `mask`, of shape (batch, length); `tokens`, if
+            metadata is given; the scalar `loss`, if tags are given: the mean over the tokens.
+        """
+        (text,) = self.text_embedder(tokens)
+        h = self.encoder(self.dropout(text.x), text.mask)
+        # Shape: (batch, length, tags)
+        logits = self.tag_scores(self.dropout(text.extend(h)))
+        output = {"logits": logits, "mask": text.mask}
+        if metadata is not None:
+            output["tokens"] = [sentence["tokens"] for sentence in metadata]
+        if tags is not None:
+            is_known = text.mask & (tags >= 0)
+            sum_of_losses = torch.nn.functional.cross_entropy(
+                logits[is_known], tags[is_known], reduction="sum"
+            )
+            output["loss"] = sum_of_losses / is_known.sum().clamp(min=1)
+            self.accuracy(logits, tags, text.mask)
+        return output
+
+    def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
+        """Adds, for each sentence, `tags`, the names of its tags, and their `probabilities`."""
+        probabilities, tags = torch.softmax(output_dict["logits"], dim=-1).max(dim=-1)
+        mask = output_dict["mask"]
+        names = [
+            [self.tag_names[tag] for tag in row[live].tolist()] for row, live in zip(tags, mask)
+        ]
+        found = [row[live].tolist() for row, live in zip(probabilities, mask)]
+        return {**output_dict, "tags": names, "probabilities": found}
+
+    def get_metrics(self, reset: bool = False) -> dict[str, float]:
+        """Returns the accuracy; a tag that the training data lacks counts as missed."""
+        return {"accuracy": self.accuracy.get_metric(reset), **self.text_embedder.mix_metrics()}

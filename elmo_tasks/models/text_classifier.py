@@ -1,0 +1,204 @@
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from allennlp.common.checks import check_dimensions_match
+from allennlp.data import TextFieldTensors, Vocabulary
+from allennlp.models import Model
+from allennlp.modules import FeedForward, Seq2SeqEncoder
+from allennlp.nn import InitializerApplicator
+from allennlp.training.metrics import CategoricalAccuracy, FBetaMultiLabelMeasure
+
+from elmo_tasks.modules.document_run import DocumentRun, sentence_batches
+from elmo_tasks.modules.linear import use_products
+from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
+from elmo_tasks.readers.classify import SEVERAL
+
+# The most tokens, padding included, that the biLM and the encoder read at a time.
+_MAX_TOKENS = 2048
+
+# The probability from which on a text has a label, if it may have several.
+_THRESHOLD = 0.5
+
+
+@Model.register("elmo_classifier")
+class TextClassifier(Model):
+    """
+    Classifies texts of any length. The biLM and a biLSTM read the sentences of a text one by one,
+    in batches. The maximum, the mean and an attention over all words of the text make its vector,
+    so that memory grows with the number of words and not with its square. Of two texts with the
+    vectors u and v, [u; v; |u - v|; u * v] is classified.
+
+    If the training data has labels of which a text may have several (see `ClassifyReader`), each
+    label has a probability of its own, and a text has those from 0.5 on. Otherwise a text has the
+    most probable label.
+
+    Registered as a `Model` with name "elmo_classifier".
+
+    # Parameters
+
+    text_embedder : `ElmoTextEmbedder`
+        Embeds words, with ELMo at the input, the output, both or neither.
+    encoder : `Seq2SeqEncoder`
+        Reads a sentence. ELMo joins its output at the output place.
+    feedforward : `FeedForward`
+        Applied to the vector of a text, or to those of two, before the labels are scored.
+    dropout : `float`, optional (default = `0.5`)
+        Applied to the inputs of `encoder` and `feedforward`.
+    initializer : `InitializerApplicator`, optional
+    """
+
+    default_predictor = "elmo_classify"
+
+    def __init__(
+        self,
+        vocab: Vocabulary,
+        text_embedder: ElmoTextEmbedder,
+        encoder: Seq2SeqEncoder,
+        feedforward: FeedForward,
+        dropout: float = 0.5,
+        initializer: InitializerApplicator = InitializerApplicator(),
+        **kwargs,
+    ) -> None:
+        super().__init__(vocab, **kwargs)
+        self.several = SEVERAL in vocab.get_namespaces()
+        self.namespace = SEVERAL if self.several else "labels"
+        self.text_embedder = text_embedder
+        self.encoder = encoder
+        word_dim = encoder.get_output_dim() + text_embedder.get_elmo_dim()
+        # A bias would have no effect: the softmax over the words cancels it.
+        self.pool_score = torch.nn.Linear(word_dim, 1, bias=False)
+        self.feedforward = feedforward
+        use_products(feedforward)
+        self.label_scores = torch.nn.Linear(
+            feedforward.get_output_dim(), vocab.get_vocab_size(self.namespace)
+        )
+        self.dropout = torch.nn.Dropout(dropout)
+        self._check_dimensions(3 * word_dim)
+        self.accuracy = CategoricalAccuracy()
+        self.f1 = FBetaMultiLabelMeasure(average="micro", threshold=_THRESHOLD)
+        initializer(self)
+
+    def forward(
+        self,
+        tokens: TextFieldTensors,
+        metadata: list[dict[str, Any]],
+        second: TextFieldTensors = None,
+        label: torch.Tensor = None,
+    ) -> dict[str, Any]:
+        """
+        # Parameters
+
+        tokens : `TextFieldTensors`
+            Texts of at least one word each.
+        metadata : `list[dict[str, Any]]`
+            A dictionary for each instance, with the words of its sentences, for each text, under
+            `sentences`.
+        second : `TextFieldTensors`, optional
+            The second text of each instance.
+        label : `torch.LongTensor`, optional
+            Shape (batch,); if a text may have several labels, shape (batch, labels), with 1 at
+            those that it has.
+
+        # Returns
+
+        `dict[str, Any]`
+            `logits` and `class_probabilities`, both of shape (batch, labels); `tokens`, the words
+            of the first text; the scalar `loss`, if labels are given.
+        """
+        texts = [tokens] if second is None else [tokens, second]
+        vectors = [
+            self._vectors(text, [about["sentences"][index] for about in metadata])
+            for index, text in enumerate(texts)
+        ]
+        features = vectors[0]
+        if second is not None:
+            u, v = vectors
+            features = torch.cat([u, v, (u - v).abs(), u * v], dim=-1)
+        # Shape: (batch, labels)
+        logits = self.label_scores(self.feedforward(self.dropout(features)))
+        probabilities = torch.sigmoid(logits) if self.several else torch.softmax(logits, dim=-1)
+        words = [[word for each in about["sentences"][0] for word in each] for about in metadata]
+        output = {"logits": logits, "class_probabilities": probabilities, "tokens": words}
+        if label is not None:
+            output["loss"] = self._loss(logits, probabilities, label)
+        return output
+
+    def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
+        """
+        Adds `probabilities`, a dictionary from the names of the labels to numbers, for each text;
+        and its `label`, or its `labels` if it may have several, the most probable one first.
+        """
+        names = self.vocab.get_index_to_token_vocabulary(self.namespace)
+        by_name = [
+            {names[index]: probability for index, probability in enumerate(row)}
+            for row in output_dict["class_probabilities"].tolist()
+        ]
+        ordered = [sorted(row, key=row.__getitem__, reverse=True) for row in by_name]
+        if self.several:
+            chosen = [
+                [name for name in each if row[name] >= _THRESHOLD]
+                for each, row in zip(ordered, by_name)
+            ]
+            return {**output_dict, "probabilities": by_name, "labels": chosen}
+        return {**output_dict, "probabilities": by_name, "label": [each[0] for each in ordered]}
+
+    def get_metrics(self, reset: bool = False) -> dict[str, float]:
+        """
+        Returns the accuracy; or, if a text may have several labels, precision, recall and F1 over
+        all pairs of a text and a label.
+        """
+        if self.several:
+            found = self.f1.get_metric(reset)
+            metrics = {
+                "precision": found["precision"],
+                "recall": found["recall"],
+                "f1": found["fscore"],
+            }
+        else:
+            metrics = {"accuracy": self.accuracy.get_metric(reset)}
+        return {**metrics, **self.text_embedder.mix_metrics()}
+
+    def _vectors(self, tokens: TextFieldTensors, texts: list[list[list[str]]]) -> torch.Tensor:
+        """Returns the vectors of texts, shape (batch, 3 * word_dim), given their sentences."""
+        runs = [DocumentRun.of(sentences, (), None) for sentences in texts]
+        # Shape: (words of all texts, word_dim)
+        words = torch.cat(
+            [self._words(batch) for batch in sentence_batches(tokens, runs, _MAX_TOKENS)]
+        )
+        # Texts are pooled one by one, since a long one would make padding of all others.
+        return torch.stack(list(self._pooled(words.split([sum(run.lengths) for run in runs]))))
+
+    def _words(self, sentences: TextFieldTensors) -> torch.Tensor:
+        """Returns the vectors of the words of some sentences, without padding."""
+        (text,) = self.text_embedder(sentences)
+        return text.extend(self.encoder(self.dropout(text.x), text.mask))[text.mask]
+
+    def _pooled(self, texts: tuple[torch.Tensor, ...]) -> Iterator[torch.Tensor]:
+        for y in texts:
+            attention = torch.softmax(self.pool_score(y), dim=0)
+            yield torch.cat([y.amax(dim=0), y.mean(dim=0), (attention * y).sum(dim=0)])
+
+    def _loss(
+        self, logits: torch.Tensor, probabilities: torch.Tensor, label: torch.Tensor
+    ) -> torch.Tensor:
+        if self.several:
+            self.f1(probabilities, label)
+            return torch.nn.functional.binary_cross_entropy_with_logits(logits, label.to(logits))
+        self.accuracy(logits, label)
+        return torch.nn.functional.cross_entropy(logits, label)
+
+    def _check_dimensions(self, text_dim: int) -> None:
+        check_dimensions_match(
+            self.text_embedder.get_output_dim(),
+            self.encoder.get_input_dim(),
+            "output of text_embedder",
+            "input of encoder",
+        )
+        if self.feedforward.get_input_dim() != 4 * text_dim:
+            check_dimensions_match(
+                text_dim,
+                self.feedforward.get_input_dim(),
+                "3 * output of encoder, with the ELMo that joins it,",
+                "input of feedforward",
+            )

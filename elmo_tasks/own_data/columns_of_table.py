@@ -1,0 +1,137 @@
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.records import read_records
+from elmo_tasks.readers.classify import label_text
+
+# Pairs of columns that are two texts of a row.
+_PAIRS = [
+    (f"{name}{one}", f"{name}{two}")
+    for name in ("sentence", "text", "question", "text_", "sentence_")
+    for one, two in (("1", "2"), ("a", "b"))
+] + [("premise", "hypothesis")]
+_TEXTS = "text sentence review body content comment message document tweet title".split()
+_LABELS = "label labels class category sentiment topic target rating stars".split()
+
+# A column with more different values than this, and than one in three rows, has no labels.
+_MAX_LABELS = 100
+
+# What may separate the labels of a text.
+_SEPARATORS = (";", "|", ",")
+
+
+class Columns(NamedTuple):
+    """
+    The columns of a table that `classify` reads.
+
+    # Parameters
+
+    texts : `list[str]`
+        One or two.
+    label : `str`
+    separator : `str`, optional
+        What separates the labels of a text, if it may have several.
+    """
+
+    texts: list[str]
+    label: str
+    separator: str | None
+
+
+def choose_columns(
+    path: str | os.PathLike,
+    texts: Sequence[str] | None = None,
+    label: str | None = None,
+    separator: str | None = None,
+) -> Columns:
+    """
+    Returns the columns of a table or of JSON lines that have texts and labels: those that are
+    given, and else by their names and by what is in them. The text is the column with the longest
+    values; the label has few different ones.
+
+    # Raises
+
+    `ConfigurationError`
+        No column seems to have texts, or labels, or a given one does not exist.
+    """
+    values: dict[str, list[Any]] = {}
+    for record in read_records(path):
+        for name, value in record.values.items():
+            values.setdefault(name, []).append(value)
+    for name in (*(texts or ()), *([] if label is None else [label])):
+        if name not in values:
+            raise ConfigurationError(
+                f"{path} has no column {name}; it has {', '.join(values) or '(none)'}"
+            )
+    chosen = list(texts or _text_columns(path, {k: v for k, v in values.items() if k != label}))
+    label = label or _label_column(path, {k: v for k, v in values.items() if k not in chosen})
+    return Columns(chosen, label, separator or _separator(values[label]))
+
+
+def _text_columns(path: str | os.PathLike, values: dict[str, list[Any]]) -> list[str]:
+    by_lower = {name.lower(): name for name in values}
+    for pair in _PAIRS:
+        if set(pair) <= by_lower.keys():
+            return [by_lower[name] for name in pair]
+    for known in _TEXTS:
+        if known in by_lower and _mean_length(values[by_lower[known]]) > 0:
+            return [by_lower[known]]
+    lengths = {name: _mean_length(column) for name, column in values.items()}
+    longest = max(lengths, key=lengths.__getitem__, default="")
+    if lengths.get(longest, 0) == 0:
+        raise ConfigurationError(
+            f"{path}: no column seems to have texts; name it with --text, one of "
+            f"{', '.join(values) or '(none)'}"
+        )
+    return [longest]
+
+
+def _mean_length(column: list[Any]) -> float:
+    """Returns the mean number of characters, or 0 if there are other values than texts."""
+    if not all(value is None or isinstance(value, str) for value in column):
+        return 0
+    return sum(len(value or "") for value in column) / len(column)
+
+
+def _label_column(path: str | os.PathLike, values: dict[str, list[Any]]) -> str:
+    numbers = {name: len(set(_single(column))) for name, column in values.items()}
+    fitting = {
+        name: number
+        for name, number in numbers.items()
+        if 1 < number <= max(_MAX_LABELS, len(values[name]) / 3)
+    }
+    for known in _LABELS:
+        for name in fitting:
+            if name.lower() == known:
+                return name
+    # An id has as many values as there are rows.
+    fewest = [name for name, number in fitting.items() if 2 * number <= len(values[name])]
+    if not fewest:
+        raise ConfigurationError(
+            f"{path}: no column seems to have labels; name it with --label, one of "
+            f"{', '.join(values) or '(none)'}"
+        )
+    return min(fewest, key=fitting.__getitem__)
+
+
+def _single(column: list[Any]) -> Iterator[str]:
+    """Yields the values as text, those in lists one by one."""
+    for value in column:
+        yield from map(label_text, value if isinstance(value, list) else [value])
+
+
+def _separator(column: list[Any]) -> str | None:
+    """Returns what separates labels, if several are in a value: any, for lists."""
+    if any(isinstance(value, list) for value in column):
+        return _SEPARATORS[0]
+    texts = [label_text(value) for value in column]
+    alone = {text for text in texts if text}
+    for separator in _SEPARATORS:
+        joined = {text for text in alone if separator in text}
+        parts = {part.strip() for text in alone for part in text.split(separator)}
+        # A separator makes fewer labels of many, and some label is alone as well.
+        if joined and len(parts) < len(alone) and parts & (alone - joined):
+            return separator
+    return None

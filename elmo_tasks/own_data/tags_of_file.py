@@ -1,0 +1,89 @@
+import os
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from allennlp.data.tokenizers import Token
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.records import read_records
+from elmo_tasks.readers.columns import read_rows
+from elmo_tasks.readers.tagged_file import CONLLU, read_tagged, suffix_of
+
+_SPAN_TAG = re.compile(r"O|[BIESUL](-.+)?")
+_KNOWN = "tags spans entities label labels upos pos ner".split()
+
+
+class Tags(NamedTuple):
+    """
+    What `tag` reads of a file.
+
+    # Parameters
+
+    column : `str`
+        The column or field with the tags.
+    columns : `list[str]`, optional
+        The names of all columns of a file in columns.
+    spans : `bool`
+        Whether the tags are those of spans.
+    """
+
+    column: str
+    columns: list[str] | None
+    spans: bool
+
+
+def choose_tags(
+    path: str | os.PathLike, column: str | None, tokenize: Callable[[str], list[Token]]
+) -> Tags:
+    """
+    Returns what a file of tagged tokens has: of CoNLL-U the column `upos`, unless another one is
+    given; of JSON lines the field with tags or spans; and of other files the last column. The tags
+    are those of spans if all are O or begin with B, I, E, S, U or L.
+
+    # Raises
+
+    `ConfigurationError`
+        The file has no tags, or no such column.
+    """
+    suffix = suffix_of(path)
+    columns = None
+    if suffix == ".conllu":
+        column = column or "upos"
+        if column not in CONLLU:
+            raise ConfigurationError(
+                f"{path} has no column {column}; CoNLL-U has {', '.join(CONLLU)}"
+            )
+    elif suffix in (".jsonl", ".json"):
+        column = column or _field(path)
+    else:
+        columns = _columns(path)
+        if column is not None and column not in columns:
+            raise ConfigurationError(
+                f"{path} has no column {column}; call the columns {', '.join(columns)}"
+            )
+        column = column or columns[-1]
+    tags = {tag for each in read_tagged(path, column, columns or (), tokenize) for tag in each.tags}
+    if not tags:
+        raise ConfigurationError(f"{path} has no token")
+    return Tags(column, columns, all(map(_SPAN_TAG.fullmatch, tags)) and len(tags) > 1)
+
+
+def _field(path: str | os.PathLike) -> str:
+    for record in read_records(path):
+        lists = [name for name, value in record.values.items() if isinstance(value, list)]
+        fitting = [name for name in lists if name != "tokens"]
+        if fitting:
+            return next((name for name in _KNOWN if name in fitting), fitting[0])
+    raise ConfigurationError(f"{path} has no field with a list of tags or spans")
+
+
+def _columns(path: str | os.PathLike) -> list[str]:
+    for rows in read_rows(path):
+        num_columns = len(rows.tokens[0])
+        if num_columns < 2:
+            raise ConfigurationError(
+                f"{path} has one column: expected a word and its tag on each line"
+            )
+        return ["word", *(f"column_{n}" for n in range(2, num_columns)), "tag"]
+    raise ConfigurationError(f"{path} has no token")

@@ -1,0 +1,167 @@
+import logging
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from allennlp.data import DatasetReader, Instance
+from allennlp.data.fields import Field, MetadataField
+from allennlp.data.token_indexers import TokenIndexer
+from allennlp.data.tokenizers import Token
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.records import Record, read_records
+from elmo_tasks.common.text_files import at_line
+from elmo_tasks.readers.document_field import DocumentField
+from elmo_tasks.readers.label_fields import KnownLabelField, KnownLabelsField
+from elmo_tasks.readers.text_sentences import TextSentences
+from elmo_tasks.readers.word_id_indexer import WordIdIndexer
+
+logger = logging.getLogger(__name__)
+
+# The fields of an instance that have its first and its second text.
+TEXT_FIELDS = ("tokens", "second")
+
+# The namespace of labels of which a text may have several.
+SEVERAL = "several_labels"
+
+
+@DatasetReader.register("elmo_classify")
+class ClassifyReader(DatasetReader):
+    """
+    Reads texts with labels from tables (`.csv`, `.tsv`, `.parquet`), or from JSON on each line
+    (`.jsonl`); see `read_records`. Rows without a word are left out and counted in the log.
+
+    An instance has the fields `tokens` and `label`; `second`, if a row has two texts; and
+    `metadata`, whose `sentences` are lists of the words of each sentence, for each text.
+
+    Registered as a `DatasetReader` with name "elmo_classify".
+
+    # Parameters
+
+    texts : `list[str]`, optional (default = `['text']`)
+        The names of the one or two columns with texts.
+    label : `str`, optional (default = `'label'`)
+        The name of the column with the label.
+    separator : `str`, optional
+        If given, a row may have several labels, or none: as a list in JSON or Parquet, or as text
+        with the separator between the labels. By default, a row has one label.
+    max_tokens : `int`, optional
+        The tokens of a text that are read; the rest is left out. By default all are.
+    max_sentence_tokens : `int`, optional (default = `100`)
+        The biLM reads the sentences of a text one by one; longer ones are cut into pieces.
+    language : `str`, optional (default = `'en'`)
+        spaCy's code of the language, whose rules cut a text into sentences and words.
+    token_indexers : `dict[str, TokenIndexer]`, optional
+        By default word ids under the name `tokens`.
+    """
+
+    def __init__(
+        self,
+        texts: list[str] = None,
+        label: str = "label",
+        separator: str = None,
+        max_tokens: int = None,
+        max_sentence_tokens: int = 100,
+        language: str = "en",
+        token_indexers: dict[str, TokenIndexer] = None,
+        **kwargs,
+    ) -> None:
+        super().__init__(
+            manual_distributed_sharding=True, manual_multiprocess_sharding=True, **kwargs
+        )
+        self.texts = ["text"] if texts is None else texts
+        self.label = label
+        self.separator = separator
+        self.token_indexers = token_indexers or {"tokens": WordIdIndexer()}
+        self.sentences = TextSentences(language, max_sentence_tokens, max_tokens)
+        if not 1 <= len(set(self.texts)) == len(self.texts) <= len(TEXT_FIELDS):
+            raise ConfigurationError(
+                f"texts must be the names of one or two columns, not {self.texts!r}"
+            )
+        for name, number in (
+            ("max_tokens", max_tokens),
+            ("max_sentence_tokens", max_sentence_tokens),
+        ):
+            if number is not None and number < 1:
+                raise ConfigurationError(f"{name} must be 1 or more, not {number}")
+
+    def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
+        num_rows = num_empty = 0
+        for record in self.shard_iterable(read_records(file_path)):
+            with at_line(file_path, record.line_number):
+                texts = [self._text(record, name) for name in self.texts]
+                label = self.labels_of(record.values)
+            sentences = [self.sentences.of_text(text) for text in texts]
+            num_rows += 1
+            if all(sentences):
+                origin = f"{file_path}:{record.line_number}: "
+                yield self.text_to_instance(sentences, label, origin)
+            else:
+                num_empty += 1
+        if num_empty:
+            logger.warning("%s: left out %d rows without a word", file_path, num_empty)
+        if num_rows == 0 and self.get_worker_info() is None:
+            raise ValueError(f"{file_path} has no row")
+
+    def text_to_instance(
+        self,
+        texts: Sequence[list[list[Token]]],
+        label: str | list[str] | None = None,
+        origin: str = "",
+    ) -> Instance:
+        """
+        # Parameters
+
+        texts : `Sequence[list[list[Token]]]`
+            The sentences of each text. Raises `ValueError` if a text has none.
+        label : `str | list[str]`, optional
+            The name of the label, or those of several.
+        origin : `str`, optional
+            The file and the line, with which errors begin.
+        """
+        if not all(texts):
+            raise ValueError("a text must have at least one word")
+        fields: dict[str, Field] = {
+            name: DocumentField(sentences) for name, sentences in zip(TEXT_FIELDS, texts)
+        }
+        words = [[[token.text for token in each] for each in sentences] for sentences in texts]
+        fields["metadata"] = MetadataField({"sentences": words})
+        if isinstance(label, str):
+            fields["label"] = KnownLabelField(label, origin)
+        elif label is not None:
+            fields["label"] = KnownLabelsField(label, SEVERAL, origin)
+        return Instance(fields)
+
+    def apply_token_indexers(self, instance: Instance) -> None:
+        for name in TEXT_FIELDS[: len(self.texts)]:
+            instance[name].token_indexers = self.token_indexers  # type: ignore[attr-defined]
+
+    def labels_of(self, values: dict[str, Any]) -> str | list[str]:
+        """Returns the label of a row, or its labels. Raises `ValueError` if it has none."""
+        value = values.get(self.label)
+        if self.separator is not None:
+            several = value if isinstance(value, list) else label_text(value).split(self.separator)
+            return list(dict.fromkeys(filter(None, map(label_text, several))))
+        if isinstance(value, dict | list) or not label_text(value):
+            _refuse(values, self.label, "a label")
+        return label_text(value)
+
+    def _text(self, record: Record, name: str) -> str:
+        value = record.values.get(name)
+        # A table may have no text in a row.
+        if value is not None and not isinstance(value, str) or name not in record.values:
+            _refuse(record.values, name, "text")
+        return value or ""
+
+
+def label_text(value: Any) -> str:
+    """Returns a label as text: numbers and truth values as JSON writes them, nothing as ""."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else str(value).strip()
+
+
+def _refuse(values: dict[str, Any], name: str, expected: str) -> None:
+    if name in values:
+        raise ValueError(f"{name} must be {expected}, not {values[name]!r:.80}")
+    raise ValueError(f"there is no {name}, but only {', '.join(values) or 'an empty object'}")

@@ -1,0 +1,133 @@
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from allennlp.data import DatasetReader, Instance
+from allennlp.data.fields import Field, MetadataField, TextField
+from allennlp.data.token_indexers import TokenIndexer
+from allennlp.data.tokenizers import Token
+
+from elmo_tasks.readers.entities import TagError, has_ends, read_entities, write_tags
+from elmo_tasks.readers.plain_tags_field import PlainTagsField
+from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
+from elmo_tasks.readers.tagged_file import TaggedSentence, read_tagged
+from elmo_tasks.readers.tags_field import TagsField
+from elmo_tasks.readers.word_id_indexer import WordIdIndexer
+
+# The tagging scheme that a model of spans learns.
+_SCHEME = "BIOUL"
+
+
+@DatasetReader.register("elmo_tag")
+class TagReader(DatasetReader):
+    """
+    Reads sentences whose tokens have tags, or whose spans have labels: from CoNLL-U (`.conllu`),
+    from JSON on each line (`.jsonl`), or from columns; see `read_tagged`.
+
+    An instance has the fields `tokens`, `tags` and `metadata`, whose `tokens` are the words.
+
+    Registered as a `DatasetReader` with name "elmo_tag".
+
+    # Parameters
+
+    column : `str`, optional (default = `'upos'`)
+        What is learnt: the name of a column of CoNLL-U or of `columns`, or of a field in JSON.
+    spans : `bool`, optional (default = `False`)
+        Whether spans of tokens have labels. Tags are then read as IOB1 or BIO, or as BIOUL (which
+        includes BIOES) if a tag of the file marks an end, and learnt as BIOUL.
+    columns : `list[str]`, optional (default = `['word', 'tag']`)
+        Names of all columns of files in columns, in their order; one of them must be `word`.
+    token_indexers : `dict[str, TokenIndexer]`, optional
+        By default word ids under the name `tokens`.
+    language : `str`, optional (default = `'en'`)
+        spaCy's code of the language, whose rules cut raw text into words.
+    """
+
+    def __init__(
+        self,
+        column: str = "upos",
+        spans: bool = False,
+        columns: list[str] = None,
+        token_indexers: dict[str, TokenIndexer] = None,
+        language: str = "en",
+        **kwargs,
+    ) -> None:
+        super().__init__(
+            manual_distributed_sharding=True, manual_multiprocess_sharding=True, **kwargs
+        )
+        self.column = column
+        self.spans = spans
+        self.columns = columns or ["word", "tag"]
+        self.token_indexers = token_indexers or {"tokens": WordIdIndexer()}
+        self.tokenizer = ElmoSpacyTokenizer(language)
+
+    def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
+        sentences = list(self.sentences(file_path))
+        if not sentences:
+            raise ValueError(f"{file_path} has no sentence")
+        scheme = None
+        if self.spans and has_ends(tag for each in sentences for tag in each.tags):
+            scheme = _SCHEME
+        for sentence in self.shard_iterable(sentences):
+            tags = sentence.tags
+            if self.spans:
+                tags = _rewritten(file_path, sentence, scheme)
+            origin = (str(file_path), sentence.line_number)
+            yield self.text_to_instance(list(map(Token, sentence.words)), tags, origin)
+
+    def text_to_instance(
+        self,
+        tokens: Sequence[Token],
+        tags: list[str] | None = None,
+        origin: tuple[str, int] | None = None,
+    ) -> Instance:
+        """
+        # Parameters
+
+        tokens : `Sequence[Token]`
+            At least one token.
+        tags : `list[str]`, optional
+            A tag for each token, in BIOUL for spans.
+        origin : `tuple[str, int]`, optional
+            The file and the line of the sentence, which errors name.
+        """
+        if not tokens:
+            raise ValueError("a sentence must have at least one token")
+        text = TextField(list(tokens))
+        fields: dict[str, Field] = {
+            "tokens": text,
+            "metadata": MetadataField({"tokens": [token.text for token in tokens]}),
+        }
+        if tags is not None and self.spans:
+            fields["tags"] = TagsField(tags, text, _SCHEME, origin)
+        elif tags is not None:
+            fields["tags"] = PlainTagsField(tags, text)
+        return Instance(fields)
+
+    def apply_token_indexers(self, instance: Instance) -> None:
+        instance["tokens"].token_indexers = self.token_indexers  # type: ignore[attr-defined]
+
+    def sentences(self, file_path: str | os.PathLike) -> Iterator[TaggedSentence]:
+        """Yields the sentences of a file in one of the formats of the training."""
+        return read_tagged(file_path, self.column, self.columns, self.tokenizer.tokenize)
+
+    def asked(self, inputs: Any) -> Any:
+        """Returns a row of a file of the training as an input of a predictor, without its tags."""
+        match inputs:
+            case {"tokens": words}:
+                return {"tokens": words}
+            case {"text": str(text)} | {"sentence": str(text)}:
+                return {"sentence": text}
+        return inputs
+
+
+def _rewritten(
+    file_path: str | os.PathLike, sentence: TaggedSentence, scheme: str | None
+) -> list[str]:
+    """Returns the tags of a sentence's spans in the scheme that is learnt."""
+    try:
+        entities = read_entities(sentence.tags, scheme)
+    except TagError as error:
+        line = sentence.line_number + (error.index if sentence.is_in_rows else 0)
+        raise ValueError(f"{file_path}:{line}: {error}") from error
+    return write_tags(entities, len(sentence.words), _SCHEME)

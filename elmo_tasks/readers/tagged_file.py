@@ -1,0 +1,171 @@
+"""Reads files of tagged tokens: CoNLL-U, JSON lines with tags or spans, and columns."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from allennlp.data.tokenizers import Token
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.records import read_records
+from elmo_tasks.common.tables import PACKED
+from elmo_tasks.common.text_files import at_line, numbered_lines
+from elmo_tasks.readers.columns import check_columns, read_columns
+from elmo_tasks.readers.entities import Entity, write_tags
+
+# The columns of CoNLL-U.
+CONLLU = "id form lemma upos xpos feats head deprel deps misc".split()
+
+
+class TaggedSentence(NamedTuple):
+    """
+    # Parameters
+
+    line_number : `int`
+        The line of the sentence, or of its first token, from 1.
+    words, tags : `list[str]`
+        One of each for each token; the tags of spans are in BIO.
+    is_in_rows : `bool`, optional (default = `True`)
+        Whether each token has a line of its own, one after the other.
+    """
+
+    line_number: int
+    words: list[str]
+    tags: list[str]
+    is_in_rows: bool = True
+
+
+def suffix_of(path: str | os.PathLike) -> str:
+    """Returns the suffix of a file's name, that of a packed file (`.gz`, ...) without the last."""
+    name = Path(path)
+    return (name.with_suffix("") if name.suffix in PACKED else name).suffix
+
+
+def read_tagged(
+    path: str | os.PathLike,
+    column: str,
+    columns: Sequence[str],
+    tokenize: Callable[[str], list[Token]],
+) -> Iterator[TaggedSentence]:
+    """
+    Yields the sentences of a file, which is read as a stream:
+
+    - `.conllu`: CoNLL-U, without the ranges of multiword tokens and without empty nodes;
+    - `.jsonl`, `.json`: an object on each line with the list `tokens` and a tag for each in the
+      field `column`; or with a `text` and spans in the field `column`, each `{"start": ..., "end":
+      ..., "label": ...}` or `[start, end, label]`, in characters, the end exclusive;
+    - any other: columns, as `read_columns` reads them.
+
+    # Parameters
+
+    column : `str`
+        The name of the column or field with the tags.
+    columns : `Sequence[str]`
+        The names of all columns of a file in columns.
+    tokenize : `Callable[[str], list[Token]]`
+        The function that cuts a `text` into tokens with offsets.
+
+    # Raises
+
+    `ConfigurationError`
+        There is no such column.
+    `ValueError`
+        A line cannot be read, or a span does not begin and end with a token; the message names file
+        and line.
+    """
+    suffix = suffix_of(path)
+    if suffix == ".conllu":
+        if column not in CONLLU:
+            raise ConfigurationError(f"CoNLL-U has the columns {', '.join(CONLLU)}, not {column}")
+        yield from _conllu(path, CONLLU.index(column))
+    elif suffix in (".jsonl", ".json"):
+        for record in read_records(path):
+            with at_line(path, record.line_number):
+                words, tags = _of_json(record.values, column, tokenize)
+                yield TaggedSentence(record.line_number, words, tags, is_in_rows=False)
+    else:
+        check_columns(columns, ("word", column))
+        for line_number, (words, tags) in read_columns(path, columns, ("word", column)):
+            yield TaggedSentence(line_number, words, tags)
+
+
+def _conllu(path: str | os.PathLike, index: int) -> Iterator[TaggedSentence]:
+    words: list[str] = []
+    tags: list[str] = []
+    start = 0
+    for line_number, line in numbered_lines(path):
+        values = line.split("\t")
+        if line.strip() and not line.startswith("#"):
+            with at_line(path, line_number):
+                if len(values) != len(CONLLU):
+                    raise ValueError(
+                        f"expected {len(CONLLU)} columns between tabs, but got {len(values)}: "
+                        f"{line[:80]!r}"
+                    )
+            # The ids of a multiword token and of an empty node are `3-4` and `5.1`.
+            if values[0].isdecimal():
+                start = start or line_number
+                words.append(values[1])
+                tags.append(values[index])
+        elif not line.strip() and words:
+            yield TaggedSentence(start, words, tags)
+            words, tags, start = [], [], 0
+    if words:
+        yield TaggedSentence(start, words, tags)
+
+
+def _of_json(
+    values: dict[str, Any], column: str, tokenize: Callable[[str], list[Token]]
+) -> tuple[list[str], list[str]]:
+    match values:
+        case {"tokens": [*words]} if _are_words(words) and _are_words(values.get(column)):
+            if len(words) != len(values[column]):
+                raise ValueError(
+                    f"there are {len(words)} tokens, but {len(values[column])} {column}"
+                )
+            return words, values[column]
+        case {"text": str(text)} if isinstance(values.get(column), list):
+            tokens = tokenize(text)
+            spans = [_span(each, tokens, text) for each in values[column]]
+            words = [token.ensure_text() for token in tokens]
+            return words, _tags(sorted(spans, key=lambda span: span.start), words)
+    raise ValueError(
+        f'expected an object with "tokens" and "{column}", lists of as many strings, or with '
+        f'"text" and "{column}", a list of spans, but got {values!r:.200}'
+    )
+
+
+def _are_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(word, str) and word for word in value)
+
+
+def _span(value: Any, tokens: list[Token], text: str) -> Entity:
+    match value:
+        case {"start": int(start), "end": int(end), "label": str(label)}:
+            pass
+        case [int(start), int(end), str(label)]:
+            pass
+        case _:
+            raise ValueError(
+                'expected a span as {"start": 0, "end": 4, "label": "NAME"} or [0, 4, "NAME"], but '
+                f"got {value!r:.80}"
+            )
+    starts = {token.idx: index for index, token in enumerate(tokens)}
+    ends = {token.idx_end: index + 1 for index, token in enumerate(tokens)}
+    if start not in starts or end not in ends or start >= end:
+        raise ValueError(
+            f"the span {start} to {end}, {text[start:end]!r:.80}, does not begin and end with a "
+            "token"
+        )
+    return Entity(label, starts[start], ends[end])
+
+
+def _tags(spans: list[Entity], words: list[str]) -> list[str]:
+    for one, other in zip(spans, spans[1:]):
+        if other.start < one.end:
+            raise ValueError(
+                f"two spans overlap: {' '.join(words[one.start : one.end])!r:.80} and "
+                f"{' '.join(words[other.start : other.end])!r:.80}"
+            )
+    return write_tags(spans, len(words), "BIO")

@@ -1,0 +1,51 @@
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.spacy.model_pipe import ModelPipe
+from elmo_tasks.spacy.sentences import of_docs
+
+# The attributes of a token that take a tag.
+_ATTRIBUTES = ("tag", "pos", "morph", "lemma")
+
+
+@Language.factory("elmo_tagger", assigns=["token.tag"], default_config={"attribute": "tag"})
+class TaggerComponent(ModelPipe):
+    """
+    Sets an attribute of each token, such as `token.tag_`, to the tag that a model of one's own
+    gives it. A doc without sentence boundaries is one sentence.
+
+    Registered as a factory with the name "elmo_tagger". It needs AllenNLP. A saved pipeline has the
+    model, which is opened at first use.
+
+    # Parameters
+
+    nlp : `Language`
+        The pipeline.
+    name : `str`
+        The name of the component in the pipeline.
+    model : `str`
+        A trained `elmo_tagger`: its path, address or repository, as for `elmo_tasks.load`.
+    attribute : `str`, optional (default = `'tag'`)
+        `tag`, `pos` (whose tags must be universal ones), `morph` or `lemma`.
+    """
+
+    def __init__(self, nlp: Language, name: str, model: str, attribute: str = "tag") -> None:
+        super().__init__(name, model, predictor="elmo_tag")
+        if attribute not in _ATTRIBUTES:
+            raise ConfigurationError(
+                f"attribute must be one of {', '.join(_ATTRIBUTES)}, not {attribute!r}"
+            )
+        self.attribute = attribute
+
+    def annotate(self, docs: list[Doc]) -> None:
+        """Sets the tags of docs."""
+        sentences = list(of_docs(docs))
+        for index, answer in self.model.answers([sentence.words for sentence in sentences]):
+            doc_index, indices, _ = sentences[index]
+            for token_index, tag in zip(indices, answer["tags"]):
+                token = docs[doc_index][token_index]
+                if self.attribute == "morph":
+                    token.set_morph(tag)
+                else:
+                    setattr(token, f"{self.attribute}_", tag)

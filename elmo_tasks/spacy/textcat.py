@@ -1,0 +1,27 @@
+from spacy.language import Language
+
+from elmo_tasks.spacy.sentiment import SentimentComponent
+
+
+@Language.factory("elmo_textcat", assigns=["doc.cats"])
+class TextcatComponent(SentimentComponent):
+    """
+    Sets `doc.cats` to the probability of each label of a model of one's own, beside the categories
+    that the doc has. The doc is one text, without its white space. A doc without words is left as
+    it is.
+
+    Registered as a factory with the name "elmo_textcat". It needs AllenNLP. A saved pipeline has
+    the model, which is opened at first use.
+
+    # Parameters
+
+    nlp : `Language`
+        The pipeline.
+    name : `str`
+        The name of the component in the pipeline.
+    model : `str`
+        A trained `elmo_classifier` of one text: its path, address or repository, as for
+        `elmo_tasks.load`.
+    """
+
+    predictor = "elmo_classify"

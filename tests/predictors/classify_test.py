@@ -1,0 +1,149 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+from allennlp.models import Archive, load_archive
+from allennlp.predictors import Predictor
+
+from elmo_tasks.analysis.errors.markdown import markdown
+from elmo_tasks.analysis.errors.read_cases import read_cases
+from elmo_tasks.analysis.errors.report import ErrorReport
+from elmo_tasks.predictors.load import LoadedModel
+from elmo_tasks.predictors.predict_manager import PredictManager
+from elmo_tasks.predictors.text_predictor import TextPredictor
+from elmo_tasks.serve.served_model import ServedModel
+from tests.helpers.archives import ROOT, task_model
+
+TEXTS = ["The soup came cold. Twice!", "She sang."]
+FIXTURE = ROOT / "fixtures" / "classify.csv"
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Archive:
+    return load_archive(task_model(tmp_path_factory.mktemp("one"), "classify", "baseline"))
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Archive:
+    folder = tmp_path_factory.mktemp("several")
+    return load_archive(task_model(folder, "classify", "baseline", "{ separator: ';' }"))
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Archive:
+    folder = tmp_path_factory.mktemp("two")
+    return load_archive(task_model(folder, "classify", "baseline", "{ texts: ['text', 'id'] }"))
+
+
+def predictor_of(archive: Archive) -> Any:
+    return Predictor.from_archive(archive)
+
+
+def answers(predictor: TextPredictor, path: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    predictor.format = None
+    PredictManager(predictor, str(path), None, 2, True, False).run()
+    return [line for line in capsys.readouterr().out.splitlines() if line]
+
+
+def test_an_answer_has_the_label_and_the_probability_of_each(archive: Archive) -> None:
+    answer = predictor_of(archive).predict_json({"text": TEXTS[0]})
+
+    assert answer["tokens"] == ["The", "soup", "came", "cold", ".", "Twice", "!"]
+    assert sorted(answer["probabilities"]) == ["food", "music", "travel"]
+    assert sum(answer["probabilities"].values()) == pytest.approx(1)
+    assert answer["label"] == max(answer["probabilities"], key=answer["probabilities"].get)
+
+
+def test_words_and_raw_text_have_the_same_answer(archive: Archive) -> None:
+    predictor = predictor_of(archive)
+    raw = predictor.predict_json({"text": TEXTS[0]})
+
+    assert predictor.predict_json({"tokens": raw["tokens"]}) == raw
+
+
+@pytest.mark.parametrize("name", ["in.csv", "in.tsv", "in.txt", "in.parquet"])
+def test_files_of_every_kind_are_answered_in_lines(
+    name: str, archive: Archive, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, separator = tmp_path / name, "\t" if name == "in.tsv" else ","
+    rows = [{"n": str(n), "text": text} for n, text in enumerate(TEXTS)]
+    if name == "in.parquet":
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+    elif name == "in.txt":
+        path.write_text("\n".join(TEXTS))
+    else:
+        lines = [separator.join(each) for each in (["n", "text"], *(row.values() for row in rows))]
+        path.write_text("\n".join(lines))
+
+    lines = answers(predictor_of(archive), path, capsys)
+
+    assert [line.split("\t")[2] for line in lines] == ["The soup came cold . Twice !", "She sang ."]
+
+
+def test_the_file_that_a_model_was_trained_on_is_answered(
+    archive: Archive, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert len(answers(predictor_of(archive), FIXTURE, capsys)) == 10
+
+
+def test_json_lines_with_a_label_are_answered_in_json(
+    archive: Archive, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join(json.dumps({"text": each, "label": "food"}) + "\n" for each in TEXTS))
+
+    out = answers(predictor_of(archive), path, capsys)
+
+    assert sum('"label": ' in line for line in out) >= 2
+
+
+@pytest.mark.parametrize("asked", [{"txt": "Soup"}, {"text": 1}, {"tokens": [1]}, ["Soup"]])
+def test_another_input_is_refused_with_the_names_of_the_columns(
+    asked: Any, archive: Archive
+) -> None:
+    with pytest.raises(ValueError, match='expected {"text": "raw text"}, but got'):
+        predictor_of(archive)._json_to_instance(asked)
+
+
+def test_a_text_without_a_word_is_refused(archive: Archive) -> None:
+    with pytest.raises(ValueError, match="there is no word in"):
+        predictor_of(archive).predict_json({"text": " "})
+
+
+def test_several_labels_are_answered_in_the_order_of_their_probability(several: Archive) -> None:
+    predictor = predictor_of(several)
+    answer = predictor.predict_json({"text": TEXTS[0]})
+
+    (line,) = predictor.readable(answer)
+
+    expected = sorted(answer["labels"], key=answer["probabilities"].get, reverse=True)
+    assert answer["labels"] == expected
+    assert line.split("\t")[: 2 * len(expected) : 2] == expected
+
+
+def test_two_texts_are_asked_by_the_names_of_their_columns(two: Archive) -> None:
+    model = LoadedModel(predictor_of(two))
+
+    assert model.predict(text=TEXTS[0], id="7").label in ("food", "music", "travel")
+    with pytest.raises(ValueError, match='"text": "raw text", "id": "raw text"'):
+        model.predict(text=TEXTS[0])
+
+
+def test_the_page_has_a_box_for_each_column(archive: Archive, two: Archive) -> None:
+    one, both = (ServedModel("mine", each).describe() for each in (archive, two))
+
+    assert (one["task"], one["fields"]) == ("texts", {"text": "Text"})
+    assert both["fields"] == {"text": "Text", "id": "Id"}
+
+
+def test_errors_are_those_of_classes_or_of_labels(archive: Archive, several: Archive) -> None:
+    one, more = (
+        markdown(ErrorReport("mine", "data", read_cases(each, str(FIXTURE))))
+        for each in (archive, several)
+    )
+
+    assert "## Which class is taken for which" in one and "10 cases; accuracy" in one
+    assert "## Labels" in more and "10 cases; F1" in more

@@ -1,0 +1,83 @@
+import json
+from pathlib import Path
+
+import pytest
+from allennlp.models import Archive, load_archive
+from allennlp.predictors import Predictor
+
+from elmo_tasks.analysis.errors.markdown import markdown
+from elmo_tasks.analysis.errors.read_cases import read_cases
+from elmo_tasks.analysis.errors.report import ErrorReport
+from elmo_tasks.predictors.predict_manager import PredictManager
+from tests.helpers.archives import ROOT, task_model
+
+FIXTURE = ROOT / "fixtures" / "tag.conllu"
+WORDS = "The ferry left at noon .".split()
+
+
+@pytest.fixture(scope="module")
+def tags(tmp_path_factory: pytest.TempPathFactory) -> Archive:
+    return load_archive(task_model(tmp_path_factory.mktemp("tags"), "tag", "baseline"))
+
+
+@pytest.fixture(scope="module")
+def spans(tmp_path_factory: pytest.TempPathFactory) -> Archive:
+    change = "{ column: 'misc', spans: true }"
+    return load_archive(task_model(tmp_path_factory.mktemp("spans"), "tag", "baseline", change))
+
+
+def predicted(archive: Archive, path: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    predictor = Predictor.from_archive(archive)
+    PredictManager(predictor, str(path), None, 4, True, False).run()
+    return [line for line in capsys.readouterr().out.splitlines() if line]
+
+
+def test_an_answer_has_a_tag_and_a_probability_for_each_token(tags: Archive) -> None:
+    answer = Predictor.from_archive(tags).predict_json({"sentence": "The ferry left at noon."})
+
+    assert answer["tokens"] == WORDS
+    assert len(answer["tags"]) == len(answer["probabilities"]) == len(WORDS)
+    assert all(0 < each <= 1 for each in answer["probabilities"])
+
+
+def test_the_conllu_that_a_model_was_trained_on_is_answered(
+    tags: Archive, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = predicted(tags, FIXTURE, capsys)
+
+    assert len(lines) == 10
+    assert [pair.rsplit("/", 1)[0] for pair in lines[0].split(" ")] == WORDS
+
+
+@pytest.mark.parametrize("name", ["tags", "spans"])
+def test_json_lines_with_tags_are_answered(
+    name: str,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "in.jsonl"
+    rows = [{"text": "Marta left.", "spans": []}, {"tokens": WORDS, "tags": WORDS}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    out = "\n".join(predicted(request.getfixturevalue(name), path, capsys))
+
+    assert out.count('"tags": ') >= 2
+
+
+def test_a_model_of_spans_is_one_of_entities(spans: Archive) -> None:
+    answer = Predictor.from_archive(spans).predict_json({"text": "Marta left."})
+
+    assert answer["sentence"] == "Marta left."
+    assert all(entity["type"] == "NAME" for entity in answer["entities"])
+
+
+def test_errors_are_shown_for_each_tag(tags: Archive) -> None:
+    report = ErrorReport("mine", "data", read_cases(tags, str(FIXTURE)))
+
+    text = markdown(report)
+
+    right = sum(claim.is_right for case in report.cases for claim in case.claims)
+    total = sum(case.num_tokens for case in report.cases)
+    assert "## Tags" in text and "| NOUN  |" in text
+    assert report.score() == pytest.approx(right / total)

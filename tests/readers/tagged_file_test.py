@@ -1,0 +1,124 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
+from elmo_tasks.readers.tagged_file import TaggedSentence, read_tagged
+
+FIXTURE = Path(__file__).parents[2] / "fixtures" / "tag.conllu"
+
+
+def read(path: Path, column: str, columns: tuple[str, ...] = ("word", "tag")) -> list[Any]:
+    return list(read_tagged(path, column, columns, ElmoSpacyTokenizer().tokenize))
+
+
+def rows(folder: Path, *values: Any) -> Path:
+    path = folder / "in.jsonl"
+    path.write_text("".join(json.dumps(value) + "\n" for value in values), encoding="utf-8")
+    return path
+
+
+def test_a_column_of_conllu_is_read_by_its_name() -> None:
+    upos, xpos = (read(FIXTURE, column) for column in ("upos", "xpos"))
+
+    words = "The ferry left at noon .".split()
+    assert upos[0] == TaggedSentence(3, words, "DET NOUN VERB ADP NOUN PUNCT".split())
+    assert xpos[0].tags == "DT NN VBD IN NN .".split()
+    assert len(upos) == 10
+
+
+def test_multiword_ranges_and_empty_nodes_are_no_tokens() -> None:
+    sentences = read(FIXTURE, "upos")
+
+    assert sentences[3].words == "We can not sleep here .".split()
+    assert sentences[9].words == ["Plums", "sleep", "."]
+
+
+def test_columns_are_read_by_their_names(tmp_path: Path) -> None:
+    path = tmp_path / "in.txt"
+    path.write_text("Marta NNP B-PER\nsang VBD O\n\nWell UH O\n")
+
+    sentences = read(path, "ner", ("word", "pos", "ner"))
+
+    assert sentences == [
+        TaggedSentence(1, ["Marta", "sang"], ["B-PER", "O"]),
+        TaggedSentence(4, ["Well"], ["O"]),
+    ]
+
+
+@pytest.mark.parametrize(
+    "span",
+    [{"start": 0, "end": 12, "label": "PER", "id": 7}, [0, 12, "PER"]],
+    ids=["object", "list"],
+)
+def test_spans_of_a_text_become_tags_of_its_tokens(span: Any, tmp_path: Path) -> None:
+    path = rows(
+        tmp_path,
+        {"text": "Marta Oduya's ferry", "spans": [[14, 19, "BOAT"], [0, 11, "PER"]]},
+        {"text": "Marta  Oduya left", "spans": [span]},
+        {"text": "Nobody left.", "spans": []},
+    )
+
+    first, second, third = read(path, "spans")
+
+    assert (first.words, first.tags) == (
+        ["Marta", "Oduya", "'s", "ferry"],
+        ["B-PER", "I-PER", "O", "B-BOAT"],
+    )
+    assert (second.words, second.tags) == (["Marta", "Oduya", "left"], ["B-PER", "I-PER", "O"])
+    assert (third.line_number, third.tags) == (3, ["O", "O", "O"])
+
+
+def test_json_may_have_tokens_and_their_tags(tmp_path: Path) -> None:
+    path = rows(tmp_path, {"tokens": ["Rain", "fell"], "pos": ["N", "V"], "id": 1})
+
+    assert [(each.words, each.tags) for each in read(path, "pos")] == [
+        (["Rain", "fell"], ["N", "V"])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "complaint"),
+    [
+        (
+            {"text": "Rain", "spans": [[0, 3, "X"]]},
+            "the span 0 to 3, 'Rai', does not begin and end",
+        ),
+        ({"text": "Rain", "spans": [[0, 4]]}, r"expected a span as .*, but got \[0, 4\]"),
+        (
+            {"text": "Rain fell", "spans": [[0, 9, "X"], [5, 9, "Y"]]},
+            "two spans overlap: 'Rain fell' and 'fell'",
+        ),
+        ({"tokens": ["Rain"], "spans": ["N", "V"]}, "there are 1 tokens, but 2 spans"),
+        ({"tokens": ["Rain"], "tags": ["N"]}, 'expected an object with "tokens" and "spans"'),
+        ({"text": "Rain"}, 'expected .* or with "text" and "spans", a list of spans'),
+    ],
+)
+def test_a_row_that_does_not_fit_is_named_with_its_line(
+    value: Any, complaint: str, tmp_path: Path
+) -> None:
+    path = rows(tmp_path, {"text": "Rain", "spans": []}, value)
+
+    with pytest.raises(ValueError, match=f"in.jsonl:2: {complaint}"):
+        read(path, "spans")
+
+
+def test_a_line_of_conllu_needs_ten_columns(tmp_path: Path) -> None:
+    (tmp_path / "in.conllu").write_text("# x\n1\tRain\tNOUN\n")
+
+    with pytest.raises(
+        ValueError, match="in.conllu:2: expected 10 columns between tabs, but got 3"
+    ):
+        read(tmp_path / "in.conllu", "upos")
+
+
+def test_a_column_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("Rain N\n")
+
+    with pytest.raises(ConfigurationError, match="CoNLL-U has the columns id, form, .*, not pos"):
+        read(FIXTURE, "pos")
+    with pytest.raises(ConfigurationError, match="the columns must have 'pos' exactly once"):
+        read(tmp_path / "in.txt", "pos")

@@ -1,0 +1,1 @@
+(import '../lib/classify.libsonnet') { elmo_at: ['input', 'output'] }

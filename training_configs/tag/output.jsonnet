@@ -1,0 +1,1 @@
+(import '../lib/tag.libsonnet') { elmo_at: ['output'] }
