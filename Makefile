@@ -24,7 +24,7 @@ FAULTS := OMP_NUM_THREADS=1 .venv/bin/python -m scripts.faults
 NUMERIC_TESTS := $(addprefix tests/,bilm store elmo modules models encoder)
 AVX2 := ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2
 
-.PHONY: help demo test test-avx2 faults check format data try-install bench browser mutants docs lock \
+.PHONY: help demo test test-avx2 faults check format data try-install release bench browser mutants docs lock \
 	clean venv
 
 help:  ## list the targets
@@ -59,6 +59,14 @@ data: venv  ## fetch the data sets that are free
 
 try-install: venv  ## install both sizes in new environments, and use them there (minutes)
 	.venv/bin/python scripts/try_install.py
+
+release: venv build/twine  ## build both distributions in dist, install and check them (minutes)
+	rm -rf dist
+	.venv/bin/python scripts/try_install.py --borrow torch torchvision --dist dist
+	PYTHONPATH=build/twine .venv/bin/python -m twine check --strict dist/*
+
+build/twine: | venv
+	.venv/bin/python -m pip install --no-deps --target $@ twine==7.0.0 readme-renderer==46.0 nh3==0.3.8 docutils==0.23
 
 bench: venv  ## compare the speed of a small biLM with that of AllenNLP's
 	.venv/bin/python benchmarks/bilm.py fixtures/corpus/train.txt --sizes small --batches 2 --turns 3

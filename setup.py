@@ -4,6 +4,7 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 ROOT = Path(__file__).parent
+VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "elmo_tasks/__init__.py").read_text())[1]
 
 # What AllenNLP 2.10.1 imports, and the packages that its features need, in the versions that it
 # runs on. AllenNLP itself is not listed, because it declares older ones: it is installed by
@@ -34,11 +35,12 @@ ALLENNLP = [
 
 setup(
     name="elmo-tasks",
-    version=re.search(r'__version__ = "(.+)"', (ROOT / "elmo_tasks/__init__.py").read_text())[1],
+    version=VERSION,
     description="Deep contextualized word representations (ELMo) and their tasks, for AllenNLP",
     long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
-    license="Apache-2.0",
+    license_expression="Apache-2.0",
+    license_files=["LICENSE", "NOTICE"],
     python_requires=">=3.10",
     packages=[
         *find_packages(include=["elmo_tasks", "elmo_tasks.*"]),
@@ -50,12 +52,9 @@ setup(
         "elmo_tasks": [
             "py.typed",
             "kernels/native/kernels.cpp",
-            "pretrained/**/options.json",
-            "pretrained/**/weights.hdf5",
-            "pretrained/**/config.json",
-            "pretrained/**/weights.safetensors",
-            "pretrained/**/MODEL_CARD.md",
-            "pretrained/**/*.txt",
+            # The rest of the folder is another distribution: elmo_tasks/pretrained/setup.py.
+            "pretrained/README.md",
+            "pretrained/mini/*",
             "serve/static/*",
         ],
         "elmo_tasks.training_configs": ["lib/*.libsonnet", "*/*.jsonnet", "*/*.cfg"],
@@ -64,6 +63,7 @@ setup(
     install_requires=["torch>=2.6", "numpy>=1.26", "h5py>=3.10", "tqdm>=4.62"],
     extras_require={
         "allennlp": ALLENNLP,
+        "models": [f"elmo-tasks-models=={VERSION}"],
         "parquet": ["pyarrow>=26"],
         "plots": ["matplotlib>=3.8"],
         "ray": ["ray[data]>=2.60", "pyarrow>=26"],

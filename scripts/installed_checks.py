@@ -6,7 +6,9 @@ because AllenNLP takes long to import. Prints a line of JSON for each check.
     python installed_checks.py core|extras|plugin|beside
 """
 
+import contextlib
 import importlib.util
+import io
 import json
 import subprocess
 import sys
@@ -36,13 +38,42 @@ def command_embed() -> None:
     from elmo_tasks import ElmoEncoder
 
     Path("text.txt").write_text("\n".join(SENTENCES) + "\n")
-    elmo_tasks("embed", "text.txt", "text.hdf5", "--average")
+    elmo_tasks("embed", "text.txt", "text.hdf5", "--average", "--bilm", "mini")
 
-    elmo = ElmoEncoder.from_pretrained()(SENTENCES)["elmo"]
+    elmo = ElmoEncoder.from_pretrained("mini")(SENTENCES)["elmo"]
     with h5py.File("text.hdf5") as file:
         for index, sentence in enumerate(SENTENCES):
             expected = elmo[index, : len(sentence.split())].numpy()
             assert abs(file[str(index)][...] - expected).max() < TOLERANCE
+
+
+def models_say_how_to_get_them() -> None:
+    for name in ("base", "ner"):
+        said = elmo_tasks("embed", "text.txt", "x.hdf5", "--bilm", name, status=1)
+        assert "pip install 'elmo-tasks[models]'" in said, said
+
+
+def models_are_there() -> None:
+    from elmo_tasks import ElmoEncoder
+    from elmo_tasks.bilm.files.known_bilms import bilm_files
+
+    assert "elmo_tasks_models" in bilm_files("base")[0]
+    assert ElmoEncoder.from_pretrained()(SENTENCES)["elmo"].isfinite().all()
+
+
+def trained_models() -> None:
+    """Asks each trained model, and reads what it says of its data at its first use."""
+    import elmo_tasks
+
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        for name in ("sst", "ner", "srl", "coref", "sst"):
+            assert elmo_tasks.load(name).predict("Ann Smith lives in Paris.")
+        assert elmo_tasks.load("snli").predict(premise="A man eats.", hypothesis="He sits.")
+        assert elmo_tasks.load("squad").predict(passage="Ann sees Bob.", question="Who?")
+
+    learnt = [line for line in said.getvalue().splitlines() if " was learnt from " in line]
+    assert [line.split()[0] for line in learnt] == ["sst", "ner", "coref"], said.getvalue()
 
 
 def command_check() -> None:
@@ -148,9 +179,16 @@ TEXT = '{"text": "A good film ."}'
 AT = "elmo_at: ['input', 'output']"
 SMALL = f"{AT}, hidden_dim: 4"
 CHECKS: dict[str, list[Callable]] = {
-    "core": [elmo_encoder, command_embed, command_check, plugin_says_what_is_missing],
-    "extras": [spacy_pipeline, scikit_learn_pipeline],
+    "core": [
+        elmo_encoder,
+        command_embed,
+        command_check,
+        models_say_how_to_get_them,
+        plugin_says_what_is_missing,
+    ],
+    "extras": [models_are_there, spacy_pipeline, scikit_learn_pipeline],
     "plugin": [
+        trained_models,
         configs_by_name,
         task("sst", "sst", SMALL, "sst.txt", SST, "label"),
         task("snli", "snli", SMALL, "snli.jsonl", SNLI, "label"),

@@ -1,12 +1,13 @@
 """
-Installs the package in new environments, on several Pythons, and uses it there from an empty
-folder, as somebody who has no copy of this repository. Prints a table.
+Builds both distributions, installs them in new environments, on several Pythons, and uses them
+there from an empty folder, as somebody who has no copy of this repository. Prints a table.
 
     python scripts/try_install.py                           # this Python: core, plugin
     python scripts/try_install.py --python 3.10 3.13 --uv
     python scripts/try_install.py --sizes core beside --first torch==2.13.0
 
     python scripts/try_install.py --borrow torch torchvision  # as CI: without their gigabytes
+    python scripts/try_install.py --borrow torch torchvision --dist dist  # as `make release`
 
 `scripts/installed_checks.py` has the checks. Needs a network or a full cache of pip or uv, and 6 GB
 of disk for each environment, unless PyTorch comes without CUDA (`--first` installs that first) or
@@ -33,8 +34,8 @@ ROOT = Path(__file__).resolve().parents[1]
 # What is installed for each size, one list of arguments of `pip install` after the other.
 INSTALLED = {
     "core": [["{wheel}"]],
-    "extras": [["{wheel}[sklearn,spacy]"]],
-    "plugin": [["{wheel}[allennlp]"], ["--no-deps", "allennlp==2.10.1"]],
+    "extras": [["{wheel}[models,sklearn,spacy]"]],
+    "plugin": [["{wheel}[allennlp,models]"], ["--no-deps", "allennlp==2.10.1"]],
     "beside": [["{wheel}", "transformers", "spacy"]],
 }
 
@@ -62,7 +63,7 @@ class Row(NamedTuple):
 def main() -> None:
     args = parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        wheel = build(Path(folder))
+        wheel = build(Path(args.dist or folder).resolve())
         rows = []
         for python in args.python:
             for size in args.sizes:
@@ -92,9 +93,9 @@ def parse_args() -> argparse.Namespace:
         nargs="+",
         choices=INSTALLED,
         default=["core", "extras", "plugin"],
-        help="what to try: core; extras, which is the core with spaCy and scikit-learn; plugin; or "
-        "beside, which is the core beside the newest transformers and spaCy (default: core extras "
-        "plugin)",
+        help="what to try: core; extras, which is the core with models, spaCy and scikit-learn; "
+        "plugin, with models; or beside, which is the core beside the newest transformers and "
+        "spaCy (default: core extras plugin)",
     )
     parser.add_argument(
         "--first",
@@ -113,20 +114,30 @@ def parse_args() -> argparse.Namespace:
     )
     parser.add_argument("--uv", action="store_true", help="install with uv, not pip")
     parser.add_argument("--keep", metavar="DIR", help="make the environments here and keep them")
+    parser.add_argument("--dist", metavar="DIR", help="put the distributions here and keep them")
     return parser.parse_args()
 
 
 def build(folder: Path) -> str:
-    """Builds the wheel of a copy of the repository, and returns its path."""
-    # Setuptools leaves a folder `build` in its source.
-    source = folder / "source"
-    source.mkdir()
-    for name in ("elmo_tasks", "training_configs"):
-        shutil.copytree(ROOT / name, source / name)
-    for name in ("setup.py", "pyproject.toml", "README.md"):
-        shutil.copy(ROOT / name, source)
-    run([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(source)])
-    (wheel,) = folder.glob("*.whl")
+    """
+    Puts both distributions of the repository into a folder: elmo-tasks as a source distribution and
+    the wheel that is built from it, elmo-tasks-models as a wheel. Returns the path of the former
+    wheel.
+    """
+    folder.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as copy:
+        # Setuptools leaves a folder `build` in its source.
+        source = Path(copy)
+        for name in ("elmo_tasks", "training_configs"):
+            shutil.copytree(ROOT / name, source / name)
+        for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE", "NOTICE"):
+            shutil.copy(ROOT / name, source)
+        script = "import setuptools.build_meta as b, sys; print(b.build_sdist(sys.argv[1]))"
+        built = run([sys.executable, "-c", script, str(folder)], cwd=source)
+        sdist = folder / built.splitlines()[-1]
+        pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
+        run([*pip, "-w", str(folder), str(sdist), str(source / "elmo_tasks" / "pretrained")])
+    (wheel,) = folder.glob("elmo_tasks-*.whl")
     return str(wheel)
 
 
@@ -138,6 +149,8 @@ def try_one(python: str, size: str, wheel: str, place: Path, args: argparse.Name
     install = [new, "-m", "pip", "install", "-q"]
     if args.uv:
         install = ["uv", "pip", "install", "-q", "--python", new]
+    # Where the extra `models` finds the other distribution.
+    install += ["--find-links", str(Path(wheel).parent)]
     steps = [[part.format(wheel=wheel) for part in step] for step in INSTALLED[size]]
     for package in args.borrow:
         borrow(package, Path(sysconfig.get_path("purelib", vars={"base": place / "venv"})))
@@ -151,7 +164,10 @@ def try_one(python: str, size: str, wheel: str, place: Path, args: argparse.Name
         [new, str(ROOT / "scripts" / "installed_checks.py"), size],
         cwd=work,
         # The repository must not be found, nor a plugin of the user.
-        env={**os.environ, "HOME": str(work), "PYTHONPATH": "", "PYTHONSAFEPATH": "1"},
+        env={
+            **{name: value for name, value in os.environ.items() if name != "XDG_CACHE_HOME"},
+            **{"HOME": str(work), "PYTHONPATH": "", "PYTHONSAFEPATH": "1"},
+        },
     )
     results = [json.loads(line) for line in checks.splitlines() if line.startswith('{"check"')]
     version = run([new, "-c", "import platform; print(platform.python_version())"]).strip()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from elmo_tasks import __version__
+from scripts.try_install import build
 
 ROOT = Path(__file__).parents[1]
 
@@ -67,33 +68,62 @@ def test_the_installed_plugin_is_found_from_the_home_directory(tmp_path: Path) -
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the package as its wheel installs it."""
-    folder = tmp_path_factory.mktemp("wheel")
-    # Setuptools leaves a folder `build` in its source.
-    for name in ("elmo_tasks", "training_configs"):
-        shutil.copytree(ROOT / name, folder / "source" / name)
-    for name in ("setup.py", "pyproject.toml", "README.md"):
-        shutil.copy(ROOT / name, folder / "source")
-    pip = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation"]
-    result = run(*pip, "-w", str(folder), str(folder / "source"))
-    assert result.returncode == 0, result.stderr
-    (wheel,) = folder.glob("*.whl")
-    assert __version__ in wheel.name
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder / "site")
+    """A folder with both distributions as their wheels install them."""
+    folder = tmp_path_factory.mktemp("wheels")
+    wheel = build(folder)
+    assert Path(wheel).stat().st_size < 10_000_000
+    for path in folder.glob("*.whl"):
+        assert __version__ in path.name
+        with zipfile.ZipFile(path) as archive:
+            names = [name for name in archive.namelist() if "elmo_tasks_models" in name]
+            assert bool(names) == (str(path) != wheel)
+            archive.extractall(folder / "site")
     return folder / "site"
 
 
-def test_the_wheel_has_every_file_of_the_package_and_every_config(installed: Path) -> None:
+def test_the_wheels_have_every_file_of_the_package_and_every_config(installed: Path) -> None:
     listed = subprocess.run(
         ["git", "ls-files", "elmo_tasks", "training_configs"], cwd=ROOT, capture_output=True
     )
     tracked = listed.stdout.decode().split()
 
+    pretrained, mini = "elmo_tasks/pretrained/", "elmo_tasks/pretrained/mini/"
     assert len(tracked) > 200
-    for name in tracked:
+    for name in set(tracked) - {f"{pretrained}setup.py", f"{pretrained}LICENSE"}:
         inside = name if name.startswith("elmo_tasks/") else f"elmo_tasks/{name}"
+        if name.startswith(pretrained) and not name.startswith(mini):
+            inside = name.replace(pretrained, "elmo_tasks_models/")
         assert (installed / inside).read_bytes() == (ROOT / name).read_bytes(), name
+
+
+def test_names_are_those_of_the_second_distribution_or_say_how_to_get_it(installed: Path) -> None:
+    script = """
+from elmo_tasks.bilm.files.known_bilms import bilm_files
+from elmo_tasks.elmo.known_models import KNOWN_MODELS, model_path
+print(*(path.split("site/")[1] for path in (*bilm_files("mini"), *bilm_files("base"))))
+print(*KNOWN_MODELS, model_path("snli").split("site/")[1])
+"""
+    python = [sys.executable, "-c"]
+    there = run(*python, script, cwd=installed, PYTHONPATH=str(installed))
+    shutil.rmtree(next(installed.glob("elmo_tasks_models-*.dist-info")))
+    missing = [
+        run(*python, f"{script.splitlines()[k]}\n{line}", cwd=installed, PYTHONPATH=str(installed))
+        for k, line in ((1, "bilm_files('base')"), (2, "model_path('ner')"))
+    ]
+
+    files = ["options.json", "weights.hdf5"]
+    assert there.stdout.split() == [
+        *(f"elmo_tasks/pretrained/mini/{file}" for file in files),
+        *(f"elmo_tasks_models/base/{file}" for file in files),
+        *("coref", "ner", "snli", "squad", "srl", "sst"),
+        "elmo_tasks_models/models/snli",
+    ], there.stderr
+    for result in missing:
+        assert re.search(
+            r"Error: (base|ner) is part of the package elmo-tasks-models, which is not installed: "
+            r"pip install 'elmo-tasks\[models\]'\n$",
+            result.stderr,
+        )
 
 
 def test_a_config_of_the_wheel_is_whole(installed: Path, tmp_path: Path) -> None:

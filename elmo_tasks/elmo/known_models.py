@@ -1,17 +1,16 @@
 import os
-from pathlib import Path
 
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS, OPTIONS_FILE, WEIGHTS_FILE
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hub import hub_folder, is_hub_name
+from elmo_tasks.common.pretrained import check_is_installed, pretrained_files
 from elmo_tasks.common.spelling import did_you_mean
 
-_SHIPPED = Path(__file__).parents[1] / "pretrained" / "models"
 _CONFIG = "config.json"
 
-# The folders of the trained models in this package, by their names.
+# The folders of our own trained models, by their names.
 KNOWN_MODELS = {
-    path.parent.name: str(path.parent) for path in sorted(_SHIPPED.glob(f"*/{_CONFIG}"))
+    name: os.path.dirname(path) for name, path in pretrained_files(f"models/*/{_CONFIG}").items()
 }
 
 
@@ -40,6 +39,7 @@ def model_path(name: str | os.PathLike) -> str:
     if is_hub_name(name):
         return hub_folder(name)
     if not os.path.exists(name) and not any(mark in name for mark in "./"):
+        check_is_installed(name)
         known = ", ".join(sorted(KNOWN_MODELS)) or "none"
         if name in KNOWN_BILMS:
             raise ConfigurationError(

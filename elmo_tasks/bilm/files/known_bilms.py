@@ -1,22 +1,21 @@
 import os
-from pathlib import Path
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
 from elmo_tasks.common.hub import hub_folder, is_hub_name
+from elmo_tasks.common.pretrained import check_is_installed, pretrained_files
 from elmo_tasks.common.spelling import did_you_mean
 
 _RELEASED = "https://allennlp.s3.amazonaws.com/models/elmo/{0}/elmo_{0}_weights.hdf5"
-_SHIPPED = Path(__file__).parents[2] / "pretrained"
 
 # The weights of the biLMs that have a name: those that the authors of the paper released, and
-# those in this package. Their options are in training_configs/lib/bilms.libsonnet.
+# our own. Their options are in training_configs/lib/bilms.libsonnet.
 KNOWN_BILMS = {
     "small": _RELEASED.format("2x1024_128_2048cnn_1xhighway"),
     "medium": _RELEASED.format("2x2048_256_2048cnn_1xhighway"),
     "original": _RELEASED.format("2x4096_512_2048cnn_2xhighway"),
     "original-5.5B": _RELEASED.format("2x4096_512_2048cnn_2xhighway_5.5B"),
-    **{path.parent.name: str(path) for path in _SHIPPED.glob("*/weights.hdf5")},
+    **pretrained_files("*/weights.hdf5"),
 }
 
 # The biLM that is used where none is named.
@@ -44,6 +43,7 @@ def bilm_files(name: str | os.PathLike) -> tuple[str, str]:
     """
     name = os.path.expanduser(os.fspath(name))
     if name not in KNOWN_BILMS and not looks_like_a_path(name):
+        check_is_installed(name)
         raise ConfigurationError(
             f"no biLM is known as {name!r}; known are {', '.join(sorted(KNOWN_BILMS))}"
             f"{did_you_mean(name, KNOWN_BILMS)}"
@@ -69,6 +69,7 @@ def local_weights(name: str) -> str:
     """
     name = os.path.expanduser(name)
     if name not in KNOWN_BILMS and not looks_like_a_path(name):
+        check_is_installed(name)
         raise ConfigurationError(
             f"no biLM is known as {name!r}, and there is no such file; known are "
             f"{', '.join(sorted(KNOWN_BILMS))}{did_you_mean(name, KNOWN_BILMS)}"
