@@ -1,4 +1,8 @@
+import contextlib
+import functools
 import os
+import sys
+from pathlib import Path
 
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS, OPTIONS_FILE, WEIGHTS_FILE
 from elmo_tasks.common.errors import ConfigurationError
@@ -13,10 +17,18 @@ KNOWN_MODELS = {
     name: os.path.dirname(path) for name, path in pretrained_files(f"models/*/{_CONFIG}").items()
 }
 
+# The data that do not let everybody do everything with what was learnt from them.
+_TERMS = {
+    "coref": "OntoGUM, some of whose texts are not for commercial use",
+    "ner": "CoNLL-2003, whose text Reuters gives for research alone",
+    "sst": "the Stanford Sentiment Treebank, whose reviews of films have no licence",
+}
+
 
 def model_path(name: str | os.PathLike) -> str:
     """
-    Returns the path or address of a trained model.
+    Returns the path or address of a trained model. The first time that a user takes one of ours
+    whose data are not free, this function says so on the standard error.
 
     # Parameters
 
@@ -31,7 +43,13 @@ def model_path(name: str | os.PathLike) -> str:
     `ConfigurationError`
         There is no model of this name.
     """
-    name = os.path.expanduser(os.fspath(name))
+    path = _model_path(os.path.expanduser(os.fspath(name)))
+    if path in KNOWN_MODELS.values():
+        _say_terms(path)
+    return path
+
+
+def _model_path(name: str) -> str:
     if os.path.isfile(name) or _has(name, _CONFIG):
         return name
     if name in KNOWN_MODELS:
@@ -67,6 +85,23 @@ def is_model(name: str | os.PathLike) -> bool:
     if os.path.isfile(name) or any(mark in name for mark in "./"):
         return not name.endswith(WEIGHTS_FILE)
     return name in KNOWN_MODELS
+
+
+@functools.cache
+def _say_terms(path: str) -> None:
+    name = os.path.basename(path)
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    said = Path(base, "elmo_tasks", f"terms-of-{name}")
+    if name in _TERMS and not said.exists():
+        page = os.path.join(os.path.dirname(os.path.dirname(path)), "README.md")
+        print(
+            f"{name} was learnt from {_TERMS[name]}. Before you pass it on or sell it, read {page}",
+            file=sys.stderr,
+        )
+        # Where nothing can be written, it is said again.
+        with contextlib.suppress(OSError):
+            said.parent.mkdir(parents=True, exist_ok=True)
+            said.touch()
 
 
 def _has(folder: str, file: str) -> bool:

@@ -1,0 +1,39 @@
+from pathlib import Path
+
+import pytest
+
+from elmo_tasks.elmo import known_models
+from elmo_tasks.elmo.known_models import KNOWN_MODELS, model_path
+
+
+def test_the_first_use_of_a_model_says_what_its_data_forbid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    said = []
+    for name in ("ner", KNOWN_MODELS["ner"], "snli", "sst"):
+        # As in a new process.
+        known_models._say_terms.cache_clear()
+        model_path(name)
+        said.append(capsys.readouterr().err)
+
+    assert said[0].startswith(
+        "ner was learnt from CoNLL-2003, whose text Reuters gives for research alone. Before you "
+    )
+    assert Path(said[0].split()[-1]).is_file()
+    assert said[1:3] == ["", ""]
+    assert said[3].startswith("sst was learnt from the Stanford Sentiment Treebank, ")
+
+
+def test_where_nothing_can_be_written_a_process_says_it_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    known_models._say_terms.cache_clear()
+
+    model_path("coref")
+    model_path("coref")
+
+    assert capsys.readouterr().err.count("coref was learnt from OntoGUM, some of whose") == 1
