@@ -66,7 +66,7 @@ def open_elmo(
     # Parameters
 
     name : `str | os.PathLike | tuple[str | os.PathLike, str | os.PathLike]`
-        The name of a biLM: `base` or `mini`, which are part of the package, or `small`, `medium`,
+        The name of a biLM: `base` or `mini`, which are our own, or `small`, `medium`,
         `original` or `original-5.5B`, which are fetched on first use; a folder that
         `ElmoEncoder.save_pretrained`, `elmo-export` or the training of a biLM wrote; a repository
         of such files on the Hugging Face hub, `owner/name` or `owner/name@revision`; two files in
