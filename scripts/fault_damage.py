@@ -12,6 +12,7 @@ import io
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -28,7 +29,6 @@ import h5py
 import numpy
 import torch
 from allennlp.commands import main as allennlp
-from allennlp.common import Params
 from allennlp.data import DatasetReader
 from allennlp.data.data_loaders import SimpleDataLoader
 from allennlp.models import load_archive
@@ -49,6 +49,9 @@ BILM = FIXTURES / "bilm"
 # An answer may take this many seconds and megabytes more than the undamaged file.
 MOST_SECONDS = 60
 MOST_MEGABYTES = 300
+
+# The most characters of a message on a line of data, which may quote a part of the line.
+MOST_CHARACTERS = 500
 
 SENTENCES = [line.split() for line in ("The old dog sleeps .", "A film .", "It plays every note .")]
 
@@ -93,12 +96,15 @@ class Kind(NamedTuple):
     must_equal : `bool`
         Whether a damaged file that is read must give the same as the whole file, since its format
         has checksums.
+    has_lines : `bool`
+        Whether an error must begin with the file and the line, and be short.
     """
 
     make: Callable[[Path], Path]
     read: Callable[[Path], Any]
     change: Callable[[Path, random.Random], None] | None = None
     must_equal: bool = False
+    has_lines: bool = False
 
 
 def damage_table(seed: int, files_per_kind: int, kinds: list[str] | None = None) -> list[Row]:
@@ -127,7 +133,7 @@ def _row(name: str, kind: Kind, chance: random.Random, num_files: int) -> Row:
         expected = kind.read(path)
         for _ in range(num_files):
             path.write_bytes(whole)
-            what = _damage(path, kind, chance)
+            what = damage(path, kind, chance)
             compared = expected if kind.must_equal and what != "change" else None
             answer = _in_child(partial(_answer, kind, path, compared))
             clear += answer == "clear"
@@ -142,7 +148,8 @@ def _answer(kind: Kind, path: Path, expected: Any) -> str:
     try:
         found = kind.read(path)
     except (Exception, SystemExit) as error:
-        return "clear" if _is_clear(error) else _described(error)
+        is_clear = _is_clear(error) and (not kind.has_lines or is_located(error, path))
+        return "clear" if is_clear else _described(error)
     return "right" if expected is None or _equal(found, expected) else "read wrongly"
 
 
@@ -151,6 +158,13 @@ def _is_clear(error: BaseException) -> bool:
     if isinstance(error, SystemExit):
         return isinstance(error.code, str)
     return mistake(error) is not None
+
+
+def is_located(error: BaseException, path: Path) -> bool:
+    """Returns whether the message is one short line that begins with a file and a line in it."""
+    message = str(error)
+    place = re.match(rf"{re.escape(str(path))}:[1-9]\d*: ", message)
+    return place is not None and len(message.splitlines()) == 1 and len(message) <= MOST_CHARACTERS
 
 
 def _described(error: BaseException) -> str:
@@ -205,7 +219,7 @@ def _megabytes() -> float:
 # Damage.
 
 
-def _damage(path: Path, kind: Kind, chance: random.Random) -> str:
+def damage(path: Path, kind: Kind, chance: random.Random) -> str:
     """Damages a file, and returns the name of the damage."""
     ways = [_flip, _cut, _scribble, _insert, _remove, _swap, _zero]
     if kind.change is not None and chance.random() < 0.4:
@@ -498,12 +512,11 @@ def _read_checkpoint(path: Path) -> Any:
     return {**trainer.model.state_dict(), "optimizer": trainer.optimizer.state_dict()}
 
 
-def _read_data(**reader: Any) -> Callable[[Path], Any]:
+def _data(name: str, reader: str, change: Callable[[Path, random.Random], None]) -> Kind:
     def read(path: Path) -> Any:
-        made = DatasetReader.from_params(Params(copy.deepcopy(reader)))
-        return len(list(made.read(path)))
+        return len(list(DatasetReader.by_name(reader)().read(path)))
 
-    return read
+    return Kind(_copied(FIXTURES / name), read, change, has_lines=True)
 
 
 def _inputs(folder: Path) -> Path:
@@ -539,10 +552,13 @@ KINDS = {
     "checkpoints: training": Kind(
         _checkpoint(_TRAINING_STATE), _read_checkpoint, _change_tensors, True
     ),
-    "SST": Kind(_copied(FIXTURES / "sst.txt"), _read_data(type="elmo_sst"), _change_columns),
-    "NER": Kind(_copied(FIXTURES / "ner.txt"), _read_data(type="elmo_conll"), _change_columns),
-    "SNLI": Kind(_copied(FIXTURES / "snli.jsonl"), _read_data(type="elmo_snli"), _change_json_line),
-    "SQuAD": Kind(_copied(FIXTURES / "squad.json"), _read_data(type="elmo_squad"), _change_json),
+    "SST": _data("sst.txt", "elmo_sst", _change_columns),
+    "NER": _data("ner.txt", "elmo_conll", _change_columns),
+    "SNLI": _data("snli.jsonl", "elmo_snli", _change_json_line),
+    "SNLI, in columns": _data("snli.official.txt", "elmo_snli", _change_columns),
+    "SQuAD": _data("squad.json", "elmo_squad", _change_json),
+    "roles": _data("srl.gold_conll", "elmo_srl", _change_columns),
+    "coreference": _data("coref.gold_conll", "elmo_coref", _change_columns),
     "inputs of predict: SST": Kind(_inputs, partial(_predict, name="sst"), _change_json_line),
     "inputs of predict: language model": Kind(
         _inputs, partial(_predict, name="language_model"), _change_json_line

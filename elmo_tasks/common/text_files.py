@@ -28,6 +28,9 @@ UNPACKING_ERRORS = (EOFError, OSError, lzma.LZMAError, zlib.error)
 # A small packed file may unpack to one line that fills the memory.
 MAX_LINE_BYTES = 10**8
 
+# The most characters of an error on a line.
+_MAX_MESSAGE = 400
+
 
 def corpus_files(pattern: str | os.PathLike) -> list[str]:
     """
@@ -150,8 +153,14 @@ def spooled(path: str) -> Iterator[str]:
 
 @contextmanager
 def at_line(path: str | os.PathLike, line_number: int) -> Iterator[None]:
-    """Puts file and line before the message of a `ValueError` that the block raises."""
+    """
+    Puts file and line before the message of a `ValueError` that the block raises, and shortens the
+    message, which may quote the data, to one line of bounded length.
+    """
     try:
         yield
     except ValueError as error:
-        raise ValueError(f"{path}:{line_number}: {error}") from error
+        message = " ".join(str(error).split())
+        if len(message) > _MAX_MESSAGE:
+            message = f"{message[:_MAX_MESSAGE]}..."
+        raise ValueError(f"{path}:{line_number}: {message}") from error

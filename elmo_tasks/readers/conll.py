@@ -7,6 +7,7 @@ from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.text_files import at_line
 from elmo_tasks.readers.columns import check_columns, read_columns
 from elmo_tasks.readers.entities import SCHEMES, TagError, has_ends, read_entities, write_tags
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
@@ -66,7 +67,7 @@ class ConllReader(DatasetReader):
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
         sentences = list(read_columns(file_path, self.columns, ("word", self.tag_column)))
         if not sentences:
-            raise ValueError(f"{file_path} has no sentence: expected a token on each line")
+            raise ValueError(f"{file_path}:1: there is no sentence: expected a token on each line")
         file_scheme = self.file_scheme
         if file_scheme is None and has_ends(tag for _, (_, tags) in sentences for tag in tags):
             file_scheme = "BIOUL"
@@ -74,7 +75,8 @@ class ConllReader(DatasetReader):
             try:
                 entities = read_entities(tags, file_scheme)
             except TagError as error:
-                raise ValueError(f"{file_path}:{line_number + error.index}: {error}") from error
+                with at_line(file_path, line_number + error.index):
+                    raise
             yield self.text_to_instance(
                 [Token(word) for word in words],
                 write_tags(entities, len(words), self.scheme),

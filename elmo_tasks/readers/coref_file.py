@@ -125,7 +125,7 @@ def read_coref(
         raise ValueError(f"{file_path}:{document.line_number}: {document.title} has no {_END!r}")
     if not found:
         raise ValueError(
-            f"{file_path} has no document: expected '#begin document (NAME); part 000'"
+            f"{file_path}:1: there is no document: expected '#begin document (NAME); part 000'"
         )
 
 

@@ -145,7 +145,7 @@ def _pairs(file_path: str | os.PathLike) -> Iterator[tuple[int, dict[str, str]]]
         empty = False
         yield line_number, pair
     if empty:
-        raise ValueError(f"{file_path} is empty: expected a pair on every line")
+        raise ValueError(f"{file_path}:1: the file is empty: expected a pair on every line")
 
 
 def _parse_json(line: str) -> dict[str, str]:

@@ -10,10 +10,11 @@ from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Tokenizer
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.text_files import at_line
 from elmo_tasks.readers.passage import Passage
 from elmo_tasks.readers.passage_field import PassageField
 from elmo_tasks.readers.splitting_tokenizer import SplittingTokenizer
-from elmo_tasks.readers.squad_file import Question, read_squad
+from elmo_tasks.readers.squad_file import Question, line_of, read_squad
 from elmo_tasks.readers.word_id_indexer import WordIdIndexer
 
 logger = logging.getLogger(__name__)
@@ -86,7 +87,8 @@ class SquadReader(DatasetReader):
             try:
                 instance = self._labelled(question, counts)
             except ValueError as error:
-                raise ValueError(f"{file_path}: {question.path}: {error}") from error
+                with at_line(file_path, line_of(file_path, question.path)):
+                    raise ValueError(f"{question.path}: {error}") from error
             if instance is not None:
                 counts["read"] += 1
                 yield instance

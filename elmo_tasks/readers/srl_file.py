@@ -103,10 +103,11 @@ def read_srl(
         num_predicates += len(sentence.predicates)
         yield sentence
     if num_sentences == 0:
-        raise ValueError(f"{file_path} has no sentence: expected a token on each line")
+        raise ValueError(f"{file_path}:1: there is no sentence: expected a token on each line")
     if num_predicates == 0:
         raise ValueError(
-            f"{file_path} has no predicate: the column predicate is {_NO_PREDICATE} at every token"
+            f"{file_path}:1: there is no predicate: the column predicate is {_NO_PREDICATE} "
+            "everywhere"
         )
 
 

@@ -116,4 +116,4 @@ def _numbered_trees(file_path: str | os.PathLike) -> Iterator[tuple[int, str]]:
             blank = False
             yield line_number, line
     if blank:
-        raise ValueError(f"{file_path} is empty: expected a tree on every line")
+        raise ValueError(f"{file_path}:1: the file is empty: expected a tree on every line")

@@ -124,7 +124,7 @@ def test_beginning_of_a_document_ends_a_sentence_and_is_no_token(tmp_path: Path,
 
 @pytest.mark.parametrize("content", ["", "\n \n", "-DOCSTART- -X- O O\n\n"])
 def test_file_without_a_sentence_is_refused(tmp_path: Path, content: str) -> None:
-    with pytest.raises(ValueError, match="ner.txt has no sentence"):
+    with pytest.raises(ValueError, match="ner.txt:1: there is no sentence"):
         list(ConllReader().read(written(tmp_path, content)))
 
 

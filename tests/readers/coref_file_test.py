@@ -82,7 +82,7 @@ def test_packed_files_tabs_and_names_without_brackets_are_read(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("", "a.txt has no document: expected '#begin document"),
+        ("", "a.txt:1: there is no document: expected '#begin document"),
         ("Yes - -\n", "a.txt:1: expected a line such as '#begin document .* before 'Yes - -'"),
         ("#begin document\n", "a.txt:1: expected '#begin document .*, but got '#begin document'"),
         ("\n#end document\n", "a.txt:2: '#end document' stands outside of a document"),

@@ -222,7 +222,7 @@ def test_line_that_is_not_utf_8_is_reported_with_its_file_and_number(tmp_path: P
 
 @pytest.mark.parametrize("lines", [[], ["", " "], [NAMES]])
 def test_file_without_a_pair_is_refused(tmp_path: Path, lines: list[str]) -> None:
-    with pytest.raises(ValueError, match="pairs.txt is empty"):
+    with pytest.raises(ValueError, match="pairs.txt:1: the file is empty"):
         read(written(tmp_path, *lines))
 
 

@@ -154,9 +154,11 @@ def test_token_that_is_not_where_it_says_is_reported_with_file_and_line(
 
 
 def test_file_without_a_sentence_or_a_predicate_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="srl.txt has no sentence"):
+    with pytest.raises(ValueError, match="srl.txt:1: there is no sentence"):
         list(read_srl(written(tmp_path, "#begin document\n"), CONLL_2005))
-    with pytest.raises(ValueError, match="srl.txt has no predicate: the column predicate is -"):
+    with pytest.raises(
+        ValueError, match="srl.txt:1: there is no predicate: the column predicate is -"
+    ):
         list(read_srl(written(tmp_path, "rain -\n"), CONLL_2005))
 
 

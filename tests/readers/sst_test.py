@@ -106,7 +106,7 @@ def test_line_that_is_not_utf_8_is_reported_with_its_file_and_line(tmp_path: Pat
 
 @pytest.mark.parametrize("content", ["", "\n \n"])
 def test_empty_file_is_refused(tmp_path: Path, content: str) -> None:
-    with pytest.raises(ValueError, match="trees.txt is empty"):
+    with pytest.raises(ValueError, match="trees.txt:1: the file is empty"):
         list(SstReader().read(written(tmp_path, content)))
 
 

@@ -42,7 +42,7 @@ def test_damage_of_bytes_changes_a_file(tmp_path: Path, seed: int) -> None:
         path = tmp_path / "file"
         path.write_bytes(content)
 
-        fault_damage._damage(path, Kind(text, Path.read_bytes), random.Random(seed))
+        fault_damage.damage(path, Kind(text, Path.read_bytes), random.Random(seed))
 
         assert path.exists()
 
