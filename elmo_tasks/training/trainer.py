@@ -73,8 +73,15 @@ class ElmoTrainer(GradientDescentTrainer):
 
     def batch_outputs(self, batch: Any, for_training: bool) -> dict[str, torch.Tensor]:
         outputs = super().batch_outputs(batch, for_training)
-        if self._distributed and "loss" in outputs:
-            share_loss(self.model, batch, outputs)
+        if "loss" in outputs:
+            if outputs["loss"].isnan():
+                raise ValueError(
+                    f"the loss of epoch {self._epochs_completed + 1} is not a number (NaN) in "
+                    f"{'training' if for_training else 'validation'}; try a smaller learning rate "
+                    "or grad_norm, and look for NaN in word vectors"
+                )
+            if self._distributed:
+                share_loss(self.model, batch, outputs)
         return outputs
 
     def rescale_gradients(self) -> float | None:

@@ -1,5 +1,6 @@
 import copy
 import json
+import math
 import os
 import shutil
 from pathlib import Path
@@ -16,6 +17,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.models.bcn import Bcn
 from elmo_tasks.training.trainer import ElmoTrainer
 from tests.helpers.reference_bilm import FIXTURE_FILES
 from tests.helpers.stop_callback import STOP_AT, Stopped
@@ -276,3 +278,20 @@ def test_configs_of_tasks_use_this_trainer() -> None:
     trainer = config()["trainer"]
 
     assert (trainer["type"], trainer["checkpointer"]) == ("elmo", "elmo")
+
+
+@pytest.mark.parametrize("part", ["training", "validation"])
+def test_a_loss_that_is_no_number_ends_a_training_with_its_epoch(
+    part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forward = Bcn.forward
+
+    def wrong(model: Bcn, *args: Any, **kwargs: Any) -> dict[str, torch.Tensor]:
+        outputs = forward(model, *args, **kwargs)
+        factor = math.nan if model.training == (part == "training") else 1
+        return {**outputs, "loss": outputs["loss"] * factor}
+
+    monkeypatch.setattr(Bcn, "forward", wrong)
+
+    with pytest.raises(ValueError, match=rf"the loss of epoch 1 is not a number \(NaN\) in {part}"):
+        train(config(), tmp_path / "run")
