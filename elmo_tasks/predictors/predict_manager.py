@@ -66,9 +66,9 @@ class PredictManager(_PredictManager):
 
 def _with_fields(text: str, fields: JsonDict) -> str:
     """Returns a readable answer with further fields at the end of its first line."""
-    first, rest = text.split("\n", 1)
+    first, end, rest = text.partition("\n")
     shown = [one_line(f"{name}: {value}") for name, value in fields.items()]
-    return "\t".join([first, *shown]) + f"\n{rest}"
+    return "\t".join([first, *shown]) + end + rest
 
 
 @contextmanager
