@@ -18,7 +18,7 @@ else:
 
 from allennlp.commands.subcommand import Subcommand
 
-from elmo_tasks import compat, configs, guard  # noqa: F401
+from elmo_tasks import compat, configs, guard, messages  # noqa: F401
 from elmo_tasks.commands import elmo_predict, elmo_train  # noqa: F401
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.language_model import (  # noqa: F401

@@ -7,12 +7,12 @@ import sys
 import tarfile
 import zipfile
 import zlib
+from types import FrameType
 
 from elmo_tasks.commands.config_mistakes import (
+    hidden_field,
     jsonnet_error,
-    nearest_choice,
-    nearest_parameter,
-    unexpected_parameter,
+    wrong_choice,
 )
 from elmo_tasks.commands.file_mistakes import (
     VECTOR_ERRORS,
@@ -21,7 +21,7 @@ from elmo_tasks.commands.file_mistakes import (
     vector_file,
     vector_file_error,
 )
-from elmo_tasks.commands.frames import frames_of, is_in, local
+from elmo_tasks.commands.frames import file_of, frames_of, is_in, local
 from elmo_tasks.commands.going_on import how_to_go_on, is_left_over, with_fitting_advice
 from elmo_tasks.common.errors import INSTALL_ALLENNLP
 
@@ -52,7 +52,12 @@ _ARCHIVE_ERRORS = (
     zlib.error,
 )
 
-_UNEXPECTED = re.compile(r"got an unexpected keyword argument '(\w+)'")
+_UNEXPECTED = re.compile(r"got an unexpected keyword argument '\w+'")
+
+# What AllenNLP says, and what a person can do about it.
+_SAID = {
+    "nan loss encountered": "the loss is not a number (NaN); try a smaller learning rate",
+}
 
 
 def mistake(error: BaseException) -> str | None:
@@ -96,9 +101,11 @@ def _message(error: BaseException) -> str | None:
     match error:
         case _ if _is_of_allennlp(error, "common.checks", "ConfigurationError"):
             text = with_fitting_advice(str(error), sys.argv[1:])
-            return f"{text}{nearest_choice(error)}{nearest_parameter(frames)}{_reason(error)}"
-        case TypeError() if unknown := _UNEXPECTED.search(str(error)):
-            return unexpected_parameter(unknown[1], frames)
+            return wrong_choice(error) or f"{text}{hidden_field(error)}{_reason(error)}"
+        case TypeError() if _UNEXPECTED.search(str(error)) and _makes_objects(frames):
+            return f"the config has a parameter that nothing takes: {error}"
+        case ValueError() if str(error) in _SAID:
+            return _SAID[str(error)]
         case _ if isinstance(error, VECTOR_ERRORS) and (path := vector_file(frames)):
             return vector_file_error(error, path)
         case json.JSONDecodeError() | UnicodeDecodeError():
@@ -128,6 +135,11 @@ def _message(error: BaseException) -> str | None:
         case _ if re.match(r"worker raised (Value|Configuration)Error\(", str(error)):
             return str(error).partition("\n")[0]
     return None
+
+
+def _makes_objects(frames: list[FrameType]) -> bool:
+    """Returns whether an object was being made from its part of a config."""
+    return any(file_of(frame) == "from_params.py" for frame in frames)
 
 
 def _is_of_allennlp(error: BaseException, module: str, name: str) -> bool:

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
 from elmo_tasks.common.json_text import parse_json
+from elmo_tasks.common.spelling import did_you_mean
 
 STATES = ("reset", "snapshot", "carry")
 
@@ -13,6 +14,17 @@ MAX_LAYERS = 100
 MAX_WIDTH = 100_000
 MAX_PARAMETERS = 10**9
 _MAX_BYTES = 10**7
+
+# The names that are read, by their sections. Others, such as those of bilm-tf's training, may be
+# there, unless one is a misspelt one of these.
+_NAMES = {
+    "": ("char_cnn", "lstm", "state"),
+    "char_cnn": (
+        "filters activation embedding max_characters_per_token n_highway n_characters"
+    ).split(),
+    "char_cnn.embedding": ("dim",),
+    "lstm": "n_layers dim projection_dim cell_clip proj_clip use_skip_connections".split(),
+}
 
 
 class BiLmOptions(NamedTuple):
@@ -118,6 +130,7 @@ class BiLmOptions(NamedTuple):
             parsed.state in (None, *STATES),
             f"state must be one of {', '.join(STATES)}, but is {parsed.state!r:.80}",
         )
+        values.expect_no_misspelt()
         if not values.problems:
             count = _count_parameters(parsed)
             values.expect(
@@ -161,6 +174,14 @@ class _Values:
         # Several values may be missing for the same reason: their section is missing.
         if not holds and problem not in self.problems:
             self.problems.append(problem)
+
+    def expect_no_misspelt(self) -> None:
+        for place, known in _NAMES.items():
+            section, _ = self._section(f"{place}.x") if place else (self._options, "")
+            for name in (section or {}).keys() - set(known):
+                nearest = did_you_mean(name, known)
+                where = f"{place}.{name}" if place else name
+                self.expect(not nearest, f"{where} is no option{nearest}")
 
     def get(
         self,

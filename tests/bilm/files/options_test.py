@@ -66,6 +66,29 @@ def test_keys_that_bilm_tf_adds_while_training_are_ignored() -> None:
 
 
 @pytest.mark.parametrize(
+    ("section", "name", "meant"),
+    [
+        (None, "stat", "state"),
+        ("lstm", "cell_clp", "cell_clip"),
+        ("char_cnn", "n_higway", "n_highway"),
+        ("char_cnn.embedding", "dims", "dim"),
+    ],
+)
+def test_a_misspelt_name_is_answered_with_the_one_that_was_meant(
+    section: str | None, name: str, meant: str
+) -> None:
+    options = make_options()
+    inner: dict[str, Any] = options
+    for part in section.split(".") if section else ():
+        inner = inner[part]
+    inner[name] = 1
+    where = f"{section}.{name}" if section else name
+
+    with pytest.raises(ConfigurationError, match=f"{where} is no option; did you mean '{meant}'"):
+        BiLmOptions.from_dict(options)
+
+
+@pytest.mark.parametrize(
     ("section", "key"),
     [
         ("char_cnn", "activation"),

@@ -1,0 +1,117 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from allennlp.commands.train import TrainModel
+from allennlp.common import Params
+from allennlp.common.checks import ConfigurationError
+from allennlp.common.from_params import FromParams
+from allennlp.common.util import prepare_environment
+from allennlp.data import DataLoader, DatasetReader
+from allennlp.data.tokenizers import WhitespaceTokenizer
+from allennlp.modules import FeedForward, Seq2SeqEncoder
+from allennlp.training.optimizers import Optimizer
+
+from elmo_tasks.commands.mistakes import mistake
+
+
+def refusal(make: Any, fields: dict[str, Any], **extras: Any) -> str:
+    """Returns the message of a command on an object that cannot be made from a config."""
+    with pytest.raises(ConfigurationError) as caught:
+        make.from_params(Params(json.loads(json.dumps(fields))), **extras)
+    return str(mistake(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("make", "fields", "message"),
+    [
+        (TrainModel, {"modell": {}}, "TrainModel has no parameter 'modell'; did you mean 'model'?"),
+        (TrainModel, {"train_datapath": "x"}, "'train_datapath'; did you mean 'train_data_path'?"),
+        (TrainModel, {"random_sed": 1}, "'random_sed'; did you mean 'random_seed'?"),
+        (
+            Seq2SeqEncoder,
+            {"type": "lstm", "input_size": 4, "hiden_size": 4},
+            "LstmSeq2SeqEncoder has no parameter 'hiden_size'; did you mean 'hidden_size'?",
+        ),
+        (Optimizer, {"type": "adam", "learning_rate": 1}, "'learning_rate'; did you mean 'lr'?"),
+        (Optimizer, {"type": "sgd", "x": 1}, "'x'; it has lr, parameter_groups, momentum, "),
+        (DataLoader, {"batchsize": 1}, "'batchsize'; did you mean 'batch_size'?"),
+        (
+            FeedForward,
+            {"input_dim": 1, "num_layers": 1, "hidden_dims": 1, "activations": "relux"},
+            "activations cannot be 'relux'; did you mean 'relu'?",
+        ),
+        (
+            FeedForward,
+            {"input_dim": 1, "num_layers": 1, "hidden_dims": 1, "activations": "relu", "dropot": 1},
+            "FeedForward has no parameter 'dropot'; did you mean 'dropout'?",
+        ),
+        (DatasetReader, {"type": "elmo_st"}, "type cannot be 'elmo_st'; did you mean 'elmo_sst'?"),
+        (
+            DatasetReader,
+            {"type": "elmo_sst", "granularty": "2-class"},
+            "did you mean 'granularity'?",
+        ),
+    ],
+)
+def test_a_misspelt_field_or_name_is_answered_with_the_nearest_one(
+    make: Any, fields: dict[str, Any], message: str
+) -> None:
+    extras: dict[Any, dict[str, Any]] = {
+        Optimizer: {"model_parameters": []},
+        DataLoader: {"reader": None, "data_path": "x"},
+    }
+
+    said = refusal(make, fields, **extras.get(make, {}))
+
+    assert message in said and len(said) < 300
+
+
+class Open(FromParams):
+    def __init__(self, size: int = 1, **kwargs: Any) -> None:
+        self.fields = {"size": size, **kwargs}
+
+
+def test_a_constructor_may_take_fields_that_it_does_not_name() -> None:
+    assert Open.from_params(Params({"size": 2, "x": 3})).fields == {"size": 2, "x": 3}
+
+
+@pytest.mark.parametrize("name", ["random_seed", "numpy_seed", "pytorch_seed"])
+@pytest.mark.parametrize(
+    ("seed", "message"),
+    [("x", "must be a whole number, not 'x'"), (-1, "must be from 0 to 2**32 - 1, not -1")],
+)
+def test_a_seed_that_is_none_is_refused_by_its_name(name: str, seed: Any, message: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        prepare_environment(Params({name: seed}))
+
+    assert mistake(caught.value) == f"{name} {message}"
+
+
+def test_other_numbers_are_refused_by_their_names_and_may_be_negative() -> None:
+    params = Params({"a": "much", "b": -1, "c": None})
+
+    with pytest.raises(ConfigurationError, match="^a must be a whole number, not 'much'$"):
+        params.pop_int("a")
+    assert (params.pop_int("b"), params.pop_int("c"), params.pop_int("d", 4)) == (-1, None, 4)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"text,label\n", "Expecting value: line 1"), (b'{"text": "\xff"}\n', "can't decode byte")],
+)
+def test_a_file_that_is_no_json_is_named(content: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "reviews.csv"
+    path.write_bytes(content)
+    reader = DatasetReader.by_name("text_classification_json")(tokenizer=WhitespaceTokenizer())
+
+    with pytest.raises(ValueError) as caught:
+        list(reader.read(path))
+
+    said = str(mistake(caught.value))
+    assert said.startswith(f"{path} cannot be read: ") and message in said
+
+
+def test_a_loss_that_is_no_number_is_a_mistake_with_advice() -> None:
+    assert str(mistake(ValueError("nan loss encountered"))).startswith("the loss is not a number")
