@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import elmo_tasks
-from tests.helpers.archives import language_model, task_model
+from tests.helpers.archives import classifier, language_model, task_model
 
 # An input of each task, whose text is the given one.
 INPUTS: dict[str, Any] = {
@@ -20,7 +20,9 @@ INPUTS: dict[str, Any] = {
     "srl": lambda text: {"tokens": text.split(), "predicates": [0]},
     "sst": lambda text: {"sentence": text},
     "language model": lambda text: {"sentence": text, "place": 0, "top_k": 2},
+    "AllenNLP's classifier": lambda text: {"sentence": text},
 }
+OTHER_ARCHIVES = {"language model": language_model, "AllenNLP's classifier": classifier}
 
 
 def numbers(value: Any) -> Iterator[float]:
@@ -34,7 +36,8 @@ def numbers(value: Any) -> Iterator[float]:
 
 @pytest.mark.parametrize("task", INPUTS)
 def test_a_control_word_in_a_text_has_a_finite_answer(task: str, tmp_path: Path) -> None:
-    archive = language_model(tmp_path) if " " in task else task_model(tmp_path, task, "both")
+    other = OTHER_ARCHIVES.get(task)
+    archive = other(tmp_path) if other is not None else task_model(tmp_path, task, "both")
     model = elmo_tasks.load(archive)
 
     for text in ("@@PADDING@@", "@@UNKNOWN@@", "An @@PADDING@@ @@PADDING@@ @@UNKNOWN@@"):
