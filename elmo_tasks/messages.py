@@ -29,18 +29,12 @@ class UnknownFieldError(ConfigurationError):
 
     # Parameters
 
-    owner : `str`
-        The name of the class.
-    field : `str`
-    known : `list[str]`
-        The fields that it has.
+    owner, field : `str`
+        The names of the class and of the field. Another process that raises the error once more has
+        the message alone.
     """
 
-    def __init__(self, owner: str, field: str, known: list[str]) -> None:
-        nearest = did_you_mean(field, known) or f"; it has {', '.join(known)}"
-        super().__init__(f"{owner} has no parameter {field!r}{nearest}")
-        self.owner = owner
-        self.field = field
+    owner = field = ""
 
 
 def _create_checked(constructor: Callable, cls: type, params: Params, **extras: Any) -> Any:
@@ -50,10 +44,14 @@ def _create_checked(constructor: Callable, cls: type, params: Params, **extras: 
     known = [name for name in parameters if name not in {"self", "cls", "kwargs", *extras}]
     if cls.__name__ == "TrainModel":
         known += _OF_TRAIN
-    for name in params.keys() - parameters.keys() - set(known):
+    for name in sorted(params.keys() - parameters.keys() - set(known)):
+        meant = did_you_mean(name, known)
         # A constructor with **kwargs may take fields that nobody can list.
-        if not takes_any or did_you_mean(name, known):
-            raise UnknownFieldError(cls.__name__, name, known)
+        if meant or not takes_any:
+            meant = meant or f"; it has {', '.join(known)}"
+            error = UnknownFieldError(f"{cls.__name__} has no parameter {name!r}{meant}")
+            error.owner, error.field = cls.__name__, name
+            raise error
     return _create_kwargs(constructor, cls, params, **extras)
 
 
