@@ -18,9 +18,10 @@ else:
 
 from allennlp.commands.subcommand import Subcommand
 
-from elmo_tasks import compat, configs, guard, messages  # noqa: F401
-from elmo_tasks.commands import elmo_predict, elmo_train  # noqa: F401
+from elmo_tasks import guard  # noqa: F401
 from elmo_tasks.commands.catalog import CATALOG
+from elmo_tasks.in_allennlp import predict_command, saved_vocabulary, train_command  # noqa: F401
+from elmo_tasks.in_allennlp.install import install
 from elmo_tasks.language_model import (  # noqa: F401
     callback,
     counted_vocabulary,
@@ -54,7 +55,7 @@ from elmo_tasks.modules import (  # noqa: F401
 )
 from elmo_tasks.predictors import classify as _classify_predictor  # noqa: F401
 from elmo_tasks.predictors import coref as _coref_predictor  # noqa: F401
-from elmo_tasks.predictors import evaluator, predict_manager  # noqa: F401
+from elmo_tasks.predictors import evaluator  # noqa: F401
 from elmo_tasks.predictors import language_model as _language_model_predictor  # noqa: F401
 from elmo_tasks.predictors import ner as _ner_predictor  # noqa: F401
 from elmo_tasks.predictors import snli as _snli_predictor  # noqa: F401
@@ -79,7 +80,6 @@ from elmo_tasks.readers import (  # noqa: F401
     srl,
     sst,
     tag,
-    word_id_indexer,
 )
 from elmo_tasks.training import (  # noqa: F401
     adam,
@@ -87,10 +87,10 @@ from elmo_tasks.training import (  # noqa: F401
     dense_sparse_adam,
     moving_average,
     report,
-    safe_train,
     trainer,
 )
 
+install()
 for _name, _listed in CATALOG.items():
     if _listed.is_subcommand:
         Subcommand.register(f"elmo-{_name}")(_listed.load())

@@ -51,7 +51,7 @@ def test_without_allennlp_one_sentence_says_what_to_run() -> None:
 def test_the_plugin_is_found_from_the_repository() -> None:
     result = run(sys.executable, "-c", IMPORT_PLUGINS)
 
-    assert result.stdout.splitlines()[-1] == "elmo_tasks.compat", result.stderr
+    assert result.stdout.splitlines()[-1] == "elmo_tasks.in_allennlp.compat", result.stderr
 
 
 def test_the_installed_plugin_is_found_from_the_home_directory(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_the_installed_plugin_is_found_from_the_home_directory(tmp_path: Path) -
         sys.executable, "-c", IMPORT_PLUGINS, cwd=tmp_path / "work", HOME=str(tmp_path / "home")
     )
 
-    assert result.stdout.splitlines()[-1] == "elmo_tasks.compat", result.stderr
+    assert result.stdout.splitlines()[-1] == "elmo_tasks.in_allennlp.compat", result.stderr
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
-from allennlp.common import logging as allennlp_logging
-
 from elmo_tasks.commands.going_on import how_to_go_on
 from elmo_tasks.commands.mistakes import (
     INTERRUPTED,
@@ -19,6 +17,7 @@ from elmo_tasks.commands.mistakes import (
 )
 from elmo_tasks.commands.quiet import make_quiet
 from elmo_tasks.common.program import program
+from elmo_tasks.in_allennlp.logs import call_after_logging
 
 Hook = Callable[[type[BaseException], BaseException, TracebackType | None], Any]
 
@@ -44,23 +43,14 @@ def install() -> None:
     if getattr(sys.excepthook, "func", None) is _hook:
         return
     _install()
-    make_quiet()
     # A log file on a full disk must not print a traceback for each line.
     logging.raiseExceptions = False
-    prepare = allennlp_logging.prepare_global_logging
-
-    @functools.wraps(prepare)
-    def prepare_and_install(*args: Any, **kwargs: Any) -> None:
-        # AllenNLP sets a hook of its own here, which logs every error with its traceback.
-        prepare(*args, **kwargs)
-        _install()
-        make_quiet()
-
-    allennlp_logging.prepare_global_logging = prepare_and_install
+    call_after_logging(_install)
 
 
 def _install() -> None:
     sys.excepthook = functools.partial(_hook, sys.excepthook)
+    make_quiet()
 
 
 def _hook(

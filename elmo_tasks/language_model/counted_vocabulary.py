@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Any, Union
 
 from allennlp.data import Instance, Vocabulary
-from allennlp.data.vocabulary import DEFAULT_OOV_TOKEN, DEFAULT_PADDING_TOKEN
 
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
-from elmo_tasks.common.processes import rank
 
 # The name begins with a dot because AllenNLP takes every other file of the folder for a namespace.
 _COUNTS_FILE = ".counts.json"
@@ -97,26 +95,6 @@ class CountedVocabulary(Vocabulary):
             counts = json.loads(counts_file.read_text(encoding="utf-8"))
             vocab.num_sentences, vocab.num_tokens = counts["sentences"], counts["tokens"]
         return vocab
-
-
-@Vocabulary.register("from_files", constructor="of_training", exist_ok=True)
-class _SavedVocabulary(Vocabulary):
-    """
-    AllenNLP's vocabulary of the type `from_files`. In distributed training, AllenNLP gives each
-    process the vocabulary that the training made as one of this type; if it has counts, a
-    `CountedVocabulary` is returned.
-    """
-
-    @classmethod
-    def of_training(
-        cls,
-        directory: Union[str, os.PathLike],
-        padding_token: str = DEFAULT_PADDING_TOKEN,
-        oov_token: str = DEFAULT_OOV_TOKEN,
-    ) -> Vocabulary:
-        is_counted = rank().num_processes > 1 and counts_path(directory).exists()
-        kind = CountedVocabulary if is_counted else Vocabulary
-        return kind.from_files(directory, padding_token, oov_token)
 
 
 def counts_path(directory: str | os.PathLike) -> Path:

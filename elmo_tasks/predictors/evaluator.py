@@ -76,7 +76,3 @@ def _lines(predictor: Predictor, instances: Iterable[Instance]) -> Iterable[str]
             # The loss of a batch of one would be an output of the instance.
             answer.pop("loss", None)
             yield predictor.dump_line(answer)
-
-
-# `allennlp evaluate` takes this one if the config of an archive names no evaluator.
-Evaluator.default_implementation = "elmo"

@@ -1,17 +1,16 @@
-from allennlp.data import Token, TokenIndexer, Vocabulary
+from allennlp.data import Token, Vocabulary
 from allennlp.data.token_indexers import SingleIdTokenIndexer
 from allennlp.data.token_indexers.token_indexer import IndexedTokenList
 
 
-@TokenIndexer.register("single_id", exist_ok=True)
 class WordIdIndexer(SingleIdTokenIndexer):
     """
     AllenNLP's `single_id`, except that a word of a text is never padding: the word `@@PADDING@@`,
     which names padding in a vocabulary, has the id of unknown words. AllenNLP gives it the id of
     padding, so that the models leave it out of the text.
 
-    Registered as a `TokenIndexer` with name "single_id". It has the parameters of
-    `SingleIdTokenIndexer`.
+    `in_allennlp/install.py` registers it as a `TokenIndexer` with name "single_id". It has the
+    parameters of `SingleIdTokenIndexer`.
     """
 
     def tokens_to_indices(self, tokens: list[Token], vocabulary: Vocabulary) -> IndexedTokenList:

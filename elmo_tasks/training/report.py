@@ -4,7 +4,6 @@ import logging
 import time
 from typing import Any
 
-from allennlp.training import gradient_descent_trainer
 from allennlp.training.callbacks import TrainerCallback
 
 logger = logging.getLogger(__name__)
@@ -93,9 +92,3 @@ def _span(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
-
-
-gradient_descent_trainer.DEFAULT_CALLBACKS = (
-    *gradient_descent_trainer.DEFAULT_CALLBACKS,
-    EpochReport,
-)

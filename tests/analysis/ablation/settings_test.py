@@ -8,7 +8,7 @@ from allennlp.common import Params
 from elmo_tasks.analysis.ablation.run import Run
 from elmo_tasks.analysis.ablation.settings import Settings, parse_change, refuse_other_settings
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.training.safe_train import _owning_its_folder
+from elmo_tasks.in_allennlp.safe_train import _owning_its_folder
 
 LIBRARY = """\
 {

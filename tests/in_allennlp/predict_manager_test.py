@@ -290,7 +290,7 @@ def test_elmo_tasks_prints_answers_in_json_alone(
     say: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: list[str]
 ) -> None:
     (tmp_path / "in.jsonl").write_text("\n".join(json.dumps({"sentence": s}) for s in SENTENCES))
-    monkeypatch.setattr("elmo_tasks.predictors.predict_manager.program", lambda: "elmo-tasks")
+    monkeypatch.setattr("elmo_tasks.in_allennlp.predict_manager.program", lambda: "elmo-tasks")
 
     answers = [json.loads(line) for line in say(SST, tmp_path / "in.jsonl")]
 

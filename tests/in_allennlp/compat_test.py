@@ -26,7 +26,10 @@ from allennlp.training.learning_rate_schedulers import (
 )
 from torch.serialization import add_safe_globals, clear_safe_globals, get_safe_globals
 
-from elmo_tasks.compat import CompatibleMultiProcessDataLoader, CompatibleReduceOnPlateau
+from elmo_tasks.in_allennlp.compat import (
+    CompatibleMultiProcessDataLoader,
+    CompatibleReduceOnPlateau,
+)
 from tests.helpers.workers import together
 
 # Runs AllenNLP's trainer for an epoch; "{repairs}" is an import or nothing.
@@ -191,7 +194,10 @@ def test_multiprocess_is_the_name_of_our_loader() -> None:
     assert DataLoader.by_name("multiprocess") is CompatibleMultiProcessDataLoader
 
 
-@pytest.mark.parametrize(("repairs", "warned"), [("", True), ("import elmo_tasks.compat", False)])
+@pytest.mark.parametrize(
+    ("repairs", "warned"),
+    [("", True), ("from elmo_tasks.in_allennlp.install import install; install()", False)],
+)
 def test_training_warns_of_torch_cuda_amp_without_the_repair_only(
     repairs: str, warned: bool
 ) -> None:

@@ -14,6 +14,7 @@ from allennlp.common.checks import ConfigurationError
 from allennlp.data import DatasetReader, Instance
 
 from elmo_tasks.common.spelling import did_you_mean
+from elmo_tasks.in_allennlp.change import Change
 
 # Fields that `allennlp train` reads before it makes a `TrainModel` of the others.
 _OF_TRAIN = ["distributed", "include_in_archive", "numpy_seed", "pytorch_seed", "random_seed"]
@@ -74,6 +75,13 @@ def _read_named(reader: DatasetReader, file_path: Any) -> Iterator[Instance]:
         raise ValueError(f"{file_path} cannot be read: {error}") from error
 
 
-from_params.create_kwargs = _create_checked
-Params.pop_int = _pop_checked_int
-DatasetReader.read = _read_named
+CHANGES = (
+    Change(
+        from_params,
+        "create_kwargs",
+        _create_checked,
+        "A misspelt field is refused before a missing one is asked for.",
+    ),
+    Change(Params, "pop_int", _pop_checked_int, "A wrong number is refused by its name."),
+    Change(DatasetReader, "read", _read_named, "A file that cannot be read is named."),
+)

@@ -16,6 +16,7 @@ from allennlp.predictors import Predictor
 from elmo_tasks.common.batches import groups_of
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.program import program
+from elmo_tasks.in_allennlp.change import Change
 from elmo_tasks.predictors.text_inputs import LocatedInput, read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 
@@ -115,6 +116,17 @@ def _with_checked_settings(get_predictor: Callable[[argparse.Namespace], Predict
     return get_checked
 
 
-# `allennlp predict` finds both by these names.
-predict._PredictManager = PredictManager
-predict._get_predictor = _with_checked_settings(predict._get_predictor)
+CHANGES = (
+    Change(
+        predict,
+        "_PredictManager",
+        PredictManager,
+        "Inputs are text, tables or JSON, and an error names their line.",
+    ),
+    Change(
+        predict,
+        "_get_predictor",
+        _with_checked_settings(predict._get_predictor),
+        "Wrong settings of a predictor are refused before its model is loaded.",
+    ),
+)

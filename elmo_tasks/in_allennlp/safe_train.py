@@ -17,6 +17,7 @@ from allennlp.models import archival
 from elmo_tasks.bilm.from_config import with_options
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.lock import own
+from elmo_tasks.in_allennlp.change import Change
 from elmo_tasks.training.report import logger
 from elmo_tasks.training.several_processes import prepare_processes
 
@@ -58,6 +59,12 @@ def _owning_its_folder(train_model: Any) -> Any:
     return train_model_alone
 
 
-# `allennlp train` finds both functions by these names.
-train.train_model = _owning_its_folder(train.train_model)
-train.archive_model = archive_model
+CHANGES = (
+    Change(
+        train,
+        "train_model",
+        _owning_its_folder(train.train_model),
+        "One training at a time owns a folder, and its config has the options of each biLM.",
+    ),
+    Change(train, "archive_model", archive_model, "An archive appears whole or not at all."),
+)

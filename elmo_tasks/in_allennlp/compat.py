@@ -157,7 +157,7 @@ def _use_locks_of(ctx: Any) -> Iterator[None]:
         multiprocessing.RLock = default
 
 
-def _allow_numpy_scalars() -> None:
+def allow_numpy_scalars() -> None:
     """
     Lets `torch.load` read NumPy scalars although `weights_only` stays on.
 
@@ -171,7 +171,7 @@ def _allow_numpy_scalars() -> None:
     torch.serialization.add_safe_globals([scalar, np.dtype, *dtypes])
 
 
-def _ignore_amp_warning() -> None:
+def ignore_amp_warning() -> None:
     """Silences the warning on `torch.cuda.amp` that AllenNLP's trainer causes."""
     warnings.filterwarnings(
         "ignore",
@@ -179,7 +179,3 @@ def _ignore_amp_warning() -> None:
         category=FutureWarning,
         module=r"allennlp\.",
     )
-
-
-_allow_numpy_scalars()
-_ignore_amp_warning()

@@ -4,7 +4,7 @@ import json
 from allennlp.commands import predict
 from allennlp.commands.subcommand import Subcommand
 
-from elmo_tasks.predictors.predict_manager import parse_settings
+from elmo_tasks.in_allennlp.predict_manager import parse_settings
 
 _DESCRIPTION = """
 Predict with a model. The input is plain text (a sentence on each line, for coreference a document),

@@ -1,0 +1,26 @@
+from typing import Any, NamedTuple
+
+
+class Change(NamedTuple):
+    """
+    A change to a module or class of another package, which finds the value by its name there.
+
+    # Parameters
+
+    module : `ModuleType | type`
+        What is changed.
+    name : `str`
+        The name in it.
+    value : `Any`
+        What the name stands for from now on.
+    reason : `str`
+        Why the package needs the change.
+    version : `str`, optional (default = `'allennlp 2.10.1'`)
+        The package and the version that the change was made for.
+    """
+
+    module: Any
+    name: str
+    value: Any
+    reason: str
+    version: str = "allennlp 2.10.1"

@@ -1,0 +1,28 @@
+import os
+from typing import Union
+
+from allennlp.data import Vocabulary
+from allennlp.data.vocabulary import DEFAULT_OOV_TOKEN, DEFAULT_PADDING_TOKEN
+
+from elmo_tasks.common.processes import rank
+from elmo_tasks.language_model.counted_vocabulary import CountedVocabulary, counts_path
+
+
+@Vocabulary.register("from_files", constructor="of_training", exist_ok=True)
+class SavedVocabulary(Vocabulary):
+    """
+    AllenNLP's vocabulary of the type `from_files`. In distributed training, AllenNLP gives each
+    process the vocabulary that the training made as one of this type; if it has counts, a
+    `CountedVocabulary` is returned.
+    """
+
+    @classmethod
+    def of_training(
+        cls,
+        directory: Union[str, os.PathLike],
+        padding_token: str = DEFAULT_PADDING_TOKEN,
+        oov_token: str = DEFAULT_OOV_TOKEN,
+    ) -> Vocabulary:
+        is_counted = rank().num_processes > 1 and counts_path(directory).exists()
+        kind = CountedVocabulary if is_counted else Vocabulary
+        return kind.from_files(directory, padding_token, oov_token)
