@@ -4,7 +4,7 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 ROOT = Path(__file__).parent
-VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "elmo_tasks/__init__.py").read_text())[1]
+(VERSION,) = re.findall(r'__version__ = "(.+)"', (ROOT / "elmo_tasks/__init__.py").read_text())
 
 # What AllenNLP 2.10.1 imports, and the packages that its features need, in the versions that it
 # runs on. AllenNLP itself is not listed, because it declares older ones: it is installed by

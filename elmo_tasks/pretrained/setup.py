@@ -6,7 +6,7 @@ from pathlib import Path
 from setuptools import setup
 
 HERE = Path(__file__).parent
-VERSION = re.search(r'__version__ = "(.+)"', (HERE.parent / "__init__.py").read_text())[1]
+(VERSION,) = re.findall(r'__version__ = "(.+)"', (HERE.parent / "__init__.py").read_text())
 
 setup(
     name="elmo-tasks-models",
