@@ -42,6 +42,10 @@ setup(
     license_expression="Apache-2.0",
     license_files=["LICENSE", "NOTICE"],
     python_requires=">=3.10",
+    classifiers=[
+        "Topic :: Scientific/Engineering :: Artificial Intelligence",
+        *(f"Programming Language :: Python :: 3.{minor}" for minor in range(10, 15)),
+    ],
     packages=[
         *find_packages(include=["elmo_tasks", "elmo_tasks.*"]),
         "elmo_tasks.training_configs",

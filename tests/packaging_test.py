@@ -261,3 +261,12 @@ def test_check_runs_the_numeric_tests_a_second_time_as_on_a_cpu_without_avx512(
     assert len(folders) >= 6 and all((ROOT / folder).is_dir() for folder in folders)
     assert made(checkout, "test-avx2", python) == [numeric_tests]
     assert faults[:2] == ["-m", "scripts.faults"]
+
+
+def test_a_release_is_built_installed_and_checked(checkout: Path) -> None:
+    python = f"PYTHON={fake_python(checkout / 'one', '3.12')}"
+
+    *_, install, check = made(checkout, "release", python)
+
+    assert install == "scripts/try_install.py --borrow torch torchvision --dist dist".split()
+    assert check[:4] == ["-m", "twine", "check", "--strict"]
