@@ -22,7 +22,10 @@ INPUTS: dict[str, Any] = {
     "language model": lambda text: {"sentence": text, "place": 0, "top_k": 2},
     "AllenNLP's classifier": lambda text: {"sentence": text},
 }
-OTHER_ARCHIVES = {"language model": language_model, "AllenNLP's classifier": classifier}
+OTHER_ARCHIVES: dict[str, Any] = {
+    "language model": language_model,
+    "AllenNLP's classifier": classifier,
+}
 
 
 def numbers(value: Any) -> Iterator[float]:
