@@ -214,6 +214,22 @@ void softmax(int64_t rows, int64_t classes, T *logits, const float *bias, const 
     }
 }
 
+// Adds a block of classes to the log-sum-exps of rows: `largest` is the largest logit of each row so
+// far, and `sums` the sum of exp(logit - largest).
+void log_sum(int64_t rows, int64_t classes, const float *logits, float *largest, float *sums) {
+    for (int64_t row = 0; row < rows; row++) {
+        const float *__restrict x = logits + row * classes;
+        float most = largest[row];
+#pragma omp simd reduction(max : most)
+        for (int64_t k = 0; k < classes; k++) most = x[k] > most ? x[k] : most;
+        float sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (int64_t k = 0; k < classes; k++) sum += exponential(x[k] - most);
+        sums[row] = sums[row] * __builtin_expf(largest[row] - most) + sum;
+        largest[row] = most;
+    }
+}
+
 // Filters per block, and a vector of them.
 constexpr int64_t block = 32;
 typedef float vector __attribute__((vector_size(64)));
@@ -326,6 +342,11 @@ extern "C" void gru_gradient_float32(int64_t rows, int64_t dim, const float *rz,
                                      float *grad_recurrent) {
     gru_gradient(rows, dim, rz, n, recurrent_n, before, grad_h, carried, grad_gates,
                  grad_recurrent);
+}
+
+extern "C" void log_sum_float32(int64_t rows, int64_t classes, const float *logits,
+                                float *largest, float *sums) {
+    log_sum(rows, classes, logits, largest, sums);
 }
 
 extern "C" void convolve_float32(int64_t tokens, int64_t length, int64_t alphabet, int64_t width,

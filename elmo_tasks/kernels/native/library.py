@@ -33,6 +33,7 @@ _ARGUMENTS = {
     "gru_step": "nnpppppp",
     "gru_gradient": "nnpppppppp",
     "softmax": "nnpppppp",
+    "log_sum": "nnppp",
     "convolve": "nnnnnpppp",
     "convolve_gradient": "nnnnnpppp",
 }
@@ -58,7 +59,7 @@ class Kernels:
         self._dtype = dtype
         self._functions = {}
         for name, letters in _ARGUMENTS.items():
-            if dtype != torch.float32 and name.startswith(("convolve", "gru")):
+            if dtype != torch.float32 and name.startswith(("convolve", "gru", "log")):
                 continue
             function = library[f"{name}_{_NAMES[dtype]}"]
             function.argtypes = [_TYPES[letter] for letter in letters]
@@ -156,6 +157,10 @@ class Kernels:
             _of(losses, torch.float32),
             _of(scales, torch.float32),
         )
+
+    def log_sum(self, logits: torch.Tensor, largest: torch.Tensor, sums: torch.Tensor) -> None:
+        """Does what `log_sums` of the scoring softmax does for a block of classes, in place."""
+        self._functions["log_sum"](*logits.shape, *map(self._of, (logits, largest, sums)))
 
     def convolve(
         self,
