@@ -64,7 +64,13 @@ setup(
         "elmo_tasks.training_configs": ["lib/*.libsonnet", "*/*.jsonnet", "*/*.cfg"],
     },
     # The lowest versions that scripts/installed_checks.py passes with.
-    install_requires=["torch>=2.6", "numpy>=1.26", "h5py>=3.10", "tqdm>=4.62"],
+    install_requires=[
+        "torch>=2.6",
+        "numpy>=1.26",
+        "h5py>=3.10",
+        "safetensors>=0.4.3",
+        "tqdm>=4.62",
+    ],
     extras_require={
         "allennlp": ALLENNLP,
         "models": [f"elmo-tasks-models=={VERSION}"],

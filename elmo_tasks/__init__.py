@@ -14,8 +14,9 @@ from elmo_tasks.common import registration
 if TYPE_CHECKING:
     from elmo_tasks.encoder import ElmoEncoder
     from elmo_tasks.predictors.load import load as load
+    from elmo_tasks.scoring.language_model import LanguageModel
 
-__all__ = ["ElmoEncoder"]
+__all__ = ["ElmoEncoder", "LanguageModel"]
 __version__ = "0.1.0"
 
 
@@ -23,6 +24,8 @@ def __getattr__(name: str) -> Any:
     """Imports a public name, and with it PyTorch, when it is first used."""
     if name == "ElmoEncoder":
         return importlib.import_module("elmo_tasks.encoder").ElmoEncoder
+    if name == "LanguageModel":
+        return importlib.import_module("elmo_tasks.scoring.language_model").LanguageModel
     if name == "load":
         registration.register()
         return importlib.import_module("elmo_tasks.predictors.load").load

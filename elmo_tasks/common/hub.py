@@ -12,6 +12,8 @@ DATA_FILES = (
     "options.json",
     "weights.hdf5",
     "mix.json",
+    "softmax.safetensors",
+    "softmax_words.txt",
     "config.json",
     "weights.safetensors",
     "vocabulary/*.txt",

@@ -1,0 +1,227 @@
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import torch
+
+from elmo_tasks.bilm import BiLm, FrozenBiLm, make_bilm
+from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, bilm_files
+from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.hashing import hash_tensors
+from elmo_tasks.elmo.known_models import is_model
+from elmo_tasks.scoring.reader import Reader
+from elmo_tasks.scoring.scorer import Scorer
+from elmo_tasks.scoring.scores import Perplexity, Score
+from elmo_tasks.scoring.softmax import UNKNOWN, Softmax
+from elmo_tasks.scoring.softmax_file import SOFTMAX_FILE, read_softmax
+
+# A sentence: its tokens, or a string, which is cut at its blanks.
+Sentence = str | Sequence[str]
+
+# Words with their probabilities, the most probable first.
+Words = list[tuple[str, float]]
+
+
+class LanguageModel:
+    """
+    A biLM with the softmax of its training, which tells how likely words are (Peters et al. 2018,
+    section 3.1). The forward direction predicts a token from those before it, the backward
+    direction from those after it.
+
+        model = LanguageModel.from_pretrained("base")
+        model.score(["The boat left the bank ."])[0].forward
+        model.fill("The boat left the bank .".split(), 2, k=5)["both"]
+
+    A sentence is a list of tokens, or a string that is cut at its blanks. Words that the softmax
+    does not know share one class; the biLM reads each word by its characters all the same.
+
+    # Parameters
+
+    bilm : `BiLm`
+        The biLM, on any device, of which a frozen copy is used.
+    softmax : `Softmax`
+        On the same device.
+    """
+
+    def __init__(self, bilm: BiLm, softmax: Softmax) -> None:
+        self.bilm = FrozenBiLm.of(bilm)
+        self.softmax = softmax
+        self._reader = Reader(self.bilm)
+        self._scorer = Scorer(self._reader, softmax)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name: str | os.PathLike = DEFAULT_BILM,
+        device: str | torch.device = "cpu",
+        dtype: str = "float32",
+    ) -> "LanguageModel":
+        """
+        Reads a language model that is part of the package or that `elmo-pack` wrote.
+
+        # Parameters
+
+        name : `str | os.PathLike`, optional (default = `'base'`)
+            The name of a biLM, a folder, or a repository on the hub (see `bilm_files`).
+        device : `str | torch.device`, optional (default = `'cpu'`)
+        dtype : `str`, optional (default = `'float32'`)
+            The dtype of the biLM's matrix products: `float32`, `bfloat16` or `auto` (see `BiLm`).
+
+        # Raises
+
+        `ConfigurationError`
+            There is no such biLM, it has no softmax, or a file is damaged.
+        """
+        if not has_softmax(name):
+            raise ConfigurationError(
+                f"{name} has no softmax ({SOFTMAX_FILE}), so it cannot tell how likely words are; "
+                "elmo-pack writes one from the archive of a language model's training"
+            )
+        options_file, weight_file = bilm_files(name)
+        bilm = make_bilm(options_file, weight_file, dtype=dtype).to(device).eval()
+        return cls(bilm, read_softmax(Path(options_file).parent, bilm))
+
+    def fingerprint(self) -> str:
+        """Returns a hash of everything that scores depend on."""
+        softmax = hash_tensors(self.softmax.weight, self.softmax.bias).hex()
+        return f"{self.bilm.fingerprint().hex()} {softmax}"
+
+    def score(self, sentences: Iterable[Sentence]) -> list[Score]:
+        """
+        Returns the log probabilities, in nats, of the tokens of each sentence, in both directions.
+        The score of a sentence does not depend on the other sentences.
+        """
+        return list(self.iterate(sentences))
+
+    def iterate(
+        self, sentences: Iterable[Sentence], context: int | None = 0, skip: int = 0
+    ) -> Iterator[Score]:
+        """
+        Yields the score of each sentence of a stream, in order, in bounded memory.
+
+        # Parameters
+
+        sentences : `Iterable[str | Sequence[str]]`
+            A sentence without tokens ends a document, as an empty line does.
+        context : `int | None`, optional (default = `0`)
+            The number of sentences before it, in the same document, that each direction reads
+            before a sentence. `None` carries the state through the whole stream, as a running text
+            is read.
+        skip : `int`, optional (default = `0`)
+            The number of sentences at the beginning that are context alone.
+        """
+        yield from self._scorer.iterate(map(tokens_of, sentences), context, skip)
+
+    def perplexity(self, texts: Iterable[Sentence]) -> Perplexity:
+        """
+        Returns the perplexity of sentences in each direction and their mean, as `allennlp evaluate`
+        measures it of a model that reads sentence by sentence.
+        """
+        total = Perplexity()
+        for score in self.iterate(texts):
+            total.add(score)
+        return total
+
+    def next_words(self, prefix: Sentence, k: int = 10) -> Words:
+        """
+        Returns the `k` most probable words after the beginning of a sentence, and their
+        probabilities. `</S>` is the end of the sentence, and `@@UNKNOWN@@` any unknown word.
+        """
+        output, _ = self._reader.read_words([BEGIN_TOKEN, *tokens_of(prefix)])
+        return self._best(self.softmax.distribution(output)[0], k)
+
+    def fill(self, tokens: Sentence, index: int, k: int = 10) -> dict[str, Words]:
+        """
+        Returns the `k` most probable words for the token with this index, from 0, whichever word
+        the sentence has there.
+
+        # Returns
+
+        `dict[str, list[tuple[str, float]]]`
+            Words with their probabilities for `forward`, for `backward`, and for `both`: the
+            product of the two directions' distributions, normalised over the words.
+
+        # Raises
+
+        `ValueError`
+            The sentence has no such token, or the softmax has fewer than `k` words.
+        """
+        words = tokens_of(tokens)
+        if not 0 <= index < len(words):
+            raise ValueError(
+                f"index must be from 0 to {len(words) - 1}, not {index}: {words!r:.80}"
+            )
+        reading, _ = self._reader.read([words])
+        # The forward direction reads from the first token on, the backward from the last.
+        forward, backward = reading.outputs[0][index], reading.outputs[1][len(words) - 1 - index]
+        scores = self.softmax.distribution(torch.stack([forward, backward]))
+        both = scores.sum(dim=0).log_softmax(dim=0)
+        return {
+            name: self._best(log_probs, k)
+            for name, log_probs in zip(("forward", "backward", "both"), (*scores, both))
+        }
+
+    def generate(
+        self,
+        prefix: Sentence = (),
+        temperature: float = 1.0,
+        seed: int = 0,
+        max_tokens: int = 50,
+    ) -> list[str]:
+        """
+        Returns a sentence that begins with `prefix` and goes on with words drawn by the forward
+        direction, up to the end of the sentence or `max_tokens` tokens.
+
+        # Parameters
+
+        prefix : `str | Sequence[str]`, optional
+        temperature : `float`, optional (default = `1.0`)
+            What log probabilities are divided by: below 1, probable words are drawn more often; 0
+            takes the most probable word.
+        seed : `int`, optional (default = `0`)
+            The same seed draws the same words.
+        max_tokens : `int`, optional (default = `50`)
+        """
+        if not temperature >= 0:
+            raise ValueError(f"temperature must be 0 or more, not {temperature}")
+        generator = torch.Generator().manual_seed(seed)
+        # Words that are never drawn; the class of unknown words is none.
+        barred = self.softmax.classes([BEGIN_TOKEN]) + [UNKNOWN]
+        words = tokens_of(prefix)
+        unread, state = [BEGIN_TOKEN, *words], None
+        while len(words) < max_tokens:
+            output, state = self._reader.read_words(unread, state)
+            log_probs = self.softmax.distribution(output)[0].double().cpu()
+            log_probs[barred] = -torch.inf
+            if temperature == 0:
+                chosen = int(log_probs.argmax())
+            else:
+                shares = (log_probs / temperature).softmax(dim=0)
+                chosen = int(torch.multinomial(shares, 1, generator=generator))
+            word = self.softmax.words[chosen]
+            if word == END_TOKEN:
+                break
+            words, unread = [*words, word], [word]
+        return words
+
+    def _best(self, log_probs: torch.Tensor, k: int) -> Words:
+        if not 1 <= k <= len(log_probs):
+            raise ValueError(
+                f"k must be from 1 to {len(log_probs)}, the number of the softmax's words, not {k}"
+            )
+        best, classes = log_probs.topk(k)
+        return [
+            (self.softmax.words[index], probability)
+            for index, probability in zip(classes.tolist(), best.exp().tolist())
+        ]
+
+
+def has_softmax(name: str | os.PathLike) -> bool:
+    """Returns whether a name is that of a biLM with its softmax, a language model."""
+    return not is_model(name) and Path(bilm_files(name)[0]).with_name(SOFTMAX_FILE).exists()
+
+
+def tokens_of(sentence: Sentence) -> list[str]:
+    """Returns the tokens of a sentence; a string is cut at its blanks."""
+    return sentence.split() if isinstance(sentence, str) else list(sentence)

@@ -1,0 +1,121 @@
+import threading
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm.char_id_table import CharIdTable
+from elmo_tasks.bilm.files.options import BiLmOptions
+from elmo_tasks.bilm.state import InitialState, LstmState
+from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
+from elmo_tasks.kernels.threads import operator_threads
+from elmo_tasks.language_model.prediction import predict
+
+
+class Reading(NamedTuple):
+    """
+    Holds what a language model needs of a batch of sentences to score them.
+
+    # Parameters
+
+    sentences : `list[list[str]]`
+        The tokens of each sentence, without its boundaries.
+    outputs : `list[torch.Tensor]`
+        The top layer of the forward and of the backward direction, packed: shapes (tokens,
+        projection_dim), where a sentence of n tokens has n + 1 outputs.
+    targets : `list[torch.Tensor]`
+        The index of each output's target among the tokens of the batch with both boundaries,
+        flattened from shape (batch, width): shapes (tokens,).
+    """
+
+    sentences: list[list[str]]
+    outputs: list[torch.Tensor]
+    targets: list[torch.Tensor]
+
+    @property
+    def width(self) -> int:
+        """The length of the longest sentence with its boundaries."""
+        return max(map(len, self.sentences)) + 2
+
+
+class Reader:
+    """
+    Runs both directions of a biLM over sentences, which start from the biLM's start state or go on
+    from where other sentences ended.
+
+    # Parameters
+
+    bilm : `BiLm`
+        A frozen biLM, whose start state this class takes over.
+    """
+
+    def __init__(self, bilm: BiLm) -> None:
+        self._bilm = bilm
+        self._start = bilm.state
+        self._carried = bilm.state = _CarriedState(bilm.options)
+        self._table = CharIdTable(bilm.options.max_characters)
+
+    def read(
+        self, sentences: Sequence[list[str]], state: LstmState | None = None
+    ) -> tuple[Reading, LstmState]:
+        """
+        Reads a batch of sentences, of which one at least has tokens.
+
+        # Parameters
+
+        sentences : `Sequence[list[str]]`
+            A sentence without tokens is not read: its row ends in the state that it starts from.
+        state : `LstmState`, optional
+            The state that each row starts from, by default the biLM's start state.
+
+        # Returns
+
+        `tuple[Reading, LstmState]`
+            What was read, and the state in which each row ended.
+        """
+        rows = [[BEGIN_TOKEN, *words, END_TOKEN] if words else [] for words in sentences]
+        outputs, targets, state = self._run(rows, state)
+        return Reading(list(sentences), outputs, targets), state
+
+    def read_words(
+        self, words: list[str], state: LstmState | None = None
+    ) -> tuple[torch.Tensor, LstmState]:
+        """
+        Reads a part of a sentence in the forward direction, from its begin boundary on, which is
+        one of the words. Returns the top layer at the last word, shape (1, projection_dim), and the
+        state, from which the sentence goes on.
+        """
+        outputs, _, state = self._run([[*words, END_TOKEN]], state)
+        return outputs[0][-1:], state
+
+    @torch.no_grad()
+    def _run(
+        self, rows: list[list[str]], state: LstmState | None
+    ) -> tuple[list[torch.Tensor], list[torch.Tensor], LstmState]:
+        like = self._bilm.like
+        self._carried.of_thread.now = (
+            self._start.before(len(rows), like) if state is None else state
+        )
+        with operator_threads(1):
+            char_ids = self._table.char_ids(rows)
+        predictions = predict(self._bilm, char_ids.to(like.device))
+        outputs, targets = (list(parts) for parts in zip(*predictions))
+        return outputs, targets, self._carried.of_thread.now
+
+
+class _CarriedState(InitialState):
+    """
+    Holds the state that the next batch starts from, and then the one in which it ended. Each thread
+    has its own.
+    """
+
+    def __init__(self, options: BiLmOptions) -> None:
+        super().__init__(options)
+        self.of_thread = threading.local()
+
+    def before(self, num_rows: int, like: torch.Tensor) -> LstmState:
+        return self.of_thread.now
+
+    def after(self, state: LstmState) -> None:
+        self.of_thread.now = state

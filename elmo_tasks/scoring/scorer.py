@@ -1,0 +1,132 @@
+from collections import deque
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy
+import torch
+
+from elmo_tasks.bilm.state import LstmState
+from elmo_tasks.common.batches import batches_by_length
+from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.encoder.sentence_layers import windows
+from elmo_tasks.scoring.reader import Reader, Reading
+from elmo_tasks.scoring.scores import Score
+from elmo_tasks.scoring.softmax import Softmax
+
+# The tokens of a batch, and those whose softmax is computed at a time, in each direction.
+_TOKENS = 1024
+
+_NOTHING = Score([], [], numpy.zeros(0, numpy.float32), numpy.zeros(0, numpy.float32), 0.0, 0.0)
+
+
+class Scorer:
+    """
+    Scores a stream of sentences in batches of similar length.
+
+    # Parameters
+
+    reader : `Reader`
+    softmax : `Softmax`
+    """
+
+    def __init__(self, reader: Reader, softmax: Softmax) -> None:
+        self._reader = reader
+        self._softmax = softmax
+
+    def iterate(
+        self, sentences: Iterator[list[str]], context: int | None, skip: int
+    ) -> Iterator[Score]:
+        """Yields the scores of sentences; see `LanguageModel.iterate`."""
+        if context is not None and context < 0:
+            raise ConfigurationError(f"the context must be 0 sentences or more, not {context}")
+        if context is None:
+            yield from self._running(sentences, skip)
+            return
+        before = deque(islice(sentences, skip), maxlen=context)
+        for group in windows(sentences):
+            yield from self._scored_group(list(before), group, context)
+            before.extend(group)
+
+    def _running(self, sentences: Iterator[list[str]], skip: int) -> Iterator[Score]:
+        """Yields the scores of a text whose state is carried from sentence to sentence."""
+        state: LstmState | None = None
+        for words in islice(sentences, skip):
+            if words:
+                _, state = self._reader.read([words], state)
+        for group in windows(sentences, _TOKENS):
+            readings = []
+            for words in filter(None, group):
+                reading, state = self._reader.read([words], state)
+                readings.append(reading)
+            scores = iter(self._scores(readings))
+            yield from (next(scores) if words else _NOTHING for words in group)
+
+    def _scored_group(
+        self, before: list[list[str]], group: list[list[str]], context: int
+    ) -> list[Score]:
+        scores = [_NOTHING] * len(group)
+        sentences = before + group
+        for batch in batches_by_length(list(map(len, group)), _TOKENS):
+            stops = [len(before) + index for index in batch]
+            contexts = [_document(sentences[max(0, stop - context) : stop]) for stop in stops]
+            state = self._after(contexts, context)
+            reading, _ = self._reader.read([group[index] for index in batch], state)
+            for index, score in zip(batch, self._scores([reading])):
+                scores[index] = score
+        return scores
+
+    def _after(self, contexts: list[list[list[str]]], context: int) -> LstmState | None:
+        """Returns the state after the sentences before each sentence of a batch."""
+        state: LstmState | None = None
+        for back in range(context, 0, -1):
+            rows = [each[-back] if back <= len(each) else [] for each in contexts]
+            if any(rows):
+                _, state = self._reader.read(rows, state)
+        return state
+
+    def _scores(self, readings: list[Reading]) -> list[Score]:
+        """Returns the scores of all sentences; the softmax is one product for all of them."""
+        if not readings:
+            return []
+        # Shape: (tokens of all readings in both directions, projection_dim)
+        h = torch.cat([output for reading in readings for output in reading.outputs])
+        classes = [self._classes(reading).to(h.device) for reading in readings]
+        log_probs = self._softmax.log_probs(
+            h,
+            torch.cat([ids[t] for ids, reading in zip(classes, readings) for t in reading.targets]),
+        ).cpu()
+        parts = iter(log_probs.split([len(t) for reading in readings for t in reading.targets]))
+        scores: list[Score] = []
+        for reading in readings:
+            # Shapes: (batch, width)
+            forward, backward = (
+                _unpacked(next(parts), targets.cpu(), reading) for targets in reading.targets
+            )
+            for words, ahead, back in zip(reading.sentences, forward, backward):
+                inside, end = slice(1, len(words) + 1), len(words) + 1
+                known = list(map(self._softmax.knows, words))
+                boundaries = float(ahead[end]), float(back[0])
+                scores.append(Score(words, known, ahead[inside], back[inside], *boundaries))
+        return scores
+
+    def _classes(self, reading: Reading) -> torch.Tensor:
+        """Returns the class of each token, boundaries included, shape (batch * width,)."""
+        classes = torch.zeros(len(reading.sentences), reading.width, dtype=torch.long)
+        for row, words in zip(classes, reading.sentences):
+            bounded = self._softmax.classes([BEGIN_TOKEN, *words, END_TOKEN])
+            row[: len(bounded)] = torch.tensor(bounded)
+        return classes.flatten()
+
+
+def _document(sentences: list[list[str]]) -> list[list[str]]:
+    """Returns the sentences after the last one without tokens, which ends a document."""
+    empty = [index for index, words in enumerate(sentences) if not words]
+    return sentences[empty[-1] + 1 :] if empty else sentences
+
+
+def _unpacked(log_probs: torch.Tensor, targets: torch.Tensor, reading: Reading) -> numpy.ndarray:
+    """Returns the log probability of each token of a batch: shape (batch, width)."""
+    flat = log_probs.new_zeros(len(reading.sentences) * reading.width)
+    flat[targets] = log_probs
+    return flat.view(-1, reading.width).numpy()

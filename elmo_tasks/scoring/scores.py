@@ -1,0 +1,122 @@
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy
+
+
+class Score(NamedTuple):
+    """
+    Holds how likely the tokens of a sentence are: log probabilities in nats (`log2(e)` bits each).
+
+    # Parameters
+
+    tokens : `list[str]`
+    known : `list[bool]`
+        Whether each token is a word of the softmax. All others share one class, and so one
+        probability: that of any unknown word.
+    forward : `numpy.ndarray`
+        Shape (tokens,): the log probability of each token given those before it.
+    backward : `numpy.ndarray`
+        Shape (tokens,): the log probability of each token given those after it.
+    end : `float`
+        The log probability of the sentence's end, given all tokens, in the forward direction.
+    begin : `float`
+        The log probability of its beginning in the backward direction.
+
+    A sentence without tokens has no score: `end` and `begin` are 0.
+    """
+
+    tokens: list[str]
+    known: list[bool]
+    forward: numpy.ndarray
+    backward: numpy.ndarray
+    end: float
+    begin: float
+
+    @property
+    def forward_sum(self) -> float:
+        """The log probability of the sentence and its end, by the forward direction."""
+        return float(self.forward.sum(dtype=numpy.float64)) + self.end
+
+    @property
+    def backward_sum(self) -> float:
+        """The log probability of the sentence and its beginning, by the backward direction."""
+        return float(self.backward.sum(dtype=numpy.float64)) + self.begin
+
+    def by_word(self, words: Sequence[str], num_pieces: Sequence[int]) -> "Score":
+        """
+        Returns the score of words that were cut into pieces before they were scored. The log
+        probability of a word is the sum of those of its pieces. A word is known if all of them are.
+
+        # Parameters
+
+        words : `Sequence[str]`
+        num_pieces : `Sequence[int]`
+            The number of tokens of each word, 1 or more.
+        """
+        if sum(num_pieces) != len(self.tokens) or min(num_pieces, default=1) < 1:
+            raise ValueError(
+                f"{sum(num_pieces)} pieces of {len(words)} words are not the {len(self.tokens)} "
+                "tokens of the sentence, of which each word has one or more"
+            )
+        starts = numpy.cumsum([0, *num_pieces])[:-1]
+        if not len(starts):
+            return self
+        return self._replace(
+            tokens=list(words),
+            known=numpy.logical_and.reduceat(self.known, starts).tolist(),
+            forward=numpy.add.reduceat(self.forward, starts),
+            backward=numpy.add.reduceat(self.backward, starts),
+        )
+
+
+@dataclass
+class Perplexity:
+    """
+    Counts the scores of a text, and computes its perplexity in each direction, with the ends of
+    sentences as words.
+
+    # Parameters
+
+    num_sentences, num_tokens, num_unknown : `int`
+        Numbers of sentences, of tokens, and of those that are no words of the softmax.
+    """
+
+    num_sentences: int = 0
+    num_tokens: int = 0
+    num_unknown: int = 0
+    forward_sum: float = 0.0
+    backward_sum: float = 0.0
+
+    def add(self, score: Score) -> None:
+        """Counts a sentence, if it has tokens."""
+        self.num_sentences += bool(score.tokens)
+        self.num_tokens += len(score.tokens)
+        self.num_unknown += len(score.known) - sum(score.known)
+        self.forward_sum += score.forward_sum
+        self.backward_sum += score.backward_sum
+
+    @property
+    def forward(self) -> float:
+        return self._of(self.forward_sum)
+
+    @property
+    def backward(self) -> float:
+        return self._of(self.backward_sum)
+
+    @property
+    def mean(self) -> float:
+        """The arithmetic mean of the two directions, as in the paper."""
+        return (self.forward + self.backward) / 2
+
+    def _of(self, log_prob: float) -> float:
+        return math.exp(-log_prob / max(1, self.num_tokens + self.num_sentences))
+
+    def __str__(self) -> str:
+        return (
+            f"{self.num_sentences:,} sentences, {self.num_tokens:,} tokens, {self.num_unknown:,} "
+            f"unknown; perplexity {self.mean:.4g} (forward {self.forward:.4g}, backward "
+            f"{self.backward:.4g})"
+        )

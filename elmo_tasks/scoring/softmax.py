@@ -1,0 +1,159 @@
+from typing import NamedTuple
+
+import torch
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.kernels.blocked_product import BlockedProduct, scaled
+
+# The class of all unknown words.
+UNKNOWN = 0
+
+# The largest number in 8 bits that is used.
+_LARGEST = 127
+
+
+class LeftOut(NamedTuple):
+    """
+    Stands for the classes that a smaller softmax leaves out. The log of the sum of their
+    exponentials is `bias + mean h + h covariance h / 2`, which is exact if their rows have a normal
+    distribution.
+
+    # Parameters
+
+    bias : `torch.Tensor`
+        A scalar: the log of the summed exponentials of their biases.
+    mean : `torch.Tensor`
+        Shape (dim,): the mean of their rows, weighted by the exponentials of their biases.
+    covariance : `torch.Tensor`
+        Shape (dim, dim): the covariance of their rows, weighted in the same way.
+    """
+
+    bias: torch.Tensor
+    mean: torch.Tensor
+    covariance: torch.Tensor
+
+    @classmethod
+    def of(cls, weight: torch.Tensor, bias: torch.Tensor) -> "LeftOut":
+        """Returns what stands for these classes, shapes (classes, dim) and (classes,)."""
+        shares = bias.softmax(dim=0)
+        mean = shares @ weight
+        centred = weight - mean
+        covariance = centred.T @ (centred * shares.unsqueeze(1))
+        return cls(bias.logsumexp(dim=0), mean, covariance)
+
+    def log_sums(self, h: torch.Tensor) -> torch.Tensor:
+        """Returns the log of the sum of the exponentials, shape (tokens,)."""
+        return self.bias + h @ self.mean + ((h @ self.covariance) * h).sum(dim=1) / 2
+
+
+class Softmax:
+    """
+    The softmax of a language model (Peters et al. 2018, section 3.1), which both directions share,
+    for scoring. Products are in float32, whatever the weight is stored in.
+
+    # Parameters
+
+    words : `list[str]`
+        The words of the classes, of which the first is the class of all unknown words.
+    weight : `torch.Tensor`
+        Shape (words, dim), in float32, or in int8 with a `scale`.
+    bias : `torch.Tensor`
+        Shape (words,).
+    scale : `torch.Tensor`, optional
+        Shape (words,): what each row of the weight is multiplied by.
+    left_out : `LeftOut | BlockedProduct`, optional
+        The classes of further words, which count as unknown: in short, or exactly.
+    """
+
+    def __init__(
+        self,
+        words: list[str],
+        weight: torch.Tensor,
+        bias: torch.Tensor,
+        scale: torch.Tensor | None = None,
+        left_out: LeftOut | BlockedProduct | None = None,
+    ) -> None:
+        self.words = words
+        self.weight, self.bias, self.scale = weight, bias, scale
+        self.left_out = left_out
+        self._classes = {word: index for index, word in enumerate(words) if index != UNKNOWN}
+        self._product = BlockedProduct(weight, bias, scale)
+
+    def bounded(self, max_words: int | None) -> "Softmax":
+        """
+        Returns the softmax of the first `max_words` words, with `None` of all. The others count as
+        unknown, with their whole probability. This one must be in float32.
+        """
+        if max_words is not None and max_words < 1:
+            raise ConfigurationError(f"max_words must be 1 or more, not {max_words}")
+        # The class of unknown words is none of the words.
+        if max_words is None or max_words + 1 >= len(self.words):
+            return self
+        own, others = slice(max_words + 1), slice(max_words + 1, None)
+        left_out = BlockedProduct(self.weight[others], self.bias[others])
+        return Softmax(self.words[own], self.weight[own], self.bias[own], None, left_out)
+
+    def in_8_bits(self, max_words: int | None = None) -> "Softmax":
+        """
+        Returns what `bounded` does in 8 bits a number, with a scale for each row, and with the
+        other words in short.
+        """
+        exact = self.bounded(max_words)
+        # A row of zeros has any scale.
+        scale = exact.weight.abs().amax(dim=1).clamp(min=1e-30) / _LARGEST
+        rounded = (exact.weight / scale.unsqueeze(1)).round().to(torch.int8)
+        left_out = None
+        if exact is not self:
+            others = slice(len(exact.words), None)
+            left_out = LeftOut.of(self.weight[others], self.bias[others])
+        return Softmax(exact.words, rounded, exact.bias, scale, left_out)
+
+    @property
+    def num_bytes(self) -> int:
+        """The bytes of its numbers, those of `left_out` aside."""
+        parts = (self.weight, self.bias, self.scale)
+        return sum(part.nbytes for part in parts if part is not None)
+
+    def classes(self, words: list[str]) -> list[int]:
+        """Returns the class of each word."""
+        return [self._classes.get(word, UNKNOWN) for word in words]
+
+    def knows(self, word: str) -> bool:
+        """Returns whether a word has a class of its own."""
+        return word in self._classes
+
+    def log_probs(self, h: torch.Tensor, classes: torch.Tensor) -> torch.Tensor:
+        """
+        Returns the log probability, in nats, of a class at each token.
+
+        # Parameters
+
+        h : `torch.Tensor`
+            Shape (tokens, dim): the top layer of one direction, or of both one after the other.
+        classes : `torch.LongTensor`
+            Shape (tokens,).
+
+        # Returns
+
+        `torch.Tensor`
+            Shape (tokens,).
+        """
+        rows = scaled(self.weight[classes], None if self.scale is None else self.scale[classes])
+        target = (h * rows).sum(dim=1) + self.bias[classes]
+        total = self._product.log_sums(h)
+        if self.left_out is not None:
+            left_out = self.left_out.log_sums(h)
+            total = torch.logaddexp(total, left_out)
+            unknown = torch.logaddexp(target, left_out)
+            target = torch.where(classes == UNKNOWN, unknown, target)
+        return target - total
+
+    def distribution(self, h: torch.Tensor) -> torch.Tensor:
+        """
+        Returns the log probability, in nats, of each class: shape (tokens, words), for h of shape
+        (tokens, dim). The probabilities of a row sum to 1.
+        """
+        logits = self._product.logits(h)
+        if self.left_out is not None:
+            logits[:, UNKNOWN] = torch.logaddexp(logits[:, UNKNOWN], self.left_out.log_sums(h))
+        return logits.log_softmax(dim=1)
