@@ -1,9 +1,14 @@
 import argparse
+from pathlib import Path
 
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
+from elmo_tasks.elmo.archives import load_model
+from elmo_tasks.embed.corpus import Corpus
 from elmo_tasks.publish.difference import compare
+from elmo_tasks.publish.language_model import rounding
 from elmo_tasks.publish.publish import publish
+from elmo_tasks.scoring.softmax_file import SOFTMAX_FILE
 
 
 class ElmoPack(Command):
@@ -21,12 +26,17 @@ of a biLM that has a name (a known one, or owner/name of the Hugging Face hub), 
 has the name and the fingerprint. Whatever takes an archive takes the folder as well, also from a
 repository of the hub: allennlp predict, evaluate, elmo-mix, elmo-export, elmo_tasks.load and
 ElmoEncoder. The command says the size and, with --examples, how much the answers change.
+
+A language model (elmo_language_model) is written as the options and weights of its biLM, with its
+softmax in 8 bits a number: elmo-tasks score, elmo_tasks.LanguageModel and all that takes a biLM
+read the folder without AllenNLP.
 """
     examples = """
 examples:
   allennlp elmo-pack runs/sst/both/model.tar.gz my-sst --examples in.jsonl
   allennlp elmo-pack runs/squad/both/model.tar.gz my-squad --max-words 20000
   allennlp predict my-sst in.txt
+  allennlp elmo-pack runs/mine my-language-model --examples heldout.txt
 """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -49,18 +59,30 @@ examples:
             metavar="N",
             help="keep the first N words: those of the training text, the most frequent first, "
             "then the most frequent ones of a file of vectors; the others count as unknown "
-            "(default: all)",
+            "(default: all; of a language model, the 50,000 most frequent)",
         )
         add(
             "--examples",
             metavar="IN",
             help="inputs as for `allennlp predict`, for which the answers are compared with those "
-            "of ARCHIVE",
+            "of ARCHIVE; for a language model, a text as for `elmo-tasks score`",
+        )
+        add(
+            "--weights-file",
+            metavar="FILE",
+            help="read these weights, such as a checkpoint, in place of the best ones",
         )
         add("--force", action="store_true", help="replace the model in DIR; its card stays")
 
     def run(self, args: argparse.Namespace) -> None:
-        published = publish(args.archive_file, args.folder, args.bilm, args.max_words, args.force)
+        published = publish(
+            args.archive_file,
+            args.folder,
+            args.bilm,
+            args.max_words,
+            args.force,
+            args.weights_file,
+        )
         parts = ", ".join(f"{name} {size / 1e6:.2f}" for name, size in published.parts.items())
         print(f"Wrote {args.folder}: {published.num_bytes / 1e6:.2f} MB ({parts}).")
         print(f"Words: {published.num_words:,}.")
@@ -68,10 +90,20 @@ examples:
             print(f"Left out: {name}, the biLM {known_as}, fingerprint {fingerprint}.")
         for name in published.kept:
             print(f"Written: {name}, a biLM without a name (see --bilm).")
-        if args.examples is not None:
+        if args.examples is not None and (Path(args.folder) / SOFTMAX_FILE).exists():
+            _compare_perplexities(args)
+        elif args.examples is not None:
             difference = compare(args.archive_file, args.folder, args.examples)
             largest = ", ".join(f"{key} {value:.1g}" for key, value in difference.largest.items())
             print(
                 f"Answers: {difference.num_changed} of {difference.num_answers} changed; largest "
                 f"differences: {largest or 'none'}."
             )
+
+
+def _compare_perplexities(args: argparse.Namespace) -> None:
+    model = load_model(args.archive_file, args.weights_file)
+    found = rounding(model, args.folder, Corpus([args.examples]).texts())
+    print(f"Before, over the same words: {found.before}.")
+    print(f"As published: {found.after}.")
+    print(f"Bits of a token differ by {found.mean:.2g} on average and {found.largest:.2g} at most.")

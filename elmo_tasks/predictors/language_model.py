@@ -1,17 +1,16 @@
+import functools
 from typing import Any, NamedTuple
 
-import torch
 from allennlp.common.util import JsonDict
-from allennlp.data import Batch, Instance, Token
-from allennlp.nn.util import move_to_device
+from allennlp.data import Instance, Token
 from allennlp.predictors import Predictor
 
 from elmo_tasks.language_model.model import ElmoLanguageModel
 from elmo_tasks.predictors.inputs import sentence_input
 from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
-
-# Number of tokens whose softmax is in memory at a time.
-_TOKENS = 64
+from elmo_tasks.scoring.language_model import LanguageModel
+from elmo_tasks.scoring.scores import Perplexity, Score
+from elmo_tasks.scoring.softmax import Softmax
 
 
 class _Request(NamedTuple):
@@ -68,8 +67,8 @@ class LanguageModelPredictor(TextPredictor):
         return [one_line(*perplexities, " ".join(answer["tokens"]))]
 
     def answers(self, inputs: list[JsonDict]) -> list[JsonDict]:
-        requests = [self._request(each) for each in inputs]
-        return self._answers(self._batch_json_to_instances(inputs), requests)
+        num_words = self._model.softmax.num_classes
+        return self._answers([_parse_request(each, num_words) for each in inputs])
 
     def predict_instance(self, instance: Instance) -> JsonDict:
         return self.predict_batch_instance([instance])[0]
@@ -77,74 +76,47 @@ class LanguageModelPredictor(TextPredictor):
     def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
         # The first and the last token are the boundaries.
         words = [[token.text for token in instance["tokens"]][1:-1] for instance in instances]
-        return self._answers(instances, [_Request(each) for each in words])
+        return self._answers([_Request(each) for each in words])
 
-    def _json_to_instance(self, json_dict: JsonDict) -> Instance:
-        return self._dataset_reader.text_to_instance(self._request(json_dict).words)
+    @functools.cached_property
+    def _language_model(self) -> LanguageModel:
+        return LanguageModel(self._model.bilm, softmax_of(self._model))
 
-    def _request(self, inputs: JsonDict) -> _Request:
-        return _parse_request(inputs, self._model.softmax.num_classes)
+    def _answers(self, requests: list[_Request]) -> list[JsonDict]:
+        scores = self._language_model.score([request.words for request in requests])
+        return [self._answer(*each) for each in zip(requests, scores)]
 
-    @torch.no_grad()
-    def _answers(self, instances: list[Instance], requests: list[_Request]) -> list[JsonDict]:
-        for instance in instances:
-            self._dataset_reader.apply_token_indexers(instance)
-        batch = Batch(instances)
-        batch.index_instances(self._model.vocab)
-        tensors = move_to_device(batch.as_tensor_dict(), self._model.softmax.weight.device)
-        forward, backward = self._model.contexts(tensors["tokens"])
-        word_ids = tensors["tokens"]["tokens"]["tokens"]
-        rows = zip(requests, word_ids, forward, backward)
-        return [self._answer(*row) for row in rows]
-
-    def _answer(
-        self,
-        request: _Request,
-        word_ids: torch.Tensor,
-        forward: torch.Tensor,
-        backward: torch.Tensor,
-    ) -> JsonDict:
-        """Returns the answer for a sentence, given its rows of the batch, padding included."""
-        end = len(request.words) + 1
-        *ahead, end_log_prob = self._log_probs(forward[1 : end + 1], word_ids[1 : end + 1])
-        begin_log_prob, *back = self._log_probs(backward[:end], word_ids[:end])
-        unknown = self._model.vocab.get_token_index(self._model.vocab._oov_token)
+    def _answer(self, request: _Request, score: Score) -> JsonDict:
+        perplexity = Perplexity()
+        perplexity.add(score)
         answer: dict[str, Any] = {
             "tokens": request.words,
-            "unknown": (word_ids[1:end] == unknown).tolist(),
-            "forward_log_probs": ahead,
-            "end_log_prob": end_log_prob,
-            "forward_perplexity": _perplexity([*ahead, end_log_prob]),
-            "backward_log_probs": back,
-            "begin_log_prob": begin_log_prob,
-            "backward_perplexity": _perplexity([begin_log_prob, *back]),
+            "unknown": [not known for known in score.known],
+            "forward_log_probs": score.forward.tolist(),
+            "end_log_prob": score.end,
+            "forward_perplexity": perplexity.forward,
+            "backward_log_probs": score.backward.tolist(),
+            "begin_log_prob": score.begin,
+            "backward_perplexity": perplexity.backward,
         }
         if request.asked is not None:
-            # Position 0 is the boundary.
-            position = request.asked + 1
-            answer["best"] = self._best(forward[position], backward[position], request.top_k)
+            best = self._language_model.fill(request.words, request.asked, request.top_k)
+            answer["best"] = {
+                direction: [{"word": word, "probability": share} for word, share in words]
+                for direction, words in best.items()
+            }
         return answer
 
-    def _log_probs(self, contexts: torch.Tensor, word_ids: torch.Tensor) -> list[float]:
-        parts = zip(contexts.split(_TOKENS), word_ids.split(_TOKENS))
-        return torch.cat([-self._model.softmax(h, words) for h, words in parts]).tolist()
 
-    def _best(self, forward: torch.Tensor, backward: torch.Tensor, top_k: int) -> JsonDict:
-        """Returns the best words for one token, by direction. The contexts have shape (dim,)."""
-        # Shape: (2, words)
-        scores = self._model.softmax.logits(torch.stack([forward, backward])).log_softmax(dim=1)
-        both = scores.sum(dim=0).log_softmax(dim=0)
-        directions = zip(("forward", "backward", "both"), (*scores, both))
-        return {name: self._words(log_probs, top_k) for name, log_probs in directions}
-
-    def _words(self, log_probs: torch.Tensor, top_k: int) -> list[JsonDict]:
-        best, classes = log_probs.topk(top_k)
-        # The softmax has no class for padding, which is word 0.
-        words = [self._model.vocab.get_token_from_index(index + 1) for index in classes.tolist()]
-        return [
-            {"word": word, "probability": probability}
-            for word, probability in zip(words, best.exp().tolist())
-        ]
+def softmax_of(model: ElmoLanguageModel) -> Softmax:
+    """Returns the softmax of a trained model, for scoring."""
+    # The softmax has no class for padding, which is word 0.
+    words = model.vocab.get_index_to_token_vocabulary("tokens")
+    return Softmax(
+        [words[index] for index in range(1, model.softmax.num_classes + 1)],
+        model.softmax.weight.detach(),
+        model.softmax.bias.detach().squeeze(1),
+    )
 
 
 def _parse_request(inputs: JsonDict, num_words: int) -> _Request:
@@ -168,7 +140,3 @@ def _parse_request(inputs: JsonDict, num_words: int) -> _Request:
 
 def _cut_at_blanks(text: str) -> list[Token]:
     return [Token(word) for word in text.split()]
-
-
-def _perplexity(log_probs: list[float]) -> float:
-    return torch.tensor(log_probs, dtype=torch.float64).mean().neg().exp().item()

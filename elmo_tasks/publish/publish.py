@@ -11,14 +11,20 @@ from allennlp.models import Model, load_archive
 
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.files.known_bilms import bilm_files, is_name
+from elmo_tasks.bilm.files.layout import num_parameters
 from elmo_tasks.bilm.from_config import parents_of_bilms
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.elmo.archives import find_bilms
 from elmo_tasks.language_model.model import ElmoLanguageModel
+from elmo_tasks.publish.language_model import write_language_model
 from elmo_tasks.publish.published_weights import PUBLISHED_WEIGHTS, fingerprint, write_published
+from elmo_tasks.scoring.softmax_file import SOFTMAX_FILE
 
 CARD = "MODEL_CARD.md"
+
+# The files of which a folder with a published model has one.
+_WRITTEN = (PUBLISHED_WEIGHTS, SOFTMAX_FILE)
 
 # The namespace of words in a vocabulary.
 _WORDS = "tokens"
@@ -66,12 +72,13 @@ def publish(
     bilm: str | None = None,
     max_words: int | None = None,
     force: bool = False,
+    weights_file: str | None = None,
 ) -> Published:
     """
     Writes a trained model to a folder that is as small as it can be: `config.json` without the
     fields of the training; `weights.safetensors`, in float16 and without the weights of a biLM that
     has a name; `vocabulary/`; and `MODEL_CARD.md`, if there is none. AllenNLP loads the folder like
-    an archive.
+    an archive. A language model is written as `write_language_model` does.
 
     The weights of a model that is replaced (`force`) are removed before its other files, so that a
     kill leaves no mixture of two models. Its files in `vocabulary/` that the new model lacks are
@@ -90,26 +97,37 @@ def publish(
     max_words : `int`, optional
         The number of words to keep, by default all. The first words of a vocabulary are those of
         the training text, the most frequent first, followed by the most frequent ones of a file of
-        vectors. The model treats the other words as unknown.
+        vectors. The model treats the other words as unknown. A language model keeps the 50,000 most
+        frequent words by default.
     force : `bool`, optional (default = `False`)
         Whether a model in the folder is replaced.
+    weights_file : `str`, optional
+        A file of weights that replace the best ones, such as those of a checkpoint.
 
     # Raises
 
     `ConfigurationError`
-        The folder has a model, `bilm` is not the biLM of this model, a number is too large for
-        float16, or `max_words` is smaller than the vocabulary of a language model.
+        The folder has a model, `bilm` is not the biLM of this model, or a number is too large for
+        float16.
     """
     folder = Path(folder)
-    if (folder / PUBLISHED_WEIGHTS).exists() and not force:
+    there = [folder / name for name in _WRITTEN if (folder / name).exists()]
+    if there and not force:
         raise ConfigurationError(
-            f"{folder / PUBLISHED_WEIGHTS} would be overwritten; choose another folder, or use "
-            "--force"
+            f"{there[0]} would be overwritten; choose another folder, or use --force"
         )
     if max_words is not None and max_words < 1:
         raise ConfigurationError(f"max_words must be 1 or more, not {max_words}")
-    archive = load_archive(archive_file)
+    archive = load_archive(archive_file, weights_file=weights_file)
     model, config = archive.model, archive.config.as_dict(quiet=True)
+    if isinstance(model, ElmoLanguageModel):
+        if bilm is not None:
+            raise ConfigurationError(
+                "a language model is written with its own biLM: leave out bilm"
+            )
+        softmax = write_language_model(model, folder, max_words)
+        parts = {"bilm": 2 * num_parameters(model.bilm.options), "softmax": softmax.num_bytes}
+        return _with_card(folder, config, parts, {}, ["bilm"], len(softmax.words) - 1)
     bilms = _named_bilms(model, config, bilm)
     state = dict(model.state_dict())
     num_words = _bound_words(model, state, max_words)
@@ -129,10 +147,22 @@ def publish(
         with atomic_write(folder / path) as aside:
             aside.write_bytes(content.encode())
     weights.replace(folder / PUBLISHED_WEIGHTS)
+    kept = [name for name in find_bilms(model) if name not in bilms]
+    return _with_card(folder, config, _parts(state, bilms), bilms, kept, num_words)
+
+
+def _with_card(
+    folder: Path,
+    config: dict[str, Any],
+    parts: dict[str, int],
+    bilms: dict[str, tuple[str, str]],
+    kept: list[str],
+    num_words: int,
+) -> Published:
+    """Returns what was written to a folder, and writes a card if there is none."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     num_bytes = sum(path.stat().st_size for path in files)
-    kept = [name for name in find_bilms(model) if name not in bilms]
-    published = Published(num_bytes, _parts(state, bilms), bilms, kept, num_words)
+    published = Published(num_bytes, parts, bilms, kept, num_words)
     if not (folder / CARD).exists():
         with atomic_write(folder / CARD) as aside:
             aside.write_text(_card(folder, config, published), encoding="utf-8")
@@ -173,11 +203,6 @@ def _bound_words(model: Model, state: dict[str, torch.Tensor], max_words: int | 
     num_words = max(0, size - 2)
     if max_words is None or max_words >= num_words:
         return num_words
-    if isinstance(model, ElmoLanguageModel):
-        raise ConfigurationError(
-            f"max_words cannot be {max_words}, because this is a language model, whose softmax has "
-            f"all {num_words} words; leave max_words out"
-        )
     for name, module in model.named_modules():
         # The first is AllenNLP's `embedding`, the second `elmo_word_vectors`.
         namespaces = (getattr(module, each, None) for each in ("_vocab_namespace", "_namespace"))

@@ -24,7 +24,7 @@ from elmo_tasks.publish import published_weights
 from elmo_tasks.publish.difference import compare
 from elmo_tasks.publish.publish import _vocabulary_files, publish
 from elmo_tasks.publish.published_weights import PUBLISHED_WEIGHTS, read_published, write_published
-from tests.helpers.archives import ROOT, language_model, task_model
+from tests.helpers.archives import ROOT, task_model
 from tests.helpers.command_line import allennlp, refusal
 from tests.helpers.hub_server import served
 from tests.helpers.reference_bilm import FIXTURE_FILES, random_files
@@ -147,10 +147,6 @@ def test_the_name_in_the_config_is_that_of_the_bilm(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     config = json.loads((ROOT / "fixtures" / "bilm" / "options.json").read_text())
     text = json.dumps({"options": config, "pretrained_file": "tiny"})
-    archive = language_model(tmp_path / "run")
-    # A language model trains its biLM, which thus differs from the one with the name.
-    assert publish(archive, tmp_path / "lm").bilms == {}
-
     task = task_model(tmp_path / "run", "sst", "input")
     folder = tmp_path / "run"
     changed = json.loads((folder / "config.json").read_text())
@@ -187,18 +183,6 @@ def test_words_may_be_bounded(tmp_path: Path) -> None:
     )
     for name, probability in one.probabilities.items():
         assert other.probabilities[name] == pytest.approx(probability, abs=1e-3)
-
-
-def test_the_words_of_a_language_model_are_not_bounded(tmp_path: Path) -> None:
-    (tmp_path / "run").mkdir()
-    archive = language_model(tmp_path / "run")
-
-    with pytest.raises(ConfigurationError, match="this is a language model, whose softmax has all"):
-        publish(archive, tmp_path / "published", max_words=3)
-
-    assert not (tmp_path / "published").exists()
-    assert publish(archive, tmp_path / "published", max_words=10**6).num_words > 3
-    assert load_model(tmp_path / "published") is not None
 
 
 @pytest.mark.parametrize("max_words", [2, 5])

@@ -1,0 +1,92 @@
+import math
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy
+
+from elmo_tasks.bilm import make_bilm
+from elmo_tasks.bilm.files.known_bilms import OPTIONS_FILE, WEIGHTS_FILE
+from elmo_tasks.language_model.model import ElmoLanguageModel
+from elmo_tasks.predictors.language_model import softmax_of
+from elmo_tasks.scoring.language_model import LanguageModel
+from elmo_tasks.scoring.scores import Perplexity, Score
+from elmo_tasks.scoring.softmax import Softmax
+from elmo_tasks.scoring.softmax_file import SOFTMAX_FILE, write_softmax
+
+# The words that the softmax of a published language model has.
+MAX_WORDS = 50_000
+
+
+def write_language_model(
+    model: ElmoLanguageModel, folder: str | os.PathLike, max_words: int | None = None
+) -> Softmax:
+    """
+    Writes a trained language model for `LanguageModel.from_pretrained`: the biLM in float16 to
+    `options.json` and `weights.hdf5`, and its softmax in 8 bits. A softmax in the folder is removed
+    first, so that a kill leaves none beside another biLM.
+
+    # Parameters
+
+    model : `ElmoLanguageModel`
+    folder : `str | os.PathLike`
+    max_words : `int`, optional
+        The number of words that the softmax keeps, by default the 50,000 most frequent ones.
+
+    # Returns
+
+    `Softmax`
+        The softmax that was written.
+    """
+    folder = Path(folder)
+    softmax = softmax_of(model).in_8_bits(MAX_WORDS if max_words is None else max_words)
+    (folder / SOFTMAX_FILE).unlink(missing_ok=True)
+    model.bilm.to_files(folder, dtype="float16")
+    # The weights are read again, because float16 has rounded them.
+    written = make_bilm(folder / OPTIONS_FILE, folder / WEIGHTS_FILE, state="reset")
+    write_softmax(folder, softmax, written)
+    return softmax
+
+
+class Rounding(NamedTuple):
+    """
+    Compares a published language model with the trained one on a text.
+
+    # Parameters
+
+    before, after : `Perplexity`
+        The perplexities over the words of the published softmax, in float32 and as published.
+    largest : `float`
+        The largest difference of a token's log probability, in bits.
+    mean : `float`
+        The mean difference, without its sign, in bits.
+    """
+
+    before: Perplexity
+    after: Perplexity
+    largest: float
+    mean: float
+
+
+def rounding(
+    model: ElmoLanguageModel, folder: str | os.PathLike, sentences: Iterable[str]
+) -> Rounding:
+    """Compares the model with the one that was published to a folder, on tokenized sentences."""
+    published = LanguageModel.from_pretrained(folder)
+    exact = softmax_of(model).bounded(len(published.softmax.words) - 1)
+    sentences = list(sentences)
+    before, after = Perplexity(), Perplexity()
+    differences = [numpy.zeros(1)]
+    for one, other in zip(
+        LanguageModel(model.bilm, exact).iterate(sentences), published.iterate(sentences)
+    ):
+        before.add(one)
+        after.add(other)
+        differences.append(numpy.abs(_all(one) - _all(other)) / math.log(2))
+    joined = numpy.concatenate(differences)
+    return Rounding(before, after, float(joined.max()), float(joined.mean()))
+
+
+def _all(score: Score) -> numpy.ndarray:
+    return numpy.concatenate([score.forward, score.backward, [score.end, score.begin]])

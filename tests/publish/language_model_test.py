@@ -1,0 +1,112 @@
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from allennlp.models import load_archive
+
+from elmo_tasks import ElmoEncoder, LanguageModel
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.language_model.sentence_loader import SentenceLoader
+from elmo_tasks.predictors.language_model import softmax_of
+from elmo_tasks.publish.publish import publish
+from elmo_tasks.readers.sentences import SentencesReader
+from tests.helpers.archives import SENTENCES, language_model
+from tests.helpers.command_line import allennlp
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return language_model(tmp_path_factory.mktemp("run"))
+
+
+def test_a_published_language_model_scores_as_the_trained_one(
+    archive: Path, tmp_path: Path
+) -> None:
+    published = publish(archive, tmp_path / "published")
+
+    trained = load_archive(archive).model
+    exact = LanguageModel(trained.bilm, softmax_of(trained)).perplexity(SENTENCES)
+    model = LanguageModel.from_pretrained(tmp_path / "published")
+    found = model.perplexity(SENTENCES)
+    assert found.forward == pytest.approx(exact.forward, rel=0.01)
+    assert found.backward == pytest.approx(exact.backward, rel=0.01)
+    assert found.num_unknown == exact.num_unknown
+    assert published.num_words == trained.softmax.num_classes - 1
+    names = {path.name for path in (tmp_path / "published").iterdir()}
+    assert names == {
+        *("options.json", "weights.hdf5", "softmax.safetensors", "softmax_words.txt"),
+        "MODEL_CARD.md",
+    }
+
+
+def test_a_softmax_in_float32_gives_the_perplexities_of_an_evaluation(
+    archive: Path, tmp_path: Path
+) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join([*SENTENCES, "a zebra saw the dog", ""]))
+    model = load_archive(archive).model.eval()
+    loader = SentenceLoader(SentencesReader(), str(text), shuffle=False)
+    loader.index_with(model.vocab)
+
+    for batch in loader:
+        model(**batch)
+    metrics = model.get_metrics()
+    found = LanguageModel(model.bilm, softmax_of(model)).perplexity(text.read_text().splitlines())
+
+    # Words that the text has once, and the zebra.
+    assert found.num_unknown == 6
+    assert found.forward == pytest.approx(metrics["forward_perplexity"], rel=1e-5)
+    assert found.backward == pytest.approx(metrics["backward_perplexity"], rel=1e-5)
+    assert found.mean == pytest.approx(metrics["perplexity"], rel=1e-5)
+
+
+def test_the_folder_is_that_of_a_bilm_too(archive: Path, tmp_path: Path) -> None:
+    publish(archive, tmp_path)
+
+    encoder = ElmoEncoder.from_pretrained(tmp_path)
+
+    assert encoder(["the dog"])["elmo"].shape[:2] == (1, 2)
+
+
+def test_words_may_be_bounded_and_the_command_says_what_it_costs(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(SENTENCES))
+
+    allennlp(
+        *(monkeypatch, "elmo-pack", archive, tmp_path / "lm"),
+        *("--max-words", 5, "--examples", text),
+    )
+
+    out = capsys.readouterr().out
+    model = LanguageModel.from_pretrained(tmp_path / "lm")
+    assert len(model.softmax.words) == 6 and "Words: 5." in out
+    total = model.perplexity(SENTENCES)
+    assert f"As published: {total}." in out
+    [before] = re.findall(r"same words: .* perplexity ([\d.]+)", out)
+    assert float(before) == pytest.approx(total.mean, rel=0.05)
+    assert re.search(r"Bits of a token differ by [\d.e-]+ on average and [\d.e-]+ at most", out)
+
+
+def test_the_weights_of_a_checkpoint_may_be_published(archive: Path, tmp_path: Path) -> None:
+    state = torch.load(archive.parent / "best.th", weights_only=True)
+    state["softmax.bias"] = torch.zeros_like(state["softmax.bias"])
+    torch.save(state, tmp_path / "checkpoint.th")
+
+    publish(archive.parent, tmp_path / "lm", weights_file=str(tmp_path / "checkpoint.th"))
+
+    assert not LanguageModel.from_pretrained(tmp_path / "lm").softmax.bias.any()
+
+
+def test_a_language_model_is_replaced_only_by_force(archive: Path, tmp_path: Path) -> None:
+    publish(archive, tmp_path)
+
+    with pytest.raises(ConfigurationError, match="softmax.safetensors would be overwritten"):
+        publish(archive, tmp_path)
+    with pytest.raises(ConfigurationError, match="written with its own biLM"):
+        publish(archive, tmp_path, bilm="base", force=True)
+
+    assert publish(archive, tmp_path, max_words=4, force=True).num_words == 4
+    assert len(LanguageModel.from_pretrained(tmp_path).softmax.words) == 5
