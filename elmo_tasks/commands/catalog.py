@@ -33,6 +33,7 @@ class Entry(NamedTuple):
 
 CATALOG = {
     "embed": Entry("elmo_embed.ElmoEmbed", "Write the ELMo vectors of a text to HDF5."),
+    "score": Entry("elmo_score.ElmoScore", "Say how likely each word of a text is."),
     "neighbors": Entry(
         "elmo_neighbors.ElmoNeighbors",
         "Cluster or rank the occurrences of a word by their vectors.",

@@ -131,7 +131,7 @@ def _next_try(worker: _Worker, part: Any) -> int:
 
 def _serve(work: Callable[..., Any], pipe: Any, parent: int) -> None:
     """Does each part that comes through the pipe, and answers with its error or `None`."""
-    _end_with(parent)
+    end_with(parent)
     # Ctrl-C reaches all processes, and the parent stops the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -153,7 +153,7 @@ def _serve(work: Callable[..., Any], pipe: Any, parent: int) -> None:
             pipe.send(RuntimeError(f"{type(answer).__name__}: {answer}"))
 
 
-def _end_with(parent: int) -> None:
+def end_with(parent: int) -> None:
     """Lets the kernel kill this process when its parent ends, however the parent ends."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

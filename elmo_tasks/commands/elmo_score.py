@@ -1,0 +1,202 @@
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+
+import torch
+from tqdm import tqdm
+
+from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
+from elmo_tasks.commands.catalog import CATALOG
+from elmo_tasks.commands.command import Command
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.lock import own
+from elmo_tasks.common.text_files import spooled
+from elmo_tasks.embed.corpus import Corpus
+from elmo_tasks.kernels.dtypes import DTYPES
+from elmo_tasks.scoring.language_model import LanguageModel
+from elmo_tasks.scoring.notes import Notes
+from elmo_tasks.scoring.score_file import ScoreFile
+from elmo_tasks.scoring.score_text import Cut, Settings, in_processes, scores_of
+from elmo_tasks.scoring.scores import Perplexity, Score
+
+
+class ElmoScore(Command):
+    """
+    Says how likely each word of a text is.
+
+    Registered as a `Subcommand` with name "elmo-score".
+    """
+
+    name = "elmo-score"
+    can_be_continued = True
+    help = CATALOG["score"].help
+    description = """
+Say how likely each token of a text is: its bits (surprisal, -log2 of its probability) given the
+tokens before it (forward) and given those after it (backward), by the language model in a biLM. The
+text has one tokenized sentence a line; it may be a table or JSON lines, too. Tokens that the
+softmax does not know share one class and are marked. Sentences and positions are counted from 0. At
+the end, the standard error has the perplexity of the text.
+
+If OUT is given and the command is interrupted, run it again: it goes on from where it was.
+"""
+    examples = """
+examples:
+  echo "The boat left the bank ." | elmo-tasks score -
+  elmo-tasks score text.txt.gz --output text.tsv --processes 4
+  elmo-tasks score reviews.csv --column review --split --sums
+  elmo-tasks score stories.txt --words --context 3 --jsonl
+  elmo-tasks score heldout.txt --sums --bilm my-language-model > heldout.tsv
+"""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        add = parser.add_argument
+        add(
+            "input_file",
+            metavar="FILE",
+            nargs="+",
+            help="the path, glob pattern or address of a text, or - for the standard input: plain, "
+            "a table (.csv, .tsv) with a line of names, or JSON lines (.jsonl), each also as .gz "
+            "or .xz; or Parquet (.parquet)",
+        )
+        add("--output", metavar="OUT", help="the file to write (default: the standard output)")
+        add("--jsonl", action="store_true", help="write JSON lines (default: tabs between fields)")
+        add(
+            "--sums",
+            action="store_true",
+            help="write a line a sentence: bits, bits a token, and perplexity in each direction, "
+            "with the sentence's end as a token",
+        )
+        add(
+            "--column",
+            metavar="NAME",
+            help="the column or JSON field that has the sentences (default: sentence or text)",
+        )
+        cut = parser.add_mutually_exclusive_group()
+        cut.add_argument(
+            "--split",
+            action="store_true",
+            help="the text is raw: cut each line into sentences and tokens by spaCy's rules for "
+            "English",
+        )
+        cut.add_argument(
+            "--words",
+            action="store_true",
+            help="the lines are sentences of words with punctuation glued on: cut each word into "
+            "tokens by spaCy's rules, and add up their bits for the word",
+        )
+        read = parser.add_mutually_exclusive_group()
+        read.add_argument(
+            "--context",
+            type=int,
+            default=0,
+            metavar="N",
+            help="let each direction read the N sentences before a sentence first; an empty line "
+            "ends a document (default: 0). The biLM then runs N + 1 times",
+        )
+        read.add_argument(
+            "--stream",
+            action="store_const",
+            dest="context",
+            const=None,
+            help="read the whole text as one running text, as the perplexities of biLMs with "
+            "carried state were measured",
+        )
+        add(
+            "--bilm",
+            metavar="NAME|FOLDER",
+            default=DEFAULT_BILM,
+            help=f"a language model: the name of a biLM (default: {DEFAULT_BILM}), a folder that "
+            "elmo-pack wrote, or a repository of its files on the Hugging Face hub",
+        )
+        add("--dtype", choices=DTYPES, default="float32", help="the dtype of the biLM's products")
+        add("--cuda-device", type=int, default=-1, help="the index of the GPU (default: the CPU)")
+        add("--processes", type=int, default=1, metavar="N", help="score in N processes")
+        add("--force", action="store_true", help="overwrite OUT, and what an earlier run has begun")
+
+    def run(self, args: argparse.Namespace) -> None:
+        if args.processes < 1:
+            raise ConfigurationError(f"--processes must be 1 or more, not {args.processes}")
+        if args.processes > 1:
+            if args.cuda_device >= 0:
+                raise ConfigurationError("--cuda-device is for one process")
+            # A fork waits for ever for the threads of its parent, which must have started none.
+            torch.set_num_threads(1)
+        is_input = args.input_file == ["-"]
+        with (
+            spooled("-") if is_input else nullcontext(None) as standard_input,
+            nullcontext() if args.output is None else own(args.output),
+        ):
+            files = args.input_file if standard_input is None else [standard_input]
+            split = None
+            if args.split:
+                # spaCy is imported only when it is needed.
+                from elmo_tasks.readers.sentence_splitter import tokenized_sentences
+
+                split = tokenized_sentences
+            # The text is looked for before the model is loaded.
+            corpus = Corpus(files, args.column, split)
+            device = "cpu" if args.cuda_device < 0 else f"cuda:{args.cuda_device}"
+            model = LanguageModel.from_pretrained(args.bilm, device, args.dtype)
+            settings = Settings(args.context, _cut(args), args.sums, args.jsonl)
+            _score(args, corpus, model, settings, "-" if is_input else str(corpus))
+
+
+def _cut(args: argparse.Namespace) -> Cut | None:
+    if not args.words:
+        return None
+    from elmo_tasks.readers.spacy_pipeline import blank_pipeline
+
+    tokenizer = blank_pipeline("en").tokenizer
+    return lambda word: [token.text for token in tokenizer(word)]
+
+
+def _score(
+    args: argparse.Namespace, corpus: Corpus, model: LanguageModel, settings: Settings, name: str
+) -> None:
+    notes, total = Notes(name), Perplexity()
+    about = {
+        "biLM": model.fingerprint(),
+        "columns": settings.header() or str(settings.sums),
+        "context": str(args.context),
+        "cut": "words" if args.words else "sentences" if args.split else "no",
+    }
+    output = None if args.output is None else ScoreFile(Path(args.output), about, args.force)
+    sentences = notes.tokens(corpus)
+    skip = 0
+    if output is not None:
+        skip, hashed = output.num_done, output.check(sentences)
+        sentences = iter(hashed)
+    if args.processes > 1:
+        scores = in_processes(model, sentences, settings, args.processes, skip)
+    else:
+        scores = scores_of(model, sentences, settings, skip)
+    lines = _lines(_counted(scores, total, corpus), settings, skip)
+    if output is not None:
+        output.write(settings.header(), lines, hashed)
+    else:
+        sys.stdout.write(settings.header())
+        for text in lines:
+            sys.stdout.write(text)
+    for note in notes.texts():
+        print(f"elmo-score: {note}", file=sys.stderr)
+    done = f" after the {skip:,} that were scored before" if skip else ""
+    num_words = len(model.softmax.words) - 1
+    print(f"{name}: {total}, over {num_words:,} words of {args.bilm}{done}", file=sys.stderr)
+
+
+def _counted(scores: Iterator[Score], total: Perplexity, corpus: Corpus) -> Iterator[Score]:
+    """Yields the scores, counts them and shows the progress."""
+    # A short text needs no bar.
+    with tqdm(unit=" tokens", desc="scoring", delay=3) as progress:
+        for score in scores:
+            total.add(score)
+            progress.set_postfix(read=f"{corpus.share_read:.0%}", refresh=False)
+            progress.update(len(score.tokens))
+            yield score
+
+
+def _lines(scores: Iterator[Score], settings: Settings, skip: int) -> Iterator[str]:
+    for index, score in enumerate(scores, start=skip):
+        yield settings.lines(index, score)

@@ -1,0 +1,165 @@
+import json
+import math
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from itertools import islice
+from multiprocessing import get_context
+from typing import NamedTuple
+
+import torch
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.worker_processes import end_with
+from elmo_tasks.encoder.sentence_layers import windows
+from elmo_tasks.scoring.language_model import LanguageModel
+from elmo_tasks.scoring.scores import Score
+
+# The numbers of each token, and of each sentence.
+COLUMNS = ("sentence", "position", "token", "known", "forward", "backward")
+SUMS = (
+    "sentence",
+    "tokens",
+    "unknown",
+    *(
+        f"{way}_{name}"
+        for way in ("forward", "backward")
+        for name in ("bits", "mean", "perplexity")
+    ),
+)
+
+# Cuts a word into the tokens of the training text.
+Cut = Callable[[str], list[str]]
+
+
+class Settings(NamedTuple):
+    """
+    Says how a text is scored and written.
+
+    # Parameters
+
+    context : `int | None`, optional (default = `0`)
+        As for `LanguageModel.iterate`.
+    cut : `Callable[[str], list[str]]`, optional
+        Cuts each word of the text into tokens, whose bits are added up for the word.
+    sums : `bool`, optional (default = `False`)
+        Whether a line is written for each sentence. By default there is one for each token.
+    as_json : `bool`, optional (default = `False`)
+        Whether lines are JSON objects. By default they are fields with tabs between them.
+    """
+
+    context: int | None = 0
+    cut: Cut | None = None
+    sums: bool = False
+    as_json: bool = False
+
+    def header(self) -> str:
+        """Returns the first line of the output, if it has one."""
+        columns = SUMS if self.sums else COLUMNS
+        return "" if self.as_json else "\t".join(columns) + "\n"
+
+    def lines(self, index: int, score: Score) -> str:
+        """Returns the lines of the sentence with this index."""
+        rows = [_sums(index, score)] if self.sums else _tokens(index, score)
+        if self.as_json:
+            return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        return "".join("\t".join(map(_text, row.values())) + "\n" for row in rows)
+
+
+def scores_of(
+    model: LanguageModel, sentences: Iterable[list[str]], settings: Settings, skip: int = 0
+) -> Iterator[Score]:
+    """
+    Yields the score of each sentence after the first `skip`. With `settings.cut`, the sentences are
+    words, and so are those of the scores.
+    """
+    if settings.cut is None:
+        yield from model.iterate(sentences, settings.context, skip)
+        return
+    waiting: deque[tuple[list[str], list[int]]] = deque()
+    cut = settings.cut
+
+    def pieces() -> Iterator[list[str]]:
+        for index, words in enumerate(sentences):
+            parts = [cut(word) or [word] for word in words]
+            if index >= skip:
+                waiting.append((words, list(map(len, parts))))
+            yield [piece for part in parts for piece in part]
+
+    for score in model.iterate(pieces(), settings.context, skip):
+        yield score.by_word(*waiting.popleft())
+
+
+def in_processes(
+    model: LanguageModel,
+    sentences: Iterator[list[str]],
+    settings: Settings,
+    num_processes: int,
+    skip: int = 0,
+) -> Iterator[Score]:
+    """
+    Yields what `scores_of` does, computed by forks of this process, which share the memory of the
+    weights and have one thread each. Call `torch.set_num_threads(1)` before the model is loaded: a
+    fork waits for ever for the threads that PyTorch has started in its parent.
+
+    # Raises
+
+    `ConfigurationError`
+        A running text, which only one process can read.
+    """
+    if settings.context is None:
+        raise ConfigurationError("a running text is read by one process: leave out the others")
+    before = deque(islice(sentences, skip), maxlen=settings.context)
+    shared = model, settings, os.getpid()
+    with ProcessPoolExecutor(num_processes, get_context("fork"), _serve, shared) as pool:
+        running: deque[Future] = deque()
+        try:
+            for group in windows(sentences):
+                running.append(pool.submit(_work, list(before), group))
+                before.extend(group)
+                if len(running) > 2 * num_processes:
+                    yield from running.popleft().result()
+            while running:
+                yield from running.popleft().result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+# What a process of `in_processes` works with.
+_shared: list[tuple[LanguageModel, Settings]] = []
+
+
+def _serve(model: LanguageModel, settings: Settings, parent: int) -> None:
+    end_with(parent)
+    torch.set_num_threads(1)
+    _shared[:] = [(model, settings)]
+
+
+def _work(before: list[list[str]], group: list[list[str]]) -> list[Score]:
+    model, settings = _shared[0]
+    return list(scores_of(model, [*before, *group], settings, len(before)))
+
+
+def _tokens(index: int, score: Score) -> Iterator[dict[str, object]]:
+    rows = zip(score.tokens, score.known, _bits(score.forward), _bits(score.backward))
+    for position, row in enumerate(rows):
+        yield dict(zip(COLUMNS, (index, position, *row)))
+
+
+def _sums(index: int, score: Score) -> dict[str, object]:
+    numbers: list[object] = [index, len(score.tokens), len(score.known) - sum(score.known)]
+    for log_prob in (score.forward_sum, score.backward_sum):
+        bits = -log_prob / math.log(2)
+        # The boundary at the end is predicted, too.
+        mean = bits / (len(score.tokens) + 1)
+        numbers += [round(each, 4) for each in (bits, mean, 2**mean)]
+    return dict(zip(SUMS, numbers))
+
+
+def _bits(log_probs) -> list[float]:
+    return [round(each, 4) for each in (-log_probs / math.log(2)).tolist()]
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
