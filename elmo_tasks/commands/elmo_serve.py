@@ -22,7 +22,8 @@ class ElmoServe(Command):
     help = CATALOG["serve"].help
     description = """
 Start a page in the browser with a tab for each model, where one types a text and sees the answer,
-and tabs for ELMo itself: the layers of a sentence, the senses of a word, the mixes of the models.
+and tabs for ELMo itself: the layers of a sentence, the senses of a word, the mixes of the models,
+and how likely words are, if the biLM has its softmax.
 The same answers can be had as JSON (`POST /predict/NAME`); /docs lists all addresses. The server
 works without a network. By default only this machine can reach it.
 """
@@ -83,6 +84,7 @@ examples:
             ) from error
         from allennlp.models import load_archive
 
+        from elmo_tasks.scoring.language_model import LanguageModel, has_softmax
         from elmo_tasks.serve.app import make_app
         from elmo_tasks.serve.limits import Limits
         from elmo_tasks.serve.served_model import ServedModel
@@ -102,7 +104,10 @@ examples:
             models = [ServedModel(name, archive) for name, archive in archives.items()]
             opened = open_from_args(args)
             layers = SentenceLayers(opened.bilm)
-            app = make_app(models, layers, opened.name, args.host, limits, reports)
+            language_model = None
+            if not args.weight_file and has_softmax(opened.name):
+                language_model = LanguageModel.from_pretrained(opened.name)
+            app = make_app(models, layers, opened.name, args.host, limits, reports, language_model)
             if not is_loopback(listening):
                 print(
                     "WARNING: every machine that reaches this one can use the server; it asks for "

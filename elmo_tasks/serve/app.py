@@ -15,13 +15,15 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.spelling import did_you_mean
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
+from elmo_tasks.scoring.language_model import LanguageModel
 from elmo_tasks.serve.giving_up import can_give_up
 from elmo_tasks.serve.lanes import Lanes
 from elmo_tasks.serve.layer_cosines import layer_cosines
 from elmo_tasks.serve.limits import App, Guard, Limits
 from elmo_tasks.serve.senses import senses
 from elmo_tasks.serve.served_model import ServedModel
-from elmo_tasks.serve.tasks import MAX_SHORT, TOOLS, Task
+from elmo_tasks.serve.tasks import MAX_SHORT, TOOLS, WORDS, Task
+from elmo_tasks.serve.word_bits import word_bits
 from elmo_tasks.serve.word_count import count_words
 
 T = TypeVar("T")
@@ -42,6 +44,7 @@ def make_app(
     host: str = "127.0.0.1",
     limits: Limits = Limits(),
     reports: Sequence[dict[str, Any]] = (),
+    language_model: LanguageModel | None = None,
 ) -> App:
     """
     Makes the server's application: the page at `/`, its tabs' data, and the models.
@@ -59,6 +62,8 @@ def make_app(
     limits : `Limits`, optional
     reports : `Sequence[dict[str, Any]]`, optional
         Error reports for the tab "Errors".
+    language_model : `LanguageModel`, optional
+        The biLM with its softmax, for the tab "Words".
 
     # Returns
 
@@ -66,6 +71,10 @@ def make_app(
         An ASGI application.
     """
     lanes = Lanes()
+    functions = (functools.partial(tool, sentence_layers) for tool in (layer_cosines, senses))
+    tools: list[tuple[Task, Callable[[Any], Any]]] = list(zip(TOOLS, functions, strict=True))
+    if language_model is not None:
+        tools.append((WORDS, functools.partial(word_bits, language_model)))
     app = FastAPI(
         title="elmo-serve", docs_url=None, redoc_url=None, description=_DESCRIPTION, version="1"
     )
@@ -80,7 +89,7 @@ def make_app(
     async def describe() -> dict[str, Any]:
         return {
             "models": [model.describe() for model in models],
-            "tools": [tool.describe() for tool in TOOLS],
+            "tools": [task.describe() for task, _ in tools],
             "bilm": bilm,
             "max_words": limits.max_words,
         }
@@ -99,9 +108,11 @@ def make_app(
         reason = f"the server has no model named {name[:200]!r}; {known}{did_you_mean(name, names)}"
         raise HTTPException(404, reason)
 
-    for task, tool in zip(TOOLS, (layer_cosines, senses), strict=True):
-        _add_tool(app, task, functools.partial(tool, sentence_layers), lanes, limits)
+    for task, tool in tools:
+        _add_tool(app, task, tool, lanes, limits)
     can_give_up(sentence_layers.bilm)
+    if language_model is not None:
+        can_give_up(language_model.bilm)
     return Guard(app, host, limits)
 
 

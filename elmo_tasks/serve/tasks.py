@@ -189,3 +189,15 @@ TOOLS = [
         ],
     ),
 ]
+
+# The tool of a biLM that has a softmax.
+WORDS = Task(
+    "words",
+    "Words",
+    {"sentence": "Sentence"},
+    [
+        {"sentence": "The boat left the bank."},
+        {"sentence": "The keys to the cabinet is on the table."},
+        {"sentence": "She opened the door and went into the idea."},
+    ],
+)

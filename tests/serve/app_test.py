@@ -19,7 +19,7 @@ def test_health_and_models_name_what_is_served(address: str) -> None:
     names = list(NAMES.values())
     assert health == {"status": "ok", "models": names}
     assert [model["task"] for model in about["models"]] == names
-    assert [tool["task"] for tool in about["tools"]] == ["layers", "senses"]
+    assert [tool["task"] for tool in about["tools"]] == ["layers", "senses", "words"]
     for model in about["models"]:
         assert {mix["place"] for mix in model["mixes"]} == {"input", "output"}
         assert all(set(example) == set(model["fields"]) for example in model["examples"])
@@ -97,6 +97,7 @@ PREDICATES = json.dumps([{"tokens": ["a"]}, {"tokens": ["a"] * 150, "predicates"
         ("/predict/reading", '{"data": []}', 422, "a whole file is answered by `allennlp predict`"),
         ("/predict/roles", PREDICATES, 422, "input 2 of 2: .* 22,500; 20,000 are allowed: give"),
         ("/layers", '{"sentence": ""}', 422, "must have 1 to 100 tokens, not 0"),
+        ("/words", '{"sentence": ""}', 422, "must have 1 to 50 tokens, not 0"),
         ("/layers", "[]", 422, 'expected {"sentence": "raw text"}, but got '),
         ("/senses", '{"word": "x", "text": "a b"}', 422, "the text must have the word 'x'"),
         ("/senses", '{"word": "x"}', 422, 'expected {"word": "play", '),

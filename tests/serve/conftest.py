@@ -5,6 +5,7 @@ import pytest
 from elmo_tasks.analysis.errors.report import ErrorReport
 from elmo_tasks.serve.served_model import ServedModel
 from tests.helpers.error_cases import judged
+from tests.helpers.language_models import random_model
 from tests.helpers.served import app_of, running, task_models
 
 
@@ -17,5 +18,5 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> list[ServedModel]:
 def address(models: list[ServedModel]) -> Iterator[str]:
     """The address of a running server of all models and an error report."""
     report = ErrorReport("sentiment", "dev.txt", judged()).as_dict()
-    with running(app_of(models, reports=[report])) as url:
+    with running(app_of(models, reports=[report], language_model=random_model())) as url:
         yield url

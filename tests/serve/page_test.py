@@ -263,6 +263,22 @@ def test_layers_show_the_cosines_to_the_chosen_word(page: Any, address: str) -> 
     ]
 
 
+def test_words_have_their_bits_and_the_likelier_words_of_the_chosen_one(
+    page: Any, address: str
+) -> None:
+    panel = click_example(page, "Words")
+    panel.get_by_role("button", name="boat", exact=True).click()
+
+    answer = httpx.post(f"{address}/words", json={"sentence": "The boat left the bank."}).json()
+    rows = [row.split("\t") for row in panel.locator("tbody").first.locator("tr").all_inner_texts()]
+    bits = zip(answer["tokens"], answer["forward"], answer["backward"])
+    assert [row[:3] for row in rows] == [
+        [word, f"{one:.1f}", f"{other:.1f}"] for word, one, other in bits
+    ]
+    likely = panel.locator(".columns table").last.locator("th").all_inner_texts()
+    assert likely == [word for word, _ in answer["likely"][1]["both"]]
+
+
 def test_senses_show_a_point_for_each_occurrence_and_the_nearest(page: Any) -> None:
     panel = click_example(page, "Senses")
 

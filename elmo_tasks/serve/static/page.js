@@ -313,6 +313,23 @@ const show = {
     return [make('p', { class: 'text' }, 'Choose a word: ', ...spaced), box];
   },
 
+  words(answer) {
+    const box = make('div', { 'aria-live': 'polite' });
+    // A word of 20 bits or more has a whole bar.
+    const bits = (way, index) => make('td', { class: 'number warm', '--weight': Math.min(answer[way][index] / 20, 1) }, shown(answer[way][index], 1));
+    const buttons = wordButtons(answer.tokens, (chosen) => {
+      const ways = { forward: 'By the words before', backward: 'By the words after', both: 'By both' };
+      box.replaceChildren(heading(`Likelier than “${answer.tokens[chosen]}”`), make('div', { class: 'columns' },
+        ...Object.entries(ways).map(([way, title]) => bars(title, Object.fromEntries(answer.likely[chosen][way])))));
+    });
+    const rows = answer.tokens.map((word, index) => [buttons[index], bits('forward', index), bits('backward', index), answer.known[index] ? '' : 'unknown']);
+    buttons[Math.min(1, buttons.length - 1)].click();
+    return [
+      table('Bits of each word: the more, the less expected. Choose a word to see what was', ['word', 'given those before', 'given those after', ''], rows),
+      box,
+    ];
+  },
+
   senses(answer) {
     const plot = make('div');
     const list = make('div');

@@ -1,0 +1,53 @@
+import math
+from typing import Any
+
+from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
+from elmo_tasks.scoring.language_model import LanguageModel
+
+_MAX_TOKENS = 50
+_LIKELIER = 5
+
+
+def word_bits(model: LanguageModel, inputs: Any) -> dict[str, Any]:
+    """
+    Says how likely the words of a sentence are, and which words are the most likely ones.
+
+    # Parameters
+
+    model : `LanguageModel`
+    inputs : `Any`
+        `{"sentence": "raw text"}`, which spaCy's rules for English cut into at most 50 tokens.
+
+    # Returns
+
+    `dict[str, Any]`
+        `tokens`; `known`, whether each is a word of the softmax; `forward` and `backward`, the bits
+        of each; and `likely`: for each token, the five most probable words there with their
+        probabilities, for `forward`, `backward` and `both`.
+
+    # Raises
+
+    `ValueError`
+        The input has another form, or no token, or too many.
+    """
+    match inputs:
+        case {"sentence": str(text)} if len(inputs) == 1:
+            words = [token.text for token in ElmoSpacyTokenizer().tokenize(text)]
+        case _:
+            raise ValueError(f'expected {{"sentence": "raw text"}}, but got {inputs!r:.200}')
+    if not 1 <= len(words) <= _MAX_TOKENS:
+        raise ValueError(f"the sentence must have 1 to {_MAX_TOKENS} tokens, not {len(words)}")
+    [score] = model.score([words])
+    forward, backward = (
+        [round(-each / math.log(2), 4) for each in log_probs.tolist()]
+        for log_probs in (score.forward, score.backward)
+    )
+    num_likely = min(_LIKELIER, len(model.softmax.words))
+    likely = [model.fill(words, index, num_likely) for index in range(len(words))]
+    return {
+        "tokens": words,
+        "known": score.known,
+        "forward": forward,
+        "backward": backward,
+        "likely": likely,
+    }
