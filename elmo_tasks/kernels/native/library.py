@@ -159,7 +159,7 @@ class Kernels:
         )
 
     def log_sum(self, logits: torch.Tensor, largest: torch.Tensor, sums: torch.Tensor) -> None:
-        """Does what `log_sums` of the scoring softmax does for a block of classes, in place."""
+        """Does what `BlockedProduct.log_sums` does for a block of classes, in place."""
         self._functions["log_sum"](*logits.shape, *map(self._of, (logits, largest, sums)))
 
     def convolve(

@@ -1,0 +1,80 @@
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.blimp import PUBLISHED, main, measure, read_pairs
+from tests.helpers.language_models import random_model, written_model
+
+PAIRS = [
+    ("The dog saw a cat.", "The dog a saw cat.", "word_order", "binding", "syntax"),
+    ("A dog is gone.", "A dog gone is.", "word_order", "binding", "syntax"),
+    ("The old dog barks.", "The old dog house.", "verbs", "s-selection", "syntax/semantics"),
+]
+NAMES = ("sentence_good", "sentence_bad", "UID", "linguistics_term", "field")
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("\n".join(json.dumps(dict(zip(NAMES, pair))) for pair in PAIRS))
+    return path
+
+
+def test_a_pair_is_right_if_the_good_sentence_is_more_probable(data: Path) -> None:
+    model = random_model()
+
+    pairs = read_pairs(str(data))
+    result = measure(model, pairs)
+
+    right = []
+    for pair in pairs:
+        good, bad = model.score([pair.good, pair.bad])
+        forward = good.forward_sum - bad.forward_sum
+        backward = good.backward_sum - bad.backward_sum
+        right.append([forward > 0, backward > 0, forward + backward > 0])
+    expected = [(one + other) / 2 for one, other in zip(*right[:2])]
+    assert list(result.paradigms["word_order"].values()) == expected
+    assert list(result.groups["argument_structure"].values()) == right[2]
+    overall = [(two + float(one)) / 2 for two, one in zip(expected, right[2])]
+    assert list(result.groups["overall"].values()) == overall
+    assert result.groups.keys() == {
+        *("overall", "binding", "argument_structure"),
+        *("field syntax", "field syntax_semantics"),
+    }
+
+
+def test_the_published_means_are_those_of_their_paradigms() -> None:
+    # The number of paradigms of each phenomenon, in the order of the table.
+    sizes = (2, 9, 7, 5, 8, 2, 7, 2, 8, 7, 4, 6)
+    *phenomena, overall = PUBLISHED.values()
+
+    for index, mean in enumerate(overall):
+        weighted = sum(size * row[index] for size, row in zip(sizes, phenomena, strict=True))
+        assert weighted / sum(sizes) == pytest.approx(mean, abs=0.06)
+
+
+def test_the_table_and_the_chart_are_made(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    written_model(tmp_path / "lm")
+    outputs = ["--json", str(tmp_path / "out.json"), "--chart", str(tmp_path / "blimp.png")]
+    monkeypatch.setattr(sys, "argv", ["blimp", str(data), "--bilm", str(tmp_path / "lm"), *outputs])
+
+    main()
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("3 pairs; unknown tokens: lm ")
+    assert lines[-1].startswith("| overall |") and lines[-1].endswith(
+        "| 61.2 | 69.8 | 69.6 | 83.0 |"
+    )
+    assert (tmp_path / "blimp.png").read_bytes().startswith(b"\x89PNG")
+    assert json.loads((tmp_path / "out.json").read_text())["lm"]["paradigms"]["verbs"]
+
+
+def test_what_is_no_pair_is_refused_with_its_line(data: Path) -> None:
+    data.write_text(data.read_text() + '\n{"sentence_good": "A dog."}\n')
+
+    with pytest.raises(ValueError, match="pairs.jsonl:4: expected a pair of BLiMP"):
+        read_pairs(str(data))
