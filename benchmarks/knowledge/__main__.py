@@ -10,6 +10,10 @@ measured is kept in a JSON file, by the weights of the biLM, and not measured ag
 classify: accuracy on 2,000 sentences of film reviews of a logistic regression on mean vectors of
     sentences, trained on five draws of 100, 500 and 2,000 others. Vectors are standardized.
 pos: accuracy on EWT's dev part of a ridge regression of the tags of the Penn Treebank.
+senses: accuracy on SemEval-2007 of the nearest mean of a sense in SemCor, with back-off.
+ner: F1 on 1,500 sentences of eng.testa of a small biLSTM, trained on 3,000, with two seeds.
+glove: the share of GloVe's variance that a linear map of the token layer explains, ten-fold.
+perplexity: of an archive of a language model, on 500 held-out lines of each kind of text.
 """
 
 import argparse
@@ -25,9 +29,10 @@ from typing import NamedTuple
 import torch
 
 import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
-from benchmarks.knowledge import classify, pos
+from benchmarks.knowledge import classify, glove, ner, perplexity, pos, senses
 from benchmarks.knowledge.results import BASELINE, Results, Rows
 from benchmarks.machine import machine
+from elmo_tasks.elmo.known_models import is_model
 from elmo_tasks.encoder import ElmoEncoder
 
 
@@ -48,7 +53,12 @@ class Part(NamedTuple):
 PARTS = {
     "classify": Part(classify.measure, classify.baselines),
     "pos": Part(pos.measure, pos.baselines),
+    "senses": Part(senses.measure, senses.baselines),
+    "ner": Part(ner.measure, ner.baselines),
+    "glove": Part(glove.measure, lambda data: {}),
 }
+# The part that needs a language model.
+PERPLEXITY = "perplexity"
 
 
 def main() -> None:
@@ -59,20 +69,26 @@ def main() -> None:
     )
     add = parser.add_argument
     add("bilms", nargs="+", metavar="NAME_OR_FOLDER", help="biLMs, each a column of the table")
-    add("--only", nargs="+", choices=PARTS, default=list(PARTS), help="parts (default: all)")
+    parts = [*PARTS, PERPLEXITY]
+    add("--only", nargs="+", choices=parts, default=parts, help="parts (default: all)")
     add("--data", type=Path, default=Path("data"), help="folder of the data (default: data)")
     add("--results", type=Path, default=Path("knowledge.json"), help="default: knowledge.json")
     arguments = parser.parse_args()
     results = Results(arguments.results)
     keys = {BASELINE: BASELINE}
-    for part in arguments.only:
+    chosen = [part for part in PARTS if part in arguments.only]
+    for part in chosen:
         measure(results, BASELINE, part, partial(PARTS[part].baselines, arguments.data))
     for name in arguments.bilms:
         encoder = ElmoEncoder.from_pretrained(name)
         keys[name] = f"{name} {encoder.bilm.fingerprint().hex()}"
-        for part in arguments.only:
+        for part in chosen:
             rows = partial(PARTS[part].measure, encoder, arguments.data)
             measure(results, keys[name], part, rows)
+        if PERPLEXITY in arguments.only and is_model(name):
+            measure(
+                results, keys[name], PERPLEXITY, partial(perplexity.measure, name, arguments.data)
+            )
     command = shlex.join(["python", "-m", "benchmarks.knowledge", *sys.argv[1:]])
     print(
         f"{date.today()}, `{command}`, {machine()}, {torch.get_num_threads()} thread(s), percent\n"

@@ -40,7 +40,8 @@ def baselines(data: Path) -> Rows:
 
 def read_reviews(data: Path) -> tuple[list[str], numpy.ndarray]:
     """Returns the sentences of film reviews in a fixed random order, and whether each is kind."""
-    texts, labels = [], []
+    texts: list[str] = []
+    labels: list[int] = []
     for label, suffix in enumerate(("neg", "pos")):
         path = data / f"movie-reviews/rt-polarity.no-sst-eval.{suffix}"
         lines = path.read_text(encoding="utf-8").splitlines()

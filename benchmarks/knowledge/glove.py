@@ -2,11 +2,25 @@
 
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy
+import torch
+from sklearn.linear_model import Ridge
+from sklearn.metrics import r2_score
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+from benchmarks.knowledge.results import Rows
+from elmo_tasks.common.batches import groups_of
 from elmo_tasks.common.text_files import read_lines
+from elmo_tasks.encoder import ElmoEncoder
+
+# The ends of the ranges of ranks in frequency.
+RANKS = (2_000, 20_000)
+_WORDS_PER_SENTENCE = 50
+_FOLDS = 10
 
 _FILE = "vectors/glove.6B.100d.120k.txt.gz"
 
@@ -38,3 +52,28 @@ def read_glove(data: Path) -> Glove:
         words.append(word)
         vectors.append(numpy.fromstring(numbers, numpy.float32, sep=" "))
     return Glove({word: row for row, word in enumerate(words)}, numpy.stack(vectors))
+
+
+def measure(encoder: ElmoEncoder, data: Path) -> Rows:
+    """
+    Returns the share of the variance of GloVe's vectors that a linear map of x^LM explains, for
+    words that the map was not fitted to. There is one map for each range of ranks.
+    """
+    glove = read_glove(data)
+    words = list(glove.rows)[: RANKS[-1]]
+    # x^LM does not depend on the context, so that any words make a sentence.
+    layers = torch.cat(
+        [layers[0] for layers in encoder.layers(groups_of(words, _WORDS_PER_SENTENCE))]
+    )
+    tokens = layers.chunk(2, dim=1)[0].numpy()
+    rows: Rows = {}
+    for start, end in zip([0, *RANKS], RANKS):
+        targets, inputs = glove.vectors[start:end], tokens[start:end]
+        mapped = make_pipeline(StandardScaler(), Ridge())
+        explained = cross_val_score(mapped, inputs, targets, cv=_FOLDS, scoring=_explained)
+        rows[f"GloVe explained, ranks {start + 1:,} to {end:,}"] = [100 * explained.mean()]
+    return rows
+
+
+def _explained(mapped: Any, inputs: numpy.ndarray, targets: numpy.ndarray) -> float:
+    return r2_score(targets, mapped.predict(inputs), multioutput="variance_weighted")

@@ -50,7 +50,7 @@ def baselines(data: Path) -> Rows:
         [(key, tags) for sentence in _read(data, part) for key, tags in zip(*sentence[1:])]
         for part in ("train", "dev")
     )
-    most_frequent = MostFrequent(*zip(*train))
+    most_frequent = MostFrequent([key for key, _ in train], [tags for _, tags in train])
     predicted = [most_frequent.of(key) for key, _ in dev]
     return {
         f"{_PREFIX}most frequent of each word": [

@@ -3,15 +3,20 @@ import json
 import sys
 from pathlib import Path
 
+import numpy
 import pytest
 import torch
 
-from benchmarks.knowledge import classify
+from benchmarks.knowledge import classify, glove, ner, perplexity, senses
 from benchmarks.knowledge.__main__ import main
 from benchmarks.knowledge.layers import MEAN, SIDE_BY_SIDE, views
 from benchmarks.knowledge.results import Results
+from elmo_tasks.encoder import ElmoEncoder
+from elmo_tasks.predictors.load import load
 
-BILM = Path(__file__).parents[2] / "fixtures" / "bilm"
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+BILM = FIXTURES / "bilm"
+LANGUAGE_MODEL = FIXTURES / "archives" / "language_model.tar.gz"
 GOOD = "a warm {} film ."
 BAD = "a dull {} story ."
 TAGGED = "The\tDET\tDT\nboat\tNOUN\tNN\nleft\tVERB\tVBD\n\nBanks\tNOUN\tNNS\nlend\tVERB\tVBP\n\n"
@@ -20,6 +25,7 @@ TAGGED = "The\tDET\tDT\nboat\tNOUN\tNN\nleft\tVERB\tVBD\n\nBanks\tNOUN\tNNS\nlen
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     """Writes small files with the names of the data."""
+    glove.read_glove.cache_clear()
     folder = tmp_path / "data"
     for suffix, line in {"pos": GOOD, "neg": BAD}.items():
         reviews = folder / f"movie-reviews/rt-polarity.no-sst-eval.{suffix}"
@@ -41,6 +47,7 @@ def test_one_table_has_all_measures_and_what_was_measured_is_not_measured_again(
     monkeypatch.setattr(classify, "NUM_UNSEEN", 6)
     kept = tmp_path / "knowledge.json"
     arguments = [str(BILM), "--data", str(data), "--results", str(kept)]
+    arguments += ["--only", "classify", "pos"]
     monkeypatch.setattr(sys, "argv", ["knowledge", *arguments])
 
     main()
@@ -58,6 +65,79 @@ def test_one_table_has_all_measures_and_what_was_measured_is_not_measured_again(
     assert float(rows[f"parts of speech: {SIDE_BY_SIDE}"][1]) >= 20
     assert "classify ..." in first.err and "pos ..." in first.err
     assert second.err == "" and second.out == first.out
+
+
+def test_words_get_the_sense_of_the_nearest_mean_or_of_the_back_off(tmp_path: Path) -> None:
+    known = "The\t-\t-\nbank\tbank.n\t{}\nfell\t-\t-\n\n"
+    unknown = "A\t-\t-\nfilm\tfilm.n\tfilm%1\n\n"
+    (tmp_path / "senses").mkdir()
+    train, dev, first = (
+        tmp_path / "senses" / name
+        for name in ("semcor.train.txt", "semeval2007.txt", "wordnet30.first_sense.tsv")
+    )
+    train.write_text(2 * known.format("bank%1") + known.format("bank%2").replace("fell", "lent"))
+    dev.write_text(known.format("bank%2|bank%3").replace("fell", "lent") + unknown)
+    first.write_text("film.n\tfilm%1\nbank.n\tbank%2\n")
+
+    found = senses.measure(ElmoEncoder.from_pretrained(BILM), tmp_path)
+
+    # x^LM of a word does not depend on its sentence, so that the more frequent sense is nearest.
+    assert found == {"senses: tokens": [50], "senses: LSTM 1": [100], "senses: LSTM 2": [100]}
+    assert senses.baselines(tmp_path) == {
+        "senses: first in WordNet": [100],
+        "senses: most frequent of each lemma": [50],
+    }
+
+
+def test_a_tagger_learns_entities_that_its_vectors_tell(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ner, "_EPOCHS", 12)
+    (data / "conll2003").mkdir()
+    for name in ("eng.train", "eng.testa"):
+        lines = "Ann NNP I-NP I-PER\nleft VBD I-VP O\nold JJ I-NP I-LOC\nRome NNP I-NP I-LOC\n\n"
+        (data / "conll2003" / name).write_text(40 * lines)
+
+    (learnt,) = ner.measure(ElmoEncoder.from_pretrained(BILM), data).values()
+    (known,) = ner.baselines(data).values()
+
+    assert learnt == [100, 100]
+    # Capitals tell Ann and Rome from the others, but not "old".
+    assert len(known) == 2 and min(known) > 0
+
+
+def test_the_share_of_glove_is_that_of_words_that_the_map_was_not_fitted_to(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(glove, "RANKS", (200, 400))
+    encoder = ElmoEncoder.from_pretrained(BILM)
+    words = [f"{n}x{n % 7}" for n in range(400)]
+    tokens = encoder([words])["word_emb"][0].numpy()
+    random = numpy.random.default_rng(0)
+    vectors = tokens @ random.normal(size=(16, 3))
+    vectors[200:] = random.normal(size=(200, 3))
+    rows = [" ".join([word, *map(str, row)]) for word, row in zip(words, vectors)]
+    with gzip.open(data / "vectors/glove.6B.100d.120k.txt.gz", "wt", encoding="utf-8") as file:
+        file.write("\n".join(rows) + "\n")
+
+    found = glove.measure(encoder, data)
+
+    assert found["GloVe explained, ranks 1 to 200"][0] > 90
+    assert found["GloVe explained, ranks 201 to 400"][0] < 10
+
+
+def test_perplexity_is_the_mean_of_both_directions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(perplexity, "KINDS", {"books": "text.txt"})
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "text.txt").write_text("the old dog saw a zebra\n\n")
+
+    found = perplexity.measure(str(LANGUAGE_MODEL), tmp_path)
+
+    answer = load(LANGUAGE_MODEL).predict("the old dog saw a zebra")
+    expected = (answer.forward_perplexity + answer.backward_perplexity) / 2
+    assert found == {"perplexity: books": [pytest.approx(expected)]}
 
 
 def test_views_are_the_layers_the_layers_side_by_side_and_their_mean() -> None:

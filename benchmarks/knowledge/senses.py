@@ -1,0 +1,60 @@
+"""Word senses by the nearest mean vector (Peters et al. 2018, section 5.3)."""
+
+from pathlib import Path
+
+from benchmarks.knowledge.results import Rows
+from elmo_tasks.analysis.probe.back_off import read_back_off
+from elmo_tasks.analysis.probe.column_reader import ColumnReader, TaggedSentence
+from elmo_tasks.analysis.probe.most_frequent import MostFrequent
+from elmo_tasks.analysis.probe.nearest_probe import NearestProbe
+from elmo_tasks.analysis.probe.probe import accuracy
+from elmo_tasks.analysis.probe.tagged_tokens import embed
+from elmo_tasks.encoder import ElmoEncoder
+
+_READER = ColumnReader(["word", "lemma", "sense"], "sense", "lemma", "-", "|")
+_PREFIX = "senses: "
+
+
+def measure(encoder: ElmoEncoder, data: Path) -> Rows:
+    train, dev, back_off = _read(data)
+    vectors = embed(encoder.layers, train)
+    most_frequent = MostFrequent(vectors.keys, vectors.tags, back_off)
+    rows = NearestProbe().rows(vectors, embed(encoder.layers, dev), most_frequent)
+    return {_PREFIX + row.name: [100 * row.accuracy] for row in rows}
+
+
+def baselines(data: Path) -> Rows:
+    train, dev, back_off = _read(data)
+    lemmas, senses = _tagged(dev)
+    most_frequent = MostFrequent(*_tagged(train), back_off)
+    predicted = {
+        "first in WordNet": [back_off.get(lemma, "") for lemma in lemmas],
+        "most frequent of each lemma": [most_frequent.of(lemma) for lemma in lemmas],
+    }
+    return {_PREFIX + name: [100 * accuracy(found, senses)] for name, found in predicted.items()}
+
+
+def _read(data: Path) -> tuple[list[TaggedSentence], list[TaggedSentence], dict[str, str]]:
+    """
+    Returns training data, dev data and the first sense of each lemma. The training data has the
+    tags of the lemmas of the dev data alone, since no others are asked for.
+    """
+    dev = list(_READER.read(data / "senses/semeval2007.txt"))
+    asked = set(_tagged(dev)[0])
+    train = []
+    for words, lemmas, tags in _READER.read(data / "senses/semcor.train.txt"):
+        tags = [tag if lemma in asked else () for lemma, tag in zip(lemmas, tags)]
+        if any(tags):
+            train.append(TaggedSentence(words, lemmas, tags))
+    return train, dev, read_back_off(data / "senses/wordnet30.first_sense.tsv")
+
+
+def _tagged(sentences: list[TaggedSentence]) -> tuple[list[str], list[tuple[str, ...]]]:
+    """Returns the lemmas and the tags of all tokens that have a tag."""
+    pairs = [
+        (lemma, tags)
+        for _, lemmas, of_tokens in sentences
+        for lemma, tags in zip(lemmas, of_tokens)
+        if tags
+    ]
+    return [lemma for lemma, _ in pairs], [tags for _, tags in pairs]
