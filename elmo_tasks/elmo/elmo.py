@@ -77,8 +77,8 @@ class Elmo(torch.nn.Module):
         return cls(bilm, num_mixes, **mix)
 
     def get_output_dim(self) -> int:
-        """Returns the width of ELMo_k, 2 * projection_dim."""
-        return self.bilm.get_output_dim()
+        """Returns the width of ELMo_k."""
+        return self.mixes[0].get_output_dim(self.bilm.get_output_dim())
 
     def forward(
         self, sentences: Union[Sequence[Sequence[str]], torch.Tensor]
@@ -93,7 +93,7 @@ class Elmo(torch.nn.Module):
         # Returns
 
         `tuple[torch.Tensor, ...]`
-            ELMo_k of each mix, shape (batch, length, 2 * projection_dim), with zeros at padding;
+            ELMo_k of each mix, shape (batch, length, width of ELMo_k), with zeros at padding;
             after them the mask, shape (batch, length), true at tokens. All are on the biLM's
             device. With `keep_sentence_boundaries`, the length is greater by 2, and each sentence
             that has tokens begins and ends with a boundary, where the mask is true.

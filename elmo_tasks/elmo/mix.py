@@ -17,8 +17,9 @@ class ElmoMix(torch.nn.Module):
     num_layers : `int`
         The number of layers that the biLM returns, the token layer included.
     layers : `str | int`, optional (default = `'all'`)
-        `all`, `last`, or the index of one layer, 0 for the token layer. A single layer has gamma
-        and no w, as in the paper's "last only" (supplement A.2).
+        `all`; `concat` for all layers side by side in place of their sum; `last`; or the index of
+        one layer, 0 for the token layer. Only `all` has w. A single layer is the paper's "last
+        only" (supplement A.2).
     trainable : `bool`, optional (default = `True`)
         Whether w and gamma are trained.
     layer_norm : `str`, optional
@@ -39,7 +40,8 @@ class ElmoMix(torch.nn.Module):
     ) -> None:
         super().__init__()
         self.num_layers = num_layers
-        self.layer = _single_layer(layers, num_layers)
+        self.concat = layers == "concat"
+        self.layer = None if self.concat else _single_layer(layers, num_layers)
         if layer_norm not in (None, *LAYER_NORMS):
             raise ConfigurationError(
                 f"layer_norm of a mix must be {' or '.join(LAYER_NORMS)}, or left out, "
@@ -48,7 +50,7 @@ class ElmoMix(torch.nn.Module):
         self.layer_norm = layer_norm
         # w is one tensor. Its name is that of AllenNLP's list of scalars, so that regexes that
         # were written for AllenNLP's mix match.
-        weights = torch.zeros(num_layers) if self.layer is None else None
+        weights = torch.zeros(num_layers) if layers == "all" else None
         self.register_parameter(
             "scalar_parameters",
             None if weights is None else torch.nn.Parameter(weights, requires_grad=trainable),
@@ -59,12 +61,27 @@ class ElmoMix(torch.nn.Module):
 
     @property
     def weights(self) -> torch.Tensor:
-        """The weights s of equation (1): shape (num_layers,), with sum 1."""
+        """
+        The weights s of equation (1): shape (num_layers,), with sum 1, or ones for `concat`.
+        """
         if self.scalar_parameters is not None:
             return torch.softmax(self.scalar_parameters, dim=0)
+        if self.concat:
+            return self.gamma.new_ones(self.num_layers)
         chosen = self.gamma.new_zeros(self.num_layers)
         chosen[self.layer] = 1
         return chosen
+
+    @property
+    def layers(self) -> Union[str, int]:
+        """What the mix has: `all`, `concat`, or the index of one layer."""
+        if self.layer is not None:
+            return self.layer
+        return "concat" if self.concat else "all"
+
+    def get_output_dim(self, layer_dim: int) -> int:
+        """Returns the width of ELMo_k, given that of a layer."""
+        return self.num_layers * layer_dim if self.concat else layer_dim
 
     def forward(self, layers: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """
@@ -78,7 +95,8 @@ class ElmoMix(torch.nn.Module):
         # Returns
 
         `torch.Tensor`
-            ELMo_k, shape (batch, length, dim), zeros at padding.
+            ELMo_k, shape (batch, length, dim), or for `concat` (batch, length, num_layers * dim);
+            zeros at padding.
         """
         if layers.size(1) != self.num_layers:
             raise ConfigurationError(
@@ -91,8 +109,11 @@ class ElmoMix(torch.nn.Module):
         layers = layers.to(weights.dtype)
         if self.layer_norm is not None:
             layers = _normalize(layers, mask, over_batch=self.layer_norm == "batch")
-        mixed = self.gamma * torch.einsum("j,bjkd->bkd", weights, layers)
-        return self.dropout(mixed)
+        if self.concat:
+            mixed = layers.transpose(1, 2).flatten(2)
+        else:
+            mixed = torch.einsum("j,bjkd->bkd", weights, layers)
+        return self.dropout(self.gamma * mixed)
 
     def of_sentence(self, layers: torch.Tensor) -> torch.Tensor:
         """
@@ -112,7 +133,7 @@ def _single_layer(layers: Union[str, int], num_layers: int) -> int | None:
         return num_layers - 1
     if not isinstance(layers, int) or isinstance(layers, bool) or not 0 <= layers < num_layers:
         raise ConfigurationError(
-            f"layers of a mix must be all, last or an index from 0 to {num_layers - 1}, "
+            f"layers of a mix must be all, concat, last or an index from 0 to {num_layers - 1}, "
             f"not {layers!r}"
         )
     return layers

@@ -18,12 +18,12 @@ _LARGEST = torch.finfo(torch.float32).max
 
 def write_mix(path: str | os.PathLike, mix: ElmoMix) -> None:
     """
-    Writes a mix as JSON: `layers`, `all` or the index of one; `scalar_parameters`, the weights
-    before their softmax, or null for one layer; `gamma`; and `layer_norm`.
+    Writes a mix as JSON: `layers`, `all`, `concat` or the index of one; `scalar_parameters`, the
+    weights before their softmax, or null without any; `gamma`; and `layer_norm`.
     """
     weights = mix.scalar_parameters
     fields = {
-        "layers": "all" if mix.layer is None else mix.layer,
+        "layers": mix.layers,
         "scalar_parameters": None if weights is None else weights.tolist(),
         "gamma": mix.gamma.item(),
         "layer_norm": mix.layer_norm,

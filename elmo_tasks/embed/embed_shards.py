@@ -66,13 +66,14 @@ def embed_shards(
     if part_tokens < 1:
         raise ConfigurationError(f"a part must have at least 1 token, not {part_tokens}")
     bilm = sentence_layers.bilm
+    dim = bilm.get_output_dim()
     shards = Shards(
         folder,
         {
             "format": format,
             **about_vectors(sentence_layers, embedding, mix),
             "num_layers": bilm.num_layers,
-            "dim": bilm.get_output_dim(),
+            "dim": mix.get_output_dim(dim) if mix and embedding == "mix" else dim,
             "part_tokens": part_tokens,
         },
         begin_anew,

@@ -45,8 +45,8 @@ class ElmoEncoder:
     | --- | --- | --- |
     | `word_emb` | (batch, length, projection_dim) | x^LM, which does not depend on context |
     | `lstm_outputs1`, `lstm_outputs2`, ... | (batch, length, 2 * projection_dim) | h_{k,1}, ... |
-    | `elmo` | (batch, length, 2 * projection_dim) | ELMo_k, equation (1) |
-    | `default` | (batch, 2 * projection_dim) | the mean of `elmo` over the tokens |
+    | `elmo` | (batch, length, width) | ELMo_k, equation (1) |
+    | `default` | (batch, width) | the mean of `elmo` over the tokens |
     | `mask` | (batch, length) | true at tokens |
 
     # Parameters
@@ -105,8 +105,8 @@ class ElmoEncoder:
         place : `str`, optional
             The place of the mix in a model, `input` or `output`; needed if the model has several.
         layers : `str | int`, optional (default = `'all'`)
-            `all` for the trained mix, and for the mean of all layers if there is none; `last`; or
-            the index of one layer, 0 for the token layer.
+            `all` for the trained mix, and for the mean of all layers if there is none; `concat` for
+            all layers side by side; `last`; or the index of one layer, 0 for the token layer.
         settings
             Arguments of the constructor.
 
@@ -189,10 +189,14 @@ class ElmoEncoder:
 
     def vectors(self, sentences: Iterable[list[str]]) -> Iterator[torch.Tensor]:
         """
-        Yields ELMo_k of each sentence, given as tokens: shape (length, 2 * projection_dim). This is
-        the output `elmo`, without the others and without a progress bar.
+        Yields ELMo_k of each sentence, given as tokens: shape (length, width). This is the output
+        `elmo`, without the others and without a progress bar.
         """
         return map(self.mix.of_sentence, self.layers(sentences))
+
+    def get_output_dim(self) -> int:
+        """Returns the width of ELMo_k."""
+        return self.mix.get_output_dim(self.bilm.get_output_dim())
 
     def tokenize(self, sentence: Sentence) -> list[str]:
         """Returns the tokens of a sentence, padding included."""
@@ -215,7 +219,7 @@ class ElmoEncoder:
             name: output.new_zeros(batch_size, length, *output.shape[1:])
             for name, output in self._outputs(self.layers.no_layers()).items()
         }
-        outputs["default"] = torch.zeros(batch_size, self.bilm.get_output_dim())
+        outputs["default"] = torch.zeros(batch_size, self.get_output_dim())
         return outputs
 
     def _converted(self, outputs: dict[str, torch.Tensor]) -> dict[str, Any]:

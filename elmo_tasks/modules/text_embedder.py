@@ -144,7 +144,11 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
         return from_fields(ElmoMix, fields, num_layers=self.bilm.num_layers)
 
     def _place_dim(self, mix: ElmoMix | None) -> int:
-        return 0 if mix is None or self.bilm is None else self.bilm.get_output_dim()
+        return (
+            0
+            if mix is None or self.bilm is None
+            else mix.get_output_dim(self.bilm.get_output_dim())
+        )
 
 
 def _distinct_layers(bilm: BiLm, char_ids: torch.Tensor) -> torch.Tensor:

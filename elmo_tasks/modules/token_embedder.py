@@ -38,7 +38,7 @@ class ElmoBiLmEmbedder(TokenEmbedder):
         self.mix = from_fields(ElmoMix, mix or {}, num_layers=self.bilm.num_layers)
 
     def get_output_dim(self) -> int:
-        return self.bilm.get_output_dim()
+        return self.mix.get_output_dim(self.bilm.get_output_dim())
 
     def forward(self, elmo_tokens: torch.Tensor) -> torch.Tensor:
         """
@@ -50,7 +50,7 @@ class ElmoBiLmEmbedder(TokenEmbedder):
         # Returns
 
         `torch.Tensor`
-            Shape (batch, ..., length, 2 * projection_dim), zeros at padding.
+            Shape (batch, ..., length, width of ELMo_k), zeros at padding.
         """
         layers, mask = self.bilm(elmo_tokens.flatten(0, -3))
         return self.mix(layers, mask).unflatten(0, elmo_tokens.shape[:-2])

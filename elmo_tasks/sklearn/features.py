@@ -43,8 +43,8 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     place : `str`, optional
         The place of the trained mix, `input` or `output`, if `bilm` is an archive with several.
     layers : `str | int`, optional (default = `'all'`)
-        `all` for the trained mix of an archive and otherwise the mean of all layers; `last`; or the
-        index of one layer, 0 for the token layer.
+        `all` for the trained mix of an archive and otherwise the mean of all layers; `concat` for
+        all layers side by side; `last`; or the index of one layer, 0 for the token layer.
     pooling : `str`, optional (default = `'mean'`)
         `mean` or `max`, over the tokens of a text.
     tokenizer : `Callable[[str], Iterable[str]]`, optional
@@ -78,7 +78,7 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def transform(self, X: Iterable[Union[str, list[str]]]) -> numpy.ndarray:
         """
-        Returns the vectors of texts: shape (texts, 2 * projection_dim), in float32. A text without
+        Returns the vectors of texts: shape (texts, width), in float32. A text without
         tokens has the vector 0.
 
         # Parameters
@@ -124,7 +124,7 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     @property
     def _n_features_out(self) -> int:
-        return self._encoder().bilm.get_output_dim()
+        return self._encoder().get_output_dim()
 
     def _encoder(self) -> ElmoEncoder:
         return _open(self.bilm, self.place, device=self.device, layers=self.layers)

@@ -21,7 +21,7 @@ from elmo_tasks.spacy.vectors import use_elmo
 )
 class ElmoComponent(BatchedPipe):
     """
-    Sets `doc._.elmo`, an array of shape (tokens, 2 * projection_dim) in float32, and lets vectors
+    Sets `doc._.elmo`, an array of shape (tokens, width of ELMo_k) in float32, and lets vectors
     and similarities of the doc, its spans and its tokens come from it (see `use_elmo`).
 
     A sentence is one input of the biLM, and its vectors equal those of `ElmoEncoder`. A doc without
@@ -42,8 +42,8 @@ class ElmoComponent(BatchedPipe):
     place : `str`, optional
         The place of the trained mix, `input` or `output`, if `bilm` is an archive with several.
     layers : `str | int`, optional (default = `'all'`)
-        `all` for the trained mix of an archive and otherwise the mean of all layers; `last`; or the
-        index of one layer, 0 for the token layer.
+        `all` for the trained mix of an archive and otherwise the mean of all layers; `concat` for
+        all layers side by side; `last`; or the index of one layer, 0 for the token layer.
     device : `str`, optional (default = `'cpu'`)
         The device that the biLM runs on.
     """
@@ -75,7 +75,7 @@ class ElmoComponent(BatchedPipe):
 
     def annotate(self, docs: list[Doc]) -> None:
         """Sets the vectors of docs."""
-        encoder, dim = self.encoder, self.encoder.bilm.get_output_dim()
+        encoder, dim = self.encoder, self.encoder.get_output_dim()
         arrays = [numpy.zeros((len(doc), dim), numpy.float32) for doc in docs]
         sentences = list(of_docs(docs))
         vectors = encoder.vectors(sentence.words for sentence in sentences)

@@ -85,7 +85,7 @@ def test_misspelt_field_is_refused_by_training(tmp_path: Path) -> None:
         ("{ elmo_at: 'input' }", "list of the places 'input' and 'output'.*, not input"),
         ("{ elmo_at: ['inputs'] }", "list of the places 'input' and 'output'"),
         ("{ elmo_at: ['input', 'input'] }", "each once at most"),
-        ("{ elmo_layers: 'top' }", "'all', 'last' or the index of one layer, not top"),
+        ("{ elmo_layers: 'top' }", "'all', 'concat', 'last' or the index of one layer, not top"),
         ("{ elmo_lambda: -1 }", "elmo_lambda must be 0 or more, not -1"),
         ("{ elmo_lambda: '1' }", "elmo_lambda must be 0 or more"),
         ("{ elmo_dropout: 1 }", "elmo_dropout must be from 0 to below 1"),
@@ -135,10 +135,24 @@ def test_penalty_is_lambda_times_the_squares_of_the_weights_of_every_mix(
 
 
 @pytest.mark.parametrize(
-    "change", ["{ elmo_lambda: 0 }", "{ elmo_layers: 0 }", "{ elmo_layers: 'last' }"]
+    "change",
+    [
+        "{ elmo_lambda: 0 }",
+        "{ elmo_layers: 0 }",
+        "{ elmo_layers: 'last' }",
+        "{ elmo_layers: 'concat' }",
+    ],
 )
 def test_there_is_no_regularizer_where_there_is_nothing_to_regularize(change: str) -> None:
     assert "regularizer" not in tiny("sst", "both", change)["model"]
+
+
+@pytest.mark.parametrize("task", ["coref", "ner", "snli", "squad", "srl", "sst"])
+def test_a_model_takes_layers_side_by_side_at_both_places(task: str) -> None:
+    model = built(tiny(task, "both" if task != "srl" else "input", "{ elmo_layers: 'concat' }"))
+
+    for mix in model.text_embedder.mixes().values():
+        assert mix.layers == "concat"
 
 
 @pytest.mark.parametrize(("folder", "name"), shipped())

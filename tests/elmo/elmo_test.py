@@ -105,6 +105,16 @@ def test_settings_are_those_of_every_mix() -> None:
     assert torch.equal(first, last) and torch.equal(second, last)
 
 
+def test_layers_side_by_side_are_as_wide_as_all_layers() -> None:
+    elmo = make_elmo(layers="concat", dropout=0.0)
+
+    vectors, mask = elmo(SENTENCES)
+
+    layers, _ = elmo.bilm(batch_to_ids(SENTENCES))
+    assert elmo.get_output_dim() == 3 * 32
+    torch.testing.assert_close(vectors, torch.cat(layers.unbind(1), dim=-1))
+
+
 def test_a_saved_module_gives_the_same_vectors() -> None:
     elmo = make_elmo().eval()
     torch.nn.init.normal_(elmo.mixes[0].scalar_parameters)

@@ -21,7 +21,7 @@ def test_a_file_by_hand_is_read(tmp_path: Path) -> None:
     assert mix.gamma.item() == 0.5 and mix.layer_norm is None
 
 
-@pytest.mark.parametrize("layers", ["all", "last", 0])
+@pytest.mark.parametrize("layers", ["all", "concat", "last", 0])
 def test_a_mix_is_read_as_it_was_written(tmp_path: Path, layers: Any) -> None:
     mix = ElmoMix(3, layers, layer_norm="batch")
     for parameter in mix.parameters():
@@ -30,7 +30,7 @@ def test_a_mix_is_read_as_it_was_written(tmp_path: Path, layers: Any) -> None:
     write_mix(tmp_path / "mix.json", mix)
     again = read_mix(tmp_path / "mix.json", 3)
 
-    assert again.layer == mix.layer and again.layer_norm == "batch"
+    assert again.layers == mix.layers and again.layer_norm == "batch"
     torch.testing.assert_close(again.state_dict(), mix.state_dict(), rtol=0, atol=0)
 
 
@@ -50,7 +50,7 @@ def test_large_integers_are_read(tmp_path: Path) -> None:
         ("{", "is not JSON"),
         ("[]", "must be an object with gamma, layer_norm, layers, scalar_parameters"),
         ({**WHOLE, "more": 1}, "must be an object with"),
-        ({**WHOLE, "layers": 3}, "layers of a mix must be all, last or an index"),
+        ({**WHOLE, "layers": 3}, "layers of a mix must be all, concat, last or an index"),
         ({**WHOLE, "layer_norm": "token"}, "layer_norm of a mix must be"),
         ({**WHOLE, "scalar_parameters": [1, 2]}, "must have 3 scalar_parameters and a gamma"),
         ({**WHOLE, "scalar_parameters": "abc"}, "must have 3 scalar_parameters and a gamma"),

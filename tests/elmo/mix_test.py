@@ -69,6 +69,20 @@ def test_a_mix_of_one_layer_has_gamma_and_no_w(layers: str | int, index: int) ->
     assert mix.weights.tolist() == [float(j == index) for j in range(3)]
 
 
+@pytest.mark.parametrize("layer_norm", [None, "sentence"])
+def test_layers_side_by_side_have_gamma_and_no_w(layer_norm: str | None) -> None:
+    mix = make_mix(layers="concat", layer_norm=layer_norm)
+    tensors, mask = random_layers(5, 3, 0)
+
+    elmo = mix(tensors, mask)
+
+    assert list(mix.state_dict()) == ["gamma"]
+    assert elmo.shape == (3, 5, 12) and mix.get_output_dim(4) == 12
+    assert mix.weights.tolist() == [1, 1, 1]
+    single = [make_mix(layers=j, layer_norm=layer_norm)(tensors, mask) for j in range(3)]
+    torch.testing.assert_close(elmo, torch.cat(single, dim=-1))
+
+
 def layer_by_layer(tensors: torch.Tensor, mask: torch.Tensor) -> numpy.ndarray:
     """
     Normalizes layers by hand: one mean and one population variance per layer, over all features of
@@ -307,7 +321,7 @@ def test_a_config_says_which_layers(layers: str | int) -> None:
 @pytest.mark.parametrize("layers", ["first", -1, 3, True, None, 1.0])
 def test_unknown_layers_are_refused(layers: Any) -> None:
     with pytest.raises(
-        ConfigurationError, match=f"all, last or an index from 0 to 2, not {layers!r}"
+        ConfigurationError, match=f"all, concat, last or an index from 0 to 2, not {layers!r}"
     ):
         ElmoMix(3, layers=layers)
 

@@ -12,9 +12,11 @@ import h5py
 import numpy
 import pyarrow.parquet
 import pytest
+import torch
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.worker_processes import in_processes
+from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.embed import shards
 from elmo_tasks.embed.corpus import Corpus
 from elmo_tasks.embed.embed_shards import embed_shards
@@ -71,6 +73,18 @@ def test_each_line_is_a_row_with_the_vectors_of_the_encoder(
     for (_, _, written), layers in zip(found, encoder().layers(lines)):
         expected = {"all": layers, "top": layers[2]}.get(embedding, layers.mean(dim=0)).numpy()
         assert written.dtype == dtype and written.shape == expected.shape
+        numpy.testing.assert_allclose(written, expected, rtol=2**-10, atol=1e-5)
+
+
+@pytest.mark.parametrize("format", ["parquet", "hdf5"])
+def test_a_mix_of_layers_side_by_side_has_its_own_width(
+    format: str, text: Path, tmp_path: Path
+) -> None:
+    embedded(text, tmp_path / "out", "mix", format, mix=ElmoMix(3, "concat", dropout=0.0))
+
+    lines = [line.split() for line in text.read_text().splitlines()]
+    for (_, _, written), layers in zip(rows(tmp_path / "out"), encoder().layers(lines)):
+        expected = torch.cat(layers.unbind(), dim=-1)
         numpy.testing.assert_allclose(written, expected, rtol=2**-10, atol=1e-5)
 
 

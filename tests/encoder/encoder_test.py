@@ -142,6 +142,13 @@ def test_there_may_be_no_sentences_or_none_with_tokens(encoder: ElmoEncoder) -> 
 # Streams.
 
 
+def test_layers_side_by_side_are_as_wide_with_sentences_as_without(bilm: BiLm) -> None:
+    encoder = ElmoEncoder(bilm, ElmoMix(3, "concat"))
+
+    assert encoder(TOKENS)["elmo"].shape[2] == encoder.get_output_dim() == 96
+    assert encoder([])["default"].shape == (0, 96)
+
+
 def test_a_stream_is_read_only_as_far_as_its_outputs_are_asked_for(
     encoder: ElmoEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -282,7 +289,7 @@ def test_the_folder_of_a_language_models_training_is_that_of_its_bilm(
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"layers": 1}, {"layers": "last"}, {"layer_norm": "sentence"}], ids=str
+    "settings", [{}, {"layers": "concat"}, {"layers": "last"}, {"layer_norm": "sentence"}], ids=str
 )
 def test_a_saved_encoder_gives_the_same_vectors(
     tmp_path: Path, bilm: BiLm, settings: dict[str, Any]

@@ -11,12 +11,12 @@ from allennlp.data.fields import ListField, TextField
 from allennlp.data.token_indexers import ELMoTokenCharactersIndexer
 from allennlp.models import Model, archive_model, load_archive
 from allennlp.modules import TextFieldEmbedder
-from allennlp.modules.elmo import Elmo
+from allennlp.modules.elmo import Elmo, batch_to_ids
 from allennlp.modules.token_embedders import ElmoTokenEmbedder
 
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.modules.token_embedder import ElmoBiLmEmbedder
-from tests.helpers.reference_bilm import FIXTURE_FILES
+from tests.helpers.reference_bilm import FIXTURE, FIXTURE_FILES
 
 SENTENCES = [["A", "film", "of", "charm", "."], ["It", "is"], ["na\u00efve"]]
 
@@ -106,6 +106,14 @@ def test_char_ids_may_have_any_number_of_dimensions_before_the_text(shape: tuple
     assert vectors.shape == (*shape, 4, 32)
     flat = embedder(char_ids.flatten(0, -3))
     assert torch.equal(vectors.flatten(0, -3), flat)
+
+
+def test_layers_side_by_side_are_as_wide_as_all_layers() -> None:
+    embedder = ElmoBiLmEmbedder(str(FIXTURE), {"layers": "concat"})
+
+    vectors = embedder(batch_to_ids([["It", "works"]]))
+
+    assert vectors.shape == (1, 2, embedder.get_output_dim()) == (1, 2, 96)
 
 
 def test_the_mix_is_by_default_trained_with_a_dropout_of_a_half() -> None:

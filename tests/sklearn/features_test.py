@@ -62,6 +62,14 @@ def test_vectors_are_pooled_over_all_sentences(
     numpy.testing.assert_allclose(result[4], pool(vectors[3], axis=0), atol=1e-5)
 
 
+def test_layers_side_by_side_are_those_of_each_layer() -> None:
+    result = features(layers="concat").transform(TEXTS)
+
+    each = [features(layers=index).transform(TEXTS) for index in range(3)]
+    numpy.testing.assert_allclose(result, numpy.concatenate(each, axis=1), atol=1e-6)
+    assert len(features(layers="concat").get_feature_names_out()) == 96
+
+
 def test_a_tokenizer_cuts_each_sentence() -> None:
     result = features(tokenizer=str.split).transform(["It works!", ["It", "works!"]])
 
@@ -129,7 +137,7 @@ def test_changed_parameters_count() -> None:
     [
         ({"bilm": "minni"}, "did you mean 'mini'"),
         ({"pooling": "sum"}, "pooling must be mean or max, not 'sum'"),
-        ({"layers": 3}, "layers of a mix must be all, last or an index from 0 to 2, not 3"),
+        ({"layers": 3}, "layers of a mix must be all, concat, last or an index from 0 to 2, not 3"),
     ],
 )
 def test_parameters_are_checked_by_fit(parameters: dict[str, Any], message: str) -> None:

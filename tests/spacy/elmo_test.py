@@ -47,6 +47,13 @@ def test_vectors_are_those_of_the_encoder_sentence_by_sentence(
     assert not doc._.elmo[[7, 11]].any()
 
 
+def test_layers_side_by_side_are_vectors_too() -> None:
+    doc = pipeline(layers="concat")(TEXTS[0])
+
+    assert doc._.elmo.shape == (12, 96)
+    assert_close(doc._.elmo[:, 64:], pipeline(layers="last")(TEXTS[0])._.elmo)
+
+
 def test_a_doc_without_sentence_boundaries_is_one_sentence() -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("elmo", config={"bilm": str(FIXTURE)})

@@ -33,7 +33,8 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
 
   // The places where ELMo joins the model: 'input', 'output', both or none.
   elmo_at:: [],
-  // The layers of the biLM that ELMo mixes: 'all', 'last', or the index of one layer.
+  // The layers of the biLM that ELMo mixes: 'all'; 'concat' for all side by side; 'last'; or
+  // the index of one layer.
   elmo_layers:: 'all',
   // Weight of the L2 penalty on the mix weights before their softmax. Gamma has no penalty.
   elmo_lambda:: error 'a task sets elmo_lambda',
@@ -70,8 +71,8 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
          && std.length(std.set(config.elmo_at)) == std.length(config.elmo_at) :
          "elmo_at must be a list of the places 'input' and 'output', each once at most, not %s"
          % std.toString(config.elmo_at),
-  assert is_one_of(config.elmo_layers, ['all', 'last']) || std.isNumber(config.elmo_layers) :
-         "elmo_layers must be 'all', 'last' or the index of one layer, not %s"
+  assert is_one_of(config.elmo_layers, ['all', 'concat', 'last']) || std.isNumber(config.elmo_layers) :
+         "elmo_layers must be 'all', 'concat', 'last' or the index of one layer, not %s"
          % std.toString(config.elmo_layers),
   assert std.isNumber(config.elmo_lambda) && config.elmo_lambda >= 0 :
          'elmo_lambda must be 0 or more, not %s' % std.toString(config.elmo_lambda),
@@ -109,7 +110,9 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
   local store = if std.isString(config.store) then { path: config.store } else config.store,
   local elmo_at(place) = std.member(config.elmo_at, place),
   local elmo_dim(place) =
-    if elmo_at(place) then 2 * config.chosen_bilm.options.lstm.projection_dim else 0,
+    local lstm = config.chosen_bilm.options.lstm;
+    local num_layers = if config.elmo_layers == 'concat' then lstm.n_layers + 1 else 1;
+    if elmo_at(place) then 2 * num_layers * lstm.projection_dim else 0,
 
   // AllenNLP's `embedding` also reads a matrix in HDF5, which has no words.
   local vector_file = std.get(config.chosen_vectors, 'pretrained_file'),
