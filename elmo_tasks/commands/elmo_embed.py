@@ -1,6 +1,8 @@
 import argparse
 import os
 from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -10,11 +12,9 @@ from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.lock import own
-from elmo_tasks.common.text_files import spooled
 from elmo_tasks.common.worker_processes import in_processes
-from elmo_tasks.embed.corpus import Corpus
-from elmo_tasks.embed.embed import embed, read_text
-from elmo_tasks.embed.embed_shards import PART_TOKENS, embed_shards
+from elmo_tasks.embed.embed_shards import PART_TOKENS
+from elmo_tasks.embed.job import EmbedJob
 from elmo_tasks.embed.parts import Engine, in_this_process
 from elmo_tasks.embed.shards import FORMATS
 from elmo_tasks.encoder.encoder import ElmoEncoder
@@ -149,11 +149,9 @@ to read it:
 
     def run(self, args: argparse.Namespace) -> None:
         _refuse_contradictions(args)
-        if "://" in args.output_file:
-            _embed(args)
-        else:
-            with own(args.output_file):
-                _embed(args)
+        job, engine = _job(args), _engine(args)
+        with nullcontext() if "://" in job.output else own(job.output):
+            job.run(partial(_encoder, args), engine)
 
 
 def _refuse_contradictions(args: argparse.Namespace) -> None:
@@ -181,69 +179,42 @@ def _refuse_contradictions(args: argparse.Namespace) -> None:
         raise ConfigurationError(f"{path} is a file; choose another folder")
 
 
-def _embed(args: argparse.Namespace) -> None:
+def _job(args: argparse.Namespace) -> EmbedJob:
     split: Callable[[str], list[str]] | None = None
     if args.split:
         # spaCy is imported only when it is needed.
         from elmo_tasks.readers.sentence_splitter import tokenized_sentences
 
         split = tokenized_sentences
-    if args.input_file == ["-"]:
-        with spooled("-") as file:
-            _embed_files(args, [file], split)
-    else:
-        _embed_files(args, args.input_file, split)
+    return EmbedJob(
+        files=args.input_file,
+        output=args.output_file,
+        format=args.shards or ("parquet" if args.on else None),
+        column=args.column,
+        split=split,
+        embedding=args.embedding,
+        part_tokens=args.part_tokens,
+        begin_anew=args.force,
+        with_sentences=not args.forget_sentences,
+    )
 
 
-def _embed_files(
-    args: argparse.Namespace, files: list[str], split: Callable[[str], list[str]] | None
-) -> None:
-    # The text is looked for before the biLM is loaded.
-    if args.shards or args.on:
-        corpus = Corpus(files, args.column, split)
-        encoder, engine = _encoder_and_engine(args)
-        embed_shards(
-            corpus,
-            args.output_file,
-            encoder.layers,
-            args.embedding,
-            args.shards or "parquet",
-            args.part_tokens,
-            begin_anew=args.force,
-            engine=engine,
-            mix=encoder.mix,
-        )
-    else:
-        text = read_text(files, args.column, split)
-        encoder, engine = _encoder_and_engine(args)
-        embed(
-            text,
-            Path(args.output_file),
-            encoder.layers,
-            args.embedding,
-            with_sentences=not args.forget_sentences,
-            begin_anew=args.force,
-            engine=engine,
-            mix=encoder.mix,
-        )
-
-
-def _encoder_and_engine(args: argparse.Namespace) -> tuple[ElmoEncoder, Engine]:
-    engine = _engine(args)
+def _encoder(args: argparse.Namespace) -> ElmoEncoder:
     # Most sentences occur once, so layers kept in memory would hardly be read.
     store = LayerStore(args.use_store, memory=0) if args.use_store else None
-    if args.embedding != "mix" and args.place is not None:
+    mixes = args.embedding == "mix"
+    if not mixes and args.place is not None:
         raise ConfigurationError("--place is that of a mix: give --mix as well")
-    if args.embedding == "mix" and args.options_file:
+    if mixes and args.options_file:
         raise ConfigurationError("two files have no mix: give --bilm a model or a folder with one")
     opened = open_from_args(args, store)
-    mix = opened.mix(args.place) if args.embedding == "mix" else None
-    if args.embedding == "mix" and mix is None:
+    mix = opened.mix(args.place) if mixes else None
+    if mixes and mix is None:
         raise ConfigurationError(
             f"{opened.name} has no trained mix: give --bilm a model that has one, or --average, "
             "which writes the mean of the layers"
         )
-    return ElmoEncoder(opened.bilm, mix, batch_tokens=args.batch_tokens), engine
+    return ElmoEncoder(opened.bilm, mix, batch_tokens=args.batch_tokens)
 
 
 def _engine(args: argparse.Namespace) -> Engine:
