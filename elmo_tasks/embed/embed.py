@@ -1,5 +1,6 @@
 import logging
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
@@ -11,8 +12,9 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hashing import hash_tensors
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.embed.corpus import Corpus
-from elmo_tasks.embed.embedding_file import EmbeddingFile
 from elmo_tasks.embed.parts import EmbedPart, Engine, Part, cut, in_this_process, lacking
+from elmo_tasks.embed.shards import ABOUT, Shards
+from elmo_tasks.embed.whole_file import join
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
 
 logger = logging.getLogger(__name__)
@@ -98,8 +100,9 @@ def embed(
     mix: ElmoMix | None = None,
 ) -> None:
     """
-    Writes the layers of every line of a text to an HDF5 file (see `EmbeddingFile`). If an earlier
-    run with the same settings was interrupted, computes only what is missing.
+    Writes the layers of every line of a text to an HDF5 file (see `join`). Until it is whole, its
+    parts are files of HDF5 in a folder beside it, `PATH.partial` (see `Shards`). If an earlier run
+    with the same settings was interrupted, computes only what is missing.
 
     # Parameters
 
@@ -119,24 +122,37 @@ def embed(
     mix : `ElmoMix`, optional
         The mix of an `ElmoEncoder`, for the embedding `mix`.
     """
-    about = {"text": text.digest, **about_vectors(sentence_layers, embedding, mix)}
-    file = EmbeddingFile(output_file, about, begin_anew)
-    num_parts = num_sentences = 0
+    folder = output_file.with_name(f"{output_file.name}.partial")
+    if not (folder / ABOUT).exists():
+        # What a run left that was killed while it removed its parts.
+        shutil.rmtree(folder, ignore_errors=True)
+    bilm = sentence_layers.bilm
+    about = {
+        "format": "hdf5",
+        "text": text.digest,
+        **about_vectors(sentence_layers, embedding, mix),
+        "num_layers": bilm.num_layers,
+        "dim": bilm.get_output_dim(),
+    }
+    shards = Shards(folder, about, begin_anew)
+    parts: list[Path] = []
+    num_sentences = 0
 
     def counted() -> Iterator[Part]:
-        nonlocal num_parts, num_sentences
+        nonlocal num_sentences
         for part in cut(enumerate(map(str.split, text.lines()))):
-            num_parts, num_sentences = num_parts + 1, num_sentences + len(part.ids)
+            parts.append(folder / shards.file_name(part))
+            num_sentences += len(part.ids)
             yield part
 
     with tqdm(total=text.num_tokens, unit=" tokens", desc="embedding") as progress:
-        work = EmbedPart(sentence_layers, embedding, file, mix)
-        for _ in engine(work, lacking(file, counted(), progress), progress):
+        work = EmbedPart(sentence_layers, embedding, shards, mix)
+        for _ in engine(work, lacking(shards, counted(), progress), progress):
             pass
     indices = map(str, range(num_sentences))
-    file.finish(
-        num_parts, num_sentences, dict(zip(text.lines(), indices)) if with_sentences else None
-    )
+    names = dict(zip(text.lines(), indices)) if with_sentences else None
+    join(parts, output_file, num_sentences, names)
+    shutil.rmtree(folder)
     size = output_file.stat().st_size / 1e6
     print(
         f"Wrote {output_file}: {num_sentences:,} sentences, {text.num_tokens:,} tokens, "

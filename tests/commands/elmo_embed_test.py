@@ -17,7 +17,7 @@ import torch
 import elmo_tasks.encoder.sentence_layers
 from elmo_tasks.bilm import FrozenBiLm
 from elmo_tasks.common import files
-from elmo_tasks.embed import embedding_file
+from elmo_tasks.embed import shards, whole_file
 from elmo_tasks.embed.embed import embed, read_text
 from elmo_tasks.embed.shards import read_manifest, read_vectors
 from elmo_tasks.encoder.encoder import ElmoEncoder
@@ -326,7 +326,7 @@ def embedded(paths: Paths) -> None:
 
 
 def embedded_until_killed(paths: Paths, num_lines: int) -> None:
-    kill_after_lines(num_lines, embedding_file, files, shutil)
+    kill_after_lines(num_lines, shards, whole_file, files, shutil)
     embedded(paths)
 
 
@@ -363,10 +363,10 @@ def tokens_computed(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> int:
         # The run is killed when a part has been computed, when it has been written but not named,
         # and when it has been named; when the file is half written, and when it has been written
         # but not named.
-        (embedding_file.EmbeddingFile, "add", 6, 5),
+        (shards.Shards, "add", 6, 5),
         (Path, "replace", 7, 5),
         (SentenceLayers, "__call__", 6, 5),
-        (embedding_file, "write_dataset", 30, NUM_PARTS),
+        (whole_file, "copy_dataset", 30, NUM_PARTS),
         (Path, "replace", NUM_PARTS + 2, NUM_PARTS),
     ],
 )
@@ -386,7 +386,7 @@ def test_a_killed_run_goes_on_and_loses_one_part_at_most(
         killed_at(patch, owner, name, number)
         assert run(lambda: embedded(long_text)) == -signal.SIGKILL
     assert not long_text.hdf5.exists()
-    assert len(list(long_text.partial.glob("*.part"))) == parts_done
+    assert len(list(long_text.partial.glob("part-*"))) == parts_done
     capsys.readouterr()
 
     computed = tokens_computed(long_text, monkeypatch)
@@ -405,7 +405,7 @@ def test_runs_killed_at_any_moment_end_with_the_same_file(long_text: Paths) -> N
     # Each run may do a quarter more than the run before, and the last more than a whole run needs.
     for num_lines in (int(20 * 1.25**k) for k in range(25)):
         statuses.append(run(partial(embedded_until_killed, long_text, num_lines)))
-        parts_done.add(len(list(long_text.partial.glob("*.part"))))
+        parts_done.add(len(list(long_text.partial.glob("part-*"))))
         if statuses[-1] == 0:
             break
 
@@ -421,9 +421,9 @@ def test_a_damaged_part_is_computed_again(
     whole = Paths(long_text.text, long_text.hdf5.with_name("whole.hdf5"))
     embedded(whole)
     with monkeypatch.context() as patch:
-        killed_at(patch, embedding_file, "write_dataset", 1)
+        killed_at(patch, whole_file, "copy_dataset", 1)
         run(lambda: embedded(long_text))
-    part = sorted(long_text.partial.glob("*.part"))[4]
+    part = sorted(long_text.partial.glob("part-*"))[4]
     part.write_bytes(part.read_bytes()[:-1])
 
     embedded(long_text)
@@ -435,9 +435,9 @@ def test_a_damaged_part_is_computed_again(
 def begun(long_text: Paths, monkeypatch: pytest.MonkeyPatch) -> Paths:
     """Returns the paths of a run that was killed after its fifth part."""
     with monkeypatch.context() as patch:
-        killed_at(patch, embedding_file.EmbeddingFile, "add", 6)
+        killed_at(patch, shards.Shards, "add", 6)
         run(lambda: embedded(long_text))
-    assert len(list(long_text.partial.glob("*.part"))) == 5
+    assert len(list(long_text.partial.glob("part-*"))) == 5
     return long_text
 
 
@@ -461,8 +461,8 @@ def test_what_was_begun_otherwise_is_gone_on_with_only_as_it_was(
 
     message = refusal(monkeypatch, "elmo-embed", *command)
 
-    assert message.startswith(f"elmo-embed: {begun.partial} was begun with {differ}; use the")
-    assert len(list(begun.partial.glob("*.part"))) == 5
+    assert message.startswith(f"elmo-embed: {begun.partial} was begun with {differ}")
+    assert len(list(begun.partial.glob("part-*"))) == 5
     allennlp(monkeypatch, "elmo-embed", *command, "--force")
     numbers = read_hdf5(begun.hdf5).keys() - {"sentence_to_index"}
     assert len(numbers) == len(begun.text.read_text().splitlines())
@@ -471,8 +471,8 @@ def test_what_was_begun_otherwise_is_gone_on_with_only_as_it_was(
 def test_parts_of_nobody_knows_which_run_are_not_used(
     begun: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run that is killed while it removes the parts leaves them without `about.json`."""
-    (begun.partial / "about.json").unlink()
+    """A run that is killed while it removes the parts leaves them without `_about.json`."""
+    (begun.partial / "_about.json").unlink()
 
     allennlp(monkeypatch, "elmo-embed", begun.text, begun.hdf5, *FILES, "--average")
 
@@ -486,7 +486,7 @@ def test_an_interrupt_says_that_the_same_command_goes_on(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(embedding_file.EmbeddingFile, "add", interrupt)
+        patch.setattr(shards.Shards, "add", interrupt)
         assert exit_status(monkeypatch, "elmo-embed", begun.text, begun.hdf5, *FILES) == 130
     said = capsys.readouterr().err
     assert said.endswith("elmo-embed: interrupted; the same command goes on from here\n")
@@ -552,7 +552,7 @@ def test_a_full_disk_loses_nothing(
     long_text: Paths, monkeypatch: pytest.MonkeyPatch, encoder: ElmoEncoder
 ) -> None:
     with monkeypatch.context() as patch:
-        usage = shutil.disk_usage(long_text.text)._replace(free=1000)
+        usage = shutil.disk_usage(long_text.text)._replace(free=30_000)
         patch.setattr(shutil, "disk_usage", lambda _: usage)
         message = refusal(monkeypatch, "elmo-embed", long_text.text, long_text.hdf5, *FILES)
 

@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy
@@ -8,8 +9,7 @@ import torch
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
-from elmo_tasks.embed.embed import about_vectors, embed, read_text
-from elmo_tasks.embed.embedding_file import EmbeddingFile
+from elmo_tasks.embed.embed import embed, read_text
 from elmo_tasks.encoder.encoder import ElmoEncoder
 from tests.helpers.embedding import LINES, Paths, read_hdf5, write_text
 from tests.helpers.reference_bilm import FIXTURE_FILES, random_files
@@ -108,8 +108,12 @@ def test_an_embedding_that_was_begun_with_another_mix_is_not_completed(
 ) -> None:
     mix = ElmoMix(3).eval()
     text = read_text(paths.text)
-    about = {"text": text.digest, **about_vectors(encoder.layers, "mix", mix)}
-    EmbeddingFile(paths.hdf5, about)
+
+    def stop(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        embed(text, paths.hdf5, encoder.layers, "mix", engine=stop, mix=mix)
     if changed == "layer_norm":
         mix.layer_norm = "sentence"
     else:
