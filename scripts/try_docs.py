@@ -31,7 +31,13 @@ PAGES += [
     f"docs/{page}"
     for page in ("bilms", "store", "at_scale", "own_bilm", "vectors", "what_was_learnt")
 ]
-PAGES += ["docs/trained_models", "docs/serve", "docs/errors", "docs/compare_variants"]
+PAGES += [
+    "docs/your_data",
+    "docs/trained_models",
+    "docs/serve",
+    "docs/errors",
+    "docs/compare_variants",
+]
 PAGES += ["docs/install", "docs/in_your_allennlp_project"]
 PAGES += ["docs/pytorch", "docs/spacy", "docs/sklearn", "docs/large_text"]
 PAGES += ["docs/when_something_goes_wrong"]
