@@ -6,7 +6,7 @@ import numpy
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
+from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, check_spelling
 from elmo_tasks.encoder import ElmoEncoder
 from elmo_tasks.spacy.batched import BatchedPipe
 from elmo_tasks.spacy.pretrained import encoder_from_bytes, encoder_to_bytes
@@ -46,6 +46,11 @@ class ElmoComponent(BatchedPipe):
         all layers side by side; `last`; or the index of one layer, 0 for the token layer.
     device : `str`, optional (default = `'cpu'`)
         The device that the biLM runs on.
+
+    # Raises
+
+    `ConfigurationError`
+        The name is nearly that of a biLM. Others are looked for at first use.
     """
 
     def __init__(
@@ -58,6 +63,7 @@ class ElmoComponent(BatchedPipe):
         device: str = "cpu",
     ) -> None:
         super().__init__(name)
+        check_spelling(bilm)
         self.bilm = bilm
         self.place = place
         self.layers = layers

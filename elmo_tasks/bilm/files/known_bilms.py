@@ -92,6 +92,18 @@ def is_name(name: str) -> bool:
     return name in KNOWN_BILMS or is_hub_name(name)
 
 
+def check_spelling(name: str) -> None:
+    """
+    Raises `ConfigurationError` if a name is nearly that of a biLM. Other names may be those of
+    folders that are elsewhere, such as where a pipeline was saved.
+    """
+    is_known = name in KNOWN_BILMS or looks_like_a_path(name)
+    if not is_known and (nearest := did_you_mean(name, KNOWN_BILMS)):
+        raise ConfigurationError(
+            f"no biLM is known as {name!r}; known are {', '.join(sorted(KNOWN_BILMS))}{nearest}"
+        )
+
+
 def looks_like_a_path(name: str) -> bool:
     """
     Returns whether this is a path, an address or a repository, and not the name of a biLM.
