@@ -86,8 +86,10 @@ setup(
         # spaCy finds its components and architectures by these.
         "spacy_factories": [
             "elmo = elmo_tasks.spacy.elmo:ElmoComponent",
+            "elmo_coref = elmo_tasks.spacy.coreference:CoreferenceComponent",
             "elmo_ner = elmo_tasks.spacy.entities:EntityComponent",
             "elmo_sentiment = elmo_tasks.spacy.sentiment:SentimentComponent",
+            "elmo_srl = elmo_tasks.spacy.roles:RolesComponent",
             "elmo_tagger = elmo_tasks.spacy.tagger:TaggerComponent",
             "elmo_textcat = elmo_tasks.spacy.textcat:TextcatComponent",
         ],

@@ -1,11 +1,13 @@
 """
-ELMo in spaCy: the components `elmo`, `elmo_ner`, `elmo_sentiment`, `elmo_tagger` and
-`elmo_textcat`, and the architecture `elmo_tasks.Tok2Vec.v1`. Importing this package registers them;
-where elmo_tasks is installed, spaCy finds them by itself.
+ELMo in spaCy: the components `elmo`, `elmo_coref`, `elmo_ner`, `elmo_sentiment`, `elmo_srl`,
+`elmo_tagger` and `elmo_textcat`, and the architecture `elmo_tasks.Tok2Vec.v1`. Importing this
+package registers them; where elmo_tasks is installed, spaCy finds them by itself.
 """
 
+from elmo_tasks.spacy.coreference import CoreferenceComponent
 from elmo_tasks.spacy.elmo import ElmoComponent
 from elmo_tasks.spacy.entities import EntityComponent
+from elmo_tasks.spacy.roles import RolesComponent
 from elmo_tasks.spacy.sentiment import SentimentComponent
 from elmo_tasks.spacy.tagger import TaggerComponent
 from elmo_tasks.spacy.textcat import TextcatComponent
@@ -13,8 +15,10 @@ from elmo_tasks.spacy.tok2vec import tok2vec
 from elmo_tasks.spacy.vectors import use_elmo
 
 __all__ = [
+    "CoreferenceComponent",
     "ElmoComponent",
     "EntityComponent",
+    "RolesComponent",
     "SentimentComponent",
     "TaggerComponent",
     "TextcatComponent",

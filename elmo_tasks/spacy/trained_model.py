@@ -46,6 +46,10 @@ class TrainedModel:
         # Another process opens the model itself.
         return {**self.__dict__, "_predictor": None}
 
+    def predict(self, inputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Returns the answers of the predictor to inputs in JSON."""
+        return self._open().predict_batch_json(inputs)
+
     def answers(self, sentences: Sequence[list[str]]) -> Iterator[tuple[int, dict[str, Any]]]:
         """
         Yields the index of each sentence and the answer of the predictor (see the predictors of

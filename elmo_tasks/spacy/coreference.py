@@ -1,0 +1,51 @@
+from itertools import groupby
+
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from elmo_tasks.spacy.model_pipe import ModelPipe
+from elmo_tasks.spacy.sentences import of_docs
+
+if not Doc.has_extension("elmo_coref"):
+    Doc.set_extension("elmo_coref", default=None)
+
+
+@Language.factory("elmo_coref", assigns=["doc._.elmo_coref"])
+class CoreferenceComponent(ModelPipe):
+    """
+    Sets `doc._.elmo_coref` to the clusters of mentions that refer to the same: lists of pairs, the
+    start and the exclusive end of a mention's tokens in the doc. The spans are
+    `[doc[start:end] for start, end in cluster]`. A doc without sentence boundaries is one sentence.
+
+    Registered as a factory with the name "elmo_coref". It needs AllenNLP. A saved pipeline has the
+    model, which is opened at first use.
+
+    # Parameters
+
+    nlp : `Language`
+        The pipeline.
+    name : `str`
+        The name of the component in the pipeline.
+    model : `str`
+        A trained `elmo_coref_resolver`: its name, path, address or repository, as for
+        `elmo_tasks.load`.
+    """
+
+    def __init__(self, nlp: Language, name: str, model: str) -> None:
+        super().__init__(name, model, predictor="elmo_coref")
+
+    def annotate(self, docs: list[Doc]) -> None:
+        """Sets the clusters of docs."""
+        for doc in docs:
+            doc._.elmo_coref = []
+        for index, group in groupby(of_docs(docs), key=lambda sentence: sentence.doc):
+            sentences = list(group)
+            indices = [i for sentence in sentences for i in sentence.indices]
+            (answer,) = self.model.predict([{"sentences": [each.words for each in sentences]}])
+            docs[index]._.elmo_coref = [
+                [
+                    (indices[start], indices[end - 1] + 1)
+                    for start, end in (mention["tokens"] for mention in cluster)
+                ]
+                for cluster in answer["clusters"]
+            ]

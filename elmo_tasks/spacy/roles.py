@@ -1,0 +1,58 @@
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from elmo_tasks.spacy.model_pipe import ModelPipe
+from elmo_tasks.spacy.sentences import of_docs
+
+if not Doc.has_extension("elmo_srl"):
+    Doc.set_extension("elmo_srl", default=None)
+
+
+@Language.factory("elmo_srl", assigns=["doc._.elmo_srl"])
+class RolesComponent(ModelPipe):
+    """
+    Sets `doc._.elmo_srl` to the predicates of each sentence with their semantic roles: a list of
+    dictionaries with the index `predicate` of a token, and `roles`, each with its `role`, the
+    `start` and the exclusive `end` of its tokens in the doc, and its `confidence`. A doc without
+    sentence boundaries is one sentence.
+
+    Registered as a factory with the name "elmo_srl". It needs AllenNLP. A saved pipeline has the
+    model, which is opened at first use.
+
+    # Parameters
+
+    nlp : `Language`
+        The pipeline.
+    name : `str`
+        The name of the component in the pipeline.
+    model : `str`
+        A trained `elmo_srl_tagger`: its name, path, address or repository, as for
+        `elmo_tasks.load`.
+    """
+
+    def __init__(self, nlp: Language, name: str, model: str) -> None:
+        super().__init__(name, model, predictor="elmo_srl")
+
+    def annotate(self, docs: list[Doc]) -> None:
+        """Sets the predicates of docs."""
+        sentences = list(of_docs(docs))
+        answers = dict(self.model.answers([sentence.words for sentence in sentences]))
+        for doc in docs:
+            doc._.elmo_srl = []
+        # The batches are by length, and predicates are in the order of the text.
+        for index, (doc_index, indices, _) in enumerate(sentences):
+            docs[doc_index]._.elmo_srl += [
+                {
+                    "predicate": indices[predicate["index"]],
+                    "roles": [
+                        {
+                            "role": each["role"],
+                            "start": indices[each["tokens"][0]],
+                            "end": indices[each["tokens"][1] - 1] + 1,
+                            "confidence": each["confidence"],
+                        }
+                        for each in predicate["roles"]
+                    ],
+                }
+                for predicate in answers[index]["predicates"]
+            ]
