@@ -14,6 +14,7 @@ from types import TracebackType
 from elmo_tasks import __version__
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.mistakes import DEBUG, INTERRUPTED, wants_traceback
+from elmo_tasks.common.deferred import deferred
 from elmo_tasks.common.errors import INSTALL_ALLENNLP
 from elmo_tasks.common.spelling import did_you_mean
 
@@ -27,6 +28,9 @@ OF_ALLENNLP = {
     "print-results": "Print the metrics of several trainings.",
 }
 OTHERS = ("cached-path", "checklist", "count-instances", "diff", "push-to-hf", "test-install")
+
+# Packages that AllenNLP imports, and that take seconds and hundreds of megabytes.
+_HEAVY = ("nltk", "scipy.stats", "sklearn", "spacy.cli", "torchvision", "transformers")
 
 
 def main() -> None:
@@ -61,6 +65,13 @@ def _run_allennlp(name: str, arguments: list[str]) -> None:
         arguments.remove("--debug")
         os.environ[DEBUG] = "1"
     sys.argv = ["elmo-tasks", name, *arguments]
+    # A prediction with a model of this package needs none of them.
+    with deferred(*(_HEAVY if name == "predict" else ())):
+        args = _arguments_of_allennlp(name, known)
+    _run(args, with_plugin=True)
+
+
+def _arguments_of_allennlp(name: str, known: list[str]) -> argparse.Namespace:
     _import_plugin(name)
     from allennlp.commands import Subcommand, import_plugins, parse_args
 
@@ -69,8 +80,7 @@ def _run_allennlp(name: str, arguments: list[str]) -> None:
         import_plugins()
         if name not in Subcommand.list_available():
             sys.exit(f"elmo-tasks: there is no command {name!r}; elmo-tasks --help lists them")
-    _, args = parse_args("elmo-tasks")
-    _run(args, with_plugin=True)
+    return parse_args("elmo-tasks")[1]
 
 
 def _run(args: argparse.Namespace, with_plugin: bool) -> None:
