@@ -4,6 +4,7 @@ import json
 from allennlp.commands import predict
 from allennlp.commands.subcommand import Subcommand
 
+from elmo_tasks.elmo.known_models import KNOWN_MODELS
 from elmo_tasks.in_allennlp.predict_manager import parse_settings
 
 _DESCRIPTION = """
@@ -27,7 +28,9 @@ class ElmoPredict(predict.Predict):
 
     def add_subparser(self, parser: argparse._SubParsersAction) -> argparse.ArgumentParser:
         subparser = super().add_subparser(parser)
-        subparser.description = _DESCRIPTION
+        subparser.description = (
+            f"{_DESCRIPTION}\nModels of this package: {', '.join(KNOWN_MODELS)}."
+        )
         add = subparser.add_argument
         add("--json", action="store_true", help="answer plain text and tables in JSON, too")
         add(

@@ -41,6 +41,13 @@ class LoadedModel:
     def __init__(self, predictor: Predictor) -> None:
         self.predictor = predictor
 
+    def __repr__(self) -> str:
+        model = self.predictor._model
+        size = sum(parameter.numel() for parameter in model.parameters())
+        names = getattr(self.predictor, "input_names", ())
+        reads = f", reads {' and '.join(names)}" if names else ""
+        return f"<LoadedModel: {type(model).__name__}, {size:,} parameters{reads}>"
+
     def predict(self, inputs: Any = None, batch_size: int = 32, **texts: Any) -> Any:
         """
         Answers one input or several. The answer to an input does not depend on the others.

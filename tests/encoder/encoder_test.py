@@ -438,3 +438,7 @@ def test_layers_in_the_store_are_not_computed_again(
     assert sum(computed) == 4
     assert_alike(first, encoder(TEXT))
     assert_alike(second, encoder(TEXT))
+
+
+def test_an_encoder_says_what_it_is() -> None:
+    assert repr(ElmoEncoder.from_pretrained("mini")) == "<ElmoEncoder: 3 layers of width 256>"

@@ -29,6 +29,12 @@ def ner(tmp_path_factory: pytest.TempPathFactory) -> LoadedModel:
     return loaded(tmp_path_factory.mktemp("ner"), "ner", top_k=2)
 
 
+def test_a_model_says_what_it_is(sst: LoadedModel) -> None:
+    size = sum(parameter.numel() for parameter in sst.predictor._model.parameters())
+
+    assert repr(sst) == f"<LoadedModel: Bcn, {size:,} parameters, reads sentence>"
+
+
 def test_one_text_has_one_answer(sst: LoadedModel) -> None:
     answer = sst.predict("It isn't bad.")
 
