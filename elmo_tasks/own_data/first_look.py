@@ -99,9 +99,7 @@ def look(args: argparse.Namespace) -> tuple[Path, Found]:
     else:
         num_train, paths = len(units), [path, args.dev]
     fields = {key: value for key, value in fields.items() if value is not None}
-    batch_size, num_epochs, patience = next(
-        (schedule for most, schedule in _SCHEDULES if num_train <= most), _LONGEST_SCHEDULE
-    )
+    batch_size, num_epochs, patience = schedule(num_train)
     fields |= {
         "train_data_path": str(paths[0]),
         "validation_data_path": str(paths[1]),
@@ -113,6 +111,12 @@ def look(args: argparse.Namespace) -> tuple[Path, Found]:
         "patience": patience,
     }
     return Path(f"{folder}.jsonnet"), Found(lines, fields, files, len(units) < _SMALL)
+
+
+def schedule(num_train: int) -> tuple[int, int, int]:
+    """Returns the batch size, the most epochs and the patience for so many examples."""
+    fitting = (each for most, each in _SCHEDULES if num_train <= most)
+    return next(fitting, _LONGEST_SCHEDULE)
 
 
 def _about_texts(reader: ClassifyReader, path: Path) -> str:

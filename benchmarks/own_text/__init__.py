@@ -1,0 +1,1 @@
+"""Compares classify and tag with what one would use instead, by the number of labels."""

@@ -1,0 +1,214 @@
+"""The systems that are compared: each trains on examples, and returns a function that predicts."""
+
+import json
+import random
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import _jsonnet
+import numpy
+import spacy
+from allennlp.commands.train import train_model
+from allennlp.common import Params
+from allennlp.data import DatasetReader
+from allennlp.predictors import Predictor
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from spacy.tokens import Doc
+from spacy.training import Example as SpacyExample
+from spacy.training import biluo_tags_to_spans, iob_to_biluo
+from spacy.util import fix_random_seed, minibatch
+
+from benchmarks.knowledge.classify import tokenized
+from benchmarks.knowledge.glove import read_glove
+from benchmarks.own_text.data import Example, held_out, score
+from elmo_tasks.common.package_data import import_jsonnet
+from elmo_tasks.own_data.first_look import schedule
+from elmo_tasks.readers.entities import read_entities, write_tags
+from elmo_tasks.sklearn import ElmoFeatures
+
+Predict = Callable[[Sequence[Any]], list[Any]]
+_GLOVE = "vectors/glove.6B.100d.120k.txt.gz"
+# An epoch of spaCy that is no better than so many before ends its training.
+_PATIENCE, _MAX_EPOCHS = 8, 60
+
+
+def _pipeline(*parts: Any) -> Any:
+    def train(examples: list[Example], data: Path, seed: int) -> Predict:
+        steps = [part(data) if callable(part) else part for part in parts]
+        model = make_pipeline(*steps, LogisticRegression(max_iter=2000, random_state=seed))
+        model.fit([each.text for each in examples], [each.gold for each in examples])
+        return lambda texts: list(model.predict(list(texts)))
+
+    return train
+
+
+def _glove_mean(data: Path) -> FunctionTransformer:
+    glove = read_glove(data)
+
+    def means(texts: list[str]) -> numpy.ndarray:
+        return numpy.stack([glove.mean(words) for words in tokenized(texts)])
+
+    return FunctionTransformer(means)
+
+
+def _fasttext(examples: list[Example], data: Path, seed: int) -> Predict:
+    import fasttext
+
+    with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
+        texts = tokenized([each.text for each in examples])
+        file.writelines(
+            f"__label__{each.gold} {' '.join(words).lower()}\n"
+            for each, words in zip(examples, texts)
+        )
+        file.flush()
+        model = fasttext.train_supervised(file.name, epoch=25, wordNgrams=2, thread=1, verbose=0)
+    return lambda asked: [
+        model.predict(" ".join(words).lower())[0][0].removeprefix("__label__")
+        for words in tokenized(list(asked))
+    ]
+
+
+def _spacy(kind: str) -> Any:
+    name = {"texts": "textcat", "entities": "ner", "tags": "tagger"}[kind]
+
+    def reference(nlp: Any, example: Example, labels: set[str]) -> Doc:
+        if kind == "texts":
+            doc = nlp.make_doc(example.text)
+            doc.cats = {label: float(label == example.gold) for label in labels}
+            return doc
+        doc = Doc(nlp.vocab, words=example.text)
+        if kind == "tags":
+            return Doc(nlp.vocab, words=example.text, tags=example.gold)
+        doc.ents = biluo_tags_to_spans(doc, iob_to_biluo(example.gold))
+        return doc
+
+    def train(examples: list[Example], data: Path, seed: int) -> Predict:
+        fix_random_seed(seed)
+        nlp = spacy.blank("en")
+        nlp.add_pipe(name)
+        labels = {each.gold for each in examples} if kind == "texts" else set()
+        own, dev = held_out(examples)
+        docs = [reference(nlp, each, labels) for each in own]
+        pairs = [SpacyExample(_bare(nlp, doc), doc) for doc in docs]
+        optimizer = nlp.initialize(lambda: pairs)
+        best, best_state, waited = -1.0, nlp.to_bytes(), 0
+        for _ in range(_MAX_EPOCHS):
+            random.shuffle(pairs)
+            for batch in minibatch(pairs, 16):
+                nlp.update(batch, sgd=optimizer, drop=0.2)
+            with nlp.use_params(optimizer.averages):
+                found = score(kind, [each.gold for each in dev], predict(nlp, dev))
+                if found > best:
+                    best, best_state, waited = found, nlp.to_bytes(), 0
+                    continue
+            waited += 1
+            if waited == _PATIENCE:
+                break
+        nlp.from_bytes(best_state)
+        return lambda texts: predict(nlp, [Example(text, None) for text in texts])
+
+    def predict(nlp: Any, examples: list[Example]) -> list[Any]:
+        texts = [
+            nlp.make_doc(each.text) if kind == "texts" else Doc(nlp.vocab, words=each.text)
+            for each in examples
+        ]
+        docs = nlp.pipe(texts)
+        if kind == "texts":
+            return [max(doc.cats, key=doc.cats.get) for doc in docs]
+        if kind == "tags":
+            return [[token.tag_ for token in doc] for doc in docs]
+        return [
+            [token.ent_iob_ if token.ent_iob_ in "O" else f"{token.ent_iob_}-{token.ent_type_}"
+             for token in doc]
+            for doc in docs
+        ]  # fmt: skip
+
+    return train
+
+
+def _bare(nlp: Any, doc: Doc) -> Doc:
+    spaces = [bool(token.whitespace_) for token in doc]
+    return Doc(nlp.vocab, words=[token.text for token in doc], spaces=spaces)
+
+
+def _ours(kind: str, elmo_at: list[str], bilm: str) -> Any:
+    def train(examples: list[Example], data: Path, seed: int) -> Predict:
+        with tempfile.TemporaryDirectory() as folder:
+            own, dev = held_out(examples)
+            for name, part in (("train", own), ("dev", dev)):
+                text, gold = ("text", "label") if kind == "texts" else ("tokens", "tags")
+                rows = [json.dumps({text: each.text, gold: each.gold}) for each in part]
+                Path(folder, f"{name}.jsonl").write_text("\n".join(rows), encoding="utf-8")
+            batch_size, num_epochs, patience = schedule(len(own))
+            fields = {
+                "train_data_path": f"{folder}/train.jsonl",
+                "validation_data_path": f"{folder}/dev.jsonl",
+                "elmo_at": elmo_at,
+                "bilm": bilm,
+                "store": {"memory": 4000} if elmo_at else None,
+                "batch_size": batch_size,
+                "num_epochs": num_epochs,
+                "patience": patience,
+                **({} if kind == "texts" else {"column": "tags", "spans": kind == "entities"}),
+                **dict.fromkeys(("random_seed", "numpy_seed", "pytorch_seed"), seed),
+            }
+            library = "classify" if kind == "texts" else "tag"
+            snippet = (
+                f"(import 'elmo_tasks/{library}.libsonnet') + {json.dumps(fields)} + "
+                "{ word_vectors: (import 'elmo_tasks/vectors.libsonnet')['glove.6B.100d'] + "
+                f"{{ pretrained_file: '{data / _GLOVE}' }} }}"
+            )
+            config = json.loads(
+                _jsonnet.evaluate_snippet("", snippet, import_callback=import_jsonnet)
+            )
+            model = train_model(Params(config), f"{folder}/model").eval()
+            reader = Params(dict(config["dataset_reader"]))
+            predictor = Predictor.by_name(model.default_predictor)(
+                model, DatasetReader.from_params(reader)
+            )
+
+        def predict(texts: Sequence[Any]) -> list[Any]:
+            found = []
+            for start in range(0, len(texts), 32):
+                inputs = [
+                    {"text" if kind == "texts" else "tokens": each}
+                    for each in texts[start : start + 32]
+                ]
+                found += predictor.predict_batch_json(inputs)
+            if kind == "texts":
+                return [answer["label"] for answer in found]
+            if kind == "tags":
+                return [answer["tags"] for answer in found]
+            return [
+                write_tags(read_entities(answer["tags"], "BIOUL"), len(answer["tags"]), "BIO")
+                for answer in found
+            ]
+
+        return predict
+
+    return train
+
+
+def systems(kind: str, bilm: str) -> dict[str, Any]:
+    """Returns the systems for a kind of task, by their names."""
+    ours = "classify" if kind == "texts" else "tag"
+    found = {
+        "spaCy from nothing": _spacy(kind),
+        f"{ours} with GloVe": _ours(kind, [], bilm),
+        f"{ours} with GloVe and ELMo": _ours(kind, ["input"], bilm),
+    }
+    if kind != "texts":
+        return found
+    features = lambda data: ElmoFeatures(bilm)  # noqa: E731
+    return {
+        "TF-IDF": _pipeline(TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True)),
+        "mean of GloVe": _pipeline(_glove_mean, StandardScaler()),
+        "fastText": _fasttext,
+        "ElmoFeatures": _pipeline(features, StandardScaler()),
+        **found,
+    }
