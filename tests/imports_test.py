@@ -37,6 +37,7 @@ ORDER: dict[str, set[str]] = {
         "common",
         "readers",
         "bilm",
+        "elmo",
         "language_model",
         "training",
         "predictors",
