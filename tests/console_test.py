@@ -143,18 +143,17 @@ def test_text_is_embedded_without_allennlp(tmp_path: Path) -> None:
     assert (tmp_path / "text.hdf5").exists()
 
 
-def test_a_mistake_is_one_line_and_debug_shows_its_traceback() -> None:
-    arguments = ("check", "nowhere.json", "nowhere.hdf5", "--no-such-option")
+def test_a_mistake_is_one_line_and_debug_shows_its_traceback(tmp_path: Path) -> None:
+    neighbors = ("neighbors", "bank", "--corpus", "nowhere.txt")
 
-    brief = run(RUN, "neighbors", "bank", "--corpus", "nowhere.txt")
-    long = run(RUN, "neighbors", "bank", "--corpus", "nowhere.txt", "--debug")
-    unknown = run(RUN, *arguments)
+    brief, long = fork(tmp_path, *neighbors), fork(tmp_path, *neighbors, "--debug")
+    unknown = fork(tmp_path, "check", "nowhere.json", "nowhere.hdf5", "--no-such-option")
 
-    assert brief.returncode == long.returncode == 1
-    assert brief.stderr.splitlines() == [brief.stderr.strip()], brief.stderr
-    assert brief.stderr.startswith("elmo-neighbors: ") and "nowhere.txt" in brief.stderr
-    assert "Traceback" in long.stderr
-    assert unknown.returncode == 2 and "usage: elmo-tasks check" in unknown.stderr
+    assert brief.status == long.status == 1
+    assert brief.said.splitlines() == [brief.said.strip()], brief.said
+    assert brief.said.startswith("elmo-neighbors: ") and "nowhere.txt" in brief.said
+    assert "Traceback" in long.said
+    assert unknown.status == 2 and "usage: elmo-tasks check" in unknown.said
 
 
 def test_a_command_of_allennlp_says_how_to_install_it() -> None:
@@ -243,10 +242,11 @@ def test_an_evaluation_prints_its_metrics_and_nothing_else(folder: Path) -> None
 
 def test_the_users_level_of_messages_counts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALLENNLP_LOG_LEVEL", "INFO")
+    archive = str(ROOT / "fixtures" / "archives" / "sst.tar.gz")
 
-    trained = fork(folder, "train", "mine.jsonnet", "-s", "loud", "-f")
+    evaluated = fork(folder, "evaluate", archive, "sst.txt")
 
-    assert " - INFO - allennlp.common.params - " in trained.said
+    assert "INFO:allennlp.models.archival:loading archive" in evaluated.said
 
 
 def test_debug_shows_the_traceback_of_a_training(folder: Path) -> None:

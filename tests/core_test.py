@@ -42,13 +42,13 @@ def modules_of(room: str) -> list[str]:
     return [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths]
 
 
-@pytest.mark.parametrize("room", CORE)
-def test_every_module_of_the_core_is_imported_without_allennlp(room: str) -> None:
-    modules = modules_of(room)
-    assert len(modules) > 2
+def test_every_module_of_the_core_is_imported_without_allennlp() -> None:
+    modules = [modules_of(room) for room in CORE]
+    assert min(map(len, modules)) > 2
 
     result = run(
-        "import importlib\nfor name in sys.argv[1:]: importlib.import_module(name)", *modules
+        "import importlib\nfor name in sys.argv[1:]: importlib.import_module(name)",
+        *(name for names in modules for name in names),
     )
 
     assert result.returncode == 0, result.stderr
@@ -94,33 +94,26 @@ def test_an_archive_says_that_it_needs_allennlp() -> None:
     assert "ImportError: this part of elmo_tasks needs AllenNLP" in result.stderr
 
 
-def test_the_core_imports_few_packages() -> None:
-    script = """
-import numpy, torch
-before = set(sys.modules)
-from elmo_tasks import ElmoEncoder
-from elmo_tasks.bilm import BiLm
-print(*sorted({name.partition(".")[0] for name in set(sys.modules) - before}))
-"""
-
-    result = run(script)
-
-    packages = set(result.stdout.split()) - set(sys.stdlib_module_names)
-    own = {name for name in packages if not name.startswith("_")}
-    assert own <= {"elmo_tasks", "h5py", "torch", "numpy", "tqdm"}, result.stderr
-
-
-def test_the_core_is_imported_in_half_a_second_more_than_torch() -> None:
+def test_the_core_imports_few_packages_in_half_a_second_more_than_torch() -> None:
     script = """
 import time
-import torch
+import numpy, torch
+before = set(sys.modules)
 start = time.process_time()
 from elmo_tasks import ElmoEncoder
 from elmo_tasks.bilm import BiLm
 print(time.process_time() - start)
+print(*sorted({name.partition(".")[0] for name in set(sys.modules) - before}))
 """
 
     # The fastest of three runs counts, since a busy machine only makes a process slower.
-    seconds = min(float(run(script).stdout) for _ in range(3))
+    for _ in range(3):
+        result = run(script)
+        assert result.returncode == 0, result.stderr
+        seconds, *packages = result.stdout.split()
+        if float(seconds) < 0.5:
+            break
 
-    assert seconds < 0.5
+    assert float(seconds) < 0.5
+    own = {name for name in set(packages) - set(sys.stdlib_module_names) if name[0] != "_"}
+    assert own <= {"elmo_tasks", "h5py", "torch", "numpy", "tqdm"}
