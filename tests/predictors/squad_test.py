@@ -13,7 +13,9 @@ from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.modules import self_attention
 from elmo_tasks.predictors.squad import SquadPredictor
+from tests.helpers.largest_tensor import LargestTensor
 
 ROOT = Path(__file__).parents[2]
 FILE = json.loads((ROOT / "fixtures" / "squad.json").read_text(encoding="utf-8"))
@@ -182,12 +184,17 @@ def test_instances_of_a_file_are_answered_with_their_ids(
     assert [answer["id"] for answer in answers] == [id for id, _, _ in questions()][:3]
 
 
-def test_passage_of_twenty_thousand_tokens_is_read(predictor: SquadPredictor) -> None:
-    passage = "The owl sleeps . " * 5000
+def test_a_long_passage_is_read_without_the_scores_of_all_pairs_at_once(
+    predictor: SquadPredictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(self_attention, "_MAX_SCORES", 2**20)
+    passage = "The owl sleeps . " * 1000
 
-    answer = predictor.predict_json({"passage": passage, "question": "Who sleeps?"})
+    with LargestTensor() as largest:
+        answer = predictor.predict_json({"passage": passage, "question": "Who sleeps?"})
 
     assert passage[answer["start"] : answer["end"]] == answer["answer"] != ""
+    assert largest.size < 4000 * 4000 / 4
 
 
 def test_error_in_a_file_says_where(predictor: SquadPredictor) -> None:
