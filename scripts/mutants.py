@@ -202,13 +202,14 @@ def try_tests(
     copy: Path, mutant: Mutant, first: str, limit: float, cached: bool = False
 ) -> tuple[str, float]:
     """
-    Runs the tests of the mutant's folder in a fork. Returns what failed, an empty string if nothing
-    did, and the seconds of computing. A fork that computes for longer than `limit`, or lasts for
-    twenty times as long, is killed, which counts as a failure.
+    Runs the tests of the mutant's folder, and that of the defaults, in a fork. Returns what failed,
+    an empty string if nothing did, and the seconds of computing. A fork that computes for longer
+    than `limit`, or lasts for twenty times as long, is killed, which counts as a failure.
     """
     stem = Path(mutant.path).stem
+    folder = copy / "tests"
     tests = sorted(
-        (copy / "tests" / mutant.room).rglob("*_test.py"),
+        [*(folder / mutant.room).rglob("*_test.py"), *folder.glob("defaults_test.py")],
         key=lambda path: (path.name != first, not path.name.startswith(stem), path),
     )
     log = copy.parent / "log"
