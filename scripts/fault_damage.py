@@ -559,6 +559,8 @@ KINDS = {
     "SQuAD": _data("squad.json", "elmo_squad", _change_json),
     "roles": _data("srl.gold_conll", "elmo_srl", _change_columns),
     "coreference": _data("coref.gold_conll", "elmo_coref", _change_columns),
+    "own texts": _data("classify.csv", "elmo_classify", _change_columns),
+    "own tags": _data("tag.conllu", "elmo_tag", _change_columns),
     "inputs of predict: SST": Kind(_inputs, partial(_predict, name="sst"), _change_json_line),
     "inputs of predict: language model": Kind(
         _inputs, partial(_predict, name="language_model"), _change_json_line

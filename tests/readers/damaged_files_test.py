@@ -32,4 +32,4 @@ def test_a_damaged_file_is_refused_by_a_short_line_with_its_place(
 
 
 def test_the_readers_of_all_tasks_are_tried() -> None:
-    assert len(READERS) == 7
+    assert len(READERS) == 9
