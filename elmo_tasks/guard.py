@@ -2,34 +2,42 @@
 Makes AllenNLP read the archives of models as data.
 
 AllenNLP 2.10.1 unpacks the members of an archive wherever they say, evaluates `config.json` as
-jsonnet, which may read files and environment variables, and imports and calls whatever a `type`
-with a dot names. SECURITY.md says what this module does about each. A model may also be given by
-its name or its repository, and its weights may be published (see `publish/published_weights.py`).
+jsonnet, which may read files and environment variables, and makes whatever the config names.
+SECURITY.md says what this module does about each; `allowed.py` lists what a config may name. A
+model may also be given by its name or its repository, and its weights may be published (see
+`publish/published_weights.py`).
 """
 
 import json
 import os
-import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
-from allennlp.common import Params, Registrable
+import torch
+from allennlp.common import Params
+from allennlp.common import util as allennlp_util
 from allennlp.common.checks import ConfigurationError as AllenNlpConfigurationError
 from allennlp.common.meta import Meta
 from allennlp.common.params import parse_overrides, with_overrides
 from allennlp.models import Model, archival
 from allennlp.nn import util
 from cached_path import _cached_path
+from torch.nn.modules.module import register_module_parameter_registration_hook
+from transformers import dynamic_module_utils
 
+from elmo_tasks.allowed import NotAllowed, check_allowed
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_regular
 from elmo_tasks.common.json_text import parse_json
+from elmo_tasks.common.printable import printable
 from elmo_tasks.common.torch_file import check_torch_file
 from elmo_tasks.common.unpacking import check_members, unpacked
 from elmo_tasks.elmo.known_models import model_path
+from elmo_tasks.elmo.vocabulary_folder import check_vocabulary
 from elmo_tasks.publish.published_weights import PUBLISHED_WEIGHTS, read_published
 
 T = TypeVar("T")
@@ -37,21 +45,12 @@ T = TypeVar("T")
 # With this environment variable at 1, an archive's config is what it is for AllenNLP.
 TRUST = "ELMO_TASKS_TRUST_ARCHIVES"
 
-# Keys that an archive's config may not have, and what they do.
-_REFUSED = {
-    "include_package": "imports a package",
-    "trust_remote_code": "runs code from the internet",
-    "evalb_directory_path": "runs a program",
-    "serialization_dir": "chooses a folder to write to",
-    "data_path": "chooses the data of `evaluate`",
-}
-
 # No config of a model is this large.
 _MAX_CONFIG_BYTES = 10**7
 
-# Every string with a dot in the configs of the archives that this process has read, and where it
-# is. AllenNLP would import it as the name of a class.
-_dotted: dict[str, str] = {}
+# A model may have so many parameters beside those of its file: a biLM that a packed model names has
+# up to 94 million.
+_MORE_PARAMETERS = 2 * 10**8
 
 # Unpacked folders, and the archives that they come from.
 _origins: dict[str, str] = {}
@@ -67,14 +66,11 @@ class _ArchivedParams(Params):
         params_overrides: str | dict[str, Any] = "",
         ext_vars: dict | None = None,
     ) -> Params:
-        if os.environ.get(TRUST) == "1":
+        if _is_trusted():
             return Params.from_file(params_file, params_overrides, ext_vars)
         config = _read_object(Path(params_file))
         archive = _origin(Path(params_file).parent)
-        _refuse_keys(config, archive)
-        for path, value in _strings(config):
-            if "." in value:
-                _dotted[value] = f"{archive}: {path}"
+        _check_config(config, archive)
         # The user's own changes may be jsonnet and may name any class.
         if isinstance(params_overrides, dict):
             params_overrides = json.dumps(params_overrides)
@@ -110,66 +106,44 @@ def _read_object(path: Path) -> dict[str, Any]:
     return content
 
 
+def _is_trusted() -> bool:
+    return os.environ.get(TRUST) == "1"
+
+
 def _origin(folder: str | os.PathLike) -> str:
     return _origins.get(os.fspath(folder), os.fspath(folder))
 
 
-def _refuse_keys(config: dict[str, Any], archive: str) -> None:
+def _check_config(config: dict[str, Any], archive: str) -> None:
     for key in ("dataset_reader", "model"):
         if key not in config:
             raise ConfigurationError(f"{archive}: config.json has no {key}")
-    for path, key, value in _items(config):
-        # Loading makes no trainer.
-        if key in _REFUSED and value and not path.startswith("trainer."):
-            raise ConfigurationError(
-                f"{archive}: {path} in config.json {_REFUSED[key]}, so the archive is not loaded; "
-                f"if you trust whom it comes from, set {TRUST}=1"
-            )
-
-
-def _items(value: Any, path: str = "") -> Iterator[tuple[str, str, Any]]:
-    """Yields the path, the key and the value of every item in a config."""
-    pairs: Any = ()
-    if isinstance(value, dict):
-        pairs = value.items()
-    elif isinstance(value, list):
-        pairs = enumerate(value)
-    for key, child in pairs:
-        yield f"{path}{key}", str(key), child
-        yield from _items(child, f"{path}{key}.")
-
-
-def _strings(config: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yields the path and the text of every string in a config, keys included."""
-    for path, key, value in _items(config):
-        yield path, key
-        if isinstance(value, str):
-            yield path, value
-
-
-_resolve: Callable[..., Any] = Registrable.resolve_class_name.__func__  # type: ignore[attr-defined]
-
-
-def _resolve_registered(cls: type[Registrable], name: str) -> Any:
-    """Returns a class by its name, unless an archive names a class that nobody registered."""
-    if name in _dotted and not _is_registered(cls, name) and os.environ.get(TRUST) != "1":
+    try:
+        check_allowed({**config, "model": _without_files(config["model"])})
+    except NotAllowed as refused:
+        path, what = refused.args
         raise ConfigurationError(
-            f"{_dotted[name]} in config.json names {name}, which AllenNLP would import and call; "
-            "an archive may only name classes that are registered; if you trust whom it comes "
-            f"from, set {TRUST}=1"
-        )
-    return _resolve(cls, name)
+            printable(
+                f"{archive}: {path} in config.json {what}; an archive may only have what "
+                f"SECURITY.md lists; if you trust whom it comes from, set {TRUST}=1"
+            )
+        ) from None
 
 
-def _is_registered(cls: type[Registrable], name: str) -> bool:
+def _without_files(model: Any) -> Any:
     """
-    Returns whether a name is registered, or is the path of a class that is registered by another
-    name. Imports nothing.
+    Returns the config of a model without the files that only its training needed. AllenNLP leaves
+    them out too, but not within lists.
     """
-    registry = Registrable._registry.get(cls, {})
-    module, _, attribute = name.rpartition(".")
-    found = vars(sys.modules.get(module, object)).get(attribute)
-    return name in registry or any(found is known for known, _ in registry.values())
+    if isinstance(model, list):
+        return [_without_files(each) for each in model]
+    if not isinstance(model, dict):
+        return model
+    return {
+        key: _without_files(value)
+        for key, value in model.items()
+        if key not in ("pretrained_file", "initializer")
+    }
 
 
 @contextmanager
@@ -190,7 +164,8 @@ def _in_one_line(load: Callable[..., T], folder_index: int) -> Callable[..., T]:
     @wraps(load)
     def loaded(*args: Any) -> T:
         try:
-            return load(*args)
+            with _nothing_installed():
+                return load(*args)
         except (ConfigurationError, AllenNlpConfigurationError):
             raise
         # A config can be wrong in any way, and AllenNLP checks little.
@@ -203,20 +178,61 @@ def _in_one_line(load: Callable[..., T], folder_index: int) -> Callable[..., T]:
     return loaded
 
 
+@contextmanager
+def _nothing_installed() -> Iterator[None]:
+    """AllenNLP downloads and installs a pipeline of spaCy that is missing, though not in here."""
+
+    def refuse(name: str) -> None:
+        raise ConfigurationError(
+            f"the pipeline {name} of spaCy is not installed: python -m spacy download {name}"
+        )
+
+    download = allennlp_util.spacy_download
+    allennlp_util.spacy_download = refuse
+    try:
+        yield
+    finally:
+        allennlp_util.spacy_download = download
+
+
 _load_model = archival._load_model
 
 
-def _load_without_files(config: Params, *args: Any) -> Model:
+def _load_checked(
+    config: Params, weights: str, folder: str | os.PathLike, cuda_device: int
+) -> Model:
+    """Loads a model as AllenNLP does, but looks first at what its files ask for."""
+    if not _is_trusted():
+        check_vocabulary(folder, _origin(folder))
+    config.params["model"] = _without_files(config.params["model"])
+    with _bounded_parameters(weights):
+        return _load_model(config, weights, folder, cuda_device)
+
+
+@contextmanager
+def _bounded_parameters(weights: str) -> Iterator[None]:
     """
-    Loads a model without the files that only its training needed. AllenNLP leaves them out too, but
-    not within lists.
+    Refuses a model of many more parameters than its file of weights has, when it asks for them:
+    memory is taken when they are first written to.
     """
-    model = config.params.get("model")
-    for value in [model, *(child for _, _, child in _items(model))]:
-        if isinstance(value, dict):
-            value.pop("pretrained_file", None)
-            value.pop("initializer", None)
-    return _load_model(config, *args)
+    most = _MORE_PARAMETERS + (os.path.getsize(weights) if os.path.isfile(weights) else 0)
+    found, thread = 0, threading.get_ident()
+
+    def count(module: torch.nn.Module, name: str, parameter: torch.nn.Parameter | None) -> None:
+        nonlocal found
+        if parameter is not None and threading.get_ident() == thread:
+            found += parameter.numel()
+            if found > most:
+                raise ConfigurationError(
+                    f"the model asks for {found:,} parameters or more, and {weights} has no more "
+                    f"than {os.path.getsize(weights):,} bytes"
+                )
+
+    hook = register_module_parameter_registration_hook(count)
+    try:
+        yield
+    finally:
+        hook.remove()
 
 
 _read_state_dict = util.read_state_dict
@@ -249,13 +265,16 @@ def _packed_weights_path(folder: str | os.PathLike) -> str:
     return packed if os.path.exists(packed) else _weights_path(folder)
 
 
+# With 0, transformers raises an error where it would ask on the standard input, from which
+# `predict -` reads its texts, whether code may run.
+dynamic_module_utils.TIME_OUT_REMOTE_CODE = 0
+
 archival.cached_path = _named_archive
 archival.get_weights_path = _packed_weights_path
 archival.Params = _ArchivedParams
 archival.Meta = _ArchivedMeta
 archival.extracted_archive = _extracted_archive
 archival._load_dataset_readers = _in_one_line(archival._load_dataset_readers, 1)
-archival._load_model = _in_one_line(_load_without_files, 2)
+archival._load_model = _in_one_line(_load_checked, 2)
 util.read_state_dict = _read_checked_state_dict
-Registrable.resolve_class_name = classmethod(_resolve_registered)  # type: ignore[method-assign]
 _cached_path.check_tarfile = lambda tar: check_members(tar, tar.name)

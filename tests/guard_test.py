@@ -1,6 +1,5 @@
 """Tests that the archives of models are read as data, by AllenNLP's own commands too."""
 
-import copy
 import io
 import json
 import os
@@ -11,24 +10,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import spacy
 import torch
 from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError as AllenNlpConfigurationError
 from allennlp.data import DatasetReader, Vocabulary
 from allennlp.models import Model, load_archive
+from transformers.dynamic_module_utils import resolve_trust_remote_code
 
+import elmo_tasks
+import elmo_tasks.spacy
 from elmo_tasks import ElmoEncoder
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.unpacking import unpacked
 from elmo_tasks.elmo.archives import load_model
 from elmo_tasks.guard import TRUST
 from elmo_tasks.readers.sst import SstReader
 from tests.helpers.archives import language_model, member, repacked, sst
 from tests.helpers.command_line import allennlp
+from tests.helpers.hostile_configs import HOSTILE, Change, put
 
 ROOT = Path(__file__).parents[1]
 SST = ROOT / "fixtures" / "sst.txt"
-
-Change = Callable[[dict[str, Any]], Any]
 
 
 @pytest.fixture(scope="module")
@@ -45,18 +48,6 @@ def marker(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def distrusted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(TRUST, raising=False)
-
-
-def put(path: str, value: Any) -> Change:
-    """Returns a change of a config that sets the value at a dotted path."""
-
-    def change(config: dict[str, Any]) -> None:
-        *parents, key = path.split(".")
-        for parent in parents:
-            config = config[parent]
-        config[key] = copy.deepcopy(value)
-
-    return change
 
 
 def program(marker: Path) -> dict[str, Any]:
@@ -96,13 +87,47 @@ def fine_tune(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
     Model.from_params(Params({"type": "from_archive", "archive_file": str(archive)}))
 
 
-WAYS = pytest.mark.parametrize("way", [predict, evaluate, mix, export, embed, encode, fine_tune])
+def pack(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+    allennlp(patch, "elmo-pack", archive, folder / "packed")
 
 
-def refusal(load: Callable[..., Any], *args: Any) -> str:
+def errors(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+    allennlp(patch, "elmo-errors", archive, SST)
+
+
+def load(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+    elmo_tasks.load(archive).predict("A film .")
+
+
+def serve(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+    patch.setattr("uvicorn.Server.run", lambda *_, **__: None)
+    allennlp(patch, "elmo-serve", f"mine={archive}", "--port", 0)
+
+
+def spacy_component(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("elmo_sentiment", config={"model": str(archive)})
+    nlp("A film .")
+
+
+def load_folder(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+    with unpacked(archive) as unpacked_folder:
+        load_archive(unpacked_folder)
+
+
+WAYS = pytest.mark.parametrize(
+    "way",
+    [
+        *(predict, evaluate, mix, export, embed, encode, fine_tune, pack, errors, load, serve),
+        *(spacy_component, load_folder),
+    ],
+)
+
+
+def refusal(function: Callable[..., Any], *args: Any) -> str:
     """Returns the error that a command or a function ends with."""
     with pytest.raises((ConfigurationError, AllenNlpConfigurationError, SystemExit)) as caught:
-        load(*args)
+        function(*args)
     return str(caught.value)
 
 
@@ -117,20 +142,26 @@ def test_the_archive_itself_is_loaded(
 
 
 @WAYS
-def test_a_program_in_the_config_does_not_run(
+def test_what_is_not_listed_is_refused_before_anything_is_made(
     way: Callable[..., None],
     archive: Path,
     tmp_path: Path,
     marker: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    hostile = repacked(archive, tmp_path / "a.tar.gz", put("dataset_reader", program(marker)))
+    if way is load_folder:
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("builtins.input", lambda *_: pytest.fail("asked on the standard input"))
+    refused = {"dataset_reader": put("dataset_reader", program(marker)), **HOSTILE}
+    # One way is tried with all of them, and the others, which come to the same place, with two.
+    for path in refused if way is predict else list(refused)[:2]:
+        hostile = repacked(archive, tmp_path / "a.tar.gz", refused[path])
 
-    message = refusal(way, monkeypatch, hostile, tmp_path)
+        message = refusal(way, monkeypatch, hostile, tmp_path)
 
-    assert f"{hostile}: dataset_reader.type in config.json names subprocess.check_call" in message
-    assert f"set {TRUST}=1" in message
-    assert not marker.exists()
+        assert f": {path} in config.json " in message
+        assert message.endswith(f"if you trust whom it comes from, set {TRUST}=1")
+        assert not marker.exists() and not Path("/any").exists()
 
 
 @WAYS
@@ -156,40 +187,6 @@ def test_a_member_outside_the_folder_is_not_written(
 # Names of code in a config.
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "dataset_reader.type",
-        "dataset_reader.token_indexers.tokens.type",
-        "model.type",
-        "model.encoder.type",
-        "model.text_embedder.words.token_embedders.tokens.type",
-        "vocabulary.type",
-    ],
-)
-@pytest.mark.parametrize("name", ["subprocess.check_call", "antigravity.fly", "no.such.Name"])
-def test_a_type_with_a_dot_is_refused_wherever_it_is(
-    archive: Path, tmp_path: Path, path: str, name: str
-) -> None:
-    parent, _, _ = path.rpartition(".")
-
-    def change(config: dict[str, Any]) -> None:
-        config.setdefault("vocabulary", {})
-        put(parent, {"type": name})(config)
-
-    hostile = repacked(archive, tmp_path / "a.tar.gz", change)
-
-    assert f"{path} in config.json names {name}, which" in refusal(load_model, hostile)
-
-
-def test_a_string_in_the_place_of_an_object_is_refused_as_well(
-    archive: Path, tmp_path: Path
-) -> None:
-    hostile = repacked(archive, tmp_path / "a.tar.gz", put("model.encoder", "antigravity.fly"))
-
-    assert "model.encoder in config.json names antigravity.fly" in refusal(load_model, hostile)
-
-
 @pytest.mark.parametrize("key", ["data_loader", "validation_data_loader", "evaluation"])
 def test_what_evaluate_makes_after_loading_is_refused_as_well(
     archive: Path, tmp_path: Path, marker: Path, monkeypatch: pytest.MonkeyPatch, key: str
@@ -202,34 +199,25 @@ def test_what_evaluate_makes_after_loading_is_refused_as_well(
 
     message = refusal(evaluate, monkeypatch, hostile, tmp_path)
 
-    assert f"{key}.type in config.json names subprocess.check_call" in message
+    assert f"{key} in config.json names the " in message
     assert not marker.exists()
 
 
-def test_an_archive_within_an_archive_is_read_as_data_too(
-    archive: Path, tmp_path: Path, marker: Path
+def test_an_archive_of_a_trusted_archive_is_trusted_too(
+    archive: Path, tmp_path: Path, marker: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inner = repacked(archive, tmp_path / "inner.tar.gz", put("dataset_reader", program(marker)))
     model = {"type": "from_archive", "archive_file": str(inner)}
-    pretrained = {"_pretrained": {"archive_file": str(inner), "module_path": "encoder"}}
-
-    for change in (put("model", model), put("model.encoder", pretrained)):
-        outer = repacked(archive, tmp_path / "outer.tar.gz", change)
-        assert f"{inner}: dataset_reader.type in config.json" in refusal(load_model, outer)
+    outer = repacked(archive, tmp_path / "outer.tar.gz", put("model", model))
+    assert "outer.tar.gz: model in config.json names the Model 'from_archive'" in refusal(
+        load_model, outer
+    )
     assert not marker.exists()
 
+    monkeypatch.setenv(TRUST, "1")
+    load_model(outer)
 
-def test_the_folder_of_an_archive_is_read_as_data_too(
-    archive: Path, tmp_path: Path, marker: Path
-) -> None:
-    hostile = repacked(archive, tmp_path / "a.tar.gz", put("dataset_reader", program(marker)))
-    with tarfile.open(hostile) as tar:
-        tar.extractall(tmp_path / "folder", filter="data")
-
-    message = refusal(load_model, tmp_path / "folder")
-
-    assert f"{tmp_path / 'folder'}: dataset_reader.type in config.json" in message
-    assert not marker.exists()
+    assert marker.exists()
 
 
 def test_a_user_who_trusts_an_archive_lets_it_run(
@@ -241,14 +229,6 @@ def test_a_user_who_trusts_an_archive_lets_it_run(
     load_model(hostile)
 
     assert marker.exists()
-
-
-def test_a_class_that_is_registered_may_be_named_by_its_path(archive: Path, tmp_path: Path) -> None:
-    path = f"{SstReader.__module__}.{SstReader.__qualname__}"
-
-    named = repacked(archive, tmp_path / "a.tar.gz", put("dataset_reader.type", path))
-
-    assert type(load_archive(named).dataset_reader) is SstReader
 
 
 class OwnReader(SstReader):
@@ -264,30 +244,6 @@ def test_the_users_own_config_and_overrides_may_name_any_class(archive: Path) ->
     assert type(load_archive(archive, overrides=overrides).dataset_reader) is OwnReader
     assert type(load_archive(archive, overrides=json.dumps(overrides)).dataset_reader) is OwnReader
     assert type(DatasetReader.from_params(Params({"type": OWN}))) is OwnReader
-
-
-@pytest.mark.parametrize(
-    ("path", "does"),
-    [
-        ("include_package", "imports a package"),
-        ("model.trust_remote_code", "runs code from the internet"),
-        ("model.evalb_directory_path", "runs a program"),
-        ("model.text_embedder.serialization_dir", "chooses a folder to write to"),
-        ("data_loader.data_path", "chooses the data of `evaluate`"),
-    ],
-)
-def test_keys_that_run_or_write_something_are_refused(
-    archive: Path, tmp_path: Path, path: str, does: str
-) -> None:
-    hostile = repacked(archive, tmp_path / "a.tar.gz", put(path, "x"))
-
-    assert f"{hostile}: {path} in config.json {does}, so" in refusal(load_model, hostile)
-
-
-def test_what_only_a_training_makes_is_not_looked_at(archive: Path, tmp_path: Path) -> None:
-    trainer = {"type": "no.such.Trainer", "checkpointer": {"serialization_dir": "x"}}
-
-    load_model(repacked(archive, tmp_path / "a.tar.gz", put("trainer", trainer)))
 
 
 # Files that an archive asks for.
@@ -326,13 +282,17 @@ def test_files_of_the_training_are_left_out_within_lists_too(
 ) -> None:
     seen: list[Params] = []
     monkeypatch.setattr("elmo_tasks.guard._load_model", lambda config, *_: seen.append(config))
-    parts = [{"pretrained_file": "x", "dim": 3}, [{"initializer": {"type": "pretrained"}}]]
-    changed = repacked(archive, tmp_path / "a.tar.gz", put("model.parts", parts))
+    encoders = [{"type": "pass_through", "input_dim": 3, "pretrained_file": "x"}]
 
-    config = load_archive(changed).config
+    def change(config: dict[str, Any]) -> None:
+        config["model"]["encoder"] = {"type": "compose", "encoders": encoders}
+        config["model"]["initializer"] = {"regexes": [["x", {"type": "pretrained"}]]}
 
-    assert seen[0]["model"]["parts"] == [{"dim": 3}, [{}]]
-    assert config["model"].as_dict()["parts"] == parts
+    config = load_archive(repacked(archive, tmp_path / "a.tar.gz", change)).config
+
+    assert seen[0]["model"]["encoder"]["encoders"] == [{"type": "pass_through", "input_dim": 3}]
+    assert "initializer" not in seen[0]["model"]
+    assert config["model"].as_dict()["encoder"]["encoders"] == encoders
 
 
 def weights(folder: Path, archive: Path, method: int) -> Path:
@@ -370,6 +330,63 @@ def test_weights_that_hold_an_object_are_refused(
 
     assert f"{folder} cannot be loaded: UnpicklingError: " in refusal(load_model, folder)
     assert not marker.exists()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("packed", [False, True])
+def test_weights_that_are_not_finite_are_refused(
+    archive: Path, tmp_path: Path, value: float, packed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = weights(tmp_path, archive, zipfile.ZIP_STORED)
+    state = torch.load(folder / "weights.th")
+    state["text_embedder.input_mix.gamma"] += value
+    if packed:
+        monkeypatch.setattr("elmo_tasks.guard.read_packed", lambda path: state)
+        (folder / "weights.safetensors").touch()
+    torch.save(state, folder / "weights.th")
+
+    message = refusal(load_model, folder)
+
+    assert message.endswith("text_embedder.input_mix.gamma holds a value that is no finite number")
+
+
+def test_a_model_of_more_parameters_than_its_weights_is_refused_before_it_takes_memory(
+    archive: Path, tmp_path: Path
+) -> None:
+    wide = {"type": "lstm", "input_size": 10**4, "hidden_size": 10**4}
+    hostile = repacked(archive, tmp_path / "a.tar.gz", put("model.encoder", wide))
+
+    assert "the model asks for " in refusal(load_model, hostile)
+
+
+def test_a_pipeline_of_spacy_is_not_installed_for_an_archive(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("allennlp.common.util.LOADED_SPACY_MODELS", {})
+    monkeypatch.setattr("spacy.load", lambda *_, **__: (_ for _ in ()).throw(OSError()))
+    hostile = repacked(archive, tmp_path / "a.tar.gz", put("dataset_reader.tokenizer", "spacy"))
+
+    assert "the pipeline en_core_web_sm of spaCy is not installed" in refusal(load_model, hostile)
+
+
+def test_transformers_asks_nothing_on_the_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("builtins.input", lambda *_: pytest.fail("asked on the standard input"))
+
+    with pytest.raises(ValueError, match="trust_remote_code"):
+        resolve_trust_remote_code(None, "owner/repo", has_local_code=False, has_remote_code=True)
+
+
+def test_the_vocabulary_of_a_folder_is_looked_at_before_it_is_read(
+    archive: Path, tmp_path: Path
+) -> None:
+    folder = weights(tmp_path, archive, zipfile.ZIP_STORED)
+    (tmp_path / "precious").write_text("kept")
+    lock = folder / "vocabulary" / ".lock"
+    lock.unlink(missing_ok=True)
+    lock.symlink_to(tmp_path / "precious")
+
+    assert "vocabulary/.lock is a link out of the folder" in refusal(load_model, folder)
+    assert (tmp_path / "precious").read_text() == "kept"
 
 
 def test_a_language_model_continues_only_with_an_archive_that_is_data(tmp_path: Path) -> None:

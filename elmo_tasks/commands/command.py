@@ -4,6 +4,7 @@ import traceback
 from typing import Any
 
 from elmo_tasks.commands.mistakes import INTERRUPTED, is_interrupt, mistake, wants_traceback
+from elmo_tasks.common.printable import printable
 
 
 class Command:
@@ -90,4 +91,4 @@ class Command:
                 raise
             if args.debug or wants_traceback():
                 traceback.print_exc()
-            sys.exit(f"{self.name}: {message}")
+            sys.exit(printable(f"{self.name}: {message}"))

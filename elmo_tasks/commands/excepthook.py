@@ -16,6 +16,7 @@ from elmo_tasks.commands.mistakes import (
     wants_traceback,
 )
 from elmo_tasks.commands.quiet import make_quiet
+from elmo_tasks.common.printable import printable
 from elmo_tasks.common.program import program
 from elmo_tasks.in_allennlp.logs import call_after_logging
 
@@ -71,7 +72,7 @@ def _hook(
         message = found
     if wants_traceback():
         traceback.print_exception(kind, error, trace)
-    line = f"{command}: {message}"
+    line = printable(f"{command}: {message}")
     _log(line)
     print(line, file=sys.stderr)
     sys.exit(status)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from elmo_tasks.analysis.environment import describe_environment
 from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.printable import printable
 
 # Matplotlib is imported only when a chart is drawn, because the import takes long.
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ def deliver(
     `--chart`.
     """
     content = json.dumps({**numbers, **describe_environment()}, indent=2, ensure_ascii=False)
-    print(content if args.json == "-" else text)
+    # A label or name out of an archive may hold anything.
+    print(content if args.json == "-" else "\n".join(map(printable, text.split("\n"))))
     if args.json not in (None, "-"):
         with atomic_write(args.json) as aside:
             aside.write_text(content + "\n", encoding="utf-8")

@@ -3,29 +3,29 @@ import hashlib
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.files import atomic_write
 
 # The files that are fetched of a repository: those of a biLM, and those of a packed model. All of
 # them are read as data; nothing else of a repository reaches this machine.
-DATA_FILES = (
-    "options.json",
-    "weights.hdf5",
-    "mix.json",
-    "softmax.safetensors",
-    "softmax_words.txt",
-    "config.json",
-    "weights.safetensors",
-    "vocabulary/*.txt",
+_DATA_FILE = re.compile(
+    r"(options|mix|config)\.json|weights\.(hdf5|safetensors)|softmax\.safetensors|"
+    r"softmax_words\.txt|vocabulary/[^/\0]+\.txt"
 )
 
-_NAME = re.compile(r"(?P<repo>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(@(?P<revision>\w[\w./-]*))?")
+# No part of a name begins with a dot, so that none leads out of the cache.
+_NAME = re.compile(
+    r"(?P<repo>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(@(?P<revision>\w[\w.-]*(/\w[\w.-]*)*))?"
+)
 
 # `a/b` is the path of a file if it ends with one of these suffixes.
 _FILE = re.compile(r"\.(csv|gz|h5|hdf5|json|jsonl|jsonnet|safetensors|th|tsv|txt|xz)$")
 
-# The cache names a file by its hash: SHA-256 of large files, and git's SHA-1 of small ones.
-_HASH_LENGTHS = {64: "sha256", 40: "sha1"}
+# A commit is named by a SHA-1, and a file by its hash: SHA-256 of large files, and git's SHA-1 of
+# small ones.
+_SHA1, _SHA256 = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{64}")
 
 _BLOCK = 2**20
 
@@ -47,7 +47,7 @@ def is_hub_name(name: str) -> bool:
 @functools.cache
 def hub_folder(name: str) -> str:
     """
-    Returns the local folder of a repository on the Hugging Face hub, of which the `DATA_FILES` are
+    Returns the local folder of a repository on the Hugging Face hub, of which the data files are
     fetched on first use. This function needs the package `huggingface_hub`, whose environment
     variables apply: `HF_ENDPOINT` is the address of another hub, and `HF_HOME` the folder of the
     cache. With `HF_HUB_OFFLINE=1`, or if the hub cannot be reached, copies in the cache are used.
@@ -65,53 +65,116 @@ def hub_folder(name: str) -> str:
     if match is None:
         raise ConfigurationError(f"{name!r} is not the name of a repository, owner/name@revision")
     try:
-        from huggingface_hub import snapshot_download
+        import huggingface_hub  # noqa: F401
     except ModuleNotFoundError:
         raise ConfigurationError(
             f"there is no file or folder {name}, and to fetch a repository of this name from the "
             "hub needs the package huggingface_hub"
         ) from None
-    offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
     try:
-        folder = snapshot_download(
-            match["repo"],
-            revision=match["revision"],
-            # The package itself reads this variable only when it is imported.
-            endpoint=os.environ.get("HF_ENDPOINT"),
-            allow_patterns=list(DATA_FILES),
-            local_files_only=offline,
-        )
+        folder = _fetched(match["repo"], match["revision"] or "main")
+    except ConfigurationError:
+        raise
     # Each version of huggingface_hub, and the packages below it, have errors of their own.
     except Exception as error:
         reason = " ".join(str(error).split())
         raise ConfigurationError(
             f"there is no file or folder {name}, and it cannot be fetched from the hub: {reason}"
         ) from error
-    _check_hashes(Path(folder))
+    _check_hashes(folder)
+    return str(folder)
+
+
+def _fetched(repo: str, revision: str) -> Path:
+    """
+    Returns the folder of a revision in the cache of huggingface_hub. The package trusts the hub: it
+    writes to whatever path the hub's hashes give. So its cache is only read with it, and written
+    here.
+    """
+    from huggingface_hub import HfApi, constants, snapshot_download
+    from huggingface_hub.file_download import repo_folder_name
+
+    cache = Path(constants.HF_HUB_CACHE, repo_folder_name(repo_id=repo, repo_type="model"))
+    try:
+        if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"):
+            raise ConnectionError("HF_HUB_OFFLINE is set")
+        # The package itself reads this variable only when it is imported.
+        api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
+        about = api.model_info(repo, revision=revision, files_metadata=True)
+    except Exception as error:
+        try:
+            commit = Path(snapshot_download(repo, revision=revision, local_files_only=True)).name
+        except Exception:
+            raise error from None
+        return cache / "snapshots" / _hash_name(commit, _SHA1)
+    folder = cache / "snapshots" / _hash_name(about.sha, _SHA1)
+    for file in about.siblings or ():
+        if _DATA_FILE.fullmatch(file.rfilename):
+            is_large = file.lfs is not None
+            hash = file.lfs.sha256 if is_large else file.blob_id
+            blob = cache / "blobs" / _hash_name(hash, _SHA256 if is_large else _SHA1)
+            if not blob.exists():
+                _download(api, repo, folder.name, file.rfilename, blob)
+            link = folder / file.rfilename
+            link.parent.mkdir(parents=True, exist_ok=True)
+            if not os.path.lexists(link):
+                link.symlink_to(os.path.relpath(blob, link.parent))
+    folder.mkdir(parents=True, exist_ok=True)
+    if revision != folder.name:
+        with atomic_write(cache / "refs" / revision) as aside:
+            aside.write_text(folder.name)
     return folder
+
+
+def _download(api: Any, repo: str, commit: str, file: str, blob: Path) -> None:
+    from huggingface_hub import hf_hub_url
+    from huggingface_hub.file_download import http_get
+    from huggingface_hub.utils import build_hf_headers
+
+    address = hf_hub_url(repo, file, revision=commit, endpoint=api.endpoint)
+    with atomic_write(blob) as aside:
+        with open(aside, "wb") as written:
+            http_get(address, written, headers=build_hf_headers(), displayed_filename=file)
+        if _hash(aside, blob.name) != blob.name:
+            raise ConfigurationError(f"{file} of {repo} was damaged on its way: fetch it again")
+
+
+def _hash_name(hash: Any, kind: re.Pattern[str]) -> str:
+    """Returns a hash, which names a file of the cache. Raises `ConfigurationError` for others."""
+    if not isinstance(hash, str) or not kind.fullmatch(hash):
+        raise ConfigurationError(f"the hub gives {hash!r:.80} as a hash, which it is not")
+    return hash
 
 
 def _check_hashes(folder: Path) -> None:
     """
-    Raises `ConfigurationError` if a file differs from the hash by which the cache names it. Where
-    the file system has no links, the cache has no such names, and nothing is compared.
+    Raises `ConfigurationError` if a file is no link to a file of the cache that has its hash as its
+    name, or differs from this hash.
     """
-    for pattern in DATA_FILES:
-        for path in folder.glob(pattern):
-            blob = path.resolve()
-            kind = _HASH_LENGTHS.get(len(blob.name))
-            if path.is_symlink() and kind and _hash(blob, kind) != blob.name:
-                raise ConfigurationError(
-                    f"{path} is damaged: its hash is not {blob.name}; remove {blob} and fetch it "
-                    "again"
-                )
+    for path in folder.rglob("*"):
+        blob = path.resolve()
+        if (
+            path.is_dir()
+            and not path.is_symlink()
+            or not _DATA_FILE.fullmatch(path.relative_to(folder).as_posix())
+        ):
+            continue
+        is_named = _SHA1.fullmatch(blob.name) or _SHA256.fullmatch(blob.name)
+        if not is_named or blob.parent != folder.resolve().parents[1] / "blobs":
+            raise ConfigurationError(f"{path} has no hash: remove {folder} and fetch it again")
+        if _hash(blob, blob.name) != blob.name:
+            raise ConfigurationError(
+                f"{path} is damaged: its hash is not {blob.name}; remove {blob} and fetch it again"
+            )
 
 
-def _hash(path: Path, kind: str) -> str:
-    digest = hashlib.new(kind)
-    if kind == "sha1":
+def _hash(path: Path, name: str) -> str:
+    """Returns the hash of a file, of the kind of another hash."""
+    if _SHA1.fullmatch(name):
         # This is how git names the content of a file.
-        digest.update(b"blob %d\0" % path.stat().st_size)
+        digest = hashlib.sha1(b"blob %d\0" % path.stat().st_size)
+    else:
+        digest = hashlib.sha256()
     with open(path, "rb") as file:
         while block := file.read(_BLOCK):
             digest.update(block)

@@ -1,4 +1,5 @@
 import inspect
+import json
 from collections.abc import Collection
 from typing import Any
 
@@ -9,6 +10,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_text import parse_json
+from elmo_tasks.common.printable import printable
 from elmo_tasks.common.spelling import did_you_mean
 
 FORMATS = ("json", "text")
@@ -100,9 +102,16 @@ class TextPredictor(Predictor):
 
     def dump_line(self, outputs: JsonDict) -> str:
         """Returns an answer as a line of JSON or of text, with the line end."""
+        try:
+            line = json.dumps(outputs, allow_nan=False)
+        except ValueError as error:
+            raise ValueError(
+                "the answer has a number that is not finite; the weights of the model may be "
+                f"damaged or much too large ({error})"
+            ) from error
         if self.format == "text":
-            return "".join(f"{line}\n" for line in self.readable(outputs))
-        return super().dump_line(outputs)
+            return "".join(f"{printable(each)}\n" for each in self.readable(outputs))
+        return f"{line}\n"
 
     def readable(self, answer: JsonDict) -> list[str]:
         """Returns an answer in lines for people."""

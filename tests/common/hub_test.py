@@ -14,7 +14,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hub import hub_folder, is_hub_name
 from tests.helpers.bilm_examples import SENTENCE
 from tests.helpers.configs import ROOT
-from tests.helpers.hub_server import Hub, served
+from tests.helpers.hub_server import Hub, etag, served
 from tests.helpers.reference_bilm import FIXTURE_FILES, random_files
 
 FILES = {path.name: path.read_bytes() for path in FIXTURE_FILES}
@@ -52,6 +52,10 @@ def refusal(name: str) -> str:
         ("https://owner/name", False),
         ("owner/name@", False),
         ("owner/..", False),
+        ("owner/name@a/../../b", False),
+        ("owner/name@a/.git", False),
+        ("owner/name@a//b", False),
+        ("owner/name@refs/pr/1", True),
     ],
 )
 def test_a_repository_is_told_from_a_path(
@@ -127,6 +131,54 @@ def test_a_damaged_copy_is_refused(hub: Hub) -> None:
         assert f"{folder / name} is damaged" in refusal("owner/tiny")
         (folder / name).write_bytes(whole)
     assert hub_folder("owner/tiny") == str(folder)
+
+
+@pytest.mark.parametrize("what", ["options.json", "weights.hdf5", "sha"])
+@pytest.mark.parametrize("lie", ["../../../../outside", "../" + 61 * "a", "strange", 64 * "g", ""])
+def test_what_is_no_hash_is_refused_and_nothing_is_written_outside(
+    hub: Hub, what: str, lie: str, tmp_path: Path
+) -> None:
+    hub.add("owner/tiny", FILES)
+    hub.lies[what] = lie
+
+    assert f"the hub gives {lie!r} as a hash, which it is not" in refusal("owner/tiny")
+    assert {path.name for path in tmp_path.iterdir()} <= {"cache"}
+    assert not [path for path in tmp_path.rglob("*") if path.name in (lie, "outside")]
+
+
+def test_a_file_that_differs_from_its_hash_is_refused_when_it_comes(hub: Hub) -> None:
+    hub.add("owner/tiny", FILES)
+    hub.lies["options.json"] = 40 * "a"
+
+    assert "options.json of owner/tiny was damaged on its way" in refusal("owner/tiny")
+
+
+def test_a_name_that_leads_out_of_the_folder_is_no_file_of_a_repository(
+    hub: Hub, tmp_path: Path
+) -> None:
+    names = ("vocabulary/../../../../x.txt", "../options.json", "vocabulary/a/b.txt")
+    hub.add("owner/tiny", {**FILES, **dict.fromkeys(names, b"x")})
+
+    hub_folder("owner/tiny")
+
+    assert not list(tmp_path.rglob("x.txt")) and not list(tmp_path.rglob("b.txt"))
+    assert hub.fetched() == set(FILES)
+
+
+def test_a_copy_without_a_hash_is_refused(hub: Hub, tmp_path: Path) -> None:
+    hub.add("owner/tiny", FILES)
+    options = Path(hub_folder("owner/tiny"), "options.json")
+    hub_folder.cache_clear()
+    whole = options.read_bytes()
+
+    options.unlink()
+    options.write_bytes(whole)
+    assert f"{options} has no hash" in refusal("owner/tiny")
+
+    options.unlink()
+    (tmp_path / etag(whole)).write_bytes(whole)
+    options.symlink_to(tmp_path / etag(whole))
+    assert f"{options} has no hash" in refusal("owner/tiny")
 
 
 def test_what_the_hub_lacks_is_named(hub: Hub) -> None:

@@ -1,0 +1,56 @@
+import os
+from pathlib import Path
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.fetch import check_regular
+
+# The most bytes and lines of all files together: several times the words of the largest files of
+# vectors, which take about a gigabyte of memory.
+MAX_BYTES, MAX_LINES = 10**8, 5 * 10**6
+
+_BLOCK = 2**20
+
+
+def check_vocabulary(folder: str | os.PathLike, archive: str) -> None:
+    """
+    Checks the folder `vocabulary` of a model before AllenNLP reads it.
+
+    # Raises
+
+    `ConfigurationError`
+        There is no such folder, it holds something else than files, links out of the folder of the
+        model (those of a repository lead to the blobs beside it), or more than `MAX_BYTES` or
+        `MAX_LINES`.
+    """
+    home = Path(folder).resolve()
+    homes = [home]
+    if home.parent.name == "snapshots":
+        homes.append(home.parents[1] / "blobs")
+    vocabulary = Path(folder, "vocabulary")
+    if not vocabulary.is_dir():
+        raise ConfigurationError(f"{archive} has no folder vocabulary")
+    num_bytes = num_lines = 0
+    for path in [vocabulary, *sorted(vocabulary.iterdir())]:
+        where = f"{archive}: {path.relative_to(folder)}"
+        target = path.resolve()
+        if not any(target.is_relative_to(each) for each in homes):
+            raise ConfigurationError(f"{where} is a link out of the folder of the model")
+        if path == vocabulary:
+            continue
+        # AllenNLP empties the file that it locks.
+        if path.name == ".lock" and path.is_symlink():
+            raise ConfigurationError(f"{where} is a link")
+        check_regular(path)
+        num_bytes += path.stat().st_size
+        if num_bytes <= MAX_BYTES:
+            num_lines += _num_lines(path)
+        if num_bytes > MAX_BYTES or num_lines > MAX_LINES:
+            raise ConfigurationError(
+                f"{where} makes a vocabulary of more than {MAX_BYTES:,} bytes or {MAX_LINES:,} "
+                "lines"
+            )
+
+
+def _num_lines(path: Path) -> int:
+    with open(path, "rb") as file:
+        return sum(block.count(b"\n") for block in iter(lambda: file.read(_BLOCK), b""))
