@@ -185,7 +185,7 @@ ALLOWED: dict[str, dict[str, str]] = {
         "elu": "alpha",
         "hardtanh": "min_val max_val",
         "leaky_relu": "negative_slope",
-        "prelu": "num_parameters init",
+        "prelu": "init",
         "softplus": "beta threshold",
         "softshrink": "lambd",
         "threshold": "threshold value",
@@ -232,8 +232,8 @@ MADE = {
 # The fields that only a training reads.
 ONLY_TRAINING = frozenset(
     "batch_weight_key datasets_for_vocab_creation ddp_accelerator distributed evaluate_on_test "
-    "include_in_archive numpy_seed pytorch_seed random_seed test_data_path train_data_path trainer type "
-    "validation_data_path".split()
+    "include_in_archive numpy_seed pytorch_seed random_seed test_data_path train_data_path trainer "
+    "type validation_data_path".split()
 )
 
 # The largest values of arguments that take time or memory for each input.
@@ -241,8 +241,12 @@ _MOST = {
     "max_characters": 1000,
     "min_padding_length": 1000,
     "num_workers": 64,
+    "positional_embedding_size": 10_000,
     "token_min_padding_length": 1000,
 }
+
+
+_MOST_ITEMS = 1000
 
 
 class NotAllowed(Exception):
@@ -256,10 +260,12 @@ def check_allowed(config: Mapping[str, Any]) -> None:
     """
     for field, value in config.items():
         if field in MADE:
-            for path, key, _ in items(value, f"{field}."):
+            for path, key, child in items(value, f"{field}."):
                 # AllenNLP loads an archive for this key, wherever it is.
                 if key == "_pretrained":
                     raise NotAllowed(path, "names another archive")
+                if isinstance(child, list | dict) and len(child) > _MOST_ITEMS:
+                    raise NotAllowed(path, f"has more than {_MOST_ITEMS} items")
             _check(MADE[field], value, field)
         elif field not in ONLY_TRAINING:
             raise NotAllowed(field, "is no field of a training")
@@ -314,7 +320,7 @@ def _check_object(kind: Any, fields: dict[str, Any], path: str) -> None:
     takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
     for key, value in fields.items():
         if key not in table.get(name, "").split():
-            if takes_any or key in parameters:
+            if takes_any or key in parameters or key == "type":
                 raise NotAllowed(f"{path}.{key}", f"is an argument of {name}")
             # AllenNLP refuses it, or takes it for another class of a union.
             continue

@@ -52,6 +52,9 @@ _MAX_CONFIG_BYTES = 10**7
 # up to 94 million.
 _MORE_PARAMETERS = 2 * 10**8
 
+# A parameter counts as so many numbers more.
+_OVERHEAD = 20_000
+
 # Unpacked folders, and the archives that they come from.
 _origins: dict[str, str] = {}
 
@@ -206,7 +209,15 @@ def _load_checked(
         check_vocabulary(folder, _origin(folder))
     config.params["model"] = _without_files(config.params["model"])
     with _bounded_parameters(weights):
-        return _load_model(config, weights, folder, cuda_device)
+        model = _load_model(config, weights, folder, cuda_device)
+    # Tensors of the model, since one of the file can claim any shape.
+    for name, value in model.state_dict().items():
+        if isinstance(value, torch.Tensor) and not value.isfinite().all() and not _is_trusted():
+            raise ConfigurationError(
+                f"{_origin(folder)}: {name} holds a value that is no finite number; with {TRUST}=1 "
+                "it is loaded all the same"
+            )
+    return model
 
 
 @contextmanager
@@ -221,11 +232,12 @@ def _bounded_parameters(weights: str) -> Iterator[None]:
     def count(module: torch.nn.Module, name: str, parameter: torch.nn.Parameter | None) -> None:
         nonlocal found
         if parameter is not None and threading.get_ident() == thread:
-            found += parameter.numel()
+            # A small parameter takes memory as well.
+            found += parameter.numel() + _OVERHEAD
             if found > most:
                 raise ConfigurationError(
-                    f"the model asks for {found:,} parameters or more, and {weights} has no more "
-                    f"than {os.path.getsize(weights):,} bytes"
+                    f"the model asks for {found:,} numbers or more, which is far more than its "
+                    "weights have"
                 )
 
     hook = register_module_parameter_registration_hook(count)

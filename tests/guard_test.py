@@ -341,22 +341,24 @@ def test_weights_that_are_not_finite_are_refused(
     state = torch.load(folder / "weights.th")
     state["text_embedder.input_mix.gamma"] += value
     if packed:
-        monkeypatch.setattr("elmo_tasks.guard.read_packed", lambda path: state)
+        monkeypatch.setattr("elmo_tasks.guard.read_published", lambda path: state)
         (folder / "weights.safetensors").touch()
     torch.save(state, folder / "weights.th")
 
     message = refusal(load_model, folder)
 
-    assert message.endswith("text_embedder.input_mix.gamma holds a value that is no finite number")
+    assert f"{folder}: text_embedder.input_mix.gamma holds a value that is no finite" in message
 
 
 def test_a_model_of_more_parameters_than_its_weights_is_refused_before_it_takes_memory(
     archive: Path, tmp_path: Path
 ) -> None:
     wide = {"type": "lstm", "input_size": 10**4, "hidden_size": 10**4}
-    hostile = repacked(archive, tmp_path / "a.tar.gz", put("model.encoder", wide))
+    deep = {"type": "lstm", "input_size": 1, "hidden_size": 1, "num_layers": 10**8}
 
-    assert "the model asks for " in refusal(load_model, hostile)
+    for encoder in (wide, deep):
+        hostile = repacked(archive, tmp_path / "a.tar.gz", put("model.encoder", encoder))
+        assert "the model asks for " in refusal(load_model, hostile)
 
 
 def test_a_pipeline_of_spacy_is_not_installed_for_an_archive(

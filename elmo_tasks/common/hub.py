@@ -110,9 +110,8 @@ def _fetched(repo: str, revision: str) -> Path:
     folder = cache / "snapshots" / _hash_name(about.sha, _SHA1)
     for file in about.siblings or ():
         if _DATA_FILE.fullmatch(file.rfilename):
-            is_large = file.lfs is not None
-            hash = file.lfs.sha256 if is_large else file.blob_id
-            blob = cache / "blobs" / _hash_name(hash, _SHA256 if is_large else _SHA1)
+            hash, kind = (file.lfs.sha256, _SHA256) if file.lfs else (file.blob_id, _SHA1)
+            blob = cache / "blobs" / _hash_name(hash, kind)
             if not blob.exists():
                 _download(api, repo, folder.name, file.rfilename, blob)
             link = folder / file.rfilename

@@ -47,7 +47,9 @@ class SampledSoftmax(torch.nn.Module):
             )
             num_samples = None
         self.num_samples = num_samples
-        self.weight = torch.nn.Parameter(torch.randn(self.num_classes, dim) / math.sqrt(dim))
+        self.weight = torch.nn.Parameter(torch.empty(self.num_classes, dim))
+        with torch.no_grad():
+            self.weight.copy_(torch.randn(self.num_classes, dim) / math.sqrt(dim))
         self.bias = torch.nn.Parameter(torch.zeros(self.num_classes, 1))
         for parameter in (self.weight, self.bias):
             parameter.register_post_accumulate_grad_hook(_sum_rows)

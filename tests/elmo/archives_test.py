@@ -92,7 +92,11 @@ def test_an_archive_without_elmo_says_what_it_holds(tmp_path: Path) -> None:
     assert "text_embedder (ElmoTextEmbedder)" in message and "AllenNLP's own" not in message
 
 
-def test_an_archive_with_allennlps_elmo_says_so(tmp_path: Path) -> None:
+def test_an_archive_with_allennlps_elmo_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # It reads a file when the archive is loaded.
+    monkeypatch.setenv("ELMO_TASKS_TRUST_ARCHIVES", "1")
     theirs = {
         "type": "elmo_token_embedder",
         "options_file": str(FIXTURE_FILES[0]),

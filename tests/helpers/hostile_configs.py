@@ -52,6 +52,9 @@ HOSTILE: dict[str, Change] = {
     "dataset_reader.token_indexers.tokens.token_min_padding_length": put(
         "dataset_reader.token_indexers.tokens.token_min_padding_length", 10**9
     ),
+    "dataset_reader.token_indexers.tokens.start_tokens": put(
+        "dataset_reader.token_indexers.tokens.start_tokens", 1001 * ["a"]
+    ),
     "dataset_reader.serialization_dir": put("dataset_reader.serialization_dir", "/any"),
     "model.vocab": put("model.vocab", {"type": "from_files", "directory": "/any"}),
     "model.text_embedder.bilm": put("model.text_embedder.bilm", "/any/weights.hdf5"),

@@ -50,7 +50,7 @@ def etag(content: bytes) -> str:
 
 def _sibling(name: str, content: bytes, hub: Hub) -> dict[str, Any]:
     hash = hub.lies.get(name, etag(content))
-    kind = {"blobId": hash}
+    kind: dict[str, Any] = {"blobId": hash}
     if len(content) >= LARGE:
         kind = {"lfs": {"sha256": hash, "size": len(content), "pointerSize": 130}}
     return {"rfilename": name, "size": len(content), **kind}
