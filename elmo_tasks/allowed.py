@@ -57,6 +57,7 @@ ALLOWED: dict[str, dict[str, str]] = {
             "text_embedder encoder residual_encoder start_encoder end_encoder dropout "
             "max_answer_tokens regularizer"
         ),
+        "elmo_classifier": "text_embedder encoder feedforward dropout regularizer",
         "elmo_coref": (
             "text_embedder encoder mention_feedforward antecedent_feedforward feature_dim "
             "max_span_width spans_per_word max_antecedents max_training_sentences lexical_dropout "
@@ -69,6 +70,7 @@ ALLOWED: dict[str, dict[str, str]] = {
         ),
         "elmo_language_model": ("bilm num_samples dropout dtype num_softmax_batches regularizer"),
         "elmo_srl_tagger": "text_embedder encoder predicate_dim regularizer",
+        "elmo_tagger": "text_embedder encoder dropout regularizer",
         "simple_tagger": (
             "text_field_embedder encoder calculate_span_f1 label_encoding label_namespace "
             "verbose_metrics regularizer"
@@ -78,6 +80,10 @@ ALLOWED: dict[str, dict[str, str]] = {
         "conll2003": (
             "token_indexers tag_label feature_labels convert_to_coding_scheme label_namespace "
             f"{_EVERY_READER}"
+        ),
+        "elmo_classify": (
+            "texts label separator max_tokens max_sentence_tokens language token_indexers "
+            + _EVERY_READER
         ),
         "elmo_conll": (
             f"columns tag_column file_scheme scheme token_indexers tokenizer {_EVERY_READER}"
@@ -93,6 +99,7 @@ ALLOWED: dict[str, dict[str, str]] = {
         ),
         "elmo_srl": f"columns token_indexers tokenizer {_EVERY_READER}",
         "elmo_sst": f"granularity min_phrase_tokens token_indexers tokenizer {_EVERY_READER}",
+        "elmo_tag": f"column spans columns token_indexers language {_EVERY_READER}",
         "sequence_tagging": (f"word_tag_delimiter token_delimiter token_indexers {_EVERY_READER}"),
         "text_classification_json": (
             "token_indexers tokenizer max_sequence_length skip_label_indexing text_key label_key "

@@ -58,6 +58,17 @@ def test_every_type_and_argument_of_the_table_exists() -> None:
         assert set(ALLOWED[""][each.__name__].split()) <= infer_params(each).keys()
 
 
+def test_the_table_has_every_type_of_this_package() -> None:
+    for base, registry in Registrable._registry.items():
+        ours = {
+            name
+            for name, (kind, _) in registry.items()
+            if name.startswith("elmo_") and kind.__module__.startswith("elmo_tasks.")
+        }
+        if base.__name__ in ALLOWED:
+            assert ours <= ALLOWED[base.__name__].keys()
+
+
 def test_no_argument_of_the_table_is_a_file_or_a_free_object() -> None:
     free = {"bilm", "mix", "input_mix", "output_mix", "tokens_to_add"}
 
