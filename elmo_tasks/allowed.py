@@ -89,7 +89,8 @@ ALLOWED: dict[str, dict[str, str]] = {
             f"columns tag_column file_scheme scheme token_indexers tokenizer {_EVERY_READER}"
         ),
         "elmo_coref": (
-            "columns genre_pattern singletons max_words language token_indexers " + _EVERY_READER
+            "columns genre_pattern singletons max_words language token_indexers wrong_mentions "
+            + _EVERY_READER
         ),
         "elmo_fraction": f"reader fraction seed {_EVERY_READER}",
         "elmo_sentences": f"max_tokens token_indexers reader fields {_EVERY_READER}",

@@ -69,6 +69,24 @@ def test_the_table_has_every_type_of_this_package() -> None:
             assert ours <= ALLOWED[base.__name__].keys()
 
 
+def test_the_table_has_every_argument_of_the_types_of_this_package() -> None:
+    given = {
+        "self",
+        "kwargs",
+        "vocab",
+        "serialization_dir",
+        "ddp_accelerator",
+        "reader",
+        "data_path",
+    }
+    left_out = {"initializer", "pretrained_file", "batch_serializer", "postprocessor_fn_name"}
+
+    for kind, name, parameters in registered():
+        arguments = ALLOWED.get(kind, {}).get(name, "*")
+        if name.startswith("elmo_") and arguments != "*":
+            assert parameters.keys() <= {*arguments.split(), *given, *left_out}, name
+
+
 def test_no_argument_of_the_table_is_a_file_or_a_free_object() -> None:
     free = {"bilm", "mix", "input_mix", "output_mix", "tokens_to_add"}
 

@@ -281,9 +281,12 @@ def test_files_of_the_training_are_left_out_within_lists_too(
     archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Params] = []
-    monkeypatch.setattr(
-        "elmo_tasks.guard._load_model", lambda config, *_: seen.append(config) or torch.nn.Module()
-    )
+
+    def note(config: Params, *_: Any) -> torch.nn.Module:
+        seen.append(config)
+        return torch.nn.Module()
+
+    monkeypatch.setattr("elmo_tasks.guard._load_model", note)
     encoders = [{"type": "pass_through", "input_dim": 3, "pretrained_file": "x"}]
 
     def change(config: dict[str, Any]) -> None:
