@@ -7,6 +7,7 @@ import joblib
 import numpy
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -70,6 +71,32 @@ def test_layers_side_by_side_are_those_of_each_layer() -> None:
     assert len(features(layers="concat").get_feature_names_out()) == 96
 
 
+def test_both_poolings_stand_side_by_side() -> None:
+    both = features(pooling="both")
+
+    result = both.transform(TEXTS)
+
+    each = [features(pooling=pooling).transform(TEXTS) for pooling in ("mean", "max")]
+    numpy.testing.assert_allclose(result, numpy.concatenate(each, axis=1), atol=1e-6)
+    assert len(both.get_feature_names_out()) == 192
+
+
+def test_rare_words_of_the_texts_of_fit_count_more_in_a_weighted_mean() -> None:
+    weighted = features(pooling="weighted", layers=0)
+
+    # "the" is half of the words; "new" is none of them.
+    result = weighted.fit([["The", "film"], ["the", "boat"]]).transform([["the", "film", "new"]])
+
+    each = features(layers=0).transform([["the"], ["film"], ["new"]])
+    weights = numpy.array([0.001 / 0.501, 0.001 / 0.251, 1])
+    numpy.testing.assert_allclose(result[0], weights @ each / weights.sum(), rtol=1e-4)
+
+
+def test_a_weighted_mean_needs_fit() -> None:
+    with pytest.raises(NotFittedError):
+        features(pooling="weighted").transform(TEXTS)
+
+
 def test_a_tokenizer_cuts_each_sentence() -> None:
     result = features(tokenizer=str.split).transform(["It works!", ["It", "works!"]])
 
@@ -96,7 +123,7 @@ def test_a_tokenizer_that_returns_no_tokens_is_named(returned: Any) -> None:
 def test_columns_have_names() -> None:
     names = features().get_feature_names_out()
 
-    assert names.tolist() == [f"elmofeatures{index}" for index in range(32)]
+    assert names.tolist() == [f"elmofeatures{index}" for index in range(96)]
 
 
 def test_a_pipeline_searches_and_predicts() -> None:
@@ -123,7 +150,7 @@ def test_a_pickle_has_the_parameters_alone() -> None:
 
 
 def test_changed_parameters_count() -> None:
-    estimator = features().fit(TEXTS)
+    estimator = features(layers="all").fit(TEXTS)
     before = estimator.transform(TEXTS)
 
     changed = clone(estimator).set_params(layers=0)
@@ -136,7 +163,7 @@ def test_changed_parameters_count() -> None:
     "parameters, message",
     [
         ({"bilm": "minni"}, "did you mean 'mini'"),
-        ({"pooling": "sum"}, "pooling must be mean or max, not 'sum'"),
+        ({"pooling": "sum"}, "pooling must be one of mean, max, both, weighted, not 'sum'"),
         ({"layers": 3}, "layers of a mix must be all, concat, last or an index from 0 to 2, not 3"),
     ],
 )
@@ -168,7 +195,7 @@ def test_a_table_is_refused_and_its_column_is_taken() -> None:
     with pytest.raises(ValueError, match="not a DataFrame; give one of its columns, such as X"):
         features().transform(table)
 
-    assert features().transform(table["text"]).shape == (2, 32)
+    assert features().transform(table["text"]).shape == (2, 96)
 
 
 def test_clitics_numbers_and_punctuation_are_tokens() -> None:
