@@ -1,5 +1,6 @@
 """The systems that are compared: each trains on examples, and returns a function that predicts."""
 
+import copy
 import json
 import random
 import tempfile
@@ -166,8 +167,8 @@ def _ours(kind: str, elmo_at: list[str], bilm: str) -> Any:
             config = json.loads(
                 _jsonnet.evaluate_snippet("", snippet, import_callback=import_jsonnet)
             )
+            reader = Params(copy.deepcopy(config["dataset_reader"]))
             model = train_model(Params(config), f"{folder}/model").eval()
-            reader = Params(dict(config["dataset_reader"]))
             predictor = Predictor.by_name(model.default_predictor)(
                 model, DatasetReader.from_params(reader)
             )
