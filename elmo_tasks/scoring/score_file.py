@@ -52,12 +52,13 @@ class ScoreFile:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with open(self._partial, "ab") as file:
             file.truncate(self._num_bytes)
-            new = [] if self.num_done else [header]
+            new, size = [] if self.num_done else [header], 0
             for number, text in enumerate(lines, start=self.num_done + 1):
                 new.append(text)
-                if sum(map(len, new)) >= _CHARACTERS:
+                size += len(text)
+                if size >= _CHARACTERS:
                     self._save(file, new, number, sentences)
-                    new = []
+                    new, size = [], 0
             file.write("".join(new).encode())
             os.fsync(file.fileno())
         self._partial.replace(self.path)
@@ -104,8 +105,9 @@ class Hashed:
         digest = blake2b(digest_size=16)
         for number, words in enumerate(self._sentences, start=1):
             digest.update(" ".join(words).encode() + b"\n")
-            self._hashes[number] = digest.hexdigest()
-            if number == self._num_done and self._hashes[number] != self._expected:
+            if number > self._num_done:
+                self._hashes[number] = digest.hexdigest()
+            elif number == self._num_done and digest.hexdigest() != self._expected:
                 raise ConfigurationError(
                     f"the text has changed since {self._path} was begun; use --force to begin anew"
                 )
