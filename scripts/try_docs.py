@@ -32,6 +32,7 @@ PAGES += [
     for page in ("bilms", "store", "at_scale", "own_bilm", "vectors", "what_was_learnt")
 ]
 PAGES += [
+    "docs/language_model",
     "docs/your_data",
     "docs/trained_models",
     "docs/serve",
