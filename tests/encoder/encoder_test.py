@@ -258,7 +258,7 @@ def test_a_bilm_is_given_by_its_name_or_by_its_files() -> None:
 
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
     with pytest.raises(
-        ConfigurationError, match="no biLM is known as 'tiny'; known are base, medium, mi"
+        ConfigurationError, match="no biLM is known as 'tiny'; known are base, base-1, me"
     ):
         ElmoEncoder.from_pretrained("tiny")
 
@@ -366,7 +366,9 @@ def test_the_mix_of_an_archive_is_chosen_by_its_place(tmp_path: Path, encoder: E
 
 
 def test_a_mix_may_be_given_instead_of_that_of_an_archive(tmp_path: Path) -> None:
-    folder = trained(tmp_path, input=a_mix([1, 0, 0], 2.0), output=a_mix([0, 0, 1], 1.0))
+    folder = trained(
+        tmp_path, input=a_mix([0.8, 0.1, 0.1], 2.0), output=a_mix([0.1, 0.1, 0.8], 1.0)
+    )
     mix = a_mix([0.1, 0.2, 0.7], 1.0)
 
     assert ElmoEncoder.from_pretrained(folder, mix=mix).mix.gamma.item() == 1

@@ -148,6 +148,8 @@ class PageReader:
         """Parses the arguments of a script with its own parser."""
         module, *others = arguments[1:] if arguments[0] == "-m" else arguments
         path = ROOT / (f"{module.replace('.', '/')}.py" if arguments[0] == "-m" else module)
+        if not path.exists():
+            path = path.with_suffix("") / "__main__.py"
         spec = importlib.util.spec_from_file_location(f"documented_{path.stem}", path)
         assert spec is not None and spec.loader is not None
         script = importlib.util.module_from_spec(spec)

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from elmo_tasks.bilm import bilm, make_bilm
+from elmo_tasks.kernels import threads
 from elmo_tasks.kernels.threads import for_each, operator_threads
 from tests.helpers.bilm_examples import SENTENCE, ids_of
 from tests.helpers.processes import run
@@ -25,15 +26,15 @@ def two_threads() -> Iterator[None]:
 @pytest.fixture()
 def used(monkeypatch: pytest.MonkeyPatch) -> set[tuple[int, int]]:
     """Collects, while a biLM runs, each thread with the threads that its operators may use."""
-    threads = set()
+    seen = set()
     read = bilm.LstmStack.forward
 
     def watched(*arguments):
-        threads.add((threading.get_ident(), torch.get_num_threads()))
+        seen.add((threading.get_ident(), torch.get_num_threads()))
         return read(*arguments)
 
     monkeypatch.setattr(bilm.LstmStack, "forward", watched)
-    return threads
+    return seen
 
 
 def test_the_directions_run_on_two_threads_whose_operators_use_one_each(
@@ -61,7 +62,7 @@ def test_layers_do_not_depend_on_the_number_of_threads(cached_tokens: int) -> No
 def test_products_of_many_rows_have_half_of_the_threads_each(
     used: set[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bilm, "_SHARED_PRODUCT", 1)
+    monkeypatch.setattr(threads, "_SHARED_PRODUCT", 1)
     torch.set_num_threads(4)
 
     fixture_bilm()(IDS)
@@ -69,14 +70,13 @@ def test_products_of_many_rows_have_half_of_the_threads_each(
     assert {num_threads for _, num_threads in used} == {2}
 
 
-@pytest.mark.parametrize("why", ["one thread", "gradients", "dropout", "autocast"])
+@pytest.mark.parametrize("why", ["one thread", "gradients", "autocast"])
 def test_work_is_not_divided_where_threads_would_change_it(
     why: str, used: set[tuple[int, int]]
 ) -> None:
     model = make_bilm(
         make_options(),
         requires_grad=why == "gradients",
-        dropout=0.1 if why == "dropout" else 0,
         state="reset",
     )
     if why == "one thread":

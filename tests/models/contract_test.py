@@ -52,7 +52,7 @@ class Contract(NamedTuple):
 CONTRACTS = {
     "classify": Contract(
         choices=["{ separator: ';' }", "{ texts: ['text', 'id'] }", "{ max_tokens: 5 }"],
-        overrides={"data_loader.batch_sampler.padding_noise": 0},
+        overrides={"data_loader.batch_sampler.shuffle": False},
         num_texts=1,
         lengths=[{"tokens": 60}],
         outputs=["logits"],
@@ -77,7 +77,7 @@ CONTRACTS = {
             "{ elmo_layer_norm: 'sentence' }",
             "{ granularity: '2-class' }",
         ],
-        overrides={"data_loader.batch_sampler.padding_noise": 0},
+        overrides={"data_loader.batch_sampler.shuffle": False},
         num_texts=1,
         lengths=[{"tokens": 40}],
         outputs=["logits"],
@@ -103,7 +103,7 @@ CONTRACTS = {
     ),
     "snli": Contract(
         choices=[],
-        overrides={"data_loader.batch_sampler.padding_noise": 0},
+        overrides={"data_loader.batch_sampler.shuffle": False},
         num_texts=2,
         lengths=[{"premise": 40, "hypothesis": 30}, {"premise": 20, "hypothesis": 40}],
         outputs=["logits"],
@@ -158,7 +158,7 @@ CONTRACTS = {
             "{ elmo_layer_norm: 'sentence' }",
             "{ characters: null }",
         ],
-        overrides={"data_loader.batch_sampler.padding_noise": 0},
+        overrides={"data_loader.batch_sampler.shuffle": False},
         num_texts=1,
         lengths=[{"tokens": 40, "tags": 40}],
         outputs=["loss"],
@@ -185,7 +185,6 @@ CONTRACTS = {
         choices=["{ num_layers: 3 }", "{ elmo_layer_norm: 'sentence' }"],
         overrides={
             "data_loader.batch_sampler.shuffle": False,
-            "data_loader.batch_sampler.padding_noise": 0,
             "validation_data_loader.batch_sampler.shuffle": False,
         },
         num_texts=1,
@@ -246,7 +245,7 @@ CONTRACTS = {
     ),
     "tag": Contract(
         choices=["{ column: 'xpos', characters: null }"],
-        overrides={"data_loader.batch_sampler.padding_noise": 0},
+        overrides={"data_loader.batch_sampler.shuffle": False},
         num_texts=1,
         lengths=[{"tokens": 40, "tags": 40}],
         outputs=["loss"],

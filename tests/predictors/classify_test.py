@@ -7,11 +7,11 @@ import pyarrow.parquet
 import pytest
 from allennlp.models import Archive, load_archive
 from allennlp.predictors import Predictor
-from elmo_tasks.predictors.predict_manager import PredictManager
 
 from elmo_tasks.analysis.errors.markdown import markdown
 from elmo_tasks.analysis.errors.read_cases import read_cases
 from elmo_tasks.analysis.errors.report import ErrorReport
+from elmo_tasks.in_allennlp.predict_manager import PredictManager
 from elmo_tasks.predictors.load import LoadedModel
 from elmo_tasks.predictors.text_predictor import TextPredictor
 from elmo_tasks.serve.served_model import ServedModel

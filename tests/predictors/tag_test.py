@@ -4,11 +4,11 @@ from pathlib import Path
 import pytest
 from allennlp.models import Archive, load_archive
 from allennlp.predictors import Predictor
-from elmo_tasks.predictors.predict_manager import PredictManager
 
 from elmo_tasks.analysis.errors.markdown import markdown
 from elmo_tasks.analysis.errors.read_cases import read_cases
 from elmo_tasks.analysis.errors.report import ErrorReport
+from elmo_tasks.in_allennlp.predict_manager import PredictManager
 from tests.helpers.archives import ROOT, task_model
 
 FIXTURE = ROOT / "fixtures" / "tag.conllu"

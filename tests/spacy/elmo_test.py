@@ -124,14 +124,14 @@ def test_vectors_are_kept_in_a_doc_bin_with_user_data() -> None:
 
 
 def test_an_unknown_bilm_is_refused_at_first_use() -> None:
-    nlp = pipeline(bilm="minni")
+    nlp = pipeline(bilm="our-own-model")
 
-    with pytest.raises(ConfigurationError, match="did you mean 'mini'"):
+    with pytest.raises(ConfigurationError, match="no biLM is known as 'our-own-model'"):
         nlp("A text.")
 
 
 def test_an_error_goes_to_the_handler_of_the_pipeline() -> None:
-    nlp = pipeline(bilm="minni")
+    nlp = pipeline(bilm="our-own-model")
     errors = []
     nlp.set_error_handler(lambda name, _, docs, error: errors.append((name, len(docs), error)))
 

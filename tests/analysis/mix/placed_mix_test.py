@@ -90,7 +90,10 @@ def test_an_archive_without_elmo_is_refused(tmp_path: Path) -> None:
     assert str(refused.value).startswith(f"{archive} holds no mix of elmo_tasks, but a Bcn of ")
 
 
-def test_an_archive_with_allennlps_elmo_is_refused(tmp_path: Path) -> None:
+def test_an_archive_with_allennlps_elmo_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ELMO_TASKS_TRUST_ARCHIVES", "1")
     files = {"options_file": str(FIXTURE_FILES[0]), "weight_file": str(FIXTURE_FILES[1])}
     archive = classifier(tmp_path, elmo={"type": "elmo_token_embedder", **files})
 
