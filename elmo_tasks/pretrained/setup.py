@@ -19,6 +19,6 @@ setup(
     python_requires=">=3.10",
     packages=["elmo_tasks_models"],
     package_dir={"elmo_tasks_models": "."},
-    package_data={"elmo_tasks_models": ["README.md", "base/*", "models/**"]},
+    package_data={"elmo_tasks_models": ["README.md", "base/*", "base-1/*", "models/**"]},
     install_requires=[f"elmo-tasks=={VERSION}"],
 )

@@ -17,7 +17,7 @@ class Distribution:
 
 
 def test_a_checkout_has_all_names_of_the_other_distribution() -> None:
-    assert sorted(MODELS) == sorted(["base", *KNOWN_MODELS])
+    assert sorted(MODELS) == sorted(["base", "base-1", *KNOWN_MODELS])
 
 
 def test_the_other_distribution_adds_names_and_a_checkout_goes_first(
@@ -30,6 +30,7 @@ def test_the_other_distribution_adds_names_and_a_checkout_goes_first(
 
     assert pretrained_files("*/weights.hdf5") == {
         "base": str(FOLDER / "base" / "weights.hdf5"),
+        "base-1": str(FOLDER / "base-1" / "weights.hdf5"),
         "large": str(tmp_path / "elmo_tasks_models" / "large" / "weights.hdf5"),
         "mini": str(FOLDER / "mini" / "weights.hdf5"),
     }
@@ -43,5 +44,5 @@ def test_other_names_are_not_said_to_be_of_the_other_distribution() -> None:
 def test_the_page_of_licences_has_a_row_for_each_model(name: str) -> None:
     page = (FOLDER / "README.md").read_text(encoding="utf-8")
 
-    file = "base/weights.hdf5" if name == "base" else f"models/{name}/"
+    file = f"models/{name}/" if name in KNOWN_MODELS else f"{name}/weights.hdf5"
     assert page.count(f"\n| `{file}` | `elmo-tasks-models` |") == 1

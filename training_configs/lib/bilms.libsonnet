@@ -22,15 +22,23 @@ local bilm(name, cell_dim, projection_dim, num_highway) = {
   pretrained_file: name,
 };
 
-local shipped(name, cell_dim) = bilm(name, cell_dim, 128, 1) {
+local ours(name, cell_dim) = bilm(name, cell_dim, 128, 1) {
   options+: { state: 'reset', char_cnn+: { filters: super.filters[:5] } },
 };
 
 {
-  // Our own, which are part of the package: elmo_tasks/pretrained/NAME/MODEL_CARD.md. `base` is the
-  // default; `mini` is smaller and knows less.
-  base: shipped('base', 768),
-  mini: shipped('mini', 512),
+  // Our own: elmo_tasks/pretrained/NAME/MODEL_CARD.md. `base` is the default; `base-1` is the first
+  // `base`, which the trained models use; `mini` is smaller and knows less.
+  base: ours('base', 768) {
+    options+: {
+      char_cnn+: {
+        filters: [[1, 32], [2, 64], [3, 160], [4, 256], [5, 256], [6, 256]],
+        embedding: { dim: 64 },
+      },
+    },
+  },
+  'base-1': ours('base-1', 768),
+  mini: ours('mini', 512),
 
   // The biLMs that the paper's authors released; the paper's results are with `original`.
   small: bilm('small', 1024, 128, 1),
