@@ -244,10 +244,12 @@ ONLY_TRAINING = frozenset(
     "type validation_data_path".split()
 )
 
-# The largest values of arguments that take time or memory for each input.
+# The largest values of arguments that take time or memory, for each input or before a parameter is
+# made: AllenNLP's feedforward first makes a list of its layers.
 _MOST = {
     "max_characters": 1000,
     "min_padding_length": 1000,
+    "num_layers": 100,
     "num_workers": 64,
     "positional_embedding_size": 10_000,
     "token_min_padding_length": 1000,

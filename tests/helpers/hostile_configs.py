@@ -68,6 +68,7 @@ HOSTILE: dict[str, Change] = {
     # AllenNLP takes the keys of an object for a list of types.
     "model.regularizer.regexes.0.1": put("model.regularizer.regexes", [["a", "pretrained"]]),
     "model.feedforward.activations.0": put("model.feedforward.activations", ["subprocess.Popen"]),
+    "model.feedforward.num_layers": put("model.feedforward.num_layers", 10**7),
     "vocabulary": put("vocabulary", {"type": "from_pretrained_transformer"}),
     "data_loader.data_path": put("data_loader", {"batch_size": 1, "data_path": "/any"}),
     "data_loader.num_workers": put("data_loader", {"batch_size": 1, "num_workers": 10**6}),
