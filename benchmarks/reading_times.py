@@ -226,9 +226,10 @@ def draw(results: dict[str, Words], path: Path) -> None:
     for name, words in results.items():
         rest = words.times - predicted(words, words.controls)[0]
         groups = numpy.array_split(words.bits[:, 0].argsort(), 12)
-        means = [(words.bits[each, 0].mean(), rest[each].mean()) for each in groups]
+        bits = [words.bits[each, 0].mean() for each in groups]
+        means = [rest[each].mean() for each in groups]
         errors = [1.96 * rest[each].std() / math.sqrt(len(each)) for each in groups]
-        axes.errorbar(*zip(*means), errors, fmt="o-", ms=4, capsize=2, label=name)
+        axes.errorbar(bits, means, errors, fmt="o-", ms=4, capsize=2, label=name)
     axes.axhline(0, color="0.8", zorder=0)
     axes.set(
         xlabel="bits of the word, twelfths of all words",
