@@ -247,11 +247,15 @@ ONLY_TRAINING = frozenset(
 # The largest values of arguments that take time or memory, for each input or before a parameter is
 # made: AllenNLP's feedforward first makes a list of its layers.
 _MOST = {
+    "batches_per_epoch": 100_000,
+    "max_antecedents": 10_000,
     "max_characters": 1000,
+    "max_span_width": 1000,
     "min_padding_length": 1000,
     "num_layers": 100,
     "num_workers": 64,
     "positional_embedding_size": 10_000,
+    "times": 1000,
     "token_min_padding_length": 1000,
 }
 

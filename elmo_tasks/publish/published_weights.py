@@ -20,6 +20,9 @@ PUBLISHED_WEIGHTS = "weights.safetensors"
 # The key of the file's metadata under which the biLMs and a hash of the content are.
 _METADATA = "elmo_tasks"
 
+# The most biLMs that a file may leave out.
+_MOST_BILMS = 4
+
 # The most characters of a fingerprint that a message shows.
 _SHOWN = 16
 
@@ -114,7 +117,9 @@ def _read(path: str | os.PathLike) -> tuple[StateDict, dict[str, dict[str, str]]
         ) from error
     try:
         match parse_json(metadata.get(_METADATA, "")):
-            case {"bilms": dict(bilms), "hash": hash} if all(map(_is_bilm, bilms.values())):
+            case {"bilms": dict(bilms), "hash": hash} if len(bilms) <= _MOST_BILMS and all(
+                map(_is_bilm, bilms.values())
+            ):
                 if hash == _hash(tensors, bilms):
                     return tensors, bilms
     except ValueError:

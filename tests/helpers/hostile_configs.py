@@ -71,6 +71,9 @@ HOSTILE: dict[str, Change] = {
     "model.feedforward.num_layers": put("model.feedforward.num_layers", 10**7),
     "vocabulary": put("vocabulary", {"type": "from_pretrained_transformer"}),
     "data_loader.data_path": put("data_loader", {"batch_size": 1, "data_path": "/any"}),
+    "data_loader.batches_per_epoch": put(
+        "data_loader", {"batch_size": 1, "batches_per_epoch": 10**9}
+    ),
     "data_loader.num_workers": put("data_loader", {"batch_size": 1, "num_workers": 10**6}),
     "data_loader.collate_fn": put(
         "data_loader", {"collate_fn": {"type": "language_model", "model_name": "owner/repo"}}

@@ -394,8 +394,16 @@ def changed(published: Path, path: Path, bilms: Any) -> None:
     save_file(tensors, path, {"elmo_tasks": json.dumps(about)})
 
 
+_NAMED = {"name": "mini", "fingerprint": "0"}
+
+
 @pytest.mark.parametrize(
-    "bilms", [[], [1], {"a": 1}, {"a": {"name": "tiny"}}, {"a": {"name": 1, "fingerprint": "0"}}]
+    "bilms",
+    [
+        *([], [1], {"a": 1}, {"a": {"name": "tiny"}}, {"a": {"name": 1, "fingerprint": "0"}}),
+        # Each would be a copy of the biLM in memory.
+        {str(index): _NAMED for index in range(5)},
+    ],
 )
 def test_a_file_that_does_not_say_its_bilms_is_refused(
     sst: tuple[Path, Path], tmp_path: Path, bilms: Any

@@ -29,7 +29,7 @@ if CHROMIUM is None:
     pytest.skip("Chromium is not installed; Debian's package is chromium", allow_module_level=True)
 
 TABS = ["Sentiment", "Entities", "Entailment", "Reading", "Roles", "Coreference"]
-TABS += ["Layers", "Senses", "Mix", "Errors"]
+TABS += ["Layers", "Senses", "Words", "Mix", "Errors"]
 
 
 @pytest.fixture(scope="module")
