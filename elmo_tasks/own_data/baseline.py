@@ -53,7 +53,7 @@ def _labels(reader: ClassifyReader, path: str | os.PathLike) -> Iterable[Sequenc
 def _of_labels(train: list[Sequence[str]], dev: list[Sequence[str]]) -> Baseline:
     ((label, _),) = Counter(each for labels in train for each in labels).most_common(1)
     num_right = sum(label in labels for labels in dev)
-    # Of one label each, this is the accuracy.
+    # With one label for each text, F1 is the accuracy.
     score = _f1(num_right, len(dev), sum(map(len, dev)))
     return Baseline(score, f"every text as {label!r}, the most frequent label")
 

@@ -17,22 +17,11 @@ class CoreferenceComponent(ModelPipe):
     start and the exclusive end of a mention's tokens in the doc. The spans are
     `[doc[start:end] for start, end in cluster]`. A doc without sentence boundaries is one sentence.
 
-    Registered as a factory with the name "elmo_coref". It needs AllenNLP. A saved pipeline has the
-    model, which is opened at first use.
-
-    # Parameters
-
-    nlp : `Language`
-        The pipeline.
-    name : `str`
-        The name of the component in the pipeline.
-    model : `str`
-        A trained `elmo_coref_resolver`: its name, path, address or repository, as for
-        `elmo_tasks.load`.
+    Registered as a factory with the name "elmo_coref". Its parameters are those of
+    `ModelPipe`, with a trained `elmo_coref`.
     """
 
-    def __init__(self, nlp: Language, name: str, model: str) -> None:
-        super().__init__(name, model, predictor="elmo_coref")
+    predictor = "elmo_coref"
 
     def annotate(self, docs: list[Doc]) -> None:
         """Sets the clusters of docs."""

@@ -15,22 +15,11 @@ class EntityComponent(ModelPipe):
     entities. Each has the attribute `ent._.elmo_confidence`, the marginal probability that exactly
     these tokens are an entity of this type. A doc without sentence boundaries is one sentence.
 
-    Registered as a factory with the name "elmo_ner". It needs AllenNLP. A saved pipeline has the
-    model, which is opened at first use.
-
-    # Parameters
-
-    nlp : `Language`
-        The pipeline.
-    name : `str`
-        The name of the component in the pipeline.
-    model : `str`
-        A trained `elmo_crf_tagger`: its name, path, address or repository, as for
-        `elmo_tasks.load`.
+    Registered as a factory with the name "elmo_ner". Its parameters are those of
+    `ModelPipe`, with a trained `elmo_crf_tagger`.
     """
 
-    def __init__(self, nlp: Language, name: str, model: str) -> None:
-        super().__init__(name, model, predictor="elmo_ner")
+    predictor = "elmo_ner"
 
     def annotate(self, docs: list[Doc]) -> None:
         """Sets the entities of docs."""

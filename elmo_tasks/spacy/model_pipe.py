@@ -1,6 +1,8 @@
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Union
+from typing import ClassVar, Union
+
+from spacy.language import Language
 
 from elmo_tasks.spacy.batched import BatchedPipe
 from elmo_tasks.spacy.trained_model import TrainedModel
@@ -8,20 +10,25 @@ from elmo_tasks.spacy.trained_model import TrainedModel
 
 class ModelPipe(BatchedPipe):
     """
-    A component that annotates docs with the answers of a trained model of a task, and is saved with
-    the model.
+    The base class of the components that annotate docs with the answers of a trained model of a
+    task. Such a component needs AllenNLP. It opens its model at first use, and is saved with it.
 
     # Parameters
 
+    nlp : `Language`
+        The pipeline.
     name : `str`
         The name of the component in the pipeline.
-    model, predictor : `str`
-        As for `TrainedModel`.
+    model : `str`
+        The trained model: its name, path, address or repository, as for `elmo_tasks.load`.
     """
 
-    def __init__(self, name: str, model: str, predictor: str) -> None:
+    # The name of the model's predictor. A subclass sets it.
+    predictor: ClassVar[str]
+
+    def __init__(self, nlp: Language, name: str, model: str) -> None:
         super().__init__(name)
-        self.model = TrainedModel(model, predictor)
+        self.model = TrainedModel(model, self.predictor)
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """Returns the archive of the model."""

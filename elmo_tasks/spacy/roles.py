@@ -16,22 +16,11 @@ class RolesComponent(ModelPipe):
     `start` and the exclusive `end` of its tokens in the doc, and its `confidence`. A doc without
     sentence boundaries is one sentence.
 
-    Registered as a factory with the name "elmo_srl". It needs AllenNLP. A saved pipeline has the
-    model, which is opened at first use.
-
-    # Parameters
-
-    nlp : `Language`
-        The pipeline.
-    name : `str`
-        The name of the component in the pipeline.
-    model : `str`
-        A trained `elmo_srl_tagger`: its name, path, address or repository, as for
-        `elmo_tasks.load`.
+    Registered as a factory with the name "elmo_srl". Its parameters are those of
+    `ModelPipe`, with a trained `elmo_srl_tagger`.
     """
 
-    def __init__(self, nlp: Language, name: str, model: str) -> None:
-        super().__init__(name, model, predictor="elmo_srl")
+    predictor = "elmo_srl"
 
     def annotate(self, docs: list[Doc]) -> None:
         """Sets the predicates of docs."""

@@ -11,24 +11,11 @@ class SentimentComponent(ModelPipe):
     that the doc has. The doc is one text, without its white space. A doc without words is left as
     it is.
 
-    Registered as a factory with the name "elmo_sentiment". It needs AllenNLP. A saved pipeline has
-    the model, which is opened at first use.
-
-    # Parameters
-
-    nlp : `Language`
-        The pipeline.
-    name : `str`
-        The name of the component in the pipeline.
-    model : `str`
-        A trained `elmo_bcn`: its name, path, address or repository, as for
-        `elmo_tasks.load`.
+    Registered as a factory with the name "elmo_sentiment". Its parameters are those of
+    `ModelPipe`, with a trained `elmo_bcn`.
     """
 
     predictor = "elmo_sst"
-
-    def __init__(self, nlp: Language, name: str, model: str) -> None:
-        super().__init__(name, model, self.predictor)
 
     def annotate(self, docs: list[Doc]) -> None:
         """Sets the categories of docs."""

@@ -15,23 +15,20 @@ class TaggerComponent(ModelPipe):
     Sets an attribute of each token, such as `token.tag_`, to the tag that a model of one's own
     gives it. A doc without sentence boundaries is one sentence.
 
-    Registered as a factory with the name "elmo_tagger". It needs AllenNLP. A saved pipeline has the
-    model, which is opened at first use.
+    Registered as a factory with the name "elmo_tagger".
 
     # Parameters
 
-    nlp : `Language`
-        The pipeline.
-    name : `str`
-        The name of the component in the pipeline.
-    model : `str`
-        A trained `elmo_tagger`: its path, address or repository, as for `elmo_tasks.load`.
+    nlp, name, model
+        As for `ModelPipe`; a trained `elmo_tagger`.
     attribute : `str`, optional (default = `'tag'`)
         `tag`, `pos` (whose tags must be universal ones), `morph` or `lemma`.
     """
 
+    predictor = "elmo_tag"
+
     def __init__(self, nlp: Language, name: str, model: str, attribute: str = "tag") -> None:
-        super().__init__(name, model, predictor="elmo_tag")
+        super().__init__(nlp, name, model)
         if attribute not in _ATTRIBUTES:
             raise ConfigurationError(
                 f"attribute must be one of {', '.join(_ATTRIBUTES)}, not {attribute!r}"

@@ -10,18 +10,8 @@ class TextcatComponent(SentimentComponent):
     that the doc has. The doc is one text, without its white space. A doc without words is left as
     it is.
 
-    Registered as a factory with the name "elmo_textcat". It needs AllenNLP. A saved pipeline has
-    the model, which is opened at first use.
-
-    # Parameters
-
-    nlp : `Language`
-        The pipeline.
-    name : `str`
-        The name of the component in the pipeline.
-    model : `str`
-        A trained `elmo_classifier` of one text: its path, address or repository, as for
-        `elmo_tasks.load`.
+    Registered as a factory with the name "elmo_textcat". Its parameters are those of
+    `ModelPipe`, with a trained `elmo_classifier` of one text.
     """
 
     predictor = "elmo_classify"
