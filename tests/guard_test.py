@@ -359,10 +359,12 @@ def test_a_model_of_more_parameters_than_its_weights_is_refused_before_it_takes_
     archive: Path, tmp_path: Path
 ) -> None:
     wide = {"type": "lstm", "input_size": 10**4, "hidden_size": 10**4}
+    small = {"type": "lstm", "input_size": 1, "hidden_size": 1, "num_layers": 100}
+    many = {"type": "compose", "encoders": 100 * [small]}
 
-    hostile = repacked(archive, tmp_path / "a.tar.gz", put("model.encoder", wide))
-
-    assert "the model asks for " in refusal(load_model, hostile)
+    for encoder in (wide, many):
+        hostile = repacked(archive, tmp_path / "a.tar.gz", put("model.encoder", encoder))
+        assert "the model asks for " in refusal(load_model, hostile)
 
 
 def test_a_pipeline_of_spacy_is_not_installed_for_an_archive(

@@ -70,19 +70,21 @@ def test_products_of_many_rows_have_half_of_the_threads_each(
     assert {num_threads for _, num_threads in used} == {2}
 
 
-@pytest.mark.parametrize("why", ["one thread", "gradients", "autocast"])
+@pytest.mark.parametrize("why", ["one thread", "gradients", "dropout", "autocast"])
 def test_work_is_not_divided_where_threads_would_change_it(
     why: str, used: set[tuple[int, int]]
 ) -> None:
+    draws = why == "dropout"
     model = make_bilm(
         make_options(),
-        requires_grad=why == "gradients",
+        requires_grad=why in ("gradients", "dropout"),
+        dropout=0.1 if draws else 0,
         state="reset",
     )
     if why == "one thread":
         torch.set_num_threads(1)
 
-    with torch.autocast("cpu", enabled=why == "autocast"):
+    with torch.set_grad_enabled(not draws), torch.autocast("cpu", enabled=why == "autocast"):
         model.train()(IDS)
 
     assert used == {(threading.get_ident(), torch.get_num_threads())}
