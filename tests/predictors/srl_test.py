@@ -179,6 +179,7 @@ def test_instances_of_a_file_have_an_answer_for_each_predicate(predictor: SrlPre
         ({"tokens": ["a", "b"], "predicates": 1}, "must be a list of indices of tokens"),
         ({"tokens": ["a", "b"], "predicates": ["b"]}, "must be a list of indices of tokens"),
         ({"tokens": ["a", "b"], "predicates": [1, 1]}, r"has a token twice: \[1, 1\]"),
+        ({"tokens": ["a"], "predicate": [0]}, "no field 'predicate'; did you mean 'predicates'"),
         ({"sentence": " "}, "no word"),
     ],
 )
