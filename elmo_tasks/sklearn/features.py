@@ -31,7 +31,7 @@ _SMOOTHING = 1e-3
 class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """
     Turns texts into vectors for scikit-learn: the layers of a biLM or ELMo_k (Peters et al. 2018,
-    equation 1), pooled over the tokens of a text. The defaults were the best on film reviews.
+    equation 1), pooled over the tokens of a text.
 
         make_pipeline(ElmoFeatures(), StandardScaler(), LogisticRegression())
 
@@ -44,9 +44,9 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         The biLM: its name, or a path as for `ElmoEncoder.from_pretrained`.
     place : `str`, optional
         The place of the trained mix, `input` or `output`, if `bilm` is an archive with several.
-    layers : `str | int`, optional (default = `'concat'`)
-        `concat` for all layers side by side; `all` for the trained mix of an archive and otherwise
-        the mean of all layers; `last`; or the index of one layer, 0 for the token layer.
+    layers : `str | int`, optional (default = `'all'`)
+        `all` for the trained mix of an archive and otherwise the mean of all layers; `concat` for
+        all layers side by side; `last`; or the index of one layer, 0 for the token layer.
     pooling : `str`, optional (default = `'mean'`)
         Over the tokens of a text: `mean`, `max`, or `both` of these side by side; or `weighted`, a
         mean in which a rare word counts more: a / (a + p), where p is the word's share of the texts
@@ -64,7 +64,7 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         bilm: str = DEFAULT_BILM,
         *,
         place: str | None = None,
-        layers: Union[str, int] = "concat",
+        layers: Union[str, int] = "all",
         pooling: str = "mean",
         tokenizer: Callable[[str], Iterable[str]] | None = None,
         device: str = "cpu",

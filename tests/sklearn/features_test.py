@@ -78,7 +78,7 @@ def test_both_poolings_stand_side_by_side() -> None:
 
     each = [features(pooling=pooling).transform(TEXTS) for pooling in ("mean", "max")]
     numpy.testing.assert_allclose(result, numpy.concatenate(each, axis=1), atol=1e-6)
-    assert len(both.get_feature_names_out()) == 192
+    assert len(both.get_feature_names_out()) == 64
 
 
 def test_rare_words_of_the_texts_of_fit_count_more_in_a_weighted_mean() -> None:
@@ -123,7 +123,7 @@ def test_a_tokenizer_that_returns_no_tokens_is_named(returned: Any) -> None:
 def test_columns_have_names() -> None:
     names = features().get_feature_names_out()
 
-    assert names.tolist() == [f"elmofeatures{index}" for index in range(96)]
+    assert names.tolist() == [f"elmofeatures{index}" for index in range(32)]
 
 
 def test_a_pipeline_searches_and_predicts() -> None:
@@ -150,7 +150,7 @@ def test_a_pickle_has_the_parameters_alone() -> None:
 
 
 def test_changed_parameters_count() -> None:
-    estimator = features(layers="all").fit(TEXTS)
+    estimator = features().fit(TEXTS)
     before = estimator.transform(TEXTS)
 
     changed = clone(estimator).set_params(layers=0)
@@ -195,7 +195,7 @@ def test_a_table_is_refused_and_its_column_is_taken() -> None:
     with pytest.raises(ValueError, match="not a DataFrame; give one of its columns, such as X"):
         features().transform(table)
 
-    assert features().transform(table["text"]).shape == (2, 96)
+    assert features().transform(table["text"]).shape == (2, 32)
 
 
 def test_clitics_numbers_and_punctuation_are_tokens() -> None:
