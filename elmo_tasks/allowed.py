@@ -260,7 +260,9 @@ _MOST = {
 }
 
 
-_MOST_ITEMS = 1000
+# The most items of a list or object, those of all together, and the largest number in a list, such
+# as a dilation.
+_MOST_ITEMS, _MOST_OF_ALL, _MOST_IN_LIST = 1000, 5000, 10_000
 
 
 class NotAllowed(Exception):
@@ -272,6 +274,7 @@ def check_allowed(config: Mapping[str, Any]) -> None:
     Raises `NotAllowed` for a config with something that the table does not have. A value is looked
     at as AllenNLP does, by the annotation of the argument.
     """
+    num_items = 0
     for field, value in config.items():
         if field in MADE:
             for path, key, child in items(value, f"{field}."):
@@ -280,6 +283,11 @@ def check_allowed(config: Mapping[str, Any]) -> None:
                     raise NotAllowed(path, "names another archive")
                 if isinstance(child, list | dict) and len(child) > _MOST_ITEMS:
                     raise NotAllowed(path, f"has more than {_MOST_ITEMS} items")
+                num_items += 1
+                if num_items > _MOST_OF_ALL:
+                    raise NotAllowed(field, f"makes more than {_MOST_OF_ALL} items of all fields")
+                if key.isdigit() and isinstance(child, int) and child > _MOST_IN_LIST:
+                    raise NotAllowed(path, f"is more than {_MOST_IN_LIST}")
             _check(MADE[field], value, field)
         elif field not in ONLY_TRAINING:
             raise NotAllowed(field, "is no field of a training")

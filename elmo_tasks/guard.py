@@ -37,7 +37,7 @@ from elmo_tasks.common.printable import printable
 from elmo_tasks.common.torch_file import check_torch_file
 from elmo_tasks.common.unpacking import check_members, unpacked
 from elmo_tasks.elmo.known_models import model_path
-from elmo_tasks.elmo.vocabulary_folder import check_vocabulary
+from elmo_tasks.elmo.vocabulary_folder import check_inside, check_vocabulary
 from elmo_tasks.publish.published_weights import PUBLISHED_WEIGHTS, read_published
 
 T = TypeVar("T")
@@ -97,6 +97,8 @@ def _read_object(path: Path) -> dict[str, Any]:
     where = f"{_origin(path.parent)}: {path.name}"
     if not path.exists():
         raise ConfigurationError(f"{_origin(path.parent)} has no {path.name}")
+    if not _is_trusted():
+        check_inside(path, path.parent, _origin(path.parent))
     check_regular(path)
     if path.stat().st_size > _MAX_CONFIG_BYTES:
         raise ConfigurationError(f"{where} has more than {_MAX_CONFIG_BYTES:,} bytes")
@@ -207,6 +209,9 @@ def _load_checked(
     """Loads a model as AllenNLP does, but looks first at what its files ask for."""
     if not _is_trusted():
         check_vocabulary(folder, _origin(folder))
+        # A person may give weights of another folder.
+        if Path(weights).parent == Path(folder):
+            check_inside(Path(weights), folder, _origin(folder))
     config.params["model"] = _without_files(config.params["model"])
     with _bounded_parameters(weights):
         model = _load_model(config, weights, folder, cuda_device)

@@ -384,6 +384,25 @@ def test_transformers_asks_nothing_on_the_standard_input(monkeypatch: pytest.Mon
         resolve_trust_remote_code(None, "owner/repo", has_local_code=False, has_remote_code=True)
 
 
+@pytest.mark.parametrize("name", ["config.json", "weights.th"])
+def test_a_link_out_of_the_folder_of_a_model_is_refused(
+    archive: Path, tmp_path: Path, name: str
+) -> None:
+    folder = weights(tmp_path, archive, zipfile.ZIP_STORED)
+    (folder / name).rename(tmp_path / "outside")
+    (folder / name).symlink_to(tmp_path / "outside")
+
+    assert f"{name} is a link out of the folder of the model" in refusal(load_model, folder)
+
+
+def test_types_within_types_count_together(archive: Path, tmp_path: Path) -> None:
+    nested = {"type": "compose", "encoders": 999 * ["pass_through"]}
+    many = {"type": "compose", "encoders": 6 * [nested]}
+    hostile = repacked(archive, tmp_path / "a.tar.gz", put("model.encoder", many))
+
+    assert "makes more than 5000 items of all fields" in refusal(load_model, hostile)
+
+
 def test_the_vocabulary_of_a_folder_is_looked_at_before_it_is_read(
     archive: Path, tmp_path: Path
 ) -> None:

@@ -18,6 +18,9 @@ MORE_BYTES = 2**30
 
 MAX_MEMBERS = 10_000
 
+# The most parts of a member's path, and bytes of a part, which file systems take.
+_MAX_PARTS, _MAX_PART = 20, 255
+
 # The errors of writing a file and a folder of the same name.
 _CLASHES = (FileExistsError, IsADirectoryError, NotADirectoryError)
 
@@ -97,6 +100,10 @@ def _members(
             problem = "is neither a file nor a folder"
         elif path.is_absolute() or ".." in path.parts or "\0" in member.name:
             problem = "would lie outside the folder that it is unpacked to"
+        elif len(path.parts) > _MAX_PARTS or any(
+            len(os.fsencode(part)) > _MAX_PART for part in path.parts
+        ):
+            problem = f"has more than {_MAX_PARTS} parts, or one of more than {_MAX_PART} bytes"
         elif member.size < 0 or num_bytes > most:
             problem = (
                 f"has {member.size:,} bytes, which makes more than the {most:,} that an archive of "

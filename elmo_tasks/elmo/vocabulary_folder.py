@@ -22,19 +22,13 @@ def check_vocabulary(folder: str | os.PathLike, archive: str) -> None:
         model (those of a repository lead to the blobs beside it), or more than `MAX_BYTES` or
         `MAX_LINES`.
     """
-    home = Path(folder).resolve()
-    homes = [home]
-    if home.parent.name == "snapshots":
-        homes.append(home.parents[1] / "blobs")
     vocabulary = Path(folder, "vocabulary")
     if not vocabulary.is_dir():
         raise ConfigurationError(f"{archive} has no folder vocabulary")
     num_bytes = num_lines = 0
     for path in [vocabulary, *sorted(vocabulary.iterdir())]:
         where = f"{archive}: {path.relative_to(folder)}"
-        target = path.resolve()
-        if not any(target.is_relative_to(each) for each in homes):
-            raise ConfigurationError(f"{where} is a link out of the folder of the model")
+        check_inside(path, folder, archive)
         if path == vocabulary:
             continue
         # AllenNLP empties the file that it locks.
@@ -49,6 +43,19 @@ def check_vocabulary(folder: str | os.PathLike, archive: str) -> None:
                 f"{where} makes a vocabulary of more than {MAX_BYTES:,} bytes or {MAX_LINES:,} "
                 "lines"
             )
+
+
+def check_inside(path: Path, folder: str | os.PathLike, archive: str) -> None:
+    """
+    Raises `ConfigurationError` for a link out of the folder of a model. Those of a repository lead
+    to the blobs beside it.
+    """
+    home = Path(folder).resolve()
+    homes = [home, home.parents[1] / "blobs"] if home.parent.name == "snapshots" else [home]
+    if not any(path.resolve().is_relative_to(each) for each in homes):
+        raise ConfigurationError(
+            f"{archive}: {path.relative_to(folder)} is a link out of the folder of the model"
+        )
 
 
 def _num_lines(path: Path) -> int:

@@ -71,6 +71,8 @@ def test_they_stay_if_asked_but_not_after_an_error(tmp_path: Path, temporary: Pa
         ("vocabulary/../../x", {}, "would lie outside"),
         ("/x", {}, "would lie outside"),
         ("../temporary_2/x", {}, "would lie outside"),
+        # Python removes a folder of a thousand folders by recursion.
+        ("/".join(21 * "a"), {}, "has more than 20 parts"),
         ("a", {"type": tarfile.SYMTYPE, "linkname": "/etc"}, "is neither a file nor a folder"),
         ("a", {"type": tarfile.LNKTYPE, "linkname": "config.json"}, "is neither a file nor"),
         ("a", {"type": tarfile.FIFOTYPE}, "is neither a file nor a folder"),
@@ -116,6 +118,12 @@ def test_a_member_that_unpacks_to_too_much_is_refused_by_name(
 
     assert f"its member 'zeros' has 1,000,000 bytes, which makes more than the {most:,} that" in (
         refusal(archive)
+    )
+
+
+def test_a_name_that_no_file_system_takes_is_refused(tmp_path: Path) -> None:
+    assert "or one of more than 255 bytes" in refusal(
+        packed(tmp_path / "a.tar.gz", [member("a" * 256)])
     )
 
 

@@ -69,6 +69,10 @@ HOSTILE: dict[str, Change] = {
     "model.regularizer.regexes.0.1": put("model.regularizer.regexes", [["a", "pretrained"]]),
     "model.feedforward.activations.0": put("model.feedforward.activations", ["subprocess.Popen"]),
     "model.feedforward.num_layers": put("model.feedforward.num_layers", 10**7),
+    "model.encoder.layers.0.0.2": put(
+        "model.encoder",
+        {"type": "gated-cnn-encoder", "input_dim": 8, "layers": [[[2, 8, 10**9]]]},
+    ),
     "vocabulary": put("vocabulary", {"type": "from_pretrained_transformer"}),
     "data_loader.data_path": put("data_loader", {"batch_size": 1, "data_path": "/any"}),
     "data_loader.batches_per_epoch": put(
