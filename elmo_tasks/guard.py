@@ -29,7 +29,7 @@ from cached_path import _cached_path
 from torch.nn.modules.module import register_module_parameter_registration_hook
 from transformers import dynamic_module_utils
 
-from elmo_tasks.allowed import NotAllowed, check_allowed
+from elmo_tasks.check_allowed import NotAllowed, check_allowed
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_regular
 from elmo_tasks.common.json_text import parse_json

@@ -35,11 +35,11 @@ from allennlp.data.data_loaders import SimpleDataLoader
 from allennlp.models import load_archive
 
 import elmo_tasks.plugin  # noqa: F401  registers the readers
-from elmo_tasks.allowed import items
 from elmo_tasks.analysis.check import check
 from elmo_tasks.analysis.tables import table
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.characters import batch_char_ids
+from elmo_tasks.check_allowed import items
 from elmo_tasks.commands.mistakes import mistake
 from elmo_tasks.store import LayerStore
 from elmo_tasks.training.checkpointer import ElmoCheckpointer
