@@ -38,7 +38,8 @@ class VectorStart(TrainerCallback):
         GloVe's, in any form that AllenNLP's `EmbeddingsTextFile` opens.
     num_batches : `int`, optional (default = `3000`)
         Number of batches of 512 words that the character CNN learns from at the start. Frequent
-        words are drawn more often.
+        words are drawn more often. With 0, CNN and softmax begin as they are: for a biLM that is
+        trained already.
     weight : `float`, optional (default = `1.0`)
         The weight of the vectors' mean squared error in the loss of each later batch, where 1 is
         the error of vectors of zeros; 0 for the start alone.
@@ -78,7 +79,7 @@ class VectorStart(TrainerCallback):
         words = read_word_vectors(self.pretrained_file, self.max_words)
         words = words.standardized(model.bilm.options.projection_dim)
         fit = VectorFit.of(words, model.vocab)
-        if not recovered:
+        if not recovered and self.num_batches > 0:
             if is_primary:
                 self._begin(model, words, fit)
             broadcast(model.parameters())

@@ -86,6 +86,32 @@ def test_the_vectors_are_learnt_beside_the_language_model_also_after_a_recovery(
     assert len(losses) > 3 and set(losses[3:]) == {7}
 
 
-def test_vectors_are_refused_for_a_biLM_that_is_trained_already() -> None:
-    with pytest.raises(RuntimeError, match="start_from_vectors is for a biLM of random weights"):
+def test_a_start_from_vectors_is_refused_for_a_biLM_that_is_trained_already() -> None:
+    with pytest.raises(RuntimeError, match="would begin a trained biLM anew: give num_vector_b"):
         shrunk("continue", "{ start_from_vectors: 'fixtures/vectors.txt' }")
+
+
+def test_a_continued_biLM_goes_on_learning_the_vectors_from_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    losses: list[int] = []
+
+    def loss(fit: VectorFit, cnn: CharCnn, num_words: int) -> torch.Tensor:
+        losses.append(num_words)
+        return VECTOR_LOSS(fit, cnn, num_words)
+
+    def start(*args: object) -> None:
+        raise AssertionError("the CNN or the softmax begins anew")
+
+    monkeypatch.setattr(VectorFit, "loss", loss)
+    monkeypatch.setattr(vector_start, "fit_characters", start)
+    monkeypatch.setattr(vector_start, "begin_softmax", start)
+
+    config = shrunk(
+        "continue",
+        "{ start_from_vectors: 'fixtures/vectors.txt', num_vector_batches: 0,"
+        "  num_vector_words: 7 }",
+    )
+    train_model(Params(config), str(tmp_path / "run"))
+
+    assert losses and set(losses) == {7}

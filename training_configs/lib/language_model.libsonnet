@@ -79,7 +79,8 @@ local tasks = {
 
   // The word vectors from which a biLM of random weights starts: a name in vectors.libsonnet, a file
   // such as GloVe's, or null for none. The character CNN first learns to give them, in
-  // `num_vector_batches` batches of 512 words, and the softmax's rows begin as them.
+  // `num_vector_batches` batches of 512 words, and the softmax's rows begin as them. A biLM that is
+  // trained already has `num_vector_batches: 0`.
   start_from_vectors:: null,
   num_vector_batches:: 3000,
   // The CNN goes on learning them beside the language model: the weight of their mean squared error,
@@ -122,9 +123,10 @@ local tasks = {
   assert config.start_from_vectors == null || std.isString(config.start_from_vectors) :
          'start_from_vectors must be one of %s, a file, or null, not %s'
          % [std.join(', ', std.objectFields(vectors)), std.toString(config.start_from_vectors)],
-  assert config.start_from_vectors == null
+  assert config.start_from_vectors == null || config.num_vector_batches == 0
          || (config.from_archive == null && config.from_bilm == null) :
-         'start_from_vectors is for a biLM of random weights, not for one from_archive or from_bilm',
+         'start_from_vectors would begin a trained biLM anew: '
+         + 'give num_vector_batches: 0, so that it only goes on learning the vectors',
   assert config.from_bilm == null
          || (std.isObject(config.chosen_bilm)
              && std.objectHas(config.chosen_bilm, 'options')
