@@ -8,12 +8,13 @@ chart. What was measured is kept in a JSON file, so that the same command goes o
     python -m benchmarks.own_text --tasks sentences --sizes 50 200 --draws 2
 
 All systems get the same draws of the training data. Those that choose an epoch hold out a fifth of
-their draw for it. Seconds are those of the training, and of the prediction of 1,000 examples.
+their draw for it. Seconds are CPU time of the training, and of the prediction of 1,000 examples.
 """
 
 import argparse
 import importlib.util
 import json
+import logging
 import shlex
 import statistics
 import sys
@@ -53,11 +54,12 @@ def main() -> None:
     add("--results", type=Path, default=Path("own_text.json"), help="default: own_text.json")
     add("--chart", type=Path, help="a PNG to draw")
     args = parser.parse_args()
+    logging.disable(logging.INFO)
     results: Results = json.loads(args.results.read_text()) if args.results.exists() else {}
     for task in args.tasks:
         measure(task, args, results)
     command = shlex.join(["python", "-m", "benchmarks.own_text", *sys.argv[1:]])
-    print(f"{date.today()}, `{command}`, {machine()}; score in percent, seconds\n")
+    print(f"{date.today()}, `{command}`, {machine()}; score in percent, CPU seconds\n")
     for task in args.tasks:
         print(table(task, args.sizes, results))
     if args.chart is not None:
@@ -85,11 +87,11 @@ def measure(task: str, args: argparse.Namespace, results: Results) -> None:
         if key in results:
             continue
         examples = draw(train, len(train) if size == "all" else int(size), seed)
-        begun = time.perf_counter()
+        begun = time.process_time()
         predict = systems(kind, args.bilm)[name](examples, args.data.resolve(), seed)
-        trained = time.perf_counter()
+        trained = time.process_time()
         found = predict([each.text for each in test])
-        ended = time.perf_counter()
+        ended = time.process_time()
         results[key] = {
             "score": score(kind, [each.gold for each in test], found),
             "train": trained - begun,
