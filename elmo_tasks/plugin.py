@@ -18,7 +18,6 @@ else:
 
 from allennlp.commands.subcommand import Subcommand
 
-from elmo_tasks import guard  # noqa: F401
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.in_allennlp import predict_command, saved_vocabulary, train_command  # noqa: F401
 from elmo_tasks.in_allennlp.install import install

@@ -7,12 +7,20 @@ from allennlp.data import TokenIndexer
 from allennlp.evaluation import Evaluator
 from allennlp.training import gradient_descent_trainer
 
-from elmo_tasks.in_allennlp import compat, configs, messages, predict_manager, safe_train
+from elmo_tasks.in_allennlp import (
+    archive_guard,
+    compat,
+    configs,
+    messages,
+    predict_manager,
+    safe_train,
+)
 from elmo_tasks.in_allennlp.change import Change
 from elmo_tasks.readers.word_id_indexer import WordIdIndexer
 from elmo_tasks.training.report import EpochReport
 
 CHANGES = (
+    *archive_guard.CHANGES,
     *configs.CHANGES,
     *messages.CHANGES,
     *safe_train.CHANGES,

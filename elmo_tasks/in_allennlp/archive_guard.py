@@ -3,8 +3,8 @@ Makes AllenNLP read the archives of models as data.
 
 AllenNLP 2.10.1 unpacks the members of an archive wherever they say, evaluates `config.json` as
 jsonnet, which may read files and environment variables, and makes whatever the config names.
-SECURITY.md says what this module does about each; `allowed.py` lists what a config may name. A
-model may also be given by its name or its repository, and its weights may be published (see
+SECURITY.md says what this module does about each; `archive_allowed.py` lists what a config may
+name. A model may also be given by its name or its repository, and its weights may be published (see
 `publish/published_weights.py`).
 """
 
@@ -29,7 +29,6 @@ from cached_path import _cached_path
 from torch.nn.modules.module import register_module_parameter_registration_hook
 from transformers import dynamic_module_utils
 
-from elmo_tasks.check_allowed import NotAllowed, check_allowed
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_regular
 from elmo_tasks.common.json_text import parse_json
@@ -38,6 +37,8 @@ from elmo_tasks.common.torch_file import check_torch_file
 from elmo_tasks.common.unpacking import check_members, unpacked
 from elmo_tasks.elmo.known_models import model_path
 from elmo_tasks.elmo.vocabulary_folder import check_inside, check_vocabulary
+from elmo_tasks.in_allennlp.archive_config import NotAllowed, check_allowed
+from elmo_tasks.in_allennlp.change import Change
 from elmo_tasks.publish.published_weights import PUBLISHED_WEIGHTS, read_published
 
 T = TypeVar("T")
@@ -282,16 +283,36 @@ def _packed_weights_path(folder: str | os.PathLike) -> str:
     return packed if os.path.exists(packed) else _weights_path(folder)
 
 
-# With 0, transformers raises an error where it would ask on the standard input, from which
-# `predict -` reads its texts, whether code may run.
-dynamic_module_utils.TIME_OUT_REMOTE_CODE = 0
+_ARCHIVES_ARE_DATA = "An archive of a stranger is read as data."
+_PUBLISHED = "A model is given by its name or repository, and its weights may be published."
 
-archival.cached_path = _named_archive
-archival.get_weights_path = _packed_weights_path
-archival.Params = _ArchivedParams
-archival.Meta = _ArchivedMeta
-archival.extracted_archive = _extracted_archive
-archival._load_dataset_readers = _in_one_line(archival._load_dataset_readers, 1)
-archival._load_model = _in_one_line(_load_checked, 2)
-util.read_state_dict = _read_checked_state_dict
-_cached_path.check_tarfile = lambda tar: check_members(tar, tar.name)
+CHANGES = (
+    Change(archival, "cached_path", _named_archive, _PUBLISHED),
+    Change(archival, "get_weights_path", _packed_weights_path, _PUBLISHED),
+    Change(archival, "Params", _ArchivedParams, _ARCHIVES_ARE_DATA),
+    Change(archival, "Meta", _ArchivedMeta, _ARCHIVES_ARE_DATA),
+    Change(archival, "extracted_archive", _extracted_archive, _ARCHIVES_ARE_DATA),
+    Change(
+        archival,
+        "_load_dataset_readers",
+        _in_one_line(archival._load_dataset_readers, 1),
+        "What does not fit in an archive is an error with its name.",
+    ),
+    Change(archival, "_load_model", _in_one_line(_load_checked, 2), _ARCHIVES_ARE_DATA),
+    Change(util, "read_state_dict", _read_checked_state_dict, _ARCHIVES_ARE_DATA),
+    Change(
+        _cached_path,
+        "check_tarfile",
+        lambda tar: check_members(tar, tar.name),
+        _ARCHIVES_ARE_DATA,
+        "cached_path 1.8.10",
+    ),
+    Change(
+        dynamic_module_utils,
+        "TIME_OUT_REMOTE_CODE",
+        0,
+        "With 0, transformers raises an error where it would ask on the standard input, from which "
+        "`predict -` reads its texts, whether code may run.",
+        "transformers 4.49.0",
+    ),
+)

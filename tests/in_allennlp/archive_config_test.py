@@ -15,10 +15,10 @@ from allennlp.modules import FeedForward, Maxout
 from allennlp.modules.token_embedders import Embedding
 
 from elmo_tasks import plugin  # noqa: F401  registers the types
-from elmo_tasks.allowed import ALLOWED
-from elmo_tasks.check_allowed import NotAllowed, check_allowed
 from elmo_tasks.elmo.known_models import KNOWN_MODELS
-from elmo_tasks.guard import _without_files
+from elmo_tasks.in_allennlp.archive_allowed import ALLOWED
+from elmo_tasks.in_allennlp.archive_config import NotAllowed, check_allowed
+from elmo_tasks.in_allennlp.archive_guard import _without_files
 from tests.helpers.configs import ROOT
 from tests.helpers.hostile_configs import HOSTILE, put
 

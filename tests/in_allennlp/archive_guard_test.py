@@ -24,13 +24,14 @@ from elmo_tasks import ElmoEncoder
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.unpacking import unpacked
 from elmo_tasks.elmo.archives import load_model
-from elmo_tasks.guard import TRUST
+from elmo_tasks.in_allennlp import archive_guard
+from elmo_tasks.in_allennlp.archive_guard import TRUST
 from elmo_tasks.readers.sst import SstReader
 from tests.helpers.archives import language_model, member, repacked, sst
 from tests.helpers.command_line import allennlp
 from tests.helpers.hostile_configs import HOSTILE, Change, put
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SST = ROOT / "fixtures" / "sst.txt"
 
 
@@ -286,7 +287,7 @@ def test_files_of_the_training_are_left_out_within_lists_too(
         seen.append(config)
         return torch.nn.Module()
 
-    monkeypatch.setattr("elmo_tasks.guard._load_model", note)
+    monkeypatch.setattr(archive_guard, "_load_model", note)
     encoders = [{"type": "pass_through", "input_dim": 3, "pretrained_file": "x"}]
 
     def change(config: dict[str, Any]) -> None:
@@ -346,7 +347,7 @@ def test_weights_that_are_not_finite_are_refused(
     state = torch.load(folder / "weights.th")
     state["text_embedder.input_mix.gamma"] += value
     if packed:
-        monkeypatch.setattr("elmo_tasks.guard.read_published", lambda path: state)
+        monkeypatch.setattr(archive_guard, "read_published", lambda path: state)
         (folder / "weights.safetensors").touch()
     torch.save(state, folder / "weights.th")
 

@@ -1,4 +1,6 @@
-"""Looks at an archive's config as AllenNLP does, and refuses what `allowed.py` does not list."""
+"""
+Looks at an archive's config as AllenNLP does, and refuses what `archive_allowed.py` does not list.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from types import UnionType
@@ -7,7 +9,8 @@ from typing import Any, Union, get_args, get_origin
 from allennlp.common import Lazy, Registrable
 from allennlp.common.from_params import infer_params
 
-from elmo_tasks.allowed import (
+from elmo_tasks.bilm.files.known_bilms import is_name
+from elmo_tasks.in_allennlp.archive_allowed import (
     ALLOWED,
     MADE,
     MOST,
@@ -16,7 +19,6 @@ from elmo_tasks.allowed import (
     MOST_OF_ALL,
     ONLY_TRAINING,
 )
-from elmo_tasks.bilm.files.known_bilms import is_name
 
 
 class NotAllowed(Exception):
