@@ -10,16 +10,12 @@ from pathlib import Path, PurePosixPath
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_regular
+from elmo_tasks.common.member_bounds import MemberBounds
 
 # An archive may unpack to this many times its own size, and this many bytes more. Weights hardly
 # shrink when they are packed, and text shrinks to a third or so.
 MAX_GROWTH = 20
 MORE_BYTES = 2**30
-
-MAX_MEMBERS = 10_000
-
-# The most parts of a member's path, and bytes of a part, which file systems take.
-_MAX_PARTS, _MAX_PART = 20, 255
 
 # The errors of writing a file and a folder of the same name.
 _CLASHES = (FileExistsError, IsADirectoryError, NotADirectoryError)
@@ -91,31 +87,10 @@ def _members(
     tar: tarfile.TarFile, archive: str | os.PathLike, most: int
 ) -> Iterator[tuple[tarfile.TarInfo, PurePosixPath]]:
     """Yields each member that may be unpacked, with its path in the folder."""
-    num_bytes = 0
-    for number, member in enumerate(tar, start=1):
-        path = PurePosixPath(member.name)
-        num_bytes += tarfile.BLOCKSIZE + member.size
-        problem = None
-        if not (member.isdir() or member.isreg()) or member.issparse():
-            problem = "is neither a file nor a folder"
-        elif path.is_absolute() or ".." in path.parts or "\0" in member.name:
-            problem = "would lie outside the folder that it is unpacked to"
-        elif len(path.parts) > _MAX_PARTS or any(
-            len(os.fsencode(part)) > _MAX_PART for part in path.parts
-        ):
-            problem = f"has more than {_MAX_PARTS} parts, or one of more than {_MAX_PART} bytes"
-        elif member.size < 0 or num_bytes > most:
-            problem = (
-                f"has {member.size:,} bytes, which makes more than the {most:,} that an archive of "
-                "this size may unpack to"
-            )
-        elif number > MAX_MEMBERS:
-            problem = f"is one of more than {MAX_MEMBERS:,}"
-        if problem:
-            raise ConfigurationError(
-                f"{archive} is not unpacked: its member {member.name!r:.200} {problem}"
-            )
-        yield member, path
+    bounds = MemberBounds(archive, most)
+    for member in tar:
+        is_plain = (member.isdir() or member.isreg()) and not member.issparse()
+        yield member, bounds.path_of(member.name, member.size, is_plain)
 
 
 def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> None:

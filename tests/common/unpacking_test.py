@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from elmo_tasks.common import unpacking
+from elmo_tasks.common import member_bounds, unpacking
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.unpacking import unpacked
 from tests.helpers.archives import member
@@ -129,7 +129,7 @@ def test_a_name_that_no_file_system_takes_is_refused(tmp_path: Path) -> None:
 
 def test_many_small_members_count_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unpacking, "MORE_BYTES", 10**5)
-    monkeypatch.setattr(unpacking, "MAX_MEMBERS", 100)
+    monkeypatch.setattr(member_bounds, "MAX_MEMBERS", 100)
     many = [member(f"zeros_{index}", 10**4) for index in range(90)]
     names = [member(f"empty_{index}") for index in range(100)]
 
