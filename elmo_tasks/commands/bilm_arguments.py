@@ -16,8 +16,9 @@ def add_bilm_options(subparser: argparse.ArgumentParser) -> None:
         "--bilm",
         metavar="NAME|FOLDER|ARCHIVE",
         help=f"a known biLM ({', '.join(sorted(KNOWN_BILMS))}; default: {DEFAULT_BILM}), a folder "
-        "with options.json and weights.hdf5, a repository of these files on the Hugging Face hub "
-        "(owner/name@revision), or a model that contains a biLM: its name, model.tar.gz or folder",
+        "with options.json and weights.hdf5, a zip file of them as in the NLPL repository, a "
+        "repository of these files on the Hugging Face hub (owner/name@revision), or a model that "
+        "contains a biLM: its name, model.tar.gz or folder",
     )
     add("--name", help="the name of the biLM, if the model of an archive has several")
     add("--options-file", help="the options.json of a biLM, with --weight-file")

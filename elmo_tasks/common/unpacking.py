@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_regular
 from elmo_tasks.common.member_bounds import MemberBounds
+from elmo_tasks.common.zip_file import unzip
 
 # An archive may unpack to this many times its own size, and this many bytes more. Weights hardly
 # shrink when they are packed, and text shrinks to a third or so.
@@ -27,7 +28,8 @@ _MAX_READ = 2**20
 @contextmanager
 def unpacked(archive: str | os.PathLike, keep: bool = False) -> Iterator[str]:
     """
-    Unpacks the `model.tar.gz` of a training into a new temporary folder, and yields its path.
+    Unpacks the `model.tar.gz` of a training, or a zip file, into a new temporary folder, and yields
+    its path.
 
     Only the bytes of files are taken: owners, permissions and times are not.
 
@@ -48,7 +50,9 @@ def unpacked(archive: str | os.PathLike, keep: bool = False) -> Iterator[str]:
     check_regular(archive)
     folder = tempfile.mkdtemp()
     try:
-        _unpack(archive, Path(folder))
+        with open(archive, "rb") as start:
+            unpack = unzip if start.read(2) == b"PK" else _unpack
+        unpack(archive, Path(folder), _most_bytes(archive))
         yield folder
     except BaseException:
         keep = False
@@ -68,8 +72,7 @@ def check_members(tar: tarfile.TarFile, archive: str | os.PathLike) -> None:
         member.uid, member.gid, member.uname, member.gname = os.getuid(), os.getgid(), "", ""
 
 
-def _unpack(archive: str | os.PathLike, folder: Path) -> None:
-    most = _most_bytes(archive)
+def _unpack(archive: str | os.PathLike, folder: Path, most: int) -> None:
     try:
         with gzip.open(archive) as packed:
             file = _BoundedReader(packed, most)

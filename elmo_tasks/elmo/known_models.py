@@ -4,7 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS, OPTIONS_FILE, WEIGHTS_FILE
+from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS, OPTIONS_FILE, is_bilm_file
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hub import hub_folder, is_hub_name
 from elmo_tasks.common.pretrained import check_is_installed, pretrained_files
@@ -74,7 +74,7 @@ def _model_path(name: str) -> str:
 def is_model(name: str | os.PathLike) -> bool:
     """
     Returns whether a name, path, address or repository is that of a trained model, and not that of
-    a biLM in two files. The folder of a language model's training has both, and counts as a biLM.
+    a biLM. The folder of a language model's training has both, and counts as a biLM.
     """
     name = os.path.expanduser(os.fspath(name))
     if name in KNOWN_BILMS:
@@ -83,7 +83,7 @@ def is_model(name: str | os.PathLike) -> bool:
         folder = name if os.path.isdir(name) else hub_folder(name)
         return _has(folder, _CONFIG) and not _has(folder, OPTIONS_FILE)
     if os.path.isfile(name) or any(mark in name for mark in "./"):
-        return not name.endswith(WEIGHTS_FILE)
+        return not is_bilm_file(name)
     return name in KNOWN_MODELS
 
 

@@ -68,10 +68,11 @@ def open_elmo(
     name : `str | os.PathLike | tuple[str | os.PathLike, str | os.PathLike]`
         The name of a biLM: `base` or `mini`, which are our own, or `small`, `medium`,
         `original` or `original-5.5B`, which are fetched on first use; a folder that
-        `ElmoEncoder.save_pretrained`, `elmo-export` or the training of a biLM wrote; a repository
-        of such files on the Hugging Face hub, `owner/name` or `owner/name@revision`; two files in
-        bilm-tf's format, the options and the weights, by their paths or addresses; or a trained
-        model, whose biLM is opened (see `model_path`).
+        `ElmoEncoder.save_pretrained`, `elmo-export` or the training of a biLM wrote; a folder or
+        zip file of the NLPL repository, by its path or address; a repository of such files on the
+        Hugging Face hub, `owner/name` or `owner/name@revision`; two files in bilm-tf's format, the
+        options and the weights, by their paths or addresses; or a trained model, whose biLM is
+        opened (see `model_path`).
     within : `str`, optional
         The name of the biLM in its model; needed if the model has several.
     store : `LayerStore`, optional

@@ -100,8 +100,8 @@ class ElmoEncoder:
         # Parameters
 
         name, within, store, device, dtype
-            As for `open_elmo`: the name of a biLM, a folder, a repository on the hub, two files or
-            a trained model.
+            As for `open_elmo`: the name of a biLM, a folder, a zip file, a repository on the hub,
+            two files or a trained model.
         place : `str`, optional
             The place of the mix in a model, `input` or `output`; needed if the model has several.
         layers : `str | int`, optional (default = `'all'`)

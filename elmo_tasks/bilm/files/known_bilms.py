@@ -1,10 +1,15 @@
+import atexit
+import functools
 import os
+import shutil
+from pathlib import Path
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
 from elmo_tasks.common.hub import hub_folder, is_hub_name
 from elmo_tasks.common.pretrained import check_is_installed, pretrained_files
 from elmo_tasks.common.spelling import did_you_mean
+from elmo_tasks.common.unpacking import unpacked
 
 _RELEASED = "https://allennlp.s3.amazonaws.com/models/elmo/{0}/elmo_{0}_weights.hdf5"
 
@@ -23,6 +28,9 @@ DEFAULT_BILM = "base"
 
 OPTIONS_FILE, WEIGHTS_FILE = "options.json", "weights.hdf5"
 
+# The name of the weights in the NLPL repository, whose biLMs are zip files of such folders.
+_NLPL_WEIGHTS_FILE = "model.hdf5"
+
 
 def bilm_files(name: str | os.PathLike) -> tuple[str, str]:
     """
@@ -31,10 +39,11 @@ def bilm_files(name: str | os.PathLike) -> tuple[str, str]:
     # Parameters
 
     name : `str | os.PathLike`
-        A name in `KNOWN_BILMS`; a folder with `options.json` and `weights.hdf5`; a repository on
-        the hub with these files, `owner/name` or `owner/name@revision`, which is fetched; or the
-        path or address of a file of weights whose name ends with `weights.hdf5`, beside which are
-        the options.
+        A name in `KNOWN_BILMS`; a folder with `options.json` and `weights.hdf5`, or `model.hdf5`,
+        or another name that ends with `weights.hdf5`; the path or address of a zip file of such a
+        folder, which is unpacked until the process ends; a repository on the hub with these files,
+        `owner/name` or `owner/name@revision`, which is fetched; or the path or address of a file of
+        weights of one of these names, beside which are the options.
 
     # Raises
 
@@ -49,23 +58,24 @@ def bilm_files(name: str | os.PathLike) -> tuple[str, str]:
             f"{did_you_mean(name, KNOWN_BILMS)}"
         )
     # A name comes before a folder of the same name.
-    if name not in KNOWN_BILMS and (os.path.isdir(name) or is_hub_name(name)):
-        return _files_in(name if os.path.isdir(name) else hub_folder(name), name)
+    if name not in KNOWN_BILMS and (folder := _folder_of(name)):
+        return _files_in(folder, name)
     weights = KNOWN_BILMS.get(name, name)
-    if not weights.endswith(WEIGHTS_FILE):
+    end = next((end for end in (WEIGHTS_FILE, _NLPL_WEIGHTS_FILE) if weights.endswith(end)), None)
+    if end is None:
         raise ConfigurationError(
             f"the options of the biLM {name} are not known; give them, or the name of a biLM or a "
             f"folder with {OPTIONS_FILE} and {WEIGHTS_FILE}"
         )
     # Both files are in the same folder, and their names begin alike.
-    return weights.removesuffix(WEIGHTS_FILE) + OPTIONS_FILE, weights
+    return weights.removesuffix(end) + OPTIONS_FILE, weights
 
 
 def local_weights(name: str) -> str:
     """
     Returns the local path of a file of weights, given as the name of a known biLM, a path, a
-    folder, an address or a repository on the hub. Raises `ConfigurationError` if there is no such
-    file.
+    folder, a zip file, an address or a repository on the hub. Raises `ConfigurationError` if there
+    is no such file.
     """
     name = os.path.expanduser(name)
     if name not in KNOWN_BILMS and not looks_like_a_path(name):
@@ -76,8 +86,8 @@ def local_weights(name: str) -> str:
         )
     try:
         # A name comes before a folder of the same name.
-        if name not in KNOWN_BILMS and (os.path.isdir(name) or is_hub_name(name)):
-            return bilm_files(name)[1]
+        if name not in KNOWN_BILMS and (folder := _folder_of(name)):
+            return _files_in(folder, name)[1]
         return local_path(KNOWN_BILMS.get(name, name))
     except FileNotFoundError as error:
         raise ConfigurationError(f"there is no file of weights {name}") from error
@@ -111,14 +121,56 @@ def looks_like_a_path(name: str) -> bool:
     return os.path.exists(name) or any(mark in name for mark in "./")
 
 
+def is_bilm_file(name: str) -> bool:
+    """Returns whether this is the path or address of a biLM, by the end of its name."""
+    return name.endswith(".hdf5") or _is_zip(name)
+
+
+def _is_zip(name: str) -> bool:
+    return name.partition("?")[0].lower().endswith(".zip")
+
+
+def _folder_of(name: str) -> str | None:
+    """Returns the folder of the two files of a biLM, if it is given by one."""
+    if os.path.isdir(name):
+        return name
+    if is_hub_name(name):
+        return hub_folder(name)
+    return _unzipped(_local_zip(name)) if _is_zip(name) else None
+
+
+def _local_zip(name: str) -> str:
+    try:
+        return os.path.abspath(local_path(name))
+    except FileNotFoundError as error:
+        raise ConfigurationError(f"there is no file {name}") from error
+    except OSError as error:
+        raise ConfigurationError(f"{name} cannot be fetched: {error}") from error
+
+
+@functools.cache
+def _unzipped(path: str) -> str:
+    """Returns the folder that a zip file is unpacked to, which the end of the process removes."""
+    with unpacked(path, keep=True) as folder:
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    # The files may be in a folder of the zip file.
+    (entry, *more) = os.listdir(folder) or [""]
+    inside = os.path.join(folder, entry)
+    return inside if not more and os.path.isdir(inside) else folder
+
+
 def _files_in(folder: str, name: str) -> tuple[str, str]:
-    files = os.path.join(folder, OPTIONS_FILE), os.path.join(folder, WEIGHTS_FILE)
-    for file in files:
-        if not os.path.isfile(file):
+    files = []
+    for known in ((OPTIONS_FILE,), (WEIGHTS_FILE, _NLPL_WEIGHTS_FILE)):
+        paths = [path for file in known if (path := Path(folder, file)).is_file()]
+        # Other names end alike: those of the authors, such as `elmo_small_weights.hdf5`.
+        others = sorted(Path(folder).glob(f"*{known[0]}"))
+        if not paths and len(others) != 1:
             is_model = os.path.isfile(os.path.join(folder, "config.json"))
             kind = "; it has a model, whose biLM elmo-export writes" if is_model else ""
             raise ConfigurationError(
-                f"{name} has no {os.path.basename(file)}; the folder of a biLM has {OPTIONS_FILE} "
-                f"and {WEIGHTS_FILE}{kind}"
+                f"{name} has {'several' if others else 'no'} {known[0]}; the folder of a biLM has "
+                f"{OPTIONS_FILE} and {WEIGHTS_FILE}{kind}"
             )
-    return files
+        files.append(str((paths or others)[0]))
+    return files[0], files[1]

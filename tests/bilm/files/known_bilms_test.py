@@ -1,7 +1,9 @@
 import functools
 import http.server
 import json
+import shutil
 import threading
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,8 @@ from elmo_tasks.bilm import BiLm, bilm_from_config, make_bilm
 from elmo_tasks.bilm.files import known_bilms
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS, bilm_files
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.elmo.opening import open_elmo
+from elmo_tasks.encoder import ElmoEncoder
 from tests.helpers.reference_bilm import FIXTURE_FILES, make_options, random_files
 
 
@@ -134,3 +138,78 @@ def test_weights_that_cannot_be_fetched_are_refused(monkeypatch: pytest.MonkeyPa
 
     with pytest.raises(ConfigurationError, match="small cannot be fetched.*network is unreachable"):
         make_bilm(make_options(), "small")
+
+
+def in_nlpl_layout(folder: Path, weights: str = "model.hdf5") -> Path:
+    """Writes the fixture as the folder of a biLM of the NLPL repository."""
+    folder.mkdir()
+    options = json.loads(FIXTURE_FILES[0].read_text())
+    # As while training with bilm-tf.
+    options["char_cnn"]["n_characters"] = 261
+    (folder / "options.json").write_text(json.dumps({**options, "n_train_tokens": 5}))
+    (folder / weights).write_bytes(FIXTURE_FILES[1].read_bytes())
+    (folder / "vocab.txt").write_text("<S>\n</S>\n<UNK>\nthe\n")
+    (folder / "meta.json").write_text('{"id": 220}')
+    return folder
+
+
+@pytest.mark.parametrize("weights", ["model.hdf5", "220_weights.hdf5"])
+def test_a_folder_of_the_nlpl_repository_is_that_of_a_bilm(tmp_path: Path, weights: str) -> None:
+    folder = in_nlpl_layout(tmp_path / "220", weights)
+
+    opened = open_elmo(folder)
+
+    assert_same_state(opened.bilm, make_bilm(*FIXTURE_FILES))
+    assert bilm_files(folder / weights)[1] == str(folder / weights)
+
+
+@pytest.mark.parametrize("base", [".", "220"])
+def test_a_zip_file_of_the_nlpl_repository_has_the_layers_of_its_files(
+    tmp_path: Path, base: str
+) -> None:
+    in_nlpl_layout(tmp_path / "220")
+    root = tmp_path if base == "220" else tmp_path / "220"
+    archive = shutil.make_archive(str(tmp_path / "elmo"), "zip", root, base)
+
+    encoder = ElmoEncoder.from_pretrained(archive)
+    from_config = bilm_from_config(archive)
+
+    expected = ElmoEncoder.from_pretrained(FIXTURE_FILES)
+    sentence = "Anna ate an apple"
+    for name, output in encoder([sentence]).items():
+        torch.testing.assert_close(output, expected([sentence])[name], rtol=0, atol=0)
+    assert_same_state(from_config, expected.layers.bilm)
+
+
+def test_a_zip_file_may_be_at_an_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    shutil.make_archive(str(tmp_path / "220"), "zip", FIXTURE_FILES[0].parent)
+    handler = functools.partial(QuietHandler, directory=str(tmp_path))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,)).start()
+        opened = open_elmo(f"http://127.0.0.1:{server.server_port}/220.zip")
+        with pytest.raises(ConfigurationError, match=r"there is no file http.*/221\.zip"):
+            open_elmo(f"http://127.0.0.1:{server.server_port}/221.zip")
+        server.shutdown()
+
+    assert_same_state(opened.bilm, make_bilm(*FIXTURE_FILES))
+
+
+def test_a_zip_file_of_something_else_is_refused(tmp_path: Path) -> None:
+    for name in ("a_weights.hdf5", "b_weights.hdf5", "options.json"):
+        (tmp_path / "220").mkdir(exist_ok=True)
+        (tmp_path / "220" / name).touch()
+    archive = shutil.make_archive(str(tmp_path / "elmo"), "zip", tmp_path / "220")
+    empty = tmp_path / "empty.zip"
+    zipfile.ZipFile(empty, "w").close()
+    (tmp_path / "cut.zip").write_bytes(Path(archive).read_bytes()[:100])
+
+    for name, problem in (
+        ("elmo.zip", "has several weights.hdf5; the folder"),
+        ("empty.zip", "has no options.json; the folder"),
+        ("cut.zip", "is not a whole archive: its end is missing"),
+        ("none.zip", "none.zip"),
+    ):
+        with pytest.raises(ConfigurationError, match=problem):
+            open_elmo(tmp_path / name)
