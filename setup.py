@@ -14,7 +14,6 @@ ALLENNLP = [
     "cached-path>=1.8,<2",
     "dill>=0.3.4",
     "fairscale==0.4.13",
-    "filelock>=3.4",
     "huggingface-hub<1",
     "jsonnet>=0.20",
     "lmdb>=1.4.1",
@@ -66,6 +65,7 @@ setup(
     # The lowest versions that scripts/installed_checks.py passes with.
     install_requires=[
         "torch>=2.6",
+        "filelock>=3.30",
         "numpy>=1.26",
         "h5py>=3.10",
         "safetensors>=0.4.3",

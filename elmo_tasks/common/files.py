@@ -41,7 +41,8 @@ def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
         umask = os.umask(0)
         os.umask(umask)
         aside.chmod(0o666 & ~umask)
-        with open(aside, "rb") as written:
+        # Windows makes only those files safe that are open for writing.
+        with open(aside, "r+b") as written:
             os.fsync(written.fileno())
         aside.replace(target)
     except (OSError, RuntimeError) as error:

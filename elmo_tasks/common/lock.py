@@ -1,4 +1,3 @@
-import fcntl
 import json
 import logging
 import os
@@ -6,9 +5,11 @@ import shlex
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
+
+from filelock import lock_descriptor
 
 from elmo_tasks.common.errors import ConfigurationError
 
@@ -19,7 +20,7 @@ logger = logging.getLogger(__name__)
 def own(output: str | os.PathLike) -> Iterator[None]:
     """
     Makes this process the only owner of an output, a file or a folder, while the block runs. The
-    owner holds a lock (`flock`) on the file `.NAME.lock` beside the output, in which its process,
+    owner holds a lock on the file `.NAME.lock` beside the output, in which its process,
     host, command and start are written. The kernel releases the lock when the process ends, however
     it ends, so that the lock of a dead process is taken over.
 
@@ -40,37 +41,38 @@ def own(output: str | os.PathLike) -> Iterator[None]:
     finally:
         if handle is not None:
             # The file is removed before the lock is released, so that nobody else's is removed.
-            lock.unlink(missing_ok=True)
+            # Windows removes no open file, and it stays.
+            with suppress(PermissionError):
+                lock.unlink(missing_ok=True)
             os.close(handle)
 
 
 def _open_locked(lock: Path, output: str | os.PathLike) -> int | None:
     while True:
+        if lock.is_symlink():
+            raise ConfigurationError(
+                f"{lock} must be a file for the lock of {output}, but is a link; remove it"
+            )
         try:
             lock.parent.mkdir(parents=True, exist_ok=True)
-            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
             handle = os.open(lock, flags, 0o666)
         except OSError as error:
-            if os.path.islink(lock):
-                raise ConfigurationError(
-                    f"{lock} must be a file for the lock of {output}, but is a link; remove it"
-                ) from error
             logger.info("%s is used without a lock (%s)", output, error)
             return None
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not lock_descriptor(handle, blocking=False):
+                owner = _owner(handle)
+                os.close(handle)
+                raise ConfigurationError(
+                    f"{output} is in use by {owner}; wait until it ends, stop it, or choose "
+                    "another output"
+                )
             # The owner of before may have removed the file after it was opened here.
             if _is_at(lock, handle):
                 os.truncate(handle, 0)
-                os.pwrite(handle, _about_this_process().encode(), 0)
+                os.write(handle, _about_this_process().encode())
                 return handle
-        except BlockingIOError:
-            about = os.pread(handle, 10_000, 0).decode(errors="replace")
-            os.close(handle)
-            raise ConfigurationError(
-                f"{output} is in use by {_owner(about)}; wait until it ends, stop it, or choose "
-                "another output"
-            ) from None
         except OSError as error:
             os.close(handle)
             logger.info("%s is used without a lock (%s)", output, error)
@@ -95,12 +97,12 @@ def _about_this_process() -> str:
     return json.dumps(about) + "\n"
 
 
-def _owner(about: str) -> str:
+def _owner(handle: int) -> str:
     try:
-        owner = json.loads(about)
+        owner = json.loads(os.read(handle, 10_000))
         return (
             f"process {owner['pid']} on {owner['host']} since {owner['since']} ({owner['command']})"
         )
-    except (ValueError, KeyError, TypeError):
-        # The owner has the lock, but has not written its name yet.
+    except (OSError, ValueError, KeyError, TypeError):
+        # The owner has not written its name yet, or Windows lets nobody read it.
         return "another process"

@@ -145,10 +145,11 @@ def spooled(path: str) -> Iterator[str]:
     if path != "-":
         yield path
         return
-    with tempfile.NamedTemporaryFile(suffix=".txt") as file:
-        shutil.copyfileobj(sys.stdin.buffer, file)
-        file.flush()
-        yield file.name
+    with tempfile.TemporaryDirectory() as folder:
+        name = os.path.join(folder, "standard_input.txt")
+        with open(name, "wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        yield name
 
 
 @contextmanager

@@ -26,8 +26,9 @@ def in_processes(
     """
     Returns an `Engine` that does parts in several processes of this machine. A part is a `Part`, or
     anything else with `ids` and `num_tokens` that can be pickled. The processes are forks of this
-    one, so that they share the memory of the weights, and each has one thread. If one is killed,
-    another one takes its place and its part.
+    one, so that they share the memory of the weights, and each has one thread. On Windows, which
+    forks nothing, each gets a copy of the work. If one is killed, another one takes its place and
+    its part.
 
     Call `torch.set_num_threads(1)` before the biLM is loaded: a fork waits for ever for the threads
     that PyTorch has started in its parent. The biLM must be on the CPU.
@@ -40,16 +41,11 @@ def in_processes(
     # Raises
 
     `ConfigurationError`
-        Five processes were killed while they did the same part, the number of processes is less
-        than 1, or the system cannot fork a process. An error of a process is raised here as well.
+        Five processes were killed while they did the same part, or the number of processes is less
+        than 1. An error of a process is raised here as well.
     """
     if num_processes < 1:
         raise ConfigurationError(f"the number of processes must be at least 1, not {num_processes}")
-    if "fork" not in multiprocessing.get_all_start_methods():
-        raise ConfigurationError(
-            "several processes need a system that can fork one, such as Linux; on this system, "
-            "leave out --processes"
-        )
     return partial(_in_processes, num_processes)
 
 
@@ -87,7 +83,7 @@ class _Worker:
     """A process that does one part at a time."""
 
     def __init__(self, work: Callable[..., Any]) -> None:
-        context = multiprocessing.get_context("fork")
+        context = new_processes()
         self.pipe, end = context.Pipe()
         self.process = context.Process(target=_serve, args=(work, end, os.getpid()), daemon=True)
         self.process.start()
@@ -119,6 +115,12 @@ class _Worker:
         self.pipe.close()
 
 
+def new_processes() -> Any:
+    """Returns the context of `multiprocessing` that forks, or on Windows the one that spawns."""
+    can_fork = "fork" in multiprocessing.get_all_start_methods()
+    return multiprocessing.get_context("fork" if can_fork else "spawn")
+
+
 def _next_try(worker: _Worker, part: Any) -> int:
     if worker.tries == _TRIES:
         raise ConfigurationError(
@@ -139,7 +141,7 @@ def _serve(work: Callable[..., Any], pipe: Any, parent: int) -> None:
     while True:
         try:
             part = pipe.recv()
-        except EOFError:
+        except (EOFError, OSError):
             return
         try:
             work(part)

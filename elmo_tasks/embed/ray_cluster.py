@@ -8,6 +8,7 @@ from typing import NamedTuple
 import ray
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.processes import num_cores
 
 # What a local object store has room for beside the weights of a biLM.
 _STORE_BYTES = 200_000_000
@@ -77,7 +78,7 @@ def joined(address: str | None, num_cpus: int | None, weight_bytes: int) -> Iter
     if joins and address is not None:
         _join(address)
     elif joins:
-        _start(num_cpus or len(os.sched_getaffinity(0)), weight_bytes + _STORE_BYTES)
+        _start(num_cpus or num_cores(), weight_bytes + _STORE_BYTES)
     try:
         cluster = Cluster.of_ray()
         cluster.require_store(weight_bytes + _STORE_BYTES // 4)

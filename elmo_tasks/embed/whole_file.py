@@ -37,7 +37,7 @@ def join(
         if sentence_to_index is not None:
             dataset = file.create_dataset("sentence_to_index", (1,), h5py.string_dtype())
             dataset[0] = json.dumps(sentence_to_index)
-    with open(whole, "rb") as written:
+    with open(whole, "r+b") as written:
         os.fsync(written.fileno())
     whole.replace(path)
 

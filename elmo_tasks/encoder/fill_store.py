@@ -24,6 +24,25 @@ class _Batch(NamedTuple):
     num_tokens: int
 
 
+class _Compute(NamedTuple):
+    """Computes the layers of a batch of these texts for the store of a biLM."""
+
+    bilm: FrozenBiLm
+    texts: Sequence[numpy.ndarray]
+
+    def __call__(self, batch: _Batch) -> None:
+        char_ids = _padded([self.texts[index] for index in batch.ids])
+        self.bilm(char_ids.to(self.bilm.like.device))
+        store = self.bilm.store
+        assert store is not None
+        if not store.takes_layers:
+            raise ConfigurationError(
+                f"the store {store.path} takes no more layers, for the reason above; the layers "
+                "that it has are kept; make room or let it be written to, and give the same "
+                "command again"
+            )
+
+
 def fill_store(
     bilm: FrozenBiLm,
     texts: Sequence[numpy.ndarray],
@@ -77,15 +96,7 @@ def fill_store(
     if num_processes > 1 and device.type != "cpu":
         raise ConfigurationError(f"several processes compute on a CPU, but the biLM is on {device}")
 
-    def compute(batch: _Batch) -> None:
-        bilm(_padded([texts[index] for index in batch.ids]).to(device))
-        if not store.takes_layers:
-            raise ConfigurationError(
-                f"the store {store.path} takes no more layers, for the reason above; the layers "
-                "that it has are kept; make room or let it be written to, and give the same "
-                "command again"
-            )
-
+    compute = _Compute(bilm, texts)
     with tqdm(total=sum(lengths), unit=" tokens") as progress:
         # The first batch lays out the weights, which several processes then share.
         for batch in batches[:1] if num_processes > 1 else batches:

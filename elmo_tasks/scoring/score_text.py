@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from itertools import islice
-from multiprocessing import get_context
+from multiprocessing import get_all_start_methods, get_context
 from typing import NamedTuple
 
 import torch
@@ -106,8 +106,10 @@ def in_processes(
     # Raises
 
     `ConfigurationError`
-        A running text, which only one process can read.
+        A running text, which only one process can read; or a system that has no forks: Windows.
     """
+    if "fork" not in get_all_start_methods():
+        raise ConfigurationError("this system has no forks: one process scores the text")
     if settings.context is None:
         raise ConfigurationError("a running text is read by one process: leave out the others")
     before = deque(islice(sentences, skip), maxlen=settings.context)

@@ -16,7 +16,7 @@ from elmo_tasks.bilm import FrozenBiLm
 from elmo_tasks.bilm.frozen_checkpoint import StateDict, leave_out_weights, put_back_weights
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
-from elmo_tasks.common.processes import rank
+from elmo_tasks.common.processes import num_cores, rank
 from elmo_tasks.common.spelling import did_you_mean
 from elmo_tasks.training.recovery import Recovery
 from elmo_tasks.training.shared_loss import share_loss
@@ -211,6 +211,5 @@ def _draw_like_nobody_else() -> None:
 def _share_cores() -> None:
     """Divides the cores of this machine among its processes, unless `OMP_NUM_THREADS` is set."""
     if "OMP_NUM_THREADS" not in os.environ:
-        num_cores = len(os.sched_getaffinity(0))
         num_processes = int(os.environ.get("ALLENNLP_PROCS_PER_NODE", rank().num_processes))
-        torch.set_num_threads(max(1, num_cores // num_processes))
+        torch.set_num_threads(max(1, num_cores() // num_processes))

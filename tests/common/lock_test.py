@@ -82,10 +82,10 @@ def test_a_link_in_place_of_the_lock_is_refused_and_not_followed(
 def test_a_file_system_without_locks_needs_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_locks(*args: object) -> None:
+    def no_locks(*args: object, **kwargs: object) -> None:
         raise OSError(37, "No locks available")
 
-    monkeypatch.setattr("fcntl.flock", no_locks)
+    monkeypatch.setattr("elmo_tasks.common.lock.lock_descriptor", no_locks)
     ran = False
 
     with own(tmp_path / "out"):

@@ -9,6 +9,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import h5py
+import numpy
 import pytest
 import torch
 from tqdm import tqdm
@@ -47,6 +49,7 @@ def text(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.fork
 @pytest.mark.parametrize("num_processes", [1, 3])
 def test_the_file_is_that_of_one_process_byte_for_byte(num_processes: int, text: Path) -> None:
     one, several = text.with_name("one.hdf5"), text.with_name("several.hdf5")
@@ -57,6 +60,22 @@ def test_the_file_is_that_of_one_process_byte_for_byte(num_processes: int, text:
     assert several.read_bytes() == one.read_bytes()
 
 
+def test_processes_that_are_copies_compute_the_same(
+    text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn"])
+    one, several = text.with_name("one.hdf5"), text.with_name("several.hdf5")
+    embed(read_text(text), one, encoder().layers)
+
+    embed(read_text(text), several, encoder().layers, engine=in_processes(2))
+
+    with h5py.File(one) as expected, h5py.File(several) as found:
+        assert set(found) == set(expected)
+        for index in set(expected) - {"sentence_to_index"}:
+            numpy.testing.assert_allclose(found[index], expected[index], atol=1e-6)
+
+
+@pytest.mark.fork
 def test_processes_share_a_store(text: Path, tmp_path: Path) -> None:
     one, several = text.with_name("one.hdf5"), text.with_name("several.hdf5")
     stored = ElmoEncoder.from_pretrained(FIXTURE_FILES, store=LayerStore(str(tmp_path / "store")))
@@ -156,6 +175,7 @@ def test_the_number_of_processes_is_checked() -> None:
         in_processes(0)
 
 
+@pytest.mark.fork
 def test_a_process_has_one_thread_and_the_weights_of_its_parent(tmp_path: Path) -> None:
     class Notes(Kills):
         def add(self, part: Part, arrays: Iterable[Any]) -> None:

@@ -140,6 +140,7 @@ def test_two_processes_fill_a_store_with_the_layers_that_one_computes(
     assert fill_store(bilm, texts, num_processes=2) == 0
 
 
+@pytest.mark.fork
 def test_a_batch_that_kills_its_processes_ends_the_filling_and_the_rest_is_computed_again(
     path: str, texts: list[numpy.ndarray], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,6 +165,7 @@ def test_a_batch_that_kills_its_processes_ends_the_filling_and_the_rest_is_compu
     assert contents(path).num_sentences == len(texts)
 
 
+@pytest.mark.fork
 def test_an_error_in_a_process_is_that_of_the_command(
     path: str, texts: list[numpy.ndarray], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,3 @@
-import fcntl
 import os
 import shlex
 import shutil
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from allennlp.models.archival import archive_model
+from filelock import lock_descriptor
 from tqdm import tqdm
 
 from elmo_tasks.analysis.ablation.run import Progress, Run
@@ -24,8 +24,8 @@ class Training:
     """
     AllenNLP's training of a run, in a process of its own.
 
-    The process holds a lock on its log while it lives. A run is therefore never trained by two
-    processes, even if the ablation that started the first was killed.
+    The process holds a lock on its log while it lives, but on Windows. A run is therefore never
+    trained by two processes, even if the ablation that started the first was killed.
 
     # Parameters
 
@@ -83,9 +83,8 @@ def start(
     """
     run.log.parent.mkdir(parents=True, exist_ok=True)
     with open(run.log, "ab") as log:
-        try:
-            fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        # On Windows a process inherits no lock, and could not write to a locked log.
+        if os.name != "nt" and not lock_descriptor(log.fileno(), blocking=False):
             return None
         progress = run.progress()
         if progress == Progress.TRAINED:

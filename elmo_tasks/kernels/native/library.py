@@ -226,6 +226,9 @@ def _library() -> ctypes.CDLL | None:
     if os.environ.get("ELMO_TASKS_NATIVE") == "0":
         logger.info("ELMO_TASKS_NATIVE is 0: PyTorch's operators are used, which are slower.")
         return None
+    if not hasattr(os, "getuid"):
+        logger.info("On this system PyTorch's operators are used, which are slower.")
+        return None
     compiler = shutil.which(os.environ.get("CXX", "c++"))
     if compiler is None:
         logger.info("There is no C++ compiler: PyTorch's operators are used, which are slower.")
