@@ -1,0 +1,69 @@
+"""
+Takes away what Windows lacks: `python -m pytest -p tests.helpers.without_posix` (`make portable`).
+Tests that fork themselves or ask for a POSIX system by name are skipped.
+"""
+
+import multiprocessing
+import multiprocessing.context
+import os
+import sys
+from typing import Any
+
+import _pytest.tmpdir
+
+# These have a second way on Windows, but choose when they are imported.
+import filelock  # noqa: F401
+import pytest
+import torch.multiprocessing  # noqa: F401
+
+_GONE = (
+    [(os, name) for name in ("fork", "forkpty", "getuid", "geteuid", "getgid")]
+    + [(os, name) for name in ("pread", "pwrite", "register_at_fork", "sched_getaffinity")]
+    + [(os, name) for name in ("O_NOFOLLOW", "O_CLOEXEC", "mkfifo", "killpg", "setsid")]
+)
+
+
+class _NoForks(multiprocessing.context.DefaultContext):
+    def get_all_start_methods(self) -> list[str]:
+        return ["spawn"]
+
+    def get_context(self, method: str | None = None) -> Any:
+        if method == "fork":
+            raise ValueError("cannot find context for 'fork'")
+        return super().get_context(method or "spawn")
+
+
+def pytest_configure() -> None:
+    for module in ("fcntl", "resource", "pwd", "grp", "termios"):
+        sys.modules[module] = None  # type: ignore[assignment]
+    for owner, name in _GONE:
+        if hasattr(owner, name):
+            delattr(owner, name)
+    _pytest.tmpdir.get_user_id = lambda: None
+    without = _NoForks(multiprocessing.get_context("spawn"))
+    multiprocessing.get_context = without.get_context  # type: ignore[method-assign]
+    multiprocessing.get_all_start_methods = without.get_all_start_methods  # type: ignore
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("fork"):
+            item.add_marker(pytest.mark.skip(reason="needs forks"))
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Any:
+    """Skips a test that itself, and not the package, uses what is gone."""
+    outcome = yield
+    if outcome.excinfo is None:
+        return
+    error = outcome.excinfo[1]
+    trace = outcome.excinfo[2]
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    in_test = "/tests/" in trace.tb_frame.f_code.co_filename
+    missing = isinstance(error, (AttributeError, ImportError)) and any(
+        f"'{name}'" in str(error) for name in [*(name for _, name in _GONE), "fcntl", "resource"]
+    )
+    if in_test and (missing or "import of" in str(error)):
+        outcome.force_exception(pytest.skip.Exception(f"the test needs POSIX: {error}"))
