@@ -106,8 +106,8 @@ class LayerStore:
         if not config.exists():
             return False
         closed = self.path in _store_paths(json.loads(config.read_text(encoding="utf-8")))
-        if closed:
-            logger.info("The store %s of the model's training stays closed.", self.path or "")
+        if closed and self.path is not None:
+            logger.info("The store %s of the model's training stays closed.", self.path)
         return closed
 
     def layers(

@@ -1,5 +1,6 @@
 import copy
 import json
+import logging
 import os
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,20 @@ def test_the_bilm_of_an_archive_has_no_store_but_one_that_was_asked_for(
     bilm = bilm_from_config(fields, str(tmp_path))
 
     assert (bilm.store is not None) == opened
+
+
+def test_only_a_store_in_a_folder_is_said_to_stay_closed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    for store in ({"memory": 2}, {"path": "trained"}):
+        fields = {"options": OPTIONS, "store": store}
+        (tmp_path / "config.json").write_text(json.dumps({"model": {"bilm": fields}}))
+        assert bilm_from_config(fields, str(tmp_path)).store is None
+
+    assert [text for text in caplog.messages if "stays closed" in text] == [
+        "The store trained of the model's training stays closed."
+    ]
 
 
 def test_a_training_that_is_recovered_has_its_store(tmp_path: Path) -> None:

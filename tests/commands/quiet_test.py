@@ -35,11 +35,12 @@ def test_the_console_shows_warnings_and_our_messages_and_a_log_file_everything(
     logging.getLogger().addHandler(logging.FileHandler(tmp_path / "out.log"))
 
     make_quiet()
+    logging.getLogger("allennlp.models.model").warning("Encountered the loss key")
     say()
 
     assert console.getvalue() == "dropped 3 pairs\nWARNING: no validation\n"
     log = (tmp_path / "out.log").read_text()
-    assert log == "type = default\ndropped 3 pairs\nno validation\n"
+    assert log == "Encountered the loss key\ntype = default\ndropped 3 pairs\nno validation\n"
 
 
 @pytest.mark.parametrize("name", ["ALLENNLP_LOG_LEVEL", "ALLENNLP_DEBUG"])
