@@ -77,12 +77,23 @@ def hub_folder(name: str) -> str:
         raise
     # Each version of huggingface_hub, and the packages below it, have errors of their own.
     except Exception as error:
-        reason = " ".join(str(error).split())
         raise ConfigurationError(
-            f"there is no file or folder {name}, and it cannot be fetched from the hub: {reason}"
+            f"there is no file or folder {name}, and it cannot be fetched from the hub: "
+            f"{_reason(error)}"
         ) from error
     _check_hashes(folder)
     return str(folder)
+
+
+def _reason(error: Exception) -> str:
+    """Returns why a repository could not be fetched."""
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    if status in (401, 403, 404):
+        # The hub tells a stranger of a private repository what it tells of a missing one.
+        return "there is no such repository or revision, or it is not public"
+    if status is None and not isinstance(error, ConnectionError | ValueError):
+        return f"{os.environ.get('HF_ENDPOINT', 'huggingface.co')} cannot be reached"
+    return " ".join(str(error).split())
 
 
 def _fetched(repo: str, revision: str) -> Path:
