@@ -1,6 +1,7 @@
 """Says how to go on with a command of AllenNLP that has failed or was interrupted."""
 
 import os
+import re
 import shlex
 
 from elmo_tasks.common.program import program
@@ -9,7 +10,7 @@ from elmo_tasks.common.program import program
 _CPU_ADVICE = (
     "if you want to run on CPU use the override 'trainer.cuda_device=-1' in the json config file."
 )
-_RECOVER_ADVICE = " Specify --recover to recover from an existing output folder."
+_EXISTING = re.compile(r"Serialization directory \((.*)\) already exists and is not empty\..*")
 
 # What AllenNLP writes in the folder of a training before the first checkpoint.
 _BEFORE_CHECKPOINT = {"config.json", "meta.json", "out.log", "log", "vocabulary"}
@@ -42,8 +43,13 @@ def is_left_over(arguments: list[str]) -> bool:
 
 def with_fitting_advice(message: str, arguments: list[str]) -> str:
     """Returns a message of AllenNLP without advice that does not fit the command."""
-    if is_left_over(arguments):
-        message = message.replace(_RECOVER_ADVICE, "")
+    if match := _EXISTING.fullmatch(message):
+        message = f"the folder {match[1]} is not empty"
+        if not is_left_over(arguments):
+            message += (
+                ": give another folder (-s), go on with the training in it (--recover), or "
+                "replace it (--force)"
+            )
     on_cpu = "to use the CPU, leave out --cuda-device"
     if arguments[:1] == ["train"]:
         on_cpu = """to train on the CPU, give -o '{"trainer.cuda_device": -1}'"""

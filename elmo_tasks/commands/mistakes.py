@@ -123,6 +123,8 @@ def _message(error: BaseException) -> str | None:
             return jsonnet_error(error, frames)
         case RuntimeError() if str(error).startswith("Error(s) in loading state_dict"):
             return str(error)
+        case TypeError() if last and last.f_code.co_name == "print_results_from_args":
+            return "name the metrics to print, such as --keys best_validation_accuracy"
         case TypeError() if last and last.f_code.co_filename.endswith("common/from_params.py"):
             return f"the config has a value of another type than expected: {error}"
         case ModuleNotFoundError() if error.name in _EXTRAS:

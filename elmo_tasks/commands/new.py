@@ -12,6 +12,7 @@ from elmo_tasks.commands.command import Command
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.package_data import config_folder, import_jsonnet
+from elmo_tasks.common.spelling import did_you_mean
 
 # The library of each task, with the fields that a first config sets.
 _PATHS = ("train_data_path", "validation_data_path")
@@ -110,7 +111,7 @@ examples:
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
-        add("task", metavar="TASK", choices=_TASKS, help=", ".join(_TASKS))
+        add("task", metavar="TASK", type=_task, help=", ".join(_TASKS))
         add("file", metavar="FILE", type=Path, help="the config to write, or data of your own")
         own = parser.add_argument_group("for data of your own")
         add = own.add_argument
@@ -141,6 +142,13 @@ examples:
         with atomic_write(config) as aside:
             aside.write_text(text, encoding="utf-8")
         print(f"Wrote {config}. Train it with: {_command(config)}{more}")
+
+
+def _task(name: str) -> str:
+    if name not in _TASKS:
+        meant = did_you_mean(name, _TASKS) or f"; tasks are {', '.join(_TASKS)}"
+        raise argparse.ArgumentTypeError(f"there is no task {name!r}{meant}")
+    return name
 
 
 def _refuse_existing(config: Path) -> None:

@@ -153,7 +153,7 @@ def test_a_training_that_failed_before_its_first_checkpoint_begins_again(tmp_pat
     typed = f"allennlp train {config} -s {folder} --force"
     for ended, message in {
         first: "file nowhere.txt not found",
-        again: f"Serialization directory ({folder}) already exists and is not empty",
+        again: f"the folder {folder} is not empty",
         recovered: "Training configuration does not match the configuration we're recovering from",
     }.items():
         hint = f"; no checkpoint was saved yet, so begin again: {typed}"
@@ -169,7 +169,17 @@ def test_a_folder_with_other_files_is_not_to_be_forced(tmp_path: Path) -> None:
     ended = command("train", sst(tmp_path, "{}"), "-s", folder)
 
     assert ended.status == 1 and not ended.traceback
-    assert ended.line.endswith("Specify --recover to recover from an existing output folder.")
+    assert ended.line == (
+        f"allennlp train: the folder {folder} is not empty: give another folder (-s), go on with "
+        "the training in it (--recover), or replace it (--force)"
+    )
+
+
+def test_printing_results_without_metrics_asks_for_their_names(tmp_path: Path) -> None:
+    ended = command("print-results", tmp_path)
+
+    assert ended.status == 1 and not ended.traceback
+    assert "name the metrics to print, such as --keys " in ended.line
 
 
 @pytest.mark.parametrize(
