@@ -17,6 +17,7 @@ from elmo_tasks.embed.embed_shards import PART_TOKENS
 from elmo_tasks.embed.job import EmbedJob
 from elmo_tasks.embed.parts import Engine, in_this_process
 from elmo_tasks.embed.shards import FORMATS
+from elmo_tasks.embed.words import NUM_WORDS, WORD_FORMATS
 from elmo_tasks.encoder.encoder import ElmoEncoder
 from elmo_tasks.store.layer_store import LayerStore
 
@@ -47,6 +48,9 @@ size: Parquet has a row for each sentence, with its index, tokens and vectors in
 manifest, OUT/_manifest.json, is written last, and lists all files. Lines that cannot be read are
 left out, counted, and listed there.
 
+With --words, OUT is a file of word2vec, which gensim and others read: a vector for each of the most
+frequent words, the mean over its occurrences in the text.
+
 If the command is stopped or killed, run it again: it computes only what is missing. Until OUT.hdf5
 is complete, the vectors are in OUT.hdf5.partial. At the end both exist for a moment, so the disk
 needs room for twice the size of OUT.hdf5.
@@ -59,6 +63,7 @@ examples:
   allennlp elmo-embed 'news/*.txt.xz' news.hdf5 --processes 8
   allennlp elmo-embed a.jsonl b.jsonl vectors --shards parquet --processes 8
   allennlp elmo-embed s3://bucket/text.gz s3://bucket/vectors --on ray --address auto
+  allennlp elmo-embed text.txt words.txt --words text --num-words 20000
   allennlp elmo-embed text.txt text.hdf5 --top \\
       --options-file options.json --weight-file weights.hdf5
 
@@ -94,13 +99,13 @@ to read it:
         for name, described in {
             "all": "write all layers, layer 0 first: shape (layers, tokens, dim) (default)",
             "top": "write the top layer: shape (tokens, dim)",
-            "average": "write the mean of all layers: shape (tokens, dim)",
+            "average": "write the mean of all layers: shape (tokens, dim) (default with --words)",
             "mix": "write ELMo, equation (1), by the trained mix of a model: shape (tokens, dim)",
+            "token": "with --words: write the token layer, the same in every sentence",
         }.items():
             embedding.add_argument(
                 f"--{name}", dest="embedding", action="store_const", const=name, help=described
             )
-        parser.set_defaults(embedding="all")
         add("--place", help="which mix of a model --mix takes, input or output, if it has both")
         add_bilm_options(parser)
         add(
@@ -117,6 +122,17 @@ to read it:
             type=int,
             default=PART_TOKENS,
             help=f"tokens in a file of --shards (default: {PART_TOKENS})",
+        )
+        add(
+            "--words",
+            choices=WORD_FORMATS,
+            help="write one vector a word, in this format of word2vec",
+        )
+        add(
+            "--num-words",
+            type=int,
+            metavar="N",
+            help=f"the number of words of --words (default: {NUM_WORDS})",
         )
         add("--on", choices=["ray"], help="embed on Ray, to --shards parquet unless said otherwise")
         add(
@@ -157,6 +173,15 @@ to read it:
 def _refuse_contradictions(args: argparse.Namespace) -> None:
     if args.on is None and args.address is not None:
         raise ConfigurationError("--address is that of a cluster of Ray: give --on ray as well")
+    if args.words is None and (args.num_words is not None or args.embedding == "token"):
+        raise ConfigurationError("--num-words and --token are for one vector a word: give --words")
+    if args.words is not None and (
+        args.shards or args.on or args.processes or args.embedding == "all"
+    ):
+        raise ConfigurationError(
+            "--words writes one vector a word in one process: leave out --all, --shards, --on and "
+            "--processes"
+        )
     several = args.on is not None or (args.processes or 1) > 1
     if several and args.cuda_device >= 0:
         raise ConfigurationError(
@@ -166,7 +191,7 @@ def _refuse_contradictions(args: argparse.Namespace) -> None:
     if folder is None and "://" in args.output_file:
         raise ConfigurationError(f"{args.output_file} is an address: give --shards as well")
     path = Path(args.output_file)
-    if folder is None and path.suffix not in _SUFFIXES:
+    if folder is None and args.words is None and path.suffix not in _SUFFIXES:
         raise ConfigurationError(
             f"{path} would be HDF5: name it {path.with_suffix('.hdf5').name}, or give --shards for "
             "a folder of files"
@@ -192,10 +217,12 @@ def _job(args: argparse.Namespace) -> EmbedJob:
         format=args.shards or ("parquet" if args.on else None),
         column=args.column,
         split=split,
-        embedding=args.embedding,
+        embedding=args.embedding or ("average" if args.words else "all"),
         part_tokens=args.part_tokens,
         begin_anew=args.force,
         with_sentences=not args.forget_sentences,
+        words=args.words,
+        num_words=NUM_WORDS if args.num_words is None else args.num_words,
     )
 
 

@@ -7,6 +7,7 @@ from elmo_tasks.embed.corpus import Corpus
 from elmo_tasks.embed.embed import embed, read_text
 from elmo_tasks.embed.embed_shards import embed_shards
 from elmo_tasks.embed.parts import Engine
+from elmo_tasks.embed.words import embed_words
 from elmo_tasks.encoder.encoder import ElmoEncoder
 
 
@@ -28,6 +29,10 @@ class EmbedJob(NamedTuple):
         As for `embed_shards`.
     with_sentences
         As for `embed`.
+    words : `str | None`
+        The format of a file with one vector a word, in place of all these.
+    num_words
+        As for `embed_words`.
     """
 
     files: list[str]
@@ -39,6 +44,8 @@ class EmbedJob(NamedTuple):
     part_tokens: int
     begin_anew: bool
     with_sentences: bool
+    words: str | None
+    num_words: int
 
     def run(self, open_encoder: Callable[[], ElmoEncoder], engine: Engine) -> None:
         """Writes the vectors. The encoder is opened when the text was found."""
@@ -49,6 +56,17 @@ class EmbedJob(NamedTuple):
             self._replace(files=[file])._run(open_encoder, engine)
 
     def _run(self, open_encoder: Callable[[], ElmoEncoder], engine: Engine) -> None:
+        if self.words is not None:
+            corpus = Corpus(self.files, self.column, self.split)
+            embed_words(
+                corpus.texts,
+                self.output,
+                open_encoder(),
+                self.embedding,
+                self.words,
+                self.num_words,
+            )
+            return
         if self.format is None:
             text = read_text(self.files, self.column, self.split)
             encoder = open_encoder()
