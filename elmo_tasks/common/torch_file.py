@@ -2,32 +2,41 @@ import os
 import zipfile
 import zlib
 
+import torch
+
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_regular
+from elmo_tasks.common.torch_pickle import check_pickle
 
-# How a file begins that PyTorch wrote before version 1.6: as a pickle. Such a file has no checksum.
-_OLD = b"\x80"
+# How a file begins that PyTorch 1.6 or a later version wrote. `torch.load` takes any other for a
+# pickle, which has no checksums.
+_START = b"PK\x03\x04"
 
-# The exceptions by which `zipfile` reports a damaged file.
-_ZIP_ERRORS = (zipfile.BadZipFile, OSError, EOFError, RuntimeError, UnicodeDecodeError, zlib.error)
+# The exceptions by which `zipfile`, PyTorch and `check_pickle` report a damaged file.
+_ERRORS = (
+    *(zipfile.BadZipFile, OSError, EOFError, RuntimeError, UnicodeDecodeError, zlib.error),
+    *(ValueError, LookupError),
+)
 
 
 def check_torch_file(path: str | os.PathLike) -> None:
     """
     Checks a file that `torch.load` is to read. `torch.load` ignores the checksums that `torch.save`
     writes, so that it reads wrong numbers from a damaged file, and it unpacks what is packed,
-    whatever its size, although `torch.save` packs nothing.
+    whatever its size, although `torch.save` packs nothing. What it makes of a pickle may take any
+    time and memory.
 
     # Raises
 
     `ConfigurationError`
-        The file is damaged, is not one of PyTorch, or holds something in packed form.
+        The file is damaged, is not one of PyTorch 1.6 or later, or holds something in packed form
+        or a pickle as `torch.save` does not write it.
     """
     check_regular(path)
-    with open(path, "rb") as start:
-        if start.read(1) == _OLD:
-            return
     try:
+        with open(path, "rb") as start:
+            if start.read(4) != _START:
+                raise ValueError("it does not begin as those of version 1.6 or later")
         with zipfile.ZipFile(path) as file:
             num_bytes = os.path.getsize(path)
             for record in file.infolist():
@@ -37,7 +46,12 @@ def check_torch_file(path: str | os.PathLike) -> None:
                         "never writes"
                     )
             damaged = file.testzip()
-    except _ZIP_ERRORS as error:
+        if damaged is None:
+            # The reader of PyTorch finds the record that `torch.load` will read.
+            check_pickle(torch._C.PyTorchFileReader(os.fspath(path)).get_record("data.pkl"))
+    except ConfigurationError:
+        raise
+    except _ERRORS as error:
         raise ConfigurationError(f"{path} is damaged, or not a file of PyTorch: {error}") from error
     if damaged is not None:
         raise ConfigurationError(f"{path} is damaged: the checksum of {damaged!r:.80} is wrong")

@@ -1,13 +1,17 @@
+import codecs
 import os
 import pickle
 import zipfile
 from pathlib import Path
+from typing import Any
 
+import numpy
 import pytest
 import torch
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.torch_file import check_torch_file
+from elmo_tasks.training.random_state import get_random_state
 
 
 @pytest.fixture
@@ -25,8 +29,101 @@ def refusal(path: Path) -> str:
 def test_what_torch_saves_is_fine(path: Path) -> None:
     check_torch_file(path)
 
-    torch.save({"a": torch.ones(1)}, path, _use_new_zipfile_serialization=False)
+
+def test_the_state_of_a_training_is_fine_and_may_share_its_parts(path: Path) -> None:
+    model, betas = torch.nn.Linear(2, 2), (0.9, 0.99)
+    groups = [{"params": [each], "betas": betas} for each in model.parameters()]
+    optimizer = torch.optim.Adam(groups)
+    model(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+    metrics = {"best": [numpy.float64(0.5), numpy.bool_(True)], "big": 10**20, "none": None}
+    state = {"model": model.state_dict(), "tied": [model.weight, model.weight]}
+    state |= {"random": get_random_state(), "metrics": metrics, "last": metrics}
+    state |= {"half": torch.ones(2).half(), "size": torch.Size([2]), "type": torch.bfloat16}
+
+    torch.save({**state, "optimizer": optimizer.state_dict()}, path)
+
     check_torch_file(path)
+
+
+class Call:
+    """Is pickled as a call."""
+
+    def __init__(self, function: Any, *args: Any) -> None:
+        self.call = function, args
+
+    def __reduce__(self) -> Any:
+        return self.call
+
+
+def doubled(function: Any, *args: Any) -> Any:
+    value: Any = "a"
+    for _ in range(20):
+        value = Call(function, value, *args)
+    return value
+
+
+def twice(depth: int) -> tuple[Any, ...]:
+    value: tuple[Any, ...] = ()
+    for _ in range(depth):
+        value = (value, value)
+    return value
+
+
+def within(depth: int) -> tuple[Any, ...]:
+    value: tuple[Any, ...] = ()
+    for _ in range(depth):
+        value = (value,)
+    return value
+
+
+ITSELF: list[Any] = []
+ITSELF.append(ITSELF)
+
+# Fills a list after it is in another list: )]q\x01 makes a list, h\x01 reads it, a appends.
+LATE = b"\x80\x02]q\x00]q\x01ah\x01h\x00aa."
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        # The hash of the key has 2^20 steps, and with 60 levels no end.
+        ({twice(20): 1}, "a value has more than 1,000,000 items"),
+        ([twice(20)], "a value has more than 1,000,000 items"),
+        # The hash of a key of 10^6 tuples overruns the stack of C.
+        ({within(60): 1}, "a value is nested more than 50 deep"),
+        (ITSELF, "a value changes after its use"),
+        (LATE, "a value changes after its use"),
+        (Call(bytearray, 10**11), "the pickle names '__builtin__ bytearray'"),
+        (Call(torch.Tensor, 10**11), "the pickle names 'torch Tensor'"),
+        (doubled(codecs.encode, "hex"), "the pickle calls _codecs encode as `torch.save`"),
+        (Call(numpy.dtype, "V1000000000"), "the pickle calls numpy dtype as `torch.save` does not"),
+        (bytes(4 * 10**6 + 1), "the pickle has more than 4,000,000 bytes"),
+        (b"\x80\x02(.", "takes what is not there"),
+        (b"\x80\x02h\x05.", "5"),
+        (b"\x80\x02R.", "takes what is not there"),
+        (b"\x80\x02", "pickle exhausted before seeing STOP"),
+    ],
+)
+def test_a_pickle_that_torch_would_not_write_is_refused(
+    path: Path, value: Any, problem: str
+) -> None:
+    data = value if isinstance(value, bytes) else pickle.dumps(value, protocol=2)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as file:
+        file.writestr("state/data.pkl", data)
+        file.writestr("state/version", "3")
+
+    assert problem in refusal(path)
+
+
+@pytest.mark.parametrize("ending", ["", "zip"])
+def test_a_file_that_torch_would_read_as_a_pickle_alone_is_refused(path: Path, ending: str) -> None:
+    whole = path.read_bytes()
+    torch.save({"a": torch.ones(1)}, path, _use_new_zipfile_serialization=False)
+    if ending:
+        path.write_bytes(path.read_bytes() + whole)
+
+    assert " it does not begin as those of version 1.6 or later" in refusal(path)
 
 
 def test_a_changed_number_is_noticed_that_torch_does_not_notice(path: Path) -> None:

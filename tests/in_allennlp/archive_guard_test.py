@@ -334,7 +334,9 @@ def test_weights_that_hold_an_object_are_refused(
     folder = weights(tmp_path, archive, zipfile.ZIP_STORED)
     torch.save({"a": Program()}, folder / "weights.th")
 
-    assert f"{folder} cannot be loaded: UnpicklingError: " in refusal(load_model, folder)
+    assert "weights.th is damaged, or not a file of PyTorch: the pickle names" in refusal(
+        load_model, folder
+    )
     assert not marker.exists()
 
 
