@@ -32,7 +32,7 @@ class ElmoPredict(predict.Predict):
             f"{_DESCRIPTION}\nModels of this package: {', '.join(KNOWN_MODELS)}."
         )
         add = subparser.add_argument
-        add("--json", action="store_true", help="answer plain text and tables in JSON, too")
+        add("--jsonl", action="store_true", help="answer plain text and tables in JSON, too")
         add(
             "--column",
             metavar="NAME",
@@ -50,7 +50,7 @@ class ElmoPredict(predict.Predict):
 
 def _predict(args: argparse.Namespace) -> None:
     settings = parse_settings(args.predictor_args)
-    if args.json:
+    if args.jsonl:
         settings["format"] = "json"
     if args.column is not None:
         settings["column"] = args.column

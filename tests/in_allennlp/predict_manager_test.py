@@ -280,7 +280,7 @@ def test_the_options_of_the_command_set_the_same(
     args = (SST, tmp_path / "in.csv", "--column", "review", "--split")
 
     assert say(*args) == lines
-    said = say(*args, "--json", format="text")
+    said = say(*args, "--jsonl", format="text")
     start = "prediction:  "
     answers = [json.loads(line.removeprefix(start)) for line in said if line.startswith(start)]
     assert [answer["label"] for answer in answers] == [line.split("\t")[0] for line in lines]
