@@ -2,6 +2,7 @@ import argparse
 import sys
 
 from elmo_tasks.analysis.check import check
+from elmo_tasks.bilm.files.known_bilms import bilm_files
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
 
@@ -17,21 +18,28 @@ class ElmoCheck(Command):
     requires_plugins = False
     help = CATALOG["check"].help
     description = """
-Describe a biLM from its two files in the layout of bilm-tf, and check them: lists weights that are
-missing, not needed, of another shape than in the options, not finite, or all equal; computes the
-layers of a sentence; and, as `allennlp elmo-check`, tries AllenNLP's own loader. The exit status is
-0 if the files are sound and 1 if not.
+Describe a biLM, given by its name or by its two files in the layout of bilm-tf, and check it: lists
+weights that are missing, not needed, of another shape than in the options, not finite, or all
+equal; computes the layers of a sentence; and, as `allennlp elmo-check`, tries AllenNLP's own
+loader. The exit status is 0 if the files are sound and 1 if not.
 """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("options_file", metavar="OPTIONS", help="the path of an options.json")
         parser.add_argument(
-            "weight_file",
+            "options",
+            metavar="BILM|OPTIONS",
+            help="a known biLM, such as base; a folder with options.json and weights.hdf5; or the "
+            "path of an options.json",
+        )
+        parser.add_argument(
+            "weights",
             metavar="WEIGHTS",
-            help="the path of a weights.hdf5, or the name of a known biLM, such as original",
+            nargs="?",
+            help="the path of the weights.hdf5 of an options.json, or the name of a known biLM",
         )
 
     def run(self, args: argparse.Namespace) -> None:
-        report = check(args.options_file, args.weight_file)
+        files = (args.options, args.weights) if args.weights else bilm_files(args.options)
+        report = check(*files)
         print(report)
         sys.exit(1 if report.problems else 0)

@@ -4,7 +4,13 @@ import numpy
 import pytest
 
 from tests.helpers.command_line import allennlp, exit_status
-from tests.helpers.reference_bilm import make_options, random_files, random_weights, write_files
+from tests.helpers.reference_bilm import (
+    FIXTURE_FILES,
+    make_options,
+    random_files,
+    random_weights,
+    write_files,
+)
 
 
 def test_a_sound_pair_is_described_and_the_exit_status_is_0(
@@ -21,6 +27,16 @@ def test_a_sound_pair_is_described_and_the_exit_status_is_0(
     assert said["LSTM layers"] == "2 a direction, memory of 9, output of 6"
     assert said["AllenNLP"] == "its own loader accepts the pair"
     assert lines[-1] == "Sound."
+
+
+@pytest.mark.parametrize("bilm", ["mini", str(FIXTURE_FILES[0].parent)], ids=["name", "folder"])
+def test_a_bilm_is_checked_by_its_name_or_folder(
+    bilm: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    status = exit_status(monkeypatch, "elmo-check", bilm)
+
+    assert status == 0
+    assert capsys.readouterr().out.endswith("\nSound.\n")
 
 
 def test_problems_are_listed_and_the_exit_status_is_1(
