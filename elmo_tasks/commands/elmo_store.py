@@ -55,6 +55,10 @@ into one. --merge adds other stores to one file.
     def run(self, args: argparse.Namespace) -> None:
         if args.processes < 1:
             raise ConfigurationError(f"--processes must be at least 1, not {args.processes}")
+        if not args.config and not (args.path and (args.info or args.merge)):
+            raise ConfigurationError(
+                "give the path of a training config; without one, --path with --info or --merge"
+            )
         config = Params.from_file(args.config, args.overrides).as_dict() if args.config else {}
         path = args.path or find_store_path(config)
         for other in args.merge:

@@ -77,6 +77,15 @@ def test_shards_write_files_of_their_own_which_one_store_reads(
     assert contents(merged).num_sentences == contents(path).num_sentences == number
 
 
+@pytest.mark.parametrize("options", [(), ("--info",), ("--path", "store")])
+def test_what_needs_a_config_asks_for_one(
+    options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    complaint = "give the path of a training config; without one, --path with --info or --merge"
+
+    assert complaint in refusal(monkeypatch, "elmo-store", *options)
+
+
 def test_config_without_a_bilm_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = config_file(tmp_path, variant="baseline")
 
@@ -114,6 +123,5 @@ def test_what_cannot_be_done_is_refused(
         monkeypatch, "elmo-store", file, "--path", path, "--merge", "nowhere"
     )
     assert "not found" in refusal(monkeypatch, "elmo-store", tmp_path / "no.jsonnet")
-    assert "has no biLM" in refusal(monkeypatch, "elmo-store", "--info")
     assert "is a file" in refusal(monkeypatch, "elmo-store", file, "--path", file)
     assert not os.path.exists(path)
