@@ -13,6 +13,7 @@ import pytest
 
 from elmo_tasks import __version__, console
 from elmo_tasks.commands.catalog import CATALOG
+from elmo_tasks.common.errors import INSTALL_ALLENNLP
 from tests.core_test import ALLENNLP, BLOCKED
 from tests.helpers import processes
 from tests.helpers.configs import ROOT
@@ -165,7 +166,10 @@ def test_a_command_of_allennlp_says_how_to_install_it() -> None:
     assert "pip install" in line
 
 
-def test_a_package_that_is_missing_is_named(tmp_path: Path) -> None:
+def test_a_package_that_is_missing_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "text.txt").write_text("The bank .\nA bank .\n")
     blocked = ("sklearn", "_jsonnet", *MISSING)
 
@@ -173,15 +177,20 @@ def test_a_package_that_is_missing_is_named(tmp_path: Path) -> None:
         RUN, "neighbors", "bank", "--corpus", str(tmp_path / "text.txt"), blocked=blocked
     )
     config = run(RUN, "new", "sst", str(tmp_path / "mine.jsonnet"), blocked=blocked)
+    own = run(RUN, "new", "classify", str(tmp_path / "reviews.csv"), blocked=blocked)
+    plugins = run(RUN, "setup", blocked=blocked)
     archive = run(RUN, "mix", "model.tar.gz", blocked=blocked)
 
     for result, expected in (
         (clusters, "elmo-neighbors: this needs scikit-learn, which is not installed: pip install "),
-        (config, "elmo-tasks new: this needs jsonnet, which is not installed: pip install jsonnet"),
+        (config, f"elmo-tasks new: {INSTALL_ALLENNLP}"),
+        (own, f"elmo-tasks new: {INSTALL_ALLENNLP}"),
+        (plugins, f"elmo-tasks setup: {INSTALL_ALLENNLP}"),
         (archive, "elmo-mix: this part of elmo_tasks needs AllenNLP: pip install"),
     ):
         assert result.returncode == 1 and "Traceback" not in result.stderr, result.stderr
         assert result.stderr.splitlines()[-1].startswith(expected)
+    assert not {".allennlp", "mine.jsonnet"} & {path.name for path in tmp_path.iterdir()}
 
 
 @pytest.mark.parametrize(

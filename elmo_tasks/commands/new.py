@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import ConfigurationError, require_allennlp
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.package_data import config_folder, import_jsonnet
 from elmo_tasks.common.spelling import did_you_mean
@@ -124,8 +124,10 @@ examples:
         add("--seed", type=int, default=1, help="of the part that is drawn (default: 1)")
 
     def run(self, args: argparse.Namespace) -> None:
+        # The core could write a config, but neither read nor train it.
+        require_allennlp()
         if args.task in OWN_TASKS and args.file.suffix not in (".jsonnet", ".libsonnet"):
-            # The other tasks need no AllenNLP here.
+            # The other tasks do not wait for the import of AllenNLP.
             from elmo_tasks.own_data.first_look import look
 
             config, found = look(args)
@@ -218,7 +220,6 @@ def _fields(library: str) -> Iterator[Field]:
 
 def _defaults(library: str, names: list[str]) -> dict[str, Any]:
     """Returns the values that fields have in a library."""
-    # The core has no jsonnet.
     import _jsonnet
 
     fields = ", ".join(f"{name}: std.get(library, '{name}')" for name in names)

@@ -3,6 +3,7 @@ from pathlib import Path
 
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
+from elmo_tasks.common.errors import require_allennlp
 from elmo_tasks.common.files import atomic_write
 
 _LINE = "elmo_tasks"
@@ -24,6 +25,7 @@ of elmo-tasks need no such line.
         pass
 
     def run(self, args: argparse.Namespace) -> None:
+        require_allennlp()
         path = Path.home() / ".allennlp" / "plugins"
         text = path.read_text(encoding="utf-8") if path.exists() else ""
         if _LINE in text.split():

@@ -1,3 +1,6 @@
+from importlib.util import find_spec
+
+
 class ConfigurationError(ValueError):
     """Raised if a setting, a file or an argument cannot be used; the message says why."""
 
@@ -7,3 +10,13 @@ INSTALL_ALLENNLP = (
     "this part of elmo_tasks needs AllenNLP: "
     'pip install "elmo-tasks[allennlp]" && pip install --no-deps allennlp==2.10.1'
 )
+
+
+def require_allennlp() -> None:
+    """Raises `ImportError` where AllenNLP is not installed; the message is what to install."""
+    try:
+        is_there = find_spec("allennlp") is not None
+    except ModuleNotFoundError:
+        is_there = False
+    if not is_there:
+        raise ImportError(INSTALL_ALLENNLP)
