@@ -45,9 +45,11 @@ class CorefReader(DatasetReader):
         Names of all columns of the file, in their order (see `read_coref`). By default those of
         CoNLL-2012.
     genre_pattern : `str`, optional (default = `'([a-z]{2})/'`)
-        A regular expression, which is matched with the beginning of a document's name. Its first
+        A regular expression, which is matched with the beginning of a document's name. Its only
         group is the genre. By default these are the two letters before a slash, as in CoNLL-2012.
-        A document whose name does not match has no genre.
+        A document whose name does not match has no genre. An archive brings its pattern along: so
+        that no name takes it long, nothing in it is repeated within a repetition, and at most three
+        things are repeated.
     singletons : `bool`, optional (default = `False`)
         Whether clusters of only one mention are kept. The model predicts none, so they count as
         missed.
@@ -165,6 +167,10 @@ class CorefReader(DatasetReader):
         )
 
 
+# Repetitions can only be within each other if groups are.
+_ONE_GROUP = re.compile(r"[^()]*\([^()]*\)(?![*+?{])[^()]*")
+
+
 def _pattern(text: str) -> re.Pattern[str]:
     try:
         pattern = re.compile(text)
@@ -172,8 +178,9 @@ def _pattern(text: str) -> re.Pattern[str]:
         raise ConfigurationError(
             f"genre_pattern {text!r} is no regular expression: {error}"
         ) from error
-    if pattern.groups < 1:
+    if not (pattern.groups and _ONE_GROUP.fullmatch(text) and sum(map(text.count, "*+{")) <= 3):
         raise ConfigurationError(
-            f"genre_pattern needs a group in brackets, which is the genre, but is {text!r}"
+            "genre_pattern needs one group in brackets, which is the genre and is not repeated, "
+            f"and at most three of * + and {{, but is {text!r:.200}"
         )
     return pattern

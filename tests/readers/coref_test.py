@@ -79,11 +79,30 @@ def test_names_that_do_not_match_have_no_genre() -> None:
 
 @pytest.mark.parametrize(
     ("pattern", "complaint"),
-    [("nw", "genre_pattern needs a group in brackets"), ("(", "is no regular expression")],
+    [
+        ("nw", "genre_pattern needs one group in brackets"),
+        ("(?:nw)", "genre_pattern needs one group in brackets"),
+        ("(", "is no regular expression"),
+        # Names of 30 letters take 2^30 steps.
+        ("((?:[a-z_/0-9]+)+)!", "and is not repeated"),
+        ("([a-z]+)*!", "and is not repeated"),
+        ("([^)]a*)*!", "and is not repeated"),
+        ("([a-z]+){9}!", "and is not repeated"),
+        ("(.)" + 20 * "a*" + "!", "at most three of"),
+    ],
 )
-def test_pattern_without_a_group_is_refused(pattern: str, complaint: str) -> None:
+def test_pattern_without_a_group_or_that_takes_long_is_refused(
+    pattern: str, complaint: str
+) -> None:
     with pytest.raises(ConfigurationError, match=complaint):
         CorefReader(genre_pattern=pattern)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["([a-z]{2})/", "ontogum/GUM_([a-z]+)_", r"\w+_(?P<genre>.*?)-\d+"]
+)
+def test_a_pattern_of_one_group_is_taken(pattern: str) -> None:
+    CorefReader(genre_pattern=pattern)
 
 
 def test_longer_document_than_max_words_is_refused_with_file_and_line() -> None:
