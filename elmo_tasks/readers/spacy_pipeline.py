@@ -1,3 +1,4 @@
+import re
 from functools import cache
 
 import spacy
@@ -32,10 +33,13 @@ def blank_pipeline(language: str, with_sentences: bool = False) -> Language:
 @cache
 def _pipeline(language: str, with_sentences: bool) -> Language:
     try:
+        # spaCy imports whatever module of it has the name, such as en.examples.
+        if not re.fullmatch("[a-z]{2,3}", language):
+            raise ImportError("a code has two or three letters")
         pipeline = spacy.blank(language)
     except ImportError as error:
         raise ConfigurationError(
-            f"spaCy cannot tokenize language {language!r}: expected a code such as en or de "
+            f"spaCy cannot tokenize language {language!r:.80}: expected a code such as en or de "
             f"({error})"
         ) from error
     if with_sentences:

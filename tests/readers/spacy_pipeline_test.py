@@ -2,6 +2,7 @@ import weakref
 
 import pytest
 
+from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers import spacy_pipeline
 from elmo_tasks.readers.sentence_splitter import split_sentences
 from elmo_tasks.readers.spacy_pipeline import blank_pipeline
@@ -22,6 +23,16 @@ def test_a_pipeline_is_shared_until_it_has_seen_too_many_tokens(
     assert tokenizer.tokenize(text) == tokens
     assert first() is None
     assert len(blank_pipeline("en").vocab.strings) < 2000
+
+
+@pytest.mark.parametrize("language", ["en.examples", "../en", "", "EN", "en_core_web_sm", "en\n"])
+def test_what_is_no_code_of_a_language_is_not_imported(
+    language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spacy.blank", lambda _: pytest.fail("imported"))
+
+    with pytest.raises(ConfigurationError, match="expected a code such as en or de"):
+        blank_pipeline(language)
 
 
 def test_sentences_outlive_their_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
