@@ -151,10 +151,6 @@ ALLOWED: dict[str, dict[str, str]] = {
         "gru": f"{_RECURRENT} stateful",
         "lstm": f"{_RECURRENT} stateful",
         "pass_through": "input_dim",
-        "pytorch_transformer": (
-            "input_dim num_layers feedforward_hidden_dim num_attention_heads positional_encoding "
-            "positional_embedding_size dropout_prob activation"
-        ),
         "rnn": f"{_RECURRENT} nonlinearity stateful",
         "stacked_bidirectional_lstm": f"{_STACKED} stateful",
     },
@@ -245,8 +241,7 @@ MOST = {
     "max_span_width": 1000,
     "min_padding_length": 1000,
     "num_layers": 100,
-    "num_workers": 64,
-    "positional_embedding_size": 10_000,
+    "num_workers": 8,
     "times": 1000,
     "token_min_padding_length": 1000,
 }

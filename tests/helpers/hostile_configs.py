@@ -73,12 +73,14 @@ HOSTILE: dict[str, Change] = {
         "model.encoder",
         {"type": "gated-cnn-encoder", "input_dim": 8, "layers": [[[2, 8, 10**9]]]},
     ),
+    # Its layers are copies, which are not counted as parameters.
+    "model.encoder": put("model.encoder", {"type": "pytorch_transformer", "num_layers": 100}),
     "vocabulary": put("vocabulary", {"type": "from_pretrained_transformer"}),
     "data_loader.data_path": put("data_loader", {"batch_size": 1, "data_path": "/any"}),
     "data_loader.batches_per_epoch": put(
         "data_loader", {"batch_size": 1, "batches_per_epoch": 10**9}
     ),
-    "data_loader.num_workers": put("data_loader", {"batch_size": 1, "num_workers": 10**6}),
+    "data_loader.num_workers": put("data_loader", {"batch_size": 1, "num_workers": 9}),
     "data_loader.collate_fn": put(
         "data_loader", {"collate_fn": {"type": "language_model", "model_name": "owner/repo"}}
     ),
