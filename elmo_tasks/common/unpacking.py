@@ -1,3 +1,4 @@
+import errno
 import gzip
 import os
 import shutil
@@ -18,8 +19,8 @@ from elmo_tasks.common.zip_file import unzip
 MAX_GROWTH = 20
 MORE_BYTES = 2**30
 
-# The errors of writing a file and a folder of the same name.
-_CLASHES = (FileExistsError, IsADirectoryError, NotADirectoryError)
+# The errors of a disk that is full, which is not the fault of an archive.
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 # The most bytes that are read at once. A header that asks for more is no header of an archive.
 _MAX_READ = 2**20
@@ -83,8 +84,12 @@ def _unpack(archive: str | os.PathLike, folder: Path, most: int) -> None:
             # The checksum of all bytes stands at the end of the file.
             while file.read(_MAX_READ):
                 pass
-    except (_Damaged, tarfile.TarError, RecursionError, *_CLASHES) as error:
-        raise ConfigurationError(f"{archive} is not a whole archive: {error}") from error
+    except (_Damaged, tarfile.TarError, RecursionError, OSError) as error:
+        if isinstance(error, OSError) and error.errno in _FULL:
+            raise
+        # The path that an error names may be long, and is that of a temporary folder.
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigurationError(f"{archive} is not a whole archive: {reason}") from error
 
 
 def _members(

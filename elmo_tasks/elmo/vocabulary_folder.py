@@ -52,7 +52,13 @@ def check_inside(path: Path, folder: str | os.PathLike, archive: str) -> None:
     """
     home = Path(folder).resolve()
     homes = [home, home.parents[1] / "blobs"] if home.parent.name == "snapshots" else [home]
-    if not any(path.resolve().is_relative_to(each) for each in homes):
+    try:
+        target = path.resolve()
+    except RuntimeError as error:
+        raise ConfigurationError(
+            f"{archive}: {path.relative_to(folder)} is a link to itself"
+        ) from error
+    if not any(target.is_relative_to(each) for each in homes):
         raise ConfigurationError(
             f"{archive}: {path.relative_to(folder)} is a link out of the folder of the model"
         )

@@ -95,21 +95,21 @@ class _ArchivedMeta(Meta):
 
 def _read_object(path: Path) -> dict[str, Any]:
     """Returns the content of a JSON file of an archive."""
-    where = f"{_origin(path.parent)}: {path.name}"
-    if not path.exists():
-        raise ConfigurationError(f"{_origin(path.parent)} has no {path.name}")
-    if not _is_trusted():
-        check_inside(path, path.parent, _origin(path.parent))
-    check_regular(path)
-    if path.stat().st_size > _MAX_CONFIG_BYTES:
-        raise ConfigurationError(f"{where} has more than {_MAX_CONFIG_BYTES:,} bytes")
-    try:
-        content = parse_json(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ConfigurationError(f"{where} is not JSON: {error}") from error
-    if not isinstance(content, dict):
-        raise ConfigurationError(f"{where} is not a JSON object, but {content!r:.40}")
-    return content
+    with _one_line_with_name(path.parent):
+        if not path.exists():
+            raise ConfigurationError(f"{path.parent} has no {path.name}")
+        if not _is_trusted():
+            check_inside(path, path.parent, _origin(path.parent))
+        check_regular(path)
+        if path.stat().st_size > _MAX_CONFIG_BYTES:
+            raise ConfigurationError(f"{path} has more than {_MAX_CONFIG_BYTES:,} bytes")
+        try:
+            content = parse_json(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ConfigurationError(f"{path} is not JSON: {error}") from error
+        if not isinstance(content, dict):
+            raise ConfigurationError(f"{path} is not a JSON object, but {content!r:.40}")
+        return content
 
 
 def _is_trusted() -> bool:
@@ -162,26 +162,35 @@ def _extracted_archive(
 
 
 def _in_one_line(load: Callable[..., T], folder_index: int) -> Callable[..., T]:
-    """
-    Returns a function that does what a function of AllenNLP does, but raises `ConfigurationError`
-    with the name of the archive for whatever does not fit in it.
-    """
+    """Returns what does the same as a function of AllenNLP, with errors as described below."""
 
     @wraps(load)
     def loaded(*args: Any) -> T:
-        try:
-            with _nothing_installed():
-                return load(*args)
-        except (ConfigurationError, AllenNlpConfigurationError):
-            raise
-        # A config can be wrong in any way, and AllenNLP checks little.
-        except Exception as error:
-            raise ConfigurationError(
-                f"{_origin(args[folder_index])} cannot be loaded: {type(error).__name__}: "
-                f"{' '.join(str(error).split()):.400}"
-            ) from error
+        with _one_line_with_name(args[folder_index]), _nothing_installed():
+            return load(*args)
 
     return loaded
+
+
+@contextmanager
+def _one_line_with_name(folder: str | os.PathLike) -> Iterator[None]:
+    """
+    Makes of every error an error of the config, which says in one line which archive the folder is
+    of and what does not fit.
+    """
+    folder, archive = os.fspath(folder), _origin(folder)
+    try:
+        yield
+    except Exception as error:
+        text = " ".join(str(error).split()).replace(f"{folder}{os.sep}", f"{archive}: ")
+        text = text.replace(folder, archive)
+        if isinstance(error, ConfigurationError | AllenNlpConfigurationError):
+            text = text if archive in text else f"{archive}: {text}"
+            raise type(error)(text) from error.__cause__
+        # A config can be wrong in any way, and AllenNLP checks little.
+        raise ConfigurationError(
+            f"{archive} cannot be loaded: {type(error).__name__}: {text:.400}"
+        ) from error
 
 
 @contextmanager

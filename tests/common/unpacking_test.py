@@ -127,6 +127,13 @@ def test_a_name_that_no_file_system_takes_is_refused(tmp_path: Path) -> None:
     )
 
 
+def test_a_path_that_no_file_system_takes_is_refused(tmp_path: Path, temporary: Path) -> None:
+    archive = packed(tmp_path / "a.tar.gz", [member("/".join(20 * ["a" * 250]))])
+
+    assert refusal(archive) == " is not a whole archive: File name too long"
+    assert not os.listdir(temporary)
+
+
 def test_many_small_members_count_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unpacking, "MORE_BYTES", 10**5)
     monkeypatch.setattr(member_bounds, "MAX_MEMBERS", 100)

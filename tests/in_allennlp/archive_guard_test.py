@@ -464,6 +464,15 @@ def test_a_vocabulary_is_read_only_from_an_archive_that_is_data(
 # What does not fit.
 
 
+@pytest.fixture
+def unpacked_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Returns a new folder, in which archives are unpacked."""
+    folder = tmp_path / "unpacked"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    return folder
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -504,3 +513,53 @@ def test_a_file_that_is_missing_is_named(archive: Path, tmp_path: Path, name: st
     # Without the weights of an archive, AllenNLP looks for those of a training.
     missing = name.replace("weights.th", "best.th")
     assert refusal(load_model, folder) == f"{folder} has no {missing}"
+
+
+@pytest.mark.parametrize("name", ["config.json", "weights.th", "meta.json", "vocabulary/x.txt"])
+@pytest.mark.parametrize("content", [None, b"\xff\x00"])
+def test_a_wrong_file_is_an_error_of_one_line_with_the_archive(
+    archive: Path, tmp_path: Path, name: str, content: bytes | None, unpacked_in: Path
+) -> None:
+    wrong = tmp_path / "a.tar.gz"
+    with unpacked(archive) as folder, tarfile.open(wrong, "w:gz") as tar:
+        Path(folder, name).unlink(missing_ok=True)
+        Path(folder, name).mkdir() if content is None else Path(folder, name).write_bytes(content)
+        tar.add(folder, "")
+
+    message = refusal(load_model, wrong)
+
+    assert str(wrong) in message and str(unpacked_in) not in message and "\n" not in message
+
+
+@pytest.mark.parametrize("name", ["config.json", "weights.th", "vocabulary/x.txt", "vocabulary"])
+@pytest.mark.parametrize("target", ["missing", "itself"])
+def test_a_link_to_nothing_is_an_error_of_one_line_with_the_folder(
+    archive: Path, name: str, target: str
+) -> None:
+    with unpacked(archive) as folder:
+        path = Path(folder, name)
+        path.exists() and path.rename(f"{path}_before")
+        path.symlink_to(path.name if target == "itself" else target)
+
+        message = refusal(load_model, folder)
+
+    assert message.startswith(folder) and "\n" not in message
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda config: config["model"].pop("text_embedder") and None,
+        put("model.encoder.hidden_size", 10**9),
+        put("model.no_such_argument", 1),
+        put("model.text_embedder.words.token_embedders.tokens.embedding_dim", 7),
+    ],
+)
+def test_a_config_that_does_not_fit_is_an_error_of_one_line_with_the_archive(
+    archive: Path, tmp_path: Path, change: Change, unpacked_in: Path
+) -> None:
+    wrong = repacked(archive, tmp_path / "a.tar.gz", change)
+
+    message = refusal(load_model, wrong)
+
+    assert str(wrong) in message and str(unpacked_in) not in message and "\n" not in message
