@@ -90,6 +90,12 @@ def _check_options(
 
 
 def _describe(raw: dict[str, Any], options: BiLmOptions) -> list[tuple[str, str]]:
+    return [*_describe_tokens(raw, options), *_describe_lstms(options)]
+
+
+def _describe_tokens(raw: dict[str, Any], options: BiLmOptions) -> list[tuple[str, str]]:
+    if options.num_words:
+        return [("words", f"{options.num_words:,}, all others as <UNK>; no characters")]
     num_characters = raw["char_cnn"].get("n_characters") or NUM_CHARACTERS
     of_training = " (as for training; bilm-tf needs 262 for prediction)"
     filters = ", ".join(f"{count} of width {width}" for width, count in options.filters)
@@ -101,6 +107,11 @@ def _describe(raw: dict[str, Any], options: BiLmOptions) -> list[tuple[str, str]
         ),
         ("filters", f"{filters}; {options.num_filters} in all, {options.activation}"),
         ("highway layers", str(options.num_highway)),
+    ]
+
+
+def _describe_lstms(options: BiLmOptions) -> list[tuple[str, str]]:
+    return [
         (
             "LSTM layers",
             f"{options.num_layers} a direction, memory of {options.cell_dim}, output of "
@@ -257,6 +268,8 @@ def _refused_by_allennlp(
 def _refusals(raw: dict[str, Any]) -> list[str]:
     """Returns the reasons why AllenNLP's loader refuses options that elmo_tasks may accept."""
     lstm, cnn = raw.get("lstm"), raw.get("char_cnn")
+    if "n_tokens_vocab" in raw and cnn is None:
+        return ["it cannot load a biLM of words"]
     if not isinstance(lstm, dict) or not isinstance(cnn, dict):
         return []
     refusals = [

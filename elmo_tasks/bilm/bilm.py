@@ -10,12 +10,15 @@ from torch.nn.functional import pad
 from elmo_tasks.bilm.bidirectional_lstm import bidirectional_layers
 from elmo_tasks.bilm.char_cnn import CharCnn
 from elmo_tasks.bilm.characters import check_char_ids, word_char_ids
+from elmo_tasks.bilm.files.known_bilms import OPTIONS_FILE, WEIGHTS_FILE
 from elmo_tasks.bilm.files.options import STATES, BiLmOptions, exported
+from elmo_tasks.bilm.files.vocabulary import write_vocabulary
 from elmo_tasks.bilm.files.weights import write_weights
 from elmo_tasks.bilm.lstm_stack import LstmStack
 from elmo_tasks.bilm.outputs import BiLmOutput
 from elmo_tasks.bilm.state import INITIAL_STATES, LstmState
 from elmo_tasks.bilm.token_vectors import TokenVectors
+from elmo_tasks.bilm.word_table import WordTable
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
@@ -24,8 +27,9 @@ from elmo_tasks.kernels.threads import for_each, two_at_once
 
 class BiLm(torch.nn.Module):
     """
-    The bidirectional language model of Peters et al. 2018, sections 3.1 and 3.2: a character CNN
-    and two separate stacks of LSTMs. It trains; a `FrozenBiLm` does not.
+    The bidirectional language model of Peters et al. 2018, sections 3.1 and 3.2: a character CNN,
+    or a table of words if the options have none, and two separate stacks of LSTMs. It trains; a
+    `FrozenBiLm` does not.
 
     # Parameters
 
@@ -51,7 +55,10 @@ class BiLm(torch.nn.Module):
         self._raw_options = copy.deepcopy(options)
         self.options = BiLmOptions.from_dict(self._raw_options)
         self.state_name = state
-        self.char_cnn = CharCnn(self.options)
+        if self.options.num_words:
+            self.word_table = WordTable(self.options)
+        else:
+            self.char_cnn = CharCnn(self.options)
         self.forward_stack = LstmStack(self.options, dropout)
         self.backward_stack = LstmStack(self.options, dropout)
         self.state = INITIAL_STATES[state](self.options)
@@ -62,14 +69,17 @@ class BiLm(torch.nn.Module):
 
     def to_files(self, folder: str | os.PathLike, dtype: str = "float32") -> None:
         """
-        Writes `options.json` and `weights.hdf5`, which AllenNLP and bilm-tf read as well. Each file
-        appears whole, the options last. They say which state the biLM starts from.
+        Writes `options.json` and `weights.hdf5`, which AllenNLP and bilm-tf read as well, and the
+        `vocab.txt` of a table of words. Each file appears whole, the options last. They say which
+        state the biLM starts from.
         """
         options = exported(self._raw_options, self.options, self.state_name)
-        with atomic_write(Path(folder) / "options.json") as aside:
+        with atomic_write(Path(folder) / OPTIONS_FILE) as aside:
             aside.write_text(json.dumps(options, indent=2) + "\n", encoding="utf-8")
             # Within the block, so that neither file appears if one of them cannot be written.
-            write_weights(Path(folder) / "weights.hdf5", self.options, self.state_dict(), dtype)
+            write_weights(Path(folder) / WEIGHTS_FILE, self.options, self.state_dict(), dtype)
+            if self.options.num_words:
+                write_vocabulary(folder, self.word_table.lexicon.get_words())
 
     @property
     def raw_options(self) -> dict[str, Any]:
@@ -87,7 +97,12 @@ class BiLm(torch.nn.Module):
     @property
     def like(self) -> torch.Tensor:
         """A tensor with the device and dtype of all vectors of this biLM."""
-        return self.char_cnn.embedding
+        return self.token_layer.embedding
+
+    @property
+    def token_layer(self) -> CharCnn | WordTable:
+        """Computes x^LM of tokens from their char ids."""
+        return self.word_table if self.options.num_words else self.char_cnn
 
     @property
     def stacks(self) -> tuple[LstmStack, LstmStack]:
@@ -156,8 +171,8 @@ class BiLm(torch.nn.Module):
     def _vectors(self, char_ids: torch.Tensor, at_once: bool) -> torch.Tensor:
         """Computes x^LM of distinct tokens, char ids of shape (tokens, 50)."""
         if not at_once:
-            return self.char_cnn(char_ids)
-        return torch.cat(for_each(self.char_cnn, char_ids.chunk(2), at_once))
+            return self.token_layer(char_ids)
+        return torch.cat(for_each(self.token_layer, char_ids.chunk(2), at_once))
 
     def _may_divide(self) -> bool:
         """

@@ -137,14 +137,14 @@ class FrozenBiLm(BiLm):
         return LayerSource(self.fingerprint(), about, start, self.num_layers, self.get_output_dim())
 
     def _fingerprint(self, dtype: str) -> bytes:
-        settings = f"{self.options._replace(state=None)} {self.state_name} {dtype}"
+        settings = f"{self.options.described()} {self.state_name} {dtype}"
         return hash_bytes(settings.encode() + self._weights_hash.get(*self.weights().values()))
 
     def _vectors(self, char_ids: torch.Tensor, at_once: bool) -> torch.Tensor:
         compute = partial(super()._vectors, at_once=at_once)
         if self.cached_tokens == 0 or char_ids.device.type != "cpu":
             return compute(char_ids)
-        cache = self._token_cache.get(*self.char_cnn.parameters(), max_tokens=self.cached_tokens)
+        cache = self._token_cache.get(*self.token_layer.parameters(), max_tokens=self.cached_tokens)
         return cache.vectors(char_ids, compute)
 
     def _apply(self, *args: Any, **kwargs: Any) -> "FrozenBiLm":
@@ -161,7 +161,7 @@ class FrozenBiLm(BiLm):
         self.dtype = used_dtype(asked, self.like.device)
         # `None` stands for the dtype of the weights.
         dtype = torch.bfloat16 if self.dtype == "bfloat16" else None
-        for module in (self.char_cnn, *self.forward_stack.layers, *self.backward_stack.layers):
+        for module in (self.token_layer, *self.forward_stack.layers, *self.backward_stack.layers):
             module.dtype = dtype
 
 

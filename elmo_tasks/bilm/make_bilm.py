@@ -3,6 +3,7 @@ from typing import Any, Union
 
 from elmo_tasks.bilm.bilm import BiLm
 from elmo_tasks.bilm.files.options import BiLmOptions, read_options
+from elmo_tasks.bilm.files.vocabulary import read_vocabulary
 from elmo_tasks.bilm.files.weights import check_layout, read_weights
 from elmo_tasks.bilm.frozen_bilm import FrozenBiLm
 from elmo_tasks.common.errors import ConfigurationError
@@ -30,8 +31,9 @@ def make_bilm(
         `import` the file.
     pretrained_file : `str | os.PathLike`, optional
         Weights: a name (`small`, `medium`, `original`, `original-5.5B`, or one of this package,
-        such as `mini`), the path or address of a `weights.hdf5`, or a folder or a repository of the
-        hub with this file. AllenNLP removes this key from an archived config, and takes the weights
+        such as `mini`), the path or address of a `weights.hdf5`, or a folder, a zip file or a
+        repository of the hub with this file. Beside the weights of a biLM of words is its
+        `vocab.txt`. AllenNLP removes this key from an archived config, and takes the weights
         from the archive.
     state : `str`, optional
         As for `BiLm`. By default the one in the options; if they have none, `reset` with
@@ -70,6 +72,9 @@ def make_bilm(
     if pretrained_file is not None:
         # The tensors are filled in place, so that a large file is in memory only once.
         read_weights(str(pretrained_file), parsed, bilm.state_dict())
+        if parsed.num_words:
+            words = read_vocabulary(str(pretrained_file), parsed.num_words)
+            bilm.word_table.lexicon.set_words(words)
         if isinstance(bilm, FrozenBiLm):
             bilm.has_weights = True
         bilm.take_snapshot()

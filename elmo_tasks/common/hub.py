@@ -12,7 +12,7 @@ from elmo_tasks.common.files import atomic_write
 # them are read as data; nothing else of a repository reaches this machine.
 _DATA_FILE = re.compile(
     r"(options|mix|config)\.json|weights\.(hdf5|safetensors)|softmax\.safetensors|"
-    r"softmax_words\.txt|vocabulary/[^/\0]+\.txt"
+    r"softmax_words\.txt|vocab\.txt|vocabulary/[^/\0]+\.txt"
 )
 
 # No part of a name begins with a dot, so that none leads out of the cache.

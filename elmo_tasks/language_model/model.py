@@ -1,5 +1,5 @@
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Union
@@ -11,6 +11,7 @@ from allennlp.models.archival import get_weights_path
 from allennlp.nn.util import read_state_dict
 
 from elmo_tasks.bilm import BiLm, bilm_from_config
+from elmo_tasks.bilm.lexicon import UNKNOWN
 from elmo_tasks.bilm.state import CarryState
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
@@ -42,7 +43,8 @@ class ElmoLanguageModel(Model):
 
     bilm : `BiLm | dict[str, Any]`
         The biLM to train, or the arguments of one, with `requires_grad: true`. Its own `dropout`
-        applies to the inputs of its LSTMs.
+        applies to the inputs of its LSTMs. Options without `char_cnn` make a biLM that reads the
+        words of the vocabulary in place of characters.
     num_samples : `int`, optional
         Number of words drawn for the sampled softmax of a batch. By default the softmax is full.
     dropout : `float`, optional (default = `0.1`)
@@ -73,7 +75,11 @@ class ElmoLanguageModel(Model):
         **kwargs: Any,
     ) -> None:
         super().__init__(vocab, **kwargs)
-        bilm = bilm_from_config(bilm)
+        fields = _with_vocabulary(bilm, vocab)
+        is_of_words = fields is not bilm
+        bilm = bilm_from_config(fields)
+        if is_of_words:
+            bilm.word_table.lexicon.set_words(_words(vocab))
         if not bilm.trains:
             raise ConfigurationError("the bilm of a language model needs requires_grad: true")
         if dtype not in (None, *DTYPES):
@@ -237,3 +243,18 @@ class ElmoLanguageModel(Model):
                 + "; ".join(wrong or [f"{key} is missing" for key in sorted(missing)])
             )
         self.load_state_dict(state, strict=False)
+
+
+def _with_vocabulary(bilm: Any, vocab: Vocabulary) -> Any:
+    """Adds the number of words to the options of a new biLM of words."""
+    options = bilm.get("options") if isinstance(bilm, Mapping) else None
+    if not isinstance(options, Mapping) or options.keys() & {"char_cnn", "n_tokens_vocab"}:
+        return bilm
+    return {**bilm, "options": {**options, "n_tokens_vocab": len(_words(vocab))}}
+
+
+def _words(vocab: Vocabulary) -> list[str]:
+    """Returns the words of a biLM of words: those of the softmax, in the order of its classes."""
+    _, unknown, *words = vocab.get_index_to_token_vocabulary("tokens").values()
+    assert unknown == vocab._oov_token
+    return [UNKNOWN, *words]

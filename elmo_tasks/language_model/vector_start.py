@@ -5,6 +5,8 @@ import torch
 from allennlp.data import Vocabulary
 from allennlp.training import GradientDescentTrainer, TrainerCallback
 
+from elmo_tasks.bilm.lexicon import UNKNOWN, words_of
+from elmo_tasks.bilm.word_table import WordTable
 from elmo_tasks.common.processes import broadcast
 from elmo_tasks.language_model.model import ElmoLanguageModel
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
@@ -23,7 +25,8 @@ class VectorStart(TrainerCallback):
     Starts a pre-training from word vectors, such as GloVe's. First the character CNN learns to give
     the vectors of the file's words from their characters, as in MIMICK (Pinter et al. 2017); then
     each word of the softmax that is in the file gets the word's vector as its row. The CNN goes on
-    with this beside the language model, whose gradient alone would wear the vectors down.
+    with this beside the language model, whose gradient alone would wear the vectors down. A biLM of
+    words has the vectors in its table from the start, which then trains with the language model.
 
     The vectors are standardized in each dimension. If they are wider than the biLM's projection,
     their principal components are taken; if they are narrower, the other dimensions stay as they
@@ -83,12 +86,15 @@ class VectorStart(TrainerCallback):
             if is_primary:
                 self._begin(model, words, fit)
             broadcast(model.parameters())
-        if self.weight > 0:
+        if self.weight > 0 and not model.bilm.options.num_words:
             cnn = model.bilm.char_cnn
             model.auxiliary_loss = lambda: self.weight * fit.loss(cnn, self.num_words)
 
     def _begin(self, model: ElmoLanguageModel, words: FileVectors, fit: VectorFit) -> None:
-        fit_characters(model.bilm.char_cnn, fit, self.num_batches)
+        if model.bilm.options.num_words:
+            begin_table(model.bilm.word_table, fit)
+        else:
+            fit_characters(model.bilm.char_cnn, fit, self.num_batches)
         num_known = begin_softmax(model.softmax, words, model.vocab)
         logger.info(
             "%d of the %d words of the softmax begin with a vector of %s.",
@@ -96,6 +102,14 @@ class VectorStart(TrainerCallback):
             model.softmax.num_classes,
             self.pretrained_file,
         )
+
+
+def begin_table(table: WordTable, fit: VectorFit) -> None:
+    """Sets the rows of the words that are in the file to what a character CNN would learn."""
+    rows = table.lexicon.rows(words_of(fit.char_ids))
+    known = rows != table.lexicon.rows([UNKNOWN.encode()])
+    vectors = fit.vectors[fit.rows[known]].to(table.embedding)
+    table.embedding.data[rows[known], : vectors.size(1)] = vectors
 
 
 def begin_softmax(softmax: SampledSoftmax, words: FileVectors, vocab: Vocabulary) -> int:

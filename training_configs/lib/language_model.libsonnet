@@ -38,6 +38,8 @@ local tasks = {
   cell_dim:: 4096,
   projection_dim:: 512,
   num_layers:: 2,
+  // The character CNN; null for a table of the words of the softmax in its place, as in bilm-tf's
+  // biLMs of words. All other words then share one vector.
   filters:: [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]],
   num_highway:: 2,
   // A wider character costs no time on a CPU, which looks up the terms of the convolutions.
@@ -55,7 +57,7 @@ local tasks = {
       dim: config.cell_dim,
       n_layers: config.num_layers,
     },
-    char_cnn: {
+    [if config.filters != null then 'char_cnn']: {
       activation: 'relu',
       filters: config.filters,
       n_highway: config.num_highway,

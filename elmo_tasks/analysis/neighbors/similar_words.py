@@ -26,6 +26,6 @@ def similar_words(
     others = [other for other in words if other != word]
     char_ids = batch_char_ids([[word, *others]])[0]
     with torch.no_grad():
-        x = normalize(bilm.char_cnn(char_ids.to(bilm.like.device)).cpu())
+        x = normalize(bilm.token_layer(char_ids.to(bilm.like.device)).cpu())
     cosines, rows = (x[1:] @ x[0]).topk(min(num_words, len(others)))
     return [(others[row], cosine) for row, cosine in zip(rows.tolist(), cosines.tolist())]

@@ -123,10 +123,11 @@ def looks_like_a_path(name: str) -> bool:
 
 def is_bilm_file(name: str) -> bool:
     """Returns whether this is the path or address of a biLM, by the end of its name."""
-    return name.endswith(".hdf5") or _is_zip(name)
+    return name.endswith(".hdf5") or is_zip(name)
 
 
-def _is_zip(name: str) -> bool:
+def is_zip(name: str) -> bool:
+    """Returns whether this is the path or address of a zip file, by the end of its name."""
     return name.partition("?")[0].lower().endswith(".zip")
 
 
@@ -136,7 +137,7 @@ def _folder_of(name: str) -> str | None:
         return name
     if is_hub_name(name):
         return hub_folder(name)
-    return _unzipped(_local_zip(name)) if _is_zip(name) else None
+    return _unzipped(_local_zip(name)) if is_zip(name) else None
 
 
 def _local_zip(name: str) -> str:

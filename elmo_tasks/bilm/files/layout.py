@@ -43,6 +43,17 @@ class Dataset(NamedTuple):
 
 def datasets(options: BiLmOptions) -> Iterator[Dataset]:
     """Yields the table of bilm-tf's layout: every dataset of a biLM with these options."""
+    if options.num_words:
+        shape = (options.num_words, options.projection_dim)
+        yield Dataset("embedding", shape, ALL, "word_table.embedding", ALL, _same, _same)
+    else:
+        yield from _character_datasets(options)
+    for d, direction in enumerate(("forward", "backward")):
+        for layer in range(options.num_layers):
+            yield from _lstm_datasets(options, d, layer, f"{direction}_stack.layers.{layer}")
+
+
+def _character_datasets(options: BiLmOptions) -> Iterator[Dataset]:
     n, p = options.num_filters, options.projection_dim
     yield Dataset(
         "char_embed",
@@ -72,9 +83,6 @@ def datasets(options: BiLmOptions) -> Iterator[Dataset]:
         "CNN_proj/W_proj", (n, p), ALL, "char_cnn.projection.weight", ALL, _transpose, _transpose
     )
     yield Dataset("CNN_proj/b_proj", (p,), ALL, "char_cnn.projection.bias", ALL, _same, _same)
-    for d, direction in enumerate(("forward", "backward")):
-        for layer in range(options.num_layers):
-            yield from _lstm_datasets(options, d, layer, f"{direction}_stack.layers.{layer}")
 
 
 def _lstm_datasets(options: BiLmOptions, d: int, layer: int, key: str) -> Iterator[Dataset]:

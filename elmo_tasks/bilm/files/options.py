@@ -13,12 +13,13 @@ STATES = ("reset", "snapshot", "carry")
 MAX_LAYERS = 100
 MAX_WIDTH = 100_000
 MAX_PARAMETERS = 10**9
+MAX_WORDS = 10**7
 _MAX_BYTES = 10**7
 
 # The names that are read, by their sections. Others, such as those of bilm-tf's training, may be
 # there, unless one is a misspelt one of these.
 _NAMES = {
-    "": ("char_cnn", "lstm", "state"),
+    "": ("char_cnn", "lstm", "state", "n_tokens_vocab"),
     "char_cnn": (
         "filters activation embedding max_characters_per_token n_highway n_characters"
     ).split(),
@@ -56,6 +57,9 @@ class BiLmOptions(NamedTuple):
         Whether the input of a layer is added to its output, from the second layer on.
     state : `str | None`
         The state that the LSTMs start from (see `state.py`); bilm-tf's files lack this key.
+    num_words : `int`
+        The number of words of a biLM that reads words and has no `char_cnn`, or 0. The values that
+        describe characters are then 0 or empty.
     """
 
     filters: tuple[tuple[int, int], ...]
@@ -70,10 +74,20 @@ class BiLmOptions(NamedTuple):
     projection_clip: float | None
     skip_connections: bool
     state: str | None
+    num_words: int = 0
 
     @property
     def num_filters(self) -> int:
         return sum(num_filters for _, num_filters in self.filters)
+
+    def described(self) -> str:
+        """
+        Returns all options but the state, for a fingerprint. A default is left out, so that a new
+        option changes no fingerprint.
+        """
+        values = self._replace(state=None)._asdict().items()
+        told = (f"{name}={value!r}" for name, value in values if name != "num_words" or value)
+        return f"BiLmOptions({', '.join(told)})"
 
     @classmethod
     def from_dict(cls, options: dict[str, Any]) -> "BiLmOptions":
@@ -89,6 +103,8 @@ class BiLmOptions(NamedTuple):
         Returns the options and a list of all problems with them. If there are problems, some
         options are `None`.
         """
+        if options.get("char_cnn") is None and options.get("n_tokens_vocab") is not None:
+            return cls._parse_without_characters(options)
         values = _Values(options)
         parsed = cls(
             filters=values.filters("char_cnn.filters"),
@@ -96,13 +112,7 @@ class BiLmOptions(NamedTuple):
             char_dim=values.get("char_cnn.embedding.dim"),
             max_characters=values.get("char_cnn.max_characters_per_token", int, 50, most=256),
             num_highway=values.get("char_cnn.n_highway", int, 0, least=0, most=MAX_LAYERS),
-            num_layers=values.get("lstm.n_layers", most=MAX_LAYERS),
-            cell_dim=values.get("lstm.dim"),
-            projection_dim=values.get("lstm.projection_dim"),
-            cell_clip=values.clip("lstm.cell_clip"),
-            projection_clip=values.clip("lstm.proj_clip"),
-            skip_connections=values.get("lstm.use_skip_connections", bool, False),
-            state=options.get("state"),
+            **values.lstm(),
         )
         # bilm-tf trains with 261 characters and predicts with 262. The additional one is padding,
         # which has no weights.
@@ -126,18 +136,21 @@ class BiLmOptions(NamedTuple):
             parsed.num_filters <= MAX_WIDTH,
             f"char_cnn.filters has {parsed.num_filters} filters; at most {MAX_WIDTH} are allowed",
         )
-        values.expect(
-            parsed.state in (None, *STATES),
-            f"state must be one of {', '.join(STATES)}, but is {parsed.state!r:.80}",
+        return parsed, values.all_problems(parsed)
+
+    @classmethod
+    def _parse_without_characters(cls, options: dict[str, Any]) -> tuple["BiLmOptions", list[str]]:
+        values = _Values(options)
+        parsed = cls(
+            filters=(),
+            activation="",
+            char_dim=0,
+            max_characters=50,
+            num_highway=0,
+            **values.lstm(),
+            num_words=values.get("n_tokens_vocab", most=MAX_WORDS) or 0,
         )
-        values.expect_no_misspelt()
-        if not values.problems:
-            count = _count_parameters(parsed)
-            values.expect(
-                count <= MAX_PARAMETERS,
-                f"the biLM would have {count:,} parameters; at most {MAX_PARAMETERS:,} are allowed",
-            )
-        return parsed, values.problems
+        return parsed, values.all_problems(parsed)
 
 
 def read_options(options_file: str | os.PathLike) -> dict[str, Any]:
@@ -177,6 +190,8 @@ class _Values:
 
     def expect_no_misspelt(self) -> None:
         for place, known in _NAMES.items():
+            if place.startswith("char_cnn") and self._options.get("char_cnn") is None:
+                continue
             section, _ = self._section(f"{place}.x") if place else (self._options, "")
             for name in (section or {}).keys() - set(known):
                 nearest = did_you_mean(name, known)
@@ -208,6 +223,33 @@ class _Values:
             return None
         return value
 
+    def lstm(self) -> dict[str, Any]:
+        """Returns the values of the LSTMs and the state, by the names of `BiLmOptions`."""
+        return {
+            "num_layers": self.get("lstm.n_layers", most=MAX_LAYERS),
+            "cell_dim": self.get("lstm.dim"),
+            "projection_dim": self.get("lstm.projection_dim"),
+            "cell_clip": self.clip("lstm.cell_clip"),
+            "projection_clip": self.clip("lstm.proj_clip"),
+            "skip_connections": self.get("lstm.use_skip_connections", bool, False),
+            "state": self._options.get("state"),
+        }
+
+    def all_problems(self, parsed: BiLmOptions) -> list[str]:
+        """Returns the problems, those with all options together included."""
+        self.expect(
+            parsed.state in (None, *STATES),
+            f"state must be one of {', '.join(STATES)}, but is {parsed.state!r:.80}",
+        )
+        self.expect_no_misspelt()
+        if not self.problems:
+            count = _count_parameters(parsed)
+            self.expect(
+                count <= MAX_PARAMETERS,
+                f"the biLM would have {count:,} parameters; at most {MAX_PARAMETERS:,} are allowed",
+            )
+        return self.problems
+
     def clip(self, path: str) -> float | None:
         value = self.get(path, (int, float), 0, least=0, most=1e30)
         # 3.0 becomes 3, so that both have the same fingerprint.
@@ -217,8 +259,7 @@ class _Values:
         section, key = self._section(path)
         filters = (section or {}).get(key)
         if not isinstance(filters, list) or not filters:
-            missing = f"{path} is missing; only biLMs with a character CNN can be read"
-            self.expect(section is None, missing)
+            self.expect(section is None, f"{path} is missing")
             return ()
         if len(filters) > MAX_LAYERS:
             self.expect(False, f"{path} has {len(filters)} pairs; at most {MAX_LAYERS} are allowed")
@@ -240,7 +281,8 @@ class _Values:
             section = section.get(parent)
             if not isinstance(section, dict):
                 where = ".".join(parents[:depth])
-                self.expect(False, f"{where} is missing, or is not an object")
+                of_words = "; a biLM of words has n_tokens_vocab" if where == "char_cnn" else ""
+                self.expect(False, f"{where} is missing, or is not an object{of_words}")
                 return None, key
         return section, key
 
@@ -253,18 +295,22 @@ def _is_pair(value: Any) -> bool:
 def _count_parameters(options: BiLmOptions) -> int:
     """Counts the parameters, as `layout.num_parameters` does, which imports this file."""
     n, p, c = options.num_filters, options.projection_dim, options.cell_dim
+    lstms = 2 * options.num_layers * ((2 * p + 1) * 4 * c + c * p)
+    if options.num_words:
+        return options.num_words * p + lstms
     num_characters = 261
     convolutions = sum(
         (width * options.char_dim + 1) * num_filters for width, num_filters in options.filters
     )
     highways = 2 * options.num_highway * (n + 1) * n
-    lstms = 2 * options.num_layers * ((2 * p + 1) * 4 * c + c * p)
     return num_characters * options.char_dim + convolutions + highways + (n + 1) * p + lstms
 
 
 def exported(raw: dict[str, Any], options: BiLmOptions, state: str) -> dict[str, Any]:
     """Adds the state, and the keys for which bilm-tf and AllenNLP have no default."""
     lstm = {"cell_clip": None, "proj_clip": None, **raw["lstm"]}
+    if options.num_words:
+        return {**raw, "lstm": lstm, "n_tokens_vocab": options.num_words, "state": state}
     char_cnn = {
         **raw["char_cnn"],
         "n_highway": options.num_highway,

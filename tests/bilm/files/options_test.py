@@ -146,7 +146,7 @@ def test_a_missing_width_of_the_characters_is_named() -> None:
         ("n_characters", "262", "char_cnn.n_characters cannot be '262'"),
         ("n_characters", 260, "n_characters must be 262 .or 261, .*, but is 260"),
         ("activation", "gelu", "char_cnn.activation must be relu or tanh, but is 'gelu'"),
-        ("filters", [], "char_cnn.filters is missing; only biLMs with a character CNN can be read"),
+        ("filters", [], "char_cnn.filters is missing"),
         ("filters", {"1": 4}, "char_cnn.filters is missing"),
         ("filters", [[1, 4, 2]], r"pairs of a width and a number of filters, not \[1, 4, 2\]"),
         ("filters", [[1, 4], [2, 0]], r"pairs of a width and a number of filters, not \[2, 0\]"),

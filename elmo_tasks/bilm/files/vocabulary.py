@@ -1,0 +1,81 @@
+import os
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+
+from elmo_tasks.bilm.files.known_bilms import WEIGHTS_FILE, is_zip, local_weights
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.fetch import local_path
+from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.text_files import read_lines
+
+VOCABULARY_FILE = "vocab.txt"
+
+# bilm-tf leaves out this line, which some vocabularies have.
+_NO_WORD = "!!!MAXTERMID"
+
+_MAX_CHARACTERS = 10_000
+
+
+def read_vocabulary(weight_file: str | os.PathLike, num_words: int) -> list[str]:
+    """
+    Reads the vocabulary of a biLM of words: `vocab.txt` beside its weights, with a word on each
+    line, as bilm-tf does.
+
+    # Parameters
+
+    weight_file : `str | os.PathLike`
+        A path, an address or anything else that `local_weights` takes.
+    num_words : `int`
+        The number of words, by the options.
+
+    # Raises
+
+    `ConfigurationError`
+        There is no vocabulary, it has another number of words or is not UTF-8.
+    """
+    file = _vocabulary_file(str(weight_file))
+    words: list[str] = []
+    try:
+        for line in islice(read_lines(file), num_words + 2):
+            if (word := line.strip()) != _NO_WORD:
+                words.append(word)
+            if len(word) > _MAX_CHARACTERS:
+                raise ConfigurationError(f"{file} has a word of {len(word):,} characters")
+    except ConfigurationError:
+        raise
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"the vocabulary cannot be read: {error}") from error
+    if len(words) != num_words:
+        found = f"{len(words)}" if len(words) < num_words else f"more than {num_words}"
+        raise ConfigurationError(
+            f"{file} has {found} words, but n_tokens_vocab of the options is {num_words}"
+        )
+    return words
+
+
+def write_vocabulary(folder: str | os.PathLike, words: Iterable[str]) -> None:
+    """Writes `vocab.txt` to a folder."""
+    with atomic_write(Path(folder) / VOCABULARY_FILE) as aside:
+        aside.write_text("".join(f"{word}\n" for word in words), encoding="utf-8")
+
+
+def _vocabulary_file(weight_file: str) -> str:
+    """Returns the local path of the vocabulary, which is fetched if the weights are."""
+    if "://" in weight_file and not is_zip(weight_file):
+        beside = weight_file.rpartition("/")[0] + f"/{VOCABULARY_FILE}"
+        names = [weight_file.removesuffix(WEIGHTS_FILE) + VOCABULARY_FILE, beside]
+    else:
+        path = Path(local_weights(weight_file))
+        own = path.name.removesuffix(WEIGHTS_FILE) + VOCABULARY_FILE
+        names = [str(path.with_name(name)) for name in (own, VOCABULARY_FILE, "vocab.txt.gz")]
+    for name in names:
+        try:
+            return local_path(name)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise ConfigurationError(f"{name} cannot be fetched: {error}") from error
+    raise ConfigurationError(
+        f"there is no {VOCABULARY_FILE} beside {weight_file}, which a biLM of words needs"
+    )

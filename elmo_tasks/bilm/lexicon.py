@@ -1,0 +1,79 @@
+from collections.abc import Sequence
+
+import torch
+
+from elmo_tasks.bilm.characters import BEGIN_SENTENCE, END_SENTENCE, END_WORD, MAX_CHARACTERS
+from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.kernels.weight_cache import WeightCache
+
+# The word of a vocabulary that stands for all others.
+UNKNOWN = "<UNK>"
+
+# The most bytes of a word: those that its char ids have.
+_WORD_BYTES = MAX_CHARACTERS - 2
+
+_BOUNDARIES = {BEGIN_SENTENCE: BEGIN_TOKEN.encode(), END_SENTENCE: END_TOKEN.encode()}
+
+
+class Lexicon(torch.nn.Module):
+    """
+    Finds the rows of words. The words are saved with the weights, as bytes. A word of more than 48
+    bytes is known by the first 48, as in char ids.
+
+    # Parameters
+
+    num_words : `int`
+        The number of words, `<UNK>` included.
+    """
+
+    def __init__(self, num_words: int) -> None:
+        super().__init__()
+        self.register_buffer("words", torch.zeros(num_words, _WORD_BYTES, dtype=torch.uint8))
+        self._rows = WeightCache(_rows)
+
+    def set_words(self, words: Sequence[str]) -> None:
+        """Sets the words. Raises `ConfigurationError` if `<UNK>` or the number is missing."""
+        if UNKNOWN not in words:
+            raise ConfigurationError(f"the vocabulary has no {UNKNOWN}, the word for all others")
+        if len(words) != len(self.words):
+            raise ConfigurationError(
+                f"the vocabulary has {len(words)} words, but the options ask for {len(self.words)}"
+            )
+        padded = (_key(word.encode()[:_WORD_BYTES]).ljust(_WORD_BYTES, b"\0") for word in words)
+        content = torch.frombuffer(bytearray(b"".join(padded)), dtype=torch.uint8)
+        self.words.copy_(content.view_as(self.words))
+
+    def get_words(self) -> list[str]:
+        """Returns the words in the order of their rows, the long ones cut."""
+        return [word.decode() for word in _words(self.words)]
+
+    def rows(self, words: Sequence[bytes]) -> torch.Tensor:
+        """Returns the row of each word, or that of `<UNK>`: shape (words,), on the CPU."""
+        rows = self._rows.get(self.words)
+        unknown = rows.get(UNKNOWN.encode(), 0)
+        return torch.tensor([rows.get(word, unknown) for word in words], dtype=torch.long)
+
+
+def words_of(char_ids: torch.Tensor) -> list[bytes]:
+    """Returns the words that have these char ids, of shape (tokens, 50); a boundary as `<S>`."""
+    ids = char_ids.cpu().numpy()
+    ends = (ids == END_WORD).argmax(axis=1)
+    content = (ids - 1).astype("uint8")
+    return [
+        _BOUNDARIES.get(int(row[1])) or _key(of_row[1:end].tobytes())
+        for row, of_row, end in zip(ids, content, ends)
+    ]
+
+
+def _key(word: bytes) -> bytes:
+    """Returns the bytes of a word without a character at the end that was cut."""
+    return word if len(word) < _WORD_BYTES else word.decode("utf-8", "ignore").encode()
+
+
+def _words(words: torch.Tensor) -> list[bytes]:
+    return [row.tobytes().rstrip(b"\0") for row in words.cpu().numpy()]
+
+
+def _rows(words: torch.Tensor) -> dict[bytes, int]:
+    return {word: row for row, word in enumerate(_words(words))}

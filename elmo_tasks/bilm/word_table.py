@@ -1,0 +1,33 @@
+import torch
+from torch.nn.functional import embedding
+
+from elmo_tasks.bilm.files.options import BiLmOptions
+from elmo_tasks.bilm.lexicon import Lexicon, words_of
+
+
+class WordTable(torch.nn.Module):
+    """
+    Gives each word of a vocabulary a trained vector as its x^LM, in place of the character CNN, as
+    a biLM of bilm-tf does that was trained without `char_cnn`. All other words have that of
+    `<UNK>`.
+
+    # Parameters
+
+    options : `BiLmOptions`
+        The number of words and the width.
+    dtype : `torch.dtype`, optional
+        Without effect: there are no products.
+    """
+
+    def __init__(self, options: BiLmOptions, dtype: torch.dtype | None = None) -> None:
+        super().__init__()
+        self.dtype = dtype
+        self.lexicon = Lexicon(options.num_words)
+        self.embedding = torch.nn.Parameter(torch.empty(options.num_words, options.projection_dim))
+        # As TensorFlow does by default.
+        torch.nn.init.xavier_uniform_(self.embedding)
+
+    def forward(self, char_ids: torch.Tensor) -> torch.Tensor:
+        """Returns x^LM of tokens, char ids of shape (tokens, 50): (tokens, projection_dim)."""
+        rows = self.lexicon.rows(words_of(char_ids))
+        return embedding(rows.to(self.embedding.device), self.embedding)
