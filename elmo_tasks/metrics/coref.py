@@ -5,7 +5,6 @@ import numpy
 import torch
 from allennlp.nn.util import dist_reduce_sum
 from allennlp.training.metrics import Metric
-from scipy.optimize import linear_sum_assignment
 
 # A mention, such as the pair of its first word and the word after its last one.
 Mention = Hashable
@@ -106,6 +105,9 @@ def _overlaps(clusters: list[set[Mention]], others: list[set[Mention]]) -> tuple
 
 
 def _ceaf(predicted: list[set[Mention]], gold: list[set[Mention]]) -> numpy.ndarray:
+    # A prediction does not need this import of 30 MB.
+    from scipy.optimize import linear_sum_assignment
+
     similarity = numpy.array(
         [[2 * len(one & other) / (len(one) + len(other)) for other in gold] for one in predicted]
     ).reshape(len(predicted), len(gold))

@@ -11,7 +11,8 @@ class Linear(torch.nn.Linear):
     def like(cls, layer: torch.nn.Linear) -> "Linear":
         """Returns a layer with the same weights, which are not copied."""
         has_bias = layer.bias is not None
-        linear = torch.nn.utils.skip_init(cls, layer.in_features, layer.out_features, has_bias)
+        # On this device nothing is made, and no random numbers are drawn.
+        linear = cls(layer.in_features, layer.out_features, has_bias, device="meta")
         linear.weight, linear.bias = layer.weight, layer.bias
         return linear
 

@@ -1,3 +1,4 @@
+import pytest
 import torch
 from allennlp.modules import FeedForward
 from allennlp.nn import Activation
@@ -31,3 +32,16 @@ def test_a_feed_forward_network_keeps_its_weights_and_their_names() -> None:
     after = dict(network.named_parameters())
     assert before.keys() == after.keys()
     assert all(before[name] is after[name] for name in before)
+
+
+def test_a_layer_is_made_of_another_without_random_numbers_and_sympy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    theirs, before = torch.nn.Linear(3, 2), torch.get_rng_state()
+    # PyTorch imports SymPy, 30 MB, to move a module to another device.
+    monkeypatch.setattr(torch.nn.Module, "to_empty", None)
+
+    ours = Linear.like(theirs)
+
+    assert ours.weight is theirs.weight and ours.bias is theirs.bias
+    assert torch.equal(torch.get_rng_state(), before)
