@@ -152,7 +152,7 @@ def test_a_mistake_is_one_line_and_debug_shows_its_traceback(tmp_path: Path) -> 
 
     assert brief.status == long.status == 1
     assert brief.said.splitlines() == [brief.said.strip()], brief.said
-    assert brief.said.startswith("elmo-neighbors: ") and "nowhere.txt" in brief.said
+    assert brief.said.startswith("elmo-tasks neighbors: ") and "nowhere.txt" in brief.said
     assert "Traceback" in long.said
     assert unknown.status == 2 and "usage: elmo-tasks check" in unknown.said
 
@@ -182,11 +182,14 @@ def test_a_package_that_is_missing_is_named(
     archive = run(RUN, "mix", "model.tar.gz", blocked=blocked)
 
     for result, expected in (
-        (clusters, "elmo-neighbors: this needs scikit-learn, which is not installed: pip install "),
+        (
+            clusters,
+            "elmo-tasks neighbors: this needs scikit-learn, which is not installed: pip install ",
+        ),
         (config, f"elmo-tasks new: {INSTALL_ALLENNLP}"),
         (own, f"elmo-tasks new: {INSTALL_ALLENNLP}"),
         (plugins, f"elmo-tasks setup: {INSTALL_ALLENNLP}"),
-        (archive, "elmo-mix: this part of elmo_tasks needs AllenNLP: pip install"),
+        (archive, "elmo-tasks mix: this part of elmo_tasks needs AllenNLP: pip install"),
     ):
         assert result.returncode == 1 and "Traceback" not in result.stderr, result.stderr
         assert result.stderr.splitlines()[-1].startswith(expected)

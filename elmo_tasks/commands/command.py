@@ -10,8 +10,8 @@ from elmo_tasks.common.printable import printable
 class Command:
     """
     The base class of the commands. A subclass sets the texts of its help, adds its arguments, and
-    does its work in `run`. An error that the user can correct ends the command with one line and
-    exit status 1, an interruption with exit status 130.
+    does its work in `run`. An error that the user can correct ends the command with one line, which
+    begins with the command as it was typed, and exit status 1; an interruption, with 130.
 
     The script `elmo-tasks` runs a command without AllenNLP. `elmo_tasks.plugin` registers a command
     as an AllenNLP `Subcommand`, whose interface it has.
@@ -19,7 +19,7 @@ class Command:
     # Parameters
 
     name : `str`
-        The name in `allennlp`, such as `elmo-embed`, which messages begin with.
+        The name in `allennlp`, such as `elmo-embed`.
     description : `str`
         The first paragraph of the command's own help.
     examples : `str`, optional
@@ -52,8 +52,7 @@ class Command:
 
     def parser(self, prog: str) -> argparse.ArgumentParser:
         """Returns a parser of its own, for the console script."""
-        examples = self.examples.replace("allennlp elmo-", "elmo-tasks ")
-        parser = argparse.ArgumentParser(prog, **{**self._texts(), "epilog": examples})
+        parser = argparse.ArgumentParser(prog, **self._texts())
         if self.requires_plugins:
             parser.add_argument(
                 "--include-package", action="append", default=[], help="a package to import first"
@@ -73,7 +72,7 @@ class Command:
         parser.add_argument(
             "--debug", action="store_true", help="show the traceback of every error"
         )
-        parser.set_defaults(func=self._run)
+        parser.set_defaults(func=self._run, prog=parser.prog)
         return parser
 
     def _run(self, args: argparse.Namespace) -> None:
@@ -82,7 +81,7 @@ class Command:
         except BaseException as error:
             if is_interrupt(error):
                 goes_on = "; the same command goes on from here" if self.can_be_continued else ""
-                print(f"{self.name}: interrupted{goes_on}", file=sys.stderr)
+                print(f"{args.prog}: interrupted{goes_on}", file=sys.stderr)
                 sys.exit(INTERRUPTED)
             message = mistake(error) if isinstance(error, Exception) else None
             if message is None and isinstance(error, ValueError):
@@ -91,4 +90,4 @@ class Command:
                 raise
             if args.debug or wants_traceback():
                 traceback.print_exc()
-            sys.exit(printable(f"{self.name}: {message}"))
+            sys.exit(printable(f"{args.prog}: {message}"))

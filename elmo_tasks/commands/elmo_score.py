@@ -108,7 +108,7 @@ examples:
             metavar="NAME|FOLDER",
             default=DEFAULT_BILM,
             help=f"a language model: the name of a biLM (default: {DEFAULT_BILM}), a folder that "
-            "elmo-pack wrote, or a repository of its files on the Hugging Face hub",
+            "elmo-tasks pack wrote, or a repository of its files on the Hugging Face hub",
         )
         add("--dtype", choices=DTYPES, default="float32", help="the dtype of the biLM's products")
         add("--cuda-device", type=int, default=-1, help="the index of the GPU (default: the CPU)")
@@ -180,7 +180,7 @@ def _score(
         for text in lines:
             sys.stdout.write(text)
     for note in notes.texts():
-        print(f"elmo-score: {note}", file=sys.stderr)
+        print(f"{args.prog}: {note}", file=sys.stderr)
     done = f" after the {skip:,} that were scored before" if skip else ""
     num_words = len(model.softmax.words) - 1
     print(f"{name}: {total}, over {num_words:,} words of {args.bilm}{done}", file=sys.stderr)

@@ -29,10 +29,10 @@ works without a network. By default only this machine can reach it.
 """
     examples = """
 examples:
-  allennlp elmo-serve
-  allennlp elmo-serve runs/sst/both/model.tar.gz
-  allennlp elmo-serve sentiment=runs/sst/both entities=runs/ner/input --port 0
-  allennlp elmo-serve runs/sst/both --data data/sst/dev.txt
+  elmo-tasks serve
+  elmo-tasks serve runs/sst/both/model.tar.gz
+  elmo-tasks serve sentiment=runs/sst/both entities=runs/ner/input --port 0
+  elmo-tasks serve runs/sst/both --data data/sst/dev.txt
   curl http://127.0.0.1:8000/predict/sentiment -d '{"sentence": "A moving film."}'
 """
 
@@ -80,7 +80,7 @@ examples:
             import uvicorn  # noqa: F401
         except ModuleNotFoundError as error:
             raise ConfigurationError(
-                f"elmo-serve needs the package {error.name}: pip install 'elmo-tasks[serve]'"
+                f"this needs the package {error.name}: pip install 'elmo-tasks[serve]'"
             ) from error
         from allennlp.models import load_archive
 

@@ -30,7 +30,7 @@ class Raising(Command):
 
 def ended(command: Subcommand, *options: str) -> int | str | None:
     """Returns the argument of `sys.exit`."""
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser("allennlp")
     command.add_subparser(parser.add_subparsers())
     args = parser.parse_args(["raising", "now", *options])
     with pytest.raises(SystemExit) as caught:
@@ -44,7 +44,14 @@ def ended(command: Subcommand, *options: str) -> int | str | None:
 def test_an_error_of_the_user_ends_the_command_with_one_line(
     error: Callable[[str], Exception],
 ) -> None:
-    assert ended(Raising(error("no such biLM"))) == "raising: no such biLM"
+    assert ended(Raising(error("no such biLM"))) == "allennlp raising: no such biLM"
+
+
+def test_a_message_begins_with_the_command_as_it_was_typed() -> None:
+    args = Raising(OSError("no disk")).parser("elmo-tasks raise").parse_args(["now"])
+
+    with pytest.raises(SystemExit, match="^elmo-tasks raise: no disk$"):
+        args.func(args)
 
 
 @pytest.mark.parametrize("signal", [KeyboardInterrupt, SigTermReceived])
@@ -54,12 +61,12 @@ def test_an_interrupt_says_whether_the_same_command_goes_on(
     capsys: pytest.CaptureFixture,
 ) -> None:
     assert ended(Raising(signal())) == 130
-    assert capsys.readouterr().err == "raising: interrupted\n"
+    assert capsys.readouterr().err == "allennlp raising: interrupted\n"
 
     monkeypatch.setattr(Raising, "can_be_continued", True)
 
     assert ended(Raising(signal())) == 130
-    message = "raising: interrupted; the same command goes on from here\n"
+    message = "allennlp raising: interrupted; the same command goes on from here\n"
     assert capsys.readouterr().err == message
 
 
@@ -67,14 +74,14 @@ def test_an_interrupt_says_whether_the_same_command_goes_on(
 def test_a_traceback_is_shown_to_who_wants_it(
     by: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    assert ended(Raising(OSError("no disk"))) == "raising: no disk"
+    assert ended(Raising(OSError("no disk"))) == "allennlp raising: no disk"
     assert "Traceback" not in capsys.readouterr().err
 
     if by == "variable":
         monkeypatch.setenv("ELMO_TASKS_DEBUG", "1")
     options = ["--debug"] if by == "option" else []
 
-    assert ended(Raising(OSError("no disk")), *options) == "raising: no disk"
+    assert ended(Raising(OSError("no disk")), *options) == "allennlp raising: no disk"
     assert "Traceback" in capsys.readouterr().err
 
 

@@ -199,7 +199,7 @@ def test_an_output_of_a_finished_run_is_overwritten_only_by_force(
     message = refusal(score, text, "--output", output)
     score(text, "--output", output, "--force")
 
-    assert message == f"elmo-score: {output} exists; choose another file, or use --force"
+    assert message == f"elmo-tasks score: {output} exists; choose another file, or use --force"
     assert len(rows_of(output.read_text())) > 20
 
 
@@ -260,7 +260,10 @@ def test_a_file_without_a_line_and_one_that_is_not_utf_8_are_refused(
     (tmp_path / "latin.txt").write_bytes(b"the dog\nthe caf\xe9\n")
 
     message = refusal(score, tmp_path / "empty.txt")
-    assert message == f"elmo-score: {tmp_path / 'empty.txt'} has no line: there is nothing to score"
+    assert (
+        message
+        == f"elmo-tasks score: {tmp_path / 'empty.txt'} has no line: there is nothing to score"
+    )
     assert f"{tmp_path / 'latin.txt'}:2: not UTF-8" in refusal(score, tmp_path / "latin.txt")
 
 
@@ -273,7 +276,7 @@ def test_a_bilm_without_a_softmax_is_refused(
     with pytest.raises(SystemExit) as ended:
         console.main()
 
-    assert "has no softmax" in str(ended.value.code) and "elmo-pack" in str(ended.value.code)
+    assert "has no softmax" in str(ended.value.code) and "elmo-tasks pack" in str(ended.value.code)
 
 
 def test_wrong_numbers_are_refused(score: Run, text: Path) -> None:

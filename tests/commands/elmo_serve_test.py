@@ -102,10 +102,7 @@ def test_without_its_extra_the_command_says_what_to_install(
 
     message = refusal(monkeypatch, "elmo-serve", "--port", 0)
 
-    assert (
-        message
-        == "elmo-serve: elmo-serve needs the package uvicorn: pip install 'elmo-tasks[serve]'"
-    )
+    assert message == "elmo-serve: this needs the package uvicorn: pip install 'elmo-tasks[serve]'"
 
 
 def test_a_file_of_data_belongs_to_a_model() -> None:

@@ -22,10 +22,10 @@ def exit_status(monkeypatch: pytest.MonkeyPatch, *args: object) -> int | str | N
 
 
 def refusal(monkeypatch: pytest.MonkeyPatch, *args: object) -> str:
-    """Returns the error that `allennlp` ends with."""
+    """Returns the error that `allennlp` ends with, which begins with the name of the command."""
     message = exit_status(monkeypatch, *args)
-    assert isinstance(message, str)
-    return message
+    assert isinstance(message, str) and message.startswith("allennlp ")
+    return message.removeprefix("allennlp ")
 
 
 def printed_numbers(
