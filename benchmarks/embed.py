@@ -1,5 +1,5 @@
 """
-Compares the speed of `allennlp elmo-embed` with AllenNLP's own ELMo: same biLM, same lines, one
+Compares the speed of `elmo-tasks embed` with AllenNLP's own ELMo: same biLM, same lines, one
 process. Prints a table in Markdown.
 
     python benchmarks/embed.py my/text.txt --lines 10000 --threads 1

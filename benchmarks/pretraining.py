@@ -4,11 +4,11 @@ table in Markdown.
 
     python benchmarks/pretraining.py [TEXT] [--sizes mini small] [--threads 2]
 
-A step is what `allennlp train` does with a batch after reading it: the gradients of the loss, their
-norm, and the optimizer. The products are the ones of that step, in its shapes: character windows
-times filters, highways and projection for each distinct token, gates and projection for each step
-of each LSTM, and contexts times sampled words; each once forward and twice backward. Both take
-turns and the medians are compared, so that other work on the machine slows down both. With one
+A step is what `elmo-tasks train` does with a batch after reading it: the gradients of the loss,
+their norm, and the optimizer. The products are the ones of that step, in its shapes: character
+windows times filters, highways and projection for each distinct token, gates and projection for
+each step of each LSTM, and contexts times sampled words; each once forward and twice backward. Both
+take turns and the medians are compared, so that other work on the machine slows down both. With one
 thread, CPU time is measured instead of the time of day. The products are computed by `torch.mm` and
 by oneDNN, and the faster way counts.
 

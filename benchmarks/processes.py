@@ -4,9 +4,9 @@ table in Markdown.
 
     python benchmarks/processes.py [TEXT] [--processes 1 2] [--sizes mini] [--dtypes float32]
 
-A step is what `allennlp train` does with a batch: its share is read, the gradients of the loss are
-computed and averaged over the processes, and the optimizer updates the weights. Each process has
-the batch of the config, so that n processes make steps of n batches. Tokens per second are all
+A step is what `elmo-tasks train` does with a batch: its share is read, the gradients of the loss
+are computed and averaged over the processes, and the optimizer updates the weights. Each process
+has the batch of the config, so that n processes make steps of n batches. Tokens per second are all
 tokens by the time of day; the CPU time is the largest of a process, for a token of its own, and
 does not depend on what else the machine does. The bytes are those of the tensors that a process
 gives to `torch.distributed` in a step.

@@ -1,6 +1,7 @@
 """
-Measures how many requests `allennlp elmo-serve` answers in a second for 1, 8 and 64 clients, beside
-the predictor that `allennlp predict` calls, with one input at a time and with 32. Prints Markdown.
+Measures how many requests `elmo-tasks serve` answers in a second for 1, 8 and 64 clients, beside
+the predictor that `elmo-tasks predict` calls, with one input at a time and with 32. Prints
+Markdown.
 
     python benchmarks/serve.py runs/sst/both/model.tar.gz in.jsonl
 

@@ -1,9 +1,9 @@
 """
-Measures how long short requests take beside slow ones. Asks a running `allennlp elmo-serve` for 50
+Measures how long short requests take beside slow ones. Asks a running `elmo-tasks serve` for 50
 short answers, one after the other: alone, and while another client asks for the answer to a text of
 5,000 words again and again. Prints Markdown.
 
-    allennlp elmo-serve sst squad --port 8000
+    elmo-tasks serve sst squad --port 8000
     python benchmarks/serve_slow.py http://127.0.0.1:8000 sst --slow sst squad
 """
 

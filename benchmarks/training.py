@@ -5,7 +5,7 @@ from a store, and a biLM that computes nothing. Prints a table in Markdown.
 
     python -m benchmarks.training data/sst/train.txt --size original
 
-A step is what `allennlp train` does with a batch after reading it: the loss, its gradients, their
+A step is what `elmo-tasks train` does with a batch after reading it: the loss, its gradients, their
 norm, and the optimizer. All run in one process on the same batches, take turns, and report medians.
 """
 

@@ -1,5 +1,5 @@
 """
-Takes pictures of the page of a running `allennlp elmo-serve`: each tab with its first example, on a
+Takes pictures of the page of a running `elmo-tasks serve`: each tab with its first example, on a
 wide and light screen and on a narrow and dark one. `make browser` fetches what this needs, except
 Chromium.
 """

@@ -76,14 +76,14 @@ LEFT_OUT = (
     ". .venv/",
     "curl ",
     # Runs until somebody stops it.
-    "allennlp elmo-serve",
+    "elmo-tasks serve",
     "pip ",
     "uv ",
     "python scripts/fetch_data.py",
-    "allennlp train training_configs/bilm/paper_",
-    "allennlp train training_configs/snli/paper_",
+    "elmo-tasks train training_configs/bilm/paper_",
+    "elmo-tasks train training_configs/snli/paper_",
     # Waits for another machine.
-    "allennlp train training_configs/bilm/mine_on_two_machines",
+    "elmo-tasks train training_configs/bilm/mine_on_two_machines",
 )
 # Replacements that make a command of hours one of seconds, on the CPU.
 SHORTER = [

@@ -39,7 +39,7 @@ def hidden_field(error: BaseException) -> str:
 
 
 def _choices(arguments: list[str]) -> list[str]:
-    """Returns all fields, the hidden ones included, of the config that `allennlp train` reads."""
+    """Returns all fields, the hidden ones included, of the config that `elmo-tasks train` reads."""
     from allennlp.common import params
 
     for name in arguments[1:]:

@@ -33,10 +33,10 @@ runs are complete and 1 if not.
 """
     examples = """
 examples:
-  allennlp elmo-ablation sst --variants baseline both --seeds 1 2 3 --set 'store="runs/layers"'
-  allennlp elmo-ablation sst --variants input both --seeds 1 2 --set hidden_dim=150 \\
+  elmo-tasks ablation sst --variants baseline both --seeds 1 2 3 --set 'store="runs/layers"'
+  elmo-tasks ablation sst --variants input both --seeds 1 2 --set hidden_dim=150 \\
       --set num_epochs=10 --set 'bilm="small"' -s runs/ablation/sst-small
-  allennlp elmo-ablation snli --variants baseline both --seeds 1 2 3 --train-fraction 0.01,0.1,1
+  elmo-tasks ablation snli --variants baseline both --seeds 1 2 3 --train-fraction 0.01,0.1,1
 """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -89,7 +89,7 @@ examples:
             "-o",
             "--overrides",
             default="",
-            help="JSON overrides for all variants, as in allennlp train",
+            help="JSON overrides for all variants, as in elmo-tasks train",
         )
         add(
             "--jobs",

@@ -57,14 +57,14 @@ needs room for twice the size of OUT.hdf5.
 """
     examples = """
 examples:
-  allennlp elmo-embed text.txt text.hdf5
-  allennlp elmo-embed text.txt.gz text.hdf5 --average --bilm original --cuda-device 0
-  allennlp elmo-embed reviews.csv reviews.hdf5 --column review --split
-  allennlp elmo-embed 'news/*.txt.xz' news.hdf5 --processes 8
-  allennlp elmo-embed a.jsonl b.jsonl vectors --shards parquet --processes 8
-  allennlp elmo-embed s3://bucket/text.gz s3://bucket/vectors --on ray --address auto
-  allennlp elmo-embed text.txt words.txt --words text --num-words 20000
-  allennlp elmo-embed text.txt text.hdf5 --top \\
+  elmo-tasks embed text.txt text.hdf5
+  elmo-tasks embed text.txt.gz text.hdf5 --average --bilm original --cuda-device 0
+  elmo-tasks embed reviews.csv reviews.hdf5 --column review --split
+  elmo-tasks embed 'news/*.txt.xz' news.hdf5 --processes 8
+  elmo-tasks embed a.jsonl b.jsonl vectors --shards parquet --processes 8
+  elmo-tasks embed s3://bucket/text.gz s3://bucket/vectors --on ray --address auto
+  elmo-tasks embed text.txt words.txt --words text --num-words 20000
+  elmo-tasks embed text.txt text.hdf5 --top \\
       --options-file options.json --weight-file weights.hdf5
 
 to read it:

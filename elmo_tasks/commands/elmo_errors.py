@@ -34,8 +34,8 @@ Markdown.
 """
     examples = """
 examples:
-  allennlp elmo-errors runs/sst/both data/sst/dev.txt > errors.md
-  allennlp elmo-errors runs/ner/input my/test.txt --against runs/ner/baseline --chart errors.png
+  elmo-tasks errors runs/sst/both data/sst/dev.txt > errors.md
+  elmo-tasks errors runs/ner/input my/test.txt --against runs/ner/baseline --chart errors.png
 """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

@@ -29,9 +29,9 @@ comparison, show the nearest words in layer 0, where a word has the same vector 
 """
     examples = """
 examples:
-  allennlp elmo-neighbors bank --corpus text.txt.gz --chart bank.png
-  allennlp elmo-neighbors play --corpus text.txt --clusters 3 --layer 1 --ignore-case
-  allennlp elmo-neighbors play --corpus text.txt --sentence 'They saw a play in London .'
+  elmo-tasks neighbors bank --corpus text.txt.gz --chart bank.png
+  elmo-tasks neighbors play --corpus text.txt --clusters 3 --layer 1 --ignore-case
+  elmo-tasks neighbors play --corpus text.txt --sentence 'They saw a play in London .'
 """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

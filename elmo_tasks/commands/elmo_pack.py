@@ -24,7 +24,7 @@ class ElmoPack(Command):
 Write a trained model as a folder that is as small as it can be: weights in float16, without those
 of a biLM that has a name (a known one, or owner/name of the Hugging Face hub), of which the folder
 has the name and the fingerprint. Whatever takes an archive takes the folder as well, also from a
-repository of the hub: allennlp predict, evaluate, elmo-mix, elmo-export, elmo_tasks.load and
+repository of the hub: elmo-tasks predict, evaluate, mix and export, elmo_tasks.load and
 ElmoEncoder. The command says the size and, with --examples, how much the answers change.
 
 A language model (elmo_language_model) is written as the options and weights of its biLM, with its
@@ -33,10 +33,10 @@ read the folder without AllenNLP.
 """
     examples = """
 examples:
-  allennlp elmo-pack runs/sst/both/model.tar.gz my-sst --examples in.jsonl
-  allennlp elmo-pack runs/squad/both/model.tar.gz my-squad --max-words 20000
-  allennlp predict my-sst in.txt
-  allennlp elmo-pack runs/mine my-language-model --examples heldout.txt
+  elmo-tasks pack runs/sst/both/model.tar.gz my-sst --examples in.jsonl
+  elmo-tasks pack runs/squad/both/model.tar.gz my-squad --max-words 20000
+  elmo-tasks predict my-sst in.txt
+  elmo-tasks pack runs/mine my-language-model --examples heldout.txt
 """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -64,8 +64,8 @@ examples:
         add(
             "--examples",
             metavar="IN",
-            help="inputs as for `allennlp predict`, for which the answers are compared with those "
-            "of ARCHIVE; for a language model, a text as for `elmo-tasks score`",
+            help="inputs as for `elmo-tasks predict`, for which the answers are compared with "
+            "those of ARCHIVE; for a language model, a text as for `elmo-tasks score`",
         )
         add(
             "--weights-file",

@@ -30,8 +30,8 @@ frequent tag of all tokens, and the most frequent tag of each word.
 """
     examples = """
 examples:
-  allennlp elmo-probe training_configs/probe/pos.jsonnet --chart pos.png
-  allennlp elmo-probe training_configs/probe/senses.jsonnet -o '{"train_data_path": "my.txt"}'
+  elmo-tasks probe training_configs/probe/pos.jsonnet --chart pos.png
+  elmo-tasks probe training_configs/probe/senses.jsonnet -o '{"train_data_path": "my.txt"}'
 """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

@@ -195,7 +195,7 @@ def read_manifest(folder: str | os.PathLike) -> dict[str, Any]:
     output = OutputFolder(folder)
     if MANIFEST not in output.names():
         raise ConfigurationError(
-            f"{folder} has no {MANIFEST}: it is not complete; run its elmo-embed again"
+            f"{folder} has no {MANIFEST}: it is not complete; run its elmo-tasks embed again"
         )
     return _read_json(output, MANIFEST)
 

@@ -23,14 +23,14 @@ class ElmoEvaluator(SimpleEvaluator):
     """
     AllenNLP's evaluator, with other predictions for the task models, whose predictors have
     `answers_instances`: each instance has a line of its own, in the order of the data file, with
-    the answer that `allennlp predict` gives. AllenNLP writes one line for each batch, with the
+    the answer that `elmo-tasks predict` gives. AllenNLP writes one line for each batch, with the
     columns of all its instances.
 
-    The metrics are logged, for `allennlp evaluate` alone would show them in a bar only. The
+    The metrics are logged, for `elmo-tasks evaluate` alone would show them in a bar only. The
     predictions are a second pass over the data. Other models are evaluated as AllenNLP does.
 
-    Registered as an `Evaluator` with name "elmo", and the default of `allennlp evaluate`. A config
-    with `evaluation: { type: 'simple' }` chooses AllenNLP's own.
+    Registered as an `Evaluator` with name "elmo", and the default of `elmo-tasks evaluate`. A
+    config with `evaluation: { type: 'simple' }` chooses AllenNLP's own.
     """
 
     def __call__(

@@ -30,7 +30,7 @@ class Answer(dict):
 
 class LoadedModel:
     """
-    A trained model that answers questions in Python, as `allennlp predict` does in a shell.
+    A trained model that answers questions in Python, as `elmo-tasks predict` does in a shell.
 
     # Parameters
 
@@ -110,7 +110,7 @@ def load(model: str | os.PathLike, cuda_device: int = -1, **settings: Any) -> Lo
     """
     Loads a trained model, to ask it questions in Python:
 
-        elmo_tasks.load("sst").predict("An unexpectedly moving film.").label
+        elmo_tasks.load("sst").predict("A warm, funny and beautifully acted film.").label
 
     # Parameters
 

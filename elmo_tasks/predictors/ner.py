@@ -27,7 +27,7 @@ class NerPredictor(TextPredictor):
     this type. The probability is over all sequences of tags that the scheme allows.
 
     Registered as a `Predictor` with name "elmo_ner". `--predictor-args` sets the parameters, as in
-    `allennlp predict model.tar.gz in.jsonl --predictor-args '{"top_k": 3}'`.
+    `elmo-tasks predict model.tar.gz in.jsonl --predictor-args '{"top_k": 3}'`.
 
     # Parameters
 

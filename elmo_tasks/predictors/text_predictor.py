@@ -26,7 +26,7 @@ EXPECTED_JSON = "expected one JSON object on each line"
 
 class TextPredictor(Predictor):
     """
-    The base class of the predictors. Beside JSON, `allennlp predict` can give them plain text and
+    The base class of the predictors. Beside JSON, `elmo-tasks predict` can give them plain text and
     tables (see `read_inputs`), and they can answer in lines for people. An answer begins with the
     further fields of its input, such as an id; one whose name the answer has too is `input_NAME`.
 
@@ -37,7 +37,7 @@ class TextPredictor(Predictor):
     frozen : `bool`, optional (default = `True`)
         Whether the model is put into evaluation mode.
     format : `str`, optional
-        The form of an answer in the output of `allennlp predict`: a line of `json`, or of `text`
+        The form of an answer in the output of `elmo-tasks predict`: a line of `json`, or of `text`
         for people. By default it is text for inputs in plain text or tables, and JSON for inputs in
         JSON.
     column : `str`, optional
@@ -59,7 +59,7 @@ class TextPredictor(Predictor):
     # Fields that an input may have in their place or beside them.
     other_names: tuple[str, ...] = ()
 
-    # Whether `allennlp evaluate` writes an answer of this predictor for each instance.
+    # Whether `elmo-tasks evaluate` writes an answer of this predictor for each instance.
     answers_instances = True
 
     def __init__(

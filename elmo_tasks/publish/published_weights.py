@@ -124,7 +124,7 @@ def _read(path: str | os.PathLike) -> tuple[StateDict, dict[str, dict[str, str]]
                     return tensors, bilms
     except ValueError:
         pass
-    raise ConfigurationError(f"{path} is damaged, or was not written by elmo-pack")
+    raise ConfigurationError(f"{path} is damaged, or was not written by elmo-tasks pack")
 
 
 def _is_bilm(value: Any) -> bool:

@@ -76,7 +76,7 @@ class LanguageModel:
         if not has_softmax(name):
             raise ConfigurationError(
                 f"{name} has no softmax ({SOFTMAX_FILE}), so it cannot tell how likely words are; "
-                "elmo-pack writes one from the archive of a language model's training"
+                "elmo-tasks pack writes one from the archive of a language model's training"
             )
         options_file, weight_file = bilm_files(name)
         bilm = make_bilm(options_file, weight_file, dtype=dtype).to(device).eval()
@@ -115,8 +115,8 @@ class LanguageModel:
 
     def perplexity(self, texts: Iterable[Sentence]) -> Perplexity:
         """
-        Returns the perplexity of sentences in each direction and their mean, as `allennlp evaluate`
-        measures it of a model that reads sentence by sentence.
+        Returns the perplexity of sentences in each direction and their mean, as `elmo-tasks
+        evaluate` measures it of a model that reads sentence by sentence.
         """
         total = Perplexity()
         for score in self.iterate(texts):

@@ -71,7 +71,7 @@ def read_softmax(folder: str | os.PathLike, bilm: BiLm) -> Softmax:
         known_as = about["bilm"]
     except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigurationError(
-            f"{path} is damaged, or elmo-pack did not write it: {error}"
+            f"{path} is damaged, or elmo-tasks pack did not write it: {error}"
         ) from error
     if known_as != _fingerprint(bilm):
         raise ConfigurationError(f"{path} is the softmax of another biLM than the one beside it")
@@ -85,7 +85,7 @@ def read_softmax(folder: str | os.PathLike, bilm: BiLm) -> Softmax:
         or not tensor.isfinite().all()
         for name, tensor in tensors.items()
     ):
-        raise ConfigurationError(f"{path} is damaged, or elmo-pack did not write it")
+        raise ConfigurationError(f"{path} is damaged, or elmo-tasks pack did not write it")
     device = bilm.like.device
     weight, bias, scale, *left_out = (
         tensors[name].to(device) for name in shapes if name in tensors

@@ -117,7 +117,7 @@ def make_app(
 
 
 _DESCRIPTION = """
-Answers of models, as `allennlp predict` gives them. Errors are `{"error": "a sentence"}`.
+Answers of models, as `elmo-tasks predict` gives them. Errors are `{"error": "a sentence"}`.
 """
 
 
@@ -141,7 +141,9 @@ def _add_model(app: FastAPI, model: ServedModel, lanes: Lanes, limits: Limits) -
         inputs = await _inputs(request, max_words)
         several = inputs if isinstance(inputs, list) else [inputs]
         if any(isinstance(each, dict) and "data" in each for each in several):
-            reason = "a whole file is answered by `allennlp predict`; give its questions in a list"
+            reason = (
+                "a whole file is answered by `elmo-tasks predict`; give its questions in a list"
+            )
             raise HTTPException(422, reason)
         answering = (answer_detailed if details else answer)(several)
         if several is inputs:

@@ -192,7 +192,7 @@ class LayerDatabase:
             self._warned_of_damage = True
             logger.warning(
                 "A part of the store %s is damaged (%s); its layers are computed each time they "
-                "are needed. `allennlp elmo-store --path NEW --merge %s` saves the rest.",
+                "are needed. `elmo-tasks store --path NEW --merge %s` saves the rest.",
                 self.path,
                 error,
                 self.path,

@@ -28,7 +28,7 @@ def prepare_processes(params: Params, serialization_dir: str | os.PathLike, reco
     if params.params.get("evaluate_on_test"):
         raise ConfigurationError(
             "evaluate_on_test needs a single process: remove it, and test the archive with "
-            "`allennlp evaluate`"
+            "`elmo-tasks evaluate`"
         )
     if distributed.get("num_nodes", 1) > 1 and "primary_port" not in distributed:
         address = distributed.get("primary_address", "127.0.0.1")

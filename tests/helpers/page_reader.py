@@ -35,8 +35,7 @@ QUICK = {"elmo-check", "elmo-embed", "elmo-neighbors"}
 OUTPUTS = {"-s", "--serialization-dir", "--output-file", "--chart", "--json", "--use-store"}
 OUTPUTS |= {"--output", "--paths.store"}
 # Commands whose second positional argument is written.
-WRITES_SECOND = {"elmo-embed", "elmo-export", "elmo-pack", "imdb_json.py", "convert"}
-WRITES_SECOND |= {"embed", "export", "new", "pack"}
+WRITES_SECOND = {"convert", "embed", "export", "imdb_json.py", "new", "pack"}
 FETCHED = {
     str(Path("data", source.folder, name))
     for source in [*SOURCES, *GLOVE.values()]
@@ -172,7 +171,7 @@ class PageReader:
         if name in WRITES_SECOND:
             written.add(positional[:2][-1])
         outputs = OUTPUTS | {">", ">>"}
-        if name == "elmo-store" and "--info" not in words:
+        if name == "store" and "--info" not in words:
             outputs.add("--path")
         for option, value in zip(words, words[1:]):
             if option in outputs:

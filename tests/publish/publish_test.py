@@ -410,14 +410,18 @@ def test_a_file_that_does_not_say_its_bilms_is_refused(
 ) -> None:
     changed(sst[1], tmp_path / PUBLISHED_WEIGHTS, bilms)
 
-    with pytest.raises(ConfigurationError, match="is damaged, or was not written by elmo-pack"):
+    with pytest.raises(
+        ConfigurationError, match="is damaged, or was not written by elmo-tasks pack"
+    ):
         read_published(tmp_path / PUBLISHED_WEIGHTS)
 
 
 def test_a_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
     save_file({"a": torch.zeros(3)}, tmp_path / PUBLISHED_WEIGHTS)
 
-    with pytest.raises(ConfigurationError, match="is damaged, or was not written by elmo-pack"):
+    with pytest.raises(
+        ConfigurationError, match="is damaged, or was not written by elmo-tasks pack"
+    ):
         read_published(tmp_path / PUBLISHED_WEIGHTS)
 
 

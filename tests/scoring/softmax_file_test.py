@@ -55,7 +55,7 @@ def test_words_of_another_softmax_are_refused(folder: Path) -> None:
 def test_a_bilm_without_a_softmax_is_refused_with_what_to_do(folder: Path) -> None:
     (folder / SOFTMAX_FILE).unlink()
 
-    with pytest.raises(ConfigurationError, match="has no softmax .* elmo-pack writes one"):
+    with pytest.raises(ConfigurationError, match="has no softmax .* elmo-tasks pack writes one"):
         LanguageModel.from_pretrained(folder)
 
 
@@ -90,5 +90,5 @@ def test_a_damaged_file_is_refused(folder: Path, damage: str) -> None:
         save_file(tensors, path, metadata)
     assert length > 8
 
-    with pytest.raises(ConfigurationError, match="is damaged, or elmo-pack did not write it"):
+    with pytest.raises(ConfigurationError, match="is damaged, or elmo-tasks pack did not write it"):
         LanguageModel.from_pretrained(folder)

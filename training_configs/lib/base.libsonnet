@@ -3,7 +3,7 @@
 //
 // The fields with `::` are the choices. A config changes a choice with a single colon, as in
 // `(import '../lib/sst.libsonnet') { elmo_at: ['input'] }`. A misspelt choice thus becomes a field
-// of the config, which `allennlp train` refuses.
+// of the config, which `elmo-tasks train` refuses.
 local bilms = import 'bilms.libsonnet';
 
 // The names that `word_vectors` can have, with the arguments of AllenNLP's `embedding`.

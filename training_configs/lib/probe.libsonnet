@@ -1,4 +1,4 @@
-// Probes of `allennlp elmo-probe`: how well the tags of words follow from each layer of a biLM.
+// Probes of `elmo-tasks probe`: how well the tags of words follow from each layer of a biLM.
 local bilms = import 'bilms.libsonnet';
 
 {

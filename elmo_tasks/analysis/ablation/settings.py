@@ -197,7 +197,7 @@ def refuse_other_settings(configs: Mapping[Run, dict[str, Any]]) -> None:
         trained = run.trained_config()
         if trained is None or trained == config:
             continue
-        # `allennlp train` saves the options of a biLM that the config names.
+        # `elmo-tasks train` saves the options of a biLM that the config names.
         config, trained = _with_options(config), _with_options(trained)
         if trained == config:
             continue

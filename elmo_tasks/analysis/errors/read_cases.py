@@ -42,7 +42,7 @@ def read_cases(archive: Archive, data: str) -> Judged:
     judge = judge_of(archive.model)
     if judge is None:
         raise ConfigurationError(
-            f"elmo-errors judges the predictors {', '.join(JUDGES)}, but the model is a "
+            f"elmo-tasks errors judges the predictors {', '.join(JUDGES)}, but the model is a "
             f"{type(archive.model).__name__}, whose predictor is {archive.model.default_predictor}"
         )
     predictor = Predictor.from_archive(archive)

@@ -168,7 +168,7 @@ def _files_in(folder: str, name: str) -> tuple[str, str]:
         others = sorted(Path(folder).glob(f"*{known[0]}"))
         if not paths and len(others) != 1:
             is_model = os.path.isfile(os.path.join(folder, "config.json"))
-            kind = "; it has a model, whose biLM elmo-export writes" if is_model else ""
+            kind = "; it has a model, whose biLM elmo-tasks export writes" if is_model else ""
             raise ConfigurationError(
                 f"{name} has {'several' if others else 'no'} {known[0]}; the folder of a biLM has "
                 f"{OPTIONS_FILE} and {WEIGHTS_FILE}{kind}"
