@@ -93,9 +93,10 @@ class TextPredictor(Predictor):
         return self.predict_batch_json([inputs])[0]
 
     def predict_batch_json(self, inputs: list[JsonDict]) -> list[JsonDict]:
-        fields = [self.further_fields(each) for each in inputs]
         answers = self.answers(inputs)
-        return [with_fields(*both) for both in zip(answers, fields)]
+        return [
+            with_fields(answer, self.further_fields(each)) for answer, each in zip(answers, inputs)
+        ]
 
     def answers(self, inputs: list[JsonDict]) -> list[JsonDict]:
         """Returns the answers to inputs, without their further fields."""
