@@ -184,7 +184,8 @@ case "$*" in
     "-m venv --clear .venv") rm -rf .venv; mkdir -p .venv/bin; cp "$0" .venv/bin/python ;;
     *) echo "$* $ONEDNN_MAX_CPU_ISA" >> ran.txt; test ! -e fails ;;
 esac
-"""
+""",
+        encoding="utf-8",
     )
     path.chmod(0o755)
     return path

@@ -74,7 +74,9 @@ def test_the_table_and_the_chart_are_made(
 
 
 def test_what_is_no_pair_is_refused_with_its_line(data: Path) -> None:
-    data.write_text(data.read_text() + '\n{"sentence_good": "A dog."}\n')
+    data.write_text(
+        data.read_text(encoding="utf-8") + '\n{"sentence_good": "A dog."}\n', encoding="utf-8"
+    )
 
     with pytest.raises(ValueError, match="pairs.jsonl:4: expected a pair of BLiMP"):
         read_pairs(str(data))

@@ -74,7 +74,9 @@ def test_raw_text_is_split_wherever_it_comes_from(
     elif ".tsv" in name:
         content = "text\tid\n" + "\n".join(f"{r}\t1" for r in raw)
     if name == "-":
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
+        monkeypatch.setattr(
+            "sys.stdin", io.TextIOWrapper(io.BytesIO(content.encode()), encoding="utf-8")
+        )
         file: Any = "-"
     else:
         packed = gzip.compress(content.encode())
@@ -151,12 +153,13 @@ def test_the_command_takes_the_embedding_as_an_option(
 # Several processes, and folders.
 
 
+@pytest.mark.fork
 def test_several_texts_and_processes_make_the_file_of_one(
     paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, several = paths.hdf5.with_name("one.hdf5"), paths.hdf5.with_name("several.hdf5")
     twice = paths.text.with_name("twice.txt")
-    twice.write_text(2 * paths.text.read_text())
+    twice.write_text(2 * paths.text.read_text(encoding="utf-8"), encoding="utf-8")
     monkeypatch.setattr(elmo_tasks.encoder.sentence_layers, "WINDOW_TOKENS", 12)
 
     with operator_threads(1):
@@ -317,7 +320,7 @@ def long_text(paths: Paths, small_parts: None) -> Paths:
     words = " ".join(SENTENCES).split()
     drawn = random.Random(0)
     lines = [" ".join(drawn.choices(words, k=drawn.randrange(6))) for _ in range(40)]
-    paths.text.write_text("\n".join(lines) + "\n")
+    paths.text.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return paths
 
 
@@ -454,7 +457,7 @@ def test_what_was_begun_otherwise_is_gone_on_with_only_as_it_was(
     changes: list[str] | None, differ: str, begun: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if changes is None:
-        begun.text.write_text(begun.text.read_text() + "A\n")
+        begun.text.write_text(begun.text.read_text(encoding="utf-8") + "A\n", encoding="utf-8")
     command: list[Any] = [begun.text, begun.hdf5]
     command += [] if "--bilm" in (changes or []) else FILES
     command += [begun.text.with_name(x) if x == "STORE" else x for x in changes or []]
@@ -465,7 +468,7 @@ def test_what_was_begun_otherwise_is_gone_on_with_only_as_it_was(
     assert len(list(begun.partial.glob("part-*"))) == 5
     allennlp(monkeypatch, "elmo-embed", *command, "--force")
     numbers = read_hdf5(begun.hdf5).keys() - {"sentence_to_index"}
-    assert len(numbers) == len(begun.text.read_text().splitlines())
+    assert len(numbers) == len(begun.text.read_text(encoding="utf-8").splitlines())
 
 
 def test_parts_of_nobody_knows_which_run_are_not_used(

@@ -118,7 +118,7 @@ def test_two_models_are_compared_and_the_files_are_written(
     allennlp(monkeypatch, *command, "--json", numbers, "--chart", chart, "--top", 2)
 
     text = capsys.readouterr().out
-    against = json.loads(numbers.read_text())["against"]
+    against = json.loads(numbers.read_text(encoding="utf-8"))["against"]
     assert "\n## Against both\n" in text
     assert against["score"] == pytest.approx(own_metrics(other, DATA["sst"])["accuracy"])
     assert 0 < against["p_value"] <= 1 and against["low"] <= against["high"]

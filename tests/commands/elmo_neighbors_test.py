@@ -51,7 +51,7 @@ def test_the_text_shows_the_sentences_of_each_cluster_and_the_picture_is_drawn(
     )
 
     lines = capsys.readouterr().out.splitlines()
-    number = CORPUS.read_text().split().count("the")
+    number = CORPUS.read_text(encoding="utf-8").split().count("the")
     assert lines[0].startswith(
         f"20 of {number} occurrences of the, compared in layer LSTM 2 of {archive};"
     )

@@ -62,7 +62,9 @@ def bits(log_prob: float) -> Any:
     return pytest.approx(-log_prob / math.log(2), abs=1e-3)
 
 
-@pytest.mark.parametrize("options", [(), ("--jsonl",), ("--processes", 2)])
+@pytest.mark.parametrize(
+    "options", [(), ("--jsonl",), pytest.param(("--processes", 2), marks=pytest.mark.fork)]
+)
 def test_each_token_has_a_line_with_its_bits(
     score: Run, text: Path, model: LanguageModel, options: tuple[object, ...]
 ) -> None:
@@ -102,7 +104,9 @@ def test_a_table_and_the_standard_input_are_read(
     expected = score(text)[0]
     table = tmp_path / "table.tsv"
     table.write_text("id\ttext\n" + "".join(f"{k}\t{s}\n" for k, s in enumerate(SENTENCES)))
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.read_bytes())))
+    monkeypatch.setattr(
+        sys, "stdin", io.TextIOWrapper(io.BytesIO(text.read_bytes()), encoding="utf-8")
+    )
 
     assert score(table)[0] == expected
     assert score("-")[0] == expected
@@ -119,6 +123,7 @@ def test_context_is_that_of_the_model(
     assert found == [bits(each) for sentence in expected for each in sentence.forward]
 
 
+@pytest.mark.fork
 def test_processes_have_the_context_of_their_sentences(
     score: Run, text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,7 +225,7 @@ def test_a_file_that_was_begun_with_something_else_is_not_continued(
         score(text, "--output", output)
     monkeypatch.setattr(score_file.ScoreFile, "_save", saved)
     if change == "text":
-        text.write_text("another text\n" + text.read_text())
+        text.write_text("another text\n" + text.read_text(encoding="utf-8"), encoding="utf-8")
         expected = f"the text has changed since {output}.partial was begun"
     else:
         expected = f"{output}.partial was begun with other settings: context 0, now 2"

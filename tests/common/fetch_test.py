@@ -53,7 +53,7 @@ def test_an_address_is_fetched_once(server: str, tmp_path: Path, without_allennl
     again = local_path(f"{server}/text.txt")
 
     assert again == fetched and fetched.endswith("text.txt")
-    assert Path(fetched).read_text() == "a boat"
+    assert Path(fetched).read_text(encoding="utf-8") == "a boat"
 
 
 def test_an_address_with_a_long_query_or_name_is_fetched(
@@ -67,7 +67,7 @@ def test_an_address_with_a_long_query_or_name_is_fetched(
     named = local_path(f"{server}/{long}")
 
     assert Path(signed).name == Path(other).name == "text.txt" and signed != other
-    assert Path(named).read_text() == "long" and named.endswith("a.txt")
+    assert Path(named).read_text(encoding="utf-8") == "long" and named.endswith("a.txt")
 
 
 def test_a_file_that_the_server_lacks_leaves_nothing_behind(

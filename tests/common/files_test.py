@@ -63,7 +63,7 @@ def test_a_file_in_the_working_directory_needs_no_folder(
     with atomic_write("text.txt") as aside:
         aside.write_text("whole")
 
-    assert Path("text.txt").read_text() == "whole"
+    assert Path("text.txt").read_text(encoding="utf-8") == "whole"
 
 
 def test_a_file_has_the_permissions_of_any_new_file(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_device_stays_one_and_a_block_that_fails_writes_nothing(tmp_path: Path
 @pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="there is no /proc here")
 def test_an_open_file_such_as_the_standard_output_is_appended_to(tmp_path: Path) -> None:
     stdout = tmp_path / "stdout"
-    with open(tmp_path / "text.txt", "w+") as file:
+    with open(tmp_path / "text.txt", "w+", encoding="utf-8") as file:
         stdout.symlink_to(f"/proc/self/fd/{file.fileno()}")
         file.write("printed\n")
         file.flush()

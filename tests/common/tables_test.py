@@ -34,7 +34,9 @@ def test_a_table_is_known_by_its_suffix(name: str, expected: str | None) -> None
 
 def test_rows_have_the_lines_at_which_they_begin(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
-    path.write_text('\ufeffid, text\r\n1,"A ""film"", with\na second line"\n\n3,x\n')
+    path.write_text(
+        '\ufeffid, text\r\n1,"A ""film"", with\na second line"\n\n3,x\n', encoding="utf-8"
+    )
 
     rows = list(read_table(path))
 
@@ -77,7 +79,7 @@ def test_what_pythons_writer_wrote_is_read(
 )
 def test_a_wrong_row_is_named_by_its_line(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "a.csv"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
 
     with pytest.raises(ValueError) as caught:
         list(read_table(path))

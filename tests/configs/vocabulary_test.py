@@ -186,7 +186,7 @@ def test_every_class_of_the_task_is_in_the_vocabulary(task: str, tmp_path: Path)
 def test_words_in_another_case_have_the_vector_of_their_lower_case_in_squad(
     vectors: Path, tmp_path: Path
 ) -> None:
-    with vectors.open("a") as file:
+    with vectors.open("a", encoding="utf-8") as file:
         file.write("Emu 11 12\n")
     change = from_file(vectors, "type: 'elmo_word_vectors'")
     params = task_config("squad", tmp_path, change)

@@ -39,7 +39,8 @@ def text(tmp_path: Path) -> Path:
     drawn, path = random.Random(0), tmp_path / "text.txt"
     words = "The boat left its na\u00efve bank .".split()
     path.write_text(
-        "".join(f"{' '.join(drawn.choices(words, k=k % 6))}\n" for k in range(NUM_LINES))
+        "".join(f"{' '.join(drawn.choices(words, k=k % 6))}\n" for k in range(NUM_LINES)),
+        encoding="utf-8",
     )
     return path
 
@@ -68,7 +69,7 @@ def test_each_line_is_a_row_with_the_vectors_of_the_encoder(
     embedded(text, tmp_path / "out", embedding, format, mix=encoder().mix)
 
     found, dtype = rows(tmp_path / "out"), {"parquet": "float16", "hdf5": "float32"}[format]
-    lines = [line.split() for line in text.read_text().splitlines()]
+    lines = [line.split() for line in text.read_text(encoding="utf-8").splitlines()]
     assert [row[:2] for row in found] == list(enumerate(lines)) and len(found) == NUM_LINES
     for (_, _, written), layers in zip(found, encoder().layers(lines)):
         expected = {"all": layers, "top": layers[2]}.get(embedding, layers.mean(dim=0)).numpy()
@@ -82,7 +83,7 @@ def test_a_mix_of_layers_side_by_side_has_its_own_width(
 ) -> None:
     embedded(text, tmp_path / "out", "mix", format, mix=ElmoMix(3, "concat", dropout=0.0))
 
-    lines = [line.split() for line in text.read_text().splitlines()]
+    lines = [line.split() for line in text.read_text(encoding="utf-8").splitlines()]
     for (_, _, written), layers in zip(rows(tmp_path / "out"), encoder().layers(lines)):
         expected = torch.cat(layers.unbind(), dim=-1)
         numpy.testing.assert_allclose(written, expected, rtol=2**-10, atol=1e-5)
@@ -109,14 +110,17 @@ def test_hdf5_is_of_the_form_of_one_file(text: Path, tmp_path: Path) -> None:
     last = tmp_path / "out" / manifest["parts"][-1]["file"]
     with h5py.File(last, "r") as file:
         index = json.loads(file["sentence_to_index"].asstr()[0])
-        name = index[text.read_text().splitlines()[-1]]
+        name = index[text.read_text(encoding="utf-8").splitlines()[-1]]
         assert name == str(NUM_LINES - 1) and file[name].shape == (3, (NUM_LINES - 1) % 6, 32)
 
 
 def test_the_manifest_counts_what_there_is(text: Path, tmp_path: Path, capsys: Any) -> None:
     embedded(text, tmp_path / "out")
 
-    manifest, num_tokens = read_manifest(tmp_path / "out"), len(text.read_text().split())
+    manifest, num_tokens = (
+        read_manifest(tmp_path / "out"),
+        len(text.read_text(encoding="utf-8").split()),
+    )
     assert manifest["complete"] is True and manifest["texts"] == [str(text)]
     assert (manifest["num_sentences"], manifest["num_tokens"]) == (NUM_LINES, num_tokens)
     assert sum(part["num_tokens"] for part in manifest["parts"]) == num_tokens
@@ -191,6 +195,7 @@ def test_only_what_is_missing_is_computed_again(
     assert f"{out} is complete: all {len(names)} parts were there." in capsys.readouterr().out
 
 
+@pytest.mark.fork
 def test_several_processes_write_the_same_files(text: Path, tmp_path: Path) -> None:
     embedded(text, tmp_path / "one")
 
@@ -210,18 +215,18 @@ def test_a_folder_is_gone_on_with_only_as_it_was_begun(text: Path, tmp_path: Pat
         embedded(text, out, "top")
     with pytest.raises(ConfigurationError, match="another part_tokens"):
         embedded(text, out, part_tokens=50)
-    lines = text.read_text().splitlines(keepends=True)
-    text.write_text("".join(["Another .\n", *lines]))
+    lines = text.read_text(encoding="utf-8").splitlines(keepends=True)
+    text.write_text("".join(["Another .\n", *lines]), encoding="utf-8")
     with pytest.raises(ConfigurationError, match="begun with another text: part-000000-"):
         embedded(text, out)
-    text.write_text("".join(lines[:-15]))
+    text.write_text("".join(lines[:-15]), encoding="utf-8")
     with pytest.raises(ConfigurationError, match="another text|longer text"):
         embedded(text, out)
     assert_same(rows(out), expected)
 
     embedded(text, out, "top", begin_anew=True)
     assert len(rows(out)) == NUM_LINES - 15
-    text.write_text("".join(lines))
+    text.write_text("".join(lines), encoding="utf-8")
     embedded(text, out, begin_anew=True)
     assert_same(rows(out), expected)
 
@@ -267,7 +272,7 @@ def test_a_full_disk_loses_nothing(
     embedded(text, tmp_path / "whole", format=format)
     ballast = small_disk / "ballast"
     ballast.write_bytes(bytes(20_000))
-    text.write_text(text.read_text() * 6)
+    text.write_text(text.read_text(encoding="utf-8") * 6, encoding="utf-8")
 
     with pytest.raises(OSError, match="No space left on device") as caught:
         embedded(text, small_disk / "out", format=format)
@@ -289,7 +294,7 @@ def test_what_cannot_be_embedded_is_refused(text: Path, tmp_path: Path) -> None:
         embedded(text, tmp_path / "out", format="csv")
     with pytest.raises(ConfigurationError, match="at least 1 token, not 0"):
         embedded(text, tmp_path / "out", part_tokens=0)
-    text.write_text("")
+    text.write_text("", encoding="utf-8")
     with pytest.raises(ConfigurationError, match="has no line that can be embedded"):
         embedded(text, tmp_path / "out")
     assert not (tmp_path / "out" / shards.MANIFEST).exists()

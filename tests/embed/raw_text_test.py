@@ -10,7 +10,7 @@ TOKENS = 'She waited a minute .\nHe said , " Mr. Lee , come back etc. , now ! "\
 
 
 def warnings(path: Path, text: str, caplog: pytest.LogCaptureFixture) -> list[str]:
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     corpus = Corpus([path], split=None)
     caplog.clear()
     # A corpus is read several times.

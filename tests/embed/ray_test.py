@@ -158,7 +158,7 @@ def test_processes_run_as_nice_as_this_one_and_share_the_weights(encoder: ElmoEn
         bilm = shared.open().bilm
         stores = [
             [int(end, 16) for end in line.split()[0].split("-")]
-            for line in Path("/proc/self/maps").read_text().splitlines()
+            for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
             if "/dev/shm/plasma" in line or "plasma" in line
         ]
         inside = [

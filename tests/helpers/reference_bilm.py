@@ -122,7 +122,7 @@ class ReferenceBiLm:
     """
 
     def __init__(self, options_file: str | Path, weight_file: str | Path) -> None:
-        options = json.loads(Path(options_file).read_text())
+        options = json.loads(Path(options_file).read_text(encoding="utf-8"))
         self.cnn, self.lstm = options["char_cnn"], options["lstm"]
         self.num_characters = self.cnn["max_characters_per_token"]
         self.weights = {

@@ -26,7 +26,7 @@ def config_file(folder: Path, change: str = "{}", variant: str = "both") -> Path
 def texts_of_the_config() -> set[tuple[str, ...]]:
     """Returns all phrases of at least four tokens, and all sentences."""
     texts = set()
-    for line in (ROOT / "fixtures" / "sst.txt").read_text().splitlines():
+    for line in (ROOT / "fixtures" / "sst.txt").read_text(encoding="utf-8").splitlines():
         tree = parse_tree(line)
         for node in tree.nodes:
             words = tuple(tree.words[node.start : node.end])

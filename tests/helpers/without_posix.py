@@ -47,8 +47,9 @@ def pytest_configure() -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.get_closest_marker("fork"):
-            item.add_marker(pytest.mark.skip(reason="needs forks"))
+        # The kernels are compiled on POSIX systems alone.
+        if item.get_closest_marker("fork") or "kernels/native" in item.nodeid:
+            item.add_marker(pytest.mark.skip(reason="needs forks or a compiler"))
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -62,9 +63,17 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Any:
 
 
 @pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Any:
+    _skip_if_the_test_needs_what_is_gone((yield))
+
+
+@pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Any:
+    _skip_if_the_test_needs_what_is_gone((yield))
+
+
+def _skip_if_the_test_needs_what_is_gone(outcome: Any) -> None:
     """Skips a test that itself, and not the package, uses what is gone."""
-    outcome = yield
     if outcome.excinfo is None:
         return
     error = outcome.excinfo[1]

@@ -166,7 +166,7 @@ def test_training_state_with_anything_else_is_still_refused(tmp_path: Path) -> N
 
 
 def spawning(loader_class: type[MultiProcessDataLoader], path: Path, **kwargs) -> DataLoader:
-    path.write_text(json.dumps({"text": "so it goes", "label": 1}) + "\n")
+    path.write_text(json.dumps({"text": "so it goes", "label": 1}) + "\n", encoding="utf-8")
     reader = TextClassificationJsonReader(tokenizer=WhitespaceTokenizer(), skip_label_indexing=True)
     loader = loader_class(reader, path, batch_size=1, num_workers=1, start_method="spawn", **kwargs)
     loader.index_with(Vocabulary())

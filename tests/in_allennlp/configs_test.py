@@ -25,7 +25,7 @@ def test_a_config_in_any_folder_imports_a_library(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     text = "local sst = import 'elmo_tasks/sst.libsonnet'; sst { elmo_at: ['input', 'output'] }"
-    Path("mine.jsonnet").write_text(text)
+    Path("mine.jsonnet").write_text(text, encoding="utf-8")
 
     mine = Params.from_file("mine.jsonnet").as_dict(quiet=True)
     changed = Params.from_file(

@@ -584,7 +584,7 @@ class OnGrammar:
     @staticmethod
     def _loader(path: Path, seed: int, num_sentences: int, **arguments: Any) -> CorpusLoader:
         sentences = islice(grammar.sentences(seed), num_sentences)
-        path.write_text("".join(f"{' '.join(words)}\n" for words in sentences))
+        path.write_text("".join(f"{' '.join(words)}\n" for words in sentences), encoding="utf-8")
         return SentenceLoader(SentencesReader(), str(path), **arguments)
 
     def train(self, num_epochs: int = 6, rate: float = 0.02) -> None:

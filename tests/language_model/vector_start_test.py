@@ -39,7 +39,7 @@ def test_rows_of_known_words_begin_as_the_vectors() -> None:
 def train(folder: Path, changes: str, stop_at: str, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Trains until `stop_at`, then recovers; returns the number of batches of each start."""
     file = folder / "vectors.txt"
-    file.write_text(Path("fixtures/vectors.txt").read_text())
+    file.write_text(Path("fixtures/vectors.txt").read_text(encoding="utf-8"))
     config = shrunk(
         "base",
         f"{{ start_from_vectors: '{file}', trainer+: {{ callbacks+: ['stop'] }}, {changes} }}",

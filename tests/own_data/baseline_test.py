@@ -11,7 +11,7 @@ from elmo_tasks.readers.tag import TagReader
 
 
 def rows(path: Path, values: list[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(value) + "\n" for value in values))
+    path.write_text("".join(json.dumps(value) + "\n" for value in values), encoding="utf-8")
     return path
 
 

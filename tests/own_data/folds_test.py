@@ -30,7 +30,7 @@ class Trainer:
         if len(self.dev) + 1 == self.fails_at:
             raise KeyboardInterrupt
         train, dev = (
-            Path(overrides[f"{name}_data_path"]).read_text().splitlines()
+            Path(overrides[f"{name}_data_path"]).read_text(encoding="utf-8").splitlines()
             for name in ("train", "validation")
         )
         self.train.append(train)

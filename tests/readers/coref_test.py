@@ -115,7 +115,7 @@ def test_longer_document_than_max_words_is_refused_with_file_and_line() -> None:
 def test_wrong_mentions_are_refused_or_left_out_and_counted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    text = Path(FIXTURE).read_text()
+    text = Path(FIXTURE).read_text(encoding="utf-8")
     path = tmp_path / "a.txt"
     # The bracket of cluster 1 in line 6 is not closed, and twelve are not opened.
     wrong = [text.replace("   1)\n", "   -\n", 1), *[text.replace("(2)", "2)", 1)] * 12]

@@ -103,7 +103,9 @@ def test_a_large_body_is_refused_with_and_without_its_length(url: str) -> None:
 
 def test_memory_stays_flat_under_large_bodies(url: str) -> None:
     def resident() -> int:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1]) * os.sysconf(
+            "SC_PAGE_SIZE"
+        )
 
     body = b"x" * 600_000
     with httpx.Client() as client:

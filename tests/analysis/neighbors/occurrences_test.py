@@ -57,7 +57,7 @@ def test_packed_files_and_patterns_are_read(text: Path) -> None:
 def test_a_line_of_5000_tokens_is_read_in_pieces(text: Path) -> None:
     words = ["w"] * 5000
     words[300] = "bank"
-    text.write_text(" ".join(words) + "\n")
+    text.write_text(" ".join(words) + "\n", encoding="utf-8")
 
     (found,) = search(text, "bank", 10).occurrences
 
@@ -65,7 +65,7 @@ def test_a_line_of_5000_tokens_is_read_in_pieces(text: Path) -> None:
 
 
 def test_of_too_many_each_is_as_likely_to_be_drawn(text: Path) -> None:
-    text.write_text("".join(f"{number} x\n" for number in range(12)))
+    text.write_text("".join(f"{number} x\n" for number in range(12)), encoding="utf-8")
     drawn: Counter[str] = Counter()
     for seed in range(600):
         found = search(text, "x", 4, seed=seed)
@@ -80,7 +80,7 @@ def test_of_too_many_each_is_as_likely_to_be_drawn(text: Path) -> None:
 
 
 def test_the_same_seed_draws_the_same(text: Path) -> None:
-    text.write_text("".join(f"{number} x\n" for number in range(50)))
+    text.write_text("".join(f"{number} x\n" for number in range(50)), encoding="utf-8")
 
     draws = [search(text, "x", 5, seed=seed).occurrences for seed in (1, 1, 2)]
 
