@@ -1,3 +1,4 @@
+import traceback
 from importlib.util import find_spec
 
 
@@ -20,3 +21,9 @@ def require_allennlp() -> None:
         is_there = False
     if not is_there:
         raise ImportError(INSTALL_ALLENNLP)
+
+
+def raised_here(error: BaseException) -> bool:
+    """Returns whether a line of this package raised an error."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return bool(frames) and frames[-1].f_globals.get("__name__", "").startswith("elmo_tasks.")

@@ -5,37 +5,39 @@ A field that no constructor takes is refused before a missing one is asked for, 
 field is both.
 """
 
+import gzip
 import json
+import lzma
+import re
+import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from allennlp.commands import print_results
 from allennlp.common import Params, from_params
 from allennlp.common.checks import ConfigurationError
 from allennlp.data import DatasetReader, Instance
+from allennlp.modules.token_embedders.embedding import EmbeddingsTextFile
 
 from elmo_tasks.common.spelling import did_you_mean
 from elmo_tasks.in_allennlp.change import Change
+from elmo_tasks.in_allennlp.configs import hidden_fields
 
 # Fields that `allennlp train` reads before it makes a `TrainModel` of the others.
 _OF_TRAIN = ["distributed", "include_in_archive", "numpy_seed", "pytorch_seed", "random_seed"]
 
+# What a file of word vectors that is damaged makes Python raise.
+_DAMAGED = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
+
+# The word vectors that scripts/fetch_data.py can make.
+_GLOVE = re.compile(r"glove\.(6B(?=\.100d\.120k\.txt\.gz$)|840B(?=\.300d\.txt$))")
+
 _create_kwargs = from_params.create_kwargs
+_open_vectors = EmbeddingsTextFile.__init__
+_next_vector = EmbeddingsTextFile.__next__
 _pop_int = Params.pop_int
+_print_results = print_results.print_results_from_args
 _read = DatasetReader.read
-
-
-class UnknownFieldError(ConfigurationError):
-    """
-    Raised for a field of a config that a constructor does not take.
-
-    # Parameters
-
-    owner, field : `str`
-        The names of the class and of the field. Another process that raises the error once more has
-        the message alone.
-    """
-
-    owner = field = ""
 
 
 def _create_checked(constructor: Callable, cls: type, params: Params, **extras: Any) -> Any:
@@ -49,10 +51,11 @@ def _create_checked(constructor: Callable, cls: type, params: Params, **extras: 
         meant = did_you_mean(name, known)
         # A constructor with **kwargs may take fields that nobody can list.
         if meant or not takes_any:
-            meant = meant or f"; it has {', '.join(known)}"
-            error = UnknownFieldError(f"{cls.__name__} has no parameter {name!r}{meant}")
-            error.owner, error.field = cls.__name__, name
-            raise error
+            if not meant:
+                meant = f"; it has {', '.join(known)}"
+                if cls.__name__ == "TrainModel":
+                    meant += did_you_mean(name, set(hidden_fields()) - {name})
+            raise ConfigurationError(f"{cls.__name__} has no parameter {name!r}{meant}")
     return _create_kwargs(constructor, cls, params, **extras)
 
 
@@ -75,6 +78,40 @@ def _read_named(reader: DatasetReader, file_path: Any) -> Iterator[Instance]:
         raise ValueError(f"{file_path} cannot be read: {error}") from error
 
 
+def _open_named(vectors: EmbeddingsTextFile, file_uri: str, *args: Any, **kwargs: Any) -> None:
+    known = _GLOVE.search(file_uri)
+    advice = f"; to make it: python scripts/fetch_data.py --glove {known[1]}" if known else ""
+    try:
+        _open_vectors(vectors, file_uri, *args, **kwargs)
+    except FileNotFoundError:
+        raise ConfigurationError(f"file {file_uri} not found{advice}") from None
+    except StopIteration:
+        raise ConfigurationError(
+            f"{file_uri} is empty: expected a word and its numbers on each line{advice}"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"{file_uri} is not in UTF-8: {error}") from None
+    except _DAMAGED as error:
+        raise ConfigurationError(f"{file_uri} is damaged: {error}{advice}") from None
+
+
+def _next_named(vectors: EmbeddingsTextFile) -> str:
+    try:
+        return _next_vector(vectors)
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"{vectors.uri} is not in UTF-8: {error}") from None
+    except _DAMAGED as error:
+        raise ConfigurationError(f"{vectors.uri} is damaged: {error}") from None
+
+
+def _print_named_results(args: Any) -> None:
+    if not args.keys:
+        raise ConfigurationError(
+            "name the metrics to print, such as --keys best_validation_accuracy"
+        )
+    _print_results(args)
+
+
 CHANGES = (
     Change(
         from_params,
@@ -84,4 +121,12 @@ CHANGES = (
     ),
     Change(Params, "pop_int", _pop_checked_int, "A wrong number is refused by its name."),
     Change(DatasetReader, "read", _read_named, "A file that cannot be read is named."),
+    Change(
+        print_results,
+        "print_results_from_args",
+        _print_named_results,
+        "The option that is missing is named.",
+    ),
+    Change(EmbeddingsTextFile, "__init__", _open_named, "A file of word vectors is named."),
+    Change(EmbeddingsTextFile, "__next__", _next_named, "A file of word vectors is named."),
 )

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -14,7 +13,7 @@ from allennlp.common.util import JsonDict
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.batches import groups_of
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import ConfigurationError, raised_here
 from elmo_tasks.common.program import program
 from elmo_tasks.in_allennlp.change import Change
 from elmo_tasks.predictors.text_inputs import LocatedInput, read_inputs
@@ -83,8 +82,7 @@ def _named(name: str, group: list[LocatedInput]) -> Iterator[None]:
     except ConfigurationError:
         raise
     except ValueError as error:
-        *_, (frame, _) = traceback.walk_tb(error.__traceback__)
-        if not frame.f_globals.get("__name__", "").startswith("elmo_tasks."):
+        if not raised_here(error):
             raise
         first, last = group[0].line_number, group[-1].line_number
         lines = str(first) if first == last else f"{first}-{last}"

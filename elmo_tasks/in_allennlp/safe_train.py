@@ -18,6 +18,7 @@ from elmo_tasks.bilm.from_config import with_options
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.lock import own
 from elmo_tasks.in_allennlp.change import Change
+from elmo_tasks.in_allennlp.recovery import noting_how_to_go_on
 from elmo_tasks.training.report import logger
 from elmo_tasks.training.several_processes import prepare_processes
 
@@ -50,7 +51,7 @@ def _owning_its_folder(train_model: Any) -> Any:
         given = inspect.signature(train_model).bind(params, serialization_dir, *args, **kwargs)
         node = _node_rank.set(given.arguments.get("node_rank", 0))
         try:
-            with own(serialization_dir):
+            with own(serialization_dir), noting_how_to_go_on():
                 prepare_processes(params, serialization_dir, given.arguments.get("recover", False))
                 return train_model(params, serialization_dir, *args, **kwargs)
         finally:

@@ -320,8 +320,8 @@ def test_a_disk_that_fills_up_in_a_training_says_what_is_kept_and_how_to_go_on(
 
     assert ended.status == 1 and not ended.traceback
     assert ended.line == (
-        f"allennlp train: {folder}/model_state_e2_b0.th: No space left on device; make room; what "
-        f"was complete is kept; to go on: allennlp train {config} -s {folder} --recover"
+        f"allennlp train: {folder}/model_state_e2_b0.th: No space left on device; make room; the "
+        f"checkpoints are kept; to go on: allennlp train {config} -s {folder} --recover"
     )
     assert {path.name for path in folder.glob("*_state_*.th")} == {
         "model_state_e1_b0.th",

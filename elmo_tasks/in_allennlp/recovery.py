@@ -3,6 +3,9 @@
 import os
 import re
 import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from elmo_tasks.common.program import program
 
@@ -28,6 +31,24 @@ def how_to_go_on(arguments: list[str]) -> str:
     return f"; no checkpoint was saved yet, so begin again: {program()} {shlex.join(kept)} --force"
 
 
+@contextmanager
+def noting_how_to_go_on() -> Iterator[None]:
+    """
+    Gives an error in the block a note on how to go on, if no checkpoint was saved or a file could
+    not be read or written. The folder of the training must be owned: before, another process may
+    train in it.
+    """
+    try:
+        yield
+    except Exception as error:
+        arguments = sys.argv[1:]
+        if is_left_over(arguments):
+            error.add_note(how_to_go_on(arguments))
+        elif isinstance(error, OSError) and has_checkpoint(arguments):
+            error.add_note(f"; the checkpoints are kept{how_to_go_on(arguments)}")
+        raise
+
+
 def has_checkpoint(arguments: list[str]) -> bool:
     """Returns whether the folder of a training has a checkpoint."""
     return any(name.startswith("training_state_") for name in _names(arguments))
@@ -38,7 +59,8 @@ def is_left_over(arguments: list[str]) -> bool:
     Returns whether the folder of a training has only files from before the first checkpoint, so
     that `--force` loses no training.
     """
-    return {"config.json", "meta.json"} <= _names(arguments) <= _BEFORE_CHECKPOINT
+    names = {name for name in _names(arguments) if not name.startswith("metrics_epoch_")}
+    return {"config.json", "meta.json"} <= names <= _BEFORE_CHECKPOINT
 
 
 def with_fitting_advice(message: str, arguments: list[str]) -> str:
