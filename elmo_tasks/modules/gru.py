@@ -5,49 +5,9 @@ from allennlp.modules.seq2seq_encoders import GruSeq2SeqEncoder, Seq2SeqEncoder
 from torch.autograd.function import once_differentiable
 
 from elmo_tasks.kernels.gru_step import gru_gradient, gru_step
-from elmo_tasks.kernels.steps import Steps, run_both_directions
+from elmo_tasks.kernels.steps import Steps
 from elmo_tasks.kernels.trained_product import step_product, summed, summed_product
-
-
-@Seq2SeqEncoder.register("elmo_gru")
-class ElmoGru(GruSeq2SeqEncoder):
-    """
-    AllenNLP's bidirectional `gru` of one layer, with the same weights under the same names, but
-    several times as fast to train on a CPU: padding is not computed, and the gradient of each
-    weight is one product for all steps. On a GPU, AllenNLP's own code runs cuDNN.
-
-    Registered as a `Seq2SeqEncoder` with name "elmo_gru".
-
-    # Parameters
-
-    input_size : `int`
-        Width of the input.
-    hidden_size : `int`
-        Width of the state of one direction, half the width of the output.
-    """
-
-    def __init__(self, input_size: int, hidden_size: int) -> None:
-        super().__init__(input_size, hidden_size, bidirectional=True)
-
-    def forward(
-        self, inputs: torch.Tensor, mask: torch.Tensor, hidden_state: None = None
-    ) -> torch.Tensor:
-        """
-        # Parameters
-
-        inputs : `torch.Tensor`
-            Shape (batch, length, input_size).
-        mask : `torch.BoolTensor`
-            Shape (batch, length); padding is at the end.
-
-        # Returns
-
-        `torch.Tensor`
-            Shape (batch, length, 2 * hidden_size), zeros at padding.
-        """
-        if inputs.is_cuda:
-            return super().forward(inputs, mask)
-        return run_both_directions(self._module, GruSteps, inputs, mask)
+from elmo_tasks.modules.packed_encoder import PackedEncoder
 
 
 class GruSteps(torch.autograd.Function):
@@ -110,3 +70,16 @@ class GruSteps(torch.autograd.Function):
             passed += step_product(d_u[window], weight.t())[: len(passed)]
         d_u = d_u[: steps.num_tokens]
         return d_gates, summed_product(d_u, before), summed(d_u), None
+
+
+@Seq2SeqEncoder.register("elmo_gru")
+class ElmoGru(PackedEncoder, GruSeq2SeqEncoder):
+    """
+    AllenNLP's bidirectional `gru` of one layer, with the same weights under the same names, but
+    several times as fast to train on a CPU: padding is not computed, and the gradient of each
+    weight is one product for all steps. On a GPU, AllenNLP's own code runs cuDNN.
+
+    Registered as a `Seq2SeqEncoder` with name "elmo_gru". It has the parameters of `PackedEncoder`.
+    """
+
+    recurrence = GruSteps

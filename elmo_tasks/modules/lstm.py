@@ -6,49 +6,9 @@ from allennlp.modules.seq2seq_encoders import LstmSeq2SeqEncoder, Seq2SeqEncoder
 from torch.autograd.function import once_differentiable
 
 from elmo_tasks.kernels.lstm_step import step, step_gradient
-from elmo_tasks.kernels.steps import Steps, run_both_directions
+from elmo_tasks.kernels.steps import Steps
 from elmo_tasks.kernels.trained_product import step_product, summed, summed_product
-
-
-@Seq2SeqEncoder.register("elmo_lstm")
-class ElmoLstm(LstmSeq2SeqEncoder):
-    """
-    AllenNLP's bidirectional `lstm` of one layer, with the same weights under the same names, but
-    faster to train on a CPU: the gradient of each weight is one product for all steps, where
-    PyTorch's LSTM adds up a product for each step. On a GPU, AllenNLP's own code runs cuDNN.
-
-    Registered as a `Seq2SeqEncoder` with name "elmo_lstm".
-
-    # Parameters
-
-    input_size : `int`
-        Width of the input.
-    hidden_size : `int`
-        Width of the state of one direction, half the width of the output.
-    """
-
-    def __init__(self, input_size: int, hidden_size: int) -> None:
-        super().__init__(input_size, hidden_size, bidirectional=True)
-
-    def forward(
-        self, inputs: torch.Tensor, mask: torch.Tensor, hidden_state: None = None
-    ) -> torch.Tensor:
-        """
-        # Parameters
-
-        inputs : `torch.Tensor`
-            Shape (batch, length, input_size).
-        mask : `torch.BoolTensor`
-            Shape (batch, length); padding is at the end.
-
-        # Returns
-
-        `torch.Tensor`
-            Shape (batch, length, 2 * hidden_size), zeros at padding.
-        """
-        if inputs.is_cuda:
-            return super().forward(inputs, mask)
-        return run_both_directions(self._module, LstmSteps, inputs, mask)
+from elmo_tasks.modules.packed_encoder import PackedEncoder
 
 
 class LstmSteps(torch.autograd.Function):
@@ -125,6 +85,20 @@ class LstmSteps(torch.autograd.Function):
         d_values = d_values[: steps.num_tokens]
         d_weight = summed_product(d_values, steps.before(h))
         return _swapped(d_values, 1), _swapped(d_weight, 0), _swapped(summed(d_values), 0), None
+
+
+@Seq2SeqEncoder.register("elmo_lstm")
+class ElmoLstm(PackedEncoder, LstmSeq2SeqEncoder):
+    """
+    AllenNLP's bidirectional `lstm` of one layer, with the same weights under the same names, but
+    faster to train on a CPU: the gradient of each weight is one product for all steps, where
+    PyTorch's LSTM adds up a product for each step. On a GPU, AllenNLP's own code runs cuDNN.
+
+    Registered as a `Seq2SeqEncoder` with name "elmo_lstm". It has the parameters of
+    `PackedEncoder`.
+    """
+
+    recurrence = LstmSteps
 
 
 def _swapped(gates: torch.Tensor, dim: int) -> torch.Tensor:

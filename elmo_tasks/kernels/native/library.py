@@ -110,33 +110,13 @@ class Kernels:
             self._of(hidden),
         )
 
-    def gru_step(
-        self,
-        gates: torch.Tensor,
-        recurrent: torch.Tensor,
-        before: torch.Tensor,
-        rz: torch.Tensor,
-        n: torch.Tensor,
-        h: torch.Tensor,
-    ) -> None:
-        """Does what `gru_step.gru_step` does."""
-        tensors = (gates, recurrent, before, rz, n, h)
-        self._functions["gru_step"](*h.shape, *map(self._of, tensors))
+    def gru_step(self, *tensors: torch.Tensor) -> None:
+        """Does what `gru_step.gru_step` does, with its arguments."""
+        self._functions["gru_step"](*tensors[-1].shape, *map(self._of, tensors))
 
-    def gru_gradient(
-        self,
-        rz: torch.Tensor,
-        n: torch.Tensor,
-        recurrent_n: torch.Tensor,
-        before: torch.Tensor,
-        grad_h: torch.Tensor,
-        carried: torch.Tensor,
-        grad_gates: torch.Tensor,
-        grad_recurrent: torch.Tensor,
-    ) -> None:
-        """Does what `gru_step.gru_gradient` does."""
-        tensors = (rz, n, recurrent_n, before, grad_h, carried, grad_gates, grad_recurrent)
-        self._functions["gru_gradient"](*n.shape, *map(self._of, tensors))
+    def gru_gradient(self, *tensors: torch.Tensor) -> None:
+        """Does what `gru_step.gru_gradient` does, with its arguments."""
+        self._functions["gru_gradient"](*tensors[1].shape, *map(self._of, tensors))
 
     def softmax(
         self,

@@ -1,22 +1,32 @@
+from collections.abc import Callable
+
 import pytest
 import torch
 from allennlp.modules import Seq2SeqEncoder
-from allennlp.modules.seq2seq_encoders import GruSeq2SeqEncoder
 
 from elmo_tasks.modules.gru import ElmoGru
+from elmo_tasks.modules.lstm import ElmoLstm
+
+Pair = Callable[[int, int], tuple[Seq2SeqEncoder, Seq2SeqEncoder]]
 
 
-def pair(input_size: int, hidden_size: int) -> tuple[GruSeq2SeqEncoder, ElmoGru]:
-    """Returns AllenNLP's encoder and ours, with the same weights."""
-    torch.manual_seed(0)
-    theirs = GruSeq2SeqEncoder(input_size, hidden_size, bidirectional=True).double()
-    ours = ElmoGru(input_size, hidden_size).double()
-    ours.load_state_dict(theirs.state_dict())
-    return theirs, ours
+@pytest.fixture(params=[("gru", ElmoGru), ("lstm", ElmoLstm)], ids=["gru", "lstm"])
+def pair(request: pytest.FixtureRequest) -> Pair:
+    """Returns a function that makes AllenNLP's encoder and ours, with the same weights."""
+    name, kind = request.param
+
+    def make(input_size: int, hidden_size: int) -> tuple[Seq2SeqEncoder, Seq2SeqEncoder]:
+        torch.manual_seed(0)
+        theirs = Seq2SeqEncoder.by_name(name)(input_size, hidden_size, bidirectional=True)
+        ours = kind(input_size, hidden_size)
+        ours.load_state_dict(theirs.state_dict())
+        return theirs.double(), ours.double()
+
+    return make
 
 
 @pytest.mark.parametrize("lengths", [[5, 5], [7, 1, 3, 6], [1], [2, 4, 4]])
-def test_output_and_gradients_are_those_of_pytorchs(lengths: list[int]) -> None:
+def test_output_and_gradients_are_those_of_pytorchs(pair: Pair, lengths: list[int]) -> None:
     theirs, ours = pair(3, 5)
     # A batch may be padded to more than its longest text.
     mask = torch.arange(8) < torch.tensor(lengths).unsqueeze(1)
@@ -35,7 +45,7 @@ def test_output_and_gradients_are_those_of_pytorchs(lengths: list[int]) -> None:
         torch.testing.assert_close(result, expected)
 
 
-def test_output_and_gradients_in_float32_are_those_of_pytorchs_up_to_rounding() -> None:
+def test_output_and_gradients_in_float32_are_those_of_pytorchs_up_to_rounding(pair: Pair) -> None:
     theirs, ours = (encoder.float() for encoder in pair(6, 16))
     # More rows and tokens than the products read at once, and steps of many numbers of rows.
     mask = torch.arange(20) < torch.arange(50).remainder(20).add(1).unsqueeze(1)
@@ -52,7 +62,7 @@ def test_output_and_gradients_in_float32_are_those_of_pytorchs_up_to_rounding() 
         torch.testing.assert_close(result, expected, atol=2e-6, rtol=1e-5)
 
 
-def test_padding_is_zeros_and_has_no_part_whatever_is_in_it() -> None:
+def test_padding_is_zeros_and_has_no_part_whatever_is_in_it(pair: Pair) -> None:
     _, ours = pair(3, 4)
     mask = torch.tensor([[True, True, False], [True, True, True]])
     x = torch.randn(2, 3, 3).double()
@@ -65,15 +75,16 @@ def test_padding_is_zeros_and_has_no_part_whatever_is_in_it() -> None:
     assert torch.equal(h, ours(other, mask))
 
 
-def test_text_of_a_thousand_tokens_is_read_without_a_gradient() -> None:
+def test_text_of_a_thousand_tokens_is_read_without_a_gradient(pair: Pair) -> None:
     theirs, ours = pair(2, 3)
     x, mask = torch.randn(1, 1000, 2).double(), torch.ones(1, 1000, dtype=torch.bool)
     with torch.no_grad():
         torch.testing.assert_close(ours(x, mask), theirs(x, mask))
 
 
-def test_it_has_the_widths_of_allennlps() -> None:
-    encoder = Seq2SeqEncoder.by_name("elmo_gru")(input_size=3, hidden_size=5)
+@pytest.mark.parametrize("name", ["elmo_gru", "elmo_lstm"])
+def test_it_has_the_widths_of_allennlps(name: str) -> None:
+    encoder = Seq2SeqEncoder.by_name(name)(input_size=3, hidden_size=5)
 
     assert (encoder.get_input_dim(), encoder.get_output_dim()) == (3, 10)
     assert encoder.is_bidirectional()
