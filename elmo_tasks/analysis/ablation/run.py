@@ -1,8 +1,4 @@
-import gzip
 import json
-import re
-import zipfile
-import zlib
 from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +9,7 @@ class Progress(Enum):
 
     NOTHING = "no checkpoint"
     INTERRUPTED = "a checkpoint"
-    TRAINED = "trained, without a whole archive"
+    TRAINED = "trained, without an archive"
     COMPLETE = "complete"
 
 
@@ -60,13 +56,14 @@ class Run(NamedTuple):
     def progress(self) -> Progress:
         """
         Returns the state of the run. A run is trained if it has metrics, which AllenNLP writes
-        after the best weights. It is complete if it also has a whole archive, which AllenNLP writes
-        last.
+        after the best weights. It is complete if it also has an archive, which AllenNLP writes
+        last. Weights, checkpoints and archives appear whole (see `training.checkpointer`).
         """
-        if _is_json(self.folder / "metrics.json") and _is_zip(self.folder / "best.th"):
-            archived = _is_gzip(self.folder / "model.tar.gz")
+        if _is_json(self.folder / "metrics.json") and (self.folder / "best.th").exists():
+            archived = (self.folder / "model.tar.gz").exists()
             return Progress.COMPLETE if archived else Progress.TRAINED
-        if _is_json(self.folder / "config.json") and any(self._checkpoints().values()):
+        has_checkpoint = any(self.folder.glob("training_state_e*_b*.th"))
+        if _is_json(self.folder / "config.json") and has_checkpoint:
             return Progress.INTERRUPTED
         return Progress.NOTHING
 
@@ -81,31 +78,10 @@ class Run(NamedTuple):
         """Returns how many epochs have metrics, which AllenNLP writes at the end of each."""
         return sum(1 for _ in self.folder.glob("metrics_epoch_*.json"))
 
-    def remove_broken_checkpoints(self) -> None:
-        """Removes checkpoints that were not saved completely, so that earlier ones are used."""
-        for files, is_whole in self._checkpoints().items():
-            if not is_whole:
-                for file in files:
-                    file.unlink()
-
     def is_in_the_way(self) -> bool:
         """Returns whether the folder has files that do not come from a training."""
         folder = self.folder
         return folder.exists() and any(folder.iterdir()) and not (folder / "config.json").exists()
-
-    def _checkpoints(self) -> dict[tuple[Path, ...], bool]:
-        """Returns the files of each checkpoint, with whether the checkpoint is complete."""
-        found: dict[str, list[Path]] = {}
-        for file in self.folder.glob("*_state_e*_b*.th"):
-            if match := re.fullmatch(
-                r"(?:model|training)_state_(e\d+_b\d+)(?:_w\d+)?\.th", file.name
-            ):
-                found.setdefault(match[1], []).append(file)
-        return {
-            tuple(files): all(map(_is_zip, files))
-            and {file.name.split("_")[0] for file in files} == {"model", "training"}
-            for files in found.values()
-        }
 
 
 def percent(fraction: float) -> str:
@@ -116,23 +92,5 @@ def _is_json(path: Path) -> bool:
     try:
         json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
-        return False
-    return True
-
-
-def _is_zip(path: Path) -> bool:
-    """
-    Returns whether a file of `torch.save` is complete. Such a file is a zip, and a zip that was cut
-    off has lost the directory at its end.
-    """
-    return path.exists() and zipfile.is_zipfile(path)
-
-
-def _is_gzip(path: Path) -> bool:
-    try:
-        with gzip.open(path) as file:
-            while file.read(1 << 20):
-                pass
-    except (FileNotFoundError, EOFError, gzip.BadGzipFile, zlib.error):
         return False
     return True

@@ -91,9 +91,7 @@ def start(
             _archive(run)
         if progress in (Progress.TRAINED, Progress.COMPLETE):
             return Training(run)
-        if progress == Progress.INTERRUPTED:
-            run.remove_broken_checkpoints()
-        elif run.folder.exists():
+        if progress == Progress.NOTHING and run.folder.exists():
             shutil.rmtree(run.folder)
         with atomic_write(run.config_file) as aside:
             aside.write_text(settings.child(run, run.log.parent), encoding="utf-8")

@@ -91,7 +91,6 @@ def test_a_trained_run_gets_its_archive_without_a_process(tmp_path: Path) -> Non
     (run.folder / "config.json").write_text(json.dumps({"model": {}}))
     (run.folder / "metrics.json").write_text(json.dumps({"best_epoch": 1}))
     torch.save({}, run.folder / "best.th")
-    (run.folder / "model.tar.gz").write_bytes(b"half")
 
     training = start(run, SETTINGS, threads=1)
 
