@@ -31,13 +31,7 @@ def layer_cosines(sentence_layers: SentenceLayers, inputs: Any) -> dict[str, Any
     `ValueError`
         The input has another form, or no token, or too many.
     """
-    match inputs:
-        case {"sentence": str(text)} if len(inputs) == 1:
-            words = [token.text for token in ElmoSpacyTokenizer().tokenize(text)]
-        case _:
-            raise ValueError(f'expected {{"sentence": "raw text"}}, but got {inputs!r:.200}')
-    if not 1 <= len(words) <= _MAX_TOKENS:
-        raise ValueError(f"the sentence must have 1 to {_MAX_TOKENS} tokens, not {len(words)}")
+    words = words_of(inputs, _MAX_TOKENS)
     (layers,) = sentence_layers([words])
     # Shape: (layers, tokens, tokens)
     cosines = _cosines(layers)
@@ -46,6 +40,21 @@ def layer_cosines(sentence_layers: SentenceLayers, inputs: Any) -> dict[str, Any
         "layers": [layer_name(index) for index in range(len(layers))],
         "cosines": rounded(cosines),
     }
+
+
+def words_of(inputs: Any, max_tokens: int) -> list[str]:
+    """
+    Returns the tokens of `{"sentence": "raw text"}`. Raises `ValueError` if the input has another
+    form, or no token, or too many.
+    """
+    match inputs:
+        case {"sentence": str(text)} if len(inputs) == 1:
+            words = [token.text for token in ElmoSpacyTokenizer().tokenize(text)]
+        case _:
+            raise ValueError(f'expected {{"sentence": "raw text"}}, but got {inputs!r:.200}')
+    if not 1 <= len(words) <= max_tokens:
+        raise ValueError(f"the sentence must have 1 to {max_tokens} tokens, not {len(words)}")
+    return words
 
 
 def rounded(values: torch.Tensor) -> list:

@@ -1,8 +1,8 @@
 import math
 from typing import Any
 
-from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 from elmo_tasks.scoring.language_model import LanguageModel
+from elmo_tasks.serve.layer_cosines import words_of
 
 _MAX_TOKENS = 50
 _LIKELIER = 5
@@ -30,13 +30,7 @@ def word_bits(model: LanguageModel, inputs: Any) -> dict[str, Any]:
     `ValueError`
         The input has another form, or no token, or too many.
     """
-    match inputs:
-        case {"sentence": str(text)} if len(inputs) == 1:
-            words = [token.text for token in ElmoSpacyTokenizer().tokenize(text)]
-        case _:
-            raise ValueError(f'expected {{"sentence": "raw text"}}, but got {inputs!r:.200}')
-    if not 1 <= len(words) <= _MAX_TOKENS:
-        raise ValueError(f"the sentence must have 1 to {_MAX_TOKENS} tokens, not {len(words)}")
+    words = words_of(inputs, _MAX_TOKENS)
     [score] = model.score([words])
     forward, backward = (
         [round(-each / math.log(2), 4) for each in log_probs.tolist()]
