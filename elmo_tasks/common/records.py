@@ -3,30 +3,14 @@
 import json
 import os
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from elmo_tasks.common.fetch import local_path
 from elmo_tasks.common.json_text import parse_json
-from elmo_tasks.common.tables import delimiter_of, is_parquet, read_table
+from elmo_tasks.common.tables import Record, delimiter_of, is_parquet, read_table
 from elmo_tasks.common.text_files import at_line, numbered_lines
 
 _BATCH = 1024
-
-
-class Record(NamedTuple):
-    """
-    A row of a table, or an object in JSON.
-
-    # Parameters
-
-    line_number : `int`
-        The line at which it begins, from 1; in Parquet, the number of the row.
-    values : `dict[str, Any]`
-        Its values by the names of their columns; texts in `.csv` and `.tsv`.
-    """
-
-    line_number: int
-    values: dict[str, Any]
 
 
 def read_records(path: str | os.PathLike) -> Iterator[Record]:
@@ -40,7 +24,7 @@ def read_records(path: str | os.PathLike) -> Iterator[Record]:
         A row cannot be read; the message names file and line.
     """
     if delimiter_of(path) is not None:
-        yield from (Record(*row) for row in read_table(path))
+        yield from read_table(path)
     elif is_parquet(path):
         yield from read_parquet(path)
     else:

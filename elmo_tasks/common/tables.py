@@ -14,20 +14,21 @@ PACKED = (".gz", ".xz", ".bz2")
 _EMPTY = "{} is empty: its first line must name the columns"
 
 
-class Row(NamedTuple):
+class Record(NamedTuple):
     """
-    A row of a table.
+    A row of a table, or an object in JSON.
 
     # Parameters
 
     line_number : `int`
-        The line at which the row begins, from 1. The header is line 1.
-    values : `dict[str, str]`
-        The fields by the names of their columns.
+        The line at which it begins, from 1; the header of a table is line 1. In Parquet, the number
+        of the row.
+    values : `dict[str, Any]`
+        Its values by the names of their columns; texts in `.csv` and `.tsv`.
     """
 
     line_number: int
-    values: dict[str, str]
+    values: dict[str, Any]
 
 
 def delimiter_of(path: str | os.PathLike) -> str | None:
@@ -43,7 +44,7 @@ def is_parquet(path: str | os.PathLike) -> bool:
     return Path(path).suffix == ".parquet"
 
 
-def read_table(path: str | os.PathLike) -> Iterator[Row]:
+def read_table(path: str | os.PathLike) -> Iterator[Record]:
     """
     Yields the rows of a `.csv` or `.tsv` file, whose first line has the names of the columns. In
     `.csv`, a field in double quotes may have commas and line ends. In `.tsv`, quotes are characters
@@ -68,7 +69,7 @@ def read_table(path: str | os.PathLike) -> Iterator[Row]:
                         f"{path}:{start}: expected {len(header)} fields, as in the header, but got "
                         f"{len(fields)}"
                     )
-                yield Row(start, dict(zip(header, fields)))
+                yield Record(start, dict(zip(header, fields)))
             start = rows.line_num + 1
     except csv.Error as error:
         raise ValueError(f"{path}:{start}: {error}") from error

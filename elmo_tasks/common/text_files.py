@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 _PACKED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"\xfd7": lzma.open}
 
 # What a packed file may raise when it is read; see `refuse_damaged`.
-UNPACKING_ERRORS = (EOFError, OSError, lzma.LZMAError, zlib.error)
+_UNPACKING_ERRORS = (EOFError, OSError, lzma.LZMAError, zlib.error)
 
 # A small packed file may unpack to one line that fills the memory.
 MAX_LINE_BYTES = 10**8
@@ -57,29 +57,40 @@ def read_lines(path: str | os.PathLike) -> Iterator[str]:
         A line is not UTF-8 or has more than `MAX_LINE_BYTES`, or the file cannot be unpacked; the
         message names file and line.
     """
+    with open_at(os.fspath(path)) or open(local_path(path), "rb") as packed:
+        for line_number, text, fault in lines_of(packed, path):
+            if fault is not None:
+                raise ValueError(f"{path}:{line_number}: {fault}")
+            yield text
+
+
+def lines_of(packed: BinaryIO, path: str | os.PathLike) -> Iterator[tuple[int, str, str | None]]:
+    """
+    Yields the number of each line of an open file, from 1, its text as for `read_lines`, and
+    `None`; or no text, and why the line cannot be read. Raises `ValueError` if the file cannot be
+    unpacked.
+    """
     line_number = 0
-    streamed = open_at(os.fspath(path))
-    with streamed or open(local_path(path), "rb") as packed, unpacked(packed, path) as file:
-        try:
-            lines = iter(partial(file.readline, MAX_LINE_BYTES + 1), b"")
-            for line_number, line in enumerate(lines, start=1):
-                if len(line) > MAX_LINE_BYTES:
-                    raise ValueError(
-                        f"{path}:{line_number}: the line has more than {MAX_LINE_BYTES:,} bytes"
-                    )
-                yield decode_line(line, line_number)
-        except UnicodeDecodeError as error:
-            raise ValueError(f"{path}:{line_number}: not UTF-8: {error}") from error
-        except UNPACKING_ERRORS as error:
-            refuse_damaged(path, line_number, error)
-
-
-def decode_line(line: bytes, line_number: int) -> str:
-    """
-    Returns the text of a line in UTF-8, the first line without a byte order mark. Raises
-    `UnicodeDecodeError` if it is not UTF-8.
-    """
-    return line.decode("utf-8-sig" if line_number == 1 else "utf-8")
+    # The first two bytes of bzip2 are letters, with which a text may begin.
+    is_bzip2 = os.fspath(path).endswith(".bz2")
+    open_packed = _PACKED.get(packed.read(2), bz2.open if is_bzip2 else None)
+    packed.seek(0)
+    file = packed if open_packed is None else open_packed(packed, "rb")
+    try:
+        lines = iter(partial(file.readline, MAX_LINE_BYTES + 1), b"")
+        for line_number, line in enumerate(lines, start=1):
+            if len(line) > MAX_LINE_BYTES:
+                yield line_number, "", f"the line has more than {MAX_LINE_BYTES:,} bytes"
+            else:
+                try:
+                    text = line.decode("utf-8-sig" if line_number == 1 else "utf-8")
+                    yield line_number, text, None
+                except UnicodeDecodeError as error:
+                    yield line_number, "", f"not UTF-8: {error}"
+            while len(line) > MAX_LINE_BYTES and not line.endswith(b"\n"):
+                line = file.readline(MAX_LINE_BYTES + 1)
+    except _UNPACKING_ERRORS as error:
+        refuse_damaged(path, line_number, error)
 
 
 def refuse_damaged(path: str | os.PathLike, line_number: int, error: Exception) -> NoReturn:
@@ -91,18 +102,6 @@ def refuse_damaged(path: str | os.PathLike, line_number: int, error: Exception) 
     if isinstance(error, OSError) and error.errno is not None:
         raise error
     raise ValueError(f"{path}: cannot be unpacked after line {line_number}: {error}") from error
-
-
-def unpacked(file: BinaryIO, path: str | os.PathLike) -> BinaryIO:
-    """
-    Returns an open file with the bytes that a file packs by gzip or xz, or by bzip2 with the suffix
-    `.bz2` in its path. Any other file is returned as it is.
-    """
-    # The first two bytes of bzip2 are letters, with which a text may begin.
-    is_bzip2 = os.fspath(path).endswith(".bz2")
-    open_file = _PACKED.get(file.read(2), bz2.open if is_bzip2 else None)
-    file.seek(0)
-    return file if open_file is None else open_file(file, "rb")
 
 
 def split_lines(lines: Iterable[str], max_tokens: int, path: str) -> Iterator[list[str]]:

@@ -1,17 +1,10 @@
 from collections.abc import Iterator
-from functools import partial
 from typing import Any, BinaryIO, NamedTuple
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.tables import choose_column, read_table
-from elmo_tasks.common.text_files import (
-    MAX_LINE_BYTES,
-    UNPACKING_ERRORS,
-    decode_line,
-    refuse_damaged,
-    unpacked,
-)
+from elmo_tasks.common.text_files import lines_of, refuse_damaged
 
 # The columns, or fields of JSON, that are looked for if none is named.
 _COLUMNS = ("sentence", "text")
@@ -43,29 +36,8 @@ class Line(NamedTuple):
 
 
 def text_lines(file: str, raw: BinaryIO) -> Iterator[Line]:
-    """
-    Yields the lines of a text file, line ends included, without a byte order mark. Raises
-    `ValueError` if the file cannot be unpacked.
-    """
-    number = 0
-    try:
-        with unpacked(raw, file) as unpacked_file:
-            lines = iter(partial(unpacked_file.readline, MAX_LINE_BYTES + 1), b"")
-            for number, line in enumerate(lines, start=1):
-                yield _decoded(file, number, line)
-                while len(line) > MAX_LINE_BYTES and not line.endswith(b"\n"):
-                    line = unpacked_file.readline(MAX_LINE_BYTES + 1)
-    except UNPACKING_ERRORS as error:
-        refuse_damaged(file, number, error)
-
-
-def _decoded(file: str, number: int, line: bytes) -> Line:
-    if len(line) > MAX_LINE_BYTES:
-        return Line(file, number, "", f"the line has more than {MAX_LINE_BYTES:,} bytes")
-    try:
-        return Line(file, number, decode_line(line, number))
-    except UnicodeDecodeError as error:
-        return Line(file, number, "", f"not UTF-8: {error}")
+    """Yields the lines of a text file, line ends included (see `lines_of`)."""
+    return (Line(file, *line) for line in lines_of(raw, file))
 
 
 def table_lines(file: str, column: str | None) -> Iterator[Line]:

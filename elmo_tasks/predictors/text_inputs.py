@@ -8,8 +8,15 @@ from allennlp.common.util import JsonDict
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.records import Record, read_records
-from elmo_tasks.common.tables import PACKED, check_header, choose_column, delimiter_of, is_parquet
+from elmo_tasks.common.records import read_records
+from elmo_tasks.common.tables import (
+    PACKED,
+    Record,
+    check_header,
+    choose_column,
+    delimiter_of,
+    is_parquet,
+)
 from elmo_tasks.common.text_files import numbered_lines
 from elmo_tasks.predictors.column_inputs import column_sentences, is_in_columns
 from elmo_tasks.predictors.text_predictor import EXPECTED_JSON, TextPredictor, unlike
