@@ -9,12 +9,13 @@ from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.records import Record, read_records
+from elmo_tasks.common.records import read_records
+from elmo_tasks.common.tables import Record
 from elmo_tasks.common.text_files import at_line
 from elmo_tasks.readers.document_field import DocumentField
 from elmo_tasks.readers.label_fields import KnownLabelField, KnownLabelsField
+from elmo_tasks.readers.text_reader import TextReader
 from elmo_tasks.readers.text_sentences import TextSentences
-from elmo_tasks.readers.word_id_indexer import WordIdIndexer
 
 logger = logging.getLogger(__name__)
 
@@ -26,7 +27,7 @@ SEVERAL = "several_labels"
 
 
 @DatasetReader.register("elmo_classify")
-class ClassifyReader(DatasetReader):
+class ClassifyReader(TextReader):
     """
     Reads texts with labels from tables (`.csv`, `.tsv`, `.parquet`), or from JSON on each line
     (`.jsonl`); see `read_records`. Rows without a word are left out and counted in the log.
@@ -66,13 +67,10 @@ class ClassifyReader(DatasetReader):
         token_indexers: dict[str, TokenIndexer] = None,
         **kwargs,
     ) -> None:
-        super().__init__(
-            manual_distributed_sharding=True, manual_multiprocess_sharding=True, **kwargs
-        )
+        super().__init__(token_indexers, **kwargs)
         self.texts = ["text"] if texts is None else texts
         self.label = label
         self.separator = separator
-        self.token_indexers = token_indexers or {"tokens": WordIdIndexer()}
         self.sentences = TextSentences(language, max_sentence_tokens, max_tokens)
         if not 1 <= len(set(self.texts)) == len(self.texts) <= len(TEXT_FIELDS):
             raise ConfigurationError(
@@ -131,10 +129,6 @@ class ClassifyReader(DatasetReader):
         elif label is not None:
             fields["label"] = KnownLabelsField(label, SEVERAL, origin)
         return Instance(fields)
-
-    def apply_token_indexers(self, instance: Instance) -> None:
-        for name in TEXT_FIELDS[: len(self.texts)]:
-            instance[name].token_indexers = self.token_indexers  # type: ignore[attr-defined]
 
     def labels_of(self, values: dict[str, Any]) -> str | list[str]:
         """Returns the label of a row, or its labels. Raises `ValueError` if it has none."""

@@ -12,11 +12,11 @@ from elmo_tasks.readers.columns import check_columns, read_columns
 from elmo_tasks.readers.entities import SCHEMES, TagError, has_ends, read_entities, write_tags
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 from elmo_tasks.readers.tags_field import TagsField
-from elmo_tasks.readers.word_id_indexer import WordIdIndexer
+from elmo_tasks.readers.text_reader import TextReader
 
 
 @DatasetReader.register("elmo_conll")
-class ConllReader(DatasetReader):
+class ConllReader(TextReader):
     """
     Reads sentences with tagged entities from files in columns, such as those of CoNLL-2003 (Tjong
     Kim Sang and De Meulder 2003). `read_columns` describes the format of the files.
@@ -53,14 +53,11 @@ class ConllReader(DatasetReader):
         tokenizer: Tokenizer = None,
         **kwargs,
     ) -> None:
-        super().__init__(
-            manual_distributed_sharding=True, manual_multiprocess_sharding=True, **kwargs
-        )
+        super().__init__(token_indexers, **kwargs)
         self.columns = columns or ["word", "pos", "chunk", "ner"]
         self.tag_column = tag_column
         self.file_scheme = file_scheme
         self.scheme = scheme
-        self.token_indexers = token_indexers or {"tokens": WordIdIndexer()}
         self.tokenizer = tokenizer or ElmoSpacyTokenizer()
         self._check_settings()
 
@@ -109,9 +106,6 @@ class ConllReader(DatasetReader):
         if tags is not None:
             fields["tags"] = TagsField(tags, text, self.scheme, origin)
         return Instance(fields)
-
-    def apply_token_indexers(self, instance: Instance) -> None:
-        instance["tokens"].token_indexers = self.token_indexers
 
     def _check_settings(self) -> None:
         check_columns(self.columns, ("word", self.tag_column))

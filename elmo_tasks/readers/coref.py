@@ -19,7 +19,7 @@ from elmo_tasks.readers.coref_file import (
 )
 from elmo_tasks.readers.document_field import DocumentField
 from elmo_tasks.readers.genre_field import GenreField
-from elmo_tasks.readers.word_id_indexer import WordIdIndexer
+from elmo_tasks.readers.text_reader import TextReader
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ _MAX_NAMED = 10
 
 
 @DatasetReader.register("elmo_coref")
-class CorefReader(DatasetReader):
+class CorefReader(TextReader):
     """
     Reads documents with coreference from files in the format of CoNLL-2012 (Pradhan et al. 2012),
     which `read_coref` describes. A file is read as a stream.
@@ -77,9 +77,7 @@ class CorefReader(DatasetReader):
         token_indexers: dict[str, TokenIndexer] = None,
         **kwargs,
     ) -> None:
-        super().__init__(
-            manual_distributed_sharding=True, manual_multiprocess_sharding=True, **kwargs
-        )
+        super().__init__(token_indexers, **kwargs)
         self.columns = columns or CONLL_2012
         self.genre_pattern = _pattern(genre_pattern)
         if wrong_mentions not in WRONG_MENTIONS:
@@ -90,7 +88,6 @@ class CorefReader(DatasetReader):
         self.wrong_mentions = wrong_mentions
         self.max_words = max_words
         self.language = language
-        self.token_indexers = token_indexers or {"tokens": WordIdIndexer()}
         check_coref_columns(self.columns)
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
@@ -153,9 +150,6 @@ class CorefReader(DatasetReader):
                 "metadata": MetadataField(metadata),
             }
         )
-
-    def apply_token_indexers(self, instance: Instance) -> None:
-        instance["tokens"].token_indexers = self.token_indexers
 
     def _labelled(self, document: CorefDocument) -> Instance:
         genre = self.genre_pattern.match(document.name)

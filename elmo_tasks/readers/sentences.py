@@ -10,11 +10,12 @@ from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text_files import corpus_files, read_lines, split_lines
 from elmo_tasks.readers.document_field import sentences_of
+from elmo_tasks.readers.text_reader import TextReader
 from elmo_tasks.readers.word_id_indexer import WordIdIndexer
 
 
 @DatasetReader.register("elmo_sentences")
-class SentencesReader(DatasetReader):
+class SentencesReader(TextReader):
     """
     Reads the text for a language model: one sentence on each line, its tokens separated by blanks.
     A path may be a glob pattern, and files may be packed by gzip or xz. The text is not held in
@@ -50,7 +51,8 @@ class SentencesReader(DatasetReader):
         **kwargs,
     ) -> None:
         super().__init__(
-            manual_distributed_sharding=True, manual_multiprocess_sharding=True, **kwargs
+            token_indexers or {"elmo": ELMoTokenCharactersIndexer(), "tokens": WordIdIndexer()},
+            **kwargs,
         )
         if max_tokens < 1:
             raise ConfigurationError(f"max_tokens must be at least 1, not {max_tokens}")
@@ -58,10 +60,6 @@ class SentencesReader(DatasetReader):
         self.reader = reader
         self.fields = fields
         self._texts: dict[str, list[str]] = {}
-        self.token_indexers = token_indexers or {
-            "elmo": ELMoTokenCharactersIndexer(),
-            "tokens": WordIdIndexer(),
-        }
 
     def sentences(
         self, file_path: str, files_order: Iterable[int] = (), shard: bool = True
@@ -127,9 +125,6 @@ class SentencesReader(DatasetReader):
     def text_to_instance(self, words: list[str]) -> Instance:
         tokens = [Token(word) for word in (BEGIN_TOKEN, *words, END_TOKEN)]
         return Instance({"tokens": TextField(tokens)})
-
-    def apply_token_indexers(self, instance: Instance) -> None:
-        instance.fields["tokens"].token_indexers = self.token_indexers  # type: ignore
 
 
 def _read_whole(reader: DatasetReader, file_path: str) -> Iterator[Instance]:

@@ -12,8 +12,8 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
+from elmo_tasks.readers.text_reader import TextReader
 from elmo_tasks.readers.treebank import unescape
-from elmo_tasks.readers.word_id_indexer import WordIdIndexer
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ TEXT_FIELDS = {"sentence": "sentence{}", "binary_parse": "sentence{}_binary_pars
 
 
 @DatasetReader.register("elmo_snli")
-class SnliReader(DatasetReader):
+class SnliReader(TextReader):
     """
     Reads pairs of the Stanford Natural Language Inference corpus (Bowman et al. 2015) in both
     official formats: a JSON object on each line, or columns separated by tabs with a first line
@@ -58,15 +58,12 @@ class SnliReader(DatasetReader):
         tokenizer: Tokenizer = None,
         **kwargs,
     ) -> None:
-        super().__init__(
-            manual_distributed_sharding=True, manual_multiprocess_sharding=True, **kwargs
-        )
+        super().__init__(token_indexers, **kwargs)
         if tokens_from not in TEXT_FIELDS:
             raise ConfigurationError(
                 f"tokens_from must be {' or '.join(TEXT_FIELDS)}, not {tokens_from!r}"
             )
         self.tokens_from = tokens_from
-        self.token_indexers = token_indexers or {"tokens": WordIdIndexer()}
         self.tokenizer = tokenizer or ElmoSpacyTokenizer()
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
@@ -99,10 +96,6 @@ class SnliReader(DatasetReader):
         if label is not None:
             fields["label"] = LabelField(label)
         return Instance(fields)
-
-    def apply_token_indexers(self, instance: Instance) -> None:
-        instance["premise"].token_indexers = self.token_indexers
-        instance["hypothesis"].token_indexers = self.token_indexers
 
     def _tokens(self, pair: dict[str, str], side: int) -> list[Token]:
         name = TEXT_FIELDS[self.tokens_from].format(side)

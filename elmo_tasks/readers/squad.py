@@ -15,7 +15,7 @@ from elmo_tasks.readers.passage import Passage
 from elmo_tasks.readers.passage_field import PassageField
 from elmo_tasks.readers.splitting_tokenizer import SplittingTokenizer
 from elmo_tasks.readers.squad_file import Question, line_of, read_squad
-from elmo_tasks.readers.word_id_indexer import WordIdIndexer
+from elmo_tasks.readers.text_reader import TextReader
 
 logger = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ _MAX_NAMED = 10
 
 
 @DatasetReader.register("elmo_squad")
-class SquadReader(DatasetReader):
+class SquadReader(TextReader):
     """
     Reads SQuAD (Rajpurkar et al. 2016) in its official JSON, version 1.1 or 2.0. The labels of a
     question are the first and the last token that overlap its answer. If a question has several
@@ -61,9 +61,7 @@ class SquadReader(DatasetReader):
         tokenizer: Tokenizer = None,
         **kwargs,
     ) -> None:
-        super().__init__(
-            manual_distributed_sharding=True, manual_multiprocess_sharding=True, **kwargs
-        )
+        super().__init__(token_indexers, **kwargs)
         if max_passage_tokens is not None and max_passage_tokens < 1:
             raise ConfigurationError(
                 f"max_passage_tokens must be 1 or more, not {max_passage_tokens}"
@@ -74,7 +72,6 @@ class SquadReader(DatasetReader):
             )
         self.max_passage_tokens = max_passage_tokens
         self.wrong_answers = wrong_answers
-        self.token_indexers = token_indexers or {"tokens": WordIdIndexer()}
         self.tokenizer = tokenizer or SplittingTokenizer()
         # The last passage is kept, because the next question is often about the same one.
         self._text: str | None = None
@@ -131,10 +128,6 @@ class SquadReader(DatasetReader):
         if span is not None:
             fields["span_start"], fields["span_end"] = (IndexField(end, field) for end in span)
         return Instance(fields)
-
-    def apply_token_indexers(self, instance: Instance) -> None:
-        instance["question"].token_indexers = self.token_indexers
-        instance["passage"].token_indexers = self.token_indexers
 
     def _tokenized(self, text: str) -> tuple[Passage, PassageField]:
         if text != self._text:

@@ -14,11 +14,11 @@ from elmo_tasks.readers.predicate_field import PredicateField
 from elmo_tasks.readers.role_tags_field import RoleTagsField
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 from elmo_tasks.readers.srl_file import Predicate, check_srl_columns, read_srl
-from elmo_tasks.readers.word_id_indexer import WordIdIndexer
+from elmo_tasks.readers.text_reader import TextReader
 
 
 @DatasetReader.register("elmo_srl")
-class SrlReader(DatasetReader):
+class SrlReader(TextReader):
     """
     Reads sentences with semantic roles from files in columns, such as `*.gold_conll` of CoNLL-2012
     (Pradhan et al. 2012). `read_srl` describes the format of the files. A file is read as a stream.
@@ -47,11 +47,8 @@ class SrlReader(DatasetReader):
         tokenizer: Tokenizer = None,
         **kwargs,
     ) -> None:
-        super().__init__(
-            manual_distributed_sharding=True, manual_multiprocess_sharding=True, **kwargs
-        )
+        super().__init__(token_indexers, **kwargs)
         self.columns = columns or CONLL_2012
-        self.token_indexers = token_indexers or {"tokens": WordIdIndexer()}
         self.tokenizer = tokenizer or ElmoSpacyTokenizer()
         check_srl_columns(self.columns)
 
@@ -76,9 +73,6 @@ class SrlReader(DatasetReader):
         """Returns an instance for each predicate of a sentence, given their indices."""
         without_arguments = [Predicate(index, []) for index in predicates]
         return list(self._instances(tokens, without_arguments, labelled=False))
-
-    def apply_token_indexers(self, instance: Instance) -> None:
-        instance["tokens"].token_indexers = self.token_indexers
 
     def _instances(
         self, tokens: list[Token], predicates: list[Predicate], labelled: bool

@@ -10,8 +10,8 @@ from allennlp.data.tokenizers import Token, Tokenizer
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
+from elmo_tasks.readers.text_reader import TextReader
 from elmo_tasks.readers.treebank import Node, Tree, parse_tree
-from elmo_tasks.readers.word_id_indexer import WordIdIndexer
 
 # The classes of the treebank's labels 0 to 4; phrases without a class are left out.
 CLASSES: dict[str, tuple[str | None, ...]] = {
@@ -22,7 +22,7 @@ CLASSES: dict[str, tuple[str | None, ...]] = {
 
 
 @DatasetReader.register("elmo_sst")
-class SstReader(DatasetReader):
+class SstReader(TextReader):
     """
     Reads the Stanford Sentiment Treebank (Socher et al. 2013): one tree on each line, such as
     `(3 (2 It) (4 (2 's) (4 good)))`, with a label from 0 (very negative) to 4 (very positive) at
@@ -54,9 +54,7 @@ class SstReader(DatasetReader):
         tokenizer: Tokenizer = None,
         **kwargs,
     ) -> None:
-        super().__init__(
-            manual_distributed_sharding=True, manual_multiprocess_sharding=True, **kwargs
-        )
+        super().__init__(token_indexers, **kwargs)
         if granularity not in CLASSES:
             raise ConfigurationError(
                 f"granularity must be one of {', '.join(CLASSES)}, not {granularity!r}"
@@ -67,7 +65,6 @@ class SstReader(DatasetReader):
             )
         self.classes = CLASSES[granularity]
         self.min_phrase_tokens = min_phrase_tokens
-        self.token_indexers = token_indexers or {"tokens": WordIdIndexer()}
         self.tokenizer = tokenizer or ElmoSpacyTokenizer()
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
@@ -98,9 +95,6 @@ class SstReader(DatasetReader):
         if label is not None:
             fields["label"] = LabelField(label)
         return Instance(fields)
-
-    def apply_token_indexers(self, instance: Instance) -> None:
-        instance["tokens"].token_indexers = self.token_indexers
 
     def _chosen(self, tree: Tree) -> list[Node]:
         if self.min_phrase_tokens is None:

@@ -12,14 +12,14 @@ from elmo_tasks.readers.plain_tags_field import PlainTagsField
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 from elmo_tasks.readers.tagged_file import TaggedSentence, read_tagged
 from elmo_tasks.readers.tags_field import TagsField
-from elmo_tasks.readers.word_id_indexer import WordIdIndexer
+from elmo_tasks.readers.text_reader import TextReader
 
 # The tagging scheme that a model of spans learns.
 _SCHEME = "BIOUL"
 
 
 @DatasetReader.register("elmo_tag")
-class TagReader(DatasetReader):
+class TagReader(TextReader):
     """
     Reads sentences whose tokens have tags, or whose spans have labels: from CoNLL-U (`.conllu`),
     from JSON on each line (`.jsonl`), or from columns; see `read_tagged`.
@@ -52,13 +52,10 @@ class TagReader(DatasetReader):
         language: str = "en",
         **kwargs,
     ) -> None:
-        super().__init__(
-            manual_distributed_sharding=True, manual_multiprocess_sharding=True, **kwargs
-        )
+        super().__init__(token_indexers, **kwargs)
         self.column = column
         self.spans = spans
         self.columns = columns or ["word", "tag"]
-        self.token_indexers = token_indexers or {"tokens": WordIdIndexer()}
         self.tokenizer = ElmoSpacyTokenizer(language)
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
@@ -103,9 +100,6 @@ class TagReader(DatasetReader):
         elif tags is not None:
             fields["tags"] = PlainTagsField(tags, text)
         return Instance(fields)
-
-    def apply_token_indexers(self, instance: Instance) -> None:
-        instance["tokens"].token_indexers = self.token_indexers  # type: ignore[attr-defined]
 
     def sentences(self, file_path: str | os.PathLike) -> Iterator[TaggedSentence]:
         """Yields the sentences of a file in one of the formats of the training."""

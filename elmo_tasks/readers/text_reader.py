@@ -1,0 +1,27 @@
+from allennlp.data import DatasetReader, Instance, TokenIndexer
+from allennlp.data.fields import TextField
+
+from elmo_tasks.readers.word_id_indexer import WordIdIndexer
+
+
+class TextReader(DatasetReader):
+    """
+    The base class of the readers. A subclass passes what it reads through `shard_iterable`, so that
+    each process and worker makes its own instances alone.
+
+    # Parameters
+
+    token_indexers : `dict[str, TokenIndexer]`, optional
+        The indexers of all texts; by default word ids under the name `tokens`.
+    """
+
+    def __init__(self, token_indexers: dict[str, TokenIndexer] = None, **kwargs) -> None:
+        super().__init__(
+            manual_distributed_sharding=True, manual_multiprocess_sharding=True, **kwargs
+        )
+        self.token_indexers = token_indexers or {"tokens": WordIdIndexer()}
+
+    def apply_token_indexers(self, instance: Instance) -> None:
+        for field in instance.fields.values():
+            if isinstance(field, TextField):
+                field.token_indexers = self.token_indexers
