@@ -9,7 +9,7 @@ from allennlp.predictors import Predictor
 from elmo_tasks.common.batches import consecutive_batches
 from elmo_tasks.common.json_text import check_characters
 from elmo_tasks.models.coref_resolver import CorefMention, CorefResolver
-from elmo_tasks.predictors.inputs import joined_tokens
+from elmo_tasks.predictors.inputs import joined_tokens, span_of
 from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 from elmo_tasks.readers.sentence_splitter import split_sentences
 
@@ -64,9 +64,6 @@ class CorefPredictor(TextPredictor):
             for asked, document in zip(inputs, documents)
         ]
         return list(map(_answer, documents, self._outputs(instances)))
-
-    def predict_instance(self, instance: Instance) -> JsonDict:
-        return self.predict_batch_instance([instance])[0]
 
     def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
         documents = [_joined(instance["metadata"]["sentences"]) for instance in instances]
@@ -165,11 +162,8 @@ def _answer(document: _Document, output: dict[str, Any]) -> JsonDict:
 
 
 def _mention(text: str, tokens: list[Token], mention: CorefMention) -> JsonDict:
-    start, end = tokens[mention.start].idx, tokens[mention.end - 1].idx_end
     return {
-        "text": text[start:end],
-        "tokens": [mention.start, mention.end],
-        "characters": [start, end],
+        **span_of(text, tokens, mention.start, mention.end),
         "antecedent": mention.antecedent,
         "probability": mention.probability,
     }

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from allennlp.common.util import JsonDict
@@ -94,6 +94,12 @@ def joined_tokens(words: Iterable[str]) -> list[Token]:
         tokens.append(Token(word, idx=start, idx_end=start + len(word)))
         start += len(word) + 1
     return tokens
+
+
+def span_of(text: str, tokens: Sequence[Token], first: int, stop: int) -> JsonDict:
+    """Returns the tokens `first` to `stop - 1` of a text as an answer has them."""
+    start, end = tokens[first].idx, tokens[stop - 1].idx_end
+    return {"text": text[start:end], "tokens": [first, stop], "characters": [start, end]}
 
 
 def _may_be(others: JsonDict, options: tuple[str, ...]) -> bool:

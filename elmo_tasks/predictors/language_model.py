@@ -70,9 +70,6 @@ class LanguageModelPredictor(TextPredictor):
         num_words = self._model.softmax.num_classes
         return self._answers([_parse_request(each, num_words) for each in inputs])
 
-    def predict_instance(self, instance: Instance) -> JsonDict:
-        return self.predict_batch_instance([instance])[0]
-
     def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
         # The first and the last token are the boundaries.
         words = [[token.text for token in instance["tokens"]][1:-1] for instance in instances]

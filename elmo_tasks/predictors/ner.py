@@ -8,7 +8,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.models.crf_tagger import CrfTagger
-from elmo_tasks.predictors.inputs import joined_tokens, sentence_input
+from elmo_tasks.predictors.inputs import joined_tokens, sentence_input, span_of
 from elmo_tasks.predictors.text_predictor import TextPredictor
 from elmo_tasks.readers.entities import Entity
 from elmo_tasks.readers.tag import TagReader
@@ -59,9 +59,6 @@ class NerPredictor(TextPredictor):
             raise ConfigurationError(f"top_k must be a whole number of at least 0, not {top_k!r}")
         self.top_k = top_k
 
-    def predict_instance(self, instance: Instance) -> JsonDict:
-        return self.predict_batch_instance([instance])[0]
-
     def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
         for instance in instances:
             self._dataset_reader.apply_token_indexers(instance)
@@ -108,14 +105,8 @@ class NerPredictor(TextPredictor):
         return answer
 
 
-def _entity(text: str, tokens: list[Token], span: Entity) -> JsonDict:
-    start, end = tokens[span.start].idx, tokens[span.end - 1].idx_end
-    return {
-        "type": span.type,
-        "text": text[start:end],
-        "tokens": [span.start, span.end],
-        "characters": [start, end],
-    }
+def _entity(text: str, tokens: list[Token], entity: Entity) -> JsonDict:
+    return {"type": entity.type, **span_of(text, tokens, entity.start, entity.end)}
 
 
 def _readable(answer: JsonDict) -> list[str]:

@@ -65,9 +65,6 @@ class SnliPredictor(TextPredictor):
         texts = [" ".join(answer[f"{name}_tokens"]) for name in _TEXTS]
         return [one_line(label, answer["probabilities"][label], *texts)]
 
-    def predict_instance(self, instance: Instance) -> JsonDict:
-        return self._answer(super().predict_instance(instance))
-
     def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
         return [self._answer(output) for output in super().predict_batch_instance(instances)]
 

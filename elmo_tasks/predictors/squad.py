@@ -110,9 +110,6 @@ class SquadPredictor(TextPredictor):
         # The answer to a whole file has the ids of questions as its fields.
         return {} if "data" in inputs else super().further_fields(inputs)
 
-    def predict_instance(self, instance: Instance) -> JsonDict:
-        return self.predict_batch_instance([instance])[0]
-
     def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
         answers: list[JsonDict] = [{} for _ in instances]
         lengths = [len(instance["passage"]) for instance in instances]

@@ -8,9 +8,8 @@ from allennlp.predictors import Predictor
 from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.models.srl_tagger import SrlTagger
-from elmo_tasks.predictors.inputs import SentenceInput, joined_tokens, sentence_input
+from elmo_tasks.predictors.inputs import SentenceInput, joined_tokens, sentence_input, span_of
 from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
-from elmo_tasks.readers.entities import Entity
 from elmo_tasks.readers.predicate_field import known_predicates
 
 # The most tokens that the model reads at a time, padding included. It reads a sentence once for
@@ -84,9 +83,6 @@ class SrlPredictor(TextPredictor):
             for sentence, several in zip(sentences, instances)
         ]
 
-    def predict_instance(self, instance: Instance) -> JsonDict:
-        return self.predict_batch_instance([instance])[0]
-
     def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
         """Returns an answer with one predicate for each instance."""
         return [
@@ -146,20 +142,16 @@ def _answer(text: str, tokens: list[Token], outputs: list[dict[str, Any]]) -> Js
                 "index": output["predicate"],
                 "tags": output["tags"],
                 "roles": [
-                    {**_role(text, tokens, argument), "confidence": confidence}
-                    for argument, confidence in zip(output["arguments"], output["confidences"])
+                    {
+                        "role": role,
+                        **span_of(text, tokens, start, end),
+                        "confidence": confidence,
+                    }
+                    for (role, start, end), confidence in zip(
+                        output["arguments"], output["confidences"]
+                    )
                 ],
             }
             for output in outputs
         ],
-    }
-
-
-def _role(text: str, tokens: list[Token], argument: Entity) -> JsonDict:
-    start, end = tokens[argument.start].idx, tokens[argument.end - 1].idx_end
-    return {
-        "role": argument.type,
-        "text": text[start:end],
-        "tokens": [argument.start, argument.end],
-        "characters": [start, end],
     }

@@ -24,9 +24,6 @@ class TagPredictor(TextPredictor):
     other_names = ("tokens", "text")
     _dataset_reader: TagReader
 
-    def predict_instance(self, instance: Instance) -> JsonDict:
-        return self.predict_batch_instance([instance])[0]
-
     def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
         for instance in instances:
             self._dataset_reader.apply_token_indexers(instance)

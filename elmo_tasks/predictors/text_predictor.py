@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from allennlp.common.util import JsonDict
-from allennlp.data import DatasetReader
+from allennlp.data import DatasetReader, Instance
 from allennlp.models import Model
 from allennlp.predictors import Predictor
 
@@ -91,6 +91,9 @@ class TextPredictor(Predictor):
 
     def predict_json(self, inputs: JsonDict) -> JsonDict:
         return self.predict_batch_json([inputs])[0]
+
+    def predict_instance(self, instance: Instance) -> JsonDict:
+        return self.predict_batch_instance([instance])[0]
 
     def predict_batch_json(self, inputs: list[JsonDict]) -> list[JsonDict]:
         answers = self.answers(inputs)
