@@ -185,7 +185,7 @@ def _refuse_contradictions(args: argparse.Namespace) -> None:
     several = args.on is not None or (args.processes or 1) > 1
     if several and args.cuda_device >= 0:
         raise ConfigurationError(
-            "--cuda-device is for one process; --on ray without it takes all GPUs"
+            "--cuda-device is for one process; leave it out: --on ray uses all GPUs"
         )
     folder = args.shards or args.on
     if folder is None and "://" in args.output_file:

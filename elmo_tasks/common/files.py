@@ -32,7 +32,7 @@ def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
     try:
         yield aside
         if is_stream:
-            # What was printed to the standard output before comes first.
+            # Flush, so that earlier prints come first.
             sys.stdout.flush()
             with open(aside, "rb") as written, open(target, "ab") as stream:
                 shutil.copyfileobj(written, stream)

@@ -8,8 +8,8 @@ from typing import Any
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
 
-# The files that are fetched of a repository: those of a biLM, and those of a packed model. All of
-# them are read as data; nothing else of a repository reaches this machine.
+# The files that are fetched of a repository: those of a biLM or of a published model. All are read
+# as data; nothing else of a repository reaches this machine.
 _DATA_FILE = re.compile(
     r"(options|mix|config)\.json|weights\.(hdf5|safetensors)|softmax\.safetensors|"
     r"softmax_words\.txt|vocab\.txt|vocabulary/[^/\0]+\.txt"

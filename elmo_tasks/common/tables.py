@@ -9,8 +9,8 @@ from elmo_tasks.common.fetch import local_path
 from elmo_tasks.common.text_files import MAX_LINE_BYTES, numbered_lines
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
-# The suffixes of packed files.
-PACKED = (".gz", ".xz", ".bz2")
+# The suffixes of compressed files.
+COMPRESSED = (".gz", ".xz", ".bz2")
 _EMPTY = "{} is empty: its first line must name the columns"
 
 
@@ -34,10 +34,10 @@ class Record(NamedTuple):
 def delimiter_of(path: str | os.PathLike) -> str | None:
     """
     Returns what separates the fields of a table, by the suffix of its file: a comma in `.csv`, a
-    tab in `.tsv`, both also packed (`.gz`, `.xz`, `.bz2`). Returns `None` for other files.
+    tab in `.tsv`, both also compressed (`.gz`, `.xz`, `.bz2`). Returns `None` for other files.
     """
     name = Path(path)
-    return _DELIMITERS.get((name.with_suffix("") if name.suffix in PACKED else name).suffix)
+    return _DELIMITERS.get((name.with_suffix("") if name.suffix in COMPRESSED else name).suffix)
 
 
 def is_parquet(path: str | os.PathLike) -> bool:

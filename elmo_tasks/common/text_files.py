@@ -18,14 +18,14 @@ from elmo_tasks.common.fetch import local_path
 
 logger = logging.getLogger(__name__)
 
-# How to open a packed file, by its first two bytes. The suffix does not tell: an address that was
-# fetched lies in the cache under a name without one. No text in UTF-8 begins with these bytes.
-_PACKED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"\xfd7": lzma.open}
+# How to open a compressed file, by its first two bytes. The suffix does not tell: an address that
+# was fetched lies in the cache under a name without one. No text in UTF-8 begins with these bytes.
+_OPEN_COMPRESSED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"\xfd7": lzma.open}
 
-# What a packed file may raise when it is read; see `refuse_damaged`.
-_UNPACKING_ERRORS = (EOFError, OSError, lzma.LZMAError, zlib.error)
+# What a compressed file may raise when it is read; see `refuse_damaged`.
+_DECOMPRESSING_ERRORS = (EOFError, OSError, lzma.LZMAError, zlib.error)
 
-# A small packed file may unpack to one line that fills the memory.
+# A small compressed file may hold one line that fills the memory.
 MAX_LINE_BYTES = 10**8
 
 # The most characters of an error on a line.
@@ -49,33 +49,33 @@ def corpus_files(pattern: str | os.PathLike) -> list[str]:
 def read_lines(path: str | os.PathLike) -> Iterator[str]:
     """
     Yields the lines of a text file, line ends included, without a byte order mark. The file is
-    UTF-8, and may be packed by gzip or xz, or by bzip2 with the suffix `.bz2`.
+    UTF-8, and may be compressed by gzip or xz, or by bzip2 with the suffix `.bz2`.
 
     # Raises
 
     `ValueError`
-        A line is not UTF-8 or has more than `MAX_LINE_BYTES`, or the file cannot be unpacked; the
+        A line is not UTF-8 or has more than `MAX_LINE_BYTES`, or the file is damaged; the
         message names file and line.
     """
-    with open_at(os.fspath(path)) or open(local_path(path), "rb") as packed:
-        for line_number, text, fault in lines_of(packed, path):
+    with open_at(os.fspath(path)) or open(local_path(path), "rb") as raw:
+        for line_number, text, fault in lines_of(raw, path):
             if fault is not None:
                 raise ValueError(f"{path}:{line_number}: {fault}")
             yield text
 
 
-def lines_of(packed: BinaryIO, path: str | os.PathLike) -> Iterator[tuple[int, str, str | None]]:
+def lines_of(raw: BinaryIO, path: str | os.PathLike) -> Iterator[tuple[int, str, str | None]]:
     """
     Yields the number of each line of an open file, from 1, its text as for `read_lines`, and
-    `None`; or no text, and why the line cannot be read. Raises `ValueError` if the file cannot be
-    unpacked.
+    `None`; or no text, and why the line cannot be read. Raises `ValueError` if the file is
+    damaged.
     """
     line_number = 0
     # The first two bytes of bzip2 are letters, with which a text may begin.
     is_bzip2 = os.fspath(path).endswith(".bz2")
-    open_packed = _PACKED.get(packed.read(2), bz2.open if is_bzip2 else None)
-    packed.seek(0)
-    file = packed if open_packed is None else open_packed(packed, "rb")
+    open_compressed = _OPEN_COMPRESSED.get(raw.read(2), bz2.open if is_bzip2 else None)
+    raw.seek(0)
+    file = raw if open_compressed is None else open_compressed(raw, "rb")
     try:
         lines = iter(partial(file.readline, MAX_LINE_BYTES + 1), b"")
         for line_number, line in enumerate(lines, start=1):
@@ -89,7 +89,7 @@ def lines_of(packed: BinaryIO, path: str | os.PathLike) -> Iterator[tuple[int, s
                     yield line_number, "", f"not UTF-8: {error}"
             while len(line) > MAX_LINE_BYTES and not line.endswith(b"\n"):
                 line = file.readline(MAX_LINE_BYTES + 1)
-    except _UNPACKING_ERRORS as error:
+    except _DECOMPRESSING_ERRORS as error:
         refuse_damaged(path, line_number, error)
 
 
@@ -101,7 +101,7 @@ def refuse_damaged(path: str | os.PathLike, line_number: int, error: Exception) 
     # The `OSError` of gzip and bz2 about a damaged file has no number.
     if isinstance(error, OSError) and error.errno is not None:
         raise error
-    raise ValueError(f"{path}: cannot be unpacked after line {line_number}: {error}") from error
+    raise ValueError(f"{path}: is damaged after line {line_number}: {error}") from error
 
 
 def split_lines(lines: Iterable[str], max_tokens: int, path: str) -> Iterator[list[str]]:

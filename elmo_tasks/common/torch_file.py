@@ -22,15 +22,15 @@ _ERRORS = (
 def check_torch_file(path: str | os.PathLike) -> None:
     """
     Checks a file that `torch.load` is to read. `torch.load` ignores the checksums that `torch.save`
-    writes, so that it reads wrong numbers from a damaged file, and it unpacks what is packed,
-    whatever its size, although `torch.save` packs nothing. What it makes of a pickle may take any
-    time and memory.
+    writes, so that it reads wrong numbers from a damaged file, and it decompresses whatever is
+    compressed, whatever its size, although `torch.save` compresses nothing. What it makes of a
+    pickle may take any time and memory.
 
     # Raises
 
     `ConfigurationError`
-        The file is damaged, is not one of PyTorch 1.6 or later, or holds something in packed form
-        or a pickle as `torch.save` does not write it.
+        The file is damaged, is not one of PyTorch 1.6 or later, or holds something compressed, or a
+        pickle as `torch.save` does not write it.
     """
     check_regular(path)
     try:
@@ -42,8 +42,8 @@ def check_torch_file(path: str | os.PathLike) -> None:
             for record in file.infolist():
                 if record.compress_type != zipfile.ZIP_STORED or record.file_size > num_bytes:
                     raise ConfigurationError(
-                        f"{path} holds {record.filename!r:.80} in packed form, as `torch.save` "
-                        "never writes"
+                        f"{path} holds {record.filename!r:.80} compressed, as `torch.save` "
+                        "never writes it"
                     )
             damaged = file.testzip()
         if damaged is None:

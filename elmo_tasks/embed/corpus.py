@@ -6,7 +6,7 @@ from typing import BinaryIO
 from elmo_tasks.common.addresses import open_at
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
-from elmo_tasks.common.tables import PACKED
+from elmo_tasks.common.tables import COMPRESSED
 from elmo_tasks.common.text_files import corpus_files
 from elmo_tasks.embed.corpus_lines import (
     Line,
@@ -25,7 +25,7 @@ class Corpus:
     Reads a text line by line, in bounded memory, as often as it is iterated over. The kind of a
     file is told by its suffix: tables (`.csv`, `.tsv`) with a line of names, JSON lines (`.jsonl`)
     and Parquet (`.parquet`) have a sentence in each row; other files have one on each line. All but
-    Parquet may be packed by gzip, xz or bzip2. A field may be a text or a list of tokens.
+    Parquet may be compressed by gzip, xz or bzip2. A field may be a text or a list of tokens.
 
     # Parameters
 
@@ -67,7 +67,7 @@ class Corpus:
         # Raises
 
         `ValueError`
-            A file cannot be unpacked, or a row of a table has more or fewer fields than its header;
+            A file is damaged, or a row of a table has more or fewer fields than its header;
             the message names file and line.
         `ConfigurationError`
             A file has no such column, or is in columns.
@@ -130,4 +130,4 @@ def _opened(file: str) -> BinaryIO:
 
 def _kind(file: str) -> str:
     stem, suffix = os.path.splitext(file)
-    return os.path.splitext(stem)[1] if suffix in PACKED else suffix
+    return os.path.splitext(stem)[1] if suffix in COMPRESSED else suffix

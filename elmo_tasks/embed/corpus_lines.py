@@ -74,7 +74,7 @@ def parquet_lines(file: str, raw: BinaryIO, column: str | None) -> Iterator[Line
     `ConfigurationError`
         There is no such column.
     `ValueError`
-        The file cannot be unpacked.
+        The file is damaged.
     """
     # pyarrow is imported only when it is needed.
     import pyarrow.parquet

@@ -114,7 +114,7 @@ Engine = Callable[[EmbedPart, Iterable[Part], tqdm], Iterator[Part]]
 
 
 def in_this_process(work: EmbedPart, parts: Iterable[Part], progress: tqdm) -> Iterator[Part]:
-    """Does one part after the other."""
+    """Computes the parts in order and yields each when done."""
     for part in parts:
         work(part, progress)
         yield part
@@ -159,7 +159,7 @@ def lacking(output: Output, parts: Iterable[Part], progress: tqdm) -> Iterator[P
     for part in parts:
         if output.has(part):
             num_sentences += len(part.ids)
-            # The bar's rate is that of the other parts.
+            # Parts found on disk do not count in the bar's speed.
             progress.initial += part.num_tokens
             progress.update(part.num_tokens)
         else:

@@ -42,7 +42,7 @@ class SharedBiLm(NamedTuple):
         return sum(array.nbytes for array in self.arrays.values())
 
     def open(self, device: str) -> FrozenBiLm:
-        """Returns the biLM. On the CPU, its weights are the arrays and must not be written to."""
+        """On a CPU, the biLM shares memory with `arrays`: do not write to its weights."""
         bilm = FrozenBiLm(**self.settings)
         with warnings.catch_warnings():
             # The arrays of an object store cannot be written to, of which PyTorch warns.

@@ -49,8 +49,8 @@ TRUST = "ELMO_TASKS_TRUST_ARCHIVES"
 # No config of a model is this large.
 _MAX_CONFIG_BYTES = 10**7
 
-# A model may have so many parameters beside those of its file: a biLM that a packed model names has
-# up to 94 million.
+# A model may have so many parameters beside those of its file: a biLM that a published model names
+# has up to 94 million.
 _MORE_PARAMETERS = 2 * 10**8
 
 # A parameter counts as so many numbers more.
@@ -286,10 +286,10 @@ def _named_archive(archive_file: str | os.PathLike) -> Any:
 _weights_path = archival.get_weights_path
 
 
-def _packed_weights_path(folder: str | os.PathLike) -> str:
-    """Returns the path of the weights in a folder, which may be packed."""
-    packed = os.path.join(folder, PUBLISHED_WEIGHTS)
-    return packed if os.path.exists(packed) else _weights_path(folder)
+def _published_weights_path(folder: str | os.PathLike) -> str:
+    """Returns the path of the weights in a folder, which may be published."""
+    published = os.path.join(folder, PUBLISHED_WEIGHTS)
+    return published if os.path.exists(published) else _weights_path(folder)
 
 
 _ARCHIVES_ARE_DATA = "An archive of a stranger is read as data."
@@ -297,7 +297,7 @@ _PUBLISHED = "A model is given by its name or repository, and its weights may be
 
 CHANGES = (
     Change(archival, "cached_path", _named_archive, _PUBLISHED),
-    Change(archival, "get_weights_path", _packed_weights_path, _PUBLISHED),
+    Change(archival, "get_weights_path", _published_weights_path, _PUBLISHED),
     Change(archival, "Params", _ArchivedParams, _ARCHIVES_ARE_DATA),
     Change(archival, "Meta", _ArchivedMeta, _ARCHIVES_ARE_DATA),
     Change(archival, "extracted_archive", _extracted_archive, _ARCHIVES_ARE_DATA),

@@ -45,10 +45,10 @@ class FrozenProduct:
         self._dtype = dtype or weight.dtype
         weight = weight.detach().to(self._dtype)
         self._bias = None if bias is None else bias.detach().to(self._dtype)
-        self._packs = weight.device.type == "cpu" and packs(self._dtype)
-        self._weight = _pack(weight) if self._packs else weight
+        self._by_onednn = weight.device.type == "cpu" and has_onednn(self._dtype)
+        self._weight = _laid_out(weight) if self._by_onednn else weight
         is_small = weight.dtype == torch.float32 and weight.numel() <= _SMALL_WEIGHT
-        self._plain_weight = weight if is_small or not self._packs else None
+        self._plain_weight = weight if is_small or not self._by_onednn else None
 
     def __call__(self, x: torch.Tensor, added: torch.Tensor | None = None) -> torch.Tensor:
         """
@@ -65,7 +65,7 @@ class FrozenProduct:
             Shape (rows, out_dim). A new tensor; `added` does not change.
         """
         x, rows = x.to(self._dtype), len(x)
-        if not self._packs or (rows == 1 and self._plain_weight is not None):
+        if not self._by_onednn or (rows == 1 and self._plain_weight is not None):
             # Under autocast, `linear` chooses the dtype of its result.
             product = linear(x, self._plain_weight, self._bias).to(self._dtype)
             return product if added is None else product.add_(added)
@@ -101,7 +101,7 @@ class Product:
 
 
 @functools.cache
-def packs(dtype: torch.dtype) -> bool:
+def has_onednn(dtype: torch.dtype) -> bool:
     """
     Returns whether oneDNN's products with laid-out weights exist on this machine and are right.
     Logs why not.
@@ -115,9 +115,9 @@ def packs(dtype: torch.dtype) -> bool:
         for shape in ((4, 32), (4, 64), (64, 32), (64,))
     )
     try:
-        packed = _pack(weight)
-        plain = torch.ops.mkldnn._linear_pointwise(x, packed, bias, "none", [], "")
-        summed = torch.ops.mkldnn._linear_pointwise.binary(x, added, packed, bias, "add")
+        laid_out = _laid_out(weight)
+        plain = torch.ops.mkldnn._linear_pointwise(x, laid_out, bias, "none", [], "")
+        summed = torch.ops.mkldnn._linear_pointwise.binary(x, added, laid_out, bias, "add")
         expected = linear(x, weight, bias)
         close = functools.partial(torch.allclose, rtol=0.02, atol=0.1)
         right = close(plain, expected) and close(summed, expected + added)
@@ -148,5 +148,5 @@ def extended(x: torch.Tensor, rows: int) -> torch.Tensor:
     return pad(x, (0, 0, 0, rows - len(x)))
 
 
-def _pack(weight: torch.Tensor) -> torch.Tensor:
+def _laid_out(weight: torch.Tensor) -> torch.Tensor:
     return torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), _ROWS)

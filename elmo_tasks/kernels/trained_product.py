@@ -13,7 +13,7 @@ import torch
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import linear, pad
 
-from elmo_tasks.kernels.frozen_product import extended, packs, padded_rows
+from elmo_tasks.kernels.frozen_product import extended, has_onednn, padded_rows
 
 _BLOCK = 512
 
@@ -137,7 +137,7 @@ def _multiply(
 
 
 def _by_onednn(x: torch.Tensor) -> bool:
-    return x.device.type == "cpu" and len(x) > 0 and packs(x.dtype)
+    return x.device.type == "cpu" and len(x) > 0 and has_onednn(x.dtype)
 
 
 @functools.cache

@@ -23,7 +23,7 @@ class WeightCache(Generic[T]):
         self._kept: tuple[list[Any], list[torch.Tensor], T] | None = None
 
     def get(self, *weights: torch.Tensor, **settings: Any) -> T:
-        """Returns the value for these weights and settings."""
+        """Returns the cached value; computes it anew if a weight or a setting changed."""
         seen: list[Any] = [(part.data_ptr(), _version(part), part.device) for part in weights]
         seen.append(settings)
         # A write through `.data` does not change the version, so some numbers are compared, too.

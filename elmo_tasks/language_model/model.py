@@ -111,7 +111,7 @@ class ElmoLanguageModel(Model):
         backward_tokens : `TextFieldTensors`, optional
             Such windows of a text in which each sentence is reversed, for the backward direction.
 
-        The batch of one of several processes may have no tokens; its loss is 0.
+        One process's batch may have no tokens; its loss is then 0.
 
         # Returns
 

@@ -59,7 +59,7 @@ class SentenceLoader(CorpusLoader):
             batches = list(_batches(chunk, self._all_tokens))
             if self.shuffle:
                 order.shuffle(batches)
-            # The sentences of a batch are sorted by length, so that the shares are alike.
+            # Sorted by length, so each process gets about as many tokens.
             yield from (batch[index::count] for batch in batches)
 
     @property

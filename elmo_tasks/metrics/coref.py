@@ -30,7 +30,7 @@ class CorefMetric(Metric):
         # Parameters
 
         predictions, gold : `Sequence[Clusters]`
-            The predicted and the right clusters of each document. A mention that is predicted twice
+            The predicted and the gold clusters of each document. A mention that is predicted twice
             counts where it is first.
         """
         for predicted, expected in zip(predictions, gold, strict=True):
@@ -68,8 +68,8 @@ def coref_counts(predicted: Clusters, gold: Clusters) -> numpy.ndarray:
     numerator and denominator of the precision, then of the recall. The counts of several documents
     are added.
     """
-    found, right = _without_repetitions(predicted), [set(cluster) for cluster in gold]
-    return numpy.array([counts(found, right) for counts in _MEASURES.values()])
+    found, facts = _without_repetitions(predicted), [set(cluster) for cluster in gold]
+    return numpy.array([counts(found, facts) for counts in _MEASURES.values()])
 
 
 def _muc(predicted: list[set[Mention]], gold: list[set[Mention]]) -> numpy.ndarray:

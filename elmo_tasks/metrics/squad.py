@@ -31,7 +31,7 @@ class SquadMetric(Metric):
         predictions : `Sequence[str]`
             A slice of the raw passage for each question, or `""` if nothing is predicted.
         answers : `Sequence[Sequence[str]]`
-            The right answers of each question, at least one.
+            The gold answers of each question, at least one.
         """
         for prediction, texts in zip(predictions, answers, strict=True):
             self._num_questions += 1

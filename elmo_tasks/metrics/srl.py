@@ -37,14 +37,14 @@ class SrlMetric(Metric):
         # Parameters
 
         predictions, gold : `Sequence[Sequence[Span]]`
-            The predicted and the right spans of each predicate, in their order, with roles such as
+            The predicted and the gold spans of each predicate, in their order, with roles such as
             `ARG0`, `C-ARG0` and `R-ARG0`. Spans of a predicate do not overlap.
         """
         for predicted, expected in zip(predictions, gold, strict=True):
-            found, right = set(arguments(predicted)), set(arguments(expected))
+            found, facts = set(arguments(predicted)), set(arguments(expected))
             self._predicted.update(role for role, _ in found)
-            self._gold.update(role for role, _ in right)
-            self._correct.update(role for role, _ in found & right)
+            self._gold.update(role for role, _ in facts)
+            self._correct.update(role for role, _ in found & facts)
 
     def get_metric(self, reset: bool = False) -> dict[str, float]:
         """

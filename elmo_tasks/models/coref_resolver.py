@@ -151,9 +151,9 @@ class CorefResolver(Model):
             For each document: `spans`, of shape (mentions, 2), the kept spans: the first word of
             each and the word after its last one; `antecedents`, of shape (mentions,), the index of
             the most probable antecedent, or -1 for none; and `probabilities`, of shape (mentions,),
-            those of these choices. If all right clusters are known, the scalar `loss`: the negative
-            logarithm of the probability of the right antecedents of a mention together, summed over
-            the mentions of a document, as the mean over the batch.
+            those of these choices. If all gold clusters are given, the scalar `loss`: -log of the
+            summed probability of a mention's gold antecedents, summed over mentions, averaged over
+            documents.
         """
         runs = [self._run(about) for about in metadata]
         words = self._encode(tokens, runs)

@@ -39,7 +39,7 @@ class AntecedentChoice(NamedTuple):
     probabilities : `torch.Tensor`
         Shape (mentions,): the probability of this choice.
     loss : `torch.Tensor`
-        A scalar: the negative logarithm of the probability of the right antecedents together,
+        A scalar: the negative logarithm of the summed probability of a mention's gold antecedents,
         summed over the mentions (Lee et al. 2017, equation 8). 0 if no labels are given.
     """
 
@@ -57,7 +57,7 @@ def choose_antecedents(
     blocks : `Iterable[AntecedentBlock]`
         The scores of all mentions, in their order; at least one block.
     labels : `torch.LongTensor`, optional
-        Shape (mentions,): the right cluster of each mention, -1 for none. The right antecedents of
+        Shape (mentions,): the gold cluster of each mention, -1 for none. The gold antecedents of
         a mention are those of the same cluster, or else none.
     """
     choices, probabilities, losses = [], [], []
@@ -76,7 +76,7 @@ def choose_antecedents(
 def _right(
     log_probabilities: torch.Tensor, block: AntecedentBlock, labels: torch.Tensor
 ) -> torch.Tensor:
-    """Returns the logarithms of the right choices' probabilities; the others' are very small."""
+    """Returns the logarithms of the gold choices' probabilities; the others' are very small."""
     rows, columns = labels[block.rows].unsqueeze(1), labels[block.columns]
     smallest = min_value_of_dtype(log_probabilities.dtype)
     # Columns after the antecedents have probability 0.

@@ -110,7 +110,7 @@ class AntecedentScorer(torch.nn.Module):
         """Yields the scores of all mentions, block by block."""
         first = self.feedforward._linear_layers[0]
         of_mention, of_antecedent, of_both, of_features = first.weight.split(self._widths, dim=1)
-        # A part of a matrix, whose rows are apart from each other, is much slower to multiply with.
+        # A slice of columns is not contiguous, and slower to multiply.
         of_both = of_both.contiguous()
         # Shapes: (mentions, hidden width)
         by_mention = mentions.g @ of_mention.t() + first.bias

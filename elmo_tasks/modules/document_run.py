@@ -22,7 +22,7 @@ class DocumentRun(NamedTuple):
     speakers : `Sequence[str]`
         The speaker of each word.
     clusters : `list[list[Span]]`, optional
-        The right clusters, with indices of words in the run.
+        The gold clusters, with indices of words in the run.
     """
 
     start: int

@@ -10,7 +10,7 @@ from allennlp.predictors import Predictor
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import read_records
 from elmo_tasks.common.tables import (
-    PACKED,
+    COMPRESSED,
     Record,
     check_header,
     choose_column,
@@ -21,7 +21,7 @@ from elmo_tasks.common.text_files import numbered_lines
 from elmo_tasks.predictors.column_inputs import column_sentences, is_in_columns
 from elmo_tasks.predictors.text_predictor import EXPECTED_JSON, TextPredictor, unlike
 
-_JSON = tuple(kind + packed for kind in (".json", ".jsonl") for packed in ("", *PACKED))
+_JSON = tuple(kind + suffix for kind in (".json", ".jsonl") for suffix in ("", *COMPRESSED))
 _STDIN = "standard input"
 
 
@@ -61,7 +61,7 @@ class Inputs(NamedTuple):
 
 def read_inputs(path: str, predictor: Predictor) -> Inputs:
     """
-    Reads the inputs for a predictor from a file, which may be packed by gzip, xz or bzip2, or
+    Reads the inputs for a predictor from a file, which may be compressed by gzip, xz or bzip2, or
     from the standard input if the path is `-`. Lines of white space are skipped.
 
     A predictor that is no `TextPredictor` gets each line by its `load_line`. Otherwise
@@ -100,7 +100,7 @@ def read_inputs(path: str, predictor: Predictor) -> Inputs:
         )
     if predictor.column is not None:
         raise ConfigurationError(
-            f"{name} is no table (.csv or .tsv) and has no column {predictor.column}"
+            f"{name} is not a table (.csv or .tsv), so it has no column {predictor.column}"
         )
     if is_in_columns(path, first[1]):
         return Inputs(name, False, _columns(name, predictor))

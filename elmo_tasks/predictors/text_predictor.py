@@ -132,7 +132,7 @@ class TextPredictor(Predictor):
         return f"{line}\n"
 
     def readable(self, answer: JsonDict) -> list[str]:
-        """Returns an answer in lines for people."""
+        """Formats an answer as lines of text."""
         raise NotImplementedError
 
 

@@ -18,7 +18,7 @@ from elmo_tasks.common.files import atomic_write
 from elmo_tasks.elmo.archives import find_bilms
 from elmo_tasks.language_model.model import ElmoLanguageModel
 from elmo_tasks.publish.language_model import write_language_model
-from elmo_tasks.publish.published_weights import PUBLISHED_WEIGHTS, fingerprint, write_published
+from elmo_tasks.publish.published_weights import PUBLISHED_WEIGHTS, hash_of_weights, write_published
 from elmo_tasks.scoring.softmax_file import SOFTMAX_FILE
 
 CARD = "MODEL_CARD.md"
@@ -181,12 +181,12 @@ def _named_bilms(
             f"{name} is not the name of a biLM, which others have too: give the name of a known "
             "one, or a repository of the hub; or give none, so that the weights are written"
         )
-    prints = {key: fingerprint(found.weights()) for key, found in find_bilms(model).items()}
+    prints = {key: hash_of_weights(found.weights()) for key, found in find_bilms(model).items()}
     bilms = [parent["bilm"] for parent in parents_of_bilms(config.get("model"))]
     files = [each if isinstance(each, str) else each.get("pretrained_file") for each in bilms]
     names = {name} if name is not None else {file for file in files if file and is_name(file)}
     known = {
-        fingerprint(make_bilm(*bilm_files(each), state="reset").weights()): each
+        hash_of_weights(make_bilm(*bilm_files(each), state="reset").weights()): each
         for each in sorted(names)
     }
     if name is not None and not known.keys() & set(prints.values()):

@@ -53,7 +53,7 @@ def write_published(path: str | os.PathLike, state: StateDict, bilms: dict[str, 
     exact: StateDict = {}
     for name, known_as in bilms.items():
         weights = _named_weights(known_as)
-        left_out[name] = {"name": known_as, "fingerprint": fingerprint(weights)}
+        left_out[name] = {"name": known_as, "fingerprint": hash_of_weights(weights)}
         for key in weights:
             del rest[f"{name}.{key}"]
         # The start state, with which the sums of a biLM begin.
@@ -87,7 +87,7 @@ def read_published(path: str | os.PathLike) -> StateDict:
                 "of a repository"
             )
         weights = _named_weights(about["name"])
-        found = fingerprint(weights)
+        found = hash_of_weights(weights)
         if found != about["fingerprint"]:
             raise ConfigurationError(
                 f"{path} was trained with the biLM {about['name']} of fingerprint "
@@ -98,7 +98,7 @@ def read_published(path: str | os.PathLike) -> StateDict:
     return state
 
 
-def fingerprint(weights: StateDict) -> str:
+def hash_of_weights(weights: StateDict) -> str:
     """Returns a hash of the weights of a biLM, whatever file they come from, as 32 hex digits."""
     return hash_tensors(*(tensor for _, tensor in sorted(weights.items()))).hex()
 
@@ -141,7 +141,7 @@ def _hash(tensors: StateDict, bilms: dict[str, dict[str, str]]) -> str:
 
 
 def _named_weights(name: str) -> StateDict:
-    # `reset` spares the computation of a start state, which is not one of the weights.
+    # `reset`: no start state is computed; it is not a weight.
     return make_bilm(*bilm_files(name), state="reset").weights()
 
 

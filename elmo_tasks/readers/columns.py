@@ -128,7 +128,7 @@ def read_columns(
     `#end document`.
 
     Any number of spaces and tabs separates two columns; other white space belongs to its column.
-    The file is UTF-8, and may be packed by gzip or xz.
+    The file is UTF-8, and may be compressed by gzip or xz.
 
     # Parameters
 

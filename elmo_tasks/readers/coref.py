@@ -121,7 +121,7 @@ class CorefReader(TextReader):
         genre : `str`, optional
             A genre of the training data; another one counts as none.
         clusters : `list[list[Span]]`, optional
-            The right clusters: for each mention the index of its first word in the document and of
+            The gold clusters: for each mention the index of its first word in the document and of
             the word after its last one.
 
         # Raises

@@ -73,7 +73,7 @@ def read_coref(
     Yields the documents of a file in the format of CoNLL-2012. A line `#begin document (NAME); part
     000` and a line `#end document` are around each document, which has one token on each line and
     an empty line after each sentence. Any number of spaces and tabs separates two columns. The file
-    is UTF-8, may be packed by gzip or xz, and is not held in memory.
+    is UTF-8, may be compressed by gzip or xz, and is not held in memory.
 
     The column `coreference` has `(0` at the token where a mention of cluster 0 begins, `0)` where
     it ends, `(0)` at a mention of one token, `|` between several of these, and otherwise `-`.

@@ -18,7 +18,7 @@ class DistinctTexts(Sequence[numpy.ndarray]):
     # Parameters
 
     instances : `Iterable[Instance]`
-        Their fields with an indexer of type `elmo_char_ids` or `elmo_characters` have the texts.
+        Instances whose text fields have an ELMo indexer: `elmo_char_ids` or `elmo_characters`.
     """
 
     def __init__(self, instances: Iterable[Instance]) -> None:

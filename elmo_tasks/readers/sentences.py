@@ -18,7 +18,7 @@ from elmo_tasks.readers.word_id_indexer import WordIdIndexer
 class SentencesReader(TextReader):
     """
     Reads the text for a language model: one sentence on each line, its tokens separated by blanks.
-    A path may be a glob pattern, and files may be packed by gzip or xz. The text is not held in
+    A path may be a glob pattern, and files may be compressed by gzip or xz. The text is not held in
     memory. With `max_instances`, all workers and ranks together read only so many lines from the
     beginning.
 

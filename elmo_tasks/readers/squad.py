@@ -108,7 +108,7 @@ class SquadReader(TextReader):
         id : `str`, optional
             The question's id in its file.
         answers : `list[str]`, optional
-            Raw texts of the right answers, for the metric.
+            Raw texts of the gold answers, for the metric.
         span : `tuple[int, int]`, optional
             First and last token of the answer.
         max_passage_tokens : `int`, optional

@@ -9,7 +9,7 @@ from allennlp.data.tokenizers import Token
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import read_records
-from elmo_tasks.common.tables import PACKED
+from elmo_tasks.common.tables import COMPRESSED
 from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.columns import check_columns, read_columns
 from elmo_tasks.readers.entities import Entity, write_tags
@@ -37,9 +37,9 @@ class TaggedSentence(NamedTuple):
 
 
 def suffix_of(path: str | os.PathLike) -> str:
-    """Returns the suffix of a file's name, that of a packed file (`.gz`, ...) without the last."""
+    """Returns the suffix of a file's name, before that of a compressed file (`.gz`, ...)."""
     name = Path(path)
-    return (name.with_suffix("") if name.suffix in PACKED else name).suffix
+    return (name.with_suffix("") if name.suffix in COMPRESSED else name).suffix
 
 
 def read_tagged(

@@ -101,7 +101,7 @@ class Scorer:
         for reading in readings:
             # Shapes: (batch, width)
             forward, backward = (
-                _unpacked(next(parts), targets.cpu(), reading) for targets in reading.targets
+                _divided(next(parts), targets.cpu(), reading) for targets in reading.targets
             )
             for words, ahead, back in zip(reading.sentences, forward, backward):
                 inside, end = slice(1, len(words) + 1), len(words) + 1
@@ -125,7 +125,7 @@ def _document(sentences: list[list[str]]) -> list[list[str]]:
     return sentences[empty[-1] + 1 :] if empty else sentences
 
 
-def _unpacked(log_probs: torch.Tensor, targets: torch.Tensor, reading: Reading) -> numpy.ndarray:
+def _divided(log_probs: torch.Tensor, targets: torch.Tensor, reading: Reading) -> numpy.ndarray:
     """Returns the log probability of each token of a batch: shape (batch, width)."""
     flat = log_probs.new_zeros(len(reading.sentences) * reading.width)
     flat[targets] = log_probs

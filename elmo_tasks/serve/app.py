@@ -19,7 +19,7 @@ from elmo_tasks.scoring.language_model import LanguageModel
 from elmo_tasks.serve.giving_up import can_give_up
 from elmo_tasks.serve.lanes import Lanes
 from elmo_tasks.serve.layer_cosines import layer_cosines
-from elmo_tasks.serve.limits import App, Guard, Limits
+from elmo_tasks.serve.limits import App, Gate, Limits
 from elmo_tasks.serve.senses import senses
 from elmo_tasks.serve.served_model import ServedModel
 from elmo_tasks.serve.tasks import MAX_SHORT, TOOLS, WORDS, Task
@@ -113,7 +113,7 @@ def make_app(
     can_give_up(sentence_layers.bilm)
     if language_model is not None:
         can_give_up(language_model.bilm)
-    return Guard(app, host, limits)
+    return Gate(app, host, limits)
 
 
 _DESCRIPTION = """

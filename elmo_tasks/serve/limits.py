@@ -57,7 +57,7 @@ class Limits(NamedTuple):
     seconds: float = 10.0
 
 
-class Guard:
+class Gate:
     """
     ASGI middleware that refuses requests which the server should not work on, reads the bodies of
     the others, and sets the headers that keep other sites' pages out.

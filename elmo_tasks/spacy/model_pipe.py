@@ -35,7 +35,7 @@ class ModelPipe(BatchedPipe):
         return self.model.to_bytes()
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "ModelPipe":
-        """Takes the model of an archive."""
+        """Loads an archive."""
         self.model.from_bytes(data)
         return self
 
@@ -44,6 +44,6 @@ class ModelPipe(BatchedPipe):
         self.model.to_disk(path)
 
     def from_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> "ModelPipe":
-        """Takes the model of the archive in a folder."""
+        """Loads the archive in a folder."""
         self.model.from_disk(path)
         return self

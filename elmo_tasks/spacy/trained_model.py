@@ -61,14 +61,14 @@ class TrainedModel:
             yield from zip(batch, predictor.predict_batch_json(inputs))
 
     def to_bytes(self) -> bytes:
-        """Returns the archive. A folder without one is packed."""
+        """Returns the archive. Of a folder without one, one is made."""
         if self._archive is not None:
             return self._archive
         path = model_path(self._model)
         if not os.path.isdir(path):
             return Path(local_path(path)).read_bytes()
         archive = Path(path) / _ARCHIVE
-        return archive.read_bytes() if archive.exists() else _packed(path)
+        return archive.read_bytes() if archive.exists() else _archived(path)
 
     def from_bytes(self, archive: bytes) -> None:
         """Takes an archive in place of the model."""
@@ -105,7 +105,7 @@ class TrainedModel:
         return self._predictor
 
 
-def _packed(folder: str) -> bytes:
+def _archived(folder: str) -> bytes:
     """Returns an archive of the folder that `elmo-pack` wrote."""
     file = io.BytesIO()
     # The files of a repository are links into a cache.

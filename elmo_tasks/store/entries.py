@@ -11,7 +11,7 @@ Array = numpy.ndarray
 RETURNED = {"float16": torch.float16, "float32": torch.float32, "int8": torch.float32}
 
 
-def pack(layers: torch.Tensor, dtype: str) -> Array:
+def encode(layers: torch.Tensor, dtype: str) -> Array:
     """
     Makes an entry, an array of bytes, from layers of shape (num_layers, length, dim) on the CPU. An
     entry has one half of layer 0, whose two halves are equal, and the other layers whole. In
@@ -38,7 +38,7 @@ def pack(layers: torch.Tensor, dtype: str) -> Array:
     return numpy.concatenate([scales.ravel().view(numpy.uint8), integers.ravel().view(numpy.uint8)])
 
 
-def unpack(entry: Array, dtype: str, layers: Array) -> None:
+def decode(entry: Array, dtype: str, layers: Array) -> None:
     """Writes an entry into layers of shape (num_layers, length, dim)."""
     num_layers, length, dim = layers.shape
     num_rows, half = length * (2 * num_layers - 1), dim // 2
@@ -53,7 +53,7 @@ def unpack(entry: Array, dtype: str, layers: Array) -> None:
 
 
 def entry_bytes(num_layers: int, length: int, dim: int, dtype: str) -> int:
-    """Returns the size of the entry that `pack` makes of layers of this shape."""
+    """Returns the size of the entry that `encode` makes of layers of this shape."""
     num_rows = length * (2 * num_layers - 1)
     scales = 4 * num_rows if dtype == "int8" else 0
     return num_rows * (dim // 2) * numpy.dtype(dtype).itemsize + scales

@@ -11,7 +11,7 @@ import torch
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hashing import hash_bytes
 from elmo_tasks.store.database import MAIN
-from elmo_tasks.store.entries import RETURNED, entry_bytes, pack, unpack
+from elmo_tasks.store.entries import RETURNED, decode, encode, entry_bytes
 from elmo_tasks.store.folder import StoreFolder
 from elmo_tasks.store.layer_source import LayerSource
 from elmo_tasks.store.recent_layers import RecentLayers
@@ -19,7 +19,7 @@ from elmo_tasks.store.source_record import SourceRecord
 
 logger = logging.getLogger(__name__)
 
-DTYPES = ("float16", "float32", "int8")
+STORED_DTYPES = ("float16", "float32", "int8")
 
 Array = numpy.ndarray
 
@@ -65,10 +65,10 @@ class LayerStore:
         disk: float = None,
         file: str = MAIN,
     ) -> None:
-        if dtype not in DTYPES:
+        if dtype not in STORED_DTYPES:
             raise ConfigurationError(
-                f"the dtype of a store must be {', '.join(DTYPES[:-1])} or {DTYPES[-1]}, not "
-                f"{dtype!r}"
+                f"the dtype of a store must be {', '.join(STORED_DTYPES[:-1])} or "
+                f"{STORED_DTYPES[-1]}, not {dtype!r}"
             )
         if not memory >= 0:
             raise ConfigurationError(
@@ -152,7 +152,7 @@ class LayerStore:
         layers = torch.zeros(shape, dtype=RETURNED[self.dtype])
         for row, key in zip(layers.numpy(), keys):
             if lengths[key]:
-                unpack(found[key], self.dtype, row[:, : lengths[key]])
+                decode(found[key], self.dtype, row[:, : lengths[key]])
         return layers
 
     def lacks(self, source: LayerSource, sentences: list[Array]) -> list[bool]:
@@ -203,7 +203,7 @@ class LayerStore:
         with torch.autocast(char_ids.device.type, enabled=False):
             layers = compute(char_ids[:, : max(lengths)]).cpu()
         entries = {
-            key: pack(row[:, :length], self.dtype)
+            key: encode(row[:, :length], self.dtype)
             for key, row, length in zip(keys, layers, lengths)
         }
         self._remember(record, entries)

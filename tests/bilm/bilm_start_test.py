@@ -203,8 +203,8 @@ def test_a_carried_state_is_forgotten_on_reset() -> None:
 
 
 def test_a_snapshot_taken_under_autocast_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Without packed weights, autocast changes the dtype of products, as it does on a GPU.
-    monkeypatch.setattr("elmo_tasks.kernels.frozen_product.packs", lambda dtype: False)
+    # Without laid-out weights, autocast changes the dtype of products, as it does on a GPU.
+    monkeypatch.setattr("elmo_tasks.kernels.frozen_product.has_onednn", lambda dtype: False)
     expected = fixture_bilm("snapshot").state.h
 
     with torch.autocast("cpu", torch.bfloat16):

@@ -99,14 +99,14 @@ def test_a_damaged_packed_file_is_refused(name: str, fault: str, tmp_path: Path)
     damaged = packed[:half] if fault == "truncated" else packed[:half] + b"no" + packed[half + 2 :]
     path = written(tmp_path / name, damaged)
 
-    with pytest.raises(ValueError, match=rf"{name}: cannot be unpacked after line \d+: "):
+    with pytest.raises(ValueError, match=rf"{name}: is damaged after line \d+: "):
         list(read_lines(path))
 
 
 def test_a_text_that_only_its_suffix_calls_packed_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path / "text.bz2", "not packed\n")
 
-    with pytest.raises(ValueError, match="text.bz2: cannot be unpacked after line 0: "):
+    with pytest.raises(ValueError, match="text.bz2: is damaged after line 0: "):
         list(read_lines(path))
 
 

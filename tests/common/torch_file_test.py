@@ -140,7 +140,7 @@ def test_packed_records_are_refused(path: Path) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("state/data.pkl", bytes(10**6))
 
-    assert refusal(path).startswith(" holds 'state/data.pkl' in packed form, as")
+    assert refusal(path).startswith(" holds 'state/data.pkl' compressed, as")
 
 
 @pytest.mark.parametrize("part", [0, 0.1, 0.5, 0.99])

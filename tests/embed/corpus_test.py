@@ -167,7 +167,7 @@ def test_a_damaged_file_is_an_error_and_no_bad_line(name: str, tmp_path: Path) -
     path = write(tmp_path, name)
     path.write_bytes(path.read_bytes()[:-12])
 
-    with pytest.raises(ValueError, match="cannot be unpacked after line"):
+    with pytest.raises(ValueError, match="is damaged after line"):
         list(Corpus([path]))
 
 
@@ -197,7 +197,7 @@ def test_a_damaged_file_of_parquet_is_named(
     path = write(tmp_path, "a.parquet")
     path.write_bytes(damage(path.read_bytes()))
 
-    with pytest.raises(ValueError, match="a.parquet: cannot be unpacked after line 0: "):
+    with pytest.raises(ValueError, match="a.parquet: is damaged after line 0: "):
         list(Corpus([path]))
 
 
@@ -205,5 +205,5 @@ def test_a_text_that_only_its_suffix_calls_packed_is_an_error(tmp_path: Path) ->
     path = tmp_path / "a.txt.bz2"
     path.write_text("not packed\n")
 
-    with pytest.raises(ValueError, match="a.txt.bz2: cannot be unpacked after line 0"):
+    with pytest.raises(ValueError, match="a.txt.bz2: is damaged after line 0"):
         list(Corpus([path]))

@@ -165,6 +165,8 @@ def _other_file(file: h5py.File) -> str:
 
 
 # Each kind of file, and what its error says.
+_OTHER_FILTERS = "is compressed with other filters than gzip, shuffle, fletcher32"
+
 KINDS: dict[str, tuple[Callable[[h5py.File], None], str]] = {
     "external link": (_external_link, f"{MATRIX} is a link; links are not followed"),
     "external group": (_external_group, "CNN is a link; links are not followed"),
@@ -176,9 +178,9 @@ KINDS: dict[str, tuple[Callable[[h5py.File], None], str]] = {
     "no space": (_no_space, f"{MATRIX} is empty and has no shape"),
     "large shape": (_large_shape, "has shape (1000000, 1000000), but the options ask for (12, 36)"),
     "packed zeros": (_packed_zeros, "has shape (16384, 16384), but the options ask for (12, 36)"),
-    "packed bomb": (_packed_bomb, f"{MATRIX} unpacks to more than its shape (12, 36) says"),
-    "twice packed": (_twice_packed, "is packed with other filters than gzip, shuffle, fletcher32"),
-    "other filter": (_other_filter, "is packed with other filters than gzip, shuffle, fletcher32"),
+    "packed bomb": (_packed_bomb, f"{MATRIX} grows to more than its shape (12, 36) says"),
+    "twice packed": (_twice_packed, _OTHER_FILTERS),
+    "other filter": (_other_filter, _OTHER_FILTERS),
     "large chunks": (_large_chunks, "has chunks of 1,073,741,824 bytes, larger than itself"),
     "missing chunks": (_missing_chunks, f"{MATRIX} holds 1 of 6 chunks"),
     "text": (_text, f"{MATRIX} holds |S4, which are not numbers"),

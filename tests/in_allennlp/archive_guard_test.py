@@ -321,7 +321,7 @@ def test_weights_that_unpack_to_more_than_their_size_are_refused(
 
     message = refusal(load_model, weights(tmp_path / "packed", archive, zipfile.ZIP_DEFLATED))
 
-    assert "weights.th holds " in message and " in packed form, as `torch.save` never" in message
+    assert "weights.th holds " in message and " compressed, as `torch.save` never" in message
 
 
 def test_weights_that_hold_an_object_are_refused(

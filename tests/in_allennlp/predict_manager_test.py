@@ -197,7 +197,7 @@ def test_a_bug_is_not_taken_for_a_wrong_line(
 def test_a_column_or_a_split_that_has_no_use_is_refused(say: Any, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text("A film.\n")
 
-    with pytest.raises(ValueError, match="in.txt is no table .* and has no column review"):
+    with pytest.raises(ValueError, match="in.txt is not a table .* so it has no column review"):
         say(SST, tmp_path / "in.txt", column="review")
     with pytest.raises(ValueError, match="format must be 'json' or 'text', not 'csv'"):
         say(SST, tmp_path / "in.txt", format="csv")

@@ -24,10 +24,10 @@ def no_operators(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def missing(weight: torch.Tensor) -> torch.Tensor:
         raise AttributeError("no such operator")
 
-    monkeypatch.setattr(frozen_product, "_pack", missing)
-    frozen_product.packs.cache_clear()
+    monkeypatch.setattr(frozen_product, "_laid_out", missing)
+    frozen_product.has_onednn.cache_clear()
     yield
-    frozen_product.packs.cache_clear()
+    frozen_product.has_onednn.cache_clear()
 
 
 def operands(dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, ...]:
@@ -115,8 +115,8 @@ def test_a_sum_in_bfloat16_is_rounded_once_by_the_operators_and_else_twice(
 ) -> None:
     if not with_operators:
         request.getfixturevalue("no_operators")
-    elif not frozen_product.packs(torch.bfloat16):
-        pytest.skip("oneDNN has no packed products in bfloat16 on this CPU")
+    elif not frozen_product.has_onednn(torch.bfloat16):
+        pytest.skip("oneDNN has no products with laid-out weights in bfloat16 on this CPU")
     x, weight, bias, added = (operand.bfloat16() for operand in operands())
     product = linear(x.double(), weight.double(), bias.double())
     exact = product + added.double()
@@ -158,22 +158,22 @@ def test_without_the_operators_a_product_is_linear(
 def test_the_operators_are_used_where_they_work() -> None:
     x, weight, bias, _ = operands()
     try:
-        packed = torch.ops.mkldnn._reorder_linear_weight(weight, 7)
-        product = torch.ops.mkldnn._linear_pointwise(x, packed, bias, "none", [], "")
+        laid_out = torch.ops.mkldnn._reorder_linear_weight(weight, 7)
+        product = torch.ops.mkldnn._linear_pointwise(x, laid_out, bias, "none", [], "")
     except (AttributeError, NotImplementedError, RuntimeError, TypeError):
-        pytest.skip("PyTorch has no packed products on this machine")
+        pytest.skip("PyTorch has no products with laid-out weights on this machine")
     torch.testing.assert_close(product, linear(x, weight, bias))
 
-    frozen_product.packs.cache_clear()
+    frozen_product.has_onednn.cache_clear()
 
-    assert frozen_product.packs(torch.float32)
+    assert frozen_product.has_onednn(torch.float32)
 
 
 def test_a_dtype_that_onednn_cannot_multiply_is_no_news(caplog: pytest.LogCaptureFixture) -> None:
-    frozen_product.packs.cache_clear()
+    frozen_product.has_onednn.cache_clear()
 
     with caplog.at_level("INFO"):
-        assert not frozen_product.packs(torch.float64)
+        assert not frozen_product.has_onednn(torch.float64)
 
     assert not caplog.records
 

@@ -85,7 +85,7 @@ def test_a_file_of_one_column_has_words(tmp_path: Path) -> None:
         ("a.conll", "Eve B-PER\n", Documents(), " is in columns, which `predict` reads only"),
         ("a.txt", "#begin document (a)\nEve O\n", Documents(), " is in columns, which `predict`"),
         ("a.conllu", "1\tEve\n", Sentences(), ":1: expected 10 columns between tabs, but got 2"),
-        ("a.conll", "Eve O\n", Sentences("word"), r" is no table .* and has no column word"),
+        ("a.conll", "Eve O\n", Sentences("word"), r" is not a table .* so it has no column word"),
     ],
 )
 def test_another_file_in_columns_is_refused(

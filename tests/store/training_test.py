@@ -13,7 +13,7 @@ from allennlp.predictors import Predictor
 from allennlp.training import GradientDescentTrainer, TrainerCallback
 from torch.nn.parallel import DistributedDataParallel
 
-from elmo_tasks.kernels.frozen_product import packs
+from elmo_tasks.kernels.frozen_product import has_onednn
 from elmo_tasks.modules.token_embedder import ElmoBiLmEmbedder
 from elmo_tasks.store.database import LayerDatabase
 from elmo_tasks.store.layer_store import LayerStore
@@ -87,7 +87,7 @@ def test_a_value_that_is_no_store_is_refused_by_jsonnet(store: Any) -> None:
 def test_a_training_has_the_same_losses_with_a_store_and_without(tmp_path: Path) -> None:
     store = {"path": str(tmp_path / "store"), "dtype": "float32", "memory": 0.002}
     # The check of oneDNN, which each process makes once, must not draw from the seeded numbers.
-    packs.cache_clear()
+    has_onednn.cache_clear()
 
     without = train(tmp_path / "without", None)
     filling, filled = (train(tmp_path / name, store) for name in ("filling", "filled"))

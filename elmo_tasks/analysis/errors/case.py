@@ -7,7 +7,7 @@ import numpy
 Counts = Sequence[Sequence[float]]
 
 # The error of a judge that finds nothing to compare with.
-NO_ANSWERS = "the data has no right answers to compare with"
+NO_ANSWERS = "the data has no gold answers to compare with"
 
 
 class Claim(NamedTuple):
@@ -50,7 +50,7 @@ class Case(NamedTuple):
     claims : `list[Claim]`
         One claim, or one for each predicted entity, role or link.
     expected : `list[str]`
-        The expected class, the types of the expected entities or roles, the right answers, or the
+        The expected class, the types of the expected entities or roles, the gold answers, or the
         expected links.
     predicted : `list[str]`
         The predicted class, the types of the predicted entities or roles, the answer, or the kinds

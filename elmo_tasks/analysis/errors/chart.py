@@ -12,9 +12,13 @@ _DARK = 0.6
 
 def draw(report: ErrorReport) -> Figure:
     """
-    Draws four panels: the confusion matrix, precision and recall of the types of entities or of the
-    roles, or the number of links of each kind; the score by length; the score by share of unknown
-    words; and the calibration. A report on answers to questions has no first panel.
+    Draws four panels:
+
+    - the confusion matrix; precision and recall of each type or role; or the number of links of
+      each kind (a report on answers to questions has no such panel);
+    - the score by length;
+    - the score by share of unknown words;
+    - the calibration.
     """
     judge = report.judged.judge
     draw_first = _FIRST_PANELS.get(judge.kind)

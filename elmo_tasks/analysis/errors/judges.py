@@ -55,11 +55,10 @@ def _judge_class(instance: Instance, answer: Answer) -> Case:
 def _judge_labels(instance: Instance, answer: Answer) -> Case:
     """Judges the labels of a text that may have several."""
     expected = list(map(str, _field(instance, "label").labels))
-    right = "; ".join(expected) or "nothing"
+    gold = "; ".join(expected) or "nothing"
     predicted = answer["labels"]
     claims = [
-        Claim(label, right, answer["probabilities"][label], label in expected)
-        for label in predicted
+        Claim(label, gold, answer["probabilities"][label], label in expected) for label in predicted
     ]
     num_right = sum(claim.is_right for claim in claims)
     text = " → ".join(" ".join(_words(field)) for field in _texts(instance))
@@ -113,8 +112,8 @@ def _judge_spans(
     claims = []
     for span, confidence in predicted.items():
         beside = [each for each in expected if _overlap(each, span)]
-        right = "; ".join(_named(each, words) for each in beside) or "nothing"
-        claims.append(Claim(_named(span, words), right, confidence, span in expected))
+        gold = "; ".join(_named(each, words) for each in beside) or "nothing"
+        claims.append(Claim(_named(span, words), gold, confidence, span in expected))
     num_right = sum(claim.is_right for claim in claims)
     return Case(
         text,

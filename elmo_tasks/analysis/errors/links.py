@@ -10,8 +10,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.metrics.coref import coref_counts
 from elmo_tasks.readers.coref_file import Span
 
-# The kinds of links from a mention to its antecedent. Each predicted link is of one of the first
-# three. The last two are for mentions that have an antecedent in the data and none in the answer.
+# The first three are kinds of predicted links, the last two of missed gold links.
 RIGHT = "right"
 CONFLATED = "wrong: joins two clusters"
 EXTRA = "wrong: joins what is no mention"
@@ -22,8 +21,8 @@ KINDS = (RIGHT, CONFLATED, EXTRA, MISSED, DIVIDED)
 
 def judge_links(instance: Instance, answer: dict[str, Any]) -> Case:
     """
-    Compares the clusters of a document with those of the data, link by link. In the data, a mention
-    is linked to the mention before it in its cluster. The score is the mean F1 of `CorefMetric`.
+    Compares predicted and gold clusters link by link; a gold mention links to the previous one in
+    its cluster. The score is the mean F1 of `CorefMetric`.
     """
     about = instance["metadata"].metadata  # type: ignore[attr-defined]
     if "clusters" not in about:

@@ -106,12 +106,14 @@ class ErrorReport(NamedTuple):
         ]
 
     def links(self) -> dict[str, int]:
-        """Returns how many links between mentions there are of each kind."""
+        """Returns the number of links of each kind."""
         kinds = Counter(kind for case in self.cases for kind in case.predicted)
         return {kind: kinds[kind] for kind in KINDS}
 
     def by_length(self) -> list[Group]:
-        """Returns the scores of four groups of about as many cases, by the number of tokens."""
+        """
+        Splits cases by length into four groups of about equal size; returns each group's score.
+        """
         lengths = [case.num_tokens for case in self.cases]
         ends = numpy.quantile(lengths, numpy.arange(1, _NUM_LENGTH_GROUPS + 1) / _NUM_LENGTH_GROUPS)
         edges = sorted({int(end) for end in ends})
@@ -148,8 +150,8 @@ class ErrorReport(NamedTuple):
 
     def calibration_error(self) -> float:
         """
-        Returns the expected calibration error (Guo et al. 2017, section 2): the mean distance of
-        confidence and share of right claims over the bins, weighted by their claims.
+        Returns the expected calibration error (Guo et al. 2017, section 2): the mean of
+        |confidence - accuracy| over the bins, weighted by bin size.
         """
         bins = self.bins()
         total = sum(each.num_claims for each in bins)
@@ -231,11 +233,11 @@ class ErrorReport(NamedTuple):
 
 
 def check_same_data(first: Sequence[Case], second: Sequence[Case]) -> None:
-    """Raises `ConfigurationError` unless two models' cases have the same right answers."""
+    """Raises `ConfigurationError` unless two models' cases have the same gold answers."""
     if [case.expected for case in first] != [case.expected for case in second]:
         raise ConfigurationError(
             "the two models read the data in different ways, so their answers cannot be compared: "
-            f"{len(first):,} and {len(second):,} cases, or other right answers"
+            f"{len(first):,} and {len(second):,} cases, or other gold answers"
         )
 
 

@@ -83,8 +83,8 @@ def search(
     # Parameters
 
     pattern : `str | os.PathLike`
-        The path of a text with one sentence a line, plain or packed as `.gz` or `.xz`, or a glob
-        pattern of such paths. A line of more than 256 tokens is cut into several sentences.
+        The path of a text with one sentence a line, plain or compressed as `.gz` or `.xz`, or a
+        glob pattern of such paths. A line of more than 256 tokens is cut into several sentences.
     word : `str`
     max_occurrences : `int`
         If there are more occurrences, this many are drawn, each with the same probability.

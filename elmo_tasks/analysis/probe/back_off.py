@@ -7,7 +7,7 @@ def read_back_off(file_path: str | os.PathLike) -> dict[str, str]:
     """
     Reads the tag of each word from a file with two columns, a word or lemma and a tag, separated by
     a tab. The tag is the first one if a word has several lines. An example is the first sense of
-    each lemma in WordNet. The file is UTF-8, and may be packed by gzip or xz.
+    each lemma in WordNet. The file is UTF-8, and may be compressed by gzip or xz.
 
     # Raises
 

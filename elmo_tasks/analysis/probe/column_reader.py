@@ -18,7 +18,7 @@ class TaggedSentence(NamedTuple):
     keys : `list[str]`
         The lemma of each token, or the token itself. Tokens with equal keys count as one word.
     tags : `list[tuple[str, ...]]`
-        The right tags of each token: usually one, or none if the token has no tag.
+        The gold tags of each token: usually one, or none if the token has no tag.
     """
 
     words: list[str]
@@ -30,7 +30,7 @@ class ColumnReader(FromParams):
     """
     Reads tags of any kind from files in columns: one token a line, and an empty line after each
     sentence. The columns are separated by spaces and tabs. Lines that begin with `-DOCSTART-` are
-    ignored. The text is UTF-8, plain or packed as `.gz` or `.xz`.
+    ignored. The text is UTF-8, plain or compressed as `.gz` or `.xz`.
 
     # Parameters
 
@@ -44,7 +44,7 @@ class ColumnReader(FromParams):
     untagged : `str`, optional
         The tag of tokens without a tag, which are used as context only.
     tag_separator : `str`, optional
-        The string between the tags of a token that has several right ones, such as `|`. By default
+        The string between the tags of a token that has several, such as `|`. By default
         no tag is split.
     """
 
@@ -73,9 +73,9 @@ class ColumnReader(FromParams):
         """
         has_tags = False
         for _, (words, keys, tags) in read_columns(file_path, self.columns, self._chosen):
-            right = [self._split(tag) for tag in tags]
-            has_tags = has_tags or any(right)
-            yield TaggedSentence(words, keys, right)
+            gold = [self._split(tag) for tag in tags]
+            has_tags = has_tags or any(gold)
+            yield TaggedSentence(words, keys, gold)
         if not has_tags:
             raise ValueError(
                 f"{file_path} has no token with a tag; expected one token a line, with tags"

@@ -19,7 +19,7 @@ class LinearProbe(Probe):
     A linear classifier of each layer alone, and of a mix of all layers, whose weights are trained
     together with the classifier (Peters et al. 2018, section 5.3). It is trained with Adam and a
     learning rate that falls to 0. The number of epochs is fixed, so that nothing is chosen on the
-    validation data. A token with several right tags is trained on the first.
+    validation data. A token with several gold tags is trained on the first.
 
     Registered as a `Probe` with name "linear".
 

@@ -13,7 +13,7 @@ class MostFrequent:
     keys : `Iterable[str]`
         The words or lemmas of the training data.
     tags : `Iterable[tuple[str, ...]]`
-        Their right tags. A token with several counts as an occurrence of each.
+        Their gold tags. A token with several counts as an occurrence of each.
     back_off : `Mapping[str, str]`, optional
         A tag for each word that the training data may lack.
     """
@@ -26,9 +26,9 @@ class MostFrequent:
     ) -> None:
         of_all: Counter[str] = Counter()
         of_key: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        for key, right in zip(keys, tags):
-            of_all.update(right)
-            of_key[key].update(right)
+        for key, gold in zip(keys, tags):
+            of_all.update(gold)
+            of_key[key].update(gold)
         self.of_all = of_all.most_common(1)[0][0]
         self.back_off = back_off or {}
         self._of_key = {key: counts.most_common(1)[0][0] for key, counts in of_key.items()}

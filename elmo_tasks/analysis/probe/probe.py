@@ -43,5 +43,5 @@ class Probe(Registrable):
 
 
 def accuracy(predicted: Sequence[str], tags: Sequence[tuple[str, ...]]) -> float:
-    """Returns the share of the tokens whose predicted tag is a right one, from 0 to 1."""
-    return sum(tag in right for tag, right in zip(predicted, tags, strict=True)) / len(tags)
+    """Returns the share of the tokens whose predicted tag is a gold tag, from 0 to 1."""
+    return sum(tag in gold for tag, gold in zip(predicted, tags, strict=True)) / len(tags)

@@ -17,7 +17,7 @@ class ProbeReport(NamedTuple):
         The two baselines, then the rows of the probe.
     counts : `dict[str, int]`
         The numbers of training tokens (`train_tokens`), of their different tags (`tags`), of
-        validation tokens, and of validation tokens whose word (`unseen_words`) or every right tag
+        validation tokens, and of validation tokens whose word (`unseen_words`) or every gold tag
         (`unseen_tags`) is not in the training data, and of those whose word is only in the back-off
         (`backed_off_words`).
     """

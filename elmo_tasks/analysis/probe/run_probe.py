@@ -67,7 +67,7 @@ def run_probe(
         ProbeRow("most frequent tag of each word", accuracy(of_words, validation.tags)),
         *probe.rows(train, validation, most_frequent),
     ]
-    known = {tag for right in train.tags for tag in right}
+    known = {tag for gold in train.tags for tag in gold}
     unseen_words = [key for key in validation.keys if key not in most_frequent]
     counts = {
         "train_tokens": len(train.tags),
@@ -75,6 +75,6 @@ def run_probe(
         "validation_tokens": len(validation.tags),
         "unseen_words": len(unseen_words),
         "backed_off_words": sum(key in most_frequent.back_off for key in unseen_words),
-        "unseen_tags": sum(known.isdisjoint(right) for right in validation.tags),
+        "unseen_tags": sum(known.isdisjoint(gold) for gold in validation.tags),
     }
     return ProbeReport(title, rows, counts)

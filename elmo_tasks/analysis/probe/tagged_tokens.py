@@ -17,7 +17,7 @@ class TaggedTokens(NamedTuple):
     keys : `list[str]`
         The lemma of each token, or the token itself.
     tags : `list[tuple[str, ...]]`
-        The right tags of each token, at least one.
+        The gold tags of each token, at least one.
     layers : `torch.Tensor`
         Shape (tokens, num_layers, 2 * projection_dim); the dtype is float16.
     """

@@ -20,7 +20,7 @@ _MAX_CHUNKS = 10_000
 # A chunk of a small dataset may be larger than the dataset, but not than this many bytes.
 _SMALL_CHUNK = 2**20
 
-# The filters that a dataset may be packed with, each once: none of them makes data larger, but
+# The filters that a dataset may be compressed with, each once: none of them makes data larger, but
 # `gzip`, which is tried out.
 _FILTERS = {
     h5py.h5z.FILTER_DEFLATE: "gzip",
@@ -87,7 +87,7 @@ def storage_problem(
     """
     Returns why the numbers of a dataset cannot be read, or `None`. They can if the dataset has the
     asked shape, if one is asked; if it holds numbers; and if these are in the file itself and do
-    not unpack to more than the shape says.
+    not grow to more than the shape says.
     """
     if dataset.shape is None:
         return f"{name} is empty and has no shape"
@@ -97,10 +97,10 @@ def storage_problem(
         return f"{name} has shape {dataset.shape}, but the options ask for {shape}"
     if dataset.is_virtual or dataset.external:
         return f"{name} has its numbers in another file or dataset"
-    return _packing_problem(dataset, name)
+    return _compression_problem(dataset, name)
 
 
-def _packing_problem(dataset: h5py.Dataset, name: str) -> str | None:
+def _compression_problem(dataset: h5py.Dataset, name: str) -> str | None:
     stored = dataset.id.get_storage_size()
     if stored > os.path.getsize(dataset.file.filename):
         return f"{name} is larger than the file"
@@ -110,7 +110,7 @@ def _packing_problem(dataset: h5py.Dataset, name: str) -> str | None:
     plist = dataset.id.get_create_plist()
     filters = [plist.get_filter(index)[0] for index in range(plist.get_nfilters())]
     if len(set(filters)) < len(filters) or not _FILTERS.keys() >= set(filters):
-        return f"{name} is packed with other filters than {', '.join(_FILTERS.values())}"
+        return f"{name} is compressed with other filters than {', '.join(_FILTERS.values())}"
     lengths = [math.ceil(n / chunk) for n, chunk in zip(dataset.shape, dataset.chunks)]
     num_chunks = math.prod(lengths)
     if num_chunks > _MAX_CHUNKS:
@@ -120,23 +120,23 @@ def _packing_problem(dataset: h5py.Dataset, name: str) -> str | None:
     return _chunk_problem(dataset, name, h5py.h5z.FILTER_DEFLATE in filters)
 
 
-def _chunk_problem(dataset: h5py.Dataset, name: str, unpacks: bool) -> str | None:
+def _chunk_problem(dataset: h5py.Dataset, name: str, is_compressed: bool) -> str | None:
     chunk_bytes = math.prod(dataset.chunks) * dataset.dtype.itemsize
     most = max(dataset.size * dataset.dtype.itemsize, _SMALL_CHUNK)
     if chunk_bytes > most:
         return f"{name} has chunks of {chunk_bytes:,} bytes, larger than itself"
-    if not unpacks:
+    if not is_compressed:
         return None
     for place in dataset.iter_chunks():
         offset = tuple(part.start for part in place)
         if dataset.id.get_chunk_info_by_coord(offset).size > most:
-            return f"{name} has a packed chunk that is larger than itself"
-        packed = dataset.id.read_direct_chunk(offset)[1]
+            return f"{name} has a compressed chunk that is larger than itself"
+        compressed = dataset.id.read_direct_chunk(offset)[1]
         try:
-            # HDF5 itself would unpack whatever comes. A checksum of 4 bytes may follow the chunk.
-            unpacked = zlib.decompressobj().decompress(packed, chunk_bytes + 5)
+            # HDF5 itself has no bound. A checksum of 4 bytes may follow the chunk.
+            content = zlib.decompressobj().decompress(compressed, chunk_bytes + 5)
         except zlib.error as error:
-            return f"{name} cannot be unpacked ({error})"
-        if len(unpacked) > chunk_bytes + 4:
-            return f"{name} unpacks to more than its shape {dataset.shape} says"
+            return f"{name} cannot be decompressed ({error})"
+        if len(content) > chunk_bytes + 4:
+            return f"{name} grows to more than its shape {dataset.shape} says"
     return None

@@ -197,7 +197,7 @@ def test_a_document_without_clusters_is_no_mistake() -> None:
 
 
 def test_data_without_right_answers_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="the data has no right answers"):
+    with pytest.raises(ConfigurationError, match="the data has no gold answers"):
         judge_roles([], None)
-    with pytest.raises(ConfigurationError, match="the data has no right answers"):
+    with pytest.raises(ConfigurationError, match="the data has no gold answers"):
         judge_links([], None)
