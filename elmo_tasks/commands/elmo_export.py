@@ -1,7 +1,7 @@
 import argparse
 from pathlib import Path
 
-from elmo_tasks.bilm.files.layout import num_parameters
+from elmo_tasks.bilm.files.options import num_parameters
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
 from elmo_tasks.common.errors import ConfigurationError

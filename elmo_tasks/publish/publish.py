@@ -11,7 +11,7 @@ from allennlp.models import Model, load_archive
 
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.files.known_bilms import bilm_files, is_name
-from elmo_tasks.bilm.files.layout import num_parameters
+from elmo_tasks.bilm.files.options import num_parameters
 from elmo_tasks.bilm.from_config import parents_of_bilms
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write

@@ -11,8 +11,7 @@ from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 from elmo_tasks.analysis.check import check
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
-from elmo_tasks.bilm.files.layout import num_parameters
-from elmo_tasks.bilm.files.options import BiLmOptions
+from elmo_tasks.bilm.files.options import BiLmOptions, num_parameters
 from tests.helpers.reference_bilm import (
     FIXTURE_FILES,
     Array,

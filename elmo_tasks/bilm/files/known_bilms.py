@@ -51,12 +51,7 @@ def bilm_files(name: str | os.PathLike) -> tuple[str, str]:
         No biLM has this name, or the folder lacks a file.
     """
     name = os.path.expanduser(os.fspath(name))
-    if name not in KNOWN_BILMS and not looks_like_a_path(name):
-        check_is_installed(name)
-        raise ConfigurationError(
-            f"no biLM is known as {name!r}; known are {', '.join(sorted(KNOWN_BILMS))}"
-            f"{did_you_mean(name, KNOWN_BILMS)}"
-        )
+    _check_is_known(name)
     # A name comes before a folder of the same name.
     if name not in KNOWN_BILMS and (folder := _folder_of(name)):
         return _files_in(folder, name)
@@ -78,12 +73,7 @@ def local_weights(name: str) -> str:
     is no such file.
     """
     name = os.path.expanduser(name)
-    if name not in KNOWN_BILMS and not looks_like_a_path(name):
-        check_is_installed(name)
-        raise ConfigurationError(
-            f"no biLM is known as {name!r}, and there is no such file; known are "
-            f"{', '.join(sorted(KNOWN_BILMS))}{did_you_mean(name, KNOWN_BILMS)}"
-        )
+    _check_is_known(name)
     try:
         # A name comes before a folder of the same name.
         if name not in KNOWN_BILMS and (folder := _folder_of(name)):
@@ -107,11 +97,8 @@ def check_spelling(name: str) -> None:
     Raises `ConfigurationError` if a name is nearly that of a biLM. Other names may be those of
     folders that are elsewhere, such as where a pipeline was saved.
     """
-    is_known = name in KNOWN_BILMS or looks_like_a_path(name)
-    if not is_known and (nearest := did_you_mean(name, KNOWN_BILMS)):
-        raise ConfigurationError(
-            f"no biLM is known as {name!r}; known are {', '.join(sorted(KNOWN_BILMS))}{nearest}"
-        )
+    if did_you_mean(name, KNOWN_BILMS):
+        _check_is_known(name)
 
 
 def looks_like_a_path(name: str) -> bool:
@@ -158,6 +145,15 @@ def _unzipped(path: str) -> str:
     (entry, *more) = os.listdir(folder) or [""]
     inside = os.path.join(folder, entry)
     return inside if not more and os.path.isdir(inside) else folder
+
+
+def _check_is_known(name: str) -> None:
+    if name not in KNOWN_BILMS and not looks_like_a_path(name):
+        check_is_installed(name)
+        raise ConfigurationError(
+            f"no biLM is known as {name!r}; known are "
+            f"{', '.join(sorted(KNOWN_BILMS))}{did_you_mean(name, KNOWN_BILMS)}"
+        )
 
 
 def _files_in(folder: str, name: str) -> tuple[str, str]:

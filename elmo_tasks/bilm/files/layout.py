@@ -1,4 +1,3 @@
-import math
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -95,12 +94,6 @@ def _lstm_datasets(options: BiLmOptions, d: int, layer: int, key: str) -> Iterat
     yield Dataset(
         f"{name}/W_P_0", (c, p), ALL, f"{key}.projection_weight", ALL, _transpose, _transpose
     )
-
-
-def num_parameters(options: BiLmOptions) -> int:
-    """Counts the numbers in a file of weights with these options."""
-    shapes = {dataset.name: dataset.shape for dataset in datasets(options)}
-    return sum(map(math.prod, shapes.values()))
 
 
 def _same(array: Array) -> Array:

@@ -243,7 +243,7 @@ class _Values:
         )
         self.expect_no_misspelt()
         if not self.problems:
-            count = _count_parameters(parsed)
+            count = num_parameters(parsed)
             self.expect(
                 count <= MAX_PARAMETERS,
                 f"the biLM would have {count:,} parameters; at most {MAX_PARAMETERS:,} are allowed",
@@ -292,8 +292,8 @@ def _is_pair(value: Any) -> bool:
     return is_pair and all(type(part) is int and 0 < part <= MAX_WIDTH for part in value)
 
 
-def _count_parameters(options: BiLmOptions) -> int:
-    """Counts the parameters, as `layout.num_parameters` does, which imports this file."""
+def num_parameters(options: BiLmOptions) -> int:
+    """Counts the numbers in a file of weights with these options."""
     n, p, c = options.num_filters, options.projection_dim, options.cell_dim
     lstms = 2 * options.num_layers * ((2 * p + 1) * 4 * c + c * p)
     if options.num_words:

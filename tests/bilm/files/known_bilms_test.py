@@ -24,7 +24,7 @@ from tests.helpers.reference_bilm import FIXTURE_FILES, make_options, random_fil
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
     known = "medium.*original.*original-5.5B.*small"
 
-    with pytest.raises(ConfigurationError, match=f"no biLM is known as 'orignal', .*{known}"):
+    with pytest.raises(ConfigurationError, match=f"no biLM is known as 'orignal'; .*{known}"):
         make_bilm(make_options(), "orignal")
 
 

@@ -3,8 +3,8 @@ import pytest
 import torch
 
 from elmo_tasks.bilm import make_bilm
-from elmo_tasks.bilm.files.layout import datasets, num_parameters
-from elmo_tasks.bilm.files.options import BiLmOptions
+from elmo_tasks.bilm.files.layout import datasets
+from elmo_tasks.bilm.files.options import BiLmOptions, num_parameters
 from tests.helpers.bilm_examples import SHAPES
 from tests.helpers.reference_bilm import make_options, shapes
 
