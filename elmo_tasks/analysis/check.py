@@ -166,9 +166,9 @@ def _readable(
     found: dict[str, h5py.Dataset], asked: dict[str, tuple[int, ...]], most_bytes: int
 ) -> list[str]:
     """
-    Returns the names of the datasets whose values are looked at: those of the shape that the
-    options ask for, and such of another shape that have no more than `most_bytes` together.
-    Datasets that the options do not name are left out, if there are options.
+    Returns the names of the datasets whose values are looked at: those of the shape in the options,
+    and others as long as they have no more than `most_bytes` together. If there are options, a
+    dataset that they do not name is left out.
     """
     names = []
     for name, dataset in found.items():

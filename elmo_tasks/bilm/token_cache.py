@@ -8,8 +8,8 @@ class TokenCache:
     """
     Keeps x^LM of recent tokens, so that the character CNN of a frozen biLM runs over new tokens
     only. A token is found by its char ids. A full cache drops the token that it has had longest.
-    Several threads may share a cache: a thread that meets another one in it computes by itself. So
-    does a fork that was made while a thread was in the cache.
+    Several threads may share a cache. A thread that finds it in use computes the vectors itself,
+    and so does a fork that was made meanwhile.
 
     # Parameters
 
@@ -86,7 +86,7 @@ class TokenCache:
             self._lock.release()
 
     def _grown(self, num_tokens: int, like: torch.Tensor) -> torch.Tensor:
-        """Returns the vectors, with room for so many tokens, or for as many as the cache keeps."""
+        """Returns the vectors, with room for the tokens, or for as many as the cache keeps."""
         if self._vectors is None:
             self._vectors = like.new_empty(0, like.size(1))
         wanted = min(self._max_tokens, num_tokens)

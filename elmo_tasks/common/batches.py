@@ -4,7 +4,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-# A batch of few texts may be so many times as large as others.
+# A batch of few texts may have this many times the tokens of others.
 _LARGEST = 8
 
 
@@ -14,7 +14,7 @@ def batches_by_length(
     """
     Yields batches of texts, as lists of their indices in `lengths`. The longest texts come first,
     so the texts of a batch have similar lengths. A batch has at most `max_tokens` tokens, padding
-    included. If that is fewer than `min_texts` texts, it has up to so many texts, and at most `8 *
+    included. If fewer than `min_texts` texts fit, it has up to `min_texts`, and at most `8 *
     max_tokens` tokens. It has at least one text. Texts without tokens are left out.
     """
     indices = [index for index, length in enumerate(lengths) if length]

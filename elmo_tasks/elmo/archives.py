@@ -107,7 +107,7 @@ def _choose(model: torch.nn.Module, archive_file: str | os.PathLike, name: str |
 
 
 def describe_model(model: torch.nn.Module) -> str:
-    """Describes the parts of a model without a biLM of elmo_tasks."""
+    """Describes, by its parts, a model that has no biLM of elmo_tasks."""
     from allennlp.modules.elmo import _ElmoBiLm
 
     parts = ", ".join(

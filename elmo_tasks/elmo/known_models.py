@@ -17,7 +17,7 @@ KNOWN_MODELS = {
     name: os.path.dirname(path) for name, path in pretrained_files(f"models/*/{_CONFIG}").items()
 }
 
-# The data that do not let everybody do everything with what was learnt from them.
+# Training data with terms of use, which also hold for what was learnt from it.
 _TERMS = {
     "coref": "OntoGUM, some of whose texts are not for commercial use",
     "ner": "CoNLL-2003, whose text Reuters gives for research alone",

@@ -12,10 +12,10 @@ from elmo_tasks.embed.parts import EmbedPart, Engine, Part, cut, in_this_process
 from elmo_tasks.embed.shards import FORMATS, MANIFEST, Shards
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
 
-# With `mini`, a part of so many tokens takes 5 to 15 seconds and 100 MB of Parquet.
+# The tokens of a part. With `mini` it takes 5 to 15 seconds and 100 MB of Parquet.
 PART_TOKENS = 65_536
 
-# The manifest lists so many of the lines that cannot be read, and counts the others.
+# The manifest lists at most this many lines that cannot be read, and counts the others.
 _LISTED = 10_000
 
 

@@ -108,8 +108,8 @@ class EmbedPart(NamedTuple):
         self.output.add(part, of_sentences)
 
 
-# Runs `EmbedPart` on parts, in this process or in others. Moves the progress bar by the tokens that
-# are done, and yields each part that is done, in any order.
+# Runs `EmbedPart` on parts, in this process or in others. Yields each part when it is done, in any
+# order, and moves the progress bar by its tokens.
 Engine = Callable[[EmbedPart, Iterable[Part], tqdm], Iterator[Part]]
 
 
@@ -131,7 +131,7 @@ def cut(
     sentences : `Iterable[tuple[int, list[str]]]`
         The index and the tokens of each sentence.
     num_tokens : `int`, optional (default = `WINDOW_TOKENS`)
-        A part ends when the number of its tokens and the number of its sentences add up to so many.
+        A part ends when its tokens and its sentences add up to this number.
     """
     ids: list[int] = []
 

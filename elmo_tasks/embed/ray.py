@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # Rows of a batch, whose sentences are sorted by length.
 _ROWS = 512
 
-# An estimate of the tokens of a row, from which that of the memory of a batch is made.
+# An estimate of the tokens of a row, to estimate the memory of a batch.
 _ROW_TOKENS = 32
 
 

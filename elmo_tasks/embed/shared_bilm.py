@@ -54,8 +54,8 @@ class SharedBiLm(NamedTuple):
 
 class SharedLayers(NamedTuple):
     """
-    Opens the `SentenceLayers` of a shared biLM in a process of Ray, on the GPU that Ray gives the
-    process, or with one thread on the CPU.
+    Opens the `SentenceLayers` of a shared biLM in a process of Ray: on its GPU if it has one, else
+    with one thread on the CPU.
 
     # Parameters
 

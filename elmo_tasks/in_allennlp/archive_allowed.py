@@ -232,8 +232,8 @@ ONLY_TRAINING = frozenset(
     "type validation_data_path".split()
 )
 
-# The largest values of arguments that take time or memory, for each input or before a parameter is
-# made: AllenNLP's feedforward first makes a list of its layers.
+# The largest values of arguments that cost time or memory beside parameters. AllenNLP's
+# feedforward, for one, makes a list of its layers first.
 MOST = {
     "batches_per_epoch": 100_000,
     "max_antecedents": 10_000,

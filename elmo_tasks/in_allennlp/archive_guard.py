@@ -43,17 +43,17 @@ from elmo_tasks.publish.published_weights import PUBLISHED_WEIGHTS, read_publish
 
 T = TypeVar("T")
 
-# With this environment variable at 1, an archive's config is what it is for AllenNLP.
+# With this environment variable at 1, AllenNLP reads the config of an archive as its own.
 TRUST = "ELMO_TASKS_TRUST_ARCHIVES"
 
 # No config of a model is this large.
 _MAX_CONFIG_BYTES = 10**7
 
-# A model may have so many parameters beside those of its file: a biLM that a published model names
-# has up to 94 million.
+# The most parameters of a model beside those in its file. A published model may name a biLM of 94
+# million.
 _MORE_PARAMETERS = 2 * 10**8
 
-# A parameter counts as so many numbers more.
+# What a parameter costs beside its numbers, counted in numbers.
 _OVERHEAD = 20_000
 
 # Unpacked folders, and the archives that they come from.

@@ -64,7 +64,7 @@ def is_left_over(arguments: list[str]) -> bool:
 
 
 def with_fitting_advice(message: str, arguments: list[str]) -> str:
-    """Returns a message of AllenNLP without advice that does not fit the command."""
+    """Replaces advice in a message of AllenNLP that does not fit the command."""
     if match := _EXISTING.fullmatch(message):
         message = f"the folder {match[1]} is not empty"
         if not is_left_over(arguments):

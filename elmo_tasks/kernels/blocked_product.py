@@ -3,7 +3,7 @@ import torch
 from elmo_tasks.kernels.frozen_product import FrozenProduct
 from elmo_tasks.kernels.native.library import kernels
 
-# The logits of so many rows and classes are computed at a time: 2 MB, which a CPU's cache holds.
+# The logits of this many rows and classes are computed at a time: 2 MB fit into a CPU's cache.
 # Half and four times as many were as fast.
 _ROWS, _CLASSES = 512, 1024
 

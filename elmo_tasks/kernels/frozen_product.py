@@ -12,8 +12,8 @@ logger = logging.getLogger(__name__)
 # of other numbers of rows work as well.
 _ROWS = 32
 
-# A product of one row is faster by `linear` if the weight has at most so many numbers. Larger
-# weights do not fit into a CPU's cache.
+# Up to this many numbers in the weight, a product of one row is faster by `linear`. Larger weights
+# do not fit into a CPU's cache.
 _SMALL_WEIGHT = 1 << 20
 
 

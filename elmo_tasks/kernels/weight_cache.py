@@ -19,7 +19,7 @@ class WeightCache(Generic[T]):
 
     def __init__(self, make: Callable[..., T]) -> None:
         self._make = make
-        # What was seen of the weights, and the value.
+        # The state of the weights, some of their numbers, and the value made of them.
         self._kept: tuple[list[Any], list[torch.Tensor], T] | None = None
 
     def get(self, *weights: torch.Tensor, **settings: Any) -> T:

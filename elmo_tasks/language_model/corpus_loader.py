@@ -65,8 +65,8 @@ class CorpusLoader(DataLoader):
 
     def skip(self, epochs: int, batches: int) -> None:
         """
-        Sets how far a recovered training has come. The loader then yields nothing in the finished
-        epochs, without reading the text, and an empty batch for each finished batch of the next.
+        Sets how far a recovered training has come. The loader then yields nothing for a finished
+        epoch, whose text it does not read, and an empty batch for each finished batch after them.
 
         # Parameters
 

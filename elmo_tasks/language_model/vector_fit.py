@@ -44,9 +44,9 @@ class VectorFit(NamedTuple):
     @classmethod
     def of(cls, words: FileVectors, vocab: Vocabulary) -> "VectorFit":
         """
-        Takes the words of a file, the most frequent first, and those of a vocabulary that are in
-        the file in lower case. The forms of a word share its probability by their own frequency,
-        which is about 1 / their rank in the vocabulary.
+        Takes the words of a file, the most frequent first, and the words of a vocabulary whose
+        lower case is in the file. The forms of a word share its probability in proportion to their
+        own frequency, which is about 1 / rank in the vocabulary.
         """
         ranks = {word: rank for rank, word in enumerate(words.words)}
         forms: dict[str, int] = {}

@@ -88,7 +88,7 @@ def _scores(name: str, correct: int, predicted: int, gold: int) -> dict[str, flo
 
 
 def summed_counts(counts: Counter[str]) -> Counter[str]:
-    """Returns the sums over all processes, whose roles may differ."""
+    """Returns the counts of all processes, added up by role."""
     if not is_distributed():
         return counts
     every: list[Counter[str]] = [Counter()] * torch.distributed.get_world_size()

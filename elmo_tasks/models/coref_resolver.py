@@ -64,7 +64,7 @@ class CorefResolver(Model):
     max_antecedents : `int`, optional (default = `250`)
         How many of the mentions before a mention can be its antecedent.
     max_training_sentences : `int`, optional (default = `50`)
-        In training, a random run of so many sentences is read of a longer document.
+        The sentences of a document that are read in training: a random run of them if it has more.
     lexical_dropout : `float`, optional (default = `0.5`)
         Applied to the embeddings of words and characters, but not to ELMo, which has its own.
     dropout : `float`, optional (default = `0.2`)

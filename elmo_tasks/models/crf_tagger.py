@@ -59,7 +59,7 @@ class CrfTagger(Model):
     """
 
     default_predictor = "elmo_ner"
-    # Tells the trainer how the losses of several processes are joined.
+    # Tells the trainer to add up the processes' losses (see `share_loss`).
     loss_is_sum = True
 
     def __init__(

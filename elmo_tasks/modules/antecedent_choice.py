@@ -76,7 +76,7 @@ def choose_antecedents(
 def _right(
     log_probabilities: torch.Tensor, block: AntecedentBlock, labels: torch.Tensor
 ) -> torch.Tensor:
-    """Returns the logarithms of the gold choices' probabilities; the others' are very small."""
+    """Returns the log probabilities of the gold choices, and very small numbers for the others."""
     rows, columns = labels[block.rows].unsqueeze(1), labels[block.columns]
     smallest = min_value_of_dtype(log_probabilities.dtype)
     # Columns after the antecedents have probability 0.

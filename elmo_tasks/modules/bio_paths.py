@@ -116,7 +116,7 @@ class BioPaths:
             live = self._mask[:, step]
             outside = scores.masked_fill(self._inside, -torch.inf).logsumexp(dim=1)
             sums.append(torch.where(live, outside, 0))
-            # O is its own continuation, which is counted in `outside`.
+            # O continues with O, which `outside` counts already.
             inside = scores.masked_fill(~self._inside, -torch.inf)
             inside = inside.index_select(1, self._continued)
             longer = torch.logaddexp(outside.unsqueeze(1), inside)

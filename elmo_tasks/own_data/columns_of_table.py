@@ -89,7 +89,7 @@ def _text_columns(path: str | os.PathLike, values: dict[str, list[Any]]) -> list
 
 
 def _mean_length(column: list[Any]) -> float:
-    """Returns the mean number of characters, or 0 if there are other values than texts."""
+    """Returns the mean number of characters, or 0 unless all values are texts."""
     if not all(value is None or isinstance(value, str) for value in column):
         return 0
     return sum(len(value or "") for value in column) / len(column)

@@ -56,7 +56,7 @@ class TextPredictor(Predictor):
     # The fields with the texts of an input. A subclass sets them.
     input_names: tuple[str, ...]
 
-    # Fields that an input may have in their place or beside them.
+    # Further fields that an input may have, in place of the texts or beside them.
     other_names: tuple[str, ...] = ()
 
     # Whether `elmo-tasks evaluate` writes an answer of this predictor for each instance.

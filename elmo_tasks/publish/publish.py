@@ -213,7 +213,7 @@ def _bound_words(model: Model, state: dict[str, torch.Tensor], max_words: int | 
 
 
 def _vocabulary_files(vocab: Vocabulary, num_words: int) -> dict[str, str]:
-    """Returns the contents of the files of a vocabulary with so many words, by their paths."""
+    """Returns the files of a vocabulary, cut to its first words: their contents by path."""
     with tempfile.TemporaryDirectory() as folder:
         vocab.save_to_files(folder)
         # As bytes, because a word may have a carriage return.

@@ -157,8 +157,8 @@ def read_columns(
 
 def read_rows(file_path: str | os.PathLike) -> Iterator[Rows]:
     """
-    Yields the sentences of a file in columns. The format is that of `read_columns`, but the number
-    of columns is free.
+    Yields the sentences of a file in columns. The format is that of `read_columns`, with any
+    number of columns.
     """
     tokens: list[list[str]] = []
     part: int | None = None

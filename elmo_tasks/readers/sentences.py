@@ -19,8 +19,8 @@ class SentencesReader(TextReader):
     """
     Reads the text for a language model: one sentence on each line, its tokens separated by blanks.
     A path may be a glob pattern, and files may be compressed by gzip or xz. The text is not held in
-    memory. With `max_instances`, all workers and ranks together read only so many lines from the
-    beginning.
+    memory. With `max_instances`, all workers and ranks together read only the first
+    `max_instances` lines.
 
     With `reader`, the sentences are the texts of that reader's instances, each distinct text once,
     so that a biLM can be continued on the text of a task (Peters et al. 2018, supplement A.1).

@@ -105,9 +105,8 @@ class LanguageModel:
         sentences : `Iterable[str | Sequence[str]]`
             A sentence without tokens ends a document, as an empty line does.
         context : `int | None`, optional (default = `0`)
-            The number of sentences before it, in the same document, that each direction reads
-            before a sentence. `None` carries the state through the whole stream, as a running text
-            is read.
+            How many earlier sentences of the document each direction reads before a sentence.
+            `None` carries the state through the whole stream, as a running text is read.
         skip : `int`, optional (default = `0`)
             The number of sentences at the beginning that are context alone.
         """

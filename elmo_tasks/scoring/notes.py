@@ -4,7 +4,7 @@ from elmo_tasks.bilm.characters import MAX_CHARACTERS
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.embed.corpus import Corpus
 
-# The biLM reads so many bytes of a token; two of its characters are the marks of a word's ends.
+# The bytes of a token that the biLM reads: all its characters but the two marks of a word's ends.
 _BYTES = MAX_CHARACTERS - 2
 
 

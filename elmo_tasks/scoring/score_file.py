@@ -8,7 +8,7 @@ from typing import BinaryIO
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
 
-# The file is saved whenever so many characters are new.
+# The file is saved after each so many new characters.
 _CHARACTERS = 1 << 20
 
 
@@ -65,7 +65,7 @@ class ScoreFile:
         self._record.unlink(missing_ok=True)
 
     def check(self, sentences: Iterable[list[str]]) -> "Hashed":
-        """Returns the sentences, which raise an error if those that are done have changed."""
+        """Returns the sentences. Reading them raises an error if a scored one has changed."""
         return Hashed(sentences, self.num_done, self._hash, self._partial)
 
     def _save(self, file: BinaryIO, new: list[str], number: int, sentences: "Hashed") -> None:
@@ -92,7 +92,7 @@ class ScoreFile:
 
 
 class Hashed:
-    """Sentences of which a running hash is kept, and compared after the first `num_done`."""
+    """Sentences with a running hash, which is compared after the first `num_done` of them."""
 
     def __init__(
         self, sentences: Iterable[list[str]], num_done: int, expected: str, path: Path
@@ -114,7 +114,7 @@ class Hashed:
             yield words
 
     def hash_of(self, number: int) -> str:
-        """Returns the hash of the first sentences, and forgets the hashes of fewer."""
+        """Returns the hash of the first `number` sentences, and drops earlier hashes."""
         self._hashes = {each: found for each, found in self._hashes.items() if each >= number}
         return self._hashes[number]
 

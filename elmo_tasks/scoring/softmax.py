@@ -8,7 +8,7 @@ from elmo_tasks.kernels.blocked_product import BlockedProduct, scaled
 # The class of all unknown words.
 UNKNOWN = 0
 
-# The largest number in 8 bits that is used.
+# The largest 8-bit number in use.
 _LARGEST = 127
 
 

@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 SUFFIX = ".sqlite"
 
-# The name of a store's file without `SUFFIX`, unless another is given.
+# The default name of a store's file, without `SUFFIX`.
 MAIN = "layers"
 
 # Entries that are listed in one transaction.

@@ -75,7 +75,9 @@ class LayerStore:
                 f"the memory of a store must be 0 or more megabytes, not {memory!r}"
             )
         if disk is not None and not disk > 0:
-            raise ConfigurationError(f"the disk of a store must be some megabytes, not {disk!r}")
+            raise ConfigurationError(
+                f"the disk of a store must be more than 0 megabytes, not {disk!r}"
+            )
         folder = os.path.expanduser(path or "")
         if os.path.exists(folder) and not os.path.isdir(folder):
             raise ConfigurationError(f"the path of a store must be a folder, but {path} is a file")

@@ -41,9 +41,9 @@ class SourceRecord(NamedTuple):
 
     def shared_in(self, database: LayerDatabase) -> "SourceRecord":
         """
-        Returns the record whose entries in a database this one shares. The start state is computed
-        from the weights, so its last bits differ between machines. The database keeps the record
-        that came first; a record whose start state differs only by rounding shares its entries.
+        Returns the record under which a database keeps this one's entries, and adds it if needed.
+        The start state is computed from the weights, so its last bits differ between machines. If
+        start states differ only by rounding, the record that came first holds the entries of both.
         """
         for key in (self.weights, self.key()):
             database.put({key: self.to_bytes()})
@@ -54,8 +54,7 @@ class SourceRecord(NamedTuple):
 
     def found_in(self, database: LayerDatabase) -> "SourceRecord | None":
         """
-        Returns the record whose entries in a database this one shares, and `None` if the database
-        has no such record. Unlike `shared_in`, does not write.
+        As `shared_in`, but does not write: returns `None` if the database has no such record.
         """
         return self._kept_in(database, self.weights) or self._kept_in(database, self.key())
 

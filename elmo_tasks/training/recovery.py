@@ -186,7 +186,7 @@ class Recovery(TrainerCallback):
 class ResumedLoader:
     """
     Yields the batches of a data loader, and calls a function after the first `num_done` of them.
-    Everything else is that of the loader.
+    It has all else from the loader.
     """
 
     def __init__(self, loader: Any, num_done: int, restore: Any) -> None:

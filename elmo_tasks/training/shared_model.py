@@ -15,9 +15,9 @@ _NONE, _DENSE, _SPARSE = range(3)
 class ElmoDdpAccelerator(DdpAccelerator):
     """
     Lets several processes train one model, each on its share of a batch. It differs from PyTorch's
-    `DistributedDataParallel` in three things. Of a sparse gradient, such as that of the sampled
-    softmax, only the rows that some process used are sent. Weights that a batch does not use need
-    no setting. Gradients are sent once for each step, after the backward pass of its last batch.
+    `DistributedDataParallel` in three things. It sends only those rows of a sparse gradient, such
+    as the sampled softmax has, that some process used. Weights that a batch does not use need no
+    setting. Gradients are sent once for each step, after the backward pass of its last batch.
 
     The trainer `elmo` uses it unless the config names another one in `distributed`.
 

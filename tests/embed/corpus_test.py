@@ -13,7 +13,6 @@ import pytest
 
 from elmo_tasks.common import text_files
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.embed import corpus_lines
 from elmo_tasks.embed.corpus import Corpus
 
 TEXTS = ["A boat .", "", "Its naïve crew"]
@@ -110,8 +109,7 @@ def test_the_share_that_was_read_grows_with_the_bytes(tmp_path: Path) -> None:
 def test_lines_that_cannot_be_read_are_said_with_their_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (text_files, corpus_lines):
-        monkeypatch.setattr(module, "MAX_LINE_BYTES", 20)
+    monkeypatch.setattr(text_files, "MAX_LINE_BYTES", 20)
     path = tmp_path / "a.txt"
     path.write_bytes("good\nnaïve\n".encode("latin-1") + b"long " * 100 + b"\nlast\n")
 

@@ -145,7 +145,7 @@ def test_the_layers_in_memory_keep_to_their_bound(monkeypatch: pytest.MonkeyPatc
 
 def test_autocast_does_not_change_the_layers_of_a_store(monkeypatch: pytest.MonkeyPatch) -> None:
     # Without packed weights, autocast changes the dtype of products, as it does on a GPU.
-    monkeypatch.setattr("elmo_tasks.kernels.frozen_product.packs", lambda dtype: False)
+    monkeypatch.setattr("elmo_tasks.kernels.frozen_product.has_onednn", lambda dtype: False)
     bilm = fixture_bilm(LayerStore(dtype="float32"))
 
     with torch.autocast("cpu", torch.bfloat16):
@@ -384,8 +384,8 @@ def test_a_bilm_whose_layers_change_is_refused(path: str, params: dict, message:
         ({"dtype": "bfloat16"}, "must be float16, float32 or int8, not 'bfloat16'"),
         ({"memory": -1}, "must be 0 or more megabytes, not -1"),
         ({"memory": float("nan")}, "must be 0 or more megabytes, not nan"),
-        ({"disk": 0}, "must be some megabytes, not 0"),
-        ({"disk": float("nan")}, "must be some megabytes, not nan"),
+        ({"disk": 0}, "must be more than 0 megabytes, not 0"),
+        ({"disk": float("nan")}, "must be more than 0 megabytes, not nan"),
         ({"file": "a/b"}, "must be a name, without a folder, not 'a/b'"),
         ({"file": ""}, "must be a name, without a folder, not ''"),
     ],

@@ -103,7 +103,8 @@ class Settings(NamedTuple):
                 fields = _all_fields(file)
                 config = Params.from_file(path, self.overrides).as_dict(quiet=True)
             except (RuntimeError, ValueError) as error:
-                raise ConfigurationError(f"{file} cannot be read: {_first_line(error)}") from error
+                reason = _first_line(error).removeprefix(f"{path}: ")
+                raise ConfigurationError(f"{file} cannot be read: {reason}") from error
         if unknown := [field for field in self.changes if field not in fields]:
             raise ConfigurationError(
                 f"--set {unknown[0]}: {file} has no such field; it has {', '.join(fields)}"

@@ -68,7 +68,7 @@ def mean_cosine(vectors: torch.Tensor, group: Group, other: Group) -> float:
     first, second = vectors[group.members].double(), vectors[other.members].double()
     total, num_pairs = float(first.sum(0) @ second.sum(0)), len(first) * len(second)
     if group is other:
-        # The pairs of a member with itself, each with a cosine of 1, are left out.
+        # Each pair of a member with itself has a cosine of 1.
         total, num_pairs = total - len(first), num_pairs - len(first)
     return total / num_pairs if num_pairs else 1.0
 

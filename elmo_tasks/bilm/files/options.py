@@ -16,8 +16,8 @@ MAX_PARAMETERS = 10**9
 MAX_WORDS = 10**7
 _MAX_BYTES = 10**7
 
-# The names that are read, by their sections. Others, such as those of bilm-tf's training, may be
-# there, unless one is a misspelt one of these.
+# The names that are read, by their sections. Other names are allowed, such as bilm-tf's settings of
+# a training, but no misspelling of these.
 _NAMES = {
     "": ("char_cnn", "lstm", "state", "n_tokens_vocab"),
     "char_cnn": (
