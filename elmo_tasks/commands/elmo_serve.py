@@ -86,7 +86,7 @@ examples:
 
         from elmo_tasks.scoring.language_model import LanguageModel, has_softmax
         from elmo_tasks.serve.app import make_app
-        from elmo_tasks.serve.limits import Limits
+        from elmo_tasks.serve.gate import Limits
         from elmo_tasks.serve.served_model import ServedModel
         from elmo_tasks.serve.server import address_of, is_loopback, listen, make_server, run
 

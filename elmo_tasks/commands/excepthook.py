@@ -17,8 +17,8 @@ from elmo_tasks.commands.mistakes import (
 from elmo_tasks.commands.quiet import make_quiet
 from elmo_tasks.common.printable import printable
 from elmo_tasks.common.program import program
+from elmo_tasks.in_allennlp.how_to_go_on import how_to_go_on
 from elmo_tasks.in_allennlp.logs import call_after_logging
-from elmo_tasks.in_allennlp.recovery import how_to_go_on
 
 Hook = Callable[[type[BaseException], BaseException, TracebackType | None], Any]
 

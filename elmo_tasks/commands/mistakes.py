@@ -7,8 +7,8 @@ import sys
 import zlib
 
 from elmo_tasks.common.errors import INSTALL_ALLENNLP, raised_here
+from elmo_tasks.in_allennlp.how_to_go_on import how_to_go_on
 from elmo_tasks.in_allennlp.raised import is_of_allennlp, said_by_allennlp
-from elmo_tasks.in_allennlp.recovery import how_to_go_on
 
 # The environment variable that shows the traceback of every error.
 DEBUG = "ELMO_TASKS_DEBUG"

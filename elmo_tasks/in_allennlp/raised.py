@@ -4,7 +4,7 @@ import re
 import sys
 
 from elmo_tasks.common.spelling import did_you_mean
-from elmo_tasks.in_allennlp.recovery import with_fitting_advice
+from elmo_tasks.in_allennlp.how_to_go_on import with_fitting_advice
 
 # Messages of AllenNLP 2.10.1 and PyTorch, and what is said instead; `{}` is their first line.
 _SAID: tuple[tuple[type[Exception], str, str], ...] = (

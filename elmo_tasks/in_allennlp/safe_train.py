@@ -18,7 +18,7 @@ from elmo_tasks.bilm.from_config import with_options
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.lock import own
 from elmo_tasks.in_allennlp.change import Change
-from elmo_tasks.in_allennlp.recovery import noting_how_to_go_on
+from elmo_tasks.in_allennlp.how_to_go_on import noting_how_to_go_on
 from elmo_tasks.training.report import logger
 from elmo_tasks.training.several_processes import prepare_processes
 

@@ -16,10 +16,10 @@ from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.spelling import did_you_mean
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
 from elmo_tasks.scoring.language_model import LanguageModel
+from elmo_tasks.serve.gate import App, Gate, Limits
 from elmo_tasks.serve.giving_up import can_give_up
 from elmo_tasks.serve.lanes import Lanes
 from elmo_tasks.serve.layer_cosines import layer_cosines
-from elmo_tasks.serve.limits import App, Gate, Limits
 from elmo_tasks.serve.senses import senses
 from elmo_tasks.serve.served_model import ServedModel
 from elmo_tasks.serve.tasks import MAX_SHORT, TOOLS, WORDS, Task

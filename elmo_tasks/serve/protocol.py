@@ -4,7 +4,7 @@ import json
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from elmo_tasks.serve.limits import Message, Receive, Send, refuse
+from elmo_tasks.serve.gate import Message, Receive, Send, refuse
 
 # Seconds in which a client must have sent the head of a request.
 HEAD_SECONDS = 10.0

@@ -5,7 +5,7 @@ import socket
 import uvicorn
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.serve.limits import App, Limits
+from elmo_tasks.serve.gate import App, Limits
 from elmo_tasks.serve.protocol import TimedProtocol
 
 # Seconds in which a server that stops answers the requests that it has.

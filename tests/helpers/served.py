@@ -10,7 +10,7 @@ from allennlp.models import load_archive
 
 from elmo_tasks.encoder import ElmoEncoder
 from elmo_tasks.serve.app import make_app
-from elmo_tasks.serve.limits import App, Limits
+from elmo_tasks.serve.gate import App, Limits
 from elmo_tasks.serve.served_model import ServedModel
 from elmo_tasks.serve.server import address_of, listen, make_server
 from tests.helpers.archives import make_archive

@@ -8,7 +8,7 @@ import pytest
 from elmo_tasks.serve import server
 from elmo_tasks.serve.served_model import ServedModel
 from tests.helpers.served import app_of
-from tests.serve.limits_test import LIMITS, Held, until
+from tests.serve.gate_test import LIMITS, Held, until
 
 
 @pytest.mark.parametrize("in_time", [True, False])

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from elmo_tasks.serve import protocol
-from elmo_tasks.serve.limits import Limits
+from elmo_tasks.serve.gate import Limits
 from elmo_tasks.serve.served_model import ServedModel
 from tests.helpers.served import app_of, running
 
