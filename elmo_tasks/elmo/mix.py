@@ -10,7 +10,8 @@ LAYER_NORMS = ("batch", "sentence")
 class ElmoMix(torch.nn.Module):
     """
     Computes equation (1) of Peters et al. 2018: ELMo_k = gamma * sum_j s_j h_{k,j}, with s =
-    softmax(w).
+    softmax(w). The penalty lambda ||w||^2 on w (section 3.3) is a regularizer of the task model:
+    `elmo_lambda` of the configs.
 
     # Parameters
 

@@ -18,7 +18,7 @@ from elmo_tasks import plugin  # noqa: F401  registers the types
 from elmo_tasks.elmo.known_models import KNOWN_MODELS
 from elmo_tasks.in_allennlp.archive_allowed import ALLOWED
 from elmo_tasks.in_allennlp.archive_config import NotAllowed, check_allowed
-from elmo_tasks.in_allennlp.archive_guard import _without_files
+from elmo_tasks.in_allennlp.archive_json import without_files
 from tests.helpers.configs import ROOT
 from tests.helpers.hostile_configs import HOSTILE, put
 
@@ -100,7 +100,7 @@ def test_no_argument_of_the_table_is_a_file_or_a_free_object() -> None:
 
 
 def without_training_files(config: dict[str, Any]) -> dict[str, Any]:
-    return {**config, "model": _without_files(config["model"])}
+    return {**config, "model": without_files(config["model"])}
 
 
 @pytest.mark.parametrize("name", KNOWN_MODELS)
