@@ -1,6 +1,6 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy
 import torch
@@ -69,20 +69,6 @@ class Part:
         return sum(map(len, self.sentences))
 
 
-class Output(Protocol):
-    """Takes the vectors of a text, part by part, from one process or several."""
-
-    @property
-    def folder(self) -> Any:
-        """The folder of the parts, for messages."""
-
-    def has(self, part: Part) -> bool:
-        """Returns whether the vectors of a part are there, whole."""
-
-    def add(self, part: Part, arrays: Iterable[Array]) -> None:
-        """Writes the vectors of a part, which appear whole or not at all."""
-
-
 class EmbedPart(NamedTuple):
     """
     Computes the vectors of a part and writes them to an output.
@@ -92,14 +78,14 @@ class EmbedPart(NamedTuple):
     sentence_layers : `SentenceLayers`
     embedding : `str`
         One of `EMBEDDINGS`.
-    output : `Output`
+    output : `Shards`
     mix : `ElmoMix`, optional
         The mix of the embedding `mix`.
     """
 
     sentence_layers: SentenceLayers
     embedding: str
-    output: Output
+    output: Any
     mix: ElmoMix | None = None
 
     def __call__(self, part: Part, progress: tqdm | None = None) -> None:
@@ -145,7 +131,7 @@ def cut(
         ids.clear()
 
 
-def lacking(output: Output, parts: Iterable[Part], progress: tqdm) -> Iterator[Part]:
+def lacking(output: Any, parts: Iterable[Part], progress: tqdm) -> Iterator[Part]:
     """
     Yields the parts that an output lacks. Moves the progress bar over the others, and says how many
     sentences come before the first part that is missing.

@@ -30,32 +30,23 @@ SENTENCE = "expected .*sentence.* or .*tokens.*, but got"
 PAIR = "expected .*premise.*hypothesis.*, but got"
 QUESTION = "expected .*passage.* or a whole file.*, but got"
 
+NO_SENTENCE: tuple[str, list[Any]] = (
+    SENTENCE,
+    [
+        {},
+        {"text": "Fine."},
+        {"sentence": ["Fine", "."]},
+        {"sentence": "Fine.", "tokens": ["Fine", "."]},
+        {"tokens": "Fine."},
+        {"tokens": ["Fine", 1]},
+        {"tokens": ["Fine", ""]},
+    ],
+)
+
 # The message of each predictor and inputs that it refuses.
 OTHERS: dict[str, tuple[str, list[Any]]] = {
-    "sst": (
-        SENTENCE,
-        [
-            {},
-            {"text": "Fine."},
-            {"sentence": ["Fine", "."]},
-            {"sentence": "Fine.", "tokens": ["Fine", "."]},
-            {"tokens": "Fine."},
-            {"tokens": ["Fine", 1]},
-            {"tokens": ["Fine", ""]},
-        ],
-    ),
-    "ner": (
-        SENTENCE,
-        [
-            {},
-            {"text": "Fine."},
-            {"sentence": ["Fine", "."]},
-            {"sentence": "Fine.", "tokens": ["Fine", "."]},
-            {"tokens": "Fine."},
-            {"tokens": ["Fine", 1]},
-            {"tokens": ["Fine", ""]},
-        ],
-    ),
+    "sst": NO_SENTENCE,
+    "ner": NO_SENTENCE,
     "language_model": (
         SENTENCE,
         [
