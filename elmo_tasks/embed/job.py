@@ -48,7 +48,7 @@ class EmbedJob(NamedTuple):
     num_words: int
 
     def run(self, open_encoder: Callable[[], ElmoEncoder], engine: Engine) -> None:
-        """Writes the vectors. The encoder is opened when the text was found."""
+        """Writes the vectors. The encoder is opened after the text was found."""
         if self.files != ["-"]:
             self._run(open_encoder, engine)
             return

@@ -10,12 +10,12 @@ from elmo_tasks.kernels.trained_product import product, product_dtype, summed_pr
 class SampledLoss(torch.autograd.Function):
     """
     Computes the negative log-likelihood of each target among the target itself and sampled classes.
-    The logits are overwritten with what the gradient needs, so that the only tensor with a number
-    for each token and sample is one, in the dtype of the product.
+    The logits are overwritten with what the gradient needs, so that there is one tensor of shape
+    (tokens, samples) alone, in the dtype of the product.
 
     The arguments are vectors of shape (tokens, dim); the weights and the bias of the samples, of
     shapes (samples, dim) and (samples,); the logit of each token's target, in float32; and the
-    index of the target among the samples, which then does not count, or -1 if it is none of them.
+    index of the target among the samples, where it does not count again, or -1.
     The result has the shape (tokens,), in float32.
     """
 

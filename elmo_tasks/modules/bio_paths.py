@@ -88,7 +88,7 @@ class BioPaths:
 
     def _sums_before(self) -> torch.Tensor:
         """
-        Computes the log of the sum of the exponentials of the scores of all sequences for the
+        Computes the log-sum-exp of the scores of all sequences for the
         tokens before each token: shape (batch, length + 1). Padding repeats the value of the whole
         sentence.
         """
@@ -104,7 +104,7 @@ class BioPaths:
 
     def _sums_after(self) -> torch.Tensor:
         """
-        Computes the log of the sum of the exponentials of the scores of all sequences for the
+        Computes the log-sum-exp of the scores of all sequences for the
         tokens from each token on that do not begin with an I: shape (batch, length + 1), zeros at
         padding.
         """

@@ -83,7 +83,7 @@ class CrfPaths:
         return BestPaths(torch.stack(tags[::-1], dim=-1), scores)
 
     def log_partition(self) -> torch.Tensor:
-        """Computes the log of the sum of the exponentials of all scores: shape (batch,)."""
+        """Computes the log-sum-exp of all scores: shape (batch,)."""
         return self._log_sum_of_paths(self._sums_before()[:, -1])
 
     def span_probabilities(
@@ -125,7 +125,7 @@ class CrfPaths:
 
     def _sums_before(self) -> torch.Tensor:
         """
-        Computes the log of the sum of the exponentials of the scores of all paths that end in each
+        Computes the log-sum-exp of the scores of all paths that end in each
         tag at each token: shape (batch, length, tags). The scores include the logit of this tag.
         Padding repeats the values of the last token.
         """
@@ -138,7 +138,7 @@ class CrfPaths:
 
     def _sums_after(self, inside: torch.Tensor) -> torch.Tensor:
         """
-        Computes the log of the sum of the exponentials of the scores of all paths from each tag at
+        Computes the log-sum-exp of the scores of all paths from each tag at
         each token to the end of the sentence: shape (batch, length, tags). The scores leave out the
         logit of this tag, and the paths are those whose next tag is not `inside`.
         """

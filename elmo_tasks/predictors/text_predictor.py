@@ -137,7 +137,7 @@ class TextPredictor(Predictor):
 
 
 def with_fields(answer: JsonDict, fields: JsonDict) -> JsonDict:
-    """Returns an answer that begins with further fields, whose names it changes if it has them."""
+    """Returns an answer with further fields before its own, renamed where it has their names."""
     renamed: JsonDict = {}
     for name, value in fields.items():
         renamed[unlike(name, answer.keys() | renamed.keys())] = value

@@ -20,7 +20,7 @@ class PredicateField(IndexField):
     tokens : `TextField`
         The sentence.
     others : `Sequence[str]`, optional
-        The words of the sentence that are no predicates, for one of the sentence's instances.
+        The words of the sentence that are no predicates; given for one of its instances alone.
     """
 
     __slots__ = ["others"]

@@ -30,8 +30,8 @@ class StoreFolder:
         self._max_bytes = max_bytes
         # The databases are kept here, so that their files stay open.
         self._others: list[LayerDatabase] = []
-        # Maps a database and the key of a record to the connection to the file that was asked, and
-        # the key of the record that this file has.
+        # For a database and the key of a record: the connection that was asked, and the key under
+        # which its file has the record.
         self._keys: dict[tuple[LayerDatabase, bytes], tuple[object, bytes]] = {}
 
     def get(self, record: SourceRecord, sizes: Mapping[bytes, int]) -> dict[bytes, numpy.ndarray]:

@@ -14,8 +14,7 @@ def get_metric_states(model: Model) -> dict[str, dict[str, Any]]:
     """
     Returns what the metrics of a model have counted so far, by the name of each metric: those of
     its attributes that are numbers, strings or tensors, or containers of these. Warns about other
-    attributes, except metrics, and except functions and sets, which are settings of AllenNLP's
-    metrics.
+    attributes, but not about metrics, nor about functions and sets, which are settings.
     """
     states: dict[str, dict[str, Any]] = {}
     for name, metric in _metrics(model):

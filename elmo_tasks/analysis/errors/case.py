@@ -44,7 +44,7 @@ class Case(NamedTuple):
     text : `str`
         The text that a person reads.
     num_tokens, num_unknown : `int`
-        The number of the tokens, and of those that the model has no word vector of its own for.
+        The number of tokens, and of those without a word vector of their own in the model.
     counts : `Counts`
         The counts of the score. Precision and recall are equal for classes and answers.
     claims : `list[Claim]`

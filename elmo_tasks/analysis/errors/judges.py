@@ -91,7 +91,7 @@ def _judge_entities(instance: Instance, answer: Answer) -> Case:
 
 
 def _judge_roles(instance: Instance, answer: Answer) -> Case:
-    """Judges one predicate. An argument in several parts is as confident as the least of them."""
+    """Judges one predicate. An argument is as confident as its least confident part."""
     words, (predicate,) = answer["tokens"], answer["predicates"]
     about = instance["metadata"].metadata  # type: ignore[attr-defined]
     if "arguments" not in about:

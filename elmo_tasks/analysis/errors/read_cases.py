@@ -63,7 +63,7 @@ def read_cases(archive: Archive, data: str) -> Judged:
 
 def _count(instance: Instance, vocab: Vocabulary) -> tuple[int, int]:
     """
-    Returns the number of tokens, and of those which the indexer of words takes as the unknown word.
+    Returns the number of tokens, and how many of them are unknown to the indexer of words.
     """
     fields = [field for field in instance.fields.values() if isinstance(field, TextField)]
     num_tokens = num_unknown = 0

@@ -16,10 +16,9 @@ class ProbeReport(NamedTuple):
     rows : `list[ProbeRow]`
         The two baselines, then the rows of the probe.
     counts : `dict[str, int]`
-        The numbers of training tokens (`train_tokens`), of their different tags (`tags`), of
-        validation tokens, and of validation tokens whose word (`unseen_words`) or every gold tag
-        (`unseen_tags`) is not in the training data, and of those whose word is only in the back-off
-        (`backed_off_words`).
+        `train_tokens`, `tags` (how many different ones they have) and `validation_tokens`. Of
+        these: `unseen_words` and `unseen_tags`, whose word or whose gold tags the training data
+        lacks, and `backed_off_words`, whose word only the back-off has.
     """
 
     title: str
