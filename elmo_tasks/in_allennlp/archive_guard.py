@@ -63,7 +63,10 @@ def _extracted_archive(
 
 
 def _in_one_line(load: Callable[..., T], folder_index: int) -> Callable[..., T]:
-    """Returns what does the same as a function of AllenNLP, with errors of one line with the name of the archive."""
+    """
+    Returns what does the same as a function of AllenNLP, but each error is one line and names the
+    archive.
+    """
 
     @wraps(load)
     def loaded(*args: Any) -> T:
