@@ -9,7 +9,8 @@ from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.bilm.characters import NUM_CHARACTERS, batch_char_ids
 from elmo_tasks.bilm.files.hdf5 import find_item, item_names, storage_problem
 from elmo_tasks.bilm.files.layout import datasets
-from elmo_tasks.bilm.files.options import BiLmOptions, num_parameters, read_options
+from elmo_tasks.bilm.files.options import BiLmOptions, num_parameters
+from elmo_tasks.bilm.files.read_options import read_options
 from elmo_tasks.bilm.files.weights import (
     HDF5_ERRORS,
     layout_problems,

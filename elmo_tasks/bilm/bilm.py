@@ -15,6 +15,7 @@ from elmo_tasks.bilm.files.options import STATES, BiLmOptions, exported
 from elmo_tasks.bilm.files.vocabulary import write_vocabulary
 from elmo_tasks.bilm.files.weights import write_weights
 from elmo_tasks.bilm.lstm_stack import LstmStack
+from elmo_tasks.bilm.many_langs_tokens import ManyLangsTokens
 from elmo_tasks.bilm.outputs import BiLmOutput
 from elmo_tasks.bilm.state import INITIAL_STATES, LstmState
 from elmo_tasks.bilm.token_vectors import TokenVectors
@@ -27,9 +28,8 @@ from elmo_tasks.kernels.threads import for_each, two_at_once
 
 class BiLm(torch.nn.Module):
     """
-    The bidirectional language model of Peters et al. 2018, sections 3.1 and 3.2: a character CNN,
-    or a table of words if the options have none, and two separate stacks of LSTMs. It trains; a
-    `FrozenBiLm` does not.
+    The bidirectional language model of Peters et al. 2018, sections 3.1 and 3.2: a character CNN, a
+    table of words, or both, and two separate stacks of LSTMs. It trains; a `FrozenBiLm` does not.
 
     # Parameters
 
@@ -55,7 +55,9 @@ class BiLm(torch.nn.Module):
         self._raw_options = copy.deepcopy(options)
         self.options = BiLmOptions.from_dict(self._raw_options)
         self.state_name = state
-        if self.options.num_words:
+        if self.options.word_dim:
+            self.many_langs = ManyLangsTokens(self.options)
+        elif self.options.num_words:
             self.word_table = WordTable(self.options)
         else:
             self.char_cnn = CharCnn(self.options)
@@ -73,6 +75,11 @@ class BiLm(torch.nn.Module):
         `vocab.txt` of a table of words. Each file appears whole, the options last. They say which
         state the biLM starts from.
         """
+        if self.options.word_dim:
+            raise ConfigurationError(
+                "a biLM of ELMoForManyLangs cannot be written as options.json and weights.hdf5: "
+                "keep its folder"
+            )
         options = exported(self._raw_options, self.options, self.state_name)
         with atomic_write(Path(folder) / OPTIONS_FILE) as aside:
             aside.write_text(json.dumps(options, indent=2) + "\n", encoding="utf-8")
@@ -100,8 +107,10 @@ class BiLm(torch.nn.Module):
         return self.token_layer.embedding
 
     @property
-    def token_layer(self) -> CharCnn | WordTable:
+    def token_layer(self) -> CharCnn | WordTable | ManyLangsTokens:
         """Computes x^LM of tokens from their char ids."""
+        if self.options.word_dim:
+            return self.many_langs
         return self.word_table if self.options.num_words else self.char_cnn
 
     @property

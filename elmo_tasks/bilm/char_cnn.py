@@ -3,7 +3,6 @@ import math
 import torch
 from torch.nn.functional import embedding
 
-from elmo_tasks.bilm.characters import NUM_CHARACTERS, PAD_CHARACTER
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.kernels.frozen_product import Product
 from elmo_tasks.kernels.lookup_convolution import convolution_table, looks_up, lookup_convolution
@@ -13,6 +12,10 @@ from elmo_tasks.kernels.weight_cache import WeightCache
 # Tokens go through the network in groups, which bounds its memory, and through the convolutions in
 # smaller groups of tokens of similar length.
 _GROUP_TOKENS, _WINDOW_TOKENS = 2048, 128
+
+# The tables of look-ups have a row for each character; of 1,000 of them, they take 50 MB at the
+# original size.
+_MAX_LOOKED_UP = 1000
 
 
 class CharCnn(torch.nn.Module):
@@ -33,7 +36,8 @@ class CharCnn(torch.nn.Module):
         super().__init__()
         self.dtype = dtype
         self.max_characters = options.max_characters
-        self.embedding = torch.nn.Parameter(torch.empty(NUM_CHARACTERS, options.char_dim))
+        self.num_characters = options.num_characters
+        self.embedding = torch.nn.Parameter(torch.empty(self.num_characters, options.char_dim))
         self.convolutions = torch.nn.ModuleList(
             torch.nn.Conv1d(options.char_dim, num_filters, width)
             for width, num_filters in options.filters
@@ -73,16 +77,16 @@ class CharCnn(torch.nn.Module):
         # Parameters
 
         char_ids : `torch.LongTensor`
-            Shape (tokens, 50), without padding tokens. The padding within a token is a character
-            with a learned embedding, so all 50 characters have an influence.
+            Shape (tokens, 50), without padding tokens. The padding within a token is the last
+            character, with a learned embedding, so all 50 characters have an influence.
 
         # Returns
 
         `torch.Tensor`
             Shape (tokens, projection_dim).
         """
-        if not looks_up(self.embedding):
-            order = (char_ids != PAD_CHARACTER).sum(dim=1).argsort()
+        if not looks_up(self.embedding) or self.num_characters > _MAX_LOOKED_UP:
+            order = (char_ids != self.num_characters - 1).sum(dim=1).argsort()
             filters = [self._filters(group) for group in char_ids[order].split(_WINDOW_TOKENS)]
             groups = torch.cat(filters)[order.argsort()].split(_GROUP_TOKENS)
             vectors = [self._vectors(group) for group in groups]
@@ -110,8 +114,11 @@ class CharCnn(torch.nn.Module):
 
     def _looked_up(self, char_ids: torch.Tensor) -> torch.Tensor:
         """Returns each filter's maximum over all windows, by look-up."""
-        if len(char_ids) and not 0 <= int(char_ids.min()) <= int(char_ids.max()) < NUM_CHARACTERS:
-            raise IndexError(f"a char id must be at least 0 and below {NUM_CHARACTERS}")
+        if (
+            len(char_ids)
+            and not 0 <= int(char_ids.min()) <= int(char_ids.max()) < self.num_characters
+        ):
+            raise IndexError(f"a char id must be at least 0 and below {self.num_characters}")
         char_ids, pooled = char_ids.contiguous(), []
         for convolution, tables in zip(self.convolutions, self._tables):
             weight = convolution.weight
@@ -122,7 +129,7 @@ class CharCnn(torch.nn.Module):
 
     def _filters(self, char_ids: torch.Tensor) -> torch.Tensor:
         """Returns each filter's maximum over all windows. The last token must be the longest."""
-        longest = int((char_ids[-1:] != PAD_CHARACTER).sum())
+        longest = int((char_ids[-1:] != self.num_characters - 1).sum())
         pooled = []
         for convolution, product in zip(self.convolutions, self._products):
             (width,) = convolution.kernel_size

@@ -1,8 +1,12 @@
 import os
+from pathlib import Path
 from typing import Any, Union
 
 from elmo_tasks.bilm.bilm import BiLm
-from elmo_tasks.bilm.files.options import BiLmOptions, read_options
+from elmo_tasks.bilm.files.known_bilms import local_weights
+from elmo_tasks.bilm.files.many_langs import character_order, read_dictionary, read_many_langs
+from elmo_tasks.bilm.files.options import BiLmOptions
+from elmo_tasks.bilm.files.read_options import read_options
 from elmo_tasks.bilm.files.vocabulary import read_vocabulary
 from elmo_tasks.bilm.files.weights import check_layout, read_weights
 from elmo_tasks.bilm.frozen_bilm import FrozenBiLm
@@ -61,7 +65,7 @@ def make_bilm(
         raise ConfigurationError(
             "dropout is that of a biLM that trains: set requires_grad, or leave dropout out"
         )
-    if pretrained_file is not None:
+    if pretrained_file is not None and not parsed.word_dim:
         # Before memory is taken for what the options ask for.
         check_layout(str(pretrained_file), parsed)
     bilm = (
@@ -71,14 +75,25 @@ def make_bilm(
     )
     if pretrained_file is not None:
         # The tensors are filled in place, so that a large file is in memory only once.
-        read_weights(str(pretrained_file), parsed, bilm.state_dict())
-        if parsed.num_words:
+        if parsed.word_dim:
+            _read_many_langs(bilm, Path(local_weights(str(pretrained_file))).parent)
+        else:
+            read_weights(str(pretrained_file), parsed, bilm.state_dict())
+        if parsed.num_words and not parsed.word_dim:
             words = read_vocabulary(str(pretrained_file), parsed.num_words)
             bilm.word_table.lexicon.set_words(words)
         if isinstance(bilm, FrozenBiLm):
             bilm.has_weights = True
         bilm.take_snapshot()
     return bilm
+
+
+def _read_many_langs(bilm: BiLm, folder: Path) -> None:
+    read_many_langs(folder, bilm.options, bilm.state_dict())
+    characters = read_dictionary(folder / "char.dic")
+    ordered = [characters[number] for number in character_order(characters)]
+    bilm.many_langs.characters.set_words(ordered)
+    bilm.many_langs.words.set_words(read_dictionary(folder / "word.dic"))
 
 
 def _refuse_frozen_settings(state: str, dtype: str, store: LayerStore | None) -> None:

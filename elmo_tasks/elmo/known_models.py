@@ -4,7 +4,12 @@ import os
 import sys
 from pathlib import Path
 
-from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS, OPTIONS_FILE, is_bilm_file
+from elmo_tasks.bilm.files.known_bilms import (
+    KNOWN_BILMS,
+    MANY_LANGS_FILE,
+    OPTIONS_FILE,
+    is_bilm_file,
+)
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hub import hub_folder, is_hub_name
 from elmo_tasks.common.pretrained import check_is_installed, pretrained_files
@@ -81,7 +86,8 @@ def is_model(name: str | os.PathLike) -> bool:
         return False
     if os.path.isdir(name) or is_hub_name(name):
         folder = name if os.path.isdir(name) else hub_folder(name)
-        return _has(folder, _CONFIG) and not _has(folder, OPTIONS_FILE)
+        of_bilm = _has(folder, OPTIONS_FILE) or _has(folder, MANY_LANGS_FILE)
+        return _has(folder, _CONFIG) and not of_bilm
     if os.path.isfile(name) or any(mark in name for mark in "./"):
         return not is_bilm_file(name)
     return name in KNOWN_MODELS

@@ -11,7 +11,7 @@ import elmo_tasks.encoder.sentence_layers
 from elmo_tasks import ElmoEncoder
 from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
-from elmo_tasks.bilm.files.options import read_options
+from elmo_tasks.bilm.files.read_options import read_options
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer

@@ -31,6 +31,9 @@ OPTIONS_FILE, WEIGHTS_FILE = "options.json", "weights.hdf5"
 # The name of the weights in the NLPL repository, whose biLMs are zip files of such folders.
 _NLPL_WEIGHTS_FILE = "model.hdf5"
 
+# The weights of a biLM of ELMoForManyLangs, beside its `config.json`.
+MANY_LANGS_FILE = "encoder.pkl"
+
 
 def bilm_files(name: str | os.PathLike) -> tuple[str, str]:
     """
@@ -40,10 +43,11 @@ def bilm_files(name: str | os.PathLike) -> tuple[str, str]:
 
     name : `str | os.PathLike`
         A name in `KNOWN_BILMS`; a folder with `options.json` and `weights.hdf5`, or `model.hdf5`,
-        or another name that ends with `weights.hdf5`; the path or address of a zip file of such a
-        folder, which is unpacked until the process ends; a repository on the hub with these files,
-        `owner/name` or `owner/name@revision`, which is fetched; or the path or address of a file of
-        weights of one of these names, beside which are the options.
+        or another name that ends with `weights.hdf5`; a folder of ELMoForManyLangs; the path or
+        address of a zip file of such a folder, which is unpacked until the process ends; a
+        repository on the hub with these files, `owner/name` or `owner/name@revision`, which is
+        fetched; or the path or address of a file of weights of one of these names, beside which are
+        the options.
 
     # Raises
 
@@ -157,6 +161,8 @@ def _check_is_known(name: str) -> None:
 
 
 def _files_in(folder: str, name: str) -> tuple[str, str]:
+    if os.path.isfile(os.path.join(folder, MANY_LANGS_FILE)):
+        return os.path.join(folder, "config.json"), os.path.join(folder, MANY_LANGS_FILE)
     files = []
     for known in ((OPTIONS_FILE,), (WEIGHTS_FILE, _NLPL_WEIGHTS_FILE)):
         paths = [path for file in known if (path := Path(folder, file)).is_file()]

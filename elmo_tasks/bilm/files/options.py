@@ -1,9 +1,6 @@
-import os
 from typing import Any, NamedTuple
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.fetch import local_path
-from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.spelling import did_you_mean
 
 STATES = ("reset", "snapshot", "carry")
@@ -14,7 +11,6 @@ MAX_LAYERS = 100
 MAX_WIDTH = 100_000
 MAX_PARAMETERS = 10**9
 MAX_WORDS = 10**7
-_MAX_BYTES = 10**7
 
 # The names that are read, by their sections. Other names are allowed, such as bilm-tf's settings of
 # a training, but no misspelling of these.
@@ -58,8 +54,11 @@ class BiLmOptions(NamedTuple):
     state : `str | None`
         The state that the LSTMs start from (see `state.py`); bilm-tf's files lack this key.
     num_words : `int`
-        The number of words of a biLM that reads words and has no `char_cnn`, or 0. The values that
-        describe characters are then 0 or empty.
+        The number of words of a biLM that reads words, or 0. Without `char_cnn`, the values that
+        describe characters are 0 or empty.
+    word_dim, num_listed : `int`
+        Of a biLM of ELMoForManyLangs, the width of the vectors of words, and the number of its
+        characters; otherwise 0.
     """
 
     filters: tuple[tuple[int, int], ...]
@@ -75,18 +74,25 @@ class BiLmOptions(NamedTuple):
     skip_connections: bool
     state: str | None
     num_words: int = 0
+    word_dim: int = 0
+    num_listed: int = 0
 
     @property
     def num_filters(self) -> int:
         return sum(num_filters for _, num_filters in self.filters)
+
+    @property
+    def num_characters(self) -> int:
+        """The number of char ids, of which 0 is the padding of a batch."""
+        return self.num_listed + 1 if self.num_listed else 262
 
     def described(self) -> str:
         """
         Returns all options but the state, for a fingerprint. A default is left out, so that a new
         option changes no fingerprint.
         """
-        values = self._replace(state=None)._asdict().items()
-        told = (f"{name}={value!r}" for name, value in values if name != "num_words" or value)
+        values, defaults = self._replace(state=None)._asdict().items(), self._field_defaults
+        told = (f"{name}={value!r}" for name, value in values if value or name not in defaults)
         return f"BiLmOptions({', '.join(told)})"
 
     @classmethod
@@ -106,6 +112,13 @@ class BiLmOptions(NamedTuple):
         if options.get("char_cnn") is None and options.get("n_tokens_vocab") is not None:
             return cls._parse_without_characters(options)
         values = _Values(options)
+        of_words: dict[str, Any] = {}
+        if options.get("many_langs") is not None:
+            of_words = {
+                "num_words": values.get("n_tokens_vocab", most=MAX_WORDS),
+                "word_dim": values.get("many_langs.word_dim"),
+                "num_listed": values.get("char_cnn.n_characters"),
+            }
         parsed = cls(
             filters=values.filters("char_cnn.filters"),
             activation=values.get("char_cnn.activation", str),
@@ -113,12 +126,13 @@ class BiLmOptions(NamedTuple):
             max_characters=values.get("char_cnn.max_characters_per_token", int, 50, most=256),
             num_highway=values.get("char_cnn.n_highway", int, 0, least=0, most=MAX_LAYERS),
             **values.lstm(),
+            **of_words,
         )
         # bilm-tf trains with 261 characters and predicts with 262. The additional one is padding,
         # which has no weights.
         num_characters = values.get("char_cnn.n_characters", int, 262)
         values.expect(
-            num_characters in (261, 262, None),
+            bool(of_words) or num_characters in (261, 262, None),
             "char_cnn.n_characters must be 262 (or 261, as while training with bilm-tf), but is "
             f"{num_characters}",
         )
@@ -151,26 +165,6 @@ class BiLmOptions(NamedTuple):
             num_words=values.get("n_tokens_vocab", most=MAX_WORDS) or 0,
         )
         return parsed, values.all_problems(parsed)
-
-
-def read_options(options_file: str | os.PathLike) -> dict[str, Any]:
-    """Reads an `options.json` from a path or an address."""
-    try:
-        with open(local_path(options_file), "rb") as file:
-            content = file.read(_MAX_BYTES + 1)
-    except FileNotFoundError as error:
-        raise ConfigurationError(f"there is no file of options {options_file}") from error
-    except OSError as error:
-        raise ConfigurationError(f"{options_file} cannot be read: {error}") from error
-    if len(content) > _MAX_BYTES:
-        raise ConfigurationError(f"{options_file} has more than {_MAX_BYTES:,} bytes")
-    try:
-        options = parse_json(content.decode("utf-8"))
-    except ValueError as error:
-        raise ConfigurationError(f"{options_file} is not JSON: {error}") from error
-    if not isinstance(options, dict):
-        raise ConfigurationError(f"{options_file} is not a JSON object, but {options!r:.40}")
-    return options
 
 
 class _Values:
@@ -296,14 +290,15 @@ def num_parameters(options: BiLmOptions) -> int:
     """Counts the numbers in a file of weights with these options."""
     n, p, c = options.num_filters, options.projection_dim, options.cell_dim
     lstms = 2 * options.num_layers * ((2 * p + 1) * 4 * c + c * p)
-    if options.num_words:
+    if options.num_words and not options.word_dim:
         return options.num_words * p + lstms
-    num_characters = 261
+    words = (options.num_words + p) * options.word_dim
     convolutions = sum(
         (width * options.char_dim + 1) * num_filters for width, num_filters in options.filters
     )
     highways = 2 * options.num_highway * (n + 1) * n
-    return num_characters * options.char_dim + convolutions + highways + (n + 1) * p + lstms
+    characters = (options.num_characters - 1) * options.char_dim
+    return words + characters + convolutions + highways + (n + 1) * p + lstms
 
 
 def exported(raw: dict[str, Any], options: BiLmOptions, state: str) -> dict[str, Any]:

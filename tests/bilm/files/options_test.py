@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from elmo_tasks.bilm.files import options as options_file
-from elmo_tasks.bilm.files.options import BiLmOptions, num_parameters, read_options
+from elmo_tasks.bilm.files.options import BiLmOptions, num_parameters
+from elmo_tasks.bilm.files.read_options import read_options
 from elmo_tasks.common.errors import ConfigurationError
 from tests.helpers.reference_bilm import make_options
 

@@ -1,0 +1,262 @@
+"""
+Reads the biLMs of ELMoForManyLangs (Che et al. 2018): a folder with `config.json`, `char.dic`,
+`word.dic`, `encoder.pkl` and `token_embedder.pkl`.
+"""
+
+import os
+import pickletools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from elmo_tasks.bilm.files.options import MAX_WORDS, BiLmOptions
+from elmo_tasks.bilm.lexicon import UNKNOWN
+from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.fetch import check_regular
+from elmo_tasks.common.json_text import parse_json
+from elmo_tasks.common.text_files import read_lines
+from elmo_tasks.common.torch_file import check_torch_file
+from elmo_tasks.common.torch_pickle import check_pickle
+
+_SAMPLE = "cnn_50_100_512_4096_sample.json"
+
+# The numbers of the sample config, which most of the released folders name and lack.
+_SIZES = {
+    "encoder": {
+        "name": "elmo",
+        "projection_dim": 512,
+        "cell_clip": 3,
+        "proj_clip": 3,
+        "dim": 4096,
+        "n_layers": 2,
+    },
+    "token_embedder": {
+        "name": "cnn",
+        "activation": "relu",
+        "filters": [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]],
+        "n_highway": 2,
+        "word_dim": 100,
+        "char_dim": 50,
+        "max_characters_per_token": 50,
+    },
+}
+
+# Their names of entries that have other names here.
+_NAMES = {"<bos>": BEGIN_TOKEN, "<eos>": END_TOKEN, "<oov>": UNKNOWN}
+
+# A file of PyTorch 0.4 begins with four pickles before the one of the numbers' names.
+_NUM_PICKLES, _MAX_PICKLE = 5, 4 * 10**6
+
+
+def many_langs_options(config: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """
+    Returns the options of a biLM of ELMoForManyLangs, as `BiLmOptions` reads them.
+
+    # Parameters
+
+    config : `dict[str, Any]`
+        The content of `config.json`. The config that it names is read from the folder, or its
+        subfolder `configs`; the sample config of the release need not be there.
+    folder : `Path`
+
+    # Raises
+
+    `ConfigurationError`
+        A file is missing, or describes another kind of model.
+    """
+    sizes = _sizes(str(config["config_path"]), folder)
+    try:
+        tokens, encoder = dict(sizes["token_embedder"]), dict(sizes["encoder"])
+        kinds = tokens["name"], encoder["name"]
+        dims = tokens["word_dim"], tokens["char_dim"]
+        clips = encoder["cell_clip"], encoder["proj_clip"]
+        layers = {"n_layers": encoder["n_layers"], "dim": encoder["dim"]}
+        projection_dim = encoder["projection_dim"]
+        char_cnn = {
+            "activation": tokens["activation"],
+            "filters": tokens["filters"],
+            "n_highway": tokens["n_highway"],
+            "embedding": {"dim": tokens["char_dim"]},
+            "max_characters_per_token": tokens["max_characters_per_token"],
+        }
+    except (KeyError, TypeError, ValueError) as error:
+        raise ConfigurationError(
+            f"{folder}: the config of its sizes is not as in ELMoForManyLangs ({error!r})"
+        ) from error
+    if kinds != ("cnn", "elmo") or 0 in dims:
+        raise ConfigurationError(
+            f"{folder}: only biLMs with the token embedder cnn over words and characters and the "
+            f"encoder elmo can be read, not {kinds[0]} and {kinds[1]} with widths {dims}"
+        )
+    return {
+        "lstm": {
+            **layers,
+            "projection_dim": projection_dim,
+            "cell_clip": clips[0],
+            "proj_clip": clips[1],
+            "use_skip_connections": True,
+        },
+        "char_cnn": {**char_cnn, "n_characters": len(read_dictionary(folder / "char.dic"))},
+        "n_tokens_vocab": len(read_dictionary(folder / "word.dic")),
+        "many_langs": {"word_dim": dims[0]},
+        # Theirs carries the state from batch to batch, beginning with zeros.
+        "state": "reset",
+    }
+
+
+def read_dictionary(path: Path) -> list[str]:
+    """
+    Reads `char.dic` or `word.dic`: an entry and its number on each line, with a tab between them.
+    Returns the entries in the order of their numbers. Raises `ConfigurationError` if the file is
+    missing or has another form.
+    """
+    entries: dict[int, str] = {}
+    try:
+        for number, line in enumerate(read_lines(path), start=1):
+            fields = line.strip().split("\t")
+            # An ideographic space is lost when blanks are stripped.
+            entry = fields[0] if len(fields) == 2 else "\u3000"
+            if len(fields) > 2 or not fields[-1].isdecimal() or len(fields[-1]) > 8:
+                raise ValueError(f"{path}:{number}: expected an entry, a tab and a number")
+            entries[int(fields[-1])] = _NAMES.get(entry, entry)
+            if number > MAX_WORDS:
+                raise ValueError(f"{path} has more than {MAX_WORDS:,} entries")
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"the dictionary cannot be read: {error}") from error
+    if sorted(entries) != list(range(len(entries))):
+        raise ConfigurationError(f"{path}: the numbers of its entries are not 0, 1, 2, ...")
+    missing = {BEGIN_TOKEN, END_TOKEN, UNKNOWN, "<pad>"} - set(entries.values())
+    if path.name == "char.dic":
+        missing |= {"<bow>", "<eow>"} - set(entries.values())
+    if missing:
+        theirs = {name: entry for entry, name in _NAMES.items()}
+        lacking = ", ".join(sorted(theirs.get(name, name) for name in missing))
+        raise ConfigurationError(f"{path} lacks the entries {lacking}")
+    return [entries[number] for number in range(len(entries))]
+
+
+def read_many_langs(folder: Path, options: BiLmOptions, state: dict[str, torch.Tensor]) -> None:
+    """
+    Fills the tensors of a `BiLm`'s state dict but for those of its lexicons, in place.
+
+    # Raises
+
+    `ConfigurationError`
+        A file is missing, damaged or does not fit the options.
+    """
+    tokens = _read_tensors(folder / "token_embedder.pkl")
+    encoder = _read_tensors(folder / "encoder.pkl")
+    characters = read_dictionary(folder / "char.dic")
+    table = tokens.get("char_emb_layer.embedding.weight")
+    if table is not None and len(table) == len(characters):
+        tokens["char_emb_layer.embedding.weight"] = table[character_order(characters)]
+    prefix, d = "many_langs.", options.word_dim
+    _take(tokens, "word_emb_layer.embedding.weight", state[f"{prefix}word_embedding"], folder)
+    _take(
+        tokens, "char_emb_layer.embedding.weight", state[f"{prefix}char_cnn.embedding"][1:], folder
+    )
+    for name in ("convolutions", "highways._layers"):
+        for index in range(len(options.filters) if name == "convolutions" else options.num_highway):
+            for part in ("weight", "bias"):
+                key = f"{name}.{index}.{part}"
+                _take(tokens, key, state[f"{prefix}char_cnn.{key}"], folder)
+    whole = torch.empty(options.projection_dim, d + options.num_filters)
+    _take(tokens, "projection.weight", whole, folder)
+    state[f"{prefix}word_projection"].copy_(whole[:, :d])
+    state[f"{prefix}char_cnn.projection.weight"].copy_(whole[:, d:])
+    _take(tokens, "projection.bias", state[f"{prefix}char_cnn.projection.bias"], folder)
+    for direction in ("forward", "backward"):
+        for layer in range(options.num_layers):
+            theirs, ours = f"{direction}_layer_{layer}", f"{direction}_stack.layers.{layer}"
+            for name, key, convert in (
+                ("input_linearity.weight", "input_weight", _to_our_gates),
+                ("state_linearity.weight", "recurrent_weight", _to_our_gates),
+                ("state_linearity.bias", "bias", _to_our_gates),
+                ("state_projection.weight", "projection_weight", None),
+            ):
+                _take(encoder, f"{theirs}.{name}", state[f"{ours}.{key}"], folder, convert)
+    if further := sorted([*tokens, *encoder]):
+        raise ConfigurationError(f"{folder}: {further[0]!r:.80} is not asked for by its config")
+
+
+def character_order(characters: list[str]) -> list[int]:
+    """Returns the numbers of the characters with that of the padding at the end."""
+    padding = characters.index("<pad>")
+    return [*range(padding), *range(padding + 1, len(characters)), padding]
+
+
+def _sizes(config_path: str, folder: Path) -> Any:
+    name = os.path.basename(config_path.replace("\\", "/"))
+    for path in (folder / name, folder / "configs" / name):
+        if path.is_file():
+            try:
+                return parse_json(path.read_bytes()[: 10**6])
+            except ValueError as error:
+                raise ConfigurationError(f"{path} is not JSON: {error}") from error
+    if name in (_SAMPLE, _SAMPLE.replace("cnn_50", "cnn_0")):
+        return _SIZES
+    raise ConfigurationError(f"{folder} has no {name}, which its config.json names")
+
+
+def _read_tensors(path: Path) -> dict[str, torch.Tensor]:
+    try:
+        check_regular(path)
+        with open(path, "rb") as file:
+            is_old = file.read(1) == b"\x80"
+        (_check_old_file if is_old else check_torch_file)(path)
+        tensors = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError as error:
+        raise ConfigurationError(f"there is no file {path}") from error
+    except ConfigurationError:
+        raise
+    # PyTorch raises errors of many kinds for a file that is damaged or made to do harm.
+    except Exception as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise ConfigurationError(f"{path} holds no tensors of PyTorch: {reason:.200}") from error
+    if not isinstance(tensors, dict) or not all(
+        isinstance(tensor, torch.Tensor) for tensor in tensors.values()
+    ):
+        raise ConfigurationError(f"{path} holds something else than tensors")
+    return dict(tensors)
+
+
+def _check_old_file(path: Path) -> None:
+    """Looks at the pickles of a file of PyTorch before 1.6 without making anything of them."""
+    with open(path, "rb") as file:
+        for _ in range(_NUM_PICKLES):
+            start = file.tell()
+            for _ in pickletools.genops(file):
+                if file.tell() - start > _MAX_PICKLE:
+                    raise ValueError(f"a pickle has more than {_MAX_PICKLE:,} bytes")
+            size = file.tell() - start
+            file.seek(start)
+            check_pickle(file.read(size))
+
+
+def _take(
+    tensors: dict[str, torch.Tensor],
+    name: str,
+    target: torch.Tensor,
+    folder: Path,
+    convert: Callable[[torch.Tensor], torch.Tensor] | None = None,
+) -> None:
+    tensor = tensors.pop(name, None)
+    if tensor is None:
+        raise ConfigurationError(f"{folder}: {name} is missing")
+    if tensor.shape != target.shape:
+        raise ConfigurationError(
+            f"{folder}: {name} has shape {tuple(tensor.shape)}, but its config and dictionaries "
+            f"ask for {tuple(target.shape)}"
+        )
+    if not tensor.is_floating_point() or not tensor.isfinite().all():
+        raise ConfigurationError(f"{folder}: {name} holds a value that is not a finite number")
+    target.copy_(tensor if convert is None else convert(tensor))
+
+
+def _to_our_gates(tensor: torch.Tensor) -> torch.Tensor:
+    """Reorders the gates input, forget, candidate, output to input, forget, output, candidate."""
+    i, f, g, o = tensor.chunk(4)
+    return torch.cat([i, f, o, g])

@@ -1,0 +1,73 @@
+import torch
+from torch.nn.functional import embedding, linear
+
+from elmo_tasks.bilm.char_cnn import CharCnn
+from elmo_tasks.bilm.files.options import BiLmOptions
+from elmo_tasks.bilm.lexicon import Lexicon, words_of
+from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
+
+# The marks of ELMoForManyLangs, which takes that for the end of a word for its beginning.
+BEGIN_WORD, END_WORD, PADDING = b"<eow>", b"<bow>", b"<pad>"
+
+_BOUNDARIES = (BEGIN_TOKEN.encode(), END_TOKEN.encode())
+
+
+class ManyLangsTokens(torch.nn.Module):
+    """
+    Computes x^LM as ELMoForManyLangs does (Che et al. 2018): a character CNN over the characters of
+    a list, and a vector for each word of a vocabulary, both projected together. Words and
+    characters that are not listed have those of `<UNK>`.
+
+    # Parameters
+
+    options : `BiLmOptions`
+        The numbers of words and characters, and the widths.
+    """
+
+    def __init__(self, options: BiLmOptions) -> None:
+        super().__init__()
+        self.words = Lexicon(options.num_words)
+        # The last one is the padding.
+        self.characters = Lexicon(options.num_listed)
+        self.word_embedding = torch.nn.Parameter(torch.zeros(options.num_words, options.word_dim))
+        # The part of the projection that takes the vector of the word.
+        self.word_projection = torch.nn.Parameter(
+            torch.zeros(options.projection_dim, options.word_dim)
+        )
+        self.char_cnn = CharCnn(options)
+
+    @property
+    def embedding(self) -> torch.Tensor:
+        """A tensor with the device and dtype of all vectors."""
+        return self.char_cnn.embedding
+
+    @property
+    def dtype(self) -> torch.dtype | None:
+        """The dtype of the matrix products of the character CNN."""
+        return self.char_cnn.dtype
+
+    @dtype.setter
+    def dtype(self, dtype: torch.dtype | None) -> None:
+        self.char_cnn.dtype = dtype
+
+    def forward(self, char_ids: torch.Tensor) -> torch.Tensor:
+        """Returns x^LM of tokens, char ids of shape (tokens, 50): (tokens, projection_dim)."""
+        words = words_of(char_ids)
+        x = self.char_cnn(self._characters(words).to(char_ids.device))
+        rows = self.words.rows(words).to(char_ids.device)
+        return x + linear(embedding(rows, self.word_embedding), self.word_projection)
+
+    def _characters(self, words: list[bytes]) -> torch.Tensor:
+        """Returns the ids of the listed characters of words, padded: shape (tokens, 50)."""
+        width = self.char_cnn.max_characters
+        entries: list[bytes] = []
+        for word in words:
+            inner = [word] if word in _BOUNDARIES else _split(word)[: width - 2]
+            marked = [BEGIN_WORD, *inner, END_WORD]
+            entries += marked + [PADDING] * (width - len(marked))
+        # Row 0 of the CNN's embedding is that of a batch's padding.
+        return self.characters.rows(entries).view(len(words), width) + 1
+
+
+def _split(word: bytes) -> list[bytes]:
+    return [character.encode() for character in word.decode("utf-8", "ignore")]

@@ -1,0 +1,170 @@
+import json
+import os
+import pickle
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import torch
+
+from elmo_tasks.bilm import bilm_from_config
+from elmo_tasks.bilm.characters import batch_char_ids
+from elmo_tasks.bilm.files.many_langs import many_langs_options
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.elmo.opening import open_elmo
+from elmo_tasks.encoder import ElmoEncoder
+from elmo_tasks.store import LayerStore
+from tests.helpers import many_langs
+from tests.helpers.many_langs import SENTENCES
+
+
+@pytest.mark.parametrize("old", [False, True])
+@pytest.mark.parametrize("sizes_in", [".", "configs"])
+def test_the_layers_equal_those_in_numpy(tmp_path: Path, old: bool, sizes_in: str) -> None:
+    folder = many_langs.write(tmp_path / "de", old, sizes_in)
+
+    encoder = ElmoEncoder.from_pretrained(folder)
+
+    for words, layers in zip(SENTENCES, encoder.layers(SENTENCES)):
+        numpy.testing.assert_allclose(layers, many_langs.layers(words), atol=1e-5)
+
+
+def test_a_zip_file_a_config_and_a_store_have_the_same_layers(tmp_path: Path) -> None:
+    folder = many_langs.write(tmp_path / "de")
+    zipped = shutil.make_archive(str(tmp_path / "142"), "zip", folder)
+    char_ids = batch_char_ids(SENTENCES[:1], 20)
+    expected = open_elmo(folder).bilm(char_ids).layers
+
+    store = LayerStore(dtype="float32")
+    bilms = (
+        open_elmo(zipped).bilm,
+        bilm_from_config(str(folder)),
+        open_elmo(folder, store=store).bilm,
+    )
+
+    for bilm in bilms:
+        torch.testing.assert_close(bilm(char_ids).layers, expected, rtol=0, atol=1e-6)
+
+
+def test_products_by_look_up_and_by_windows_agree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("elmo_tasks.bilm.char_cnn._MAX_LOOKED_UP", 5)
+    encoder = ElmoEncoder.from_pretrained(many_langs.write(tmp_path / "de"))
+
+    for words, layers in zip(SENTENCES, encoder.layers(SENTENCES)):
+        numpy.testing.assert_allclose(layers, many_langs.layers(words), atol=1e-5)
+
+
+def test_the_sample_config_need_not_be_there(tmp_path: Path) -> None:
+    folder = many_langs.write(tmp_path / "de", sizes_in=None)
+
+    options = many_langs_options({"config_path": "cnn_50_100_512_4096_sample.json"}, folder)
+
+    assert options["lstm"]["dim"] == 4096 and options["many_langs"]["word_dim"] == 100
+
+
+class Program:
+    """Would run a program when it is unpickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.system, ("false",)
+
+
+def cut(folder: Path) -> None:
+    content = (folder / "encoder.pkl").read_bytes()
+    (folder / "encoder.pkl").write_bytes(content[:-300])
+
+
+def change(folder: Path, file: str, **fields: Any) -> None:
+    tensors = torch.load(folder / file)
+    torch.save({**tensors, **fields}, folder / file)
+
+
+def change_sizes(folder: Path, section: str, **fields: Any) -> None:
+    sizes = json.loads((folder / "sizes.json").read_text())
+    sizes[section] |= fields
+    (folder / "sizes.json").write_text(json.dumps(sizes))
+
+
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [
+        (cut, "encoder.pkl is damaged, or not a file of PyTorch"),
+        (
+            lambda folder: (folder / "encoder.pkl").write_bytes(pickle.dumps(Program(), 2)),
+            "encoder.pkl holds no tensors of PyTorch: the pickle names 'posix system'",
+        ),
+        (lambda folder: torch.save([1], folder / "encoder.pkl"), "something else than tensors"),
+        (
+            lambda folder: (folder / "token_embedder.pkl").unlink(),
+            "there is no file .*_embedder.pkl",
+        ),
+        (
+            lambda folder: (folder / "char.dic").unlink(),
+            "the dictionary cannot be read: file .*char",
+        ),
+        (
+            lambda folder: (folder / "sizes.json").unlink(),
+            "has no sizes.json, which its config.json",
+        ),
+        (
+            lambda folder: (folder / "word.dic").write_bytes(
+                "<oov>\t0\n\u00e9\t1".encode("latin1")
+            ),
+            "the dictionary cannot be read: .*word.dic:2: not UTF-8",
+        ),
+        (
+            lambda folder: (folder / "word.dic").write_text("<oov>\t0\na b\n"),
+            "word.dic:2: expected an entry, a tab and a number",
+        ),
+        (lambda folder: (folder / "word.dic").write_text("a\t1\n"), "are not 0, 1, 2, ..."),
+        (
+            lambda folder: (folder / "char.dic").write_text("a\t0\n<oov>\t1\n"),
+            "char.dic lacks the entries <bos>, <bow>, <eos>, <eow>, <pad>",
+        ),
+        (
+            lambda folder: change(folder, "encoder.pkl", further=torch.zeros(1)),
+            "'further' is not asked for by its config",
+        ),
+        (
+            lambda folder: change(
+                folder, "token_embedder.pkl", **{"projection.bias": torch.zeros(2)}
+            ),
+            r"projection.bias has shape \(2,\), but its config and dictionaries ask for \(6,\)",
+        ),
+        (
+            lambda folder: change(
+                folder, "token_embedder.pkl", **{"projection.bias": torch.full((6,), torch.nan)}
+            ),
+            "projection.bias holds a value that is not a finite number",
+        ),
+        (lambda folder: change_sizes(folder, "encoder", name="lstm"), "not cnn and lstm"),
+        (
+            lambda folder: change_sizes(folder, "encoder", n_layers=3),
+            "forward_layer_2.* is missing",
+        ),
+        (lambda folder: change_sizes(folder, "encoder", dim=10**9), "lstm.dim can be at most"),
+        (lambda folder: (folder / "sizes.json").write_text("{}"), "not as in ELMoForManyLangs"),
+    ],
+)
+def test_a_wrong_folder_is_refused_in_one_line(
+    tmp_path: Path, damage: Callable[[Path], Any], problem: str
+) -> None:
+    folder = many_langs.write(tmp_path / "de")
+    damage(folder)
+
+    with pytest.raises(ConfigurationError, match=problem) as refused:
+        ElmoEncoder.from_pretrained(folder)
+
+    assert "\n" not in str(refused.value)
+
+
+def test_it_is_not_written_in_another_layout(tmp_path: Path) -> None:
+    encoder = ElmoEncoder.from_pretrained(many_langs.write(tmp_path / "de"))
+
+    with pytest.raises(ConfigurationError, match="keep its folder"):
+        encoder.save_pretrained(tmp_path / "saved")
