@@ -260,7 +260,7 @@ def _refused_by_allennlp(
     try:
         bilm = _ElmoBiLm(local_path(options_file), weight_file)
         bilm(batch_char_ids([_SENTENCE]))
-    # AllenNLP checks little, so any error may be raised.
+    # AllenNLP checks little of a config, so that any error may be raised.
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return None

@@ -66,7 +66,7 @@ def make_bilm(
             "dropout is that of a biLM that trains: set requires_grad, or leave dropout out"
         )
     if pretrained_file is not None and not parsed.word_dim:
-        # Before memory is taken for what the options ask for.
+        # The file is checked before memory is taken for what the options ask for.
         check_layout(str(pretrained_file), parsed)
     bilm = (
         BiLm(options, state, dropout)

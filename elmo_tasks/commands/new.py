@@ -24,7 +24,7 @@ _TASKS = {
     },
 }
 
-# What the libraries do not say.
+# The meanings of fields on which the libraries have no comment.
 _MEANINGS = {
     "train_data_path": "The text to train on; a path is relative to the folder of the command.",
     "validation_data_path": "The text that chooses the best epoch.",

@@ -28,7 +28,7 @@ def make_quiet() -> None:
 
 
 def _is_shown(record: logging.LogRecord) -> bool:
-    # Its one warning is on a loss, which nobody asked for, of several inputs together.
+    # AllenNLP warns that the loss of several inputs is that of all together. Nobody asked for one.
     if record.name == "allennlp.models.model":
         return False
     return record.levelno >= logging.WARNING or record.name.startswith("elmo_tasks.")

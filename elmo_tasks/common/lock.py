@@ -68,7 +68,7 @@ def _open_locked(lock: Path, output: str | os.PathLike) -> int | None:
                     f"{output} is in use by {owner}; wait until it ends, stop it, or choose "
                     "another output"
                 )
-            # The owner of before may have removed the file after it was opened here.
+            # Since the file was opened here, the owner before this one may have removed it.
             if _is_at(lock, handle):
                 os.truncate(handle, 0)
                 os.write(handle, _about_this_process().encode())

@@ -8,7 +8,7 @@ MAX_MEMBERS = 10_000
 # The most parts of a member's path, and bytes of a part, which file systems take.
 _MAX_PARTS, _MAX_PART = 20, 255
 
-# A member counts as so many bytes more, which is the size of its header in a tar file.
+# Each member counts this many bytes more: the size of its header in a tar file.
 _HEADER = 512
 
 

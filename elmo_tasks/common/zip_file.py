@@ -62,7 +62,7 @@ def unzip(archive: str | os.PathLike, folder: Path, most: int) -> None:
 def _unzip_member(
     file: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path, bounds: MemberBounds
 ) -> None:
-    # The kind that a Unix system gives, or 0.
+    # The type of the file, as Unix has it, or 0.
     kind = stat.S_IFMT(member.external_attr >> 16)
     is_plain = kind in (0, stat.S_IFREG, stat.S_IFDIR)
     path = folder / bounds.path_of(member.filename, member.file_size, is_plain)

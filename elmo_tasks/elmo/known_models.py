@@ -104,7 +104,7 @@ def _say_terms(path: str) -> None:
             f"{name} was learnt from {_TERMS[name]}. Before you pass it on or sell it, read {page}",
             file=sys.stderr,
         )
-        # Where nothing can be written, it is said again.
+        # Where no file can be written, the message is shown each time.
         with contextlib.suppress(OSError):
             said.parent.mkdir(parents=True, exist_ok=True)
             said.touch()

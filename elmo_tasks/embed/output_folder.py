@@ -49,7 +49,7 @@ class OutputFolder:
             aside = Path(local, name)
             yield aside
             system.makedirs(folder, exist_ok=True)
-            # Where a file appears before it is whole, it does so under this name.
+            # Some file systems show a file before it is whole; they show it under this name.
             sent = f"{folder}/.{name}.{os.path.basename(local)}"
             system.put_file(str(aside), sent)
             system.mv(sent, f"{folder}/{name}")

@@ -20,7 +20,7 @@ from elmo_tasks.encoder.sentence_layers import SentenceLayers
 from elmo_tasks.encoder.tokens import Tokenizer, tokenize
 
 if TYPE_CHECKING:
-    # This takes half a second, which the processes of `engine.py` need not spend.
+    # This import takes half a second, which the processes of `ray_engine.py` need not spend.
     from ray.data import Dataset
 
 # Rows of a batch, whose sentences are sorted by length.

@@ -19,8 +19,8 @@ WORD_FORMATS = ("text", "binary")
 # The number of words that are written by default.
 NUM_WORDS = 50_000
 
-# While words are counted, so many different ones are in memory, or twenty times as many as are
-# written: about 100 MB. Then the rarest are left out, as word2vec does.
+# While words are counted, at most this many different ones are in memory (about 100 MB), or twenty
+# times as many as are written. Beyond that the rarest are left out, as word2vec does.
 _MAX_COUNTED = 10**6
 
 
@@ -84,7 +84,7 @@ def _most_frequent(sentences: Iterable[list[str]], num_words: int, progress: tqd
         if len(counts) > max(_MAX_COUNTED, 20 * num_words):
             least += 1
             counts = Counter({word: count for word, count in counts.items() if count > least})
-    # Words that are as frequent come in the order of the alphabet.
+    # Equally frequent words come in the order of the alphabet.
     return sorted(counts, key=lambda word: (-counts[word], word))[:num_words]
 
 

@@ -100,7 +100,7 @@ def _check_object(kind: Any, fields: dict[str, Any], path: str) -> None:
         if key not in table.get(name, "").split():
             if takes_any or key in parameters or key == "type":
                 raise NotAllowed(f"{path}.{key}", f"is an argument of {name}")
-            # AllenNLP refuses it, or takes it for another class of a union.
+            # AllenNLP refuses such a value, or takes it for another class of a union.
             continue
         if key == "bilm" and isinstance(value, str) and not is_name(value):
             raise NotAllowed(f"{path}.{key}", f"is {value!r:.80}, no name of a biLM")

@@ -49,7 +49,7 @@ T = TypeVar("T")
 # million.
 _MORE_PARAMETERS = 2 * 10**8
 
-# What a parameter costs beside its numbers, counted in numbers.
+# The memory that a parameter takes beside its numbers, counted in numbers.
 _OVERHEAD = 20_000
 
 
@@ -108,7 +108,7 @@ def _load_checked(
     config.params["model"] = without_files(config.params["model"])
     with _bounded_parameters(weights):
         model = _load_model(config, weights, folder, cuda_device)
-    # Tensors of the model, since one of the file can claim any shape.
+    # The tensors of the model are looked at, since one of the file can claim any shape.
     for name, value in model.state_dict().items():
         if isinstance(value, torch.Tensor) and not value.isfinite().all() and not is_trusted():
             raise ConfigurationError(

@@ -26,7 +26,7 @@ from elmo_tasks.in_allennlp.configs import hidden_fields
 # Fields that `allennlp train` reads before it makes a `TrainModel` of the others.
 _OF_TRAIN = ["distributed", "include_in_archive", "numpy_seed", "pytorch_seed", "random_seed"]
 
-# What a file of word vectors that is damaged makes Python raise.
+# The errors that Python raises on a damaged file of word vectors.
 _DAMAGED = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
 
 # The word vectors that scripts/fetch_data.py can make.
@@ -43,7 +43,7 @@ _read = DatasetReader.read
 def _create_checked(constructor: Callable, cls: type, params: Params, **extras: Any) -> Any:
     parameters = from_params.infer_method_params(cls, constructor)
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
-    # The code gives `extras`, such as the vocabulary.
+    # `extras`, such as the vocabulary, are given by code and not by the config.
     known = [name for name in parameters if name not in {"self", "cls", "kwargs", *extras}]
     if cls.__name__ == "TrainModel":
         known += _OF_TRAIN
@@ -65,7 +65,7 @@ def _pop_checked_int(params: Params, key: str, default: Any = Params.DEFAULT) ->
         value = _pop_int(params, key, default)
     except (TypeError, ValueError):
         raise ConfigurationError(f"{key} must be a whole number, not {given!r:.80}") from None
-    # NumPy takes no others.
+    # NumPy takes no other seeds.
     if key in _OF_TRAIN and value is not None and not 0 <= value < 2**32:
         raise ConfigurationError(f"{key} must be from 0 to 2**32 - 1, not {value}")
     return value

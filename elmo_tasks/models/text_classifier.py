@@ -17,7 +17,7 @@ from elmo_tasks.readers.classify import SEVERAL
 # The most tokens, padding included, that the biLM and the encoder read at a time.
 _MAX_TOKENS = 2048
 
-# The probability from which on a text has a label, if it may have several.
+# If a text may have several labels, it has those that are at least this probable.
 _THRESHOLD = 0.5
 
 
@@ -166,7 +166,7 @@ class TextClassifier(Model):
         words = torch.cat(
             [self._words(batch) for batch in sentence_batches(tokens, runs, _MAX_TOKENS)]
         )
-        # Texts are pooled one by one, since a long one would make padding of all others.
+        # Texts are pooled one by one, since a long one would make all others long with padding.
         return torch.stack(list(self._pooled(words.split([sum(run.lengths) for run in runs]))))
 
     def _words(self, sentences: TextFieldTensors) -> torch.Tensor:

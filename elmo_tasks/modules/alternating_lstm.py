@@ -166,9 +166,8 @@ class HighwaySteps(torch.autograd.Function):
         i, f, g, o, r = gates.split(dim, dim=1)
         # The gradient of c_t, multiplied by the first three factors, gives the gradient of i, f and
         # g before their sigmoid or tanh. The gradient of h_t, multiplied by the last three, gives
-        # those of o and r, and of v, and multiplied by `by_c` a part of that of c_t. The gradients
-        # overwrite the factors.
-        # Shape: (tokens, 6, hidden_size)
+        # those of o and r, and of v, and, multiplied by `by_c`, a part of that of c_t. The
+        # gradients overwrite the factors. Shape: (tokens, 6, hidden_size)
         d_gates = steps.empty(gates, 6, dim)
         by_i, by_f, by_g, by_o, by_r, by_v = d_gates[: steps.num_tokens].unbind(1)
         torch.mul(g * i, 1 - i, out=by_i)

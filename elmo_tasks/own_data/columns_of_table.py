@@ -15,7 +15,8 @@ _PAIRS = [
 _TEXTS = "text sentence review body content comment message document tweet title".split()
 _LABELS = "label labels class category sentiment topic target rating stars".split()
 
-# A column with more different values than this, and than one in three rows, has no labels.
+# A column is not one of labels if it has more different values than this and than a third of the
+# rows.
 _MAX_LABELS = 100
 
 # What may separate the labels of a text.
@@ -131,7 +132,7 @@ def _separator(column: list[Any]) -> str | None:
     for separator in _SEPARATORS:
         joined = {text for text in alone if separator in text}
         parts = {part.strip() for text in alone for part in text.split(separator)}
-        # A separator makes fewer labels of many, and some label is alone as well.
+        # A true separator leaves fewer different labels, and some rows have a single one.
         if joined and len(parts) < len(alone) and parts & (alone - joined):
             return separator
     return None

@@ -19,7 +19,7 @@ from elmo_tasks.readers.entities import split_tag
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 from elmo_tasks.readers.tag import TagReader
 
-# With fewer rows or sentences, a fifth is for validation, and folds are advised.
+# If there are fewer rows or sentences than this, a fifth is for validation, and folds are advised.
 _SMALL = 1000
 # The labels that are listed with their numbers.
 _LISTED = 12

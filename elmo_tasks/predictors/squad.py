@@ -82,7 +82,7 @@ class SquadPredictor(TextPredictor):
         return inputs
 
     def readable(self, answer: JsonDict) -> list[str]:
-        # The answer to a file in SQuAD's format has the answers by their ids, which may be "best".
+        # The answer to a file in SQuAD's format maps ids to answers, and an id may be "best".
         answers = [answer] if isinstance(answer.get("best"), list) else answer.values()
         return [
             one_line(*((each["answer"], each["probability"]) if isinstance(each, dict) else [each]))

@@ -15,7 +15,7 @@ from elmo_tasks.scoring.scores import Perplexity, Score
 from elmo_tasks.scoring.softmax import Softmax
 from elmo_tasks.scoring.softmax_file import SOFTMAX_FILE, write_softmax
 
-# The words that the softmax of a published language model has.
+# The number of words in the softmax of a published language model.
 MAX_WORDS = 50_000
 
 

@@ -141,7 +141,7 @@ def _hash(tensors: StateDict, bilms: dict[str, dict[str, str]]) -> str:
 
 
 def _named_weights(name: str) -> StateDict:
-    # `reset`: no start state is computed; it is not a weight.
+    # With `reset`, no start state is computed, which is no weight of the file.
     return make_bilm(*bilm_files(name), state="reset").weights()
 
 

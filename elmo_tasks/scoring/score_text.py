@@ -16,7 +16,7 @@ from elmo_tasks.encoder.sentence_layers import windows
 from elmo_tasks.scoring.language_model import LanguageModel
 from elmo_tasks.scoring.scores import Score
 
-# The numbers of each token, and of each sentence.
+# The columns that are written of each token, and of each sentence.
 COLUMNS = ("sentence", "position", "token", "known", "forward", "backward")
 SUMS = (
     "sentence",

@@ -110,7 +110,7 @@ TASKS = {
             {"sentence": "The baker who lives upstairs gave us bread on Friday."},
             {"sentence": "Nobody told the children that the train had left."},
         ],
-        # A few seconds on one core.
+        # This takes a few seconds on one core.
         limits={"max_tags": 20_000},
         # Each word may be a predicate.
         max_short=64,

@@ -30,8 +30,8 @@ class StoreFolder:
         self._max_bytes = max_bytes
         # The databases are kept here, so that their files stay open.
         self._others: list[LayerDatabase] = []
-        # For a database and the key of a record: the connection that was asked, and the key under
-        # which its file has the record.
+        # For each database and key of a record: the connection that was asked, and the key that its
+        # file has for the record.
         self._keys: dict[tuple[LayerDatabase, bytes], tuple[object, bytes]] = {}
 
     def get(self, record: SourceRecord, sizes: Mapping[bytes, int]) -> dict[bytes, numpy.ndarray]:

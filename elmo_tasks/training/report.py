@@ -8,8 +8,8 @@ from allennlp.training.callbacks import TrainerCallback
 
 logger = logging.getLogger(__name__)
 
-# The batches after which the time of the training is first told; the first one is left out, since
-# it is slower.
+# The time of the training is first told after this many batches. The first batch is slower, and is
+# left out.
 _TRIAL = 8
 
 

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from elmo_tasks.analysis.errors.report import ErrorReport, Group
 
-# Shares above this are written in white.
+# Shares above this are written in white, as their cells are dark.
 _DARK = 0.6
 
 

@@ -20,7 +20,7 @@ _MAX_CHUNKS = 10_000
 # A chunk of a small dataset may be larger than the dataset, but not than this many bytes.
 _SMALL_CHUNK = 2**20
 
-# The filters that a dataset may be compressed with, each once: none of them makes data larger, but
+# A dataset may be compressed with these filters, each used once. None makes data larger but
 # `gzip`, which is tried out.
 _FILTERS = {
     h5py.h5z.FILTER_DEFLATE: "gzip",
