@@ -70,7 +70,7 @@ def check_pickle(data: bytes) -> None:
             else:
                 start = len(stack) - len(before)
             if start < (marks[-1] if marks else 0):
-                raise ValueError("the pickle takes what is not there")
+                raise ValueError("the pickle reads a value that is not there")
             taken = stack[start:]
             del stack[start:]
             stack.append(_made(opcode.name, argument, taken))

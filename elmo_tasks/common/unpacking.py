@@ -135,7 +135,7 @@ class _BoundedReader:
 
     def read(self, size: int) -> bytes:
         if size > _MAX_READ:
-            raise _Damaged(f"a header has {size:,} bytes")
+            raise _Damaged(f"a header asks for {size:,} bytes")
         self._check(self.tell() + size)
         try:
             return self._file.read(size)

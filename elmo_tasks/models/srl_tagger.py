@@ -148,7 +148,7 @@ class SrlTagger(Model):
         if new:
             raise ConfigurationError(
                 f"the data has tags that the model was not trained on: {', '.join(new)}; evaluate "
-                "without --extend-vocab; without it these arguments count as missed"
+                "without --extend-vocab, so that these arguments count as missed"
             )
 
     def _names(self, tags: torch.Tensor, mask: torch.Tensor) -> list[list[str]]:

@@ -58,8 +58,8 @@ class Score(NamedTuple):
         """
         if sum(num_pieces) != len(self.tokens) or min(num_pieces, default=1) < 1:
             raise ValueError(
-                f"{sum(num_pieces)} pieces of {len(words)} words are not the {len(self.tokens)} "
-                "tokens of the sentence, of which each word has one or more"
+                f"the sentence has {len(self.tokens)} tokens, so num_pieces must be 1 or more for "
+                f"each word and {len(self.tokens)} in all, not {list(num_pieces)}"
             )
         starts = numpy.cumsum([0, *num_pieces])[:-1]
         if not len(starts):

@@ -76,7 +76,9 @@ def read_softmax(folder: str | os.PathLike, bilm: BiLm) -> Softmax:
     if known_as != _fingerprint(bilm):
         raise ConfigurationError(f"{path} is the softmax of another biLM than the one beside it")
     if not is_whole:
-        raise ConfigurationError(f"{path.with_name(WORDS_FILE)} is not the list of {path.name}")
+        raise ConfigurationError(
+            f"{path.with_name(WORDS_FILE)} is not the list of words of {path.name}"
+        )
     listed = words.decode().split("\n")[:-1]
     shapes = _shapes(len(listed), bilm.options.projection_dim)
     if tensors.keys() not in (shapes.keys(), {"weight", "scale", "bias"}) or any(

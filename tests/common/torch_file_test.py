@@ -99,9 +99,9 @@ LATE = b"\x80\x02]q\x00]q\x01ah\x01h\x00aa."
         (doubled(codecs.encode, "hex"), "the pickle calls _codecs encode as `torch.save`"),
         (Call(numpy.dtype, "V1000000000"), "the pickle calls numpy dtype as `torch.save` does not"),
         (bytes(4 * 10**6 + 1), "the pickle has more than 4,000,000 bytes"),
-        (b"\x80\x02(.", "takes what is not there"),
+        (b"\x80\x02(.", "reads a value that is not there"),
         (b"\x80\x02h\x05.", "5"),
-        (b"\x80\x02R.", "takes what is not there"),
+        (b"\x80\x02R.", "reads a value that is not there"),
         (b"\x80\x02", "pickle exhausted before seeing STOP"),
     ],
 )

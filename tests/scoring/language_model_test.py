@@ -231,7 +231,7 @@ def test_pieces_that_are_not_the_tokens_are_refused(
 ) -> None:
     [score] = model.score(["the dog ."])
 
-    with pytest.raises(ValueError, match="are not the 3 tokens of the sentence"):
+    with pytest.raises(ValueError, match="the sentence has 3 tokens"):
         score.by_word(["w"] * len(num_pieces), num_pieces)
 
 

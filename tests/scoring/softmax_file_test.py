@@ -48,7 +48,7 @@ def test_words_of_another_softmax_are_refused(folder: Path) -> None:
     text = (folder / WORDS_FILE).read_text()
     (folder / WORDS_FILE).write_text(text.replace("dog", "cow"))
 
-    with pytest.raises(ConfigurationError, match="softmax_words.txt is not the list of softmax"):
+    with pytest.raises(ConfigurationError, match="is not the list of words of softmax"):
         LanguageModel.from_pretrained(folder)
 
 
