@@ -15,7 +15,7 @@ from elmo_tasks.common.member_bounds import MemberBounds
 from elmo_tasks.common.zip_file import unzip
 
 # An archive may unpack to this many times its own size, and this many bytes more. Weights hardly
-# shrink when they are packed, and text shrinks to a third or so.
+# shrink when they are compressed, and text shrinks to a third or so.
 MAX_GROWTH = 20
 MORE_BYTES = 2**30
 
@@ -76,8 +76,8 @@ def check_members(tar: tarfile.TarFile, archive: str | os.PathLike) -> None:
 
 def _unpack(archive: str | os.PathLike, folder: Path, most: int) -> None:
     try:
-        with gzip.open(archive) as packed:
-            file = _BoundedReader(packed, most)
+        with gzip.open(archive) as compressed:
+            file = _BoundedReader(compressed, most)
             with tarfile.open(fileobj=file, mode="r:") as tar:  # type: ignore[call-overload]
                 for member, path in _members(tar, archive, most):
                     _write(tar, member, folder / path)
@@ -125,8 +125,8 @@ class _Damaged(Exception):
 
 class _BoundedReader:
     """
-    Reads a packed file up to a number of bytes, in small portions. Without the bounds, the header
-    of a member could make `tarfile` read the whole file into memory.
+    Reads a compressed file up to a number of bytes, in small portions. Without the bounds, the
+    header of a member could make `tarfile` read the whole file into memory.
     """
 
     def __init__(self, file: gzip.GzipFile, most: int) -> None:

@@ -67,7 +67,9 @@ def _unzip_member(
     is_plain = kind in (0, stat.S_IFREG, stat.S_IFDIR)
     path = folder / bounds.path_of(member.filename, member.file_size, is_plain)
     if member.compress_type not in _KINDS or member.flag_bits & _ENCRYPTED:
-        raise zipfile.BadZipFile(f"{member.filename!r:.80} is encrypted, or not packed by deflate")
+        raise zipfile.BadZipFile(
+            f"{member.filename!r:.80} is encrypted, or not compressed by deflate"
+        )
     if member.is_dir():
         path.mkdir(parents=True, exist_ok=True)
         return

@@ -75,7 +75,7 @@ def test_other_kinds_of_packing_and_encryption_are_refused(tmp_path: Path) -> No
     (tmp_path / "b.zip").write_bytes(plain[:place] + b"\1" + plain[place + 1 :])
 
     for archive in (zipped(tmp_path / "a.zip", kind=zipfile.ZIP_LZMA), tmp_path / "b.zip"):
-        assert "is encrypted, or not packed by deflate" in refusal(archive)
+        assert "is encrypted, or not compressed by deflate" in refusal(archive)
 
 
 @pytest.mark.parametrize("part", [0.001, 0.3, 0.9, 0.999])
