@@ -94,7 +94,12 @@ PREDICATES = json.dumps([{"tokens": ["a"]}, {"tokens": ["a"] * 150, "predicates"
             422,
             "details in the query is 'maybe': .*boolean",
         ),
-        ("/predict/reading", '{"data": []}', 422, "a whole file is answered by `elmo-tasks predict`"),
+        (
+            "/predict/reading",
+            '{"data": []}',
+            422,
+            "a whole file is answered by `elmo-tasks predict`",
+        ),
         ("/predict/roles", PREDICATES, 422, "input 2 of 2: .* 22,500; 20,000 are allowed: give"),
         ("/layers", '{"sentence": ""}', 422, "must have 1 to 100 tokens, not 0"),
         ("/words", '{"sentence": ""}', 422, "must have 1 to 50 tokens, not 0"),
