@@ -89,6 +89,10 @@ class ElmoComponent(BatchedPipe):
             arrays[sentence.doc][sentence.indices] = elmo.numpy()
         for doc, array in zip(docs, arrays):
             doc._.elmo = array
+            # spaCy keeps a tensor between processes, but no hooks. One that is there already is
+            # what a `tok2vec` has for later components.
+            if not doc.tensor.size:
+                doc.tensor = array
             use_elmo(doc)
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:

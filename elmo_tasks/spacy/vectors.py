@@ -17,7 +17,8 @@ def use_elmo(doc: Doc) -> Doc:
 
     The component `elmo` calls this function. Call it yourself for a doc that comes from another
     process (`n_process`), from bytes or from a `DocBin` with user data, because spaCy leaves out
-    hooks there.
+    hooks there. Where the component could set `doc.tensor` as well, the first two have vectors
+    without this call, but spaCy's own similarity: 1 for equal words in whatever sentences.
 
     # Raises
 

@@ -82,7 +82,18 @@ def test_two_processes_give_the_vectors_of_one() -> None:
 
     for doc, other in zip(docs, expected, strict=True):
         assert_close(doc._.elmo, other._.elmo)
+        for token, same in zip(doc, other, strict=True):
+            assert_close(token.vector, same.vector)
         assert_close(use_elmo(doc).vector, other.vector)
+
+
+def test_a_tensor_for_later_components_is_left_as_it_is() -> None:
+    nlp = pipeline()
+    doc = nlp.make_doc(TEXTS[0])
+    doc.tensor = tensor = numpy.ones((len(doc), 3), numpy.float32)
+
+    assert nlp(doc).tensor is tensor
+    assert doc[0].vector.shape == doc._.elmo[0].shape
 
 
 @pytest.mark.parametrize("place", ["input", "output"])
