@@ -5,6 +5,7 @@ import numpy
 import pytest
 import spacy
 import torch
+from spacy.cli.evaluate import evaluate
 from spacy.cli.train import train
 from spacy.language import Language
 from spacy.tokens import DocBin
@@ -137,9 +138,10 @@ def test_a_store_keeps_the_layers_of_a_training(tmp_path: Path) -> None:
     assert known == [False, True]
 
 
-def test_spacy_trains_the_shipped_config(tmp_path: Path) -> None:
+def test_spacy_trains_the_shipped_config_and_evaluates_to_the_same(tmp_path: Path) -> None:
     text = (ROOT / "fixtures" / "ner.txt").read_text(encoding="utf-8")
-    docs = [doc for doc in conll_ner_to_docs(text, n_sents=1) if len(doc)]
+    docs = list(conll_ner_to_docs(text))
+    assert max(len(list(doc.sents)) for doc in docs) > 1
     DocBin(docs=docs).to_disk(tmp_path / "data.spacy")
     changes: dict[str, Any] = {
         "paths.train": str(tmp_path / "data.spacy"),
@@ -154,6 +156,9 @@ def test_spacy_trains_the_shipped_config(tmp_path: Path) -> None:
     train(CONFIG, tmp_path / "model", overrides=changes)
 
     nlp = spacy.load(tmp_path / "model" / "model-last")
-    assert nlp.pipe_names == ["tok2vec", "tagger", "ner"]
+    assert nlp.pipe_names == ["sentencizer", "tok2vec", "tagger", "ner"]
     scores = nlp.meta["performance"]
     assert scores["tag_acc"] > 0.8 and scores["ents_f"] > 0.5
+    again = evaluate(str(tmp_path / "model" / "model-last"), tmp_path / "data.spacy")
+    for name in ("tag_acc", "ents_f"):
+        assert again[name] == pytest.approx(scores[name], abs=1e-6)
