@@ -43,10 +43,15 @@ def noting_how_to_go_on() -> Iterator[None]:
     except Exception as error:
         arguments = sys.argv[1:]
         if is_left_over(arguments):
-            error.add_note(how_to_go_on(arguments))
+            _add_note(error, how_to_go_on(arguments))
         elif isinstance(error, OSError) and has_checkpoint(arguments):
-            error.add_note(f"; the checkpoints are kept{how_to_go_on(arguments)}")
+            _add_note(error, f"; the checkpoints are kept{how_to_go_on(arguments)}")
         raise
+
+
+def _add_note(error: Exception, note: str) -> None:
+    # Python 3.10 has no `add_note`.
+    error.__notes__ = [*getattr(error, "__notes__", ()), note]
 
 
 def has_checkpoint(arguments: list[str]) -> bool:
