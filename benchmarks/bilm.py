@@ -31,7 +31,7 @@ from benchmarks.machine import machine
 from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.bilm.characters import PAD_CHARACTER
 from elmo_tasks.bilm.files.known_bilms import bilm_files
-from elmo_tasks.bilm.files.options import read_options
+from elmo_tasks.bilm.files.read_options import read_options
 from elmo_tasks.common.distinct_rows import distinct_rows
 from elmo_tasks.kernels.frozen_product import FrozenProduct
 from elmo_tasks.kernels.packing import Packing

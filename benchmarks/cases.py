@@ -32,7 +32,7 @@ import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
 from benchmarks.embed import MINI, Sentences, upstream
 from benchmarks.machine import machine
 from elmo_tasks.bilm import make_bilm
-from elmo_tasks.bilm.files.options import read_options
+from elmo_tasks.bilm.files.read_options import read_options
 from elmo_tasks.common.text_files import read_lines
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
 

@@ -37,7 +37,7 @@ import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
 from benchmarks.machine import machine
 from elmo_tasks.bilm import FrozenBiLm, make_bilm
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
-from elmo_tasks.bilm.files.options import read_options
+from elmo_tasks.bilm.files.read_options import read_options
 from elmo_tasks.common.text_files import read_lines
 from elmo_tasks.embed.embed import embed, read_text
 from elmo_tasks.encoder.encoder import ElmoEncoder
