@@ -1,5 +1,6 @@
 import functools
 import hashlib
+import io
 import os
 import re
 from pathlib import Path
@@ -28,6 +29,9 @@ _FILE = re.compile(r"\.(csv|gz|h5|hdf5|json|jsonl|jsonnet|safetensors|th|tsv|txt
 _SHA1, _SHA256 = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{64}")
 
 _BLOCK = 2**20
+
+# The most bytes of all data files of a repository: several times the largest biLM with its softmax.
+_MOST_BYTES = 8 * 10**9
 
 
 def is_hub_name(name: str) -> bool:
@@ -119,16 +123,22 @@ def _fetched(repo: str, revision: str) -> Path:
             raise error from None
         return cache / "snapshots" / _hash_name(commit, _SHA1)
     folder = cache / "snapshots" / _hash_name(about.sha, _SHA1)
-    for file in about.siblings or ():
-        if _DATA_FILE.fullmatch(file.rfilename):
-            hash, kind = (file.lfs.sha256, _SHA256) if file.lfs else (file.blob_id, _SHA1)
-            blob = cache / "blobs" / _hash_name(hash, kind)
-            if not blob.exists():
-                _download(api, repo, folder.name, file.rfilename, blob)
-            link = folder / file.rfilename
-            link.parent.mkdir(parents=True, exist_ok=True)
-            if not os.path.lexists(link):
-                link.symlink_to(os.path.relpath(blob, link.parent))
+    files = [file for file in about.siblings or () if _DATA_FILE.fullmatch(file.rfilename)]
+    sizes = [file.size for file in files]
+    if not all(type(size) is int and size >= 0 for size in sizes) or sum(sizes) > _MOST_BYTES:
+        raise ConfigurationError(
+            f"{repo} is not fetched: its data files have more than {_MOST_BYTES:,} bytes, or no "
+            "size"
+        )
+    for file in files:
+        hash, kind = (file.lfs.sha256, _SHA256) if file.lfs else (file.blob_id, _SHA1)
+        blob = cache / "blobs" / _hash_name(hash, kind)
+        if not blob.exists():
+            _download(api, repo, folder.name, file, blob)
+        link = folder / file.rfilename
+        link.parent.mkdir(parents=True, exist_ok=True)
+        if not os.path.lexists(link):
+            link.symlink_to(os.path.relpath(blob, link.parent))
     folder.mkdir(parents=True, exist_ok=True)
     if revision != folder.name:
         with atomic_write(cache / "refs" / revision) as aside:
@@ -136,17 +146,31 @@ def _fetched(repo: str, revision: str) -> Path:
     return folder
 
 
-def _download(api: Any, repo: str, commit: str, file: str, blob: Path) -> None:
+def _download(api: Any, repo: str, commit: str, file: Any, blob: Path) -> None:
     from huggingface_hub import hf_hub_url
     from huggingface_hub.file_download import http_get
     from huggingface_hub.utils import build_hf_headers
 
-    address = hf_hub_url(repo, file, revision=commit, endpoint=api.endpoint)
+    name = file.rfilename
+    address = hf_hub_url(repo, name, revision=commit, endpoint=api.endpoint)
     with atomic_write(blob) as aside:
-        with open(aside, "wb") as written:
-            http_get(address, written, headers=build_hf_headers(), displayed_filename=file)
+        with _Bounded(aside, file.size) as written:
+            http_get(address, written, headers=build_hf_headers(), displayed_filename=name)
         if _hash(aside, blob.name) != blob.name:
-            raise ConfigurationError(f"{file} of {repo} was damaged on its way: fetch it again")
+            raise ConfigurationError(f"{name} of {repo} was damaged on its way: fetch it again")
+
+
+class _Bounded(io.BufferedWriter):
+    """A file of at most `most` bytes."""
+
+    def __init__(self, path: Path, most: int) -> None:
+        super().__init__(io.FileIO(path, "w"))
+        self._most = most
+
+    def write(self, data: Any) -> int:
+        if self.tell() + len(data) > self._most:
+            raise ConfigurationError(f"the hub sends more than the {self._most:,} bytes it names")
+        return super().write(data)
 
 
 def _hash_name(hash: Any, kind: re.Pattern[str]) -> str:

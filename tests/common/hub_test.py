@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -158,6 +159,24 @@ def test_a_file_that_differs_from_its_hash_is_refused_when_it_comes(hub: Hub) ->
     hub.lies["options.json"] = 40 * "a"
 
     assert "options.json of owner/tiny was damaged on its way" in refusal("owner/tiny")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_no_more_bytes_are_written_than_the_hub_names(hub: Hub, name: str, tmp_path: Path) -> None:
+    hub.add("owner/tiny", FILES)
+    hub.sizes[name] = len(FILES[name]) - 1
+
+    assert f"sends more than the {len(FILES[name]) - 1:,} bytes it names" in refusal("owner/tiny")
+    assert etag(FILES[name]) not in {path.name for path in tmp_path.rglob("*")}
+
+
+@pytest.mark.parametrize("size", [None, "10", -1, 1.5, True, 8 * 10**9])
+def test_a_repository_of_many_bytes_or_of_no_size_is_not_fetched(hub: Hub, size: Any) -> None:
+    hub.add("owner/tiny", FILES)
+    hub.sizes["weights.hdf5"] = size
+
+    assert "more than 8,000,000,000 bytes, or no size" in refusal("owner/tiny")
+    assert not hub.fetched()
 
 
 def test_a_name_that_leads_out_of_the_folder_is_no_file_of_a_repository(
