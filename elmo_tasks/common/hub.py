@@ -124,8 +124,8 @@ def _fetched(repo: str, revision: str) -> Path:
         return cache / "snapshots" / _hash_name(commit, _SHA1)
     folder = cache / "snapshots" / _hash_name(about.sha, _SHA1)
     files = [file for file in about.siblings or () if _DATA_FILE.fullmatch(file.rfilename)]
-    sizes = [file.size for file in files]
-    if not all(type(size) is int and size >= 0 for size in sizes) or sum(sizes) > _MOST_BYTES:
+    sizes = [file.size if type(file.size) is int else -1 for file in files]
+    if min(sizes, default=0) < 0 or sum(sizes) > _MOST_BYTES:
         raise ConfigurationError(
             f"{repo} is not fetched: its data files have more than {_MOST_BYTES:,} bytes, or no "
             "size"

@@ -115,7 +115,21 @@ def _load_checked(
                 f"{origin(folder)}: {name} holds a value that is no finite number; with {TRUST}=1 "
                 "it is loaded all the same"
             )
+    if not is_trusted():
+        model.register_forward_hook(_check_output)
     return model
+
+
+def _check_output(model: Model, _: Any, output: dict[str, Any]) -> None:
+    """Raises `ValueError` for numbers of an answer that finite weights made NaN or infinite."""
+    # Places of padding may have minus infinity. In training, the trainer looks at the loss.
+    for value in () if model.training else output.values():
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, torch.Tensor) and not (each < torch.inf).all():
+                raise ValueError(
+                    "the answer has a number that is not finite; the weights of the model may be "
+                    "damaged or much too large"
+                )
 
 
 @contextmanager

@@ -97,6 +97,8 @@ class TextPredictor(Predictor):
 
     def predict_batch_json(self, inputs: list[JsonDict]) -> list[JsonDict]:
         answers = self.answers(inputs)
+        for answer in answers:
+            _as_json(answer)
         return [
             with_fields(answer, self.further_fields(each)) for answer, each in zip(answers, inputs)
         ]
@@ -120,13 +122,7 @@ class TextPredictor(Predictor):
 
     def dump_line(self, outputs: JsonDict) -> str:
         """Returns an answer as a line of JSON or of text, with the line end."""
-        try:
-            line = json.dumps(outputs, allow_nan=False)
-        except ValueError as error:
-            raise ValueError(
-                "the answer has a number that is not finite; the weights of the model may be "
-                f"damaged or much too large ({error})"
-            ) from error
+        line = _as_json(outputs)
         if self.format == "text":
             return "".join(f"{printable(each)}\n" for each in self.readable(outputs))
         return f"{line}\n"
@@ -134,6 +130,17 @@ class TextPredictor(Predictor):
     def readable(self, answer: JsonDict) -> list[str]:
         """Formats an answer as lines of text."""
         raise NotImplementedError
+
+
+def _as_json(answer: JsonDict) -> str:
+    """Raises `ValueError` for NaN and infinity, which JSON lacks."""
+    try:
+        return json.dumps(answer, allow_nan=False)
+    except ValueError as error:
+        raise ValueError(
+            "the answer has a number that is not finite; the weights of the model may be damaged "
+            f"or much too large ({error})"
+        ) from error
 
 
 def with_fields(answer: JsonDict, fields: JsonDict) -> JsonDict:

@@ -200,14 +200,15 @@ async def _timed(request: Request, answering: Awaitable[Any]) -> Response:
         if not answer.done():
             # Nobody reads this. 499 is what nginx logs for a client that has gone.
             return Response(status_code=499)
-        content = answer.result()
+        response = JSONResponse(answer.result())
     except ValueError as error:
         raise HTTPException(422, str(error)[:_MAX_MESSAGE]) from error
     finally:
         answer.cancel()
         gone.cancel()
     milliseconds = 1000 * (time.perf_counter() - start)
-    return JSONResponse(content, headers={"server-timing": f"answer;dur={milliseconds:.1f}"})
+    response.headers["server-timing"] = f"answer;dur={milliseconds:.1f}"
+    return response
 
 
 async def _gone(request: Request) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import h5py
 import numpy
+import pytest
+import torch
 
 from tests.helpers.reference_bilm import random_files
 
@@ -199,3 +201,9 @@ def hostile_files(folder: Path, kind: str) -> tuple[Path, Path]:
         KINDS[kind][0](file)
     assert os.path.getsize(files[1]) < 5 * 10**6
     return files
+
+
+def overflow(model: torch.nn.Module, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gives a mix of a model a weight that is finite, and makes its answers NaN."""
+    gamma = model.get_parameter("text_embedder.input_mix.gamma")
+    monkeypatch.setattr(gamma, "data", torch.full_like(gamma, 3e38))

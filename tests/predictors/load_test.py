@@ -13,6 +13,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.predictors.load import Answer, LoadedModel
 from tests.helpers.archives import classifier, task_model
 from tests.helpers.configs import ROOT
+from tests.helpers.hostile_weights import overflow
 
 
 def loaded(folder: Path, task: str, **settings: Any) -> LoadedModel:
@@ -42,6 +43,15 @@ def test_one_text_has_one_answer(sst: LoadedModel) -> None:
     assert answer.label == answer["label"] == expected["label"]
     assert_close(answer, expected)
     assert json.loads(json.dumps(answer)) == answer
+
+
+def test_finite_weights_that_overflow_give_no_answer(
+    sst: LoadedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    overflow(sst.predictor._model, monkeypatch)
+
+    with pytest.raises(ValueError, match="the answer has a number that is not finite; the"):
+        sst.predict("It isn't bad.")
 
 
 def test_all_ways_to_ask_have_the_same_answer(sst: LoadedModel) -> None:

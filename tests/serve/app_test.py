@@ -9,6 +9,7 @@ from allennlp.common.util import sanitize
 
 from elmo_tasks.serve.app import STATIC
 from elmo_tasks.serve.served_model import ServedModel
+from tests.helpers.hostile_weights import overflow
 from tests.helpers.served import NAMES
 
 
@@ -149,6 +150,22 @@ def test_a_bug_is_a_sentence_and_the_server_lives(
         "error": "the server failed at this request (RuntimeError); its log says more"
     }
     assert after.status_code == 200
+
+
+@pytest.mark.parametrize("index", range(4))
+def test_finite_weights_that_overflow_give_no_answer(
+    index: int, address: str, models: list[ServedModel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    overflow(models[index].model, monkeypatch)
+    served = models[index]
+    assert served.task is not None
+    inputs = served.task.examples[0]
+
+    for details in (False, True):
+        url = f"{address}/predict/{served.name}?details={str(details).lower()}"
+        response = httpx.post(url, json=inputs)
+        assert response.status_code == 422
+        assert response.json()["error"].startswith("the answer has a number that is not finite; ")
 
 
 def test_the_schema_has_a_path_for_each_model_with_an_example(address: str) -> None:
