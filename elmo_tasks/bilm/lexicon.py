@@ -67,7 +67,7 @@ def words_of(char_ids: torch.Tensor) -> list[bytes]:
 
 
 def _key(word: bytes) -> bytes:
-    """Returns the bytes of a word without a character at the end that was cut."""
+    """Returns the bytes of a word, without a last character that was cut in two."""
     return word if len(word) < _WORD_BYTES else word.decode("utf-8", "ignore").encode()
 
 

@@ -38,8 +38,8 @@ def install_in_command_line() -> None:
 
 def install() -> None:
     """
-    Installs the hook, and makes the console quiet; both again when AllenNLP sets up the log files
-    of a training.
+    Installs the hook and makes the console quiet. Both are done again when AllenNLP sets up the log
+    files of a training.
     """
     if getattr(sys.excepthook, "func", None) is _hook:
         return

@@ -22,7 +22,9 @@ from elmo_tasks.in_allennlp.archive_allowed import (
 
 
 class NotAllowed(Exception):
-    """Has the path of what a config asks for and the table does not have, and what it is."""
+    """
+    Names something that a config asks for and the table does not have: its path, and what it is.
+    """
 
 
 def check_allowed(config: Mapping[str, Any]) -> None:

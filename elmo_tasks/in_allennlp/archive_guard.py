@@ -64,8 +64,8 @@ def _extracted_archive(
 
 def _in_one_line(load: Callable[..., T], folder_index: int) -> Callable[..., T]:
     """
-    Returns what does the same as a function of AllenNLP, but each error is one line and names the
-    archive.
+    Returns a function that does what one of AllenNLP does, but whose errors are one line that names
+    the archive.
     """
 
     @wraps(load)
@@ -78,7 +78,7 @@ def _in_one_line(load: Callable[..., T], folder_index: int) -> Callable[..., T]:
 
 @contextmanager
 def _nothing_installed() -> Iterator[None]:
-    """AllenNLP downloads and installs a pipeline of spaCy that is missing, though not in here."""
+    """Keeps AllenNLP from downloading and installing a pipeline of spaCy that is missing."""
 
     def refuse(name: str) -> None:
         raise ConfigurationError(
@@ -135,8 +135,8 @@ def _check_output(model: Model, _: Any, output: dict[str, Any]) -> None:
 @contextmanager
 def _bounded_parameters(weights: str) -> Iterator[None]:
     """
-    Refuses a model of many more parameters than its file of weights has, when it asks for them:
-    memory is taken when they are first written to.
+    Refuses a model that asks for many more parameters than its file of weights has. It is refused
+    when it asks: memory is taken later, when the parameters are first written to.
     """
     most = _MORE_PARAMETERS + (os.path.getsize(weights) if os.path.isfile(weights) else 0)
     found, thread = 0, threading.get_ident()

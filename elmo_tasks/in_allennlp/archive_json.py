@@ -92,8 +92,7 @@ def origin(folder: str | os.PathLike) -> str:
 @contextmanager
 def one_line_with_name(folder: str | os.PathLike) -> Iterator[None]:
     """
-    Makes of every error an error of the config, which says in one line which archive the folder is
-    of and what does not fit.
+    Turns every error into one line that names the archive of the folder and says what does not fit.
     """
     folder, archive = os.fspath(folder), origin(folder)
     try:

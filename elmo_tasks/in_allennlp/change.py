@@ -3,7 +3,7 @@ from typing import Any, NamedTuple
 
 class Change(NamedTuple):
     """
-    A change to a module or class of another package, which finds the value by its name there.
+    A change to a module or class of another package, in which the changed value is found by name.
 
     # Parameters
 

@@ -15,8 +15,8 @@ from elmo_tasks.own_data.result import is_own, metric_of, result_lines
 @Subcommand.register("train", exist_ok=True)
 class ElmoTrain(train.Train):
     """
-    AllenNLP's `train`, which ends with the score and how to predict if the data is one's own, and
-    with the option `--folds`. As `predict`, it has this option in `elmo-tasks` alone.
+    AllenNLP's `train` with the option `--folds`. If the data is one's own, it ends with the score
+    and the command that predicts. As `predict`, it has its option in `elmo-tasks` alone.
 
     Registered as a `Subcommand` with name "train".
     """

@@ -131,7 +131,10 @@ def _num_batches(trainer: GradientDescentTrainer) -> int | None:
 
 
 def _check_length(trainer: GradientDescentTrainer) -> None:
-    """Refuses a training that ends before the biLM, which waits for its new softmax, trains."""
+    """
+    Refuses a training that would end before the biLM, which waits until its new softmax is trained,
+    begins to train.
+    """
     num_alone, num_batches = trainer.model.num_softmax_batches, _num_batches(trainer)
     if num_batches is None or not 0 < num_batches <= num_alone:
         return

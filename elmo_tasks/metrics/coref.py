@@ -77,7 +77,10 @@ def _muc(predicted: list[set[Mention]], gold: list[set[Mention]]) -> numpy.ndarr
 
 
 def _links(clusters: list[set[Mention]], others: list[set[Mention]]) -> tuple[int, int]:
-    """Returns how many links the clusters need that the others have too, and how many they need."""
+    """
+    Returns how many links of the clusters the others have as well, and how many links there are. A
+    cluster of n mentions has n - 1 links.
+    """
     owners = _owners(others)
     correct = total = 0
     for cluster in clusters:
@@ -93,8 +96,8 @@ def _b_cubed(predicted: list[set[Mention]], gold: list[set[Mention]]) -> numpy.n
 
 def _overlaps(clusters: list[set[Mention]], others: list[set[Mention]]) -> tuple[float, int]:
     """
-    Returns the sum over all mentions of the share of their cluster that is in their cluster of the
-    others, and how many mentions there are.
+    Returns a sum over all mentions, and their number. A mention adds the share of its cluster that
+    is also in its cluster of the others.
     """
     owners = _owners(others)
     correct = 0.0

@@ -124,7 +124,9 @@ def _single(column: list[Any]) -> Iterator[str]:
 
 
 def _separator(column: list[Any]) -> str | None:
-    """Returns what separates labels, if several are in a value: any, for lists."""
+    """
+    Returns what separates labels, if a value may have several. Lists need none, and get the first.
+    """
     if any(isinstance(value, list) for value in column):
         return _SEPARATORS[0]
     texts = [label_text(value) for value in column]

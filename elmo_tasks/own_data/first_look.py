@@ -114,7 +114,9 @@ def look(args: argparse.Namespace) -> tuple[Path, Found]:
 
 
 def schedule(num_train: int) -> tuple[int, int, int]:
-    """Returns the batch size, the most epochs and the patience for so many examples."""
+    """
+    Returns the batch size, the maximum number of epochs and the patience for a number of examples.
+    """
     fitting = (each for most, each in _SCHEDULES if num_train <= most)
     return next(fitting, _LONGEST_SCHEDULE)
 

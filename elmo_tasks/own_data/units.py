@@ -63,8 +63,8 @@ def part_suffix(reader: DatasetReader, path: str | os.PathLike) -> str:
 
 def deal(units: Sequence[Unit], num_parts: int, seed: int) -> list[list[Unit]]:
     """
-    Deals units into parts by chance: of about equal size, each with about as many of each label,
-    and with equal texts in the same part. A part keeps the order of the units.
+    Deals units into parts at random: parts of about equal size, each with about as many units of
+    each label, and with equal texts in the same part. A part keeps the order of the units.
     """
     indices: dict[str, list[int]] = {}
     for index, unit in enumerate(units):

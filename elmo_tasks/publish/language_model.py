@@ -24,8 +24,8 @@ def write_language_model(
 ) -> Softmax:
     """
     Writes a trained language model for `LanguageModel.from_pretrained`: the biLM in float16 to
-    `options.json` and `weights.hdf5`, and its softmax in 8 bits. A softmax in the folder is removed
-    first, so that a kill leaves none beside another biLM.
+    `options.json` and `weights.hdf5`, and its softmax in 8 bits. A softmax that the folder has
+    already is removed first, so that a run that is killed leaves none beside another biLM.
 
     # Parameters
 

@@ -81,8 +81,8 @@ class Softmax:
 
     def bounded(self, max_words: int | None) -> "Softmax":
         """
-        Returns the softmax of the first `max_words` words, with `None` of all. The others count as
-        unknown, with their whole probability. This one must be in float32.
+        Returns the softmax of the first `max_words` words, or of all for `None`. The probability of
+        the others goes to the unknown word. The weight of this softmax must be in float32.
         """
         if max_words is not None and max_words < 1:
             raise ConfigurationError(f"max_words must be 1 or more, not {max_words}")
@@ -95,8 +95,8 @@ class Softmax:
 
     def in_8_bits(self, max_words: int | None = None) -> "Softmax":
         """
-        Returns what `bounded` does in 8 bits a number, with a scale for each row, and with the
-        other words in short.
+        Returns what `bounded` does, but in 8 bits a number with a scale for each row, and with a
+        `LeftOut` in place of the other words.
         """
         exact = self.bounded(max_words)
         # A row of zeros has any scale.

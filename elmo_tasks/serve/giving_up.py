@@ -23,7 +23,7 @@ def give_up_when(useless: Callable[[], bool]) -> Iterator[None]:
 
 
 def can_give_up(model: nn.Module) -> None:
-    """Lets a model, and each module in it, ask before its `forward` whether to give up."""
+    """Lets a model, and each module in it, ask before each `forward` whether to give up."""
     for module in model.modules():
         module.register_forward_pre_hook(_ask)
 

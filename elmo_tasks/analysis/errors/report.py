@@ -179,7 +179,7 @@ class ErrorReport(NamedTuple):
         return [(mine, others) for others, mine in pairs]
 
     def agreement(self) -> dict[str, int]:
-        """Returns the number of cases in which both models are as good, or one is better."""
+        """Returns in how many cases the model is better than the other, as good, and worse."""
         signs = Counter(
             numpy.sign(mine.score - others.score)
             for mine, others in zip(self.cases, self.other_cases)
