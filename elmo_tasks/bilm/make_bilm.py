@@ -63,7 +63,7 @@ def make_bilm(
         _refuse_frozen_settings(state, dtype, store)
     elif dropout > 0:
         raise ConfigurationError(
-            "dropout is that of a biLM that trains: set requires_grad, or leave dropout out"
+            "dropout needs a biLM that trains: set requires_grad, or leave dropout out"
         )
     if pretrained_file is not None and not parsed.word_dim:
         # The file is checked before memory is taken for what the options ask for.

@@ -231,7 +231,7 @@ def _encoder(args: argparse.Namespace) -> ElmoEncoder:
     store = LayerStore(args.use_store, memory=0) if args.use_store else None
     mixes = args.embedding == "mix"
     if not mixes and args.place is not None:
-        raise ConfigurationError("--place is that of a mix: give --mix as well")
+        raise ConfigurationError("--place chooses a mix: give --mix as well")
     if mixes and args.options_file:
         raise ConfigurationError("two files have no mix: give --bilm a model or a folder with one")
     opened = open_from_args(args, store)

@@ -170,7 +170,10 @@ def _rows(path: str, predictor: TextPredictor) -> Iterator[LocatedInput]:
 
 
 def _further(row: Record, read: tuple[str, ...], predictor: TextPredictor) -> JsonDict:
-    """Returns the columns that have a name and are not read, with names that no input has."""
+    """
+    Returns the values of the named columns that the predictor does not read, renamed if an input
+    has a field of that name.
+    """
     taken = (*predictor.input_names, *predictor.other_names)
     columns = {name: value for name, value in row.values.items() if name and name not in read}
     return {unlike(name, taken): value for name, value in columns.items()}

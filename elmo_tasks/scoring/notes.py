@@ -20,7 +20,7 @@ class Notes:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        # The number of empty lines and of long tokens, and the line of the first.
+        # For empty lines, and for long tokens: their number, and the line of the first.
         self._empty = self._long = (0, 0)
 
     def tokens(self, corpus: Corpus) -> Iterator[list[str]]:

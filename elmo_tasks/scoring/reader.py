@@ -82,9 +82,9 @@ class Reader:
         self, words: list[str], state: LstmState | None = None
     ) -> tuple[torch.Tensor, LstmState]:
         """
-        Reads a part of a sentence in the forward direction, from its begin boundary on, which is
-        one of the words. Returns the top layer at the last word, shape (1, projection_dim), and the
-        state, from which the sentence goes on.
+        Reads a part of a sentence in the forward direction. The first part begins with the
+        boundary, as a word. Returns the top layer at the last word, shape (1, projection_dim), and
+        the state from which the sentence goes on.
         """
         outputs, _, state = self._run([[*words, END_TOKEN]], state)
         return outputs[0][-1:], state

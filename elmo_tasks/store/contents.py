@@ -82,8 +82,8 @@ def contents(path: str) -> Contents:
 def merge(path: str, other_path: str) -> int:
     """
     Adds the entries of the store at `other_path`, such as one that another machine filled, to the
-    file `layers.sqlite` of the store at `path`. Returns the number of entries of the other store;
-    damaged ones are left out.
+    file `layers.sqlite` of the store at `path`. Damaged entries are left out. Returns the number of
+    the others.
     """
     database, num_merged = LayerDatabase.at(path), 0
     for other in _existing(other_path):

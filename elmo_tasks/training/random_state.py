@@ -25,7 +25,10 @@ def get_random_state() -> RandomState:
 
 
 def set_random_state(state: RandomState) -> None:
-    """Sets the generators to a state that `get_random_state` returned on a machine alike."""
+    """
+    Sets the generators to a state that `get_random_state` returned; those of GPUs only if there are
+    as many as then.
+    """
     random.setstate(state["python"])
     numpy.random.set_state(state["numpy"])
     torch.set_rng_state(state["torch"])

@@ -211,7 +211,7 @@ def test_the_trained_mix_of_a_model_is_written(
         (["--processes", 2, "--cuda-device", 0], "--cuda-device is for one process"),
         (["--on", "ray", "--cuda-device", 0], "--on ray uses all GPUs"),
         (["--processes", 0], "the number of processes must be at least 1, not 0"),
-        (["--place", "input"], "--place is that of a mix: give --mix as well"),
+        (["--place", "input"], "--place chooses a mix: give --mix as well"),
         (["--mix"], "two files have no mix"),
         (["--shards", "parquet", "--part-tokens", 0], "at least 1 token, not 0"),
     ],

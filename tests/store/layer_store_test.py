@@ -367,7 +367,7 @@ def test_a_damaged_store_costs_a_recomputation_and_one_message(
             "same layers every time: without requires_grad",
         ),
         ({"state": "carry"}, "same layers every time: with the state reset or snapshot"),
-        ({"dropout": 0.1}, "dropout is that of a biLM that trains"),
+        ({"dropout": 0.1}, "dropout needs a biLM that trains"),
     ],
     ids=str,
 )
