@@ -14,7 +14,7 @@ from types import TracebackType
 from elmo_tasks import __version__
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.mistakes import DEBUG, INTERRUPTED, wants_traceback
-from elmo_tasks.common.deferred import deferred
+from elmo_tasks.common.deferred import HEAVY, deferred
 from elmo_tasks.common.errors import INSTALL_ALLENNLP
 from elmo_tasks.common.spelling import did_you_mean
 
@@ -28,9 +28,6 @@ OF_ALLENNLP = {
     "print-results": "Print the metrics of several trainings.",
 }
 OTHERS = ("cached-path", "checklist", "count-instances", "diff", "push-to-hf", "test-install")
-
-# Packages that AllenNLP imports, and that take seconds and hundreds of megabytes.
-_HEAVY = ("nltk", "scipy.stats", "sklearn", "spacy.cli", "torchvision", "transformers")
 
 
 def main() -> None:
@@ -66,7 +63,7 @@ def _run_allennlp(name: str, arguments: list[str]) -> None:
         os.environ[DEBUG] = "1"
     sys.argv = ["elmo-tasks", name, *arguments]
     # A prediction with a model of this package needs none of them.
-    with deferred(*(_HEAVY if name == "predict" else ())):
+    with deferred(*(HEAVY if name == "predict" else ())):
         args = _arguments_of_allennlp(name, known)
     _run(args, with_plugin=True)
 

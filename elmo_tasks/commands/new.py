@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
+from elmo_tasks.common.deferred import HEAVY, deferred
 from elmo_tasks.common.errors import ConfigurationError, require_allennlp
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.package_data import config_folder, import_jsonnet
@@ -128,7 +129,8 @@ examples:
         require_allennlp()
         if args.task in OWN_TASKS and args.file.suffix not in (".jsonnet", ".libsonnet"):
             # The other tasks do not wait for the import of AllenNLP.
-            from elmo_tasks.own_data.first_look import look
+            with deferred(*HEAVY):
+                from elmo_tasks.own_data.first_look import look
 
             config, found = look(args)
             _refuse_existing(config)

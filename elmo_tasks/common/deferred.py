@@ -6,6 +6,9 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+# Packages that AllenNLP imports, and that take seconds and hundreds of megabytes.
+HEAVY = ("nltk", "scipy.stats", "sklearn", "spacy.cli", "torchvision", "transformers")
+
 
 @contextmanager
 def deferred(*names: str) -> Iterator[None]:
