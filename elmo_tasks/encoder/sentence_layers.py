@@ -4,7 +4,7 @@ import torch
 from tqdm import tqdm
 
 from elmo_tasks.bilm import BiLm, FrozenBiLm
-from elmo_tasks.bilm.char_id_table import CharIdTable
+from elmo_tasks.bilm.characters import CharIdTable
 from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.kernels.threads import operator_threads

@@ -2,7 +2,7 @@ import numpy
 import torch
 from allennlp.data import TextFieldTensors, Vocabulary
 
-from elmo_tasks.bilm.char_id_table import CharIdTable
+from elmo_tasks.bilm.characters import CharIdTable
 
 # Each token that is read in a window, and the token to predict there.
 Window = list[tuple[str, str]]

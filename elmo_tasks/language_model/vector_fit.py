@@ -6,7 +6,7 @@ from allennlp.common import Tqdm
 from allennlp.data import Vocabulary
 
 from elmo_tasks.bilm.char_cnn import CharCnn
-from elmo_tasks.bilm.char_id_table import CharIdTable
+from elmo_tasks.bilm.characters import CharIdTable
 from elmo_tasks.language_model.word_vectors import FileVectors
 
 # Standard deviation of the numbers that the character CNN is fitted to, chosen by small trials.

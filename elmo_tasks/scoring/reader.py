@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.bilm.char_id_table import CharIdTable
+from elmo_tasks.bilm.characters import CharIdTable
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.bilm.state import InitialState, LstmState
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from benchmarks.pretraining import Product, by_torch, main, prepare, products_of
-from elmo_tasks.bilm.char_id_table import CharIdTable
+from elmo_tasks.bilm.characters import CharIdTable
 from elmo_tasks.bilm.files.options import BiLmOptions
 from tests.helpers.reference_bilm import make_options
 

@@ -1,3 +1,4 @@
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy
@@ -8,10 +9,17 @@ from allennlp.modules.elmo import batch_to_ids
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from elmo_tasks.bilm.characters import NUM_CHARACTERS, batch_char_ids, word_char_ids
+from elmo_tasks.bilm.characters import (
+    NUM_CHARACTERS,
+    CharIdTable,
+    batch_char_ids,
+    word_char_ids,
+)
 from tests.helpers.bilm_examples import WORDS
+from tests.helpers.threads import switching_often
 
 words = st.one_of(st.sampled_from(WORDS), st.text(max_size=60))
+sentences = st.lists(st.lists(words, min_size=1, max_size=5), min_size=1, max_size=4)
 
 
 # Half of a pair of surrogates, as JSON may have it, has no bytes in UTF-8.
@@ -24,9 +32,24 @@ def test_char_ids_of_a_word_are_allennlps(word: str) -> None:
     assert max(expected) < NUM_CHARACTERS
 
 
-@given(sentences=st.lists(st.lists(words, min_size=1, max_size=4), min_size=1, max_size=3))
-def test_char_ids_of_a_batch_are_allennlps(sentences: list[list[str]]) -> None:
-    assert torch.equal(batch_char_ids(sentences), batch_to_ids(sentences))
+@given(batches=st.lists(sentences, max_size=4), max_words=st.integers(0, 5))
+def test_char_ids_are_allennlps_however_often_the_table_is_emptied(
+    batches: list[list[list[str]]], max_words: int
+) -> None:
+    table = CharIdTable(max_words=max_words)
+
+    for batch in batches:
+        assert torch.equal(table.char_ids(batch), batch_to_ids(batch))
+
+
+def test_the_table_does_not_grow_with_the_text() -> None:
+    table, sizes = CharIdTable(max_words=1500), []
+
+    for start in range(0, 12000, 500):
+        table.char_ids([[str(k) for k in range(start, start + 500)]])
+        sizes.append(len(table._rows))
+
+    assert max(sizes) == 2000
 
 
 @pytest.mark.parametrize("max_characters", [5, 60])
@@ -36,6 +59,7 @@ def test_a_token_has_as_many_characters_as_the_options_say(max_characters: int) 
     assert len(char_ids) == max_characters
     # At least the mark for the beginning and three letters fit.
     assert char_ids[:4] == [259, *(ord(letter) + 1 for letter in "boa")]
+    assert batch_char_ids([["boat"]], max_characters).tolist() == [[char_ids]]
 
 
 @pytest.mark.parametrize("sentences", [[], [[]], [[], []]], ids=str)
@@ -43,8 +67,23 @@ def test_a_batch_without_tokens_has_no_length(sentences: list[list[str]]) -> Non
     assert batch_char_ids(sentences).shape == (len(sentences), 0, 50)
 
 
+def test_a_sentence_without_tokens_is_padding() -> None:
+    assert batch_char_ids([[], ["boat"]]).tolist() == [[[0] * 50], [word_char_ids("boat")]]
+
+
 def test_the_tokens_of_a_sentence_may_be_an_array() -> None:
     sentences = [["boat", "b"], ["a"]]
     arrays: Any = [numpy.array(words) for words in sentences]
 
     assert torch.equal(batch_char_ids(arrays), batch_to_ids(sentences))
+
+
+def test_threads_may_share_a_table() -> None:
+    table = CharIdTable(max_words=40)
+    batches = [[[f"{k}{n}" for n in range(50)]] for k in range(200)]
+
+    with switching_often(), ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(table.char_ids, batches))
+
+    for char_ids, batch in zip(found, batches):
+        assert torch.equal(char_ids, batch_to_ids(batch))
