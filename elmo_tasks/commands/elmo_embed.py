@@ -1,6 +1,5 @@
 import argparse
 import os
-from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -10,6 +9,7 @@ import torch
 from elmo_tasks.commands.bilm_arguments import add_bilm_options, open_from_args
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
+from elmo_tasks.commands.raw_text import add_language, splitter
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.lock import own
 from elmo_tasks.common.worker_processes import in_processes
@@ -92,9 +92,9 @@ to read it:
         add(
             "--split",
             action="store_true",
-            help="the text is raw: cut each line into sentences and tokens by spaCy's rules for "
-            "English",
+            help="the text is raw: cut each line into sentences and tokens by spaCy's rules",
         )
+        add_language(parser)
         embedding = parser.add_mutually_exclusive_group()
         for name, described in {
             "all": "write all layers, layer 0 first: shape (layers, tokens, dim) (default)",
@@ -205,18 +205,12 @@ def _refuse_contradictions(args: argparse.Namespace) -> None:
 
 
 def _job(args: argparse.Namespace) -> EmbedJob:
-    split: Callable[[str], list[str]] | None = None
-    if args.split:
-        # spaCy is imported only when it is needed.
-        from elmo_tasks.readers.sentence_splitter import tokenized_sentences
-
-        split = tokenized_sentences
     return EmbedJob(
         files=args.input_file,
         output=args.output_file,
         format=args.shards or ("parquet" if args.on else None),
         column=args.column,
-        split=split,
+        split=splitter(args),
         embedding=args.embedding or ("average" if args.words else "all"),
         part_tokens=args.part_tokens,
         begin_anew=args.force,

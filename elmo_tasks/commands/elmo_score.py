@@ -10,6 +10,7 @@ from tqdm import tqdm
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
+from elmo_tasks.commands.raw_text import add_language, splitter
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.lock import own
 from elmo_tasks.common.text_files import spooled
@@ -77,8 +78,7 @@ examples:
         cut.add_argument(
             "--split",
             action="store_true",
-            help="the text is raw: cut each line into sentences and tokens by spaCy's rules for "
-            "English",
+            help="the text is raw: cut each line into sentences and tokens by spaCy's rules",
         )
         cut.add_argument(
             "--words",
@@ -86,6 +86,7 @@ examples:
             help="the lines are sentences of words with punctuation glued on: cut each word into "
             "tokens by spaCy's rules, and add up their bits for the word",
         )
+        add_language(parser)
         read = parser.add_mutually_exclusive_group()
         read.add_argument(
             "--context",
@@ -129,14 +130,8 @@ examples:
             nullcontext() if args.output is None else own(args.output),
         ):
             files = args.input_file if standard_input is None else [standard_input]
-            split = None
-            if args.split:
-                # spaCy is imported only when it is needed.
-                from elmo_tasks.readers.sentence_splitter import tokenized_sentences
-
-                split = tokenized_sentences
             # The text is looked for before the model is loaded.
-            corpus = Corpus(files, args.column, split)
+            corpus = Corpus(files, args.column, splitter(args))
             device = "cpu" if args.cuda_device < 0 else f"cuda:{args.cuda_device}"
             model = LanguageModel.from_pretrained(args.bilm, device, args.dtype)
             settings = Settings(args.context, _cut(args), args.sums, args.jsonl)
@@ -148,7 +143,7 @@ def _cut(args: argparse.Namespace) -> Cut | None:
         return None
     from elmo_tasks.readers.spacy_pipeline import blank_pipeline
 
-    tokenizer = blank_pipeline("en").tokenizer
+    tokenizer = blank_pipeline(args.language).tokenizer
     return lambda word: [token.text for token in tokenizer(word)]
 
 
@@ -162,6 +157,8 @@ def _score(
         "context": str(args.context),
         "cut": "words" if args.words else "sentences" if args.split else "no",
     }
+    if args.language != "en":
+        about["cut"] += f", {args.language}"
     output = None if args.output is None else ScoreFile(Path(args.output), about, args.force)
     sentences = notes.tokens(corpus)
     skip = 0

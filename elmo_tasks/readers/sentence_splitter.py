@@ -22,9 +22,9 @@ def split_sentences(text: str, language: str = "en") -> list[Span]:
     return [sentence for sentence in sentences if sentence.text.strip()]
 
 
-def tokenized_sentences(text: str) -> list[str]:
-    """Returns the sentences of an English text, each as its tokens with a blank between them."""
+def tokenized_sentences(text: str, language: str = "en") -> list[str]:
+    """Returns the sentences of raw text, each as its tokens with a blank between them."""
     return [
         " ".join(token.text for token in sentence if not token.is_space)
-        for sentence in split_sentences(text)
+        for sentence in split_sentences(text, language)
     ]

@@ -6,9 +6,13 @@
 
 // ---------------------------------------------------------------- elements
 
+// Elements with texts of users, which may run from right to left, as their first letter says.
+const withTexts = ['input', 'p', 'td', 'textarea', 'th'];
+
 // Makes an element. Texts are set as text, never as HTML, because they come from users.
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
+  if (withTexts.includes(tag)) element.dir = 'auto';
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
     else if (name.startsWith('--')) element.style.setProperty(name, value);

@@ -1,0 +1,26 @@
+import argparse
+from collections.abc import Callable
+from functools import partial
+
+
+def add_language(parser: argparse.ArgumentParser) -> None:
+    """Adds the option that says which language raw text has."""
+    parser.add_argument(
+        "--language",
+        metavar="CODE",
+        default="en",
+        help="spaCy's code of the language of raw text, such as de or zh (default: en)",
+    )
+
+
+def splitter(args: argparse.Namespace) -> Callable[[str], list[str]] | None:
+    """Returns what cuts raw text into tokenized sentences, if the text is raw."""
+    if not args.split:
+        return None
+    # spaCy is imported only when it is needed.
+    from elmo_tasks.readers.sentence_splitter import tokenized_sentences
+    from elmo_tasks.readers.spacy_pipeline import blank_pipeline
+
+    # A wrong code is noticed before the text is read.
+    blank_pipeline(args.language)
+    return partial(tokenized_sentences, language=args.language)

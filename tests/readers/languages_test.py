@@ -1,0 +1,109 @@
+"""
+One text in each of seven languages through `embed`, `predict` and `score`. They are written for
+these tests.
+"""
+
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+import torch
+from allennlp.predictors import Predictor
+
+from elmo_tasks.bilm.characters import batch_char_ids
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.readers.sentence_splitter import tokenized_sentences
+from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
+from tests.helpers.archives import task_model
+from tests.helpers.command_line import allennlp
+from tests.helpers.embedding import read_hdf5
+from tests.helpers.language_models import random_bilm, random_model, written_model
+from tests.helpers.reference_bilm import FIXTURE_FILES
+
+# Raw texts, and the tokens of their sentences.
+TEXTS = {
+    "ar": ("نام القط على السجادة. هل رأيته؟", ["نام القط على السجادة .", "هل رأيته ؟"]),
+    "de": ("Die Bank ist zu. Hast du's gesehen?", ["Die Bank ist zu .", "Hast du 's gesehen ?"]),
+    "eu": ("Katua lo dago. Ikusi duzu?", ["Katua lo dago .", "Ikusi duzu ?"]),
+    "hi": ("बिल्ली सो रही है। क्या तुमने देखा?", ["बिल्ली सो रही है ।", "क्या तुमने देखा ?"]),
+    "tr": (
+        "İstanbul'da ILIK bir akşam. Irmağı gördün mü?",
+        ["İstanbul'da ILIK bir akşam .", "Irmağı gördün mü ?"],
+    ),
+    # spaCy cuts Chinese into characters.
+    "zh": ("猫在睡觉。你看见了吗？", ["猫 在 睡 觉 。", "你 看 见 了 吗 ？"]),
+}
+FILES = ["--options-file", FIXTURE_FILES[0], "--weight-file", FIXTURE_FILES[1]]
+
+
+@cache
+def tagger(folder: Path) -> Predictor:
+    folder.mkdir()
+    return Predictor.from_path(str(task_model(folder, "tag", "input")), "elmo_tag")
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_raw_text_is_cut_into_sentences_and_tokens(language: str) -> None:
+    text, sentences = TEXTS[language]
+
+    assert tokenized_sentences(text, language) == sentences
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_raw_text_is_embedded_and_scored(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture,
+    language: str,
+) -> None:
+    text, sentences = TEXTS[language]
+    raw, model = tmp_path / "raw.txt", written_model(tmp_path / "model")
+    raw.write_text(text + "\n", encoding="utf-8")
+    split = "--split", "--language", language
+
+    allennlp(monkeypatch, "elmo-embed", raw, tmp_path / "a.hdf5", *split, "--top", *FILES)
+    capsys.readouterr()
+    allennlp(monkeypatch, "elmo-score", raw, *split, "--bilm", model)
+
+    vectors = read_hdf5(tmp_path / "a.hdf5")
+    printed = capsys.readouterr().out.splitlines()
+    for index, sentence in enumerate(sentences):
+        assert len(vectors[str(index)]) == len(sentence.split())
+    header, *rows = [line.split("\t") for line in printed]
+    tokens = [row[header.index("token")] for row in rows]
+    assert [token for token in tokens if token] == " ".join(sentences).split()
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_a_tagger_answers_for_every_token(
+    tmp_path_factory: pytest.TempPathFactory, language: str
+) -> None:
+    text, sentences = TEXTS[language]
+    predictor = tagger(tmp_path_factory.getbasetemp() / "tagger")
+    predictor._dataset_reader.tokenizer = ElmoSpacyTokenizer(language)
+
+    answer = predictor.predict_json({"sentence": text})
+
+    assert answer["tokens"] == " ".join(sentences).split()
+    assert len(answer["tags"]) == len(answer["tokens"])
+
+
+def test_dotted_and_dotless_capitals_are_different_words_of_a_biLM() -> None:
+    letters = ["I", "\u0130", "\u0131", "i", "I\u0307"]
+
+    x = random_bilm()(batch_char_ids([letters])).layers[0, 0]
+
+    for first, second in combinations(x, 2):
+        assert not torch.allclose(first, second)
+
+
+def test_a_language_that_needs_a_package_says_which_one() -> None:
+    with pytest.raises(ConfigurationError, match="'th'.*PyThaiNLP"):
+        tokenized_sentences("แมวนอนอยู่", "th")
+
+
+def test_a_script_without_blanks_is_one_token_until_it_is_cut(tmp_path: Path) -> None:
+    scores = random_model().score(["แมวนอนอยู่บนเสื่อ", ["แมว", "นอน", "อยู่", "บน", "เสื่อ"]])
+
+    assert [len(score.forward) for score in scores] == [1, 5]
