@@ -77,6 +77,9 @@ def check_pickle(data: bytes) -> None:
 
 
 def _made(name: str, argument: Any, taken: list[_Value]) -> _Value:
+    # Numbers of more than 64 bits may all have one hash, so that a dictionary of them takes hours.
+    if isinstance(argument, int) and abs(argument) >= 2**63:
+        raise ValueError("the pickle has a number of more than 64 bits")
     if name == "GLOBAL" and not _NAMES.fullmatch(argument):
         raise ValueError(f"the pickle names {argument!r:.80}")
     if name in ("REDUCE", "NEWOBJ"):

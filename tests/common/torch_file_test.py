@@ -36,7 +36,7 @@ def test_the_state_of_a_training_is_fine_and_may_share_its_parts(path: Path) -> 
     optimizer = torch.optim.Adam(groups)
     model(torch.ones(1, 2)).sum().backward()
     optimizer.step()
-    metrics = {"best": [numpy.float64(0.5), numpy.bool_(True)], "big": 10**20, "none": None}
+    metrics = {"best": [numpy.float64(0.5), numpy.bool_(True)], "big": 10**18, "none": None}
     state = {"model": model.state_dict(), "tied": [model.weight, model.weight]}
     state |= {"random": get_random_state(), "metrics": metrics, "last": metrics}
     state |= {"half": torch.ones(2).half(), "size": torch.Size([2]), "type": torch.bfloat16}
