@@ -9,9 +9,10 @@ from typing import Any
 from elmo_tasks.common import registration
 from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.fetch import local_path
+from elmo_tasks.common.fetch import check_regular, local_path
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.elmo.known_models import model_path
+from elmo_tasks.elmo.vocabulary_folder import check_inside
 
 # Tokens of a batch, padding included.
 _BATCH_TOKENS = 2048
@@ -107,6 +108,10 @@ class TrainedModel:
 
 def _archived(folder: str) -> bytes:
     """Returns an archive of the folder that `elmo-pack` wrote."""
+    for path in Path(folder).rglob("*"):
+        check_inside(path, folder, folder)
+        if not path.is_dir():
+            check_regular(path)
     file = io.BytesIO()
     # The files of a repository are links into a cache.
     with tarfile.open(fileobj=file, mode="w:gz", dereference=True) as archive:

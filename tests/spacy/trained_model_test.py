@@ -113,6 +113,16 @@ def test_a_packed_model_is_saved_as_an_archive(tmp_path: Path) -> None:
         assert doc.cats == pytest.approx(ANSWERS[2]["probabilities"], abs=1e-3)
 
 
+def test_a_link_out_of_the_folder_of_a_model_is_not_saved(tmp_path: Path) -> None:
+    (tmp_path / "model" / "vocabulary").mkdir(parents=True)
+    (tmp_path / "secret").write_text("secret")
+    (tmp_path / "model" / "vocabulary" / "notes.txt").symlink_to(tmp_path / "secret")
+    nlp = pipeline("elmo_sentiment", tmp_path / "model")
+
+    with pytest.raises(ConfigurationError, match="notes.txt is a link out of the folder"):
+        nlp.to_bytes()
+
+
 def test_two_processes_and_copies_find_the_same(tagger: Path) -> None:
     nlp = pipeline("elmo_ner", tagger)
     expected = entities(nlp)
