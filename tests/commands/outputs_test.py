@@ -26,6 +26,12 @@ def test_by_default_the_text_is_printed_and_nothing_is_drawn(
     assert capsys.readouterr().out == "a text\n"
 
 
+def test_control_characters_of_a_name_are_escaped(capsys: pytest.CaptureFixture) -> None:
+    deliver(parse(), "a\x1b[2J\nb", {}, never)
+
+    assert capsys.readouterr().out == "a\\x1b[2J\nb\n"
+
+
 def test_a_dash_prints_the_numbers_in_place_of_the_text(capsys: pytest.CaptureFixture) -> None:
     deliver(parse("--json", "-"), "a text", {"words": ["Zoë"]}, never)
 

@@ -111,6 +111,13 @@ def spacy_component(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> N
     nlp("A film .")
 
 
+def saved_pipeline(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("elmo_sentiment", config={"model": str(archive)})
+    nlp.to_disk(folder / "pipeline")
+    spacy.load(folder / "pipeline")("A film .")
+
+
 def load_folder(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
     with unpacked(archive) as unpacked_folder:
         load_archive(unpacked_folder)
@@ -120,7 +127,7 @@ WAYS = pytest.mark.parametrize(
     "way",
     [
         *(predict, evaluate, mix, export, embed, encode, fine_tune, pack, errors, load, serve),
-        *(spacy_component, load_folder),
+        *(spacy_component, saved_pipeline, load_folder),
     ],
 )
 

@@ -54,6 +54,15 @@ def test_finite_weights_that_overflow_give_no_answer(
         sst.predict("It isn't bad.")
 
 
+def test_control_characters_of_labels_are_escaped_in_text(
+    sst: LoadedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sst.predictor, "format", "text")
+    monkeypatch.setattr(sst.predictor, "readable", lambda answer: [answer["label"]])
+
+    assert sst.predictor.dump_line({"label": "\x1b[2Ja\nb"}) == "\\x1b[2Ja\\nb\n"
+
+
 def test_all_ways_to_ask_have_the_same_answer(sst: LoadedModel) -> None:
     expected = sst.predict("A film .")
 
