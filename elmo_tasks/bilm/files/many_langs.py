@@ -4,7 +4,6 @@ Reads the biLMs of ELMoForManyLangs (Che et al. 2018): a folder with `config.jso
 """
 
 import os
-import pickletools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,9 @@ from elmo_tasks.bilm.files.options import MAX_WORDS, BiLmOptions
 from elmo_tasks.bilm.lexicon import UNKNOWN
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.fetch import check_regular
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.text_files import read_lines
-from elmo_tasks.common.torch_file import check_torch_file
-from elmo_tasks.common.torch_pickle import check_pickle
+from elmo_tasks.common.torch_tensors import read_tensors
 
 _SAMPLE = "cnn_50_100_512_4096_sample.json"
 
@@ -46,9 +43,6 @@ _SIZES = {
 
 # Their names of entries that have other names here.
 _NAMES = {"<bos>": BEGIN_TOKEN, "<eos>": END_TOKEN, "<oov>": UNKNOWN}
-
-# A file of PyTorch 0.4 begins with four pickles before the one of the numbers' names.
-_NUM_PICKLES, _MAX_PICKLE = 5, 4 * 10**6
 
 
 def many_langs_options(config: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -147,8 +141,8 @@ def read_many_langs(folder: Path, options: BiLmOptions, state: dict[str, torch.T
     `ConfigurationError`
         A file is missing, damaged or does not fit the options.
     """
-    tokens = _read_tensors(folder / "token_embedder.pkl")
-    encoder = _read_tensors(folder / "encoder.pkl")
+    tokens = read_tensors(folder / "token_embedder.pkl")
+    encoder = read_tensors(folder / "encoder.pkl")
     characters = read_dictionary(folder / "char.dic")
     table = tokens.get("char_emb_layer.embedding.weight")
     if table is not None and len(table) == len(characters):
@@ -199,41 +193,6 @@ def _sizes(config_path: str, folder: Path) -> Any:
     if name in (_SAMPLE, _SAMPLE.replace("cnn_50", "cnn_0")):
         return _SIZES
     raise ConfigurationError(f"{folder} has no {name}, which its config.json names")
-
-
-def _read_tensors(path: Path) -> dict[str, torch.Tensor]:
-    try:
-        check_regular(path)
-        with open(path, "rb") as file:
-            is_old = file.read(1) == b"\x80"
-        (_check_old_file if is_old else check_torch_file)(path)
-        tensors = torch.load(path, map_location="cpu", weights_only=True)
-    except FileNotFoundError as error:
-        raise ConfigurationError(f"there is no file {path}") from error
-    except ConfigurationError:
-        raise
-    # PyTorch raises errors of many kinds for a file that is damaged or made to do harm.
-    except Exception as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise ConfigurationError(f"{path} holds no tensors of PyTorch: {reason:.200}") from error
-    if not isinstance(tensors, dict) or not all(
-        isinstance(tensor, torch.Tensor) for tensor in tensors.values()
-    ):
-        raise ConfigurationError(f"{path} holds something else than tensors")
-    return dict(tensors)
-
-
-def _check_old_file(path: Path) -> None:
-    """Looks at the pickles of a file of PyTorch before 1.6 without making anything of them."""
-    with open(path, "rb") as file:
-        for _ in range(_NUM_PICKLES):
-            start = file.tell()
-            for _ in pickletools.genops(file):
-                if file.tell() - start > _MAX_PICKLE:
-                    raise ValueError(f"a pickle has more than {_MAX_PICKLE:,} bytes")
-            size = file.tell() - start
-            file.seek(start)
-            check_pickle(file.read(size))
 
 
 def _take(

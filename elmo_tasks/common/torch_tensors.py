@@ -1,0 +1,51 @@
+import pickletools
+from pathlib import Path
+
+import torch
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.fetch import check_regular
+from elmo_tasks.common.torch_file import check_torch_file
+from elmo_tasks.common.torch_pickle import check_pickle
+
+# A file of PyTorch 0.4 begins with four pickles before the one of the numbers' names.
+_NUM_PICKLES, _MAX_PICKLE = 5, 4 * 10**6
+
+
+def read_tensors(path: Path) -> dict[str, torch.Tensor]:
+    """
+    Reads a file that `torch.save` wrote of named tensors, also before PyTorch 1.6. Raises
+    `ConfigurationError` if it is missing, damaged, or holds anything else.
+    """
+    try:
+        check_regular(path)
+        with open(path, "rb") as file:
+            is_old = file.read(1) == b"\x80"
+        (_check_old_file if is_old else check_torch_file)(path)
+        tensors = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError as error:
+        raise ConfigurationError(f"there is no file {path}") from error
+    except ConfigurationError:
+        raise
+    # PyTorch raises errors of many kinds for a file that is damaged or made to do harm.
+    except Exception as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise ConfigurationError(f"{path} holds no tensors of PyTorch: {reason:.200}") from error
+    if not isinstance(tensors, dict) or not all(
+        isinstance(tensor, torch.Tensor) for tensor in tensors.values()
+    ):
+        raise ConfigurationError(f"{path} holds something else than tensors")
+    return dict(tensors)
+
+
+def _check_old_file(path: Path) -> None:
+    """Looks at the pickles of a file of PyTorch before 1.6 without making anything of them."""
+    with open(path, "rb") as file:
+        for _ in range(_NUM_PICKLES):
+            start = file.tell()
+            for _ in pickletools.genops(file):
+                if file.tell() - start > _MAX_PICKLE:
+                    raise ValueError(f"a pickle has more than {_MAX_PICKLE:,} bytes")
+            size = file.tell() - start
+            file.seek(start)
+            check_pickle(file.read(size))
