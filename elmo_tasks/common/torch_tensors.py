@@ -8,8 +8,10 @@ from elmo_tasks.common.fetch import check_regular
 from elmo_tasks.common.torch_file import check_torch_file
 from elmo_tasks.common.torch_pickle import check_pickle
 
-# A file of PyTorch 0.4 begins with four pickles before the one of the numbers' names.
-_NUM_PICKLES, _MAX_PICKLE = 5, 4 * 10**6
+# A file of PyTorch before 1.6 begins with the number 0x1950a86a20f9469cfc6c and four more pickles,
+# which `check_pickle` looks at. The numbers of the tensors follow.
+_OLD_START = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
+_NUM_PICKLES, _MAX_PICKLE = 4, 4 * 10**6
 
 
 def read_tensors(path: Path) -> dict[str, torch.Tensor]:
@@ -41,6 +43,8 @@ def read_tensors(path: Path) -> dict[str, torch.Tensor]:
 def _check_old_file(path: Path) -> None:
     """Looks at the pickles of a file of PyTorch before 1.6 without making anything of them."""
     with open(path, "rb") as file:
+        if file.read(len(_OLD_START)) != _OLD_START:
+            raise ValueError("it does not begin as `torch.save` did before 1.6")
         for _ in range(_NUM_PICKLES):
             start = file.tell()
             for _ in pickletools.genops(file):

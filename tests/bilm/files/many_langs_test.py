@@ -96,6 +96,12 @@ def change_sizes(folder: Path, section: str, **fields: Any) -> None:
         (cut, "encoder.pkl is damaged, or not a file of PyTorch"),
         (
             lambda folder: (folder / "encoder.pkl").write_bytes(pickle.dumps(Program(), 2)),
+            "encoder.pkl holds no tensors of PyTorch: it does not begin as `torch.save` did",
+        ),
+        (
+            lambda folder: (folder / "encoder.pkl").write_bytes(
+                pickle.dumps(torch.serialization.MAGIC_NUMBER, 2) + pickle.dumps(Program(), 2)
+            ),
             "encoder.pkl holds no tensors of PyTorch: the pickle names 'posix system'",
         ),
         (lambda folder: torch.save([1], folder / "encoder.pkl"), "something else than tensors"),
