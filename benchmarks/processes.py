@@ -120,8 +120,9 @@ def work(
     )
     config = json.loads(_jsonnet.evaluate_file(f"{ROOT}/training_configs/bilm/{size}.jsonnet"))
     torch.manual_seed(0)
+    batch_tokens = config["data_loader"].get("batch_tokens", 2560)
     loader = SentenceLoader(
-        SentencesReader(max_instances=50_000), str(arguments.text), **batch_size(config)
+        SentencesReader(max_instances=50_000), str(arguments.text), batch_tokens
     )
     loader.index_with(vocabulary(arguments))
     model = build(config["model"], loader._vocab, dtype)
@@ -131,7 +132,8 @@ def work(
     )
     _, shared = ElmoDdpAccelerator(index, count).wrap_model(model)
     sent = count_bytes()
-    num_tokens = start = cpu = sent_before = 0
+    num_tokens = sent_before = 0
+    start = cpu = 0.0
     batches = (batch for _ in iter(int, 1) for batch in loader)
     for step, batch in enumerate(islice(batches, _WARM_UP + arguments.steps)):
         if step == _WARM_UP:
@@ -154,10 +156,6 @@ def work(
     }
     (Path(folder) / str(index)).write_text(json.dumps(measured))
     distributed.barrier()
-
-
-def batch_size(config: dict[str, Any]) -> dict[str, int]:
-    return {"batch_tokens": config["data_loader"].get("batch_tokens", 2560)}
 
 
 def vocabulary(arguments: argparse.Namespace) -> CountedVocabulary:
