@@ -33,6 +33,7 @@ PAGES += [
 ]
 PAGES += [
     "docs/language_model",
+    "docs/other_languages",
     "docs/your_data",
     "docs/trained_models",
     "docs/serve",
@@ -63,6 +64,7 @@ STAND_INS = {
         f"data/conll2012/{part}.english.v4_gold_conll": "fixtures/coref.gold_conll"
         for part in ("train", "dev", "test")
     },
+    "my/raw.txt": "fixtures/play.txt",
     "my/text.txt": "fixtures/corpus/train.txt",
     "my/train.txt": "fixtures/corpus/train.txt",
     "my/heldout.txt": "fixtures/corpus/heldout.txt",
@@ -82,6 +84,9 @@ LEFT_OUT = (
     "python scripts/fetch_data.py",
     "elmo-tasks train training_configs/bilm/paper_",
     "elmo-tasks train training_configs/snli/paper_",
+    # Entities in two columns of another language, which fixtures/ lacks.
+    "elmo-tasks train training_configs/ner/mine",
+    "elmo-tasks predict runs/ner/mine ",
     # Waits for another machine.
     "elmo-tasks train training_configs/bilm/mine_on_two_machines",
 )
