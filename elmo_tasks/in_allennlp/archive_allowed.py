@@ -236,12 +236,14 @@ ONLY_TRAINING = frozenset(
 # feedforward, for one, makes a list of its layers first.
 MOST = {
     "batches_per_epoch": 100_000,
+    "length": 10_000,
     "max_antecedents": 10_000,
     "max_characters": 1000,
     "max_span_width": 1000,
     "min_padding_length": 1000,
     "num_layers": 100,
     "num_workers": 8,
+    "rows": 10_000,
     "times": 1000,
     "token_min_padding_length": 1000,
 }

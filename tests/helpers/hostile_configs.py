@@ -81,6 +81,8 @@ HOSTILE: dict[str, Change] = {
         "data_loader", {"batch_size": 1, "batches_per_epoch": 10**9}
     ),
     "data_loader.num_workers": put("data_loader", {"batch_size": 1, "num_workers": 9}),
+    "data_loader.rows": put("data_loader", {"type": "elmo_windows", "rows": 10**9}),
+    "data_loader.length": put("data_loader", {"type": "elmo_windows", "length": 10**9}),
     "data_loader.collate_fn": put(
         "data_loader", {"collate_fn": {"type": "language_model", "model_name": "owner/repo"}}
     ),
