@@ -10,7 +10,8 @@ from typing import Any
 
 import torch
 
-from elmo_tasks.bilm.files.options import MAX_WORDS, BiLmOptions
+from elmo_tasks.bilm.files.option_values import MAX_WORDS
+from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.bilm.lexicon import UNKNOWN
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
