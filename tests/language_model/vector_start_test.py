@@ -68,17 +68,22 @@ def test_a_recovered_training_does_not_start_again_and_an_archive_needs_no_file(
     load_archive(tmp_path / "run" / "model.tar.gz")
 
 
-def test_the_vectors_are_learnt_beside_the_language_model_also_after_a_recovery(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    losses: list[int] = []
+@pytest.fixture
+def losses(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Returns a list that gets the number of words of each loss of the vectors."""
+    drawn: list[int] = []
 
     def loss(fit: VectorFit, cnn: CharCnn, num_words: int) -> torch.Tensor:
-        losses.append(num_words)
+        drawn.append(num_words)
         return VECTOR_LOSS(fit, cnn, num_words)
 
     monkeypatch.setattr(VectorFit, "loss", loss)
+    return drawn
 
+
+def test_the_vectors_are_learnt_beside_the_language_model_also_after_a_recovery(
+    losses: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     train(tmp_path, "num_vector_words: 7", "1:1", monkeypatch)
 
     # Two batches of the start, and one batch of training until the stop.
@@ -92,18 +97,11 @@ def test_a_start_from_vectors_is_refused_for_a_biLM_that_is_trained_already() ->
 
 
 def test_a_continued_biLM_goes_on_learning_the_vectors_from_where_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    losses: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    losses: list[int] = []
-
-    def loss(fit: VectorFit, cnn: CharCnn, num_words: int) -> torch.Tensor:
-        losses.append(num_words)
-        return VECTOR_LOSS(fit, cnn, num_words)
-
     def start(*args: object) -> None:
         raise AssertionError("the CNN or the softmax begins anew")
 
-    monkeypatch.setattr(VectorFit, "loss", loss)
     monkeypatch.setattr(vector_start, "fit_characters", start)
     monkeypatch.setattr(vector_start, "begin_softmax", start)
 
