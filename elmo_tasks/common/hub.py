@@ -95,7 +95,9 @@ def _reason(error: Exception) -> str:
     if status in (401, 403, 404):
         # The hub tells a stranger of a private repository what it tells of a missing one.
         return "there is no such repository or revision, or it is not public"
-    if status is None and not isinstance(error, ConnectionError | ValueError):
+    # An error of this machine, such as a full disk, has a number, which those of requests lack.
+    is_local = getattr(error, "errno", None) is not None
+    if status is None and not is_local and not isinstance(error, ConnectionError | ValueError):
         return f"{os.environ.get('HF_ENDPOINT', 'huggingface.co')} cannot be reached"
     return " ".join(str(error).split())
 

@@ -1,5 +1,6 @@
 """Tests repositories of a hub on 127.0.0.1; `huggingface_hub` itself is the real one."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -205,6 +206,19 @@ def test_a_copy_without_a_hash_is_refused(hub: Hub, tmp_path: Path) -> None:
     (tmp_path / etag(whole)).write_bytes(whole)
     options.symlink_to(tmp_path / etag(whole))
     assert f"{options} has no hash" in refusal("owner/tiny")
+
+
+def test_a_full_disk_is_not_taken_for_a_hub_that_cannot_be_reached(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.add("owner/tiny", FILES)
+
+    def full(path: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr("elmo_tasks.common.hub.atomic_write", full)
+
+    assert "No space left on device" in refusal("owner/tiny")
 
 
 def test_what_the_hub_lacks_is_named(hub: Hub) -> None:
