@@ -61,6 +61,7 @@ def test_one_table_has_all_measures_and_what_was_measured_is_not_measured_again(
     assert rows["film reviews, 20 labels: TF-IDF"] == ["100.0 ± 0.0", ""]
     assert rows["film reviews, 20 labels: mean of GloVe"] == ["100.0 ± 0.0", ""]
     assert rows[f"film reviews, 20 labels: {MEAN}"] == ["", "100.0 ± 0.0"]
+    assert rows[f"film reviews, 20 labels: TF-IDF and {MEAN}"] == ["", "100.0 ± 0.0"]
     assert rows["parts of speech: most frequent of each word"] == ["100.0", ""]
     assert float(rows[f"parts of speech: {SIDE_BY_SIDE}"][1]) >= 20
     assert "classify ..." in first.err and "pos ..." in first.err
