@@ -20,9 +20,9 @@ logger = logging.getLogger(__name__)
 def own(output: str | os.PathLike) -> Iterator[None]:
     """
     Makes this process the only owner of an output, a file or a folder, while the block runs. The
-    owner holds a lock on the file `.NAME.lock` beside the output, in which its process,
-    host, command and start are written. The kernel releases the lock when the process ends, however
-    it ends, so that the lock of a dead process is taken over.
+    owner holds a lock on the file `.NAME.lock` beside the output, in which its process, host,
+    command and start are written. The kernel releases the lock when the process ends, however it
+    ends, so that the lock of a dead process is taken over.
 
     On NFS the lock also holds between machines if the server has locks. Where a file system has no
     locks, or the folder cannot be written to, the block runs without one.

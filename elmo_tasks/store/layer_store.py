@@ -45,9 +45,9 @@ class LayerStore:
         `is_closed_by`).
     dtype : `str`, optional (default = `'float16'`)
         The dtype of the layers that are kept: `float16`, `float32`, or `int8`, which takes half the
-        space of `float16` and rounds the layers of `base` by 1.09 % (root mean square). Layers that
-        were just computed are rounded as well, so that a sentence has the same layers in every
-        epoch.
+        space of `float16` and rounds the layers of `base-1` by 1.09 % (root mean square). Layers
+        that were just computed are rounded as well, so that a sentence has the same layers in
+        every epoch.
     memory : `float`, optional (default = `1000`)
         The most megabytes (10^6 bytes) of recently used layers that each process keeps in memory.
     disk : `float`, optional (default = no limit)
