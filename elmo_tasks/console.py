@@ -13,7 +13,12 @@ from types import TracebackType
 
 from elmo_tasks import __version__
 from elmo_tasks.commands.catalog import CATALOG
-from elmo_tasks.commands.mistakes import DEBUG, INTERRUPTED, wants_traceback
+from elmo_tasks.commands.mistakes import (
+    DEBUG,
+    INTERRUPTED,
+    end_without_reader,
+    wants_traceback,
+)
 from elmo_tasks.common.deferred import HEAVY, deferred
 from elmo_tasks.common.errors import INSTALL_ALLENNLP
 from elmo_tasks.common.spelling import did_you_mean
@@ -112,10 +117,7 @@ def _import_plugin(name: str) -> None:
 
 def _on_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     if issubclass(kind, BrokenPipeError):
-        # The program that reads the output, such as `head`, has ended. Python would write the rest
-        # once more when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        end_without_reader()
     if not issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)
         return

@@ -10,6 +10,7 @@ from typing import Any
 
 from elmo_tasks.commands.mistakes import (
     INTERRUPTED,
+    end_without_reader,
     is_interrupt,
     mistake,
     wants_traceback,
@@ -62,6 +63,8 @@ def _hook(
 ) -> None:
     command = f"{program()} {' '.join(sys.argv[1:2])}"
     status = 1
+    if isinstance(error, BrokenPipeError):
+        end_without_reader()
     if is_interrupt(error):
         message, status = f"interrupted{how_to_go_on(sys.argv[1:])}", INTERRUPTED
     else:

@@ -5,6 +5,7 @@ import os
 import pickle
 import sys
 import zlib
+from typing import NoReturn
 
 from elmo_tasks.common.errors import INSTALL_ALLENNLP, raised_here
 from elmo_tasks.in_allennlp.how_to_go_on import how_to_go_on
@@ -30,6 +31,13 @@ _LONGEST = 2000
 
 # The errors of a file that is cut or damaged.
 _DAMAGED = (EOFError, lzma.LZMAError, pickle.UnpicklingError, zlib.error)
+
+
+def end_without_reader() -> NoReturn:
+    """Ends the process when the program that reads its output, such as `head`, has ended."""
+    # Python would write the rest once more when it ends.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(1)
 
 
 def mistake(error: BaseException) -> str | None:

@@ -80,6 +80,20 @@ def sst(folder: Path, change: str) -> Path:
     return write(folder / "config.jsonnet", " +\n".join(parts))
 
 
+def test_a_reader_of_answers_that_has_gone_is_no_mistake(tmp_path: Path) -> None:
+    inputs = write(tmp_path / "in.txt", "A film .\n")
+
+    def close_reader() -> None:
+        reading, writing = os.pipe()
+        os.close(reading)
+        os.dup2(writing, 1)
+        sys.stdout = os.fdopen(1, "w", buffering=1, closefd=False)
+
+    ended = command("predict", ARCHIVE, inputs, first=close_reader)
+
+    assert ended == Ended(1, "", False)
+
+
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
