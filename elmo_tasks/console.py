@@ -5,6 +5,7 @@ and AllenNLP's commands with the plugin imported.
 
 import argparse
 import importlib
+import io
 import os
 import sys
 import textwrap
@@ -38,6 +39,9 @@ OTHERS = ("cached-path", "checklist", "count-instances", "diff", "push-to-hf", "
 def main() -> None:
     """Runs the command that `sys.argv` names. Ctrl-C ends it with one line and exit status 130."""
     sys.argv[0] = "elmo-tasks"
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Whatever the locale is, answers are in UTF-8, as the texts are.
+        sys.stdout.reconfigure(encoding="utf-8")
     sys.excepthook = _on_error
     name, *arguments = sys.argv[1:] or ["--help"]
     if name in ("-h", "--help"):

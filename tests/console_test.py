@@ -1,5 +1,6 @@
 """Tests the script `elmo-tasks`, in processes of its own where what it imports matters."""
 
+import io
 import logging
 import os
 import re
@@ -107,6 +108,17 @@ def test_the_version_is_that_of_the_package() -> None:
     result = run(RUN, "--version", blocked=("torch", *MISSING))
 
     assert result.stdout == f"elmo-tasks {__version__}\n", result.stderr
+
+
+def test_answers_are_in_utf_8_in_any_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    output = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", output)
+    monkeypatch.setattr(sys, "argv", ["elmo-tasks", "--version"])
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+
+    console.main()
+
+    assert output.encoding == "utf-8"
 
 
 def test_every_listed_command_has_its_name() -> None:
@@ -220,7 +232,9 @@ def test_ctrl_c_during_the_imports_is_one_line(name: str) -> None:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder without a copy of the repository, with a config of its own."""
     folder = tmp_path_factory.mktemp("project")
-    (folder / "sst.txt").write_text((ROOT / "fixtures" / "sst.txt").read_text())
+    (folder / "sst.txt").write_text(
+        (ROOT / "fixtures" / "sst.txt").read_text(encoding="utf-8"), encoding="utf-8"
+    )
     (folder / "mine.jsonnet").write_text(
         "(import 'elmo_tasks/sst.libsonnet') { elmo_at: ['input'], hidden_dim: 4,\n"
         "  bilm_dtype: 'float32', train_data_path: 'sst.txt', validation_data_path: 'sst.txt',\n"

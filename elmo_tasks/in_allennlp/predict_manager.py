@@ -27,6 +27,12 @@ class PredictManager(_PredictManager):
     `elmo-tasks predict` prints answers in JSON in this way, too.
     """
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self._output_file is not None:
+            # AllenNLP opens it in the encoding of the locale.
+            self._output_file.reconfigure(encoding="utf-8")
+
     def run(self) -> None:
         if self._dataset_reader is not None:
             super().run()
