@@ -132,7 +132,7 @@ def test_the_pythons_of_the_pages_are_those_of_the_makefile_and_of_setup() -> No
 
     assert (
         f"[Python {', '.join(first)} or {last}](docs/install.md#which-pythons)"
-        in README.read_text()
+        in README.read_text(encoding="utf-8")
     )
     assert f"`make` takes {', '.join(first)} and {last}" in install
     tried = re.findall(r"^\| (3\.\d+) \|", install, re.MULTILINE)

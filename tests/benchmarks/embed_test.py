@@ -22,7 +22,9 @@ def test_a_row_for_each_way_is_printed_and_what_they_say_is_alike(
     main()
 
     out = capsys.readouterr().out
-    num_tokens = sum(len(line.split()) for line in TEXT.read_text().splitlines()[:25])
+    num_tokens = sum(
+        len(line.split()) for line in TEXT.read_text(encoding="utf-8").splitlines()[:25]
+    )
     assert f"25 lines and {num_tokens} tokens of train.txt" in out
     rows = re.findall(r"^\| (.*) \| [\d,]+ \| ([\d.]+) \|$", out, re.MULTILINE)
     assert [name for name, _ in rows] == [

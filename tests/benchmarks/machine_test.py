@@ -23,7 +23,7 @@ def test_the_cpu_its_flags_and_the_variables_that_are_set_are_named(
 
 
 def test_every_benchmark_describes_the_machine() -> None:
-    scripts = {str(path): path.read_text() for path in BENCHMARKS.rglob("*.py")}
+    scripts = {str(path): path.read_text(encoding="utf-8") for path in BENCHMARKS.rglob("*.py")}
     benchmarks = [name for name, script in scripts.items() if "def main(" in script]
     assert len(benchmarks) > 8
 

@@ -97,6 +97,7 @@ def epochs(number: int) -> str:
     return json.dumps({"trainer.num_epochs": number})
 
 
+@pytest.mark.fork
 def test_two_variants_and_two_seeds_are_trained_and_compared(folder: Path, ablate: Ablate) -> None:
     args = ("--variants", "baseline", "both", "--seeds", 1, 2, "--set", "hidden_dim=4")
 
@@ -131,6 +132,7 @@ def check_run(run: Path, seed: int) -> float:
     return min(epoch["validation_loss"] for epoch in metrics)
 
 
+@pytest.mark.fork
 def test_a_failed_run_is_a_failed_row_and_a_finished_one_stays_as_it_is(
     folder: Path, ablate: Ablate
 ) -> None:
@@ -167,6 +169,7 @@ def test_a_failed_run_is_a_failed_row_and_a_finished_one_stays_as_it_is(
     assert archive.stat().st_mtime_ns == made
 
 
+@pytest.mark.fork
 def test_an_ablation_that_was_killed_goes_on_where_it_was_and_predicts(
     folder: Path, ablate: Ablate
 ) -> None:

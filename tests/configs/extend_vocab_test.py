@@ -115,9 +115,9 @@ def test_tag_that_the_training_lacks_is_refused(
 ) -> None:
     archive = train("ner", tmp_path)
     test = write_sentence("ner", tmp_path / "test", TEST)
-    lines = test.read_text().splitlines()
+    lines = test.read_text(encoding="utf-8").splitlines()
     lines[1] = lines[1].rpartition(" ")[0] + " I-SHIP"
-    test.write_text("\n".join(lines) + "\n")
+    test.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     with pytest.raises(ConfigurationError, match="not trained on: B-SHIP, .*; evaluate"):
         evaluate(monkeypatch, archive, test, "--extend-vocab")

@@ -86,7 +86,9 @@ def test_learned_vectors_are_those_of_words_met_twice_in_training(tmp_path: Path
 
 def test_file_of_two_columns_is_trained_on_by_naming_them(tmp_path: Path) -> None:
     data = tmp_path / "ner.tsv"
-    data.write_text("Кит\tB-PER\nПетров\tI-PER\nв\tO\n北京\tB-LOC\n\nZoë\tB-PER\n")
+    data.write_text(
+        "Кит\tB-PER\nПетров\tI-PER\nв\tO\n北京\tB-LOC\n\nZoë\tB-PER\n", encoding="utf-8"
+    )
     change = f"""{{
         columns: ['word', 'ner'], file_scheme: 'BIO', scheme: 'BIO', language: 'ru', min_count: 1,
         train_data_path: '{data}', validation_data_path: '{data}',

@@ -139,7 +139,9 @@ def test_an_answer_has_no_loss_if_its_group_is_one_instance(
     monkeypatch.chdir(ROOT)
     train_model(Params(config), str(tmp_path / "model"))
     one = tmp_path / "one.txt"
-    one.write_text((ROOT / DATA["sst"]).read_text().splitlines()[0] + "\n")
+    one.write_text(
+        (ROOT / DATA["sst"]).read_text(encoding="utf-8").splitlines()[0] + "\n", encoding="utf-8"
+    )
 
     (line,), _ = evaluate(monkeypatch, tmp_path / "model" / "model.tar.gz", str(one))
 

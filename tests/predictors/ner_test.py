@@ -167,7 +167,9 @@ def test_answer_is_a_line_of_json(predictor: NerPredictor) -> None:
 def test_command_passes_the_arguments_on(
     archive_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "in.jsonl").write_text('{"sentence": "Oslo, not Malmö."}\n{"tokens": ["Rain"]}\n')
+    (tmp_path / "in.jsonl").write_text(
+        '{"sentence": "Oslo, not Malmö."}\n{"tokens": ["Rain"]}\n', encoding="utf-8"
+    )
     options = ["--predictor-args", '{"format": "text"}', "--silent", "--output-file", "out.txt"]
     line = ["allennlp", "predict", str(archive_path), "in.jsonl", *options]
     monkeypatch.chdir(tmp_path)
@@ -175,7 +177,9 @@ def test_command_passes_the_arguments_on(
 
     allennlp()
 
-    assert (tmp_path / "out.txt").read_text() == "[LOC Oslo], not [LOC Malmö].\nRain\n"
+    assert (tmp_path / "out.txt").read_text(
+        encoding="utf-8"
+    ) == "[LOC Oslo], not [LOC Malmö].\nRain\n"
 
 
 @pytest.mark.parametrize(

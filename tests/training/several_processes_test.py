@@ -31,6 +31,7 @@ def metrics(folder: Path) -> dict[str, float]:
     }
 
 
+@pytest.mark.fork
 @pytest.mark.parametrize(
     ("name", "num_epochs", "num_steps"), [("mini", 3, 50), ("original", 1, 25)]
 )
@@ -61,6 +62,7 @@ def without_dropout(config: Any) -> Any:
     return [without_dropout(value) for value in config] if isinstance(config, list) else config
 
 
+@pytest.mark.fork
 @pytest.mark.parametrize("name", ["ner", "squad"])
 def test_two_processes_train_a_task_to_the_metrics_of_one(name: str, tmp_path: Path) -> None:
     """All examples are in one step, because the processes shuffle otherwise than one does."""
@@ -77,6 +79,7 @@ def test_two_processes_train_a_task_to_the_metrics_of_one(name: str, tmp_path: P
     assert two == pytest.approx(one, rel=1e-4)
 
 
+@pytest.mark.fork
 def test_a_training_whose_worker_was_killed_ends_as_one_that_was_not(tmp_path: Path) -> None:
     change = """{
       batch_tokens: 64,

@@ -29,7 +29,7 @@ def vector(place: dict[str, Any], layer: int) -> torch.Tensor:
 def occurrences_of(word: str) -> set[tuple[str, int]]:
     return {
         (line, position)
-        for line in CORPUS.read_text().splitlines()
+        for line in CORPUS.read_text(encoding="utf-8").splitlines()
         for position, other in enumerate(line.split())
         if other == word
     }

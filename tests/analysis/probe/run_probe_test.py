@@ -24,7 +24,9 @@ def test_parts_of_speech_are_learnt_from_each_layer_and_the_mix(tmp_path: Path) 
     # The biLM is random, but the probe is evaluated on the tokens that it was trained on.
     assert all(rows[name]["accuracy"] > 0.7 for name in list(rows)[2:])
     assert sum(rows["mix"]["weights"]) == pytest.approx(1)
-    lines = [line.split() for line in (ROOT / CONFIGS["pos"]).read_text().splitlines()]
+    lines = [
+        line.split() for line in (ROOT / CONFIGS["pos"]).read_text(encoding="utf-8").splitlines()
+    ]
     tags = [line[1] for line in lines if line and line[0] != "-DOCSTART-"]
     assert found["counts"]["train_tokens"] == found["counts"]["validation_tokens"] == len(tags)
     assert rows[names[0]]["accuracy"] == pytest.approx(max(map(tags.count, tags)) / len(tags))
