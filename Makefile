@@ -39,7 +39,7 @@ test: venv  ## run the tests
 test-avx2: venv  ## run the numeric tests as on a CPU without AVX-512 and bfloat16
 	$(AVX2) $(PYTEST) $(NUMERIC_TESTS)
 
-portable: venv  ## run the tests without what Windows lacks, with an ASCII locale (20 minutes)
+portable: venv  ## run the tests without what Windows lacks, with an ASCII locale (7 minutes)
 	LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0 $(PYTEST) -p tests.helpers.without_posix
 
 faults: venv  ## kill trainings and damage files, and print what came of it (25 minutes)
