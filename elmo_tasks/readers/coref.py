@@ -48,8 +48,8 @@ class CorefReader(TextReader):
         A regular expression, which is matched with the beginning of a document's name. Its only
         group is the genre. By default these are the two letters before a slash, as in CoNLL-2012.
         A document whose name does not match has no genre. An archive brings its pattern along: so
-        that no name takes it long, nothing in it is repeated within a repetition, and at most three
-        things are repeated.
+        that no name takes it long, no group is repeated, and it has at most three of `*`, `+`, `?`,
+        `{` and `(?:`.
     singletons : `bool`, optional (default = `False`)
         Whether clusters of only one mention are kept. The model predicts none, so they count as
         missed.
@@ -161,8 +161,13 @@ class CorefReader(TextReader):
         )
 
 
-# Repetitions can only be within each other if groups are.
-_ONE_GROUP = re.compile(r"[^()]*\([^()]*\)(?![*+?{])[^()]*")
+# A group that is repeated, or that is neither plain, named nor (?: ... ).
+_REPEATED_OR_STRANGE = re.compile(r"\)[*+?{]|\(\?[^:]")
+
+# What can match in several ways, whose numbers multiply: a repetition, or a group (?: ... ).
+_CHOICE = re.compile(r"([*+?]|\{[\d,]*\})[?+]?")
+
+_MOST_CHOICES, _MOST_CHARACTERS = 3, 200
 
 
 def _pattern(text: str) -> re.Pattern[str]:
@@ -172,9 +177,17 @@ def _pattern(text: str) -> re.Pattern[str]:
         raise ConfigurationError(
             f"genre_pattern {text!r} is no regular expression: {error}"
         ) from error
-    if not (pattern.groups and _ONE_GROUP.fullmatch(text) and sum(map(text.count, "*+{")) <= 3):
+    unnamed = text.replace("(?P<", "(")
+    num_choices = len(_CHOICE.findall(unnamed))
+    if (
+        pattern.groups != 1
+        or _REPEATED_OR_STRANGE.search(unnamed)
+        or num_choices > _MOST_CHOICES
+        or len(text) > _MOST_CHARACTERS
+    ):
         raise ConfigurationError(
-            "genre_pattern needs one group in brackets, which is the genre and is not repeated, "
-            f"and at most three of * + and {{, but is {text!r:.200}"
+            "genre_pattern needs one group in brackets, which is the genre and is not repeated, at "
+            f"most {_MOST_CHOICES} of * + ? {{ and (?:, and at most {_MOST_CHARACTERS} characters, "
+            f"but is {text!r:.200}"
         )
     return pattern

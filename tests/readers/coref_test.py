@@ -88,7 +88,14 @@ def test_names_that_do_not_match_have_no_genre() -> None:
         ("([a-z]+)*!", "and is not repeated"),
         ("([^)]a*)*!", "and is not repeated"),
         ("([a-z]+){9}!", "and is not repeated"),
-        ("(.)" + 20 * "a*" + "!", "at most three of"),
+        ("(.)" + 20 * "a*" + "!", "at most 3 of"),
+        ("(.)" + 24 * ".?" + "!", "at most 3 of"),
+        ("(.)" + 24 * "(?:.|.)" + "!", "at most 3 of"),
+        ("(.)(?:a|aa)*!", "and is not repeated"),
+        # Spaces count for nothing with the flag x, so that the group is repeated.
+        ("(?x)(a*) *!", "and is not repeated"),
+        ("(a*)(?#x)*!", "and is not repeated"),
+        ("(" + 100 * "a|" + "b)", "at most 200 characters"),
     ],
 )
 def test_pattern_without_a_group_or_that_takes_long_is_refused(
@@ -99,7 +106,11 @@ def test_pattern_without_a_group_or_that_takes_long_is_refused(
 
 
 @pytest.mark.parametrize(
-    "pattern", ["([a-z]{2})/", "ontogum/GUM_([a-z]+)_", r"\w+_(?P<genre>.*?)-\d+"]
+    "pattern",
+    [
+        *("([a-z]{2})/", "ontogum/GUM_([a-z]+)_", r"\w+_(?P<genre>.*?)-\d+"),
+        *("(?:onto|)gum/(?:GUM|GENTLE)_([a-z]+)_", r"(?:train|dev)/(?P<genre>\w+?)_", "(a|b|c)"),
+    ],
 )
 def test_a_pattern_of_one_group_is_taken(pattern: str) -> None:
     CorefReader(genre_pattern=pattern)
