@@ -35,6 +35,7 @@ def check_allowed(config: Mapping[str, Any]) -> None:
     num_items = 0
     for field, value in config.items():
         if field in MADE:
+            times = 1
             for path, key, child in items(value, f"{field}."):
                 # AllenNLP loads an archive for this key, wherever it is.
                 if key == "_pretrained":
@@ -46,6 +47,11 @@ def check_allowed(config: Mapping[str, Any]) -> None:
                     raise NotAllowed(field, f"makes more than {MOST_OF_ALL} items of all fields")
                 if key.isdigit() and isinstance(child, int) and child > MOST_IN_LIST:
                     raise NotAllowed(path, f"is more than {MOST_IN_LIST}")
+                # Samplers within each other multiply.
+                if key == "times" and isinstance(child, int):
+                    times *= max(1, child)
+                    if times > MOST["times"]:
+                        raise NotAllowed(path, f"makes more than {MOST['times']} passes")
             _check(MADE[field], value, field)
         elif field not in ONLY_TRAINING:
             raise NotAllowed(field, "is no field of a training")

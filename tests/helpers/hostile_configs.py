@@ -83,6 +83,20 @@ HOSTILE: dict[str, Change] = {
     "data_loader.num_workers": put("data_loader", {"batch_size": 1, "num_workers": 9}),
     "data_loader.rows": put("data_loader", {"type": "elmo_windows", "rows": 10**9}),
     "data_loader.length": put("data_loader", {"type": "elmo_windows", "length": 10**9}),
+    "data_loader.batch_sampler.sampler.times": put(
+        "data_loader",
+        {
+            "batch_sampler": {
+                "type": "elmo_repeated",
+                "times": 1000,
+                "sampler": {
+                    "type": "elmo_repeated",
+                    "times": 1000,
+                    "sampler": {"type": "bucket", "batch_size": 1},
+                },
+            }
+        },
+    ),
     "data_loader.collate_fn": put(
         "data_loader", {"collate_fn": {"type": "language_model", "model_name": "owner/repo"}}
     ),
