@@ -5,9 +5,11 @@ import os
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.json_text import parse_json
 
 # The files that are fetched of a repository: those of a biLM or of a published model. All are read
 # as data; nothing else of a repository reaches this machine.
@@ -32,6 +34,9 @@ _BLOCK = 2**20
 
 # The most bytes of all data files of a repository: several times the largest biLM with its softmax.
 _MOST_BYTES = 8 * 10**9
+
+# The most bytes of the list of a repository's files, which has about 300 for a file.
+_MOST_LISTED = 10**7
 
 
 def is_hub_name(name: str) -> bool:
@@ -117,7 +122,7 @@ def _fetched(repo: str, revision: str) -> Path:
             raise ConnectionError("HF_HUB_OFFLINE is set")
         # The package itself reads this variable only when it is imported.
         api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
-        about = api.model_info(repo, revision=revision, files_metadata=True)
+        about = _about(api, repo, revision)
     except Exception as error:
         try:
             commit = Path(snapshot_download(repo, revision=revision, local_files_only=True)).name
@@ -148,16 +153,44 @@ def _fetched(repo: str, revision: str) -> Path:
     return folder
 
 
-def _download(api: Any, repo: str, commit: str, file: Any, blob: Path) -> None:
-    from huggingface_hub import hf_hub_url
+def _about(api: Any, repo: str, revision: str) -> Any:
+    """Returns what `HfApi.model_info` does, but reads an answer of any length in part alone."""
+    from huggingface_hub import ModelInfo, constants
+    from huggingface_hub.utils import get_session
+
+    # `http_get` tries for 20 seconds to reach a hub that is not there.
+    get_session().head(api.endpoint, timeout=constants.HF_HUB_ETAG_TIMEOUT)
+    address = f"{api.endpoint}/api/models/{repo}/revision/{quote(revision, safe='')}?blobs=true"
+    answer = io.BytesIO()
+    written = _Bounded(answer, _MOST_LISTED)
+    _get(address, written, f"files of {repo}")
+    written.flush()
+    return ModelInfo(**parse_json(answer.getvalue().decode()))
+
+
+def _get(address: str, written: "_Bounded", name: str) -> None:
+    """Fetches what is at an address. The name is that of the bar which shows the progress."""
+    from huggingface_hub import constants
     from huggingface_hub.file_download import http_get
     from huggingface_hub.utils import build_hf_headers
+
+    # With HF_HUB_ENABLE_HF_TRANSFER=1 another package would write as much as comes.
+    by_other_package = getattr(constants, "HF_HUB_ENABLE_HF_TRANSFER", False)
+    constants.HF_HUB_ENABLE_HF_TRANSFER = False
+    try:
+        http_get(address, written, headers=build_hf_headers(), displayed_filename=name)
+    finally:
+        constants.HF_HUB_ENABLE_HF_TRANSFER = by_other_package
+
+
+def _download(api: Any, repo: str, commit: str, file: Any, blob: Path) -> None:
+    from huggingface_hub import hf_hub_url
 
     name = file.rfilename
     address = hf_hub_url(repo, name, revision=commit, endpoint=api.endpoint)
     with atomic_write(blob) as aside:
-        with _Bounded(aside, file.size) as written:
-            http_get(address, written, headers=build_hf_headers(), displayed_filename=name)
+        with _Bounded(io.FileIO(aside, "w"), file.size) as written:
+            _get(address, written, name)
         if _hash(aside, blob.name) != blob.name:
             raise ConfigurationError(f"{name} of {repo} was damaged on its way: fetch it again")
 
@@ -165,13 +198,13 @@ def _download(api: Any, repo: str, commit: str, file: Any, blob: Path) -> None:
 class _Bounded(io.BufferedWriter):
     """A file of at most `most` bytes."""
 
-    def __init__(self, path: Path, most: int) -> None:
-        super().__init__(io.FileIO(path, "w"))
+    def __init__(self, file: Any, most: int) -> None:
+        super().__init__(file)
         self._most = most
 
     def write(self, data: Any) -> int:
         if self.tell() + len(data) > self._most:
-            raise ConfigurationError(f"the hub sends more than the {self._most:,} bytes it names")
+            raise ConfigurationError(f"the hub sends more than {self._most:,} bytes")
         return super().write(data)
 
 

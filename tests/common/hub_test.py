@@ -6,8 +6,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import huggingface_hub
 import pytest
 
 from elmo_tasks import ElmoEncoder
@@ -167,8 +169,32 @@ def test_no_more_bytes_are_written_than_the_hub_names(hub: Hub, name: str, tmp_p
     hub.add("owner/tiny", FILES)
     hub.sizes[name] = len(FILES[name]) - 1
 
-    assert f"sends more than the {len(FILES[name]) - 1:,} bytes it names" in refusal("owner/tiny")
+    assert f"sends more than {len(FILES[name]) - 1:,} bytes" in refusal("owner/tiny")
     assert etag(FILES[name]) not in {path.name for path in tmp_path.rglob("*")}
+
+
+def test_no_other_package_fetches_a_file_without_a_bound(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def download(**_: Any) -> None:
+        pytest.fail("hf_transfer fetches")
+
+    monkeypatch.setitem(sys.modules, "hf_transfer", SimpleNamespace(download=download))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_ENABLE_HF_TRANSFER", True)
+    # Larger files than five of these are for `hf_transfer`.
+    monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 100)
+    hub.add("owner/tiny", FILES)
+
+    assert Path(hub_folder("owner/tiny"), "weights.hdf5").read_bytes() == FILES["weights.hdf5"]
+    assert huggingface_hub.constants.HF_HUB_ENABLE_HF_TRANSFER
+
+
+def test_a_list_of_files_of_any_length_is_refused(hub: Hub) -> None:
+    hub.add("owner/tiny", FILES)
+    hub.about["cardData"] = 10**7 * "a"
+
+    assert "the hub sends more than 10,000,000 bytes" in refusal("owner/tiny")
+    assert not hub.fetched()
 
 
 @pytest.mark.parametrize("size", [None, "10", -1, 1.5, True, 8 * 10**9])

@@ -30,6 +30,8 @@ class Hub:
         self.address = ""
         # What a hostile hub says instead, by the names of files and `sha`.
         self.lies: dict[str, str] = {}
+        # What else it says of a repository.
+        self.about: dict[str, Any] = {}
         # The sizes that it gives of files, in place of the true ones.
         self.sizes: dict[str, Any] = {}
 
@@ -81,7 +83,7 @@ def _handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
                     sha = next(c for c in commits if len(c) == 40 and commits[c] is files)
                     siblings = [_sibling(file, files[file], hub) for file in files]
                     sha = hub.lies.get("sha", sha)
-                    about = {"id": f"{owner}/{name}", "sha": sha, "siblings": siblings}
+                    about = {"id": f"{owner}/{name}", "sha": sha, "siblings": siblings, **hub.about}
                     return self.send(200, json.dumps(about).encode(), {}, with_body)
                 case [owner, name, "resolve", commit, *path]:
                     content = hub.repositories[f"{owner}/{name}"][commit]["/".join(path)]
