@@ -1,8 +1,9 @@
 """
 Makes `allennlp train` the only owner of its folder while it runs, and its archive appear whole or
 not at all. The folder is owned before AllenNLP looks into it, so that `--force` removes no folder
-in which another process trains. The config in the folder has the options of each biLM in full.
-If several nodes train one model, the first one archives it.
+in which another process trains. What is read from the folder is looked at first. The config in the
+folder has the options of each biLM in full. If several nodes train one model, the first one
+archives it.
 """
 
 import functools
@@ -13,10 +14,13 @@ from typing import Any
 
 from allennlp.commands import train
 from allennlp.models import archival
+from allennlp.training import Checkpointer, GradientDescentTrainer
+from allennlp.training.trainer import TrainerCheckpoint
 
 from elmo_tasks.bilm.from_config import with_options
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.lock import own
+from elmo_tasks.common.torch_file import check_torch_file
 from elmo_tasks.in_allennlp.change import Change
 from elmo_tasks.in_allennlp.how_to_go_on import noting_how_to_go_on
 from elmo_tasks.training.report import logger
@@ -60,6 +64,25 @@ def _owning_its_folder(train_model: Any) -> Any:
     return train_model_alone
 
 
+_load_checkpoint = Checkpointer.load_checkpoint
+_load_weights = GradientDescentTrainer._load_model_state
+
+
+@functools.wraps(_load_checkpoint)
+def _load_checked_checkpoint(checkpointer: Checkpointer) -> TrainerCheckpoint | None:
+    for path in checkpointer.find_latest_checkpoint() or ():
+        check_torch_file(path)
+    return _load_checkpoint(checkpointer)
+
+
+@functools.wraps(_load_weights)
+def _load_checked_weights(trainer: GradientDescentTrainer, path: str) -> None:
+    check_torch_file(path)
+    _load_weights(trainer, path)
+
+
+_FOLDER_IS_DATA = "The files of a training, which may be a stranger's, are read as data."
+
 CHANGES = (
     Change(
         train,
@@ -68,4 +91,6 @@ CHANGES = (
         "One training at a time owns a folder, and its config has the options of each biLM.",
     ),
     Change(train, "archive_model", archive_model, "An archive appears whole or not at all."),
+    Change(Checkpointer, "load_checkpoint", _load_checked_checkpoint, _FOLDER_IS_DATA),
+    Change(GradientDescentTrainer, "_load_model_state", _load_checked_weights, _FOLDER_IS_DATA),
 )

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from allennlp.nn.util import read_state_dict
+from allennlp.nn import util
 from allennlp.training import GradientDescentTrainer, Trainer
 from allennlp.training.moving_average import MovingAverage
 from allennlp.training.trainer import TrainerCheckpoint
@@ -169,7 +169,7 @@ class ElmoTrainer(GradientDescentTrainer):
     def _finalize_best_model_state(self) -> None:
         super()._finalize_best_model_state()
         if self._serialization_dir and os.path.exists(self._best_path()):
-            state = read_state_dict(self._best_path(), cuda_device=-1)
+            state = util.read_state_dict(self._best_path(), cuda_device=-1)
             whole = state
             for prefix, bilm in self._frozen_bilms():
                 whole = put_back_weights(whole, prefix, bilm.weights(), bilm.fingerprints())
