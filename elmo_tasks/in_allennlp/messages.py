@@ -11,12 +11,14 @@ import lzma
 import re
 import zlib
 from collections.abc import Callable, Iterator
+from functools import wraps
 from typing import Any
 
-from allennlp.commands import print_results
+from allennlp.commands import evaluate, print_results
 from allennlp.common import Params, from_params
 from allennlp.common.checks import ConfigurationError
-from allennlp.data import DatasetReader, Instance
+from allennlp.data import BatchSampler, DataLoader, DatasetReader, Instance
+from allennlp.models import Archive
 from allennlp.modules.token_embedders.embedding import EmbeddingsTextFile
 
 from elmo_tasks.common.spelling import did_you_mean
@@ -26,6 +28,18 @@ from elmo_tasks.in_allennlp.configs import hidden_fields
 # Fields that `allennlp train` reads before it makes a `TrainModel` of the others.
 _OF_TRAIN = ["distributed", "include_in_archive", "numpy_seed", "pytorch_seed", "random_seed"]
 
+# Numbers of data loaders and samplers, of which AllenNLP refuses some with a traceback, and with
+# others has no batch.
+_AT_LEAST_ONE = {
+    "batch_size",
+    "batches_per_epoch",
+    "max_instances_in_memory",
+    "max_tokens",
+    "times",
+}
+
+_DELIMITERS = {"token_delimiter", "word_tag_delimiter"}
+
 # The errors that Python raises on a damaged file of word vectors.
 _DAMAGED = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
 
@@ -33,6 +47,7 @@ _DAMAGED = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
 _GLOVE = re.compile(r"glove\.(6B(?=\.100d\.120k\.txt\.gz$)|840B(?=\.300d\.txt$))")
 
 _create_kwargs = from_params.create_kwargs
+_load_archive = evaluate.load_archive
 _open_vectors = EmbeddingsTextFile.__init__
 _next_vector = EmbeddingsTextFile.__next__
 _pop_int = Params.pop_int
@@ -56,6 +71,12 @@ def _create_checked(constructor: Callable, cls: type, params: Params, **extras: 
                 if cls.__name__ == "TrainModel":
                     meant += did_you_mean(name, set(hidden_fields()) - {name})
             raise ConfigurationError(f"{cls.__name__} has no parameter {name!r}{meant}")
+    for name, value in params.params.items():
+        if name in _DELIMITERS and value == "":
+            raise ConfigurationError(f"{name} of {cls.__name__} must not be empty")
+        is_number = name in _AT_LEAST_ONE and issubclass(cls, BatchSampler | DataLoader)
+        if is_number and isinstance(value, int) and value < 1:
+            raise ConfigurationError(f"{name} of {cls.__name__} must be 1 or more, not {value}")
     return _create_kwargs(constructor, cls, params, **extras)
 
 
@@ -104,6 +125,17 @@ def _next_named(vectors: EmbeddingsTextFile) -> str:
         raise ConfigurationError(f"{vectors.uri} is damaged: {error}") from None
 
 
+@wraps(_load_archive)
+def _load_with_loader(archive_file: str, *args: Any, **kwargs: Any) -> Archive:
+    archive = _load_archive(archive_file, *args, **kwargs)
+    if not archive.config.params.keys() & {"data_loader", "validation_data_loader"}:
+        raise ConfigurationError(
+            f"{archive_file}: its config has no data_loader; give one, such as -o "
+            """'{"data_loader": {"batch_size": 32}}'"""
+        )
+    return archive
+
+
 def _print_named_results(args: Any) -> None:
     if not args.keys:
         raise ConfigurationError(
@@ -119,6 +151,7 @@ CHANGES = (
         _create_checked,
         "A misspelt field is refused before a missing one is asked for.",
     ),
+    Change(evaluate, "load_archive", _load_with_loader, "A missing data_loader is named."),
     Change(Params, "pop_int", _pop_checked_int, "A wrong number is refused by its name."),
     Change(DatasetReader, "read", _read_named, "A file that cannot be read is named."),
     Change(

@@ -14,6 +14,7 @@ _SAID: tuple[tuple[type[Exception], str, str], ...] = (
         "the loss is not a number (NaN); try a smaller learning rate",
     ),
     (TypeError, r"Expected \S+ to be ", "the config has a value of another type than expected: {}"),
+    (ValueError, r"(batch_s|batches_per_epoch |max_instances_in_|num_workers )", "data_loader: {}"),
     (RuntimeError, r"worker raised (Value|Configuration)Error\(", "{}"),
 )
 # These messages have further lines that say what is wrong.

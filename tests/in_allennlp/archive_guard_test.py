@@ -254,6 +254,23 @@ def test_the_users_own_config_and_overrides_may_name_any_class(archive: Path) ->
     assert type(DatasetReader.from_params(Params({"type": OWN}))) is OwnReader
 
 
+# Values with which an archive cannot be evaluated.
+
+
+def test_an_archive_without_a_data_loader_is_evaluated_with_one_that_is_given(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bare = repacked(archive, tmp_path / "a.tar.gz", lambda config: config.pop("data_loader") and 0)
+    loader = '{"data_loader": {"batch_size": 32}}'
+
+    message = refusal(evaluate, monkeypatch, bare, tmp_path)
+    allennlp(monkeypatch, "evaluate", bare, SST, "-o", loader)
+
+    assert message.endswith(
+        f"a.tar.gz: its config has no data_loader; give one, such as -o '{loader}'"
+    )
+
+
 # Files that an archive asks for.
 
 

@@ -8,7 +8,7 @@ from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError
 from allennlp.common.from_params import FromParams
 from allennlp.common.util import prepare_environment
-from allennlp.data import DataLoader, DatasetReader
+from allennlp.data import BatchSampler, DataLoader, DatasetReader
 from allennlp.data.tokenizers import WhitespaceTokenizer
 from allennlp.modules import FeedForward, Seq2SeqEncoder
 from allennlp.training.optimizers import Optimizer
@@ -66,6 +66,69 @@ def test_a_misspelt_field_or_name_is_answered_with_the_nearest_one(
     said = refusal(make, fields, **extras.get(make, {}))
 
     assert message in said and len(said) < 300
+
+
+@pytest.mark.parametrize(
+    ("make", "fields", "message"),
+    [
+        (DataLoader, {"batch_size": -1}, "batch_size of CompatibleMultiProcessDataLoader must be"),
+        (DataLoader, {"type": "simple", "batch_size": 0}, "batch_size of SimpleDataLoader must be"),
+        (
+            DataLoader,
+            {"batch_size": 1, "max_instances_in_memory": 0},
+            "max_instances_in_memory of CompatibleMultiProcessDataLoader must be 1 or more, not 0",
+        ),
+        (
+            DataLoader,
+            {"batch_sampler": {"type": "bucket", "batch_size": 0}},
+            "batch_size of BucketBatchSampler must be 1 or more, not 0",
+        ),
+        (
+            BatchSampler,
+            {"type": "max_tokens_sampler", "max_tokens": -1},
+            "max_tokens of MaxTokensBatchSampler must be 1 or more, not -1",
+        ),
+        (
+            BatchSampler,
+            {"type": "elmo_repeated", "times": 0, "sampler": {"type": "bucket", "batch_size": 1}},
+            "times of RepeatedSampler must be 1 or more, not 0",
+        ),
+        (
+            DatasetReader,
+            {"type": "sequence_tagging", "word_tag_delimiter": ""},
+            "word_tag_delimiter of SequenceTaggingDatasetReader must not be empty",
+        ),
+        (
+            DatasetReader,
+            {"type": "sequence_tagging", "token_delimiter": ""},
+            "token_delimiter of SequenceTaggingDatasetReader must not be empty",
+        ),
+    ],
+)
+def test_a_value_with_which_nothing_can_be_read_is_refused_by_its_name(
+    make: Any, fields: dict[str, Any], message: str
+) -> None:
+    extras = {"reader": None, "data_path": "x"} if make is DataLoader else {}
+
+    assert message in refusal(make, fields, **extras)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({}, "data_loader: batch_size is required when batch_sampler is not supplied"),
+        (
+            {"batch_size": 4, "max_instances_in_memory": 2},
+            "data_loader: max_instances_in_memory must be at least batch_size",
+        ),
+        ({"batch_size": 4, "num_workers": -1}, "data_loader: num_workers cannot be a negative"),
+    ],
+)
+def test_values_that_do_not_go_together_are_a_mistake(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        DataLoader.from_params(Params(fields), reader=None, data_path="x")
+
+    assert str(mistake(caught.value)).startswith(message)
 
 
 class Open(FromParams):
