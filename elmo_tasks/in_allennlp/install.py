@@ -11,6 +11,7 @@ from elmo_tasks.in_allennlp import (
     archive_guard,
     compat,
     configs,
+    find_lr,
     messages,
     predict_manager,
     safe_train,
@@ -22,6 +23,7 @@ from elmo_tasks.training.report import EpochReport
 CHANGES = (
     *archive_guard.CHANGES,
     *configs.CHANGES,
+    *find_lr.CHANGES,
     *messages.CHANGES,
     *safe_train.CHANGES,
     *predict_manager.CHANGES,
