@@ -6,8 +6,23 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+# The modules of cached_path that fetch from clouds, and the scheme of the addresses of each, which
+# cached_path asks for at once.
+_CLOUDS = {f"cached_path.schemes.{scheme}": scheme for scheme in ("gs", "r2", "s3")}
+
 # Packages that AllenNLP imports, and that take seconds and hundreds of megabytes.
-HEAVY = ("nltk", "scipy.stats", "sklearn", "spacy.cli", "torchvision", "transformers")
+HEAVY = (
+    "nltk",
+    "rich",
+    "scipy.stats",
+    "sklearn",
+    "spacy.cli",
+    "tensorboardX",
+    "tokenizers",
+    "torchvision",
+    "transformers",
+    *_CLOUDS,
+)
 
 
 @contextmanager
@@ -48,6 +63,8 @@ class _StandIn:
         # `typing` asks for such names.
         if name.startswith("__"):
             raise AttributeError(name)
+        if name == "scheme" and self._module in _CLOUDS:
+            return _CLOUDS[self._module]
         return getattr(self._real(), name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

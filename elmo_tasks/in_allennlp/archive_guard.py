@@ -8,6 +8,7 @@ name. A model may also be given by its name or its repository, and its weights m
 `publish/published_weights.py`).
 """
 
+import math
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -110,7 +111,7 @@ def _load_checked(
         model = _load_model(config, weights, folder, cuda_device)
     # The tensors of the model are looked at, since one of the file can claim any shape.
     for name, value in model.state_dict().items():
-        if isinstance(value, torch.Tensor) and not value.isfinite().all() and not is_trusted():
+        if isinstance(value, torch.Tensor) and not _is_finite(value) and not is_trusted():
             raise ConfigurationError(
                 f"{origin(folder)}: {name} holds a value that is no finite number; with {TRUST}=1 "
                 "it is loaded all the same"
@@ -118,6 +119,14 @@ def _load_checked(
     if not is_trusted():
         model.register_forward_hook(_check_output)
     return model
+
+
+def _is_finite(tensor: torch.Tensor) -> bool:
+    """Returns whether all numbers are finite, without a copy of the tensor."""
+    if not tensor.is_floating_point() or tensor.numel() == 0:
+        return True
+    # A NaN is both the smallest and the largest number.
+    return all(math.isfinite(extreme) for extreme in tensor.aminmax())
 
 
 def _check_output(model: Model, _: Any, output: dict[str, Any]) -> None:

@@ -76,10 +76,7 @@ def read_published(path: str | os.PathLike) -> StateDict:
         The file is damaged, or a biLM is not to be had or has other weights than in the training.
     """
     tensors, bilms = _read(path)
-    state = {
-        name: tensor.float() if tensor.is_floating_point() else tensor
-        for name, tensor in tensors.items()
-    }
+    state: StateDict = {}
     for name, about in bilms.items():
         if not is_name(about["name"]):
             raise ConfigurationError(
@@ -95,6 +92,10 @@ def read_published(path: str | os.PathLike) -> StateDict:
                 f"{found[:_SHOWN]}; use the biLM of the training, or a model trained with this one"
             )
         state |= {f"{name}.{key}": tensor for key, tensor in weights.items()}
+    # The biLM is read first, and only one tensor at a time is in memory in both dtypes.
+    for name in list(tensors):
+        tensor = tensors.pop(name)
+        state[name] = tensor.float() if tensor.is_floating_point() else tensor
     return state
 
 
