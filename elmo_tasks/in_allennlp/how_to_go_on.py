@@ -26,26 +26,28 @@ def how_to_go_on(arguments: list[str]) -> str:
     if arguments[0] != "train":
         return "; run the same command again"
     kept = [argument for argument in arguments if argument not in ("-f", "--force", "--recover")]
-    if has_checkpoint(arguments):
-        return f"; to go on: {program()} {shlex.join(kept)} --recover"
-    return f"; no checkpoint was saved yet, so begin again: {program()} {shlex.join(kept)} --force"
+    typed = f"{program()} {shlex.join(kept)}"
+    if has_checkpoint(_folder(arguments)):
+        return f"; to go on: {typed} --recover"
+    return f"; no checkpoint was saved yet, so begin again: {typed}"
 
 
 @contextmanager
 def noting_how_to_go_on() -> Iterator[None]:
     """
-    Gives an error in the block a note on how to go on, if no checkpoint was saved or a file could
-    not be read or written. The folder of the training must be owned: before, another process may
-    train in it.
+    Gives an error in the block a note on how to go on, if a file could not be read or written, or
+    `--recover` finds no checkpoint. The folder of the training must be owned: before, another
+    process may train in it.
     """
     try:
         yield
     except Exception as error:
         arguments = sys.argv[1:]
-        if is_left_over(arguments):
-            _add_note(error, how_to_go_on(arguments))
-        elif isinstance(error, OSError) and has_checkpoint(arguments):
+        folder = _folder(arguments)
+        if isinstance(error, OSError) and has_checkpoint(folder):
             _add_note(error, f"; the checkpoints are kept{how_to_go_on(arguments)}")
+        elif "--recover" in arguments and is_left_over(folder):
+            _add_note(error, how_to_go_on(arguments))
         raise
 
 
@@ -54,45 +56,45 @@ def _add_note(error: Exception, note: str) -> None:
     error.__notes__ = [*getattr(error, "__notes__", ()), note]
 
 
-def has_checkpoint(arguments: list[str]) -> bool:
+def has_checkpoint(folder: str | os.PathLike | None) -> bool:
     """Returns whether the folder of a training has a checkpoint."""
-    return any(name.startswith("training_state_") for name in _names(arguments))
+    return any(name.startswith("training_state_") for name in _names(folder))
 
 
-def is_left_over(arguments: list[str]) -> bool:
+def is_left_over(folder: str | os.PathLike | None) -> bool:
     """
     Returns whether the folder of a training has only files from before the first checkpoint, so
-    that `--force` loses no training.
+    that another one may replace it.
     """
-    names = {name for name in _names(arguments) if not name.startswith("metrics_epoch_")}
+    names = {name for name in _names(folder) if not name.startswith("metrics_epoch_")}
     return {"config.json", "meta.json"} <= names <= _BEFORE_CHECKPOINT
 
 
 def with_fitting_advice(message: str, arguments: list[str]) -> str:
     """Replaces advice in a message of AllenNLP that does not fit the command."""
     if match := _EXISTING.fullmatch(message):
-        message = f"the folder {match[1]} is not empty"
-        if not is_left_over(arguments):
-            message += (
-                ": give another folder (-s), go on with the training in it (--recover), or "
-                "replace it (--force)"
-            )
+        go_on = "go on with the training in it (--recover), " * (arguments[:1] == ["train"])
+        message = (
+            f"the folder {match[1]} is not empty: give another folder (-s), {go_on}"
+            "or replace it (--force)"
+        )
     on_cpu = "to use the CPU, leave out --cuda-device"
     if arguments[:1] == ["train"]:
         on_cpu = """to train on the CPU, give -o '{"trainer.cuda_device": -1}'"""
     return message.replace(_CPU_ADVICE, on_cpu)
 
 
-def _names(arguments: list[str]) -> set[str]:
-    """Returns the names of the files in the folder of a training."""
-    folder = _option(arguments, "-s", "--serialization-dir")
+def _names(folder: str | os.PathLike | None) -> set[str]:
+    """Returns the names of the files in a folder, or none if it is not there."""
     try:
         return set() if folder is None else set(os.listdir(folder))
     except OSError:
         return set()
 
 
-def _option(arguments: list[str], *names: str) -> str | None:
+def _folder(arguments: list[str]) -> str | None:
+    """Returns the folder of a training that a command names."""
+    names = ("-s", "--serialization-dir")
     for argument, value in zip(arguments, [*arguments[1:], ""]):
         if argument in names:
             return value

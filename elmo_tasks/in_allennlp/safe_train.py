@@ -2,8 +2,8 @@
 Makes `allennlp train` the only owner of its folder while it runs, and its archive appear whole or
 not at all. The folder is owned before AllenNLP looks into it, so that `--force` removes no folder
 in which another process trains. What is read from the folder is looked at first. The config in the
-folder has the options of each biLM in full. If several nodes train one model, the first one
-archives it.
+folder has the options of each biLM in full. A training that ended before its first checkpoint needs
+no `--force` to begin again. If several nodes train one model, the first one archives it.
 """
 
 import functools
@@ -22,9 +22,9 @@ from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.lock import own
 from elmo_tasks.common.torch_file import check_torch_file
 from elmo_tasks.in_allennlp.change import Change
-from elmo_tasks.in_allennlp.how_to_go_on import noting_how_to_go_on
+from elmo_tasks.in_allennlp.how_to_go_on import is_left_over, noting_how_to_go_on
 from elmo_tasks.training.report import logger
-from elmo_tasks.training.several_processes import prepare_processes
+from elmo_tasks.training.several_processes import num_nodes, prepare_processes
 
 _node_rank: ContextVar[int] = ContextVar("node_rank", default=0)
 
@@ -53,11 +53,15 @@ def _owning_its_folder(train_model: Any) -> Any:
         if "model" in params:
             params["model"] = with_options(params.params["model"])
         given = inspect.signature(train_model).bind(params, serialization_dir, *args, **kwargs)
+        recover = given.arguments.get("recover", False)
         node = _node_rank.set(given.arguments.get("node_rank", 0))
         try:
             with own(serialization_dir), noting_how_to_go_on():
-                prepare_processes(params, serialization_dir, given.arguments.get("recover", False))
-                return train_model(params, serialization_dir, *args, **kwargs)
+                prepare_processes(params, serialization_dir, recover)
+                # Nodes may share the folder, which another one may have begun to fill.
+                if not recover and num_nodes(params) == 1 and is_left_over(serialization_dir):
+                    given.arguments["force"] = True
+                return train_model(*given.args, **given.kwargs)
         finally:
             _node_rank.reset(node)
 

@@ -30,7 +30,7 @@ def prepare_processes(params: Params, serialization_dir: str | os.PathLike, reco
             "evaluate_on_test needs a single process: remove it, and test the archive with "
             "`elmo-tasks evaluate`"
         )
-    if distributed.get("num_nodes", 1) > 1 and "primary_port" not in distributed:
+    if num_nodes(params) > 1 and "primary_port" not in distributed:
         address = distributed.get("primary_address", "127.0.0.1")
         raise ConfigurationError(
             f"distributed needs primary_port, the same one for all nodes, a free port of {address}"
@@ -39,6 +39,11 @@ def prepare_processes(params: Params, serialization_dir: str | os.PathLike, reco
     if recover and folder.exists() and not _has_vocabulary(folder):
         shutil.rmtree(folder / "vocabulary", ignore_errors=True)
         make_vocab_from_params(params.duplicate(), folder)
+
+
+def num_nodes(params: Params) -> int:
+    """Returns how many machines a config trains on."""
+    return (params.params.get("distributed") or {}).get("num_nodes", 1)
 
 
 def _has_vocabulary(folder: Path) -> bool:
