@@ -68,10 +68,13 @@ def _fasttext(examples: list[Example], data: Path, seed: int) -> Predict:
         )
         file.flush()
         model = fasttext.train_supervised(file.name, epoch=25, wordNgrams=2, thread=1, verbose=0)
-    return lambda asked: [
-        model.predict(" ".join(words).lower())[0][0].removeprefix("__label__")
-        for words in tokenized(list(asked))
-    ]
+
+    def predict(asked: Sequence[str]) -> list[str]:
+        # Of one text, fastText 0.9 cannot give the answer with NumPy 2.
+        found, _ = model.predict([" ".join(words).lower() for words in tokenized(list(asked))])
+        return [labels[0].removeprefix("__label__") for labels in found]
+
+    return predict
 
 
 def _spacy(kind: str) -> Any:

@@ -13,7 +13,7 @@ from elmo_tasks.common.deferred import HEAVY, deferred
 from elmo_tasks.common.errors import ConfigurationError, require_allennlp
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.package_data import config_folder, import_jsonnet
-from elmo_tasks.common.spelling import did_you_mean
+from elmo_tasks.common.spelling import nearest_or_all
 
 # The library of each task, with the fields that a first config sets.
 _PATHS = ("train_data_path", "validation_data_path")
@@ -150,8 +150,7 @@ examples:
 
 def _task(name: str) -> str:
     if name not in _TASKS:
-        meant = did_you_mean(name, _TASKS) or f"; tasks are {', '.join(_TASKS)}"
-        raise argparse.ArgumentTypeError(f"there is no task {name!r}{meant}")
+        raise argparse.ArgumentTypeError(f"there is no task {name!r}{nearest_or_all(name, _TASKS)}")
     return name
 
 

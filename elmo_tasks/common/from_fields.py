@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.spelling import did_you_mean
+from elmo_tasks.common.spelling import nearest_or_all
 
 T = TypeVar("T")
 
@@ -36,8 +36,7 @@ def from_fields(make: Callable[..., T], fields: Mapping[str, Any], **given: Any)
     unknown = sorted(fields.keys() - parameters.keys())
     if unknown:
         raise ConfigurationError(
-            f"{title} has no field {', '.join(unknown)}; its fields are "
-            f"{', '.join(parameters)}{did_you_mean(unknown[0], parameters)}"
+            f"{title} has no field {', '.join(unknown)}{nearest_or_all(unknown[0], parameters)}"
         )
     hints = get_type_hints(vars(make)["__init__"] if isinstance(make, type) else make)
     for name, parameter in parameters.items():

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.spelling import did_you_mean
+from elmo_tasks.common.spelling import nearest_or_all
 
 _PREFIX = "elmo_tasks:"
 _PACKAGE = Path(__file__).parents[1]
@@ -34,10 +34,7 @@ def config_path(name: str | os.PathLike) -> str | os.PathLike:
     if not path.is_file():
         paths = sorted(folder.glob("*/*.jsonnet"))
         known = [_PREFIX + str(each.relative_to(folder).with_suffix("")) for each in paths]
-        raise ConfigurationError(
-            f"there is no config {name}{did_you_mean(str(name), known)}; there are "
-            f"{', '.join(known)}"
-        )
+        raise ConfigurationError(f"there is no config {name}{nearest_or_all(str(name), known)}")
     return str(path)
 
 

@@ -1,5 +1,8 @@
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+
+# The most names that a message lists.
+_MOST_LISTED = 12
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -13,3 +16,18 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if "_" in name and initials in lower:
         nearest.append(initials)
     return f"; did you mean {lower[nearest[0]]!r}?" if nearest else ""
+
+
+def nearest_or_all(name: str, known: Collection[str]) -> str:
+    """
+    Returns `; did you mean 'x'?` as `did_you_mean` does, or if no known name is like this one,
+    `; there are a, b and c`. Of many names, it lists the first ones.
+    """
+    return did_you_mean(name, known) or f"; there are {listed(known)}"
+
+
+def listed(names: Collection[str]) -> str:
+    """Returns names as text. Of many, it lists the first ones and says how many more there are."""
+    first = ", ".join(list(names)[:_MOST_LISTED]) or "(none)"
+    more = len(names) - _MOST_LISTED
+    return f"{first} and {more} more" if more > 0 else first

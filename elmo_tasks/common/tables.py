@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
+from elmo_tasks.common.spelling import listed
 from elmo_tasks.common.text_files import MAX_LINE_BYTES, numbered_lines
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -88,7 +89,7 @@ def choose_column(path: str | os.PathLike, column: str | None, known: Sequence[s
             return name
     wanted = " or ".join(known) if column is None else column
     raise ConfigurationError(
-        f"{path}:1: there is no column {wanted}; choose one of {', '.join(names) or '(none)'}"
+        f"{path}:1: there is no column {wanted}; choose one of {listed(names)}"
     )
 
 
@@ -97,8 +98,7 @@ def check_header(path: str | os.PathLike, expected: Sequence[str]) -> None:
     names = _header(path)
     if not set(expected) <= set(names):
         raise ConfigurationError(
-            f"{path}:1: expected the columns {' and '.join(expected)}, but got "
-            f"{', '.join(names) or '(none)'}"
+            f"{path}:1: expected the columns {' and '.join(expected)}, but got {listed(names)}"
         )
 
 

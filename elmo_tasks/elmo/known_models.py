@@ -13,7 +13,7 @@ from elmo_tasks.bilm.files.known_bilms import (
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hub import hub_folder, is_hub_name
 from elmo_tasks.common.pretrained import check_is_installed, pretrained_files
-from elmo_tasks.common.spelling import did_you_mean
+from elmo_tasks.common.spelling import listed, nearest_or_all
 
 _CONFIG = "config.json"
 
@@ -63,15 +63,15 @@ def _model_path(name: str) -> str:
         return hub_folder(name)
     if not os.path.exists(name) and not any(mark in name for mark in "./"):
         check_is_installed(name)
-        known = ", ".join(sorted(KNOWN_MODELS)) or "none"
+        known = sorted(KNOWN_MODELS)
         if name in KNOWN_BILMS:
             raise ConfigurationError(
                 f"{name} is a biLM, not a trained model; ElmoEncoder.from_pretrained({name!r}) "
-                f"loads it; trained models are {known}"
+                f"loads it; trained models are {listed(known)}"
             )
         raise ConfigurationError(
-            f"there is no file or folder {name}, and no model of this name; known are {known}"
-            f"{did_you_mean(name, KNOWN_MODELS)}"
+            f"there is no file or folder {name}, and no model of this name"
+            f"{nearest_or_all(name, known)}"
         )
     return name
 

@@ -3,6 +3,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_text import parse_json
+from elmo_tasks.common.spelling import listed
 from elmo_tasks.common.tables import choose_column, read_table
 from elmo_tasks.common.text_files import lines_of, refuse_damaged
 
@@ -97,7 +98,7 @@ def _parquet_column(file: str, names: list[str], column: str | None) -> str:
         if name in names:
             return name
     raise ConfigurationError(
-        f"{file}: there is no column {' or '.join(known)}; choose one of {', '.join(names)}"
+        f"{file}: there is no column {' or '.join(known)}; choose one of {listed(names)}"
     )
 
 

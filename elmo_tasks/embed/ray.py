@@ -10,6 +10,7 @@ import pyarrow
 
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.spelling import listed
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.embed.parts import EMBEDDINGS, vectors
 from elmo_tasks.embed.ray_cluster import Cluster
@@ -126,7 +127,7 @@ class _Embedder:
         if self._column not in rows.column_names:
             raise ConfigurationError(
                 f"the dataset has no column {self._column}; choose one of "
-                f"{', '.join(rows.column_names)}"
+                f"{listed(rows.column_names)}"
             )
         texts = rows[self._column].to_pylist()
         sentences = [tokenize(text, self._tokenizer) for text in texts]

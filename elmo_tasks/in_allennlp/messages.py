@@ -21,7 +21,7 @@ from allennlp.data import BatchSampler, DataLoader, DatasetReader, Instance
 from allennlp.models import Archive
 from allennlp.modules.token_embedders.embedding import EmbeddingsTextFile
 
-from elmo_tasks.common.spelling import did_you_mean
+from elmo_tasks.common.spelling import did_you_mean, nearest_or_all
 from elmo_tasks.in_allennlp.change import Change
 from elmo_tasks.in_allennlp.configs import hidden_fields
 
@@ -60,17 +60,16 @@ def _create_checked(constructor: Callable, cls: type, params: Params, **extras: 
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     # `extras`, such as the vocabulary, are given by code and not by the config.
     known = [name for name in parameters if name not in {"self", "cls", "kwargs", *extras}]
+    title = f"{cls.__name__} has no parameter"
     if cls.__name__ == "TrainModel":
-        known += _OF_TRAIN
-    for name in sorted(params.keys() - parameters.keys() - set(known)):
-        meant = did_you_mean(name, known)
+        title, known = "the config has no field", known + _OF_TRAIN
+    unknown = sorted(params.keys() - parameters.keys() - set(known))
+    if unknown and cls.__name__ == "TrainModel":
+        known = [*(set(hidden_fields()) - {*known, *unknown}), *known]
+    for name in unknown:
         # A constructor with **kwargs may take fields that nobody can list.
-        if meant or not takes_any:
-            if not meant:
-                meant = f"; it has {', '.join(known)}"
-                if cls.__name__ == "TrainModel":
-                    meant += did_you_mean(name, set(hidden_fields()) - {name})
-            raise ConfigurationError(f"{cls.__name__} has no parameter {name!r}{meant}")
+        if not takes_any or did_you_mean(name, known):
+            raise ConfigurationError(f"{title} {name!r}{nearest_or_all(name, known)}")
     for name, value in params.params.items():
         if name in _DELIMITERS and value == "":
             raise ConfigurationError(f"{name} of {cls.__name__} must not be empty")

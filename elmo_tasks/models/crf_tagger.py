@@ -10,6 +10,7 @@ from allennlp.modules.conditional_random_field.conditional_random_field import a
 from allennlp.nn import InitializerApplicator
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.spelling import listed
 from elmo_tasks.metrics.span_f1 import SpanF1
 from elmo_tasks.modules.crf_paths import CrfPaths
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
@@ -198,7 +199,7 @@ class CrfTagger(Model):
         new = [names[index] for index in range(self.tag_scores.out_features, len(names))]
         if new:
             raise ConfigurationError(
-                f"the data has tags that the model was not trained on: {', '.join(new)}; evaluate "
+                f"the data has tags that the model was not trained on: {listed(new)}; evaluate "
                 "on data with the tags of the training"
             )
 

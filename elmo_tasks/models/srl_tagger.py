@@ -9,6 +9,7 @@ from allennlp.nn import InitializerApplicator
 from allennlp.nn.util import sequence_cross_entropy_with_logits
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.spelling import listed
 from elmo_tasks.metrics.srl import SrlMetric
 from elmo_tasks.modules.bio_paths import BioPaths
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
@@ -147,7 +148,7 @@ class SrlTagger(Model):
         new = [names[index] for index in range(self.tag_scores.out_features, len(names))]
         if new:
             raise ConfigurationError(
-                f"the data has tags that the model was not trained on: {', '.join(new)}; evaluate "
+                f"the data has tags that the model was not trained on: {listed(new)}; evaluate "
                 "without --extend-vocab, so that these arguments count as missed"
             )
 

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import read_records
+from elmo_tasks.common.spelling import listed, nearest_or_all
 from elmo_tasks.readers.classify import label_text
 
 # Pairs of columns that are two texts of a row.
@@ -63,9 +64,7 @@ def choose_columns(
             values.setdefault(name, []).append(value)
     for name in (*(texts or ()), *([] if label is None else [label])):
         if name not in values:
-            raise ConfigurationError(
-                f"{path} has no column {name}; it has {', '.join(values) or '(none)'}"
-            )
+            raise ConfigurationError(f"{path} has no column {name}{nearest_or_all(name, values)}")
     chosen = list(texts or _text_columns(path, {k: v for k, v in values.items() if k != label}))
     label = label or _label_column(path, {k: v for k, v in values.items() if k not in chosen})
     return Columns(chosen, label, separator or _separator(values[label]))
@@ -83,8 +82,7 @@ def _text_columns(path: str | os.PathLike, values: dict[str, list[Any]]) -> list
     longest = max(lengths, key=lengths.__getitem__, default="")
     if lengths.get(longest, 0) == 0:
         raise ConfigurationError(
-            f"{path}: no column seems to have texts; name it with --text, one of "
-            f"{', '.join(values) or '(none)'}"
+            f"{path}: no column seems to have texts; name it with --text, one of {listed(values)}"
         )
     return [longest]
 
@@ -111,8 +109,7 @@ def _label_column(path: str | os.PathLike, values: dict[str, list[Any]]) -> str:
     fewest = [name for name, number in fitting.items() if 2 * number <= len(values[name])]
     if not fewest:
         raise ConfigurationError(
-            f"{path}: no column seems to have labels; name it with --label, one of "
-            f"{', '.join(values) or '(none)'}"
+            f"{path}: no column seems to have labels; name it with --label, one of {listed(values)}"
         )
     return min(fewest, key=fitting.__getitem__)
 

@@ -7,6 +7,7 @@ from allennlp.data.tokenizers import Token
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import read_records
+from elmo_tasks.common.spelling import nearest_or_all
 from elmo_tasks.readers.columns import read_rows
 from elmo_tasks.readers.tagged_file import CONLLU, read_tagged, suffix_of
 
@@ -52,7 +53,7 @@ def choose_tags(
         column = column or "upos"
         if column not in CONLLU:
             raise ConfigurationError(
-                f"{path} has no column {column}; CoNLL-U has {', '.join(CONLLU)}"
+                f"{path} has no column {column}{nearest_or_all(column, CONLLU)}"
             )
     elif suffix in (".jsonl", ".json"):
         column = column or _field(path)
@@ -60,7 +61,7 @@ def choose_tags(
         columns = _columns(path)
         if column is not None and column not in columns:
             raise ConfigurationError(
-                f"{path} has no column {column}; call the columns {', '.join(columns)}"
+                f"{path} has no column {column}{nearest_or_all(column, columns)}"
             )
         column = column or columns[-1]
     tags = {tag for each in read_tagged(path, column, columns or (), tokenize) for tag in each.tags}

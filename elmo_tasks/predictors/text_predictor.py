@@ -12,7 +12,7 @@ from allennlp.predictors import Predictor
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.printable import printable
-from elmo_tasks.common.spelling import did_you_mean
+from elmo_tasks.common.spelling import did_you_mean, nearest_or_all
 
 FORMATS = ("json", "text")
 
@@ -183,8 +183,7 @@ def _check_parameters(kind: type[TextPredictor], unknown: dict[str, Any]) -> Non
     } - {"model", "dataset_reader", "frozen"}
     for name in unknown:
         raise ConfigurationError(
-            f"{_name(kind)} has no parameter {name!r}{did_you_mean(name, known)}; it has "
-            f"{', '.join(sorted(known))}"
+            f"{_name(kind)} has no parameter {name!r}{nearest_or_all(name, sorted(known))}"
         )
 
 

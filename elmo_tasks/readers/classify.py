@@ -10,6 +10,7 @@ from allennlp.data.tokenizers import Token
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import read_records
+from elmo_tasks.common.spelling import nearest_or_all
 from elmo_tasks.common.tables import Record
 from elmo_tasks.common.text_files import at_line
 from elmo_tasks.readers.document_field import DocumentField
@@ -158,4 +159,4 @@ def label_text(value: Any) -> str:
 def _refuse(values: dict[str, Any], name: str, expected: str) -> None:
     if name in values:
         raise ValueError(f"{name} must be {expected}, not {values[name]!r:.80}")
-    raise ValueError(f"there is no {name}, but only {', '.join(values) or 'an empty object'}")
+    raise ValueError(f"there is no {name}{nearest_or_all(name, values)}")

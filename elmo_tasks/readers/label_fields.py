@@ -3,6 +3,8 @@ from collections.abc import Iterable, Sequence
 from allennlp.data import Vocabulary
 from allennlp.data.fields import LabelField, MultiLabelField
 
+from elmo_tasks.common.spelling import listed
+
 
 class KnownLabelField(LabelField):
     """
@@ -57,5 +59,5 @@ def _check_known(vocab: Vocabulary, namespace: str, labels: Iterable[str], origi
         if label not in known:
             raise ValueError(
                 f"{origin}the model does not know the label {label!r}; it was trained on "
-                f"{', '.join(sorted(known)) or '(none)'}"
+                f"{listed(sorted(known))}"
             )

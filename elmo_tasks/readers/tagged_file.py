@@ -9,6 +9,7 @@ from allennlp.data.tokenizers import Token
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import read_records
+from elmo_tasks.common.spelling import nearest_or_all
 from elmo_tasks.common.tables import COMPRESSED
 from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.columns import check_columns, read_columns
@@ -77,7 +78,9 @@ def read_tagged(
     suffix = suffix_of(path)
     if suffix == ".conllu":
         if column not in CONLLU:
-            raise ConfigurationError(f"CoNLL-U has the columns {', '.join(CONLLU)}, not {column}")
+            raise ConfigurationError(
+                f"CoNLL-U has no column {column}{nearest_or_all(column, CONLLU)}"
+            )
         yield from _conllu(path, CONLLU.index(column))
     elif suffix in (".jsonl", ".json"):
         for record in read_records(path):

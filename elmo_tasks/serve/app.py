@@ -13,7 +13,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from elmo_tasks.common.json_text import parse_json
-from elmo_tasks.common.spelling import did_you_mean
+from elmo_tasks.common.spelling import nearest_or_all
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
 from elmo_tasks.scoring.language_model import LanguageModel
 from elmo_tasks.serve.gate import App, Gate, Limits
@@ -104,8 +104,7 @@ def make_app(
     @app.post("/predict/{name:path}", include_in_schema=False)
     async def unknown(name: str) -> None:
         names = [model.name for model in models]
-        known = f"it has {', '.join(names)}" if names else "it has none"
-        reason = f"the server has no model named {name[:200]!r}; {known}{did_you_mean(name, names)}"
+        reason = f"the server has no model named {name[:200]!r}{nearest_or_all(name, names)}"
         raise HTTPException(404, reason)
 
     for task, tool in tools:

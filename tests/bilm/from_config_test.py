@@ -49,15 +49,15 @@ def test_the_fields_are_not_changed() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        (fields_of(stat="reset"), "bilm has no field stat; its .*; did you mean 'state'"),
+        (fields_of(stat="reset"), "bilm has no field stat; did you mean 'state'"),
         ({}, "bilm needs the field options"),
         ({"pretrained_file": "x.hdf5"}, "the options of the biLM x.hdf5 are not known"),
         ({"pretrained_file": "fixtures"}, "fixtures has no options.json; the folder of a biLM has"),
         (fields_of(state=3), "state of bilm cannot be 3"),
         (fields_of(requires_grad="yes"), "requires_grad of bilm cannot be 'yes'"),
-        (fields_of(store={"folder": "x"}), "LayerStore has no field folder; its fields are path, "),
+        (fields_of(store={"folder": "x"}), "LayerStore has no field folder; did you mean 'file'"),
         (fields_of(store={"memory": "1 GB"}), "memory of LayerStore cannot be '1 GB'"),
-        ("smal", "no biLM is known as 'smal'; known are .*; did you mean 'small'?"),
+        ("smal", "no biLM is known as 'smal'; did you mean 'small'?"),
     ],
 )
 def test_a_wrong_field_is_refused_by_its_name(fields: Any, message: str) -> None:

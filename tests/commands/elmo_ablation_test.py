@@ -227,7 +227,7 @@ def check_archive(path: Path) -> None:
         (["--seeds", 1], "give one or more --variants; .* has baseline, both, broken"),
         (
             ["--variants", "both", "--seeds", 1, "--set", "hiden_dim=4"],
-            r"--set hiden_dim: .*both\.jsonnet has no such field; it has .*hidden_dim",
+            r"--set hiden_dim: .*both\.jsonnet has no such field; did you mean 'hidden_dim'",
         ),
         (
             ["--variants", "both", "--seeds", 1, "--set", "elmo_at=['roof']"],
@@ -278,4 +278,4 @@ def test_a_task_that_is_not_there_is_refused_with_those_that_are(
 
     message = refusal(monkeypatch, "elmo-ablation", "tst", "--variants", "both", "--seeds", 1)
 
-    assert re.search("no task 'tst': .* training_configs are: .*sst", message)
+    assert re.search("no task 'tst', .*; did you mean 'sst'", message)

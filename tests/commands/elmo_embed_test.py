@@ -540,7 +540,7 @@ def test_a_bilm_that_cannot_be_had_is_refused(
     def refused(*args: object) -> str:
         return refusal(monkeypatch, "elmo-embed", paths.text, paths.hdf5, *args)
 
-    assert "no biLM is known as 'tiny'; known are" in refused("--bilm", "tiny")
+    assert "no biLM is known as 'tiny'; there are" in refused("--bilm", "tiny")
     assert "nowhere/model.tar.gz not found" in refused("--bilm", "nowhere/model.tar.gz")
     assert "together with --weight-file" in refused(*FILES[:2])
     assert "without --bilm" in refused(*FILES, "--bilm", "mini")

@@ -50,7 +50,7 @@ def test_a_first_config_has_a_comment_a_field_and_the_librarys_defaults(
 def test_a_misspelt_task_is_answered_with_the_one_that_was_meant(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
-    for name, meant in {"clasify": "did you mean 'classify'?", "x": "tasks are bilm, "}.items():
+    for name, meant in {"clasify": "did you mean 'classify'?", "x": "there are bilm, "}.items():
         with pytest.raises(SystemExit):
             new(name, tmp_path / "mine.jsonnet")
         assert f"argument TASK: there is no task '{name}'; {meant}" in capsys.readouterr().err

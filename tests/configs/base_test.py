@@ -75,7 +75,10 @@ def test_variant_is_a_line_over_the_library(folder: str, name: str) -> None:
 def test_misspelt_field_is_refused_by_training(tmp_path: Path) -> None:
     params = Params(tiny("sst", "both", "{ elmo_lamda: 1 }"))
 
-    with pytest.raises(ConfigurationError, match="has no parameter 'elmo_lamda'"):
+    with pytest.raises(
+        ConfigurationError,
+        match="^the config has no field 'elmo_lamda'",
+    ):
         train_model(params, str(tmp_path / "model"))
 
 

@@ -26,7 +26,7 @@ def refusal(make: Any, fields: dict[str, Any], **extras: Any) -> str:
 @pytest.mark.parametrize(
     ("make", "fields", "message"),
     [
-        (TrainModel, {"modell": {}}, "TrainModel has no parameter 'modell'; did you mean 'model'?"),
+        (TrainModel, {"modell": {}}, "the config has no field 'modell'; did you mean 'model'?"),
         (TrainModel, {"train_datapath": "x"}, "'train_datapath'; did you mean 'train_data_path'?"),
         (TrainModel, {"random_sed": 1}, "'random_sed'; did you mean 'random_seed'?"),
         (
@@ -35,7 +35,7 @@ def refusal(make: Any, fields: dict[str, Any], **extras: Any) -> str:
             "LstmSeq2SeqEncoder has no parameter 'hiden_size'; did you mean 'hidden_size'?",
         ),
         (Optimizer, {"type": "adam", "learning_rate": 1}, "'learning_rate'; did you mean 'lr'?"),
-        (Optimizer, {"type": "sgd", "x": 1}, "'x'; it has lr, parameter_groups, momentum, "),
+        (Optimizer, {"type": "sgd", "x": 1}, "'x'; there are lr, parameter_groups, momentum, "),
         (DataLoader, {"batchsize": 1}, "'batchsize'; did you mean 'batch_size'?"),
         (
             FeedForward,

@@ -59,8 +59,8 @@ def test_columns_that_are_given_are_taken(tmp_path: Path) -> None:
             "no column seems to have labels; .* --label, one of id",
         ),
         ({"id": [1, 2, 1, 2]}, {}, "no column seems to have texts; name it with --text, one of id"),
-        ({"text": LONG}, {"label": "mood"}, "has no column mood; it has text"),
-        ({"text": LONG}, {"texts": ["body"]}, "has no column body; it has text"),
+        ({"text": LONG}, {"label": "mood"}, "has no column mood; there are text"),
+        ({"text": LONG}, {"texts": ["body"]}, "has no column body; there are text"),
     ],
 )
 def test_what_is_not_found_is_asked_for(

@@ -12,7 +12,7 @@ from allennlp.common import Params, params
 from elmo_tasks.analysis.ablation.run import Run
 from elmo_tasks.bilm.from_config import with_options
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.spelling import did_you_mean
+from elmo_tasks.common.spelling import listed, nearest_or_all
 
 SEEDS = ("random_seed", "numpy_seed", "pytorch_seed")
 
@@ -46,19 +46,18 @@ class Settings(NamedTuple):
         known = self.variants()
         if not known:
             files = self.configs.parent.glob("*/*.jsonnet")
-            tasks = ", ".join(sorted({path.parent.name for path in files})) or "none"
+            tasks = sorted({path.parent.name for path in files})
             raise ConfigurationError(
-                f"there is no task {self.configs.name!r}: no configs in {self.configs}; the tasks "
-                f"in {self.configs.parent} are: {tasks}"
-                f"{did_you_mean(self.configs.name, tasks.split(', '))}"
+                f"there is no task {self.configs.name!r}, which is no folder with configs: "
+                f"{self.configs}{nearest_or_all(self.configs.name, tasks)}"
             )
-        there = f"{self.configs} has {', '.join(known)}"
         if not names:
-            raise ConfigurationError(f"give one or more --variants; {there}")
+            raise ConfigurationError(f"give one or more --variants; there are {listed(known)}")
         if unknown := [name for name in names if name not in known]:
             unknown_names = ", ".join(map(repr, unknown))
-            nearest = did_you_mean(unknown[0], known)
-            raise ConfigurationError(f"there is no variant {unknown_names}; {there}{nearest}")
+            raise ConfigurationError(
+                f"{self.configs} has no variant {unknown_names}{nearest_or_all(unknown[0], known)}"
+            )
         return list(dict.fromkeys(names))
 
     def variant_file(self, variant: str) -> Path:
@@ -107,8 +106,7 @@ class Settings(NamedTuple):
                 raise ConfigurationError(f"{file} cannot be read: {reason}") from error
         if unknown := [field for field in self.changes if field not in fields]:
             raise ConfigurationError(
-                f"--set {unknown[0]}: {file} has no such field; it has {', '.join(fields)}"
-                f"{did_you_mean(unknown[0], fields)}"
+                f"--set {unknown[0]}: {file} has no such field{nearest_or_all(unknown[0], fields)}"
             )
         return config if run.fraction == 1 else _part(config, run)
 

@@ -8,7 +8,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
 from elmo_tasks.common.hub import hub_folder, is_hub_name
 from elmo_tasks.common.pretrained import check_is_installed, pretrained_files
-from elmo_tasks.common.spelling import did_you_mean
+from elmo_tasks.common.spelling import did_you_mean, nearest_or_all
 from elmo_tasks.common.unpacking import unpacked
 
 _RELEASED = "https://allennlp.s3.amazonaws.com/models/elmo/{0}/elmo_{0}_weights.hdf5"
@@ -154,10 +154,8 @@ def _unzipped(path: str) -> str:
 def _check_is_known(name: str) -> None:
     if name not in KNOWN_BILMS and not looks_like_a_path(name):
         check_is_installed(name)
-        raise ConfigurationError(
-            f"no biLM is known as {name!r}; known are "
-            f"{', '.join(sorted(KNOWN_BILMS))}{did_you_mean(name, KNOWN_BILMS)}"
-        )
+        known = nearest_or_all(name, sorted(KNOWN_BILMS))
+        raise ConfigurationError(f"no biLM is known as {name!r}{known}")
 
 
 def _files_in(folder: str, name: str) -> tuple[str, str]:

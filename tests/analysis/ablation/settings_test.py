@@ -154,7 +154,8 @@ def test_a_fraction_without_a_trainer_is_refused(configs: Path) -> None:
 
 def test_a_misspelt_field_is_refused_with_those_there_are(configs: Path) -> None:
     with pytest.raises(
-        ConfigurationError, match=r"--set widht: .*base\.jsonnet has no such field; it has .*width"
+        ConfigurationError,
+        match=r"--set widht: .*base\.jsonnet has no such field; did you mean 'width'",
     ):
         evaluate(configs, widht=4)
 
