@@ -37,15 +37,15 @@ def bidirectional_layers(
         state in which each row ends. Shapes (num_layers, 2, batch, projection_dim) and (num_layers,
         2, batch, cell_dim).
     at_once : `bool`, optional (default = `False`)
-        Whether each direction runs on a thread of its own, without gradients.
+        Whether the two directions run on two threads; only without gradients.
     boundaries : `bool`, optional (default = `False`)
-        Whether the output has the boundaries of each sentence that has tokens.
+        Whether the output includes the boundaries of each sentence that has tokens.
 
     # Returns
 
     `torch.Tensor`
-        Shape (batch, num_layers + 1, max_length, 2 * projection_dim), zeros at padding, and longer
-        by 2 with the boundaries. Layer 0 is x^LM, twice side by side.
+        Shape (batch, num_layers + 1, max_length, 2 * projection_dim), zeros at padding. With
+        boundaries, the length is `max_length + 2`. Layer 0 is x^LM, twice side by side.
     """
     width = max_length + 2
     packing = Packing.of(lengths + 2, width)

@@ -71,9 +71,9 @@ class BiLm(torch.nn.Module):
 
     def to_files(self, folder: str | os.PathLike, dtype: str = "float32") -> None:
         """
-        Writes `options.json` and `weights.hdf5`, which AllenNLP and bilm-tf read as well, and the
-        `vocab.txt` of a table of words. Each file appears whole, the options last. They say which
-        state the biLM starts from.
+        Writes `options.json` and `weights.hdf5`, which AllenNLP and bilm-tf can read too. A table
+        of words is written to `vocab.txt`. Each file appears whole, the options last; they name the
+        start state.
         """
         if self.options.word_dim:
             raise ConfigurationError(
@@ -83,7 +83,7 @@ class BiLm(torch.nn.Module):
         options = exported(self._raw_options, self.options, self.state_name)
         with atomic_write(Path(folder) / OPTIONS_FILE) as aside:
             aside.write_text(json.dumps(options, indent=2) + "\n", encoding="utf-8")
-            # Within the block, so that neither file appears if one of them cannot be written.
+            # Inside the block, so that the options appear only after the other files.
             write_weights(Path(folder) / WEIGHTS_FILE, self.options, self.state_dict(), dtype)
             if self.options.num_words:
                 write_vocabulary(folder, self.word_table.lexicon.get_words())
@@ -140,7 +140,7 @@ class BiLm(torch.nn.Module):
             Shape (batch, length, 50), as AllenNLP's indexer `elmo_characters` gives them, with
             zeros at padding.
         boundaries : `bool`, optional (default = `False`)
-            Whether the layers have the boundaries of each sentence, which makes them longer by 2.
+            Whether the layers include the boundaries of each sentence; they are then longer by 2.
 
         # Returns
 
@@ -172,21 +172,21 @@ class BiLm(torch.nn.Module):
 
     def token_vectors(self, char_ids: torch.Tensor, at_once: bool = False) -> TokenVectors:
         """
-        Computes x^LM of a batch, char ids of shape (batch, length, 50), in two halves on two
-        threads if `at_once`.
+        Computes x^LM of a batch from char ids of shape (batch, length, 50). If `at_once`, each of
+        two threads computes one half.
         """
         return TokenVectors.of(char_ids, lambda distinct: self._vectors(distinct, at_once))
 
     def _vectors(self, char_ids: torch.Tensor, at_once: bool) -> torch.Tensor:
-        """Computes x^LM of distinct tokens, char ids of shape (tokens, 50)."""
+        """Computes x^LM of distinct tokens from char ids of shape (tokens, 50)."""
         if not at_once:
             return self.token_layer(char_ids)
         return torch.cat(for_each(self.token_layer, char_ids.chunk(2), at_once))
 
     def _may_divide(self) -> bool:
         """
-        Returns whether work may be divided among threads, which share neither gradients nor the
-        order of random numbers.
+        Returns whether threads may divide the work: on a CPU, without gradients, autocast or random
+        numbers.
         """
         draws = self.training and self.forward_stack.dropout.p > 0
         on_cpu = self.like.device.type == "cpu" and not torch.is_autocast_enabled("cpu")

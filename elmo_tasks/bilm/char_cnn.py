@@ -9,11 +9,11 @@ from elmo_tasks.kernels.lookup_convolution import convolution_table, looks_up, l
 from elmo_tasks.kernels.trained_product import trained_product
 from elmo_tasks.kernels.weight_cache import WeightCache
 
-# Tokens go through the network in groups, which bounds its memory, and through the convolutions in
-# smaller groups of tokens of similar length.
+# Tokens go through the network in groups, which bounds its memory. The convolutions take smaller
+# groups, of tokens of similar length.
 _GROUP_TOKENS, _WINDOW_TOKENS = 2048, 128
 
-# The tables of look-ups have a row for each character; of 1,000 of them, they take 50 MB at the
+# A look-up table has a row for each character. For 1,000 characters, the tables take 50 MB at the
 # original size.
 _MAX_LOOKED_UP = 1000
 
@@ -28,7 +28,7 @@ class CharCnn(torch.nn.Module):
     options : `BiLmOptions`
         Widths, filters and activation.
     dtype : `torch.dtype`, optional
-        The dtype of the matrix products while no gradient is needed; by default that of the
+        The dtype of the matrix products while no gradient is needed; by default the dtype of the
         weights.
     """
 
@@ -44,7 +44,7 @@ class CharCnn(torch.nn.Module):
         )
         self.activation = {"relu": torch.relu, "tanh": torch.tanh}[options.activation]
         self.highways = _HighwayWeights(options.num_filters, options.num_highway)
-        # bilm-tf has no projection if the widths are equal; here it is the identity.
+        # bilm-tf has no projection if the widths are equal; ours is then the identity.
         self.projection = torch.nn.Linear(options.num_filters, options.projection_dim)
         self._products = [Product() for _ in range(len(options.filters) + options.num_highway + 1)]
         self._tables = [WeightCache(convolution_table) for _ in options.filters]
@@ -66,8 +66,8 @@ class CharCnn(torch.nn.Module):
         for highway in self.highways._layers:
             torch.nn.init.normal_(highway.weight, std=1 / math.sqrt(num_filters))
             torch.nn.init.zeros_(highway.bias)
-            # A bias of 2 makes a new layer pass its input on. bilm-tf's gate is that of the
-            # transform, with a bias of -2.
+            # A bias of 2 makes a new layer pass its input on. bilm-tf's gate weighs the transform
+            # instead, with a bias of -2.
             highway.bias.data[num_filters:] = 2
         torch.nn.init.normal_(self.projection.weight, std=1 / math.sqrt(num_filters))
         torch.nn.init.zeros_(self.projection.bias)
@@ -77,8 +77,8 @@ class CharCnn(torch.nn.Module):
         # Parameters
 
         char_ids : `torch.LongTensor`
-            Shape (tokens, 50), without padding tokens. The padding within a token is the last
-            character, with a learned embedding, so all 50 characters have an influence.
+            Shape (tokens, 50), without padding tokens. Within a token, padding is the last
+            character. Its embedding is learned, so all 50 characters have an influence.
 
         # Returns
 
@@ -94,16 +94,16 @@ class CharCnn(torch.nn.Module):
             vectors = [
                 self._vectors(self._looked_up(group)) for group in char_ids.split(_GROUP_TOKENS)
             ]
-        # These vectors have the dtype of the weights under autocast, too, since the LSTMs add to
-        # them and accumulate them.
+        # Even under autocast, these vectors keep the dtype of the weights: rounding would add up in
+        # the LSTMs.
         return torch.cat(vectors).to(self.embedding.dtype)
 
     def _vectors(self, filters: torch.Tensor) -> torch.Tensor:
         """Computes x^LM from the maximum of each filter."""
         if len(filters) == 1:
-            # A product of one row may be rounded differently than one of several. A token must have
-            # the same vector whatever tokens it is computed with, so that a recovered training,
-            # whose cache of tokens is empty, computes the same numbers.
+            # A product of one row may be rounded differently than a product of several. But a token
+            # must get the same vector alone and among others: a recovered training begins with an
+            # empty cache of tokens and has to compute the same numbers.
             return self._vectors(filters.expand(2, -1))[:1]
         x = self.activation(filters)
         *products, project = self._products[len(self.convolutions) :]

@@ -41,7 +41,7 @@ class CharIdTable:
     max_characters : `int`, optional (default = `50`)
         The number of characters of a token.
     max_words : `int`, optional (default = `100_000`)
-        The table is emptied when it holds more words than this. A word takes about 300 bytes.
+        If the table holds more words than this, it is emptied. A word takes about 300 bytes.
     """
 
     def __init__(self, max_characters: int = MAX_CHARACTERS, max_words: int = 100_000) -> None:

@@ -21,9 +21,9 @@ def bilm_from_config(
     # Parameters
 
     bilm : `BiLm | str | Mapping[str, Any]`
-        A name, folder or repository (see `bilm_files`); the arguments of `make_bilm`, of which
-        `options` may be left out beside such a `pretrained_file`, with those of `LayerStore` under
-        `store`; or a biLM, which is returned as it is.
+        A name, folder or repository (see `bilm_files`); the arguments of `make_bilm`; or a biLM,
+        which is returned as it is. Of the arguments, `store` has the arguments of `LayerStore`.
+        `options` may be left out if `pretrained_file` is a name, folder or repository.
     serialization_dir : `str | os.PathLike`, optional
         The folder of the training, or of the unpacked archive. The biLM of an archive gets no store
         if the store is that of its training (see `LayerStore.is_closed_by`).
@@ -48,8 +48,8 @@ def bilm_from_config(
 
 def with_options(config: Any) -> Any:
     """
-    Returns a copy of a config in which each `bilm` that is given by its name has its options in
-    full, so that an archive with this config needs no other file.
+    Returns a copy of a config with the full options of each `bilm` that is given by name. An
+    archive with this config needs no other file.
     """
     config = copy.deepcopy(config)
     for parent in parents_of_bilms(config):

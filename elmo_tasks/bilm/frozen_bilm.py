@@ -20,8 +20,8 @@ logger = logging.getLogger(__name__)
 
 class FrozenBiLm(BiLm):
     """
-    A biLM that does not train. It may have its products in bfloat16, and remembers what it has
-    computed: the vectors of tokens, and in a store the layers of sentences.
+    A biLM that does not train. It can compute its products in bfloat16. It remembers the vectors of
+    tokens and, in a store, the layers of sentences.
 
     # Parameters
 
@@ -40,7 +40,7 @@ class FrozenBiLm(BiLm):
     # Raises
 
     `ConfigurationError`
-        As for `BiLm`; or there is no such dtype, or a store for a biLM that carries its state.
+        As for `BiLm`; or there is no such dtype, or a biLM that carries its state has a store.
     """
 
     trains = False
@@ -79,9 +79,9 @@ class FrozenBiLm(BiLm):
         cls, bilm: BiLm, store: LayerStore | None = None, dtype: str | None = None
     ) -> "FrozenBiLm":
         """
-        Returns a frozen copy of a biLM, with a store or without, that gives a sentence the same
-        layers every time. The copy of a biLM that carries its state starts from a snapshot. The
-        copy of a frozen one has the same `dtype`, unless another one is given, and `cached_tokens`.
+        Returns a frozen copy of a biLM, which gives a sentence the same layers every time: if the
+        biLM carries its state, the copy starts from a snapshot. The copy of a `FrozenBiLm` keeps
+        its `cached_tokens`, and its `dtype` unless another is given.
         """
         carries = bilm.state_name == "carry"
         settings: dict[str, Any] = {"store": store}
@@ -98,8 +98,8 @@ class FrozenBiLm(BiLm):
 
     def forward(self, char_ids: torch.Tensor, boundaries: bool = False) -> BiLmOutput:
         """
-        As `BiLm.forward`, without a gradient. A store has no boundaries, so with them the layers
-        are computed.
+        As `BiLm.forward`, without a gradient. A store keeps no boundaries, so layers with
+        boundaries are always computed.
         """
         check_char_ids(char_ids, self.options.max_characters)
         if not self.has_weights:
@@ -154,7 +154,7 @@ class FrozenBiLm(BiLm):
         return self
 
     def _set_dtype(self) -> None:
-        """Sets the dtype of the products by the setting `dtype` and the device of the weights."""
+        """Sets the dtype of the products from the setting `dtype` and the device of the weights."""
         keeps_dtype = self.like.dtype != torch.float32
         asked = "float32" if self.asked_dtype == "auto" and keeps_dtype else self.asked_dtype
         # `float32` or `bfloat16`.

@@ -10,7 +10,7 @@ from elmo_tasks.kernels.weight_cache import WeightCache
 # The word of a vocabulary that stands for all others.
 UNKNOWN = "<UNK>"
 
-# The most bytes of a word: those that its char ids have.
+# The most bytes of a word: as many as its char ids hold.
 _WORD_BYTES = MAX_CHARACTERS - 2
 
 _BOUNDARIES = {BEGIN_SENTENCE: BEGIN_TOKEN.encode(), END_SENTENCE: END_TOKEN.encode()}
@@ -19,7 +19,7 @@ _BOUNDARIES = {BEGIN_SENTENCE: BEGIN_TOKEN.encode(), END_SENTENCE: END_TOKEN.enc
 class Lexicon(torch.nn.Module):
     """
     Finds the rows of words. The words are saved with the weights, as bytes. A word of more than 48
-    bytes is known by the first 48, as in char ids.
+    bytes is known by its first 48, as in char ids.
 
     # Parameters
 
@@ -33,7 +33,7 @@ class Lexicon(torch.nn.Module):
         self._rows = WeightCache(_rows)
 
     def set_words(self, words: Sequence[str]) -> None:
-        """Sets the words. Raises `ConfigurationError` if `<UNK>` or the number is missing."""
+        """Sets the words. Raises `ConfigurationError` without `<UNK>` or for a wrong number."""
         if UNKNOWN not in words:
             raise ConfigurationError(f"the vocabulary has no {UNKNOWN}, the word for all others")
         if len(words) != len(self.words):
@@ -56,7 +56,7 @@ class Lexicon(torch.nn.Module):
 
 
 def words_of(char_ids: torch.Tensor) -> list[bytes]:
-    """Returns the words that have these char ids, of shape (tokens, 50); a boundary as `<S>`."""
+    """Returns the words of char ids of shape (tokens, 50). A boundary is `<S>` or `</S>`."""
     ids = char_ids.cpu().numpy()
     ends = (ids == END_WORD).argmax(axis=1)
     content = (ids - 1).astype("uint8")

@@ -8,8 +8,8 @@ from elmo_tasks.bilm.state import LstmState
 class LstmStack(torch.nn.Module):
     """
     The LSTM layers of one direction of the biLM (Peters et al. 2018, section 3.1). With skip
-    connections, the input of each layer but the first is added to its output; a layer feeds its
-    output back to itself without that sum.
+    connections, each layer but the first adds its input to its output. The output that a layer
+    feeds back to itself lacks this sum.
 
     # Parameters
 
@@ -19,7 +19,7 @@ class LstmStack(torch.nn.Module):
         Dropout on the input of every layer while training. As in bilm-tf, the skip connection adds
         the input after dropout.
     dtype : `torch.dtype`, optional
-        The dtype of the matrix products while no gradient is needed; by default that of the
+        The dtype of the matrix products while no gradient is needed; by default the dtype of the
         weights.
     """
 

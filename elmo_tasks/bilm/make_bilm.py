@@ -25,8 +25,8 @@ def make_bilm(
     store: LayerStore = None,
 ) -> BiLm:
     """
-    Makes a biLM, a `BiLm` that trains or a `FrozenBiLm`. The parameters are the fields of `bilm` in
-    a config.
+    Makes a `BiLm` that trains, or a `FrozenBiLm`. The parameters are the fields of `bilm` in a
+    config.
 
     # Parameters
 
@@ -36,11 +36,11 @@ def make_bilm(
     pretrained_file : `str | os.PathLike`, optional
         Weights: a name (`small`, `medium`, `original`, `original-5.5B`, or one of this package,
         such as `mini`), the path or address of a `weights.hdf5`, or a folder, a zip file or a
-        repository of the hub with this file. Beside the weights of a biLM of words is its
-        `vocab.txt`. AllenNLP removes this key from an archived config, and takes the weights
-        from the archive.
+        repository of the hub with this file. A biLM of words needs its `vocab.txt` beside the
+        weights. AllenNLP removes this key from an archived config, and takes the weights from the
+        archive.
     state : `str`, optional
-        As for `BiLm`. By default the one in the options; if they have none, `reset` with
+        As for `BiLm`. By default the state in the options; if they name none, `reset` with
         `requires_grad`, otherwise `snapshot`.
     requires_grad : `bool`, optional (default = `False`)
         Whether the biLM is trained too.
@@ -66,7 +66,7 @@ def make_bilm(
             "dropout needs a biLM that trains: set requires_grad, or leave dropout out"
         )
     if pretrained_file is not None and not parsed.word_dim:
-        # The file is checked before memory is taken for what the options ask for.
+        # The file is checked before the biLM takes memory for the sizes in the options.
         check_layout(str(pretrained_file), parsed)
     bilm = (
         BiLm(options, state, dropout)

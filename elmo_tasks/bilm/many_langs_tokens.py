@@ -6,7 +6,7 @@ from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.bilm.lexicon import Lexicon, words_of
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 
-# The marks of ELMoForManyLangs, which takes that for the end of a word for its beginning.
+# The marks of ELMoForManyLangs, which swaps those of a word's beginning and end.
 BEGIN_WORD, END_WORD, PADDING = b"<eow>", b"<bow>", b"<pad>"
 
 _BOUNDARIES = (BEGIN_TOKEN.encode(), END_TOKEN.encode())
@@ -14,9 +14,9 @@ _BOUNDARIES = (BEGIN_TOKEN.encode(), END_TOKEN.encode())
 
 class ManyLangsTokens(torch.nn.Module):
     """
-    Computes x^LM as ELMoForManyLangs does (Che et al. 2018): a character CNN over the characters of
-    a list, and a vector for each word of a vocabulary, both projected together. Words and
-    characters that are not listed have those of `<UNK>`.
+    Computes x^LM as ELMoForManyLangs does (Che et al. 2018): a character CNN over listed characters
+    and a vector for each word of a vocabulary, projected together. Words and characters that are
+    not listed count as `<UNK>`.
 
     # Parameters
 
@@ -27,7 +27,7 @@ class ManyLangsTokens(torch.nn.Module):
     def __init__(self, options: BiLmOptions) -> None:
         super().__init__()
         self.words = Lexicon(options.num_words)
-        # The last one is the padding.
+        # The last character is the padding.
         self.characters = Lexicon(options.num_listed)
         self.word_embedding = torch.nn.Parameter(torch.zeros(options.num_words, options.word_dim))
         # The part of the projection that takes the vector of the word.
@@ -51,7 +51,7 @@ class ManyLangsTokens(torch.nn.Module):
         self.char_cnn.dtype = dtype
 
     def forward(self, char_ids: torch.Tensor) -> torch.Tensor:
-        """Returns x^LM of tokens, char ids of shape (tokens, 50): (tokens, projection_dim)."""
+        """Returns x^LM of shape (tokens, projection_dim) for char ids of shape (tokens, 50)."""
         words = words_of(char_ids)
         x = self.char_cnn(self._characters(words).to(char_ids.device))
         rows = self.words.rows(words).to(char_ids.device)
@@ -65,7 +65,7 @@ class ManyLangsTokens(torch.nn.Module):
             inner = [word] if word in _BOUNDARIES else _split(word)[: width - 2]
             marked = [BEGIN_WORD, *inner, END_WORD]
             entries += marked + [PADDING] * (width - len(marked))
-        # Row 0 of the CNN's embedding is that of a batch's padding.
+        # Row 0 of the CNN's embedding is for the padding of a batch.
         return self.characters.rows(entries).view(len(words), width) + 1
 
 

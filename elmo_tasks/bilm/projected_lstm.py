@@ -25,7 +25,7 @@ class ProjectedLstm(torch.nn.Module):
     cell_clip, projection_clip : `float | None`
         Bounds on the absolute values of the memory and of the output.
     dtype : `torch.dtype`, optional
-        The dtype of the matrix products while no gradient is needed; by default that of the
+        The dtype of the matrix products while no gradient is needed; by default the dtype of the
         weights.
     """
 

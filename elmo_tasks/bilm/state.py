@@ -68,7 +68,7 @@ class InitialState(torch.nn.Module):
         max_characters: int,
     ) -> None:
         """
-        Computes what the start depends on, if it depends on the weights.
+        Computes the start state, if it depends on the weights.
 
         # Parameters
 
@@ -123,7 +123,7 @@ class SnapshotState(InitialState):
 
 class CarryState(InitialState):
     """
-    Starts a row where the same row of the call before ended (`carry`), as AllenNLP's ELMo does.
+    Starts a row where the same row of the previous call ended (`carry`), as AllenNLP's ELMo does.
     Vectors then depend on the order of batches. If a batch has more rows than any before, the new
     rows start from zeros; if it has fewer, the states of the other rows are kept.
     """

@@ -8,8 +8,8 @@ class TokenCache:
     """
     Keeps x^LM of recent tokens, so that the character CNN of a frozen biLM runs over new tokens
     only. A token is found by its char ids. A full cache drops the token that it has had longest.
-    Several threads may share a cache. A thread that finds it in use computes the vectors itself,
-    and so does a fork that was made meanwhile.
+    Several threads may share a cache. A thread that finds the cache in use computes the vectors
+    itself. So does a process that was forked while it was in use.
 
     # Parameters
 
@@ -73,7 +73,7 @@ class TokenCache:
         if not self._lock.acquire(blocking=False):
             return
         try:
-            # Another thread may have put some of them here.
+            # Another thread may have added some of them.
             new = [index for index, key in enumerate(keys) if key not in self._rows]
             kept = self._grown(len(self._rows) + len(new), vectors)
             rows = [self._row(keys[index]) for index in new]
@@ -86,7 +86,7 @@ class TokenCache:
             self._lock.release()
 
     def _grown(self, num_tokens: int, like: torch.Tensor) -> torch.Tensor:
-        """Returns the vectors, with room for the tokens, or for as many as the cache keeps."""
+        """Returns the vectors, with room for `num_tokens`, but for no more than the cache keeps."""
         if self._vectors is None:
             self._vectors = like.new_empty(0, like.size(1))
         wanted = min(self._max_tokens, num_tokens)

@@ -7,9 +7,8 @@ from elmo_tasks.bilm.lexicon import Lexicon, words_of
 
 class WordTable(torch.nn.Module):
     """
-    Gives each word of a vocabulary a trained vector as its x^LM, in place of the character CNN, as
-    a biLM of bilm-tf does that was trained without `char_cnn`. All other words have that of
-    `<UNK>`.
+    Gives each word of a vocabulary a trained vector as its x^LM, in place of the character CNN. So
+    does bilm-tf without `char_cnn`. All other words have the vector of `<UNK>`.
 
     # Parameters
 
@@ -28,6 +27,6 @@ class WordTable(torch.nn.Module):
         torch.nn.init.xavier_uniform_(self.embedding)
 
     def forward(self, char_ids: torch.Tensor) -> torch.Tensor:
-        """Returns x^LM of tokens, char ids of shape (tokens, 50): (tokens, projection_dim)."""
+        """Returns x^LM of shape (tokens, projection_dim) for char ids of shape (tokens, 50)."""
         rows = self.lexicon.rows(words_of(char_ids))
         return embedding(rows.to(self.embedding.device), self.embedding)

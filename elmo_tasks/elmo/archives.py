@@ -7,8 +7,8 @@ from elmo_tasks.common import registration
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
 
-# The place of a mix, by the last part of its name in a model. `mix` is that of a token embedder,
-# which is at the input.
+# The place of a mix, by the last part of its name in a model. A token embedder, which is at the
+# input, calls its mix `mix`.
 _PLACES = {"input_mix": "input", "output_mix": "output", "mix": "input"}
 
 
@@ -19,8 +19,8 @@ def find_bilms(model: torch.nn.Module) -> dict[str, BiLm]:
 
 def find_mixes(model: torch.nn.Module) -> dict[str, ElmoMix]:
     """
-    Returns the mixes of a model by their places, `input` and `output`. Mixes that would share a
-    place have their names in the model instead.
+    Returns the mixes of a model by their places, `input` and `output`. If mixes share a place, each
+    has its name in the model as the key.
     """
     mixes = {name: module for name, module in model.named_modules() if isinstance(module, ElmoMix)}
     places = [_PLACES.get(name.rpartition(".")[2], name) for name in mixes]
@@ -39,7 +39,7 @@ def load_model(archive_file: str | os.PathLike, weights_file: str | None = None)
     archive_file : `str | os.PathLike`
         The path or address of a `model.tar.gz`, a folder, or a name (see `model_path`).
     weights_file : `str`, optional
-        A file of weights that replace the best ones, such as those of a checkpoint.
+        A file of weights that replace the best weights, such as a checkpoint's.
 
     # Raises
 
@@ -68,7 +68,7 @@ def load_bilm(
     # Raises
 
     `ConfigurationError`
-        The model has no biLM, or it has several and none is named.
+        The model has no biLM, or has several and `name` is missing.
     """
     model = load_model(archive_file, weights_file)
     chosen = _choose(model, archive_file, name)
@@ -79,9 +79,8 @@ def load_elmo(
     archive_file: str | os.PathLike, name: str | None = None
 ) -> tuple[BiLm, dict[str, ElmoMix]]:
     """
-    Loads the biLM of an archive, chosen as in `load_bilm`, and the mixes of its layers, by their
-    places: `input` and `output`, or only `input` for the token embedder `elmo_bilm`. A language
-    model has no mix.
+    Loads the biLM of an archive, chosen as in `load_bilm`, and its mixes by their places: `input`
+    and `output`, or only `input` for the token embedder `elmo_bilm`. A language model has no mix.
     """
     model = load_model(archive_file)
     chosen = _choose(model, archive_file, name)
@@ -107,7 +106,7 @@ def _choose(model: torch.nn.Module, archive_file: str | os.PathLike, name: str |
 
 
 def describe_model(model: torch.nn.Module) -> str:
-    """Describes, by its parts, a model that has no biLM of elmo_tasks."""
+    """Describes the parts of a model that has no biLM of elmo_tasks."""
     from allennlp.modules.elmo import _ElmoBiLm
 
     parts = ", ".join(

@@ -13,7 +13,7 @@ from elmo_tasks.elmo.mix import ElmoMix
 
 class Elmo(torch.nn.Module):
     """
-    Adds ELMo to a network of PyTorch (Peters et al. 2018, section 3.3): a biLM, and a mix of its
+    Adds ELMo to a PyTorch network (Peters et al. 2018, section 3.3): a biLM, and a mix of its
     layers for each place where ELMo joins the network. The mixes train with the network.
 
         elmo = Elmo.from_pretrained("base")
@@ -26,8 +26,8 @@ class Elmo(torch.nn.Module):
     num_mixes : `int`, optional (default = `1`)
         The number of mixes.
     keep_sentence_boundaries : `bool`, optional (default = `False`)
-        Whether the vectors are also those of the two boundaries of each sentence, as with this
-        argument of AllenNLP's `Elmo`. A store of the biLM is then not used.
+        Whether the two boundaries of each sentence have vectors too, as in AllenNLP's `Elmo`. A
+        store of the biLM is then not used.
     mix : `Any`
         Arguments of each `ElmoMix`: `layers`, `trainable`, `layer_norm` and `dropout`.
 
@@ -56,7 +56,7 @@ class Elmo(torch.nn.Module):
         **mix: Any,
     ) -> "Elmo":
         """
-        Makes the module of a pre-trained biLM and new mixes.
+        Makes the module from a pre-trained biLM and new mixes.
 
         # Parameters
 
@@ -64,7 +64,7 @@ class Elmo(torch.nn.Module):
             The name of a biLM, a folder with its two files, or a repository on the hub (see
             `bilm_files`).
         num_mixes, mix
-            As for the constructor, whose `keep_sentence_boundaries` may be among `mix`.
+            As for the constructor. `mix` may also include `keep_sentence_boundaries`.
         requires_grad : `bool`, optional (default = `False`)
             Whether the biLM is trained too.
 
@@ -93,10 +93,10 @@ class Elmo(torch.nn.Module):
         # Returns
 
         `tuple[torch.Tensor, ...]`
-            ELMo_k of each mix, shape (batch, length, width of ELMo_k), with zeros at padding;
-            after them the mask, shape (batch, length), true at tokens. All are on the biLM's
-            device. With `keep_sentence_boundaries`, the length is greater by 2, and each sentence
-            that has tokens begins and ends with a boundary, where the mask is true.
+            ELMo_k of each mix, shape (batch, length, width of ELMo_k), with zeros at padding; after
+            them the mask, shape (batch, length), true at tokens. All are on the biLM's device. With
+            `keep_sentence_boundaries`, the length is greater by 2. Each sentence that has tokens
+            then begins and ends with a boundary, where the mask is true.
 
         # Raises
 

@@ -22,7 +22,7 @@ KNOWN_MODELS = {
     name: os.path.dirname(path) for name, path in pretrained_files(f"models/*/{_CONFIG}").items()
 }
 
-# Training data with terms of use, which also hold for what was learnt from it.
+# Training data whose terms of use also hold for a model that was trained on it.
 _TERMS = {
     "coref": "OntoGUM, some of whose texts are not for commercial use",
     "ner": "CoNLL-2003, whose text Reuters gives for research alone",
@@ -32,16 +32,15 @@ _TERMS = {
 
 def model_path(name: str | os.PathLike) -> str:
     """
-    Returns the path or address of a trained model. The first time that a user takes one of ours
-    whose data are not free, this function says so on the standard error.
+    Returns the path or address of a trained model. If we trained it on data that are not free,
+    prints their terms to standard error the first time.
 
     # Parameters
 
     name : `str | os.PathLike`
-        The path or address of a `model.tar.gz`; the folder of a training, or one that `elmo-pack`
-        wrote; a name in `KNOWN_MODELS`; or a repository on the hub with the files of such a folder,
-        `owner/name` or `owner/name@revision`, which is fetched. A file or folder of the same name
-        comes first.
+        The path or address of a `model.tar.gz`; the folder of a training or of `elmo-pack`; a name
+        in `KNOWN_MODELS`; or a repository on the hub, `owner/name` or `owner/name@revision`, with
+        the files of such a folder. A local file or folder comes before a name.
 
     # Raises
 
@@ -78,8 +77,8 @@ def _model_path(name: str) -> str:
 
 def is_model(name: str | os.PathLike) -> bool:
     """
-    Returns whether a name, path, address or repository is that of a trained model, and not that of
-    a biLM. The folder of a language model's training has both, and counts as a biLM.
+    Returns whether a name, path, address or repository stands for a trained model, and not for a
+    biLM. The folder of a language model's training holds both, and counts as a biLM.
     """
     name = os.path.expanduser(os.fspath(name))
     if name in KNOWN_BILMS:

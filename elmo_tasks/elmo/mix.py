@@ -10,17 +10,17 @@ LAYER_NORMS = ("batch", "sentence")
 class ElmoMix(torch.nn.Module):
     """
     Computes equation (1) of Peters et al. 2018: ELMo_k = gamma * sum_j s_j h_{k,j}, with s =
-    softmax(w). The penalty lambda ||w||^2 on w (section 3.3) is a regularizer of the task model:
-    `elmo_lambda` of the configs.
+    softmax(w). The penalty lambda ||w||^2 (section 3.3) is a regularizer of the task model,
+    `elmo_lambda` in the configs.
 
     # Parameters
 
     num_layers : `int`
         The number of layers that the biLM returns, the token layer included.
     layers : `str | int`, optional (default = `'all'`)
-        `all`; `concat` for all layers side by side in place of their sum; `last`; or the index of
-        one layer, 0 for the token layer. Only `all` has w. A single layer is the paper's "last
-        only" (supplement A.2).
+        `all`; `concat` for all layers side by side, not summed; `last`; or the index of one layer,
+        0 for the token layer. Only `all` uses w. A single layer is the paper's "last only"
+        (supplement A.2).
     trainable : `bool`, optional (default = `True`)
         Whether w and gamma are trained.
     layer_norm : `str`, optional
@@ -49,8 +49,8 @@ class ElmoMix(torch.nn.Module):
                 f"not {layer_norm!r}"
             )
         self.layer_norm = layer_norm
-        # w is one tensor. Its name is that of AllenNLP's list of scalars, so that regexes that
-        # were written for AllenNLP's mix match.
+        # w is one tensor. It has the name of AllenNLP's list of scalars, so that regexes for
+        # AllenNLP's mix match it.
         weights = torch.zeros(num_layers) if layers == "all" else None
         self.register_parameter(
             "scalar_parameters",
@@ -75,13 +75,13 @@ class ElmoMix(torch.nn.Module):
 
     @property
     def layers(self) -> Union[str, int]:
-        """What the mix has: `all`, `concat`, or the index of one layer."""
+        """The layers of the mix: `all`, `concat`, or the index of one layer."""
         if self.layer is not None:
             return self.layer
         return "concat" if self.concat else "all"
 
     def get_output_dim(self, layer_dim: int) -> int:
-        """Returns the width of ELMo_k, given that of a layer."""
+        """Returns the width of ELMo_k, given the width of a layer."""
         return self.num_layers * layer_dim if self.concat else layer_dim
 
     def forward(self, layers: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -118,8 +118,8 @@ class ElmoMix(torch.nn.Module):
 
     def of_sentence(self, layers: torch.Tensor) -> torch.Tensor:
         """
-        Computes ELMo_k of one sentence, without a gradient, from its layers of shape (num_layers,
-        length, dim): shape (length, dim).
+        Computes ELMo_k of one sentence, shape (length, dim), without a gradient, from its layers of
+        shape (num_layers, length, dim).
         """
         mask = torch.ones(1, layers.size(1), dtype=torch.bool)
         with torch.no_grad():
@@ -127,7 +127,7 @@ class ElmoMix(torch.nn.Module):
 
 
 def _single_layer(layers: Union[str, int], num_layers: int) -> int | None:
-    """Returns the index of the only layer that is used, or `None` for all layers."""
+    """Returns the index of the single layer that is used, or `None` for all layers."""
     if layers == "all":
         return None
     if layers == "last":

@@ -8,7 +8,7 @@ from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.elmo.mix import ElmoMix
 
-# The file of a trained mix, beside those of its biLM.
+# The file of a trained mix, in the folder of its biLM.
 MIX_FILE = "mix.json"
 
 _FIELDS = {"layers", "scalar_parameters", "gamma", "layer_norm"}
@@ -18,8 +18,8 @@ _LARGEST = torch.finfo(torch.float32).max
 
 def write_mix(path: str | os.PathLike, mix: ElmoMix) -> None:
     """
-    Writes a mix as JSON: `layers`, `all`, `concat` or the index of one; `scalar_parameters`, the
-    weights before their softmax, or null without any; `gamma`; and `layer_norm`.
+    Writes a mix as JSON: `layers` (`all`, `concat` or the index of one layer), `scalar_parameters`
+    (the weights before their softmax, or null), `gamma` and `layer_norm`.
     """
     weights = mix.scalar_parameters
     fields = {
@@ -61,5 +61,5 @@ def read_mix(path: str | os.PathLike, num_layers: int) -> ElmoMix:
 
 
 def _is_number(value: object) -> bool:
-    # Python compares an integer of any size, of which `math.isfinite` and torch raise errors.
+    # Integers may be of any size: Python compares them, but `math.isfinite` and torch raise errors.
     return type(value) in (int, float) and abs(value) <= _LARGEST  # type: ignore[arg-type]

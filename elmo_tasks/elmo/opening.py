@@ -36,9 +36,9 @@ class Opened(NamedTuple):
 
     def mix(self, place: str | None = None) -> ElmoMix | None:
         """
-        Returns the mix at a place, or the only one; `None` if there is none. Raises
-        `ConfigurationError` if there is none at the place, or there are several and no place is
-        given.
+        Returns the mix at a place, or the only mix if no place is given, or `None` if there are no
+        mixes. Raises `ConfigurationError` if the place has no mix, or no place is given and there
+        are several mixes.
         """
         if place is None and len(self.mixes) < 2:
             return next(iter(self.mixes.values()), None)
@@ -66,13 +66,14 @@ def open_elmo(
     # Parameters
 
     name : `str | os.PathLike | tuple[str | os.PathLike, str | os.PathLike]`
-        The name of a biLM: `base` or `mini`, which are our own, or `small`, `medium`,
-        `original` or `original-5.5B`, which are fetched on first use; a folder that
-        `ElmoEncoder.save_pretrained`, `elmo-export` or the training of a biLM wrote; a folder or
-        zip file of the NLPL repository, by its path or address; a repository of such files on the
-        Hugging Face hub, `owner/name` or `owner/name@revision`; two files in bilm-tf's format, the
-        options and the weights, by their paths or addresses; or a trained model, whose biLM is
-        opened (see `model_path`).
+        One of:
+        - the name of a biLM: `base` or `mini`, which are our own, or `small`, `medium`, `original`
+          or `original-5.5B`, which are fetched on first use;
+        - a folder from `ElmoEncoder.save_pretrained`, `elmo-export` or the training of a biLM;
+        - the path or address of a folder or zip file of the NLPL repository;
+        - a repository on the Hugging Face hub: `owner/name` or `owner/name@revision`;
+        - the paths or addresses of two files in bilm-tf's format, options and weights;
+        - a trained model, whose biLM is opened (see `model_path`).
     within : `str`, optional
         The name of the biLM in its model; needed if the model has several.
     store : `LayerStore`, optional

@@ -18,9 +18,8 @@ def check_vocabulary(folder: str | os.PathLike, archive: str) -> None:
     # Raises
 
     `ConfigurationError`
-        There is no such folder, it holds something else than files, links out of the folder of the
-        model (those of a repository lead to the blobs beside it), or more than `MAX_BYTES` or
-        `MAX_LINES`.
+        There is no such folder. Or it holds something other than files, a link that leads out of
+        the model (see `check_inside`), or more than `MAX_BYTES` or `MAX_LINES`.
     """
     vocabulary = Path(folder, "vocabulary")
     if not vocabulary.is_dir():
@@ -47,8 +46,8 @@ def check_vocabulary(folder: str | os.PathLike, archive: str) -> None:
 
 def check_inside(path: Path, folder: str | os.PathLike, archive: str) -> None:
     """
-    Raises `ConfigurationError` for a link out of the folder of a model. Those of a repository lead
-    to the blobs beside it.
+    Raises `ConfigurationError` for a link that leads out of the folder of a model. The links of a
+    hub repository may lead to the `blobs` that the hub's cache keeps for it.
     """
     home = Path(folder).resolve()
     homes = [home, home.parents[1] / "blobs"] if home.parent.name == "snapshots" else [home]

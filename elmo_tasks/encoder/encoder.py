@@ -61,8 +61,8 @@ class ElmoEncoder:
         Cuts strings into tokens. An AllenNLP tokenizer works as well: `ElmoSpacyTokenizer()` has
         spaCy's rules. By default strings are cut at blanks, as tokenized text is.
     batch_tokens : `int`, optional (default = `2048`)
-        The most tokens per batch, padding included, except for long sentences: up to 16 of them,
-        with eight times as many tokens, are a batch.
+        The most tokens per batch, padding included. A batch of at most 16 long sentences may have
+        eight times as many.
     as_numpy : `bool`, optional (default = `False`)
         Whether outputs are NumPy arrays. By default they are tensors.
     """
@@ -95,7 +95,7 @@ class ElmoEncoder:
         **settings,
     ) -> "ElmoEncoder":
         """
-        Makes an encoder of anything that has a biLM.
+        Makes an encoder from anything that has a biLM.
 
         # Parameters
 
@@ -105,8 +105,8 @@ class ElmoEncoder:
         place : `str`, optional
             The place of the mix in a model, `input` or `output`; needed if the model has several.
         layers : `str | int`, optional (default = `'all'`)
-            `all` for the trained mix, and for the mean of all layers if there is none; `concat` for
-            all layers side by side; `last`; or the index of one layer, 0 for the token layer.
+            `all` for the trained mix, or without one the mean of all layers; `concat` for all
+            layers side by side; `last`; or the index of one layer, 0 for the token layer.
         settings
             Arguments of the constructor.
 
@@ -118,7 +118,7 @@ class ElmoEncoder:
         opened = open_elmo(name, within, store, device, dtype)
         if "mix" in settings:
             if place is not None:
-                raise ConfigurationError("give either a mix or the place of one, not both")
+                raise ConfigurationError("give either a mix or its place, not both")
         elif layers == "all":
             settings["mix"] = opened.mix(place)
         else:
@@ -128,7 +128,7 @@ class ElmoEncoder:
     def save_pretrained(self, folder: str | os.PathLike, dtype: str = "float32") -> None:
         """
         Writes the biLM and the mix to a folder, for `from_pretrained`: `options.json` and
-        `weights.hdf5`, which AllenNLP and bilm-tf read as well, and `mix.json`. The tokenizer is
+        `weights.hdf5`, which AllenNLP and bilm-tf can read too, and `mix.json`. The tokenizer is
         not saved.
 
         # Parameters
@@ -184,7 +184,7 @@ class ElmoEncoder:
     def iterate(self, sentences: Iterable[Sentence]) -> Iterator[dict[str, Any]]:
         """
         Encodes a stream of any length in bounded memory. Yields the outputs of each sentence, in
-        order, by the names in the table above, without the batch dimension and without padding.
+        order, by the names in the table above. They have no batch dimension and no padding.
         """
         tokens = (without_padding(self.tokenize(sentence)) for sentence in _several(sentences))
         with _progress() as progress:
@@ -194,7 +194,7 @@ class ElmoEncoder:
     def vectors(self, sentences: Iterable[list[str]]) -> Iterator[torch.Tensor]:
         """
         Yields ELMo_k of each sentence, given as tokens: shape (length, width). This is the output
-        `elmo`, without the others and without a progress bar.
+        `elmo` alone, without a progress bar.
         """
         return map(self.mix.of_sentence, self.layers(sentences))
 
@@ -218,7 +218,7 @@ class ElmoEncoder:
         return {**outputs, "elmo": elmo, "default": elmo.sum(0) / max(1, len(elmo)), "mask": mask}
 
     def _empty(self, batch_size: int, length: int) -> dict[str, torch.Tensor]:
-        """Returns the outputs of a batch that has only padding."""
+        """Returns the outputs of a batch of padding alone."""
         outputs = {
             name: output.new_zeros(batch_size, length, *output.shape[1:])
             for name, output in self._outputs(self.layers.no_layers()).items()

@@ -13,7 +13,7 @@ from elmo_tasks.common.worker_processes import in_processes
 from elmo_tasks.encoder.sentence_layers import MIN_SENTENCES
 from elmo_tasks.store import LayerSource, LayerStore
 
-# Texts that are looked up in the store at once.
+# The number of texts that are looked up in the store at once.
 _GROUP = 1000
 
 
@@ -37,9 +37,8 @@ class _Compute(NamedTuple):
         assert store is not None
         if not store.takes_layers:
             raise ConfigurationError(
-                f"the store {store.path} takes no more layers, for the reason above; the layers "
-                "that it has are kept; make room or let it be written to, and give the same "
-                "command again"
+                f"the store {store.path} takes no more layers, for the reason above; it keeps its "
+                "layers; make room or let it be written to, and give the same command again"
             )
 
 
@@ -62,14 +61,14 @@ def fill_store(
     texts : `Sequence[numpy.ndarray]`
         The char ids of each text: shape (length, 50).
     part, num_parts : `int`, optional (default = `0` and `1`)
-        Which of how many equal parts of the texts is computed, from 0. A text is in the same part
-        on every machine.
+        Only part `part`, counted from 0, of `num_parts` equal parts of the texts is computed. A
+        text is in the same part on every machine.
     batch_tokens : `int`, optional (default = `2048`)
-        Tokens per batch, padding included. Up to 16 long texts are a batch with up to eight times
-        as many.
+        The most tokens per batch, padding included. A batch of at most 16 long texts may have eight
+        times as many.
     num_processes : `int`, optional (default = `1`)
-        The number of processes that compute, each on one thread, if it is more than one. They share
-        the weights and the texts, and take turns at writing. The biLM must be on a CPU.
+        The number of processes. Several processes run one thread each, share the weights and the
+        texts, and take turns at writing. The biLM must then be on a CPU.
 
     # Returns
 
@@ -79,8 +78,8 @@ def fill_store(
     # Raises
 
     `ConfigurationError`
-        The store cannot be written to, for example because its disk is full; or a batch ended
-        several processes, for example because memory ran out.
+        The store cannot be written to, such as on a full disk; or a batch ended several processes,
+        for example because memory ran out.
     """
     store = bilm.store
     assert store is not None
@@ -94,7 +93,7 @@ def fill_store(
     ]
     device = bilm.like.device
     if num_processes > 1 and device.type != "cpu":
-        raise ConfigurationError(f"several processes compute on a CPU, but the biLM is on {device}")
+        raise ConfigurationError(f"several processes need a biLM on a CPU, but it is on {device}")
 
     compute = _Compute(bilm, texts)
     with tqdm(total=sum(lengths), unit=" tokens") as progress:

@@ -13,8 +13,8 @@ from elmo_tasks.kernels.threads import operator_threads
 # in memory at once: 200 MB at the original size.
 WINDOW_TOKENS = 16384
 
-# Batches of fewer sentences are slow, so that they may have more tokens. With 16 lines of 1,000
-# tokens a batch, `mini` is five times as fast as with 2.
+# Batches of fewer sentences are slow, so a batch of so many may have more tokens. With 16 lines of
+# 1,000 tokens a batch, `mini` is five times as fast as with 2.
 MIN_SENTENCES = 16
 
 
@@ -28,8 +28,8 @@ class SentenceLayers:
     bilm : `BiLm`
         The biLM, on any device. If it trains or carries its state, a frozen copy is used.
     batch_tokens : `int`, optional (default = `2048`)
-        The most tokens per batch, padding included, except for long sentences: up to 16 of them,
-        with eight times as many tokens, are a batch.
+        The most tokens per batch, padding included. A batch of at most 16 long sentences may have
+        eight times as many.
     """
 
     def __init__(self, bilm: BiLm, batch_tokens: int = 2048) -> None:
@@ -92,7 +92,7 @@ def windows(
     size = 0
     for words in sentences:
         window.append(words)
-        # A sentence counts one more than its tokens, so that a group of empty sentences ends, too.
+        # A sentence itself counts as well, so that a group of empty sentences ends too.
         size += len(words) + 1
         if size >= num_tokens:
             yield window

@@ -37,9 +37,8 @@ def without_padding(words: list[str]) -> list[str]:
 
 def cut_to_lengths(padded: list[list[str]], lengths: list[int]) -> list[list[str]]:
     """
-    Returns the first words of each sentence, as many as its length says. Raises `ValueError` if
-    there is not one length for each sentence, or if a length is not between 0 and the number of
-    words.
+    Cuts each sentence to its length in words. Raises `ValueError` if there is not one length for
+    each sentence, or if a length is not between 0 and the number of words.
     """
     if len(lengths) != len(padded):
         raise ValueError(f"got {len(lengths)} lengths for {len(padded)} sentences")

@@ -20,9 +20,9 @@ OUTPUT_PLACES = ("encoder", "integrator")
 @Model.register("elmo_bcn")
 class Bcn(Model):
     """
-    The biattentive classification network of McCann et al. 2017, section 5, with ELMo as in
-    Peters et al. 2018, supplement A.8. A sentence attends to itself, a second biLSTM integrates
-    what the attention found, and four poolings give the vector that is classified.
+    The biattentive classification network of McCann et al. 2017, section 5, with ELMo as in Peters
+    et al. 2018, supplement A.8. A sentence attends to itself, and a second biLSTM integrates what
+    the attention found. Four poolings make the vector that is classified.
 
     Registered as a `Model` with name "elmo_bcn".
 
@@ -94,7 +94,7 @@ class Bcn(Model):
         label : `torch.LongTensor`, optional
             Shape (batch,).
         metadata : `list[dict[str, Any]]`, optional
-            A dictionary for each sentence, with its words under `tokens`.
+            For each sentence a dictionary with its words under `tokens`.
 
         # Returns
 
@@ -123,8 +123,8 @@ class Bcn(Model):
 
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
         """
-        Adds the `label` of each sentence, and its `probabilities`: a dictionary from the names of
-        the classes to numbers.
+        Adds for each sentence its `label`, and `probabilities`, a dictionary by the names of the
+        classes.
         """
         names = self.vocab.get_index_to_token_vocabulary("labels")
         probabilities = output_dict["class_probabilities"].tolist()

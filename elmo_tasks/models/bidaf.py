@@ -63,10 +63,10 @@ class Bidaf(Model):
     end_encoder : `Seq2SeqEncoder`
         Reads the passage and the output of `start_encoder`. The end is scored from its output.
     dropout : `float`, optional (default = `0.2`)
-        Applied to the inputs and outputs of `encoder` and `residual_encoder` and to the passage
-        that the other two read, with one mask for all tokens of a text.
+        Applied to the inputs and outputs of `encoder` and `residual_encoder`, and to the passage
+        that the other two encoders read. All tokens of a text share one mask.
     max_answer_tokens : `int`, optional (default = `17`)
-        The longest answer that is predicted. Longer answers are trained on like all others.
+        The longest answer that is predicted. Training uses longer answers too.
     initializer : `InitializerApplicator`, optional
     """
 
@@ -159,7 +159,7 @@ class Bidaf(Model):
         return output
 
     def score(self, question: TextFieldTensors, passage: TextFieldTensors) -> SpanScores:
-        """Computes the logits of the start and the end, and the attention, of a batch."""
+        """Computes the logits of start and end, and the attention, for a batch."""
         q, p = self.text_embedder(question, passage)
         # Shapes: (batch, question length, h_dim) and (batch, passage length, h_dim)
         q_h, p_h = (text.extend(self._encode(self.encoder, text.x, text.mask)) for text in (q, p))

@@ -24,7 +24,7 @@ from elmo_tasks.modules.span_representation import SpanRepresentation
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 from elmo_tasks.readers.genre_field import GENRES
 
-# The most tokens, padding included, of the sentences that are read at a time.
+# The most tokens that are read at a time, padding included.
 _MAX_TOKENS = 2**14
 
 # The most spans that are scored at a time to choose the mentions.
@@ -36,12 +36,11 @@ class CorefResolver(Model):
     """
     Finds the mentions of a document and which of them refer to the same, as Lee et al. 2017 do,
     with ELMo as in Peters et al. 2018, supplement A.6. A biLSTM reads the document sentence by
-    sentence. Every span of a sentence gets a mention score, the best spans are kept, and for each a
-    distribution over the mentions before it and no antecedent is learnt.
+    sentence. Every span of a sentence gets a mention score, and the best spans are kept. For each,
+    the model learns a distribution over the mentions before it and no antecedent.
 
-    The mentions are chosen without a gradient, so that only they are represented in memory. Scores
-    are computed for a few mentions at a time, so that the memory grows with the number of words and
-    not with its square.
+    Mentions are chosen without a gradient, so only they are kept in memory. Scores are computed for
+    a few mentions at a time, so memory grows with the number of words, not with its square.
 
     Registered as a `Model` with name "elmo_coref".
 
@@ -58,15 +57,15 @@ class CorefResolver(Model):
     feature_dim : `int`, optional (default = `20`)
         Width of the embeddings of widths, speakers, genres and distances.
     max_span_width : `int`, optional (default = `10`)
-        Words in the longest mention.
+        The number of words in the longest mention.
     spans_per_word : `float`, optional (default = `0.4`)
         How many spans are kept as mentions, per word of the document.
     max_antecedents : `int`, optional (default = `250`)
-        How many of the mentions before a mention can be its antecedent.
+        How many of the mentions just before a mention can be its antecedent.
     max_training_sentences : `int`, optional (default = `50`)
-        The sentences of a document that are read in training: a random run of them if it has more.
+        The most sentences that are read of a document in training, a random run of them.
     lexical_dropout : `float`, optional (default = `0.5`)
-        Applied to the embeddings of words and characters, but not to ELMo, which has its own.
+        Applied to the embeddings of words and characters. ELMo has its own dropout.
     dropout : `float`, optional (default = `0.2`)
         Applied to the output of the encoder and to the embeddings of the features.
     initializer : `InitializerApplicator`, optional
@@ -139,8 +138,8 @@ class CorefResolver(Model):
         tokens : `TextFieldTensors`
             Documents of at least one word each.
         genre : `torch.LongTensor`
-            Shape (batch,): the genres, negative where they are unknown; the mean of all genres'
-            embeddings stands for an unknown one.
+            Shape (batch,): the genres. An unknown genre is negative; the mean of all genres'
+            embeddings stands for it.
         metadata : `list[dict[str, Any]]`
             A dictionary for each document: `sentences`, the words of each; `speakers`, one for each
             word; and, if they are known, `clusters`, lists of `Span`.
@@ -148,11 +147,11 @@ class CorefResolver(Model):
         # Returns
 
         `dict[str, Any]`
-            For each document: `spans`, of shape (mentions, 2), the kept spans: the first word of
-            each and the word after its last one; `antecedents`, of shape (mentions,), the index of
-            the most probable antecedent, or -1 for none; and `probabilities`, of shape (mentions,),
-            those of these choices. If all gold clusters are given, the scalar `loss`: -log of the
-            summed probability of a mention's gold antecedents, summed over mentions, averaged over
+            For each document: `spans`, of shape (mentions, 2), the first word of each kept span and
+            the word after its last; `antecedents`, of shape (mentions,), the index of the most
+            probable antecedent, or -1 for none; and `probabilities`, of shape (mentions,), of these
+            choices. If all gold clusters are given, the scalar `loss`: -log of the summed
+            probability of a mention's gold antecedents, summed over mentions, averaged over
             documents.
         """
         runs = [self._run(about) for about in metadata]
@@ -179,12 +178,12 @@ class CorefResolver(Model):
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
         """
         Returns precision, recall and F1 as the official scorer of CoNLL-2012 computes them, and the
-        mean of the three F1. In training they are those of the runs that were read.
+        mean of the three F1. In training they count only the runs that were read.
         """
         return {**self.coref.get_metric(reset), **self.text_embedder.mix_metrics()}
 
     def _run(self, about: dict[str, Any]) -> DocumentRun:
-        """Returns what is read of a document."""
+        """Returns the sentences of a document that are read."""
         run = DocumentRun.of(about["sentences"], about["speakers"], about.get("clusters"))
         num_more = len(run.lengths) - self.max_training_sentences
         if not self.training or num_more <= 0:
@@ -214,7 +213,7 @@ class CorefResolver(Model):
     def _resolve(
         self, run: DocumentRun, x: torch.Tensor, h: torch.Tensor, genre: torch.Tensor
     ) -> dict[str, Any]:
-        """Returns the outputs for a document, given its words and the embedding of its genre."""
+        """Returns the outputs for a document from its words and the embedding of its genre."""
         candidates = candidate_spans(run.lengths, self.spans.max_width).to(x.device)
         num_spans = max(1, int(self.spans_per_word * len(x)))
         with torch.no_grad():

@@ -51,11 +51,11 @@ class CrfTagger(Model):
     text_embedder : `ElmoTextEmbedder`
         Embeds words and characters, with ELMo at the input, the output, both or neither.
     encoders : `list[Seq2SeqEncoder]`
-        At least one encoder; each reads the output of the one before. The paper has two biLSTMs.
-        ELMo joins the output of the last one at the output place.
+        At least one encoder; each reads the output of the encoder before it. The paper has two
+        biLSTMs. ELMo joins the output of the last one at the output place.
     dropout : `float`, optional (default = `0.5`)
         Applied to the input of each encoder, as in the paper, and to the vectors from which tags
-        are scored, as in allennlp-models, with one mask for all tokens of a sentence.
+        are scored, as in allennlp-models. All tokens of a sentence share one mask.
     initializer : `InitializerApplicator`, optional
     """
 
@@ -133,9 +133,9 @@ class CrfTagger(Model):
 
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
         """
-        Adds, for each sentence, `tags`, the names of its tags; `entities`, a list of `Entity`; and
-        `confidences`, the marginal probability of each entity: the probability that exactly these
-        tokens are an entity of this type, summed over all tags of the other tokens.
+        Adds for each sentence `tags`, the names of its tags; `entities`, a list of `Entity`; and
+        `confidences`, the marginal probabilities of the entities: that exactly these tokens are an
+        entity of this type, summed over all tags of the other tokens.
         """
         best_tags, mask = output_dict["best_tags"], output_dict["mask"]
         tags = [self._names(row[live]) for row, live in zip(best_tags, mask)]
@@ -174,8 +174,8 @@ class CrfTagger(Model):
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
         """
-        Returns precision, recall and F1 of entities as conlleval computes them: over all types
-        and, in evaluation mode, also for each type.
+        Returns precision, recall and F1 of entities as conlleval computes them: over all types, and
+        in evaluation mode for each type too.
         """
         spans = self.span_f1.get_metric(reset)
         if self.training:

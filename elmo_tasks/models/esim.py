@@ -20,8 +20,8 @@ from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
 class Esim(Model):
     """
     ESIM, the sequence model of Chen et al. 2017, section 3, with ELMo as in Peters et al. 2018,
-    supplement A.3. A biLSTM encodes premise and hypothesis, each attends to the other, and a second
-    biLSTM reads both together with what the attention found. The two texts share all layers.
+    supplement A.3. A biLSTM encodes premise and hypothesis, and each attends to the other. A second
+    biLSTM reads each text together with what its attention found. The two texts share all layers.
 
     Registered as a `Model` with name "elmo_esim".
 
@@ -39,8 +39,8 @@ class Esim(Model):
     classifier : `FeedForward`
         Computes the logits of the classes from the mean and the maximum of each text.
     dropout : `float`, optional (default = `0.5`)
-        Applied to the inputs of `encoder` and `composer`, with one mask for all tokens of a text,
-        and to each element of the input of `classifier`.
+        Applied to the inputs of `encoder` and `composer`, where all tokens of a text share one
+        mask, and to each element of the input of `classifier`.
     attention_dropout : `float`, optional (default = `0.0`)
         Applied to each element of the enhancement. The paper has 0.5 "following attention" in its
         ELMo models, and does not say where exactly.
@@ -92,7 +92,7 @@ class Esim(Model):
         label : `torch.LongTensor`, optional
             Shape (batch,).
         metadata : `list[dict[str, Any]]`, optional
-            A dictionary for each pair, with its words under `premise_tokens` and
+            For each pair a dictionary with its words under `premise_tokens` and
             `hypothesis_tokens`.
 
         # Returns
@@ -135,8 +135,8 @@ class Esim(Model):
 
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
         """
-        Adds the `label` of each pair, and its `probabilities`: a dictionary from the names of the
-        classes to numbers. Cuts the padding off the attention if the words are known.
+        Adds for each pair its `label`, and `probabilities`, a dictionary by the names of the
+        classes. Cuts the padding off the attention if the words are known.
         """
         names = self.vocab.get_index_to_token_vocabulary("labels")
         by_name = [
@@ -162,9 +162,9 @@ class Esim(Model):
         masks: Sequence[torch.Tensor],
     ) -> list[torch.Tensor]:
         """
-        Composes each text from its tokens and from what each of them found in the other text, two
-        tensors of the same shape. Returns the mean and the maximum of the composer's output for
-        each text: shape (batch, 2 * width of the composer).
+        Composes each text from its tokens and from what each token found in the other text, two
+        tensors of the same shape. Returns for each text the mean and the maximum of the composer's
+        output: shape (batch, 2 * width of the composer).
         """
         enhanced = [
             torch.cat([a, other, a - other, a * other], dim=-1) for a, other in zip(texts, found)

@@ -14,8 +14,8 @@ from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 @Model.register("elmo_tagger")
 class SoftmaxTagger(Model):
     """
-    Tags each token by itself, such as with its part of speech: a biLSTM and a softmax. For spans of
-    tokens, such as named entities, see `CrfTagger`.
+    Tags each token by itself, for example with its part of speech: a biLSTM and a softmax. For
+    spans of tokens, such as named entities, see `CrfTagger`.
 
     Registered as a `Model` with name "elmo_tagger".
 
@@ -26,8 +26,8 @@ class SoftmaxTagger(Model):
     encoder : `Seq2SeqEncoder`
         ELMo joins its output at the output place.
     dropout : `float`, optional (default = `0.5`)
-        Applied to the input of the encoder and to the vectors from which tags are scored, with one
-        mask for all tokens of a sentence.
+        Applied to the input of the encoder and to the vectors from which tags are scored. All
+        tokens of a sentence share one mask.
     initializer : `InitializerApplicator`, optional
     """
 
@@ -70,7 +70,7 @@ class SoftmaxTagger(Model):
         tokens : `TextFieldTensors`
             Sentences of at least one token each.
         tags : `torch.LongTensor`, optional
-            Shape (batch, length); a negative tag is one that the training data lacks.
+            Shape (batch, length), negative at tags that the training data lacks.
         metadata : `list[dict[str, Any]]`, optional
             A dictionary for each sentence, with its words under `tokens`.
 

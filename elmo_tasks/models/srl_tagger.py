@@ -20,9 +20,9 @@ from elmo_tasks.readers.entities import Entity, read_entities
 class SrlTagger(Model):
     """
     Labels the semantic roles of one predicate of a sentence, as He et al. 2017 do, with ELMo as in
-    Peters et al. 2018, supplement A.5. Interleaved LSTMs read the words, each with an embedding
-    that says whether it is the predicate, and a softmax scores the tags of each word. The best tags
-    are chosen jointly among the sequences that the scheme BIO allows.
+    Peters et al. 2018, supplement A.5. Interleaved LSTMs read each word with an embedding that says
+    whether it is the predicate. A softmax scores the tags of each word. The best tags are chosen
+    jointly among the sequences that the scheme BIO allows.
 
     Registered as a `Model` with name "elmo_srl_tagger".
 
@@ -81,8 +81,8 @@ class SrlTagger(Model):
         predicate : `torch.LongTensor`
             Shape (batch, 1): the index of the predicate.
         tags : `torch.LongTensor`, optional
-            Shape (batch, length), negative at tags that the vocabulary lacks, which have no part in
-            the loss.
+            Shape (batch, length), negative at tags that the vocabulary lacks. The loss ignores
+            these.
         metadata : `list[dict[str, Any]]`, optional
             A dictionary for each predicate: `tokens`, the words; `predicate`, its index; and, if
             they are known, `arguments`, a list of `Entity`.
@@ -92,8 +92,8 @@ class SrlTagger(Model):
         `dict[str, Any]`
             `logits`, of shape (batch, length, tags); `mask` and `best_tags`, the best sequence that
             BIO allows, both of shape (batch, length); `tokens` and `predicate`, if metadata is
-            given; the scalar `loss`, if tags are given: the negative log-likelihood of a tag, as
-            the mean over the tokens of a sentence and then over the batch.
+            given; the scalar `loss`, if tags are given: the negative log-likelihood of a tag,
+            averaged over the tokens of a sentence and then over the batch.
         """
         (text,) = self.text_embedder(tokens)
         marks = torch.zeros_like(text.mask, dtype=torch.long).scatter(1, predicate, 1)
@@ -117,9 +117,9 @@ class SrlTagger(Model):
 
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
         """
-        Adds, for each predicate, `tags`, the names of its tags; `arguments`, a list of `Entity`,
-        among them the predicate itself with the role V; and `confidences`, the marginal probability
-        of each argument: the probability that exactly these tokens have this role, summed over all
+        Adds for each predicate `tags`, the names of its tags; `arguments`, a list of `Entity`,
+        which includes the predicate itself with the role V; and `confidences`, the marginal
+        probabilities of the arguments: that exactly these tokens have this role, summed over all
         tags of the other tokens.
         """
         mask = output_dict["mask"]
@@ -131,8 +131,8 @@ class SrlTagger(Model):
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
         """
-        Returns precision, recall and F1 of arguments as `srl-eval.pl` computes them: over all roles
-        and, in evaluation mode, also for each role.
+        Returns precision, recall and F1 of arguments as `srl-eval.pl` computes them: over all
+        roles, and in evaluation mode for each role too.
         """
         scores = self.srl.get_metric(reset)
         if self.training:

@@ -17,7 +17,7 @@ from elmo_tasks.readers.classify import SEVERAL
 # The most tokens, padding included, that the biLM and the encoder read at a time.
 _MAX_TOKENS = 2048
 
-# If a text may have several labels, it has those that are at least this probable.
+# If texts may have several labels, a text gets all labels that are at least this probable.
 _THRESHOLD = 0.5
 
 
@@ -26,12 +26,11 @@ class TextClassifier(Model):
     """
     Classifies texts of any length. The biLM and a biLSTM read the sentences of a text one by one,
     in batches. The maximum, the mean and an attention over all words of the text make its vector,
-    so that memory grows with the number of words and not with its square. Of two texts with the
-    vectors u and v, [u; v; |u - v|; u * v] is classified.
+    so memory grows with the number of words, not with its square. For two texts with the vectors u
+    and v, the input of the classifier is [u; v; |u - v|; u * v].
 
-    If the training data has labels of which a text may have several (see `ClassifyReader`), each
-    label has a probability of its own, and a text has those from 0.5 on. Otherwise a text has the
-    most probable label.
+    If texts may have several labels (see `ClassifyReader`), each label has its own probability, and
+    a text gets all labels with 0.5 or more. Otherwise a text gets the most probable label.
 
     Registered as a `Model` with name "elmo_classifier".
 
@@ -42,7 +41,7 @@ class TextClassifier(Model):
     encoder : `Seq2SeqEncoder`
         Reads a sentence. ELMo joins its output at the output place.
     feedforward : `FeedForward`
-        Applied to the vector of a text, or to those of two, before the labels are scored.
+        Applied to the vector of a text, or of two texts, before the labels are scored.
     dropout : `float`, optional (default = `0.5`)
         Applied to the inputs of `encoder` and `feedforward`.
     initializer : `InitializerApplicator`, optional
@@ -92,13 +91,12 @@ class TextClassifier(Model):
         tokens : `TextFieldTensors`
             Texts of at least one word each.
         metadata : `list[dict[str, Any]]`
-            A dictionary for each instance, with the words of its sentences, for each text, under
-            `sentences`.
+            For each instance a dictionary: `sentences` has the words of each sentence of each text.
         second : `TextFieldTensors`, optional
             The second text of each instance.
         label : `torch.LongTensor`, optional
-            Shape (batch,); if a text may have several labels, shape (batch, labels), with 1 at
-            those that it has.
+            Shape (batch,). If texts may have several labels, shape (batch, labels), 1 at a text's
+            labels.
 
         # Returns
 
@@ -126,8 +124,8 @@ class TextClassifier(Model):
 
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
         """
-        Adds `probabilities`, a dictionary from the names of the labels to numbers, for each text;
-        and its `label`, or its `labels` if it may have several, the most probable one first.
+        Adds for each text `probabilities`, a dictionary by the names of the labels; and its
+        `label`, or its `labels` if texts may have several, the most probable first.
         """
         names = self.vocab.get_index_to_token_vocabulary(self.namespace)
         by_name = [
@@ -145,8 +143,8 @@ class TextClassifier(Model):
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
         """
-        Returns the accuracy; or, if a text may have several labels, precision, recall and F1 over
-        all pairs of a text and a label.
+        Returns the accuracy, or if texts may have several labels, precision, recall and F1 over all
+        pairs of a text and a label.
         """
         if self.several:
             found = self.f1.get_metric(reset)
@@ -160,13 +158,13 @@ class TextClassifier(Model):
         return {**metrics, **self.text_embedder.mix_metrics()}
 
     def _vectors(self, tokens: TextFieldTensors, texts: list[list[list[str]]]) -> torch.Tensor:
-        """Returns the vectors of texts, shape (batch, 3 * word_dim), given their sentences."""
+        """Returns the vectors of texts, shape (batch, 3 * word_dim), from their sentences."""
         runs = [DocumentRun.of(sentences, (), None) for sentences in texts]
         # Shape: (words of all texts, word_dim)
         words = torch.cat(
             [self._words(batch) for batch in sentence_batches(tokens, runs, _MAX_TOKENS)]
         )
-        # Texts are pooled one by one, since a long one would make all others long with padding.
+        # Texts are pooled one by one, since a long text would pad all others to its length.
         return torch.stack(list(self._pooled(words.split([sum(run.lengths) for run in runs]))))
 
     def _words(self, sentences: TextFieldTensors) -> torch.Tensor:

@@ -18,9 +18,9 @@ class ElmoAlternatingLstm(StackedAlternatingLstmSeq2SeqEncoder):
     """
     AllenNLP's `alternating_lstm`, the interleaved highway LSTMs of He et al. 2017, section 2.2:
     layers that read a text forwards and backwards by turns. It has the same weights under the same
-    names and the same initialization, orthogonal matrices and a forget bias of 1, but is about
-    twice as fast on a CPU: the inputs of all steps are one product, padding is not computed, and
-    the gradient of each weight is one product for all steps.
+    names, and initializes them alike: orthogonal matrices, and a forget bias of 1. But it is about
+    twice as fast on a CPU, since it skips padding, and since one product computes the inputs of all
+    steps, or the gradient of a weight for all steps.
 
     Registered as a `Seq2SeqEncoder` with name "elmo_alternating_lstm".
 
@@ -85,7 +85,7 @@ class ElmoAlternatingLstm(StackedAlternatingLstmSeq2SeqEncoder):
 
 
 def _run_layer(layer: AugmentedLstm, x: torch.Tensor, steps: Steps) -> torch.Tensor:
-    """Returns the states of one layer, given its packed inputs, both of shape (tokens, width)."""
+    """Returns the states of one layer from its packed inputs, both of shape (tokens, width)."""
     state = layer.cell.state_linearity
     gates = trained_product(x, layer.cell.input_linearity.weight).to(state.weight.dtype)
     kept = None
@@ -93,7 +93,7 @@ def _run_layer(layer: AugmentedLstm, x: torch.Tensor, steps: Steps) -> torch.Ten
         # Shape: (rows, hidden_size)
         like = gates.new_empty(steps.num_rows, layer.lstm_dim)
         kept = get_dropout_mask(layer.recurrent_dropout_probability, like)
-    # The states are summed up over all steps, for which half precision is too coarse.
+    # The states add up over all steps, and half precision is too coarse for that.
     with torch.autocast(gates.device.type, enabled=False):
         return HighwaySteps.apply(gates, state.weight, state.bias, kept, steps)
 
@@ -123,8 +123,8 @@ class HighwaySteps(torch.autograd.Function):
         weight, bias : `torch.Tensor`
             Shapes (5 * hidden_size, hidden_size) and (5 * hidden_size,).
         kept : `torch.Tensor`, optional
-            Shape (rows, hidden_size): the dropout mask, which is scaled already; by default nothing
-            is dropped.
+            Shape (rows, hidden_size): the dropout mask, already scaled. By default nothing is
+            dropped.
         steps : `Steps`
 
         # Returns
@@ -164,10 +164,10 @@ class HighwaySteps(torch.autograd.Function):
         steps: Steps = ctx.steps
         dim = weight.size(1)
         i, f, g, o, r = gates.split(dim, dim=1)
-        # The gradient of c_t, multiplied by the first three factors, gives the gradient of i, f and
-        # g before their sigmoid or tanh. The gradient of h_t, multiplied by the last three, gives
-        # those of o and r, and of v, and, multiplied by `by_c`, a part of that of c_t. The
-        # gradients overwrite the factors. Shape: (tokens, 6, hidden_size)
+        # The gradient of c_t times the first three factors is the gradient of i, f and g before
+        # their sigmoid or tanh. The gradient of h_t times the last three is the gradient of o, r
+        # and v; times `by_c`, it is a part of the gradient of c_t. The gradients overwrite the
+        # factors. Shape: (tokens, 6, hidden_size)
         d_gates = steps.empty(gates, 6, dim)
         by_i, by_f, by_g, by_o, by_r, by_v = d_gates[: steps.num_tokens].unbind(1)
         torch.mul(g * i, 1 - i, out=by_i)

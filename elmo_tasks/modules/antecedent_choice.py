@@ -17,9 +17,9 @@ class CorefMention(NamedTuple):
     start, end : `int`
         The mention has the words `start` to `end - 1` of the document.
     antecedent : `int`, optional
-        The index in the cluster of the mention to which this one refers back; `None` for the first.
+        The antecedent's index in the cluster; `None` for the first mention.
     probability : `float`, optional
-        The probability of this antecedent; `None` for the first mention.
+        The antecedent's probability; `None` for the first mention.
     """
 
     start: int
@@ -39,8 +39,8 @@ class AntecedentChoice(NamedTuple):
     probabilities : `torch.Tensor`
         Shape (mentions,): the probability of this choice.
     loss : `torch.Tensor`
-        A scalar: the negative logarithm of the summed probability of a mention's gold antecedents,
-        summed over the mentions (Lee et al. 2017, equation 8). 0 if no labels are given.
+        A scalar: -log of the summed probability of a mention's gold antecedents, summed over the
+        mentions (Lee et al. 2017, equation 8). 0 if no labels are given.
     """
 
     antecedents: torch.Tensor
@@ -57,14 +57,14 @@ def choose_antecedents(
     blocks : `Iterable[AntecedentBlock]`
         The scores of all mentions, in their order; at least one block.
     labels : `torch.LongTensor`, optional
-        Shape (mentions,): the gold cluster of each mention, -1 for none. The gold antecedents of
-        a mention are those of the same cluster, or else none.
+        Shape (mentions,): the gold cluster of each mention, -1 for none. The gold antecedents of a
+        mention are those before it in its cluster; without any, no antecedent is right.
     """
     choices, probabilities, losses = [], [], []
     for block in blocks:
         log_probabilities = block.scores.log_softmax(dim=1)
         best = log_probabilities.max(dim=1)
-        # The first column is that of no antecedent.
+        # The first column stands for no antecedent.
         choices.append((best.indices - 1 + block.columns.start).where(best.indices > 0, -1))
         probabilities.append(best.values.detach().exp())
         if labels is not None:
@@ -86,9 +86,7 @@ def _right(
 
 
 def cluster_labels(spans: Iterable[Sequence[int]], clusters: Sequence[Sequence[Span]]) -> list[int]:
-    """
-    Returns for each span the index of its cluster, or -1. A span of several clusters has the last.
-    """
+    """Returns for each span the index of its cluster (the last, if it has several), or -1."""
     known = {span: index for index, cluster in enumerate(clusters) for span in cluster}
     return [known.get((start, end), -1) for start, end in spans]
 
@@ -97,8 +95,8 @@ def clusters_of(
     spans: Sequence[Sequence[int]], antecedents: Sequence[int], probabilities: Sequence[float]
 ) -> list[list[CorefMention]]:
     """
-    Returns the clusters of a document in the order of their first mentions: the mentions that are
-    linked with each other. No cluster has a single mention.
+    Returns the clusters of a document: the mentions that are linked with each other. They are in
+    the order of their first mentions. No cluster has a single mention.
     """
     clusters: list[list[CorefMention]] = []
     # The cluster of each mention, and the index of the mention there.

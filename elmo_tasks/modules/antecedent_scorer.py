@@ -10,11 +10,11 @@ from torch.autograd.function import once_differentiable
 from elmo_tasks.kernels.trained_product import product, summed_product
 from elmo_tasks.modules.linear import use_products
 
-# Mentions whose antecedents are scored at a time.
+# The number of mentions whose antecedents are scored at a time.
 _BLOCK = 16
 
-# Distances of 1, 2, 3, 4, 5 to 7, 8 to 15, 16 to 31, 32 to 63, and 64 or more mentions share an
-# embedding each: the smallest distance of each group but the first.
+# The groups of distances that share an embedding, by the smallest distance of each group but the
+# first: 1, 2, 3, 4, 5 to 7, 8 to 15, 16 to 31, 32 to 63, and 64 or more mentions.
 _DISTANCES = (2, 3, 4, 5, 8, 16, 32, 64)
 
 
@@ -49,8 +49,8 @@ class AntecedentBlock(NamedTuple):
     rows, columns : `slice`
         The mentions, and the mentions that are their antecedents.
     scores : `torch.Tensor`
-        Shape (rows, 1 + columns): the scores s(i, j), which are 0 for no antecedent, the first
-        column. The smallest number of the dtype stands where j is no possible antecedent of i.
+        Shape (rows, 1 + columns): the scores s(i, j). The first column stands for no antecedent and
+        is 0. Where j cannot be an antecedent of i, the score is the smallest number of the dtype.
     """
 
     rows: slice
@@ -60,12 +60,12 @@ class AntecedentBlock(NamedTuple):
 
 class AntecedentScorer(torch.nn.Module):
     """
-    Scores pairs of mentions as Lee et al. 2017, section 4, do: s(i, j) = s_m(i) + s_m(j) +
-    s_a(i, j), where s_a is a feed-forward network over [g_i; g_j; g_i * g_j; features]. The
-    features are whether the speakers are the same, the genre, and how many mentions j is before i.
+    Scores pairs of mentions as Lee et al. 2017, section 4, do: s(i, j) = s_m(i) + s_m(j) + s_a(i,
+    j), where s_a is a feed-forward network over [g_i; g_j; g_i * g_j; features]. The features tell
+    whether the speakers are the same, the genre, and how many mentions j is before i.
 
-    The first layer is a sum of products of its parts. The product of g_i * g_j is computed for a
-    block of mentions at a time; the others need not be computed for each pair.
+    The first layer is computed as a sum, one product for each part of its input. Only the product
+    for g_i * g_j is computed for each pair, for a block of mentions at a time.
 
     # Parameters
 
@@ -76,7 +76,7 @@ class AntecedentScorer(torch.nn.Module):
     feature_dim : `int`
         Width of each feature's embedding.
     max_antecedents : `int`
-        How many of the mentions before a mention can be its antecedent.
+        How many of the mentions just before a mention can be its antecedent.
     dropout : `float`, optional (default = `0.0`)
         Applied to the embeddings of the features, with one mask for all pairs that have the same
         features.
@@ -110,7 +110,7 @@ class AntecedentScorer(torch.nn.Module):
         """Yields the scores of all mentions, block by block."""
         first = self.feedforward._linear_layers[0]
         of_mention, of_antecedent, of_both, of_features = first.weight.split(self._widths, dim=1)
-        # A slice of columns is not contiguous, and slower to multiply.
+        # A slice of columns is not contiguous, which makes products slower.
         of_both = of_both.contiguous()
         # Shapes: (mentions, hidden width)
         by_mention = mentions.g @ of_mention.t() + first.bias
@@ -153,7 +153,7 @@ class AntecedentScorer(torch.nn.Module):
         )
 
     def _rest(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Returns the output of the network, given that of its first linear layer."""
+        """Returns the output of the network from the output of its first linear layer."""
         network = self.feedforward
         layers = zip(network._linear_layers, network._activations, network._dropout)
         for index, (linear, activation, dropout) in enumerate(layers):
@@ -164,8 +164,8 @@ class AntecedentScorer(torch.nn.Module):
 class PairProducts(torch.autograd.Function):
     """
     Computes W (a_i * b_j) for all i and j, for a and b of shapes (rows, dim) and (columns, dim) and
-    W of shape (out_dim, dim): shape (rows, columns, out_dim). The products a_i * b_j, which are
-    larger than the result, are not kept for the gradient.
+    W of shape (out_dim, dim): shape (rows, columns, out_dim). The products a_i * b_j are larger
+    than the result and are not kept for the gradient.
     """
 
     @staticmethod

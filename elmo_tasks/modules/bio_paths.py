@@ -8,10 +8,10 @@ from elmo_tasks.readers.entities import Entity, split_tag
 
 class BioPaths:
     """
-    The sequences of BIO tags of each sentence of a batch, in which I-X follows only B-X or I-X. The
-    score of a sequence is the sum of its logits, and its probability is the softmax of the scores
-    of all these sequences. There are no scores of transitions, so that a step takes one maximum
-    over the tags, and not one for each tag as in `CrfPaths`.
+    The allowed sequences of BIO tags of each sentence of a batch: I-X follows only B-X or I-X. The
+    score of a sequence is the sum of its logits, and its probability is a softmax over the scores
+    of all these sequences. Transitions have no scores, so a step takes one maximum over the tags;
+    in `CrfPaths` it takes one maximum for each tag.
 
     # Parameters
 
@@ -88,9 +88,8 @@ class BioPaths:
 
     def _sums_before(self) -> torch.Tensor:
         """
-        Computes the log-sum-exp of the scores of all sequences for the
-        tokens before each token: shape (batch, length + 1). Padding repeats the value of the whole
-        sentence.
+        Computes for each token the log-sum-exp of the scores of all sequences for the tokens before
+        it: shape (batch, length + 1). Padding repeats the value of the whole sentence.
         """
         scores = self._logits[:, 0].masked_fill(self._inside, -torch.inf)
         sums = [torch.zeros_like(scores[:, 0]), scores.logsumexp(dim=1)]
@@ -104,9 +103,8 @@ class BioPaths:
 
     def _sums_after(self) -> torch.Tensor:
         """
-        Computes the log-sum-exp of the scores of all sequences for the
-        tokens from each token on that do not begin with an I: shape (batch, length + 1), zeros at
-        padding.
+        Computes for each token the log-sum-exp of the scores of all sequences that start at it and
+        do not begin with an I: shape (batch, length + 1), zeros at padding.
         """
         # The sums for the tokens after each tag. Shape: (batch, tags)
         after = torch.zeros_like(self._logits[:, 0])

@@ -12,9 +12,8 @@ class CharacterCnn(TokenEmbedder):
     """
     A CNN over the first characters of each token, as in the reading comprehension model of Clark
     and Gardner 2017: convolution, ReLU, and the maximum over the windows that begin in the token.
-    Every token is padded or cut to `max_characters`, so that its vector depends on no other token.
-    The CNN runs once for each distinct token of a batch, so in training all occurrences of a token
-    in a batch have one dropout mask.
+    Every token is padded or cut to `max_characters`, so its vector depends on no other token. The
+    CNN runs once for each distinct token of a batch, so all its occurrences share one dropout mask.
 
     Registered as a `TokenEmbedder` with name "elmo_character_cnn".
 
@@ -26,9 +25,9 @@ class CharacterCnn(TokenEmbedder):
     num_filters : `int`
         Width of a token's vector.
     width : `int`
-        Characters in a window.
+        The number of characters in a window.
     max_characters : `int`, optional (default = `14`)
-        Characters of a token that are read; at least `width`.
+        The number of characters of a token that are read; at least `width`.
     dropout : `float`, optional (default = `0.2`)
         Applied to each element of the characters' vectors.
     vocab_namespace : `str`, optional (default = `'token_characters'`)

@@ -29,7 +29,7 @@ class CrfPaths:
     """
     The paths through the sentences of a batch that the constraints of a linear-chain CRF allow. A
     path has one tag for each token. Its score is the sum of its logits and transitions, and its
-    probability is the softmax of the scores of all these paths.
+    probability is a softmax over the scores of all these paths.
 
     AllenNLP's `ConditionalRandomField.viterbi_tags` decodes one sentence after the other. This
     class decodes all sentences at the same time.
@@ -125,9 +125,9 @@ class CrfPaths:
 
     def _sums_before(self) -> torch.Tensor:
         """
-        Computes the log-sum-exp of the scores of all paths that end in each
-        tag at each token: shape (batch, length, tags). The scores include the logit of this tag.
-        Padding repeats the values of the last token.
+        Computes, for each tag at each token, the log-sum-exp of the scores of all paths that end
+        there: shape (batch, length, tags). The scores include the logit of this tag. Padding
+        repeats the values of the last token.
         """
         sums = [self._logits[:, 0] + self._start]
         for step in range(1, self._logits.size(1)):
@@ -138,9 +138,9 @@ class CrfPaths:
 
     def _sums_after(self, inside: torch.Tensor) -> torch.Tensor:
         """
-        Computes the log-sum-exp of the scores of all paths from each tag at
-        each token to the end of the sentence: shape (batch, length, tags). The scores leave out the
-        logit of this tag, and the paths are those whose next tag is not `inside`.
+        Computes, for each tag at each token, the log-sum-exp of the scores of all paths from there
+        to the end of the sentence: shape (batch, length, tags). The scores leave out the logit of
+        this tag, and paths whose next tag is `inside` do not count.
         """
         leaving = self._transitions.masked_fill(inside, -torch.inf)
         # `after` is for all paths to the end, `sums` only for paths whose next tag is not inside.

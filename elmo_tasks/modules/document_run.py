@@ -46,8 +46,8 @@ class DocumentRun(NamedTuple):
 
     def part(self, first: int, last: int) -> "DocumentRun":
         """
-        Returns the sentences `first` to `last - 1`, with the clusters of which two mentions or more
-        lie in them.
+        Returns the sentences `first` to `last - 1`, and the clusters that have two mentions or more
+        in them.
         """
         start, stop = sum(self.lengths[:first]), sum(self.lengths[:last])
         clusters = None
@@ -62,7 +62,7 @@ class DocumentRun(NamedTuple):
         )
 
     def speaker_ids(self) -> list[int]:
-        """Returns a number for each word, the same for words of the same speaker."""
+        """Returns a number for each word; words of the same speaker have the same number."""
         ids: dict[str, int] = {}
         return [ids.setdefault(speaker, len(ids)) for speaker in self.speakers]
 
@@ -71,15 +71,15 @@ def sentence_batches(
     tokens: TextFieldTensors, runs: Sequence[DocumentRun], max_tokens: int
 ) -> Iterator[TextFieldTensors]:
     """
-    Yields the sentences of all runs in their order, in batches of at most `max_tokens` tokens with
-    their padding, or of one sentence.
+    Yields the sentences of all runs in their order, in batches of at most `max_tokens` tokens,
+    padding included. A longer sentence is a batch of its own.
 
     # Parameters
 
     tokens : `TextFieldTensors`
         The words of a document in each row.
     runs : `Sequence[DocumentRun]`
-        What is read of each row.
+        For each row, the sentences to read.
     max_tokens : `int`
     """
     # Shape: (words of all runs, ...)

@@ -9,14 +9,14 @@ def encode_together(
     encoder: Seq2SeqEncoder, texts: Sequence[torch.Tensor], masks: Sequence[torch.Tensor]
 ) -> list[torch.Tensor]:
     """
-    Runs an encoder once for several texts of each instance, as one batch of all of them.
+    Runs an encoder once for several texts of each instance, as one batch.
 
     # Parameters
 
     encoder : `Seq2SeqEncoder`
         Its output for a text must not depend on other texts of the batch.
     texts : `Sequence[torch.Tensor]`
-        Shapes (batch, length, dim), with a length for each.
+        Shapes (batch, length, dim), each with its own length.
     masks : `Sequence[torch.Tensor]`
         Shapes (batch, length).
 

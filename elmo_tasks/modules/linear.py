@@ -9,9 +9,9 @@ class Linear(torch.nn.Linear):
 
     @classmethod
     def like(cls, layer: torch.nn.Linear) -> "Linear":
-        """Returns a layer with the same weights, which are not copied."""
+        """Returns a layer that shares the weights of another layer."""
         has_bias = layer.bias is not None
-        # On this device nothing is made, and no random numbers are drawn.
+        # The device `meta` takes no memory and draws no random numbers.
         linear = cls(layer.in_features, layer.out_features, has_bias, device="meta")
         linear.weight, linear.bias = layer.weight, layer.bias
         return linear
@@ -21,8 +21,6 @@ class Linear(torch.nn.Linear):
 
 
 def use_products(feedforward: FeedForward) -> None:
-    """
-    Lets the layers of a feed-forward network compute by `trained_product`, with the same weights.
-    """
+    """Makes the layers of a feed-forward network use `trained_product`, with the same weights."""
     for index, layer in enumerate(feedforward._linear_layers):
         feedforward._linear_layers[index] = Linear.like(layer)

@@ -15,7 +15,7 @@ class LstmSteps(torch.autograd.Function):
     """
     Runs one direction over packed steps: c_t = f * c_{t-1} + i * g and h_t = o * tanh(c_t), where
     i, f and o are sigmoids of their parts of gates_t + W h_{t-1} + b, and g is a tanh. The parts
-    are in PyTorch's order i, f, g, o. The functions of a biLM's LSTM do the element-wise work.
+    are in PyTorch's order i, f, g, o. Functions of the biLM's LSTM do the element-wise work.
     """
 
     @staticmethod
@@ -64,7 +64,7 @@ class LstmSteps(torch.autograd.Function):
         dim = weight.size(1)
         before = steps.before(c)
         d_values = steps.empty(values, 4 * dim)
-        # `step_gradient` also gives h_t, which is known.
+        # `step_gradient` also computes h_t again, which is known.
         carried, carried_c, again = values.new_zeros(3, steps.num_rows, dim)
         rows = 0
         for now, window in zip(reversed(steps.slices), reversed(steps.windows)):

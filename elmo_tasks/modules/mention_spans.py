@@ -28,8 +28,8 @@ def candidate_spans(lengths: Sequence[int], max_width: int) -> torch.Tensor:
 
 def choose_spans(spans: torch.Tensor, scores: torch.Tensor, num_spans: int) -> torch.Tensor:
     """
-    Chooses the spans with the highest scores, one after the other. A span that crosses a chosen one
-    is left out: two spans cross if they share words and neither contains the other.
+    Chooses the spans with the highest scores, one after the other. Skips a span that crosses a
+    chosen span: two spans cross if they share words and neither contains the other.
 
     # Parameters
 
@@ -38,7 +38,7 @@ def choose_spans(spans: torch.Tensor, scores: torch.Tensor, num_spans: int) -> t
     scores : `torch.Tensor`
         Shape (spans,).
     num_spans : `int`
-        How many spans are chosen at most.
+        The most spans to choose.
 
     # Returns
 
@@ -47,8 +47,8 @@ def choose_spans(spans: torch.Tensor, scores: torch.Tensor, num_spans: int) -> t
     """
     pairs = spans.tolist()
     chosen: list[int] = []
-    # The last word of the longest chosen span that begins at a word, and the first word of the
-    # longest one that ends there.
+    # For each word, the last word of the longest chosen span that begins there, and the first word
+    # of the longest chosen span that ends there.
     lasts: dict[int, int] = {}
     firsts: dict[int, int] = {}
     for index in scores.argsort(descending=True, stable=True).tolist():

@@ -6,9 +6,9 @@ from elmo_tasks.kernels.steps import run_both_directions
 
 class PackedEncoder(Seq2SeqEncoder):
     """
-    Comes before AllenNLP's encoder of a bidirectional LSTM or GRU as a base class, and lets one of
-    one layer compute no padding, and the gradient of each weight as one product for all steps. On a
-    GPU, AllenNLP's own code runs cuDNN.
+    Speeds up AllenNLP's encoder of a bidirectional LSTM or GRU with one layer, as a base class
+    before it: computes no padding, and the gradient of each weight as one product for all steps. On
+    a GPU, AllenNLP's own code runs cuDNN.
 
     # Parameters
 

@@ -11,8 +11,8 @@ class SelfAttention(torch.nn.Module):
     """
     The attention of each token of a passage to the other tokens (Clark and Gardner 2017, section
     3.1). The weights are a softmax over the trilinear scores and one learned null score. The null
-    score stands for a vector of zeros, so that a token may find nothing. No token attends to
-    itself.
+    score stands for a vector of zeros, to which a token attends if it finds nothing. No token
+    attends to itself.
 
     # Parameters
 
@@ -46,7 +46,7 @@ class SelfAttention(torch.nn.Module):
         return torch.cat([self._found(x, mask, start, rows) for start in starts], dim=1)
 
     def _found(self, x: torch.Tensor, mask: torch.Tensor, start: int, rows: int) -> torch.Tensor:
-        """Computes what `rows` tokens, from token `start` on, find in the passage."""
+        """Computes for `rows` tokens, from token `start` on, what they find in the passage."""
         # Shape: (batch, rows, length)
         scores = self.score(x[:, start : start + rows], x)
         itself = torch.ones_like(scores[0], dtype=torch.bool).triu(start).tril(start)

@@ -6,14 +6,14 @@ from torch.nn.functional import embedding_bag
 class SpanRepresentation(torch.nn.Module):
     """
     Represents spans of words as Lee et al. 2017, section 4, do: g = [h_first; h_last; width; head].
-    The head is the sum of the words' vectors, weighted by a softmax over scores of their h.
+    The head is the sum of the x of the span's words, weighted by a softmax over scores of their h.
 
     # Parameters
 
     x_dim, h_dim : `int`
         Widths of a word's vector and of the output of the encoder.
     max_width : `int`
-        Words in the longest span.
+        The number of words in the longest span.
     width_dim : `int`
         Width of the embedding of a span's number of words.
     dropout : `float`, optional (default = `0.0`)

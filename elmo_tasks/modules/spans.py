@@ -31,7 +31,7 @@ def best_spans(
     num_best: int = 1,
 ) -> BestSpans:
     """
-    Finds the spans with the largest product of the probabilities of their start and their end.
+    Finds the most probable spans: the probability of the start times that of the end.
 
     # Parameters
 
@@ -40,9 +40,9 @@ def best_spans(
     mask : `torch.BoolTensor`
         Shape (batch, length).
     max_tokens : `int`
-        Tokens in the longest span: 0 <= end - start < max_tokens.
+        The number of tokens in the longest span: 0 <= end - start < max_tokens.
     num_best : `int`, optional (default = `1`)
-        Spans to return for each passage; fewer if the padded length allows no more.
+        The number of spans to return for each passage; fewer if the padded length allows no more.
     """
     starts, ends = start_logits.log_softmax(dim=-1), end_logits.log_softmax(dim=-1)
     width = min(max_tokens, mask.size(1))

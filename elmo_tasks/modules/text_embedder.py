@@ -19,7 +19,7 @@ ELMO_INDEXER = "elmo"
 
 class EmbeddedText(NamedTuple):
     """
-    Holds the vectors of a text, and ELMo for the output.
+    Holds the vectors of a text, and its ELMo for the output.
 
     # Parameters
 
@@ -70,7 +70,7 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
         super().__init__()
         if (bilm is None) != (input_mix is None and output_mix is None):
             raise ConfigurationError(
-                "give bilm together with input_mix, output_mix or both; or give none of them"
+                "give bilm together with input_mix, output_mix or both; or give none of the three"
             )
         self.words = words
         self.bilm = None if bilm is None else bilm_from_config(bilm, serialization_dir)
@@ -104,8 +104,8 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
         # Parameters
 
         texts : `TextFieldTensors`
-            One or more text fields of the instances. The biLM runs once for all of them, and a
-            frozen one reads equal texts once.
+            One or more text fields of the instances. The biLM runs once for all of them; a frozen
+            biLM reads equal texts once.
 
         # Returns
 
@@ -152,9 +152,9 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
 
 
 def _distinct_layers(bilm: BiLm, char_ids: torch.Tensor) -> torch.Tensor:
-    """Returns the layers of texts, given their char ids, shape (texts, length, 50)."""
+    """Returns the layers of texts from their char ids of shape (texts, length, 50)."""
     distinct, rows = distinct_rows(char_ids.flatten(1))
-    # Equal texts have other layers if the biLM has dropout or carries its state.
+    # Equal texts have different layers if the biLM has dropout or carries its state.
     if len(distinct) == len(char_ids) or bilm.trains or bilm.state_name == "carry":
         return bilm(char_ids).layers
     return bilm(distinct.unflatten(1, char_ids.shape[1:])).layers.index_select(0, rows)

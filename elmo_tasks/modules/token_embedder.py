@@ -11,7 +11,7 @@ from elmo_tasks.elmo.mix import ElmoMix
 @TokenEmbedder.register("elmo_bilm")
 class ElmoBiLmEmbedder(TokenEmbedder):
     """
-    Gives any AllenNLP model ELMo_k (Peters et al. 2018, equation 1), as a replacement of AllenNLP's
+    Gives any AllenNLP model ELMo_k (Peters et al. 2018, equation 1), in place of AllenNLP's
     `elmo_token_embedder`. Its indexer is `elmo_char_ids` or `elmo_characters`.
 
     Registered as a `TokenEmbedder` with name "elmo_bilm".
@@ -21,8 +21,8 @@ class ElmoBiLmEmbedder(TokenEmbedder):
     bilm : `BiLm | str | dict[str, Any]`
         The biLM, its name or its arguments (see `bilm_from_config`).
     mix : `dict[str, Any]`, optional
-        The arguments of `ElmoMix`. By default, the mix has all layers, is trained, and has a
-        dropout of 0.5.
+        The arguments of `ElmoMix`. By default the mix uses all layers, trains, and has a dropout of
+        0.5.
     serialization_dir : `str`, optional
         AllenNLP passes this argument (see `bilm_from_config`).
     """

@@ -6,9 +6,8 @@ import torch
 class TrilinearScore(torch.nn.Module):
     """
     Computes the attention score w1.p + w2.q + w3.(p * q) of all pairs of a row p and a row q (Seo
-    et al. 2017, section 2, equation 1). It is computed as three products, so that no tensor of
-    shape (batch, rows p, rows q, dim) is made. There is no bias, because the softmax would cancel
-    it.
+    et al. 2017, section 2, equation 1). Three products avoid a tensor of shape (batch, rows p, rows
+    q, dim). There is no bias, because the softmax would cancel it.
 
     # Parameters
 

@@ -26,7 +26,7 @@ class WordVectors(TokenEmbedder):
         Width of the vectors.
     pretrained_file : `str`, optional
         A file with a word and its numbers on each line, like GloVe's, in any form that AllenNLP's
-        `EmbeddingsTextFile` opens. An archive holds the vectors and needs no file.
+        `EmbeddingsTextFile` opens. A model from an archive needs no file.
     vocab_namespace : `str`, optional (default = `'tokens'`)
     """
 
@@ -58,8 +58,8 @@ class WordVectors(TokenEmbedder):
     ) -> None:
         """
         Adds a row for each word that was added to the vocabulary, as AllenNLP's `--extend-vocab`
-        asks for. A word gets its vector from the file, if one is given; else the row that its lower
-        case already has; else zeros.
+        asks for. A word gets its vector from the file, if a file is given; else the row of its
+        lower case, if there is one; else zeros.
 
         # Parameters
 
@@ -97,7 +97,7 @@ def _rows(words: list[str], vectors: dict[str, numpy.ndarray], dim: int) -> torc
 
 
 def _file_vectors(path: str | None, dim: int, words: Iterable[str]) -> dict[str, numpy.ndarray]:
-    """Returns the vectors of the words and of their lower case that are in a file."""
+    """Returns the vectors that a file has for the words and for their lower case."""
     if path is None:
         return {}
     wanted = {form for word in words for form in (word, word.lower())}

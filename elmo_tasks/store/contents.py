@@ -11,7 +11,7 @@ from elmo_tasks.store.database import LayerDatabase
 from elmo_tasks.store.files import databases_in
 from elmo_tasks.store.source_record import SourceRecord
 
-# Entries that a merge reads and writes at once.
+# The number of entries that a merge reads and writes at once.
 _GROUP = 200
 
 
@@ -24,8 +24,8 @@ class Share(NamedTuple):
     source : `SourceRecord`
         The biLM and the dtype.
     num_sentences : `int`
-        The number of sentences whose layers are in the store. A sentence counts in each file of the
-        folder that has it.
+        The number of sentences whose layers are in the store. A sentence counts once for each file
+        that holds it.
     num_bytes : `int`
         The size of these layers.
     """
@@ -44,7 +44,7 @@ class Contents(NamedTuple):
     shares : `list[Share]`
         The share of each biLM and dtype.
     num_sentences : `int`
-        The number of distinct sentences of all shares together.
+        The number of distinct sentences in all shares together.
     file_bytes : `int`
         The size of the files.
     """
@@ -60,7 +60,7 @@ def contents(path: str) -> Contents:
     records: dict[bytes, SourceRecord] = {}
     num_entries: Counter[bytes] = Counter()
     num_bytes: Counter[bytes] = Counter()
-    # 8 bytes of the hash of each entry's sentence, so that ten million take 80 MB.
+    # Only 8 bytes of each sentence's hash are kept: 80 MB for ten million sentences.
     sentences = array("Q")
     for database in databases:
         sources = []
@@ -81,9 +81,9 @@ def contents(path: str) -> Contents:
 
 def merge(path: str, other_path: str) -> int:
     """
-    Adds the entries of the store at `other_path`, such as one that another machine filled, to the
-    file `layers.sqlite` of the store at `path`. Damaged entries are left out. Returns the number of
-    the others.
+    Copies the entries of the store at `other_path`, which another machine may have filled, to the
+    file `layers.sqlite` of the store at `path`. Skips damaged entries. Returns the number of copied
+    entries.
     """
     database, num_merged = LayerDatabase.at(path), 0
     for other in _existing(other_path):
@@ -122,7 +122,7 @@ def _records(database: LayerDatabase, keys: Iterable[bytes]) -> list[SourceRecor
 
 def _split(key: bytes) -> tuple[bytes, bytes]:
     """
-    Splits a key into the part of the biLM and the part of the sentence, which is empty in the key
-    of a `SourceRecord`.
+    Splits a key into the parts of the biLM and of the sentence. The key of a `SourceRecord` has no
+    part of a sentence.
     """
     return key[:HASH_BYTES], key[HASH_BYTES:]

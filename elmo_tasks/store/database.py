@@ -20,7 +20,7 @@ SUFFIX = ".sqlite"
 # The default name of a store's file, without `SUFFIX`.
 MAIN = "layers"
 
-# Entries that are listed in one transaction.
+# The number of entries that are listed in one transaction.
 _PAGE = 10_000
 
 
@@ -42,11 +42,11 @@ class Value(NamedTuple):
 
 class LayerDatabase:
     """
-    Keeps values by key in an SQLite file that the processes of one machine share: any number of
-    them read, and one at a time writes. A value stays once its transaction has ended, even if its
-    writer is killed afterwards. Opening checks nothing but the header, and each value has a
-    checksum: a value that is damaged counts as missing. File and disk errors are logged once, not
-    raised; the database then returns or accepts no more values.
+    Keeps values by key in an SQLite file that the processes of one machine share: any number may
+    read, and one at a time writes. A value stays once its transaction has ended, even if its writer
+    is killed afterwards. Opening checks only the header. Each value has a checksum, and a damaged
+    value counts as missing. Errors of file and disk are logged once, not raised; the database then
+    returns or accepts no more values.
 
     # Parameters
 
@@ -68,7 +68,7 @@ class LayerDatabase:
 
     @classmethod
     def at(cls, path: str, name: str = MAIN) -> "LayerDatabase":
-        """Returns this process's only database at a path."""
+        """Returns the one database that this process has for a path."""
         path = os.path.realpath(os.path.expanduser(path))
         file = os.path.join(path, name + SUFFIX)
         database = _DATABASES.get(file)
@@ -78,19 +78,19 @@ class LayerDatabase:
 
     def get(self, sizes: Mapping[bytes, int | None]) -> dict[bytes, numpy.ndarray]:
         """
-        Returns the values of the keys that have one, as arrays of bytes. `sizes` maps each key to
-        the number of bytes that its value must have, or to `None` if that is not known.
+        Returns the values that exist, by key, as arrays of bytes. `sizes` maps each key to the
+        number of bytes that its value must have, or to `None` if the number is not known.
         """
         return self._read(sizes, sound_value)
 
     def has(self, sizes: Mapping[bytes, int | None]) -> set[bytes]:
-        """Returns the keys that `get` would find, except that it does not read their values."""
+        """Returns the keys that have a value of their size, damaged or not, without reading it."""
         return set(self._read(sizes, num_bytes))
 
     def put(self, values: Mapping[bytes, bytes], max_bytes: float | None = None) -> None:
         """
-        Adds values in one transaction. A sound value that the database has already is kept. If
-        `max_bytes` is given and the entries take more, those that came first are deleted.
+        Adds values in one transaction. Keeps a sound value that is there already. If `max_bytes` is
+        given and the entries take more, deletes the entries that came first.
         """
         with self.lock:
             connection = self.opened()
@@ -129,7 +129,7 @@ class LayerDatabase:
             last = page[-1][0]
 
     def groups(self, size: int) -> Iterator[list[bytes]]:
-        """Yields the keys of all values in lists of at most `size`, in the order they came in."""
+        """Yields the keys of all values in lists of at most `size`, the oldest values first."""
         first, last = (self._query("SELECT min(id), max(id) FROM layers") or [(None, None)])[0]
         if first is None:
             return
@@ -145,8 +145,8 @@ class LayerDatabase:
 
     def opened(self) -> sqlite3.Connection | None:
         """
-        Returns the connection to the file that is at the path now; `None` after an error. Opens the
-        file first if another file was there before.
+        Returns the connection to the file that is now at the path, or `None` after an error. If the
+        file was replaced, opens the new file first.
         """
         with self.lock:
             if file_identity(self.file) != self._identity:

@@ -7,16 +7,16 @@ from elmo_tasks.common.errors import ConfigurationError
 
 Array = numpy.ndarray
 
-# Maps the dtype of a store to that of the layers that it returns.
+# Maps the dtype of a store to the dtype of the layers that it returns.
 RETURNED = {"float16": torch.float16, "float32": torch.float32, "int8": torch.float32}
 
 
 def encode(layers: torch.Tensor, dtype: str) -> Array:
     """
-    Makes an entry, an array of bytes, from layers of shape (num_layers, length, dim) on the CPU. An
-    entry has one half of layer 0, whose two halves are equal, and the other layers whole. In
-    `int8`, each half of a layer of a token is 8-bit integers times a scale in float32, which makes
-    the largest of them 127; all scales come first.
+    Makes an entry, an array of bytes, from layers of shape (num_layers, length, dim) on the CPU.
+    The two halves of layer 0 are equal, so an entry has one of them; it has the other layers whole.
+    For `int8`, a token's half layer becomes 8-bit integers, of which the largest is 127, and a
+    scale in float32. All scales come first.
 
     # Raises
 

@@ -5,14 +5,14 @@ from elmo_tasks.store.database import SUFFIX, LayerDatabase
 
 def databases_in(path: str, but: LayerDatabase | None = None) -> list[LayerDatabase]:
     """
-    Returns the databases of all files that the folder of a store has now, by their names.
+    Returns the databases of all files that are now in the folder of a store, sorted by name.
 
     # Parameters
 
     path : `str`
         The folder, which may be missing.
     but : `LayerDatabase`, optional
-        A database that is left out.
+        A database to leave out.
     """
     path = os.path.expanduser(path)
     try:

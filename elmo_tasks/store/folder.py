@@ -10,8 +10,8 @@ from elmo_tasks.store.source_record import SourceRecord
 
 class StoreFolder:
     """
-    Keeps entries in one file of a folder, and finds them in all files of the folder. The key of an
-    entry in a file is that of its `SourceRecord` there, followed by a hash of the sentence. All
+    Writes entries to one file of a folder, and finds entries in all its files. In a file, an
+    entry's key is the key of its `SourceRecord` there, followed by a hash of the sentence. All
     methods take and return the hash alone.
 
     # Parameters
@@ -21,7 +21,7 @@ class StoreFolder:
     file : `str`
         The name of the file that is written, without its suffix.
     max_bytes : `float`, optional (default = no limit)
-        The size from which on the oldest entries of the file are deleted.
+        Beyond this size of the file, its oldest entries are deleted.
     """
 
     def __init__(self, path: str, file: str, max_bytes: float | None = None) -> None:
@@ -30,16 +30,16 @@ class StoreFolder:
         self._max_bytes = max_bytes
         # The databases are kept here, so that their files stay open.
         self._others: list[LayerDatabase] = []
-        # For each database and key of a record: the connection that was asked, and the key that its
-        # file has for the record.
+        # For each database and key of a record: the connection that was used, and the record's key
+        # in that file.
         self._keys: dict[tuple[LayerDatabase, bytes], tuple[object, bytes]] = {}
 
     def get(self, record: SourceRecord, sizes: Mapping[bytes, int]) -> dict[bytes, numpy.ndarray]:
-        """Returns entries of a source, as arrays of bytes; `sizes` says how many each must have."""
+        """Returns entries of a source, as arrays of bytes. `sizes` has the bytes of each hash."""
         return self._ask(record, sizes, lambda database, keys: database.get(keys))
 
     def has(self, record: SourceRecord, sizes: Mapping[bytes, int]) -> set[bytes]:
-        """Returns the hashes that have an entry of the size, without reading the entries."""
+        """Returns the hashes that have an entry of their size, without reading the entries."""
         found = self._ask(record, sizes, lambda database, keys: dict.fromkeys(database.has(keys)))
         return set(found)
 
@@ -72,8 +72,8 @@ class StoreFolder:
 
     def _files(self, record: SourceRecord) -> Iterator[tuple[LayerDatabase, bytes]]:
         """
-        Yields the databases that have entries of a source, the one that is written first, and what
-        the keys of these entries begin with.
+        Yields each database that has entries of a source, first the written one, with the bytes
+        that the keys of these entries begin with.
         """
         for database in self._databases():
             begin = self._key_in(database, record)
@@ -87,8 +87,8 @@ class StoreFolder:
 
     def _key_in(self, database: LayerDatabase, record: SourceRecord) -> bytes | None:
         """
-        Returns the key of a source's record in a database, and `None` if the database has no such
-        record. The file that is written gets the record, also after it was deleted and made anew.
+        Returns the key of a source's record in a database, or `None` if the database lacks the
+        record. The file that is written always gets it, even if the file was deleted and made anew.
         """
         asked, connection = (database, record.key()), database.opened()
         known = self._keys.get(asked)

@@ -1,7 +1,7 @@
 """
-Keeps other threads from using databases and caches while this process is forked, so that the fork
-gets none whose lock is held for ever. Closes the databases before, because SQLite allows no
-connection to cross a fork. The process and the fork open them again when they need them.
+Keeps other threads from using databases and caches while this process is forked. Otherwise the fork
+could get a lock that is held for ever. Closes the databases before the fork, because SQLite allows
+no connection to cross it. The process and the fork open them again when they need them.
 """
 
 import os
@@ -12,7 +12,7 @@ from typing import Any, Protocol
 class Lockable(Protocol):
     """An object that is used under a lock."""
 
-    # A `threading.RLock`, which is no type for a checker.
+    # A `threading.RLock`, which type checkers do not take for a type.
     lock: Any
 
 
@@ -25,7 +25,7 @@ class Closable(Lockable, Protocol):
 _ALL: "weakref.WeakSet[Lockable]" = weakref.WeakSet()
 _CLOSED: "weakref.WeakSet[Closable]" = weakref.WeakSet()
 
-# The locks that the thread that forks holds.
+# The locks that the forking thread holds.
 _held: list[Any] = []
 
 

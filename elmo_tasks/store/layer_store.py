@@ -27,15 +27,15 @@ Array = numpy.ndarray
 class LayerStore:
     """
     Keeps the layers that a frozen biLM computes for each sentence (Peters et al. 2018, section 3.2:
-    they are computed once and then fixed), in memory and in a folder that the processes of a
-    machine and all later trainings share. The store fills itself as sentences come.
+    they are computed once and then fixed). They are kept in memory, and in a folder that the
+    processes of a machine and all later trainings share. The store fills itself as sentences come.
 
     The key of an entry is a hash of the sentence's char ids, the biLM's weights and options, its
     start state and the store's `dtype`, so several biLMs may share a folder. The layers of a
     sentence are computed if its entry is missing or damaged.
 
-    All files of the folder are read, and one is written. So several machines can each fill a file
-    of their own, in a folder that they share or in folders whose files are copied into one.
+    The store reads all files of the folder and writes one of them. So several machines can each
+    fill their own file, in a shared folder or in folders that are later copied into one folder.
 
     # Parameters
 
@@ -45,14 +45,13 @@ class LayerStore:
         `is_closed_by`).
     dtype : `str`, optional (default = `'float16'`)
         The dtype of the layers that are kept: `float16`, `float32`, or `int8`, which takes half the
-        space of `float16` and rounds the layers of `base-1` by 1.09 % (root mean square). Layers
-        that were just computed are rounded as well, so that a sentence has the same layers in
-        every epoch.
+        space of `float16` and rounds the layers of `base-1` by 1.09 % (root mean square). Newly
+        computed layers are rounded too, so a sentence has the same layers in every epoch.
     memory : `float`, optional (default = `1000`)
         The most megabytes (10^6 bytes) of recently used layers that each process keeps in memory.
     disk : `float`, optional (default = no limit)
-        The most megabytes of layers in the file that is written. If it is full, each new entry
-        replaces the oldest ones. The other files of the folder are not counted.
+        The most megabytes of layers in the file that is written. In a full file, new entries
+        replace the oldest. The other files of the folder are not counted.
     file : `str`, optional (default = `'layers'`)
         The name of the file that is written, without its suffix `.sqlite`.
     """
@@ -100,8 +99,8 @@ class LayerStore:
 
     def is_closed_by(self, serialization_dir: str | os.PathLike) -> bool:
         """
-        Returns whether the archive that was unpacked in this folder was trained with a store at
-        this path. Such a store is not opened. A store at another path can only come from
+        Returns whether the model that was unpacked into a folder was trained with a store at this
+        store's path. If so, this store is not opened. A store at any other path comes from
         `--overrides`, and is opened.
         """
         config = Path(serialization_dir) / "config.json"
@@ -134,7 +133,7 @@ class LayerStore:
 
         `torch.Tensor`
             Shape (batch, num_layers, length, dim), on the CPU, in the store's dtype, or in float32
-            if that is `int8`.
+            for `int8`.
         """
         record = SourceRecord.of(source, self.dtype)
         sentences = _sentences(char_ids)
@@ -159,9 +158,8 @@ class LayerStore:
 
     def lacks(self, source: LayerSource, sentences: list[Array]) -> list[bool]:
         """
-        Returns for each sentence, given as char ids of shape (length, 50), whether its layers are
-        missing on disk. An entry that is damaged is not missing: it is computed again when it is
-        read.
+        Returns for each sentence, given as char ids of shape (length, 50), whether disk lacks its
+        layers. A damaged entry does not count as missing: it is computed again when it is read.
         """
         if self._folder is None:
             return [True] * len(sentences)
@@ -172,7 +170,7 @@ class LayerStore:
 
     @property
     def takes_layers(self) -> bool:
-        """Whether layers that are computed are kept on disk."""
+        """Whether new layers are kept on disk."""
         return self._folder is not None and self._folder.takes_values
 
     def _sizes(self, source: LayerSource, lengths: Mapping[bytes, int]) -> dict[bytes, int]:

@@ -26,11 +26,12 @@ def add(
     connection : `sqlite3.Connection`
         A file that can be written.
     values : `Mapping[bytes, bytes]`
-        The values. One that another process has added meanwhile is left out.
+        The values. A value that another process has just added is left out.
     damaged : `Collection[bytes]`
-        The keys of values that stand in for damaged ones, which SQLite may be unable to delete.
+        The keys whose value in the file is damaged. SQLite may be unable to delete it, so the new
+        value is added beside it.
     max_bytes : `float`, optional
-        The size from which on the entries that came first are deleted.
+        Beyond this size of the file, the entries that came first are deleted.
     """
     with transaction(connection, "IMMEDIATE"):
         for key, value in values.items():
@@ -54,7 +55,7 @@ def _delete_oldest(connection: sqlite3.Connection, num_entries: int) -> int:
 
 
 def num_bytes(connection: sqlite3.Connection, key: bytes, size: int | None) -> int | None:
-    """Returns the size of a value; `None` if there is none, or none of the size asked for."""
+    """Returns the size of a value, or `None` if the value is missing or has another size."""
     row = connection.execute(f"SELECT num_bytes {_LAST_OF_KEY}", (key,)).fetchone()
     return None if row is None or size not in (None, row[0]) else row[0]
 
@@ -62,7 +63,7 @@ def num_bytes(connection: sqlite3.Connection, key: bytes, size: int | None) -> i
 def sound_value(
     connection: sqlite3.Connection, key: bytes, size: int | None
 ) -> numpy.ndarray | None:
-    """Returns a value; `None` if it is missing, damaged or of another size than asked for."""
+    """Returns a value, or `None` if it is missing or damaged or has another size."""
     row = connection.execute(f"SELECT value, checksum {_LAST_OF_KEY}", (key,)).fetchone()
     if row is None or not isinstance(row[0], bytes) or size not in (None, len(row[0])):
         return None

@@ -7,7 +7,7 @@ from elmo_tasks.common.hashing import hash_bytes
 from elmo_tasks.store.database import LayerDatabase
 from elmo_tasks.store.layer_source import LayerSource
 
-# Start states that differ by no more than this lead to layers that differ by less than 1e-5.
+# If start states differ by at most this, their layers differ by less than 1e-5.
 _SAME_START = 5e-6
 
 
@@ -36,14 +36,14 @@ class SourceRecord(NamedTuple):
         return cls(weights, {**source.about, "dtype": dtype}, source.start)
 
     def key(self) -> bytes:
-        """Returns the 16 bytes that the keys of the entries begin with."""
+        """Returns the 16 bytes with which the keys of the entries begin."""
         return hash_bytes(self.weights + self.start.tobytes())
 
     def shared_in(self, database: LayerDatabase) -> "SourceRecord":
         """
-        Returns the record under which a database keeps this one's entries, and adds it if needed.
-        The start state is computed from the weights, so its last bits differ between machines. If
-        start states differ only by rounding, the record that came first holds the entries of both.
+        Returns the record under which a database keeps the entries of this record, and adds it if
+        needed. The start state is computed from the weights, so its last bits differ between
+        machines. If start states differ only by rounding, the first record holds all entries.
         """
         for key in (self.weights, self.key()):
             database.put({key: self.to_bytes()})
@@ -53,9 +53,7 @@ class SourceRecord(NamedTuple):
         return self
 
     def found_in(self, database: LayerDatabase) -> "SourceRecord | None":
-        """
-        As `shared_in`, but does not write: returns `None` if the database has no such record.
-        """
+        """As `shared_in`, but writes nothing. Returns `None` if the database has no such record."""
         return self._kept_in(database, self.weights) or self._kept_in(database, self.key())
 
     def _kept_in(self, database: LayerDatabase, key: bytes) -> "SourceRecord | None":

@@ -6,11 +6,11 @@ from urllib.parse import quote
 
 from elmo_tasks.common.errors import ConfigurationError
 
-# What the file calls itself, in its header and in `PRAGMA application_id`.
+# The name of our files, in their header and in `PRAGMA application_id`.
 _APPLICATION = int.from_bytes(b"ELMo", "big")
 
-# The index has all columns that are needed to list the entries or to ask for one, so that neither
-# reads the pages of the values. The ids are in the order in which the entries came.
+# To list entries or look for an entry, SQLite needs only the columns of the index, and reads no
+# values. The ids are in the order in which the entries came.
 _TABLES = (
     "CREATE TABLE layers"
     " (id INTEGER PRIMARY KEY, key BLOB, num_bytes INTEGER, checksum INTEGER, value BLOB)",
@@ -26,7 +26,7 @@ _SETTINGS = (
     "cell_size_check = ON",
     # Nothing is mapped into memory, so a file that is cut short ends no process.
     "mmap_size = 0",
-    # Kilobytes of the file's pages that a process keeps, for the upper pages of the index.
+    # Kilobytes of a process's page cache, enough for the upper pages of the index.
     "cache_size = -16000",
     # The rollback journal, unlike the write-ahead log, needs no memory shared between processes: it
     # works in forks, in folders that can only be read, and on network disks whose locks work.
@@ -72,7 +72,7 @@ def connect(file: str, writable: bool) -> sqlite3.Connection:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection, kind: str) -> Iterator[None]:
-    """Runs the statements of a `with` block in one transaction of a kind of SQLite's."""
+    """Runs a `with` block in one SQLite transaction of the given kind, such as `IMMEDIATE`."""
     connection.execute(f"BEGIN {kind}")
     try:
         yield
@@ -85,7 +85,7 @@ def transaction(connection: sqlite3.Connection, kind: str) -> Iterator[None]:
 
 @contextmanager
 def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
-    """Runs the statements of a `with` block, which only read, on one state of the file."""
+    """Runs a `with` block that only reads, on one state of the file."""
     connection.execute("BEGIN")
     try:
         yield
@@ -96,7 +96,7 @@ def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def used_bytes(connection: sqlite3.Connection) -> int:
-    """Returns the size of the pages of the file that hold something."""
+    """Returns the size of the file's pages that are in use."""
     pages, free, size = (
         connection.execute(f"PRAGMA {name}").fetchone()[0]
         for name in ("page_count", "freelist_count", "page_size")
@@ -105,7 +105,7 @@ def used_bytes(connection: sqlite3.Connection) -> int:
 
 
 def file_identity(file: str) -> tuple[int, ...]:
-    """Returns the device and the inode of the file at a path; empty if there is no file."""
+    """Returns the device and inode of the file at a path, or an empty tuple without a file."""
     try:
         status = os.stat(file)
     except OSError:

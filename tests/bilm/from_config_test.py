@@ -51,7 +51,7 @@ def test_the_fields_are_not_changed() -> None:
     [
         (fields_of(stat="reset"), "bilm has no field stat; did you mean 'state'"),
         ({}, "bilm needs the field options"),
-        ({"pretrained_file": "x.hdf5"}, "the options of the biLM x.hdf5 are not known"),
+        ({"pretrained_file": "x.hdf5"}, "there are no options for the biLM x.hdf5"),
         ({"pretrained_file": "fixtures"}, "fixtures has no options.json; the folder of a biLM has"),
         (fields_of(state=3), "state of bilm cannot be 3"),
         (fields_of(requires_grad="yes"), "requires_grad of bilm cannot be 'yes'"),

@@ -372,7 +372,7 @@ def test_a_mix_may_be_given_instead_of_that_of_an_archive(tmp_path: Path) -> Non
     mix = a_mix([0.1, 0.2, 0.7], 1.0)
 
     assert ElmoEncoder.from_pretrained(folder, mix=mix).mix.gamma.item() == 1
-    with pytest.raises(ConfigurationError, match="either a mix or the place of one"):
+    with pytest.raises(ConfigurationError, match="either a mix or its place"):
         ElmoEncoder.from_pretrained(folder, "input", mix=mix)
 
 

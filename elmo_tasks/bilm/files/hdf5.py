@@ -1,6 +1,6 @@
 """
-Looks into an HDF5 file that may have been damaged, or made to do harm, without following its links
-or reading its numbers.
+Checks an HDF5 file, which may be damaged or made to do harm, without following its links or reading
+its numbers.
 """
 
 import math
@@ -9,7 +9,7 @@ import zlib
 
 import h5py
 
-# The most items that are listed, and the most groups within each other, as in
+# The most items that are listed, and the deepest nesting of groups, such as
 # `RNN_0/RNN/MultiRNNCell/Cell0/LSTMCell/B`.
 _MAX_ITEMS = 2_000
 _MAX_DEPTH = 6
@@ -17,11 +17,11 @@ _MAX_DEPTH = 6
 # More chunks than this take minutes to read. h5py cuts the largest released weights into 1,200.
 _MAX_CHUNKS = 10_000
 
-# A chunk of a small dataset may be larger than the dataset, but not than this many bytes.
+# A chunk that is larger than its dataset may have at most this many bytes.
 _SMALL_CHUNK = 2**20
 
-# A dataset may be compressed with these filters, each used once. None makes data larger but
-# `gzip`, which is tried out.
+# A dataset may be compressed with these filters, each used once. Only `gzip` can hide more data
+# than it should, so it is tried out.
 _FILTERS = {
     h5py.h5z.FILTER_DEFLATE: "gzip",
     h5py.h5z.FILTER_SHUFFLE: "shuffle",
@@ -31,7 +31,7 @@ _FILTERS = {
 
 def item_names(file: h5py.File) -> list[str]:
     """
-    Returns the sorted names of the datasets, the links and the groups that are too deep, in a file.
+    Returns the sorted names of a file's datasets and links, and of its groups that are too deep.
 
     # Raises
 
@@ -59,8 +59,8 @@ def item_names(file: h5py.File) -> list[str]:
 
 def find_item(file: h5py.File, name: str) -> h5py.HLObject | str | None:
     """
-    Returns the dataset or group at a path of a file, or `None` if there is none, or a problem if a
-    link leads there, which may point to another file.
+    Returns the dataset or group at a path in a file, or `None` if the path does not exist. If the
+    path leads over a link, returns a problem, since a link may point to another file.
     """
     item: h5py.HLObject = file["/"]
     parts = name.split("/")
@@ -85,9 +85,9 @@ def storage_problem(
     dataset: h5py.Dataset, name: str, shape: tuple[int, ...] | None = None
 ) -> str | None:
     """
-    Returns why the numbers of a dataset cannot be read, or `None`. They can if the dataset has the
-    asked shape, if one is asked; if it holds numbers; and if these are in the file itself and do
-    not grow to more than the shape says.
+    Returns why the numbers of a dataset cannot be read, or `None`. The dataset must hold numbers
+    and have the given shape, if any. The numbers must be in the file itself, and must not be more
+    than the shape says once they are decompressed.
     """
     if dataset.shape is None:
         return f"{name} is empty and has no shape"

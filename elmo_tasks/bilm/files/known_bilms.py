@@ -23,12 +23,12 @@ KNOWN_BILMS = {
     **pretrained_files("*/weights.hdf5"),
 }
 
-# The biLM that is used where none is named.
+# The biLM that is used by default.
 DEFAULT_BILM = "base"
 
 OPTIONS_FILE, WEIGHTS_FILE = "options.json", "weights.hdf5"
 
-# The name of the weights in the NLPL repository, whose biLMs are zip files of such folders.
+# The name of the weights in the zip files of the NLPL repository.
 _NLPL_WEIGHTS_FILE = "model.hdf5"
 
 # The weights of a biLM of ELMoForManyLangs, beside its `config.json`.
@@ -42,12 +42,12 @@ def bilm_files(name: str | os.PathLike) -> tuple[str, str]:
     # Parameters
 
     name : `str | os.PathLike`
-        A name in `KNOWN_BILMS`; a folder with `options.json` and `weights.hdf5`, or `model.hdf5`,
-        or another name that ends with `weights.hdf5`; a folder of ELMoForManyLangs; the path or
-        address of a zip file of such a folder, which is unpacked until the process ends; a
-        repository on the hub with these files, `owner/name` or `owner/name@revision`, which is
-        fetched; or the path or address of a file of weights of one of these names, beside which are
-        the options.
+        One of:
+        - a name in `KNOWN_BILMS`;
+        - a folder with `options.json`, and weights named `*weights.hdf5` or `model.hdf5`;
+        - a folder of ELMoForManyLangs, or the path or address of a zip file of either folder;
+        - the path or address of weights with such a name, if their options are beside them;
+        - a repository on the hub: `owner/name` or `owner/name@revision`.
 
     # Raises
 
@@ -63,7 +63,7 @@ def bilm_files(name: str | os.PathLike) -> tuple[str, str]:
     end = next((end for end in (WEIGHTS_FILE, _NLPL_WEIGHTS_FILE) if weights.endswith(end)), None)
     if end is None:
         raise ConfigurationError(
-            f"the options of the biLM {name} are not known; give them, or the name of a biLM or a "
+            f"there are no options for the biLM {name}: give options, the name of a biLM, or a "
             f"folder with {OPTIONS_FILE} and {WEIGHTS_FILE}"
         )
     # Both files are in the same folder, and their names begin alike.
@@ -98,8 +98,8 @@ def is_name(name: str) -> bool:
 
 def check_spelling(name: str) -> None:
     """
-    Raises `ConfigurationError` if a name is nearly that of a biLM. Other names may be those of
-    folders that are elsewhere, such as where a pipeline was saved.
+    Raises `ConfigurationError` if a name looks like a misspelt biLM. Any other name may be a folder
+    on another machine, such as the one where a pipeline was saved.
     """
     if did_you_mean(name, KNOWN_BILMS):
         _check_is_known(name)
@@ -123,7 +123,7 @@ def is_zip(name: str) -> bool:
 
 
 def _folder_of(name: str) -> str | None:
-    """Returns the folder of the two files of a biLM, if it is given by one."""
+    """Returns the folder that `name` stands for, fetched or unpacked, or `None` without one."""
     if os.path.isdir(name):
         return name
     if is_hub_name(name):
@@ -142,7 +142,7 @@ def _local_zip(name: str) -> str:
 
 @functools.cache
 def _unzipped(path: str) -> str:
-    """Returns the folder that a zip file is unpacked to, which the end of the process removes."""
+    """Unpacks a zip file until the process ends, and returns the folder of its files."""
     with unpacked(path, keep=True) as folder:
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
     # The files may be in a folder of the zip file.
@@ -164,11 +164,11 @@ def _files_in(folder: str, name: str) -> tuple[str, str]:
     files = []
     for known in ((OPTIONS_FILE,), (WEIGHTS_FILE, _NLPL_WEIGHTS_FILE)):
         paths = [path for file in known if (path := Path(folder, file)).is_file()]
-        # Other names end alike: those of the authors, such as `elmo_small_weights.hdf5`.
+        # The names of the authors' files only end alike, such as `elmo_small_weights.hdf5`.
         others = sorted(Path(folder).glob(f"*{known[0]}"))
         if not paths and len(others) != 1:
             is_model = os.path.isfile(os.path.join(folder, "config.json"))
-            kind = "; it has a model, whose biLM elmo-tasks export writes" if is_model else ""
+            kind = "; it has a model: elmo-tasks export writes its biLM" if is_model else ""
             raise ConfigurationError(
                 f"{name} has {'several' if others else 'no'} {known[0]}; the folder of a biLM has "
                 f"{OPTIONS_FILE} and {WEIGHTS_FILE}{kind}"

@@ -21,7 +21,7 @@ from elmo_tasks.common.torch_tensors import read_tensors
 
 _SAMPLE = "cnn_50_100_512_4096_sample.json"
 
-# The numbers of the sample config, which most of the released folders name and lack.
+# The sizes in the sample config. Most of the released folders name it, but lack it.
 _SIZES = {
     "encoder": {
         "name": "elmo",
@@ -42,7 +42,7 @@ _SIZES = {
     },
 }
 
-# Their names of entries that have other names here.
+# The entries that have another name here.
 _NAMES = {"<bos>": BEGIN_TOKEN, "<eos>": END_TOKEN, "<oov>": UNKNOWN}
 
 
@@ -79,7 +79,7 @@ def many_langs_options(config: dict[str, Any], folder: Path) -> dict[str, Any]:
         }
     except (KeyError, TypeError, ValueError) as error:
         raise ConfigurationError(
-            f"{folder}: the config of its sizes is not as in ELMoForManyLangs ({error!r})"
+            f"{folder}: its config of sizes is not as in ELMoForManyLangs ({error!r})"
         ) from error
     if kinds != ("cnn", "elmo") or 0 in dims:
         raise ConfigurationError(
@@ -97,7 +97,7 @@ def many_langs_options(config: dict[str, Any], folder: Path) -> dict[str, Any]:
         "char_cnn": {**char_cnn, "n_characters": len(read_dictionary(folder / "char.dic"))},
         "n_tokens_vocab": len(read_dictionary(folder / "word.dic")),
         "many_langs": {"word_dim": dims[0]},
-        # Theirs carries the state from batch to batch, beginning with zeros.
+        # ELMoForManyLangs carries the state from batch to batch, beginning with zeros.
         "state": "reset",
     }
 
@@ -112,7 +112,7 @@ def read_dictionary(path: Path) -> list[str]:
     try:
         for number, line in enumerate(read_lines(path), start=1):
             fields = line.strip().split("\t")
-            # An ideographic space is lost when blanks are stripped.
+            # `strip` removes an entry that is an ideographic space.
             entry = fields[0] if len(fields) == 2 else "\u3000"
             if len(fields) > 2 or not fields[-1].isdecimal() or len(fields[-1]) > 8:
                 raise ValueError(f"{path}:{number}: expected an entry, a tab and a number")
@@ -135,7 +135,7 @@ def read_dictionary(path: Path) -> list[str]:
 
 def read_many_langs(folder: Path, options: BiLmOptions, state: dict[str, torch.Tensor]) -> None:
     """
-    Fills the tensors of a `BiLm`'s state dict but for those of its lexicons, in place.
+    Fills the tensors of a `BiLm`'s state dict in place, except those of its lexicons.
 
     # Raises
 
@@ -178,7 +178,7 @@ def read_many_langs(folder: Path, options: BiLmOptions, state: dict[str, torch.T
 
 
 def character_order(characters: list[str]) -> list[int]:
-    """Returns the numbers of the characters with that of the padding at the end."""
+    """Returns the numbers of the characters, the padding last."""
     padding = characters.index("<pad>")
     return [*range(padding), *range(padding + 1, len(characters)), padding]
 

@@ -9,8 +9,8 @@ MAX_WIDTH = 100_000
 MAX_PARAMETERS = 10**9
 MAX_WORDS = 10**7
 
-# The names that are read, by their sections. Other names are allowed, such as bilm-tf's settings of
-# a training, but no misspelling of these.
+# The names that are read, by section. Other names are allowed, such as bilm-tf's training settings,
+# unless they look like a misspelling of one that is read.
 _NAMES = {
     "": ("char_cnn", "lstm", "state", "n_tokens_vocab"),
     "char_cnn": (
@@ -32,7 +32,7 @@ class OptionValues:
         self.problems: list[str] = []
 
     def expect(self, holds: bool, problem: str) -> None:
-        # Several values may be missing for the same reason: their section is missing.
+        # A missing section makes the same problem for each of its values.
         if not holds and problem not in self.problems:
             self.problems.append(problem)
 

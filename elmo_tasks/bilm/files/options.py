@@ -45,7 +45,7 @@ class BiLmOptions(NamedTuple):
         The number of words of a biLM that reads words, or 0. Without `char_cnn`, the values that
         describe characters are 0 or empty.
     word_dim, num_listed : `int`
-        Of a biLM of ELMoForManyLangs, the width of the vectors of words, and the number of its
+        For a biLM of ELMoForManyLangs, the width of its word vectors and the number of its
         characters; otherwise 0.
     """
 
@@ -156,7 +156,7 @@ class BiLmOptions(NamedTuple):
 
 
 def _problems(values: OptionValues, parsed: BiLmOptions) -> list[str]:
-    """Returns the problems, those with all options together included."""
+    """Returns all problems, including those of the options as a whole."""
     values.expect(
         parsed.state in (None, *STATES),
         f"state must be one of {', '.join(STATES)}, but is {parsed.state!r:.80}",

@@ -32,7 +32,7 @@ def read_vocabulary(weight_file: str | os.PathLike, num_words: int) -> list[str]
     # Raises
 
     `ConfigurationError`
-        There is no vocabulary, it has another number of words or is not UTF-8.
+        There is no vocabulary, or it has a wrong number of words or is not UTF-8.
     """
     file = _vocabulary_file(str(weight_file))
     words: list[str] = []
@@ -61,7 +61,7 @@ def write_vocabulary(folder: str | os.PathLike, words: Iterable[str]) -> None:
 
 
 def _vocabulary_file(weight_file: str) -> str:
-    """Returns the local path of the vocabulary, which is fetched if the weights are."""
+    """Returns the local path of the vocabulary. It is fetched if the weights have an address."""
     if "://" in weight_file and not is_zip(weight_file):
         beside = weight_file.rpartition("/")[0] + f"/{VOCABULARY_FILE}"
         names = [weight_file.removesuffix(WEIGHTS_FILE) + VOCABULARY_FILE, beside]

@@ -80,8 +80,8 @@ def check_layout(weight_file: str | os.PathLike, options: BiLmOptions) -> None:
 
 def layout_problems(file: h5py.File, options: BiLmOptions) -> list[str]:
     """
-    Lists the datasets that are missing, have a wrong shape or cannot be read safely, and what is in
-    the file but not in the options. Reads only headers.
+    Lists the datasets that are missing, have a wrong shape or cannot be read safely, and all items
+    that the options do not ask for. Reads only headers.
     """
     asked = {dataset.name: dataset.shape for dataset in datasets(options)}
     unasked = [name for name in item_names(file) if name not in asked]
@@ -99,7 +99,7 @@ def layout_problems(file: h5py.File, options: BiLmOptions) -> list[str]:
 
 
 def value_problems(name: str, array: Array) -> list[str]:
-    """Lists one problem if the dataset holds values that are not finite numbers, else none."""
+    """Lists one problem if the dataset holds values that are not finite, else no problem."""
     num_wrong = array.size - int(numpy.isfinite(array).sum())
     if num_wrong == 0:
         return []
