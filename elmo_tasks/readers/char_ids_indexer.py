@@ -5,7 +5,7 @@ import torch
 from allennlp.data import Token, TokenIndexer, Vocabulary
 from allennlp.data.token_indexers import ELMoTokenCharactersIndexer
 
-# The words whose char ids are kept at most.
+# The most words whose char ids are kept.
 _MAX_WORDS = 200_000
 
 
@@ -13,8 +13,8 @@ _MAX_WORDS = 200_000
 class CharIdsIndexer(TokenIndexer):
     """
     Gives the char ids that AllenNLP's `elmo_characters` gives, but makes them when a batch is made.
-    Until then an indexed text is a list of its words, where AllenNLP's indexer needs two kilobytes
-    for each token.
+    Until then an indexed text is only a list of words; AllenNLP's indexer needs two kilobytes for
+    each token.
 
     Registered as a `TokenIndexer` with name "elmo_char_ids".
     """

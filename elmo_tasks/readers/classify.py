@@ -20,10 +20,10 @@ from elmo_tasks.readers.text_sentences import TextSentences
 
 logger = logging.getLogger(__name__)
 
-# The fields of an instance that have its first and its second text.
+# The fields of an instance for its first and its second text.
 TEXT_FIELDS = ("tokens", "second")
 
-# The namespace of labels of which a text may have several.
+# The namespace of the labels if a text may have several.
 SEVERAL = "several_labels"
 
 
@@ -34,7 +34,7 @@ class ClassifyReader(TextReader):
     (`.jsonl`); see `read_records`. Rows without a word are left out and counted in the log.
 
     An instance has the fields `tokens` and `label`; `second`, if a row has two texts; and
-    `metadata`, whose `sentences` are lists of the words of each sentence, for each text.
+    `metadata`, where `sentences` has the words of each sentence of each text.
 
     Registered as a `DatasetReader` with name "elmo_classify".
 
@@ -48,11 +48,11 @@ class ClassifyReader(TextReader):
         If given, a row may have several labels, or none: as a list in JSON or Parquet, or as text
         with the separator between the labels. By default, a row has one label.
     max_tokens : `int`, optional
-        The tokens of a text that are read; the rest is left out. By default all are.
+        Only this many tokens of a text are read. By default all are.
     max_sentence_tokens : `int`, optional (default = `100`)
         The biLM reads the sentences of a text one by one; longer ones are cut into pieces.
     language : `str`, optional (default = `'en'`)
-        spaCy's code of the language, whose rules cut a text into sentences and words.
+        spaCy's code of the language. Its rules cut a text into sentences and words.
     token_indexers : `dict[str, TokenIndexer]`, optional
         By default word ids under the name `tokens`.
     """
@@ -112,9 +112,9 @@ class ClassifyReader(TextReader):
         # Parameters
 
         texts : `Sequence[list[list[Token]]]`
-            The sentences of each text. Raises `ValueError` if a text has none.
+            The sentences of each text. Raises `ValueError` if a text has no sentence.
         label : `str | list[str]`, optional
-            The name of the label, or those of several.
+            The name of the label, or the names of several.
         origin : `str`, optional
             The file and the line, with which errors begin.
         """
@@ -132,7 +132,7 @@ class ClassifyReader(TextReader):
         return Instance(fields)
 
     def labels_of(self, values: dict[str, Any]) -> str | list[str]:
-        """Returns the label of a row, or its labels. Raises `ValueError` if it has none."""
+        """Returns the label or labels of a row. Raises `ValueError` if the row has no label."""
         value = values.get(self.label)
         if self.separator is not None:
             several = value if isinstance(value, list) else label_text(value).split(self.separator)
@@ -150,7 +150,7 @@ class ClassifyReader(TextReader):
 
 
 def label_text(value: Any) -> str:
-    """Returns a label as text: numbers and truth values as JSON writes them, nothing as ""."""
+    """Returns a label as text: numbers and truth values as JSON writes them, and "" for `None`."""
     if isinstance(value, bool):
         return str(value).lower()
     return "" if value is None else str(value).strip()
@@ -159,4 +159,4 @@ def label_text(value: Any) -> str:
 def _refuse(values: dict[str, Any], name: str, expected: str) -> None:
     if name in values:
         raise ValueError(f"{name} must be {expected}, not {values[name]!r:.80}")
-    raise ValueError(f"there is no {name}{nearest_or_all(name, values)}")
+    raise ValueError(f"there is no field {name}{nearest_or_all(name, values)}")

@@ -6,17 +6,17 @@ from typing import NamedTuple
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text_files import numbered_lines
 
-# The beginnings of the lines around a document, which belong to no sentence, in CoNLL-2003 and in
-# CoNLL-2012.
+# How the lines around a document begin, in CoNLL-2003 and in CoNLL-2012. They belong to no
+# sentence.
 _DOCUMENT = "-DOCSTART-"
 _DOCUMENT_COMMENTS = (("#begin", "document"), ("#end", "document"))
 
-# The columns of CoNLL-2012's files `*.gold_conll`.
+# The columns of the files `*.gold_conll` of CoNLL-2012.
 CONLL_2012 = (
     "document part index word pos parse lemma predicate sense speaker entity roles coreference"
 ).split()
 
-# The name that stands for one column for each predicate of the sentence.
+# This name stands for several columns, one for each predicate of the sentence.
 ROLES = "roles"
 
 _PART = re.compile(r"#begin document .*; part ([0-9]+)")
@@ -69,15 +69,15 @@ def check_columns(columns: Sequence[str], chosen: Sequence[str]) -> None:
 
 def column_index(columns: Sequence[str], name: str) -> int:
     """
-    Returns the index of a column in the values of a token. It is counted from the end if `ROLES`,
-    which stands for any number of columns, is before the column.
+    Returns the index of a column in the values of a token. After `ROLES`, which stands for any
+    number of columns, the index counts from the end.
     """
     index = columns.index(name)
     return index - len(columns) if ROLES in columns[:index] else index
 
 
 def check_width(values: Sequence[str], columns: Sequence[str]) -> None:
-    """Raises `ValueError` unless a token has a value for each column, `ROLES` excepted."""
+    """Raises `ValueError` unless a token has a value for each column, except `ROLES`."""
     has_roles = ROLES in columns
     expected = len(columns) - has_roles
     if len(values) < expected or len(values) > expected and not has_roles:
@@ -91,7 +91,7 @@ def check_place(
     values: Sequence[str], before: Sequence[str] | None, part: int | None, columns: Sequence[str]
 ) -> None:
     """
-    Raises `ValueError` if a token is not where it says, by its columns `index` and `part`, which
+    Raises `ValueError` if a token is not where its columns `index` and `part` say. Either column
     may be missing.
 
     # Parameters
@@ -123,9 +123,8 @@ def read_columns(
 ) -> Iterator[ColumnSentence]:
     """
     Yields the sentences of a file in columns, such as those of CoNLL-2003. The file has one token
-    on each line, and an empty line after each sentence. A line whose first column is `-DOCSTART-`
-    ends a sentence and is no token, and so does one that begins with `#begin document` or
-    `#end document`.
+    on each line, and an empty line after each sentence. A line whose first column is `-DOCSTART-`,
+    or that begins with `#begin document` or `#end document`, ends a sentence and is no token.
 
     Any number of spaces and tabs separates two columns; other white space belongs to its column.
     The file is UTF-8, and may be compressed by gzip or xz.
@@ -185,19 +184,19 @@ def column_lines(file_path: str | os.PathLike) -> Iterator[tuple[int, str]]:
     for line_number, line in numbered_lines(file_path):
         if line.startswith(_BYTE_ORDER_MARK):
             raise ValueError(
-                f"{file_path}:{line_number}: the line begins with a byte order mark, which only a "
-                "file may begin with; remove it"
+                f"{file_path}:{line_number}: the line begins with a byte order mark, which only "
+                "the first line may have; remove it"
             )
         yield line_number, line
 
 
 def is_document(line: str) -> bool:
-    """Returns whether a line is one of those around a document, and no token."""
+    """Returns whether a line is no token, but one of the lines around a document."""
     values = line.split()
     return values[:1] == [_DOCUMENT] or tuple(values[:2]) in _DOCUMENT_COMMENTS
 
 
 def part_of(line: str) -> int | None:
-    """Returns the part that a line `#begin document (NAME); part 000` names, if it names one."""
+    """Returns the part that a line `#begin document (NAME); part 000` names, or `None`."""
     part = _PART.match(line)
     return int(part[1]) if part else None

@@ -94,7 +94,7 @@ class ConllReader(TextReader):
         tags : `list[str]`, optional
             A tag for each token, in the scheme to learn.
         origin : `tuple[str, int]`, optional
-            The file and the line of the first token, which errors name.
+            The file and the line of the first token, for errors.
         """
         if not tokens:
             raise ValueError("a sentence must have at least one token")

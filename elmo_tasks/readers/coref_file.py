@@ -23,7 +23,7 @@ _END = "#end document"
 # The value of the column `coreference` at tokens where no mention begins or ends.
 _NO_MENTION = "-"
 
-# A mention of the column `coreference`, with a bracket before its cluster, after it or both.
+# A mention in the column `coreference`: its cluster, with a bracket before it, after it or both.
 _BRACKET = re.compile(r"(\()?([^()|]+)(\))?")
 
 
@@ -36,8 +36,8 @@ class CorefDocument(NamedTuple):
     line_number : `int`
         The line of `#begin document`, from 1.
     name : `str`
-        The name in that line, such as `bc/cctv/00/cctv_0000`. Parts of a document are documents of
-        their own with the same name.
+        The name in that line, such as `bc/cctv/00/cctv_0000`. Each part of a document counts as a
+        document, with the same name.
     sentences : `list[list[str]]`
         At least one sentence, each of at least one word.
     speakers : `list[str]`
@@ -70,31 +70,31 @@ def read_coref(
     file_path: str | os.PathLike, columns: Sequence[str] = CONLL_2012, skip_wrong: bool = False
 ) -> Iterator[CorefDocument]:
     """
-    Yields the documents of a file in the format of CoNLL-2012. A line `#begin document (NAME); part
-    000` and a line `#end document` are around each document, which has one token on each line and
-    an empty line after each sentence. Any number of spaces and tabs separates two columns. The file
-    is UTF-8, may be compressed by gzip or xz, and is not held in memory.
+    Yields the documents of a file in the format of CoNLL-2012. A document begins with a line
+    `#begin document (NAME); part 000` and ends with a line `#end document`. It has one token on
+    each line, and an empty line after each sentence. Any number of spaces and tabs separates two
+    columns. The file is UTF-8, may be compressed by gzip or xz, and is not held in memory.
 
-    The column `coreference` has `(0` at the token where a mention of cluster 0 begins, `0)` where
-    it ends, `(0)` at a mention of one token, `|` between several of these, and otherwise `-`.
+    The column `coreference` has `(0` where a mention of cluster 0 begins, `0)` where it ends, `(0)`
+    at a mention of one token, `|` between several of these, and `-` at all other tokens.
 
     # Parameters
 
     file_path : `str | os.PathLike`
         A path or an address.
     columns : `Sequence[str]`, optional
-        Names of all columns, in their order. Three are read: `word`, `coreference` and, if it is
-        there, `speaker`. `roles` stands for any number of columns. By default those of CoNLL-2012.
+        Names of all columns, in their order; by default those of CoNLL-2012. `word`, `coreference`
+        and, if it is there, `speaker` are read. `roles` stands for any number of columns.
     skip_wrong : `bool`, optional (default = `False`)
-        Whether a mention with a wrong bracket is left out: one that is unbalanced within its
-        sentence, or that its cluster has already.
+        Whether wrong mentions are left out: those with a bracket that is unbalanced within its
+        sentence, and those that are in their cluster already.
 
     # Raises
 
     `ValueError`
-        The file has no document, a document is empty or does not end, a line is outside of the
-        documents or has another number of columns, a token is not where it says (see
-        `check_place`), or, without `skip_wrong`, a bracket is wrong; the message names file and
+        The file has no document; a document is empty or does not end; a line is outside of the
+        documents or has a wrong number of columns; a token is not where it says (see
+        `check_place`); or, without `skip_wrong`, a mention is wrong. The message names file and
         line.
     """
     document: _Parser | None = None
@@ -103,7 +103,7 @@ def read_coref(
         try:
             if line.startswith("#begin document"):
                 if document is not None:
-                    raise ValueError(f"{document.title} has no line {_END!r} before this one")
+                    raise ValueError(f"{document.title} has no line {_END!r} before this line")
                 document, found = _Parser(line_number, line.strip(), columns, skip_wrong), True
             elif line.startswith(_END):
                 if document is None:
@@ -130,7 +130,7 @@ def read_coref(
 
 
 class _LineError(ValueError):
-    """An error in another line than the one that is being read."""
+    """An error in a line before the line that is being read."""
 
     def __init__(self, line_number: int, reason: str) -> None:
         super().__init__(reason)
@@ -158,10 +158,10 @@ class _Parser:
         self._speaker = column_index(columns, "speaker") if "speaker" in columns else None
         self._sentences: list[list[str]] = []
         self._speakers: list[str] = []
-        # The values of the token before, unless the next one begins a sentence.
+        # The values of the token before, or `None` at the beginning of a sentence.
         self._before: list[str] | None = None
         self._clusters: dict[str, list[Span]] = {}
-        # For each cluster the mentions that have begun: the index and the line of the first word.
+        # The open mentions of each cluster: the index and the line of their first words.
         self._open: dict[str, list[tuple[int, int]]] = {}
 
     def add(self, line_number: int, values: list[str]) -> None:

@@ -6,8 +6,8 @@ from allennlp.data.fields import TextField
 
 class DocumentField(TextField):
     """
-    The tokens of a document in one row, which a model divides into the sentences again. Tensors
-    thus have no padding between the sentences, however different their lengths are.
+    The tokens of a document in one row. A model divides the row into the sentences again. So
+    tensors have no padding between sentences, however different their lengths are.
 
     # Parameters
 
@@ -21,5 +21,5 @@ class DocumentField(TextField):
 
 
 def sentences_of(text: TextField) -> Sequence[list[Token]]:
-    """Returns the sentences of a text that a biLM reads one by one: one unless it is a document."""
+    """Returns what a biLM reads one by one: a document's sentences, or any other text whole."""
     return text.sentences if isinstance(text, DocumentField) else [text.tokens]

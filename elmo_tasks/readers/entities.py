@@ -9,7 +9,7 @@ from allennlp.modules.conditional_random_field.conditional_random_field import (
 # The prefixes of each tagging scheme. AllenNLP uses the same names of schemes.
 SCHEMES = {"IOB1": "IB", "BIO": "BI", "BIOUL": "BIUL"}
 
-# BIOES is BIOUL with other letters for two of its prefixes.
+# BIOES is BIOUL with other letters for two prefixes.
 _SYNONYMS = {"E": "L", "S": "U"}
 
 
@@ -49,7 +49,7 @@ class TagError(ValueError):
 
 def read_entities(tags: Sequence[str], scheme: str | None = None) -> list[Entity]:
     """
-    Returns the entities of a sentence in their order, given the tags of its tokens.
+    Returns the entities of a sentence in their order, from the tags of its tokens.
 
     # Parameters
 
@@ -57,9 +57,9 @@ def read_entities(tags: Sequence[str], scheme: str | None = None) -> list[Entity
         A tag for each token: `O`, or a prefix, a hyphen and a type. The hyphen and the type may be
         missing. The scheme BIOUL accepts the prefixes of BIOES too.
     scheme : `str`, optional
-        `IOB1`, `BIO` or `BIOUL`. By default the prefixes B and I are accepted in any order and read
-        by the rules of conlleval: a B begins an entity, and so does an I, unless the tag before it
-        has the same type.
+        `IOB1`, `BIO` or `BIOUL`. By default B and I are accepted in any order and read by the rules
+        of conlleval: a B begins an entity, and so does an I, unless the tag before it has the same
+        type.
 
     # Raises
 
@@ -88,7 +88,7 @@ def read_entities(tags: Sequence[str], scheme: str | None = None) -> list[Entity
 
 def write_tags(entities: Iterable[Entity], length: int, scheme: str) -> list[str]:
     """
-    Returns the tags of a sentence's tokens, given its entities.
+    Returns the tags of a sentence's tokens, from its entities.
 
     # Parameters
 
@@ -109,7 +109,7 @@ def write_tags(entities: Iterable[Entity], length: int, scheme: str) -> list[str
 
 
 def has_ends(tags: Iterable[str]) -> bool:
-    """Returns whether the tags mark the ends of entities, as only those of BIOUL do."""
+    """Returns whether the tags mark the ends of entities. Only the scheme BIOUL does."""
     return any(split_tag(tag)[0] in ("U", "L") for tag in set(tags))
 
 

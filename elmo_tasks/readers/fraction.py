@@ -15,13 +15,13 @@ T = TypeVar("T")
 @DatasetReader.register("elmo_fraction")
 class FractionReader(DatasetReader):
     """
-    Reads a random fraction of another reader's data, in the other reader's order. This serves to
-    train with less data, as in Figure 1 of Peters et al. 2018. The same seed always chooses the
-    same data, and a larger fraction contains a smaller one.
+    Reads a random fraction of another reader's data, in that reader's order, to train with less
+    data, as in Figure 1 of Peters et al. 2018. The same seed always chooses the same data, and a
+    larger fraction contains a smaller one.
 
-    The fraction applies to what the other reader passes to `shard_iterable`, such as the trees of
-    SST, each of which keeps all its phrases. If the other reader does not shard its data itself,
-    the fraction applies to its instances.
+    The fraction applies to the items that the other reader passes to `shard_iterable`, such as the
+    trees of SST; a chosen tree keeps all its phrases. If the other reader does not shard its data
+    itself, the fraction applies to its instances.
 
     Registered as a `DatasetReader` with name "elmo_fraction".
 
@@ -59,15 +59,15 @@ class FractionReader(DatasetReader):
             return self._choose(everything)
 
         # The other reader must not shard: every process makes the same choice from all data, and
-        # AllenNLP then shards the chosen instances. A copy is changed, because several reads may
-        # take turns.
+        # AllenNLP then shards the chosen instances. Only a copy of the reader is changed, because
+        # several reads may take turns.
         reader = copy.copy(self.reader)
         setattr(reader, "shard_iterable", choose)  # noqa: B010  mypy refuses a method
         yield from reader._read(file_path)
         if not has_chosen:
             raise ConfigurationError(
-                f"{type(self.reader).__name__} shards its data without shard_iterable; a fraction "
-                "can only be read through shard_iterable"
+                f"{type(self.reader).__name__} shards its data without shard_iterable, which a "
+                "fraction needs"
             )
 
     def _choose(self, everything: Iterable[T]) -> Iterator[T]:

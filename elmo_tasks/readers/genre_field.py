@@ -1,7 +1,7 @@
 from allennlp.data import Vocabulary
 from allennlp.data.fields import LabelField
 
-# The name ends so that the namespace has no tokens for padding and unknown words.
+# A namespace whose name ends so has no tokens for padding and unknown words.
 GENRES = "genre_labels"
 
 # The index of a genre that is not known.

@@ -9,8 +9,8 @@ class KnownCaseTokenIndexer(WordIdIndexer):
     """
     Indexes words as AllenNLP's `single_id` does, except that a word which the vocabulary lacks gets
     the id of its lower case. It is meant for a vocabulary that has only the words of a vector file
-    (`only_include_pretrained_words`). Every word then has its own vector or that of its lower case,
-    as with the embedder `elmo_word_vectors`, whether the training text has the word or not.
+    (`only_include_pretrained_words`). Every word then has its own vector or the vector of its lower
+    case, as with the embedder `elmo_word_vectors`, even if the training text lacks the word.
 
     Registered as a `TokenIndexer` with name "elmo_known_case_id".
 
@@ -25,7 +25,7 @@ class KnownCaseTokenIndexer(WordIdIndexer):
         super().__init__(namespace, lowercase_tokens)
 
     def count_vocab_items(self, token: Token, counter: dict[str, dict[str, int]]) -> None:
-        """Counts a word, and its lower case if that is another word."""
+        """Counts a word, and its lower case if they differ."""
         super().count_vocab_items(token, counter)
         lower = token.text.lower()
         if not self.lowercase_tokens and lower != token.text:

@@ -8,7 +8,7 @@ from elmo_tasks.common.spelling import listed
 
 class KnownLabelField(LabelField):
     """
-    A label. One that the training data lacks is an error with file and line.
+    A label. A label that the training data lacks is an error with file and line.
 
     # Parameters
 
@@ -30,7 +30,7 @@ class KnownLabelField(LabelField):
 
 class KnownLabelsField(MultiLabelField):
     """
-    Any number of labels. One that the training data lacks is an error with file and line.
+    Any number of labels. A label that the training data lacks is an error with file and line.
 
     # Parameters
 

@@ -5,7 +5,7 @@ from allennlp.data.fields import TextField
 class PassageField(TextField):
     """
     A text field that several instances share, such as the passage of several questions. It is
-    indexed once, and its char ids are in memory once.
+    indexed once, and memory holds its char ids once.
     """
 
     def __init__(self, tokens: list[Token]) -> None:

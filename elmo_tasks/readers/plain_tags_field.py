@@ -7,8 +7,8 @@ UNKNOWN_TAG = -1
 
 class PlainTagsField(SequenceLabelField):
     """
-    The tags of a sentence's tokens, each by itself. A tag that the vocabulary lacks has the index
-    `UNKNOWN_TAG`, because rare tags, such as those of `feats`, may be in the validation data alone.
+    The tags of a sentence's tokens, each by itself. A tag that the vocabulary lacks gets the index
+    `UNKNOWN_TAG`, because rare tags, such as those of `feats`, may occur only in validation data.
 
     # Parameters
 

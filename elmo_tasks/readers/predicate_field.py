@@ -11,8 +11,8 @@ class PredicateField(IndexField):
     """
     The index of a predicate in its sentence: a tensor of shape (1,).
 
-    A vocabulary keeps the words, in lower case, that are predicates more often than not in the
-    training data, so that predicates can be found in raw text (see `known_predicates`).
+    To find predicates in raw text, a vocabulary keeps words in lower case: those that are
+    predicates more often than not in the training data (see `known_predicates`).
 
     # Parameters
 
@@ -20,7 +20,7 @@ class PredicateField(IndexField):
     tokens : `TextField`
         The sentence.
     others : `Sequence[str]`, optional
-        The words of the sentence that are no predicates; given for one of its instances alone.
+        The words of the sentence that are no predicates; given for only one of its instances.
     """
 
     __slots__ = ["others"]
@@ -38,10 +38,7 @@ class PredicateField(IndexField):
 
 
 def known_predicates(words: Sequence[str], vocab: Vocabulary) -> list[int]:
-    """
-    Returns the indices of the words that are predicates more often than not in the training data
-    of a vocabulary.
-    """
+    """Returns the indices of the words that the vocabulary keeps as predicates."""
     known = vocab.get_token_to_index_vocabulary(_NAMESPACE)
     return [index for index, word in enumerate(words) if _form(word) in known]
 

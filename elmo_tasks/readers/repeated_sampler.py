@@ -6,9 +6,8 @@ from allennlp.data import BatchSampler, Instance
 @BatchSampler.register("elmo_repeated")
 class RepeatedSampler(BatchSampler):
     """
-    Goes through the data several times in each epoch, each time in a new order that another
-    sampler draws. With little training data, this keeps AllenNLP from validating after every few
-    updates.
+    Goes through the data several times in each epoch, each time in a new order from another
+    sampler. Otherwise, with little training data, AllenNLP would validate after every few updates.
 
     Registered as a `BatchSampler` with name "elmo_repeated".
 

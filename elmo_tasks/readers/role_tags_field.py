@@ -14,9 +14,9 @@ UNKNOWN_TAG = -100
 
 class RoleTagsField(TagsField):
     """
-    The tags of a sentence for one predicate. The official data sets have roles in their test data
-    that their training data lacks. A tag of such a role has the index `UNKNOWN_TAG`, and the role
-    is logged once. The parameters are those of `TagsField`.
+    The tags of a sentence for one predicate. In the official data sets, the test data has roles
+    that the training data lacks. A tag of such a role gets the index `UNKNOWN_TAG`, and the role is
+    logged once. The parameters are those of `TagsField`.
     """
 
     def index(self, vocab: Vocabulary) -> None:

@@ -5,18 +5,18 @@ from elmo_tasks.readers.spacy_pipeline import blank_pipeline
 
 def split_sentences(text: str, language: str = "en") -> list[Span]:
     """
-    Cuts raw text into sentences, at the punctuation that ends them, by spaCy's `sentencizer`.
+    Cuts raw text into sentences at their final punctuation, with spaCy's `sentencizer`.
 
     # Parameters
 
     text : `str`
     language : `str`, optional (default = `'en'`)
-        spaCy's code of the language, whose rules cut the text into tokens.
+        spaCy's code of the language. Its rules cut the text into tokens.
 
     # Returns
 
     `list[Span]`
-        The sentences that have a token other than white space.
+        The sentences, except those of white space alone.
     """
     sentences = blank_pipeline(language, with_sentences=True)(text).sents
     return [sentence for sentence in sentences if sentence.text.strip()]

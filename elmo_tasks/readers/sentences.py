@@ -22,8 +22,8 @@ class SentencesReader(TextReader):
     memory. With `max_instances`, all workers and ranks together read only the first
     `max_instances` lines.
 
-    With `reader`, the sentences are the texts of that reader's instances, each distinct text once,
-    so that a biLM can be continued on the text of a task (Peters et al. 2018, supplement A.1).
+    With `reader`, the sentences are the distinct texts of that reader's instances. So the training
+    of a biLM can go on with the text of a task (Peters et al. 2018, supplement A.1).
 
     An instance has the field `tokens`, with the boundaries `<S>` and `</S>` around the sentence.
 
@@ -37,9 +37,9 @@ class SentencesReader(TextReader):
         By default char ids for the biLM under the name `elmo`, and word ids for the softmax under
         the name `tokens`.
     reader : `DatasetReader`, optional
-        The reader of a task. The path is then one that this reader takes.
+        The reader of a task. The path is then a path for this reader.
     fields : `list[str]`, optional
-        Names of the fields of the task's instances that are read; by default every `TextField`.
+        Names of the fields to read from the task's instances; by default every `TextField`.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class SentencesReader(TextReader):
         self, file_path: str, files_order: Iterable[int] = (), shard: bool = True
     ) -> Iterator[list[str]]:
         """
-        Yields the sentences of the file or files, without boundaries. At the end, it logs how many
+        Yields the sentences of the file or files, without boundaries. At the end, logs how many
         lines were empty and how many were cut.
 
         # Parameters
@@ -73,7 +73,7 @@ class SentencesReader(TextReader):
         file_path : `str`
             A path, an address or a glob pattern.
         files_order : `Iterable[int]`, optional
-            Indices of the pattern's files in the order to read them. Ignored with `max_instances`.
+            The indices of the pattern's files, in reading order. Ignored with `max_instances`.
         shard : `bool`, optional (default = `True`)
             Whether a worker or a distributed process gets only its share of the lines.
         """
@@ -84,8 +84,8 @@ class SentencesReader(TextReader):
 
     def check(self, file_path: str) -> None:
         """
-        Raises an error if there is no such text, such as `FileNotFoundError`. The text of a task is
-        read and kept for the first epoch.
+        Raises an error, such as `FileNotFoundError`, if there is no such text. Reads the text of a
+        task and keeps it for the first epoch.
         """
         if self.reader is None:
             corpus_files(file_path)
@@ -102,7 +102,7 @@ class SentencesReader(TextReader):
             yield from read_lines(paths[index])
 
     def _task_texts(self, reader: DatasetReader, file_path: str) -> list[str]:
-        """Returns the distinct texts of a task's file, which are kept for the next epoch."""
+        """Returns the distinct texts of a task's file, and keeps them for the next epoch."""
         if file_path not in self._texts:
             found = {
                 " ".join(token.ensure_text() for token in tokens): None
@@ -128,8 +128,8 @@ class SentencesReader(TextReader):
 
 
 def _read_whole(reader: DatasetReader, file_path: str) -> Iterator[Instance]:
-    """Yields all instances of a file, also in one of several processes."""
-    # A copy is changed, because several reads may take turns.
+    """Yields all instances of a file, even if this is one of several processes."""
+    # Only a copy is changed, because several reads may take turns.
     reader = copy.copy(reader)
     reader._distributed_info = None
     setattr(reader, "shard_iterable", iter)  # noqa: B010  mypy refuses a method

@@ -30,9 +30,9 @@ TEXT_FIELDS = {"sentence": "sentence{}", "binary_parse": "sentence{}_binary_pars
 class SnliReader(TextReader):
     """
     Reads pairs of the Stanford Natural Language Inference corpus (Bowman et al. 2015) in both
-    official formats: a JSON object on each line, or columns separated by tabs with a first line
-    that names them. The reader needs the field `gold_label` and the two fields with the tokens.
-    Pairs without a gold label (`-`) are dropped and counted in the log.
+    official formats: a JSON object on each line, or columns separated by tabs, which the first line
+    names. The reader needs the field `gold_label` and the two fields with the tokens. Pairs without
+    a gold label (`-`) are dropped and counted in the log.
 
     An instance has the fields `premise`, `hypothesis`, `label` and `metadata`, whose
     `premise_tokens` and `hypothesis_tokens` are the words.
@@ -160,15 +160,13 @@ def _parse_columns(line: str, names: list[str]) -> dict[str, str]:
         raise ValueError(
             f"the line has {len(columns)} columns, but the first line names {len(names)}"
         )
-    # The line may have fewer columns. `_field` raises an error if a missing one is needed.
+    # The line may have fewer columns. `_field` raises an error if a needed column is missing.
     return dict(zip(names, columns))
 
 
 def _field(pair: dict[str, str], name: str) -> str:
     if name not in pair:
-        raise ValueError(
-            f"there is no field {name}, but only {', '.join(pair) or 'an empty object'}"
-        )
+        raise ValueError(f"there is no field {name}; there are {', '.join(pair) or 'no fields'}")
     if not isinstance(pair[name], str):
         raise ValueError(f"{name} must be text, not {pair[name]!r}")
     return pair[name]

@@ -12,8 +12,8 @@ _MAX_STRINGS = 200_000
 
 def blank_pipeline(language: str, with_sentences: bool = False) -> Language:
     """
-    Returns spaCy's rules for a language, which come with spaCy. Calls share a pipeline until it has
-    seen 200,000 distinct tokens; then the next call makes a new one, so that the memory of a long
+    Returns a pipeline with spaCy's own rules for a language. Calls share a pipeline until it has
+    seen 200,000 distinct tokens. The next call makes a new pipeline, so the memory of a long
     process does not grow. Documents of the old pipeline stay valid.
 
     # Parameters
@@ -33,7 +33,7 @@ def blank_pipeline(language: str, with_sentences: bool = False) -> Language:
 @cache
 def _pipeline(language: str, with_sentences: bool) -> Language:
     try:
-        # spaCy imports whatever module of it has the name, such as en.examples.
+        # spaCy would import any of its modules that has this name, such as en.examples.
         if not re.fullmatch("[a-z]{2,3}", language):
             raise ImportError("a code has two or three letters")
         pipeline = spacy.blank(language)
@@ -44,6 +44,6 @@ def _pipeline(language: str, with_sentences: bool) -> Language:
         ) from error
     if with_sentences:
         pipeline.add_pipe("sentencizer")
-        # spaCy bounds the length of a text by the memory that trained parts of a pipeline need.
+        # spaCy's own bound is for the memory of trained parts, which this pipeline lacks.
         pipeline.max_length = 10**8
     return pipeline

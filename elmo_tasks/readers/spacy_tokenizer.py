@@ -6,9 +6,9 @@ from elmo_tasks.readers.spacy_pipeline import blank_pipeline
 @Tokenizer.register("elmo_spacy")
 class ElmoSpacyTokenizer(Tokenizer):
     """
-    Cuts raw text into words by spaCy's rules for a language. The rules come with spaCy, whereas
-    AllenNLP's `spacy` downloads a trained pipeline or reads one from a path. An archive stores only
-    the code of the language.
+    Cuts raw text into words by spaCy's rules for a language. The rules come with spaCy; AllenNLP's
+    `spacy` needs a trained pipeline, from a download or a path. An archive stores only the code of
+    the language.
 
     Registered as a `Tokenizer` with name "elmo_spacy".
 
@@ -19,7 +19,7 @@ class ElmoSpacyTokenizer(Tokenizer):
     """
 
     def __init__(self, language: str = "en") -> None:
-        # Only the language code is kept, so that a data loader sends no pipeline to its workers.
+        # Only the language code is kept, so a data loader sends no pipeline to its workers.
         self.language = language
         blank_pipeline(language)
 

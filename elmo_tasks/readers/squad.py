@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 WRONG_ANSWERS = ("skip", "refuse")
 
-# The most wrong answers that are logged one by one; the others are only counted.
+# At most this many wrong answers are logged one by one; the others are only counted.
 _MAX_NAMED = 10
 
 
@@ -31,8 +31,8 @@ class SquadReader(TextReader):
     Reads SQuAD (Rajpurkar et al. 2016) in its official JSON, version 1.1 or 2.0. The labels of a
     question are the first and the last token that overlap its answer. If a question has several
     answers, the most frequent one counts. Questions that version 2.0 marks as impossible are left
-    out. At the end, the log says how many questions were left out, why, and how many answers are
-    not whole tokens.
+    out. At the end, logs how many questions were left out and why, and how many answers are not
+    whole tokens.
 
     An instance has the fields `question`, `passage`, `span_start`, `span_end` and `metadata`.
 
@@ -73,7 +73,7 @@ class SquadReader(TextReader):
         self.max_passage_tokens = max_passage_tokens
         self.wrong_answers = wrong_answers
         self.tokenizer = tokenizer or SplittingTokenizer()
-        # The last passage is kept, because the next question is often about the same one.
+        # The last passage is kept, because the next question is often about it too.
         self._text: str | None = None
         self._passage: Passage
         self._field: PassageField
@@ -168,7 +168,7 @@ class SquadReader(TextReader):
         )
 
     def _spans(self, question: Question, counts: Counter[str]) -> list[tuple[int, int]]:
-        """Returns the first and the last token of each answer that the passage has."""
+        """Returns the first and the last token of each answer that is in the passage."""
         passage, _ = self._tokenized(question.passage)
         spans = []
         for answer in question.answers:

@@ -45,7 +45,7 @@ class Question(NamedTuple):
     answers : `list[Answer]`
         The answers; empty if the file has none.
     is_impossible : `bool`
-        Whether the file marks the question as one that the passage does not answer.
+        Whether the file says that the passage does not answer the question.
     path : `str`
         The question's location in the JSON, such as `data[0].paragraphs[2].qas[1]`.
     """
@@ -86,8 +86,8 @@ def read_squad(file_path: str | os.PathLike) -> list[Question]:
 
 def line_of(file_path: str | os.PathLike, path: str) -> int:
     """
-    Returns the line of a JSON file at which the value begins that has a path, such as
-    `data[0].paragraphs[2]`, or the innermost value around it that is there.
+    Returns the line of a JSON file where the value at a path begins, such as
+    `data[0].paragraphs[2]`. If the value is missing, the innermost value around it counts.
     """
     text = Path(local_path(file_path)).read_text(encoding="utf-8-sig")
     value = _begin(text, 0)
@@ -100,7 +100,7 @@ def line_of(file_path: str | os.PathLike, path: str) -> int:
 
 
 def _child(text: str, parent: int, step: str) -> int | None:
-    """Returns the offset of an element, by its key or index, given the offset of its parent."""
+    """Returns the offset of an element, from its key or index and the offset of its parent."""
     decode = json.JSONDecoder().raw_decode
     if text[parent] not in "[{":
         return None
@@ -118,14 +118,14 @@ def _child(text: str, parent: int, step: str) -> int | None:
 
 
 def _begin(text: str, position: int) -> int:
-    """Returns the offset of the next character that is no white space."""
+    """Returns the offset of the next character that is not white space."""
     return _SPACE.match(text, position).end()  # type: ignore[union-attr]
 
 
 def parse_squad(content: Any) -> list[Question]:
     """
-    Returns the questions of the content of a file. Articles without paragraphs and paragraphs
-    without questions are allowed.
+    Returns the questions in the content of a file. An article may have no paragraphs, and a
+    paragraph no questions.
 
     # Raises
 
@@ -174,7 +174,7 @@ _NAMES = {str: "a string", int: "a whole number", bool: "true or false", list: "
 
 
 def _get(parent: Any, key: str, kind: type, path: str) -> Any:
-    """Returns the value of a key. Raises `ValueError` if there is none of this type."""
+    """Returns the value of a key. Raises `ValueError` if it is missing or has another type."""
     where = f"{path}." if path else ""
     if not isinstance(parent, dict) or key not in parent:
         raise ValueError(

@@ -24,8 +24,8 @@ class SrlReader(TextReader):
     (Pradhan et al. 2012). `read_srl` describes the format of the files. A file is read as a stream.
 
     Each predicate is an instance, with the fields `tokens`, `predicate`, `tags` in the scheme BIO,
-    and `metadata`. The instances of a sentence share its tokens, which are in memory once. A
-    sentence without a predicate has no instance.
+    and `metadata`. The instances of a sentence share its tokens in memory. A sentence without a
+    predicate has no instance.
 
     Registered as a `DatasetReader` with name "elmo_srl".
 
@@ -70,7 +70,7 @@ class SrlReader(TextReader):
         return instance
 
     def text_to_instances(self, tokens: list[Token], predicates: Sequence[int]) -> list[Instance]:
-        """Returns an instance for each predicate of a sentence, given their indices."""
+        """Returns an instance for each predicate of a sentence; `predicates` are indices."""
         without_arguments = [Predicate(index, []) for index in predicates]
         return list(self._instances(tokens, without_arguments, labelled=False))
 
@@ -93,5 +93,5 @@ class SrlReader(TextReader):
                 tags = write_tags(predicate.arguments, len(words), "BIO")
                 fields["tags"] = RoleTagsField(tags, text, "BIO")
             yield Instance(fields)
-            # Only one instance of the sentence counts them.
+            # Only the first instance of the sentence counts them.
             others = []

@@ -31,9 +31,9 @@ class Predicate(NamedTuple):
     position : `int`
         The index of its token.
     arguments : `list[Entity]`
-        The arguments in their order, which do not overlap. The span of the role V has the predicate
-        itself. A span whose role begins with `C-` continues an argument, and one whose role begins
-        with `R-` refers to an argument.
+        The arguments in their order. They do not overlap. The role V is the predicate itself. A
+        role that begins with `C-` continues an argument; a role that begins with `R-` refers to an
+        argument.
     """
 
     position: int
@@ -71,25 +71,25 @@ def read_srl(
     Yields the sentences of a file with semantic roles in columns, such as those of CoNLL-2012 and
     CoNLL-2005. The file is read as `read_columns` says, and it is not held in memory.
 
-    The column of a predicate has a `*` for each token, with `(ARG0` before the star of the token
-    that begins an argument, and `)` behind the star of the token that ends it.
+    The column of a predicate has a `*` for each token. `(ARG0` before the star begins an argument,
+    and `)` behind the star ends it.
 
     # Parameters
 
     file_path : `str | os.PathLike`
         A path or an address.
     columns : `Sequence[str]`, optional
-        Names of all columns, in their order. Three are read: `word`; `predicate`, which is `-`
-        unless the token is a predicate; and `roles`, which stands for one column for each predicate
-        of the sentence, in the order of their tokens. By default those of CoNLL-2012.
+        Names of all columns, in their order; by default those of CoNLL-2012. Three are read:
+        `word`; `predicate`, which is `-` unless the token is a predicate; and `roles`, which stands
+        for one column for each predicate of the sentence, in the order of their tokens.
 
     # Raises
 
     `ValueError`
-        The file has no sentence or no predicate, a line has another number of columns than the
-        first one of its sentence, the columns of roles are not as many as the predicates, a token
-        is not where it says (see `check_place`), or brackets are unbalanced or overlap; the message
-        names file and line.
+        The file has no sentence or no predicate; a line has not as many columns as the first line
+        of its sentence; there are not as many columns of roles as predicates; a token is not where
+        it says (see `check_place`); or brackets are unbalanced or overlap. The message names file
+        and line.
     """
     num_sentences = num_predicates = 0
     for rows in read_rows(file_path):
@@ -129,7 +129,7 @@ def _sentence(sentence: Rows, columns: Sequence[str]) -> SrlSentence:
     tokens = [row for row, values in enumerate(rows) if values[predicate] != _NO_PREDICATE]
     roles = [[values[first + each] for values in rows] for each in range(num_roles)]
     if not tokens and all(set(column) == {"*"} for column in roles):
-        # Some files have a column of roles although there is no predicate.
+        # Some files have a column of roles even without a predicate.
         roles = []
     if len(tokens) != len(roles):
         raise _RowError(

@@ -38,8 +38,8 @@ class SstReader(TextReader):
         `5-class`; `3-class`, which joins the two negative and the two positive labels; or
         `2-class`, which also leaves neutral phrases out.
     min_phrase_tokens : `int`, optional
-        If given, every node of at least this many tokens is an instance with its own label, for
-        training. By default only whole sentences are instances; models are evaluated on those.
+        If given, for training, every node of at least this many tokens is an instance with its own
+        label. By default only whole sentences are instances, as models are evaluated.
     token_indexers : `dict[str, TokenIndexer]`, optional
         By default word ids under the name `tokens`.
     tokenizer : `Tokenizer`, optional (default = `ElmoSpacyTokenizer()`)

@@ -21,8 +21,8 @@ _SCHEME = "BIOUL"
 @DatasetReader.register("elmo_tag")
 class TagReader(TextReader):
     """
-    Reads sentences whose tokens have tags, or whose spans have labels: from CoNLL-U (`.conllu`),
-    from JSON on each line (`.jsonl`), or from columns; see `read_tagged`.
+    Reads sentences with tagged tokens or labelled spans: from CoNLL-U (`.conllu`), from JSON on
+    each line (`.jsonl`), or from columns; see `read_tagged`.
 
     An instance has the fields `tokens`, `tags` and `metadata`, whose `tokens` are the words.
 
@@ -31,7 +31,7 @@ class TagReader(TextReader):
     # Parameters
 
     column : `str`, optional (default = `'upos'`)
-        What is learnt: the name of a column of CoNLL-U or of `columns`, or of a field in JSON.
+        The name of what is learnt: a column of CoNLL-U or of `columns`, or a field in JSON.
     spans : `bool`, optional (default = `False`)
         Whether spans of tokens have labels. Tags are then read as IOB1 or BIO, or as BIOUL (which
         includes BIOES) if a tag of the file marks an end, and learnt as BIOUL.
@@ -40,7 +40,7 @@ class TagReader(TextReader):
     token_indexers : `dict[str, TokenIndexer]`, optional
         By default word ids under the name `tokens`.
     language : `str`, optional (default = `'en'`)
-        spaCy's code of the language, whose rules cut raw text into words.
+        spaCy's code of the language. Its rules cut raw text into words.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class TagReader(TextReader):
         tags : `list[str]`, optional
             A tag for each token, in BIOUL for spans.
         origin : `tuple[str, int]`, optional
-            The file and the line of the sentence, which errors name.
+            The file and the line of the sentence, for errors.
         """
         if not tokens:
             raise ValueError("a sentence must have at least one token")
@@ -102,11 +102,11 @@ class TagReader(TextReader):
         return Instance(fields)
 
     def sentences(self, file_path: str | os.PathLike) -> Iterator[TaggedSentence]:
-        """Yields the sentences of a file in one of the formats of the training."""
+        """Yields the sentences of a file in one of the formats for training."""
         return read_tagged(file_path, self.column, self.columns, self.tokenizer.tokenize)
 
     def asked(self, inputs: Any) -> Any:
-        """Returns a row of a file of the training as an input of a predictor, without its tags."""
+        """Turns a row of a file for training into an input of a predictor, without its tags."""
         match inputs:
             case {"tokens": words}:
                 return {"tokens": words}

@@ -24,11 +24,11 @@ class TaggedSentence(NamedTuple):
     # Parameters
 
     line_number : `int`
-        The line of the sentence, or of its first token, from 1.
+        The line of the sentence or of its first token, from 1.
     words, tags : `list[str]`
-        One of each for each token; the tags of spans are in BIO.
+        A word and a tag for each token; the tags of spans are in BIO.
     is_in_rows : `bool`, optional (default = `True`)
-        Whether each token has a line of its own, one after the other.
+        Whether each token has a line of its own, in consecutive lines.
     """
 
     line_number: int
@@ -38,7 +38,7 @@ class TaggedSentence(NamedTuple):
 
 
 def suffix_of(path: str | os.PathLike) -> str:
-    """Returns the suffix of a file's name, before that of a compressed file (`.gz`, ...)."""
+    """Returns the suffix of a file's name, without `.gz` and the like."""
     name = Path(path)
     return (name.with_suffix("") if name.suffix in COMPRESSED else name).suffix
 
@@ -53,10 +53,10 @@ def read_tagged(
     Yields the sentences of a file, which is read as a stream:
 
     - `.conllu`: CoNLL-U, without the ranges of multiword tokens and without empty nodes;
-    - `.jsonl`, `.json`: an object on each line with the list `tokens` and a tag for each in the
-      field `column`; or with a `text` and spans in the field `column`, each `{"start": ..., "end":
-      ..., "label": ...}` or `[start, end, label]`, in characters, the end exclusive;
-    - any other: columns, as `read_columns` reads them.
+    - `.jsonl`, `.json`: an object on each line. It has the list `tokens`, and in the field `column`
+      a tag for each; or a `text`, and in the field `column` spans in characters with an exclusive
+      end: `{"start": ..., "end": ..., "label": ...}` or `[start, end, label]`;
+    - any other file: columns, as `read_columns` reads them.
 
     # Parameters
 

@@ -6,10 +6,9 @@ from elmo_tasks.readers.entities import SCHEMES, split_tag, tag_of
 
 class TagsField(SequenceLabelField):
     """
-    The tags of a sentence. If a type occurs, a vocabulary counts every tag of this type that the
-    scheme has. A model thus knows the tag I-PER, for example, even if no entity in its training
-    data had three tokens.
-    A tag that is not in the vocabulary is an error with file and line.
+    The tags of a sentence. If a type occurs, a vocabulary counts all tags that the scheme has for
+    it. So a model knows the tag I-PER, for example, even if no entity in its training data had
+    three tokens. A tag that is not in the vocabulary is an error with file and line.
 
     # Parameters
 
@@ -20,7 +19,7 @@ class TagsField(SequenceLabelField):
     scheme : `str`
         `BIO` or `BIOUL`.
     origin : `tuple[str, int]`, optional
-        The file and the line of the first tag, which errors name.
+        The file and the line of the first tag, for errors.
     """
 
     __slots__ = ["scheme", "origin"]

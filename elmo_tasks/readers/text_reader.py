@@ -7,7 +7,7 @@ from elmo_tasks.readers.word_id_indexer import WordIdIndexer
 class TextReader(DatasetReader):
     """
     The base class of the readers. A subclass passes what it reads through `shard_iterable`, so that
-    each process and worker makes its own instances alone.
+    each process and worker makes only its own instances.
 
     # Parameters
 

@@ -9,7 +9,7 @@ from elmo_tasks.readers.spacy_pipeline import blank_pipeline
 
 class TextSentences:
     """
-    Cuts a text into the sentences that a biLM reads one by one, by spaCy's rules for a language.
+    Cuts a text, by spaCy's rules for a language, into the sentences that a biLM reads one by one.
 
     # Parameters
 
@@ -18,7 +18,7 @@ class TextSentences:
     max_sentence_tokens : `int`, optional (default = `100`)
         Longer sentences are cut into pieces of this many tokens.
     max_tokens : `int`, optional
-        The tokens of a text that are read; the rest is left out. By default all are.
+        Only this many tokens of a text are read. By default all are.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class TextSentences:
         )
 
     def of_words(self, words: Sequence[str]) -> list[list[Token]]:
-        """Returns the tokens of each sentence of a text that is cut into words."""
+        """Returns the tokens of each sentence of a text that is already cut into words."""
         pipeline = blank_pipeline(self.language, with_sentences=True)
         doc = pipeline(Doc(pipeline.vocab, words=list(words)))
         return self._cut([Token(token.text) for token in sentence] for sentence in doc.sents)

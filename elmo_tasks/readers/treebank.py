@@ -39,8 +39,8 @@ class Tree(NamedTuple):
         return self.nodes[-1]
 
 
-# A leaf, the beginning of a node that has children, or the end of one. Only the ASCII space
-# separates: some leaves of the treebank contain a no-break space.
+# A leaf, or the beginning or the end of a node that has children. Only the ASCII space separates:
+# some leaves of the treebank contain a no-break space.
 _PIECE = re.compile(r" *(?:\(([0-4])(?: +([^() ]+) *\)| *(?=\())|\))")
 
 _ESCAPES = {

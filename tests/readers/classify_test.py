@@ -74,9 +74,9 @@ def test_rows_without_a_word_are_left_out_and_counted(
 @pytest.mark.parametrize(
     ("row", "complaint"),
     [
-        ({"txt": "Soup", "label": "a"}, "there is no text; did you mean 'txt'"),
+        ({"txt": "Soup", "label": "a"}, "there is no field text; did you mean 'txt'"),
         ({"text": ["Soup"], "label": "a"}, r"text must be text, not \['Soup'\]"),
-        ({"text": "Soup"}, "there is no label; there are text"),
+        ({"text": "Soup"}, "there is no field label; there are text"),
         ({"text": "Soup", "label": " "}, "label must be a label, not ' '"),
         ({"text": "Soup", "label": ["a"]}, r"label must be a label, not \['a'\]"),
     ],

@@ -90,7 +90,7 @@ def test_packed_files_tabs_and_names_without_brackets_are_read(tmp_path: Path) -
         (document("Yes - -")[:-14], "a.txt:1: the document nw/a; part 000 has no '#end document'"),
         (
             document("Yes - -").replace("#end", "#begin"),
-            "a.txt:4: the document nw/a; part 000 has no line '#end document' before this one",
+            "a.txt:4: the document nw/a; part 000 has no line '#end document' before this line",
         ),
         (document("Yes - -", "no -"), r"a.txt:3: expected 3 columns \(word .*, but got 2: 'no -'"),
         (document("a - (0", "b - -"), r"a.txt:2: the bracket '\(0' is not closed within the sent"),

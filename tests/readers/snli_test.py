@@ -150,9 +150,15 @@ def change(**fields: Any) -> str:
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        (change(gold_label=None), "there is no field gold_label, but only sentence1, sentence2"),
-        (change(sentence2=None), "there is no field sentence2, but only gold_label, sentence1"),
-        ("{}", "there is no field gold_label, but only an empty object"),
+        (
+            change(gold_label=None),
+            "there is no field gold_label; there are sentence1, sentence2",
+        ),
+        (
+            change(sentence2=None),
+            "there is no field sentence2; there are gold_label, sentence1",
+        ),
+        ("{}", "there is no field gold_label; there are no fields"),
         (change(gold_label="maybe"), "must be entailment, neutral, contr.*, not 'maybe'"),
         (change(gold_label=1), "gold_label must be text, not 1"),
         (change(sentence1=["A"]), r"sentence1 must be text, not \['A'\]"),
@@ -180,7 +186,7 @@ def test_unreadable_line_of_json_is_reported_with_its_file_and_number(
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("neutral\tA man.", "there is no field sentence2, but only gold_label, sentence1"),
+        ("neutral\tA man.", "there is no field sentence2; there are gold_label, sentence1"),
         ("neutral\tA man.\tA\tcat.", "4 columns, but the first line names 3"),
         ("maybe\tA man.\tA cat.", "not 'maybe'"),
         ("neutral\t\tA cat.", "the premise is empty"),
@@ -197,9 +203,7 @@ def test_unreadable_row_is_reported_with_its_file_and_number(
 
 
 def test_file_without_parses_is_refused_where_they_are_asked_for() -> None:
-    complaint = (
-        "snli.jsonl:1: there is no field sentence1_binary_parse, but only gold_label, sentence1"
-    )
+    complaint = "snli.jsonl:1: there is no field sentence1_binary_parse; there are gold_label"
 
     with pytest.raises(ValueError, match=complaint):
         read(SHORT, tokens_from="binary_parse")
