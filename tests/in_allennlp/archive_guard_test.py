@@ -30,6 +30,7 @@ from elmo_tasks.readers.sst import SstReader
 from tests.helpers.archives import language_model, member, repacked, sst
 from tests.helpers.command_line import allennlp
 from tests.helpers.hostile_configs import HOSTILE, Change, put
+from tests.helpers.probe_configs import config_file
 
 ROOT = Path(__file__).parents[2]
 SST = ROOT / "fixtures" / "sst.txt"
@@ -96,6 +97,11 @@ def errors(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
     allennlp(patch, "elmo-errors", archive, SST)
 
 
+def neighbors(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+    corpus = ROOT / "fixtures" / "corpus" / "train.txt"
+    allennlp(patch, "elmo-neighbors", "the", "--corpus", corpus, "--bilm", archive)
+
+
 def load(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
     elmo_tasks.load(archive).predict("A film .")
 
@@ -126,8 +132,8 @@ def load_folder(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
 WAYS = pytest.mark.parametrize(
     "way",
     [
-        *(predict, evaluate, mix, export, embed, encode, fine_tune, pack, errors, load, serve),
-        *(spacy_component, saved_pipeline, load_folder),
+        *(predict, evaluate, mix, export, embed, encode, fine_tune, pack, errors, neighbors, load),
+        *(serve, spacy_component, saved_pipeline, load_folder),
     ],
 )
 
@@ -190,6 +196,42 @@ def test_a_member_outside_the_folder_is_not_written(
 
         assert f"its member {name!r} would lie outside the folder" in message
     assert not list(tmp_path.rglob("marker")) and not os.listdir(temporary)
+
+
+def check(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+    allennlp(patch, "elmo-check", archive)
+
+
+def score(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+    allennlp(patch, "elmo-score", SST, "--bilm", archive)
+
+
+def probe(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+    bilm = f"{{ model+: {{ bilm: {{ pretrained_file: '{archive}' }} }} }}"
+    allennlp(patch, "elmo-probe", config_file(folder, "pos", bilm))
+
+
+def against(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+    allennlp(patch, "elmo-errors", f"mine={archive}", SST, "--against", f"other={archive}")
+
+
+@pytest.mark.parametrize("way", [check, score, probe, against])
+@pytest.mark.parametrize("packed", [True, False])
+def test_other_commands_run_nothing_of_an_archive(
+    way: Callable[..., None],
+    packed: bool,
+    archive: Path,
+    tmp_path: Path,
+    marker: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hostile = repacked(archive, tmp_path / "a.tar.gz", put("dataset_reader", program(marker)))
+
+    with unpacked(hostile) as folder:
+        message = refusal(way, monkeypatch, hostile if packed else Path(folder), tmp_path)
+
+    assert "\n" not in message and str(hostile if packed else folder) in message
+    assert not marker.exists()
 
 
 # Names of code in a config.
