@@ -8,6 +8,8 @@ import os
 import sys
 import warnings
 
+from elmo_tasks.common.printable import printable
+
 
 def make_quiet() -> None:
     """
@@ -37,4 +39,5 @@ def _is_shown(record: logging.LogRecord) -> bool:
 class _Brief(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         prefix = f"{record.levelname}: " if record.levelno >= logging.WARNING else ""
-        return prefix + super().format(record)
+        # A name or label out of somebody's file may be in a message.
+        return "\n".join(map(printable, (prefix + super().format(record)).split("\n")))

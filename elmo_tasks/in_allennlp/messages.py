@@ -17,10 +17,13 @@ from typing import Any
 from allennlp.commands import evaluate, print_results
 from allennlp.common import Params, from_params
 from allennlp.common.checks import ConfigurationError
+from allennlp.common.tqdm import Tqdm
 from allennlp.data import BatchSampler, DataLoader, DatasetReader, Instance
+from allennlp.evaluation import evaluator
 from allennlp.models import Archive
 from allennlp.modules.token_embedders.embedding import EmbeddingsTextFile
 
+from elmo_tasks.common.printable import printable
 from elmo_tasks.common.spelling import did_you_mean, nearest_or_all
 from elmo_tasks.in_allennlp.change import Change
 from elmo_tasks.in_allennlp.configs import hidden_fields
@@ -135,6 +138,17 @@ def _load_with_loader(archive_file: str, *args: Any, **kwargs: Any) -> Archive:
     return archive
 
 
+class PrintableTqdm(Tqdm):
+    """Makes bars whose description, which has the names of metrics and so of labels, is escaped."""
+
+    @staticmethod
+    def tqdm(*args: Any, **kwargs: Any) -> Any:
+        bar = Tqdm.tqdm(*args, **kwargs)
+        describe = bar.set_description
+        bar.set_description = lambda text, refresh=True: describe(printable(text), refresh)
+        return bar
+
+
 def _print_named_results(args: Any) -> None:
     if not args.keys:
         raise ConfigurationError(
@@ -150,6 +164,7 @@ CHANGES = (
         _create_checked,
         "A misspelt field is refused before a missing one is asked for.",
     ),
+    Change(evaluator, "Tqdm", PrintableTqdm, "The labels of an archive cannot steer the terminal."),
     Change(evaluate, "load_archive", _load_with_loader, "A missing data_loader is named."),
     Change(Params, "pop_int", _pop_checked_int, "A wrong number is refused by its name."),
     Change(DatasetReader, "read", _read_named, "A file that cannot be read is named."),

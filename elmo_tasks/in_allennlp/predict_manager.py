@@ -14,6 +14,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.common.batches import groups_of
 from elmo_tasks.common.errors import ConfigurationError, raised_here
+from elmo_tasks.common.printable import printable
 from elmo_tasks.common.program import program
 from elmo_tasks.in_allennlp.change import Change
 from elmo_tasks.predictors.text_inputs import LocatedInput, read_inputs
@@ -73,7 +74,7 @@ class PredictManager(_PredictManager):
 def _with_fields(text: str, fields: JsonDict) -> str:
     """Returns a readable answer with further fields at the end of its first line."""
     first, end, rest = text.partition("\n")
-    shown = [one_line(f"{name}: {value}") for name, value in fields.items()]
+    shown = [printable(one_line(f"{name}: {value}")) for name, value in fields.items()]
     return "\t".join([first, *shown]) + end + rest
 
 

@@ -43,6 +43,13 @@ def test_the_console_shows_warnings_and_our_messages_and_a_log_file_everything(
     assert log == "Encountered the loss key\ntype = default\ndropped 3 pairs\nno validation\n"
 
 
+def test_control_characters_of_a_label_are_escaped_on_the_console(console: io.StringIO) -> None:
+    make_quiet()
+    logging.getLogger("elmo_tasks.predictors").info("%s: %s\n0.5", "f1-\x1b[2J", "\x9b2J")
+
+    assert console.getvalue() == "f1-\\x1b[2J: \\x9b2J\n0.5\n"
+
+
 @pytest.mark.parametrize("name", ["ALLENNLP_LOG_LEVEL", "ALLENNLP_DEBUG"])
 def test_the_level_of_the_user_counts(
     name: str, console: io.StringIO, monkeypatch: pytest.MonkeyPatch

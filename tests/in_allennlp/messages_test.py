@@ -1,3 +1,4 @@
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from allennlp.common.from_params import FromParams
 from allennlp.common.util import prepare_environment
 from allennlp.data import BatchSampler, DataLoader, DatasetReader
 from allennlp.data.tokenizers import WhitespaceTokenizer
+from allennlp.evaluation import evaluator
 from allennlp.modules import FeedForward, Seq2SeqEncoder
 from allennlp.training.optimizers import Optimizer
 
@@ -174,6 +176,16 @@ def test_a_file_that_is_no_json_is_named(content: bytes, message: str, tmp_path:
 
     said = str(mistake(caught.value))
     assert said.startswith(f"{path} cannot be read: ") and message in said
+
+
+def test_control_characters_of_a_label_are_escaped_in_the_bar_of_an_evaluation() -> None:
+    text = io.StringIO()
+
+    with evaluator.Tqdm.tqdm([1], file=text) as bar:
+        bar.set_description("f1-\x1b[2J: 0.50 ||", refresh=False)
+        list(bar)
+
+    assert "f1-\\x1b[2J: 0.50 ||" in text.getvalue() and "\x1b[2J" not in text.getvalue()
 
 
 def test_a_loss_that_is_no_number_is_a_mistake_with_advice() -> None:

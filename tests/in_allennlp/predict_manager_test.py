@@ -17,6 +17,7 @@ from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.in_allennlp.predict_manager import _with_fields
 from elmo_tasks.predictors.sst import SstPredictor
 from elmo_tasks.predictors.text_inputs import read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
@@ -271,6 +272,10 @@ def test_an_empty_file_has_no_inputs(model: Any, tmp_path: Path) -> None:
 
 def test_a_readable_line_has_no_line_ends_or_tabs_within() -> None:
     assert one_line("a\tb\nc", 0.126, 3) == "a b c\t0.13\t3"
+
+
+def test_control_characters_of_further_fields_are_escaped_in_text() -> None:
+    assert _with_fields("positive\n", {"id": "\x1b[2J"}) == "positive\tid: \\x1b[2J\n"
 
 
 def test_the_options_of_the_command_set_the_same(
