@@ -9,9 +9,10 @@ from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError
 from allennlp.common.from_params import FromParams
 from allennlp.common.util import prepare_environment
-from allennlp.data import BatchSampler, DataLoader, DatasetReader
+from allennlp.data import BatchSampler, DataLoader, DatasetReader, Vocabulary
 from allennlp.data.tokenizers import WhitespaceTokenizer
 from allennlp.evaluation import evaluator
+from allennlp.models import Model
 from allennlp.modules import FeedForward, Seq2SeqEncoder
 from allennlp.training.optimizers import Optimizer
 
@@ -35,6 +36,11 @@ def refusal(make: Any, fields: dict[str, Any], **extras: Any) -> str:
             Seq2SeqEncoder,
             {"type": "lstm", "input_size": 4, "hiden_size": 4},
             "LstmSeq2SeqEncoder has no parameter 'hiden_size'; did you mean 'hidden_size'?",
+        ),
+        (
+            Model,
+            {"type": "elmo_classifier", "text_embedder": {}, "encodr": {}},
+            "TextClassifier has no parameter 'encodr'; did you mean 'encoder'?",
         ),
         (Optimizer, {"type": "adam", "learning_rate": 1}, "'learning_rate'; did you mean 'lr'?"),
         (Optimizer, {"type": "sgd", "x": 1}, "'x'; there are lr, parameter_groups, momentum, "),
@@ -61,6 +67,7 @@ def test_a_misspelt_field_or_name_is_answered_with_the_nearest_one(
     make: Any, fields: dict[str, Any], message: str
 ) -> None:
     extras: dict[Any, dict[str, Any]] = {
+        Model: {"vocab": Vocabulary()},
         Optimizer: {"model_parameters": []},
         DataLoader: {"reader": None, "data_path": "x"},
     }

@@ -13,12 +13,14 @@ from tests.helpers.archives import classifier, language_model, task_model
 
 # An input of each task, whose text is the given one.
 INPUTS: dict[str, Any] = {
+    "classify": lambda text: {"text": text},
     "coref": lambda text: {"document": text},
     "ner": lambda text: {"sentence": text},
     "snli": lambda text: {"premise": text, "hypothesis": text},
     "squad": lambda text: {"passage": text, "question": text},
     "srl": lambda text: {"tokens": text.split(), "predicates": [0]},
     "sst": lambda text: {"sentence": text},
+    "tag": lambda text: {"sentence": text},
     "language model": lambda text: {"sentence": text, "place": 0, "top_k": 2},
     "AllenNLP's classifier": lambda text: {"sentence": text},
 }
