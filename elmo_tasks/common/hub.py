@@ -3,6 +3,7 @@ import hashlib
 import io
 import os
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -28,7 +29,7 @@ _FILE = re.compile(r"\.(csv|gz|h5|hdf5|json|jsonl|jsonnet|safetensors|th|tsv|txt
 
 # A commit is named by a SHA-1, and a file by its hash: SHA-256 of large files, and git's SHA-1 of
 # small ones.
-_SHA1, _SHA256 = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{64}")
+_SHA1, _SHA256 = _KINDS = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{64}")
 
 _BLOCK = 2**20
 
@@ -141,16 +142,26 @@ def _fetched(repo: str, revision: str) -> Path:
         hash, kind = (file.lfs.sha256, _SHA256) if file.lfs else (file.blob_id, _SHA1)
         blob = cache / "blobs" / _hash_name(hash, kind)
         if not blob.exists():
-            _download(api, repo, folder.name, file, blob)
+            _download(api, repo, folder.name, file, blob, kind)
         link = folder / file.rfilename
         link.parent.mkdir(parents=True, exist_ok=True)
         if not os.path.lexists(link):
-            link.symlink_to(os.path.relpath(blob, link.parent))
+            _link(blob, link)
     folder.mkdir(parents=True, exist_ok=True)
     if revision != folder.name:
         with atomic_write(cache / "refs" / revision) as aside:
             aside.write_text(folder.name)
     return folder
+
+
+def _link(blob: Path, link: Path) -> None:
+    """Makes a link to a file of the cache, or a copy of it where this machine allows no links."""
+    try:
+        link.symlink_to(os.path.relpath(blob, link.parent))
+    # On Windows, links need a right that most users lack.
+    except OSError:
+        with atomic_write(link) as aside:
+            shutil.copyfile(blob, aside)
 
 
 def _about(api: Any, repo: str, revision: str) -> Any:
@@ -183,7 +194,9 @@ def _get(address: str, written: "_Bounded", name: str) -> None:
         constants.HF_HUB_ENABLE_HF_TRANSFER = by_other_package
 
 
-def _download(api: Any, repo: str, commit: str, file: Any, blob: Path) -> None:
+def _download(
+    api: Any, repo: str, commit: str, file: Any, blob: Path, kind: re.Pattern[str]
+) -> None:
     from huggingface_hub import hf_hub_url
 
     name = file.rfilename
@@ -191,7 +204,7 @@ def _download(api: Any, repo: str, commit: str, file: Any, blob: Path) -> None:
     with atomic_write(blob) as aside:
         with _Bounded(io.FileIO(aside, "w"), file.size) as written:
             _get(address, written, name)
-        if _hash(aside, blob.name) != blob.name:
+        if _hash(aside, kind) != blob.name:
             raise ConfigurationError(f"{name} of {repo} was damaged on its way: fetch it again")
 
 
@@ -217,29 +230,37 @@ def _hash_name(hash: Any, kind: re.Pattern[str]) -> str:
 
 def _check_hashes(folder: Path) -> None:
     """
-    Raises `ConfigurationError` if a file is no link to a file of the cache that has its hash as its
-    name, or differs from this hash.
+    Raises `ConfigurationError` if a file is neither a link to a file of the cache that has its hash
+    as its name, nor a copy of such a file, or differs from this hash.
     """
+    blobs = folder.resolve().parents[1] / "blobs"
     for path in folder.rglob("*"):
-        blob = path.resolve()
         if (
             path.is_dir()
             and not path.is_symlink()
             or not _DATA_FILE.fullmatch(path.relative_to(folder).as_posix())
         ):
             continue
-        is_named = _SHA1.fullmatch(blob.name) or _SHA256.fullmatch(blob.name)
-        if not is_named or blob.parent != folder.resolve().parents[1] / "blobs":
+        if not path.is_symlink() and any((blobs / _hash(path, kind)).exists() for kind in _KINDS):
+            continue
+        blob = path.resolve()
+        kind = _kind(blob.name)
+        if kind is None or blob.parent != blobs:
             raise ConfigurationError(f"{path} has no hash: remove {folder} and fetch it again")
-        if _hash(blob, blob.name) != blob.name:
+        if _hash(blob, kind) != blob.name:
             raise ConfigurationError(
                 f"{path} is damaged: its hash is not {blob.name}; remove {blob} and fetch it again"
             )
 
 
-def _hash(path: Path, name: str) -> str:
-    """Returns the hash of a file, of the kind of another hash."""
-    if _SHA1.fullmatch(name):
+def _kind(name: str) -> re.Pattern[str] | None:
+    """Returns of which kind a hash is."""
+    return next((kind for kind in _KINDS if kind.fullmatch(name)), None)
+
+
+def _hash(path: Path, kind: re.Pattern[str]) -> str:
+    """Returns the hash of a file."""
+    if kind is _SHA1:
         # This is how git names the content of a file.
         digest = hashlib.sha1(b"blob %d\0" % path.stat().st_size)
     else:

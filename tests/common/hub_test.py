@@ -218,6 +218,28 @@ def test_a_name_that_leads_out_of_the_folder_is_no_file_of_a_repository(
     assert hub.fetched() == set(FILES)
 
 
+def test_where_links_are_not_allowed_the_cache_has_copies(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*args: Any, **kwargs: Any) -> None:
+        raise OSError("A required privilege is not held by the client")
+
+    monkeypatch.setattr("os.symlink", refused)
+    hub.add("owner/tiny", FILES)
+
+    folder = Path(hub_folder("owner/tiny"))
+
+    for name, content in FILES.items():
+        assert not (folder / name).is_symlink() and (folder / name).read_bytes() == content
+    hub.requests.clear()
+    hub_folder.cache_clear()
+    assert hub_folder("owner/tiny") == str(folder) and not hub.fetched()
+
+    hub_folder.cache_clear()
+    (folder / "weights.hdf5").write_bytes(FILES["weights.hdf5"][:-1] + b"?")
+    assert f"{folder / 'weights.hdf5'} has no hash" in refusal("owner/tiny")
+
+
 def test_a_copy_without_a_hash_is_refused(hub: Hub, tmp_path: Path) -> None:
     hub.add("owner/tiny", FILES)
     options = Path(hub_folder("owner/tiny"), "options.json")
@@ -225,7 +247,7 @@ def test_a_copy_without_a_hash_is_refused(hub: Hub, tmp_path: Path) -> None:
     whole = options.read_bytes()
 
     options.unlink()
-    options.write_bytes(whole)
+    options.write_bytes(whole + b" ")
     assert f"{options} has no hash" in refusal("owner/tiny")
 
     options.unlink()
