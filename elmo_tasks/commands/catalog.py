@@ -75,6 +75,8 @@ CATALOG = {
         "new.New", "Write a first config for a task, or for data of your own.", is_subcommand=False
     ),
     "setup": Entry(
-        "setup.Setup", "Let the command allennlp find this plugin.", is_subcommand=False
+        "setup.Setup",
+        "Install AllenNLP, print what works, and let allennlp find this plugin.",
+        is_subcommand=False,
     ),
 }

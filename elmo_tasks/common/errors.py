@@ -6,20 +6,28 @@ class ConfigurationError(ValueError):
     """Raised if a setting, a file or an argument cannot be used; the message says why."""
 
 
+# The AllenNLP that the package is a plugin for.
+ALLENNLP = "allennlp==2.10.1"
+
 # What to do if AllenNLP is missing.
 INSTALL_ALLENNLP = (
     "this part of elmo_tasks needs AllenNLP: "
-    'pip install "elmo-tasks[allennlp]" && pip install --no-deps allennlp==2.10.1'
+    f'pip install "elmo-tasks[allennlp]" && pip install --no-deps {ALLENNLP} '
+    "(elmo-tasks setup runs both)"
 )
+
+
+def has_allennlp() -> bool:
+    """Returns whether AllenNLP is installed."""
+    try:
+        return find_spec("allennlp") is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def require_allennlp() -> None:
     """Raises `ImportError` where AllenNLP is not installed; the message is what to install."""
-    try:
-        is_there = find_spec("allennlp") is not None
-    except ModuleNotFoundError:
-        is_there = False
-    if not is_there:
+    if not has_allennlp():
         raise ImportError(INSTALL_ALLENNLP)
 
 

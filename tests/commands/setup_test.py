@@ -1,8 +1,137 @@
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from elmo_tasks.commands import install_allennlp
+from elmo_tasks.commands import setup as command
 from elmo_tasks.commands.setup import Setup
+
+CPU = "https://download.pytorch.org/whl/cpu"
+INSTALLS = [
+    ["install", f"--extra-index-url={CPU}", "elmo-tasks[allennlp]", "torch==2.13.0"],
+    ["install", "--no-deps", "allennlp==2.10.1"],
+]
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
+    """The commands that the setup of an environment without AllenNLP runs; none does anything."""
+    commands = []
+
+    def run(words: list[str], **options) -> subprocess.CompletedProcess:
+        commands.append(words)
+        return subprocess.CompletedProcess(words, 0, "", "")
+
+    versions = {"torch": "2.13.0+cpu", "transformers": "5.0", "spacy": "3.8.1"}
+    requires = ["torch>=2.6", 'transformers<4.50,>=4.49; extra == "allennlp"']
+    requires += ['spacy<4,>=3.8; extra == "allennlp"', 'cached-path<2; extra == "allennlp"']
+    monkeypatch.setattr(command, "has_allennlp", lambda: False)
+    monkeypatch.setattr(subprocess, "run", run)
+    metadata = install_allennlp.metadata
+    monkeypatch.setattr(metadata, "version", lambda name: version_of(versions, name))
+    monkeypatch.setattr(metadata, "requires", lambda name: requires)
+    monkeypatch.setattr(install_allennlp, "find_spec", lambda name: object())
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return commands
+
+
+def version_of(versions: dict[str, str], name: str) -> str:
+    if name not in versions:
+        raise install_allennlp.metadata.PackageNotFoundError(name)
+    return versions[name]
+
+
+def set_up(*arguments: str) -> None:
+    args = Setup().parser("elmo-tasks setup").parse_args(arguments)
+    args.func(args)
+
+
+def at_a_terminal(monkeypatch: pytest.MonkeyPatch, answer: Callable[[str], str] | None) -> None:
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: answer is not None, raising=False)
+    monkeypatch.setattr("builtins.input", answer)
+
+
+@pytest.mark.parametrize("how", ["--yes", "y", " YES\n"])
+def test_allennlp_is_installed_by_who_agrees_after_the_commands_were_said(
+    how: str,
+    ran: list[list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture,
+) -> None:
+    said_before = []
+
+    def answer(prompt: str) -> str:
+        said_before.append(capsys.readouterr().out)
+        return how
+
+    at_a_terminal(monkeypatch, None if how == "--yes" else answer)
+
+    set_up(*["--yes"] * (how == "--yes"))
+
+    pip = [sys.executable, "-m", "pip"]
+    assert ran[:2] == [pip + install for install in INSTALLS]
+    said = "".join([*said_before, capsys.readouterr().out])
+    for words in ran[:2]:
+        assert f"  {shlex.join(words)}\n" in said
+    assert "transformers 5.0 is replaced by one below 4.50." in said and "spacy 3" not in said
+    assert said.count("works: ") == len(install_allennlp._CHECKS) == len(ran) - 2
+    assert (Path.home() / ".allennlp" / "plugins").read_text() == "elmo_tasks\n"
+
+
+@pytest.mark.parametrize("answer", ["", "n", None])
+def test_nothing_is_installed_without_a_yes_and_nobody_is_asked_without_a_terminal(
+    answer: str | None, ran: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_a_terminal(monkeypatch, None if answer is None else lambda prompt: answer)
+
+    with pytest.raises(SystemExit, match="nothing was installed; the option --yes installs"):
+        set_up()
+
+    assert not ran and not (Path.home() / ".allennlp").exists()
+
+
+def test_uv_installs_where_there_is_no_pip(
+    ran: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(install_allennlp, "find_spec", lambda name: None)
+    monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
+    set_up("--yes")
+
+    python = ["--python", sys.executable]
+    assert ran[:2] == [["/bin/uv", "pip", "install", *python, *words[1:]] for words in INSTALLS]
+
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    with pytest.raises(SystemExit, match="has no pip, and there is no uv: `python -m ensurepip`"):
+        set_up("--yes")
+
+
+def test_a_command_that_fails_ends_the_setup(
+    ran: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        subprocess, "run", lambda words, **options: subprocess.CompletedProcess(words, 1)
+    )
+
+    with pytest.raises(SystemExit, match=r"this command failed: .* 'elmo-tasks\[allennlp\]'"):
+        set_up("--yes")
+
+
+def test_the_reason_is_said_of_what_does_not_work(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    checks = {"one": "pass", "two": "import sys; sys.exit('why\\nno models')"}
+    monkeypatch.setattr(install_allennlp, "_CHECKS", checks)
+    install_allennlp.check_what_works()
+
+    assert capsys.readouterr().out == "works: one\ndoes not work: two: no models\n"
+
+    monkeypatch.setattr(install_allennlp, "_CHECKS", {"the plugin": checks["two"]})
+    with pytest.raises(ValueError, match="the plugin fails: no models"):
+        install_allennlp.check_what_works()
 
 
 @pytest.mark.parametrize(
@@ -17,21 +146,22 @@ from elmo_tasks.commands.setup import Setup
 def test_the_line_is_written_once(
     before: str | None,
     after: str,
+    ran: list[list[str]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture,
 ) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(command, "has_allennlp", lambda: True)
     plugins = tmp_path / ".allennlp" / "plugins"
     if before is not None:
         plugins.parent.mkdir()
         plugins.write_text(before)
-    args = Setup().parser("elmo-tasks setup").parse_args([])
 
     for _ in range(2):
-        args.func(args)
+        set_up()
 
     assert plugins.read_text() == after
     assert [path.name for path in plugins.parent.iterdir()] == ["plugins"]
     *_, last = capsys.readouterr().out.splitlines()
     assert last == f"{plugins} has the line elmo_tasks already; nothing was changed."
+    assert not [words for words in ran if "install" in words]

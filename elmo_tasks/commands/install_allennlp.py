@@ -1,0 +1,100 @@
+"""
+Installs AllenNLP into this environment without its bounds, which are years old: first what it
+imports, in versions that it runs on, and then AllenNLP alone.
+"""
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from importlib.util import find_spec
+
+from elmo_tasks.common.errors import ALLENNLP, ConfigurationError
+
+# What is tried after an installation, each in a process of its own, which prints nothing.
+_CHECKS = {
+    "the core: vectors": "import elmo_tasks; elmo_tasks.ElmoEncoder.from_pretrained('mini')(['A'])",
+    "the plugin: train, evaluate, predict": "import allennlp.commands, elmo_tasks.plugin",
+    "the trained models": "import elmo_tasks; elmo_tasks.load('sst').predict('A good film.')",
+}
+
+
+def install_allennlp(agreed: bool) -> None:
+    """
+    Says which commands install AllenNLP and what they replace, and runs them: if `agreed`, or after
+    asking on a terminal. Raises `ConfigurationError` if nobody agreed, or a command fails.
+    """
+    commands = _commands()
+    print(f"AllenNLP is not installed in {sys.prefix}. These commands install it there:\n")
+    for command in commands:
+        print(f"  {shlex.join(command)}")
+    print("\nPyTorch stays as it is. The rest is about 500 MB.", *_replaced(), flush=True)
+    if not (agreed or _asked()):
+        raise ConfigurationError("nothing was installed; the option --yes installs without asking")
+    for command in commands:
+        if subprocess.run(command).returncode != 0:
+            raise ConfigurationError(f"this command failed: {shlex.join(command)}")
+
+
+def check_what_works() -> None:
+    """
+    Prints what works in this environment, and what does not, with the reason. Raises
+    `ConfigurationError` if the plugin does not.
+    """
+    for name, code in _CHECKS.items():
+        result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        if result.returncode == 0:
+            print(f"works: {name}", flush=True)
+            continue
+        reason = (result.stderr.splitlines() or ["no reason was given"])[-1]
+        print(f"does not work: {name}: {reason}", flush=True)
+        if "plugin" in name:
+            raise ConfigurationError(f"AllenNLP is installed, but the plugin fails: {reason}")
+
+
+def _commands() -> list[list[str]]:
+    """Returns the commands: of pip, or of uv where the environment has no pip."""
+    uv = shutil.which("uv")
+    if find_spec("pip") is not None:
+        install = [sys.executable, "-m", "pip", "install"]
+    elif uv is not None:
+        install = [uv, "pip", "install", "--python", sys.executable]
+    else:
+        raise ConfigurationError(
+            f"{sys.prefix} has no pip, and there is no uv: `python -m ensurepip` installs pip"
+        )
+    # A torchvision of another PyTorch would bring that PyTorch, with CUDA. A PyTorch of its own
+    # index, such as 2.15.0+cpu, goes with the torchvision of that index.
+    torch, _, kind = metadata.version("torch").partition("+")
+    index = [f"--extra-index-url=https://download.pytorch.org/whl/{kind}"] * bool(kind)
+    return [
+        [*install, *index, "elmo-tasks[allennlp]", f"torch=={torch}"],
+        [*install, "--no-deps", ALLENNLP],
+    ]
+
+
+def _replaced() -> Iterator[str]:
+    """Yields a sentence for each package that is too new for AllenNLP."""
+    for line in metadata.requires("elmo-tasks") or ():
+        match = re.match(r"([\w-]+).*?<([\d.]+).*allennlp", line)
+        if match is None:
+            continue
+        name, bound = match.groups()
+        try:
+            version = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+        if _numbers(version) >= _numbers(bound):
+            yield f"{name} {version} is replaced by one below {bound}."
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", version)]
+
+
+def _asked() -> bool:
+    """Returns whether somebody at a terminal agrees."""
+    return sys.stdin.isatty() and input("Run them now? [y/N] ").strip().lower() in ("y", "yes")
