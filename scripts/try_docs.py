@@ -79,6 +79,7 @@ LEFT_OUT = (
     "curl ",
     # Runs until somebody stops it.
     "elmo-tasks serve",
+    "git ",
     "pip ",
     "uv ",
     "python scripts/fetch_data.py",

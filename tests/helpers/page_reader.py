@@ -29,6 +29,7 @@ spacy_commands: dict[str, Any] = get_command(app).commands  # type: ignore[attr-
 
 # Commands of a shell that need no check beside that of their files.
 SHELL = {"curl", "echo", "gzip", "mkdir", "paste", "pip", "sed", "shuf", "split", "uv", "xz", "."}
+SHELL |= {"cd", "git"}
 # Quick, and run for real where their files are in the repository.
 QUICK = {"elmo-check", "elmo-embed", "elmo-neighbors"}
 # Options whose values are files or folders that a command writes.
