@@ -63,13 +63,16 @@ data: venv  ## fetch the data sets that are free
 try-install: venv  ## install both sizes in new environments, and use them there (minutes)
 	.venv/bin/python scripts/try_install.py
 
-release: venv build/twine  ## build both distributions in dist, install and check them (minutes)
+release: venv build/twine  ## build both distributions in dist, check them in new environments, and write the notes (minutes)
 	rm -rf dist
 	.venv/bin/python scripts/try_install.py --borrow torch torchvision --dist dist
-	PYTHONPATH=build/twine .venv/bin/python -m twine check --strict dist/*
+	build/twine/bin/python -m twine check --strict dist/*
+	.venv/bin/python -m scripts.release_notes > build/release_notes.md
 
 build/twine: | venv
-	.venv/bin/python -m pip install --no-deps --target $@ twine==7.0.0 readme-renderer==46.0 nh3==0.3.8 docutils==0.23
+	.venv/bin/python -m venv --clear $@.part
+	$@.part/bin/python -m pip install twine==7.0.0
+	mv $@.part $@
 
 bench: venv  ## compare the speed of a small biLM with that of AllenNLP's
 	.venv/bin/python benchmarks/bilm.py fixtures/corpus/train.txt --sizes small --batches 2 --turns 3

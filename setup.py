@@ -1,10 +1,59 @@
+"""Builds elmo-tasks. elmo_tasks/pretrained/setup.py and scripts/release_notes.py read this, too."""
+
+import os
 import re
 from pathlib import Path
 
 from setuptools import find_packages, setup
 
-ROOT = Path(__file__).parent
+ROOT = Path(__file__).resolve().parent
+README = ROOT / "README.md"
 (VERSION,) = re.findall(r'__version__ = "(.+)"', (ROOT / "elmo_tasks/__init__.py").read_text())
+
+# The address of the repository is in README.md alone. example.org stands there until it has one.
+(ADDRESS,) = re.findall(r"^git clone (\S+)", README.read_text(encoding="utf-8"), re.MULTILINE)
+HAS_ADDRESS = not ADDRESS.startswith("https://example.org/")
+REPOSITORY = ADDRESS.removesuffix(".git")
+
+LINKS = {
+    "Source": REPOSITORY,
+    "Issues": f"{REPOSITORY}/issues",
+    "Documentation": f"{REPOSITORY}/blob/v{VERSION}/README.md#pages",
+    "Changelog": f"{REPOSITORY}/blob/v{VERSION}/CHANGELOG.md",
+    "Licences of the models": f"{REPOSITORY}/blob/v{VERSION}/elmo_tasks/pretrained/README.md",
+}
+CLASSIFIERS = [
+    "Development Status :: 4 - Beta",
+    "Intended Audience :: Science/Research",
+    "Natural Language :: English",
+    "Operating System :: POSIX :: Linux",
+    # Those of the table in docs/install.md.
+    *(f"Programming Language :: Python :: 3.{minor}" for minor in range(10, 15)),
+    "Topic :: Scientific/Engineering :: Artificial Intelligence",
+    "Topic :: Text Processing :: Linguistic",
+    "Typing :: Typed",
+]
+# A link, or a picture if it begins with "!".
+LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\((?!https?:|#)([^()\s]+)\)")
+
+
+def away_from_home(page: Path, text: str | None = None) -> str:
+    """
+    Returns a page, or a part of it, as an index or the notes of a release show it: with addresses
+    in place of paths. Without an address of the repository, links become text and pictures are
+    left out.
+    """
+
+    def replaced(match: re.Match[str]) -> str:
+        picture, words, target = match.groups()
+        if not HAS_ADDRESS:
+            return "" if picture else words
+        path = os.path.relpath(page.parent / target, ROOT).replace(os.sep, "/")
+        kind = "raw" if picture else "blob"
+        return f"{picture}[{words}]({REPOSITORY}/{kind}/v{VERSION}/{path})"
+
+    return LINK.sub(replaced, page.read_text(encoding="utf-8") if text is None else text)
+
 
 # What AllenNLP 2.10.1 imports, and the packages that its features need, in the versions that it
 # runs on. AllenNLP itself is not listed, because it declares older ones: it is installed by
@@ -32,67 +81,67 @@ ALLENNLP = [
     "typer>=0.9",
 ]
 
-setup(
-    name="elmo-tasks",
-    version=VERSION,
-    description="Deep contextualized word representations (ELMo) and their tasks, for AllenNLP",
-    long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
-    long_description_content_type="text/markdown",
-    license_expression="Apache-2.0",
-    license_files=["LICENSE", "NOTICE"],
-    python_requires=">=3.10",
-    classifiers=[
-        "Topic :: Scientific/Engineering :: Artificial Intelligence",
-        *(f"Programming Language :: Python :: 3.{minor}" for minor in range(10, 15)),
-    ],
-    packages=[
-        *find_packages(include=["elmo_tasks", "elmo_tasks.*"]),
-        "elmo_tasks.training_configs",
-    ],
-    # The configs are at the top of the repository, where configs of users import them.
-    package_dir={"elmo_tasks.training_configs": "training_configs"},
-    package_data={
-        "elmo_tasks": [
-            "py.typed",
-            "kernels/native/kernels.cpp",
-            # The rest of the folder is another distribution: elmo_tasks/pretrained/setup.py.
-            "pretrained/README.md",
-            "pretrained/mini/*",
-            "serve/static/*",
+
+if __name__ == "__main__":
+    setup(
+        name="elmo-tasks",
+        version=VERSION,
+        description="Deep contextualized word representations (ELMo) and their tasks, for AllenNLP",
+        long_description=away_from_home(README),
+        long_description_content_type="text/markdown",
+        license_expression="Apache-2.0",
+        license_files=["LICENSE", "NOTICE"],
+        python_requires=">=3.10",
+        classifiers=CLASSIFIERS,
+        project_urls=LINKS if HAS_ADDRESS else {},
+        packages=[
+            *find_packages(include=["elmo_tasks", "elmo_tasks.*"]),
+            "elmo_tasks.training_configs",
         ],
-        "elmo_tasks.training_configs": ["lib/*.libsonnet", "*/*.jsonnet", "*/*.cfg"],
-    },
-    # The lowest versions that scripts/installed_checks.py passes with.
-    install_requires=[
-        "torch>=2.6",
-        "filelock>=3.30",
-        "numpy>=1.26",
-        "h5py>=3.10",
-        "safetensors>=0.4.3",
-        "tqdm>=4.62",
-    ],
-    extras_require={
-        "allennlp": ALLENNLP,
-        "models": [f"elmo-tasks-models=={VERSION}"],
-        "parquet": ["pyarrow>=26"],
-        "plots": ["matplotlib>=3.8"],
-        "ray": ["ray[data]>=2.60", "pyarrow>=26"],
-        "serve": ["fastapi>=0.115", "fastapi-offline>=1.7", "uvicorn>=0.30"],
-        "sklearn": ["scikit-learn>=1.3"],
-        "spacy": ["spacy>=3.8,<4"],
-    },
-    entry_points={
-        "console_scripts": ["elmo-tasks = elmo_tasks.console:main"],
-        # spaCy finds its components and architectures by these.
-        "spacy_factories": [
-            "elmo = elmo_tasks.spacy.elmo:ElmoComponent",
-            "elmo_coref = elmo_tasks.spacy.coreference:CoreferenceComponent",
-            "elmo_ner = elmo_tasks.spacy.entities:EntityComponent",
-            "elmo_sentiment = elmo_tasks.spacy.sentiment:SentimentComponent",
-            "elmo_srl = elmo_tasks.spacy.roles:RolesComponent",
-            "elmo_tagger = elmo_tasks.spacy.tagger:TaggerComponent",
-            "elmo_textcat = elmo_tasks.spacy.textcat:TextcatComponent",
+        # The configs are at the top of the repository, where configs of users import them.
+        package_dir={"elmo_tasks.training_configs": "training_configs"},
+        package_data={
+            "elmo_tasks": [
+                "py.typed",
+                "kernels/native/kernels.cpp",
+                # The rest of the folder is another distribution: elmo_tasks/pretrained/setup.py.
+                "pretrained/README.md",
+                "pretrained/mini/*",
+                "serve/static/*",
+            ],
+            "elmo_tasks.training_configs": ["lib/*.libsonnet", "*/*.jsonnet", "*/*.cfg"],
+        },
+        # The lowest versions that scripts/installed_checks.py passes with.
+        install_requires=[
+            "torch>=2.6",
+            "filelock>=3.30",
+            "numpy>=1.26",
+            "h5py>=3.10",
+            "safetensors>=0.4.3",
+            "tqdm>=4.62",
         ],
-        "spacy_architectures": ["elmo_tasks.Tok2Vec.v1 = elmo_tasks.spacy.tok2vec:tok2vec"],
-    },
-)
+        extras_require={
+            "allennlp": ALLENNLP,
+            "models": [f"elmo-tasks-models=={VERSION}"],
+            "parquet": ["pyarrow>=26"],
+            "plots": ["matplotlib>=3.8"],
+            "ray": ["ray[data]>=2.60", "pyarrow>=26"],
+            "serve": ["fastapi>=0.115", "fastapi-offline>=1.7", "uvicorn>=0.30"],
+            "sklearn": ["scikit-learn>=1.3"],
+            "spacy": ["spacy>=3.8,<4"],
+        },
+        entry_points={
+            "console_scripts": ["elmo-tasks = elmo_tasks.console:main"],
+            # spaCy finds its components and architectures by these.
+            "spacy_factories": [
+                "elmo = elmo_tasks.spacy.elmo:ElmoComponent",
+                "elmo_coref = elmo_tasks.spacy.coreference:CoreferenceComponent",
+                "elmo_ner = elmo_tasks.spacy.entities:EntityComponent",
+                "elmo_sentiment = elmo_tasks.spacy.sentiment:SentimentComponent",
+                "elmo_srl = elmo_tasks.spacy.roles:RolesComponent",
+                "elmo_tagger = elmo_tasks.spacy.tagger:TaggerComponent",
+                "elmo_textcat = elmo_tasks.spacy.textcat:TextcatComponent",
+            ],
+            "spacy_architectures": ["elmo_tasks.Tok2Vec.v1 = elmo_tasks.spacy.tok2vec:tok2vec"],
+        },
+    )

@@ -182,7 +182,7 @@ def fake_python(path: Path, version: str) -> Path:
 case "$*" in
     *version_info*) echo {version} ;;
     *base_prefix*) echo "{path.name} {version}" ;;
-    "-m venv --clear .venv") rm -rf .venv; mkdir -p .venv/bin; cp "$0" .venv/bin/python ;;
+    "-m venv --clear "*) rm -rf $4; mkdir -p $4/bin; cp "$0" $4/bin/python ;;
     *) echo "$* $ONEDNN_MAX_CPU_ISA" >> ran.txt; test ! -e fails ;;
 esac
 """,
@@ -269,7 +269,9 @@ def test_check_runs_the_numeric_tests_a_second_time_as_on_a_cpu_without_avx512(
 def test_a_release_is_built_installed_and_checked(checkout: Path) -> None:
     python = f"PYTHON={fake_python(checkout / 'one', '3.12')}"
 
-    *_, install, check = made(checkout, "release", python)
+    *_, twine, install, check, notes = made(checkout, "release", python)
 
+    assert twine[:3] == ["-m", "pip", "install"] and twine[3].startswith("twine==")
     assert install == "scripts/try_install.py --borrow torch torchvision --dist dist".split()
-    assert check[:4] == ["-m", "twine", "check", "--strict"]
+    assert check == ["-m", "twine", "check", "--strict", "dist/*"]
+    assert notes == ["-m", "scripts.release_notes"]

@@ -1,0 +1,64 @@
+import re
+import runpy
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from elmo_tasks import __version__
+
+ROOT = Path(__file__).parents[1]
+ADDRESS = "https://example.com/us/elmo-tasks"
+
+
+@pytest.fixture(params=[f"{ADDRESS}.git", ADDRESS])
+def filled(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
+    """What setup.py says in a repository whose README has its address."""
+    for name in ("setup.py", "elmo_tasks/__init__.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    text = (ROOT / "README.md").read_text("utf-8")
+    changed = re.sub(r"^git clone \S+", f"git clone {request.param}", text, flags=re.MULTILINE)
+    (tmp_path / "README.md").write_text(changed, "utf-8")
+    return runpy.run_path(str(tmp_path / "setup.py"))
+
+
+def test_the_address_in_the_readme_gives_an_index_its_links_and_pictures(
+    filled: dict[str, Any],
+) -> None:
+    tag = f"v{__version__}"
+
+    shown = filled["away_from_home"](filled["README"])
+
+    assert filled["HAS_ADDRESS"] and filled["LINKS"]["Source"] == ADDRESS
+    assert "clusters: the verb" in shown and f"]({ADDRESS}/raw/{tag}/docs/play.png)" in shown
+    assert f"]({ADDRESS}/blob/{tag}/docs/install.md#without-cuda)" in shown
+    assert set(re.findall(r"\]\((?!#)([a-z]+:|[^)]*)", shown)) == {"https:"}
+
+
+def test_a_page_of_a_folder_links_from_there(filled: dict[str, Any]) -> None:
+    page = filled["ROOT"] / "elmo_tasks" / "pretrained" / "README.md"
+
+    shown = filled["away_from_home"](page, "[card](base/MODEL_CARD.md) [code](../../setup.py)")
+
+    blob = f"{ADDRESS}/blob/v{__version__}"
+    assert shown == (
+        f"[card]({blob}/elmo_tasks/pretrained/base/MODEL_CARD.md) [code]({blob}/setup.py)"
+    )
+
+
+def test_without_an_address_there_are_neither_links_nor_pictures() -> None:
+    ours = runpy.run_path(str(ROOT / "setup.py"))
+    text = "![A chart](a.png)See [the [old] page](b.md) and [ELMo](https://example.com)."
+
+    if not ours["HAS_ADDRESS"]:
+        assert ours["away_from_home"](ours["README"], text) == (
+            "See the [old] page and [ELMo](https://example.com)."
+        )
+
+
+def test_the_version_is_that_of_the_citation() -> None:
+    cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+
+    assert cited is not None and cited[1] == __version__
