@@ -66,14 +66,15 @@ def _commands() -> list[list[str]]:
         raise ConfigurationError(
             f"{sys.prefix} has no pip, and there is no uv: `python -m ensurepip` installs pip"
         )
-    # A torchvision of another PyTorch would bring that PyTorch, with CUDA. A PyTorch of its own
-    # index, such as 2.15.0+cpu, goes with the torchvision of that index.
-    torch, _, kind = metadata.version("torch").partition("+")
-    index = [f"--extra-index-url=https://download.pytorch.org/whl/{kind}"] * bool(kind)
-    return [
-        [*install, *index, "elmo-tasks[allennlp]", f"torch=={torch}"],
-        [*install, "--no-deps", ALLENNLP],
-    ]
+    # A torchvision of another PyTorch would bring that PyTorch, with CUDA.
+    number, _, kind = metadata.version("torch").partition("+")
+    torch = f"torch=={number}"
+    commands = [[*install, "elmo-tasks[allennlp]", torch], [*install, "--no-deps", ALLENNLP]]
+    if kind and _installed("torchvision") is None:
+        # A PyTorch of its own index, such as 2.15.0+cpu, goes with the torchvision of that index.
+        index = f"--index-url=https://download.pytorch.org/whl/{kind}"
+        commands.insert(0, [*install, index, torch, "torchvision"])
+    return commands
 
 
 def _replaced() -> Iterator[str]:
@@ -83,12 +84,17 @@ def _replaced() -> Iterator[str]:
         if match is None:
             continue
         name, bound = match.groups()
-        try:
-            version = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-        if _numbers(version) >= _numbers(bound):
+        version = _installed(name)
+        if version is not None and _numbers(version) >= _numbers(bound):
             yield f"{name} {version} is replaced by one below {bound}."
+
+
+def _installed(name: str) -> str | None:
+    """Returns the version of a package of this environment."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def _numbers(version: str) -> list[int]:

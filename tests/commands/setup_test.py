@@ -10,9 +10,8 @@ from elmo_tasks.commands import install_allennlp
 from elmo_tasks.commands import setup as command
 from elmo_tasks.commands.setup import Setup
 
-CPU = "https://download.pytorch.org/whl/cpu"
 INSTALLS = [
-    ["install", f"--extra-index-url={CPU}", "elmo-tasks[allennlp]", "torch==2.13.0"],
+    ["install", "elmo-tasks[allennlp]", "torch==2.13.0"],
     ["install", "--no-deps", "allennlp==2.10.1"],
 ]
 
@@ -26,7 +25,7 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
         commands.append(words)
         return subprocess.CompletedProcess(words, 0, "", "")
 
-    versions = {"torch": "2.13.0+cpu", "transformers": "5.0", "spacy": "3.8.1"}
+    versions = {"torch": "2.13.0", "transformers": "5.0", "spacy": "3.8.1"}
     requires = ["torch>=2.6", 'transformers<4.50,>=4.49; extra == "allennlp"']
     requires += ['spacy<4,>=3.8; extra == "allennlp"', 'cached-path<2; extra == "allennlp"']
     monkeypatch.setattr(command, "has_allennlp", lambda: False)
@@ -107,6 +106,22 @@ def test_uv_installs_where_there_is_no_pip(
     monkeypatch.setattr("shutil.which", lambda name: None)
     with pytest.raises(SystemExit, match="has no pip, and there is no uv: `python -m ensurepip`"):
         set_up("--yes")
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_pytorch_without_cuda_gets_the_torchvision_of_its_index(
+    there: bool, ran: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    versions = {"torch": "2.13.0+cpu", "torchvision" if there else "": "0.28.0+cpu"}
+    metadata = install_allennlp.metadata
+    monkeypatch.setattr(metadata, "version", lambda name: version_of(versions, name))
+
+    set_up("--yes")
+
+    pip = [sys.executable, "-m", "pip", "install"]
+    index = "--index-url=https://download.pytorch.org/whl/cpu"
+    first = [*pip, index, "torch==2.13.0", "torchvision"]
+    assert ran[: 3 - there] == [[first], []][there] + [[*pip[:-1], *words] for words in INSTALLS]
 
 
 def test_a_command_that_fails_ends_the_setup(
