@@ -45,7 +45,7 @@ CATALOG = {
         "elmo_mix.ElmoMixReport", "Show the weights that models give the layers of their biLM."
     ),
     "export": Entry(
-        "elmo_export.ElmoExport", "Write the options and weights of the biLM in an archive."
+        "elmo_export.ElmoExport", "Write the options and weights of an archive's biLM."
     ),
     "store": Entry("elmo_store.ElmoStore", "Fill the store of a biLM's layers.", True),
     "probe": Entry(

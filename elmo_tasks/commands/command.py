@@ -10,11 +10,12 @@ from elmo_tasks.common.printable import printable
 class Command:
     """
     The base class of the commands. A subclass sets the texts of its help, adds its arguments, and
-    does its work in `run`. An error that the user can correct ends the command with one line, which
-    begins with the command as it was typed, and exit status 1; an interruption, with 130.
+    does its work in `run`. An error that the user can correct ends the command with exit status 1
+    and one line, which begins with the command as it was typed. An interruption ends it with exit
+    status 130.
 
-    The script `elmo-tasks` runs a command without AllenNLP. `elmo_tasks.plugin` registers a command
-    as an AllenNLP `Subcommand`, whose interface it has.
+    The script `elmo-tasks` runs a command without AllenNLP. `elmo_tasks.plugin` registers the
+    command with AllenNLP: it has the interface of a `Subcommand`.
 
     # Parameters
 
@@ -27,7 +28,7 @@ class Command:
     help : `str`
         One line in `allennlp --help`.
     can_be_continued : `bool`, optional (default = `False`)
-        Whether an interrupted command goes on from where it was when it is run again.
+        Whether an interrupted command, run again, goes on from where it was.
     requires_plugins : `bool`, optional (default = `True`)
         Whether the command has the option `--include-package`.
     """
@@ -51,7 +52,7 @@ class Command:
         return self._prepare(subparser)
 
     def parser(self, prog: str) -> argparse.ArgumentParser:
-        """Returns a parser of its own, for the console script."""
+        """Returns the command's own parser, for the console script."""
         parser = argparse.ArgumentParser(prog, **self._texts())
         if self.requires_plugins:
             parser.add_argument(

@@ -26,7 +26,7 @@ class ElmoAblation(Command):
     help = CATALOG["ablation"].help
     description = """
 Train variants of a task with several seeds each, and compare the results in a table, a chart and a
-JSON file. A run is AllenNLP's own training in a process of its own, so if one fails, the others go
+JSON file. Each run is AllenNLP's own training in its own process: if a run fails, the others go
 on. If the command is stopped, run it again: complete runs are not trained again, interrupted runs
 continue from their last checkpoint, and failed runs are tried again. The exit status is 0 if all
 runs are complete and 1 if not.

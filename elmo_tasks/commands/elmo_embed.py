@@ -38,18 +38,18 @@ class ElmoEmbed(Command):
     description = """
 Write the ELMo vectors of a text, one tokenized sentence a line, to HDF5, in the format of the
 command `elmo` of AllenNLP 0.x. With --split, the text is raw, and each sentence that spaCy's rules
-find counts as a line; in a table (.csv, .tsv), JSON lines (.jsonl) and Parquet (.parquet), each row
-does. Each line has a dataset of float32, which is named by the index of the line from 0. The
+find counts as a line. In a table (.csv, .tsv), JSON lines (.jsonl) and Parquet (.parquet), each row
+counts as a line. Each line has a dataset of float32, named by the index of the line from 0. The
 dataset `sentence_to_index` is a JSON object from sentences to these names; a sentence that occurs
 several times has the name of its last line. A line without tokens has a dataset of 0 tokens.
 
-With --shards or --on ray, OUT is a folder of files, each with a part of the text, for texts of any
-size: Parquet has a row for each sentence, with its index, tokens and vectors in float16. The
+With --shards or --on ray, the text may have any size. OUT is a folder of files, each with a part of
+the text. Parquet has a row for each sentence: its index, tokens and vectors in float16. The
 manifest, OUT/_manifest.json, is written last, and lists all files. Lines that cannot be read are
 left out, counted, and listed there.
 
-With --words, OUT is a file of word2vec, which gensim and others read: a vector for each of the most
-frequent words, the mean over its occurrences in the text.
+With --words, OUT is a file of word2vec, which gensim and others read. It has a vector for each of
+the most frequent words: the mean over the word's occurrences in the text.
 
 If the command is stopped or killed, run it again: it computes only what is missing. Until OUT.hdf5
 is complete, the vectors are in OUT.hdf5.partial. At the end both exist for a moment, so the disk
@@ -160,7 +160,7 @@ to read it:
         add(
             "--force",
             action="store_true",
-            help="overwrite OUT, and parts of other settings or another text",
+            help="overwrite OUT, also parts with other settings or of another text",
         )
 
     def run(self, args: argparse.Namespace) -> None:
@@ -227,7 +227,7 @@ def _encoder(args: argparse.Namespace) -> ElmoEncoder:
     if not mixes and args.place is not None:
         raise ConfigurationError("--place chooses a mix: give --mix as well")
     if mixes and args.options_file:
-        raise ConfigurationError("two files have no mix: give --bilm a model or a folder with one")
+        raise ConfigurationError("--mix needs --bilm with a model or a folder that has a mix")
     opened = open_from_args(args, store)
     mix = opened.mix(args.place) if mixes else None
     if mixes and mix is None:
@@ -241,8 +241,8 @@ def _encoder(args: argparse.Namespace) -> ElmoEncoder:
 def _engine(args: argparse.Namespace) -> Engine:
     if args.on == "ray":
         if args.address is not None and os.path.exists(os.path.expanduser("~/.ray/auth_token")):
-            # A cluster asks for a token by default, and who joins it shows one only if told before
-            # Ray is imported.
+            # By default a cluster asks for a token. A process that joins shows its token only if
+            # this is set before Ray is imported.
             os.environ.setdefault("RAY_AUTH_MODE", "token")
         # Ray is imported only when it is needed.
         from elmo_tasks.embed.ray_engine import on_ray
@@ -250,6 +250,6 @@ def _engine(args: argparse.Namespace) -> Engine:
         return on_ray(args.address, args.processes)
     if args.processes in (None, 1):
         return in_this_process
-    # A fork waits for ever for the threads of its parent, which must therefore have started none.
+    # A fork would wait for ever for its parent's threads, so the parent starts none.
     torch.set_num_threads(1)
     return in_processes(args.processes)

@@ -26,11 +26,13 @@ class ElmoErrors(Command):
     name = "elmo-errors"
     help = CATALOG["errors"].help
     description = """
-Show where a model of sentiment, entities, entailment, reading, semantic roles or coreference errs:
-which class it takes for which, the precision and recall of each type of entity or role, or what is
-wrong with the links between mentions; its score by length and by share of unknown words; how often
-it is right for how confident it is; and the mistakes it is most confident of. The report is
-Markdown.
+Show where a model of sentiment, entities, entailment, reading, semantic roles or coreference errs.
+The report, in Markdown, shows
+- which classes the model confuses, the precision and recall of each type of entity or role, or what
+  is wrong with the links between mentions;
+- its score by length and by share of unknown words;
+- how often it is right, by how confident it is;
+- the mistakes that it is most confident of.
 """
     examples = """
 examples:
@@ -56,7 +58,7 @@ examples:
             type=int,
             default=10,
             metavar="N",
-            help="mistakes, and cases that only one model gets right, to show (default: 10)",
+            help="how many mistakes, and cases that only one model gets right (default: 10)",
         )
         add_outputs(parser)
 

@@ -10,7 +10,7 @@ from elmo_tasks.elmo.archives import load_bilm
 
 class ElmoExport(Command):
     """
-    Writes the options and weights of the biLM in an archive.
+    Writes the options and weights of an archive's biLM.
 
     Registered as a `Subcommand` with name "elmo-export".
     """

@@ -45,7 +45,7 @@ examples:
         )
         add(
             "--sentence",
-            help="a tokenized sentence with the word, to rank by similarity to the word there",
+            help="a tokenized sentence with WORD: rank the occurrences by similarity to WORD there",
         )
         add(
             "--clusters",

@@ -21,9 +21,9 @@ class ElmoPack(Command):
     name = "elmo-pack"
     help = CATALOG["pack"].help
     description = """
-Write a trained model as a folder that is as small as it can be: weights in float16, without those
-of a biLM that has a name (a known one, or owner/name of the Hugging Face hub), of which the folder
-has the name and the fingerprint. Whatever takes an archive takes the folder as well, also from a
+Write a trained model as a folder that is as small as it can be. Weights are in float16. A biLM that
+has a name (a known biLM, or owner/name of the Hugging Face hub) is written without its weights, as
+its name and fingerprint. Whatever takes an archive takes the folder as well, also from a
 repository of the hub: elmo-tasks predict, evaluate, mix and export, elmo_tasks.load and
 ElmoEncoder. The command says the size and, with --examples, how much the answers change.
 

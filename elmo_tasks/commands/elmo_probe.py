@@ -23,10 +23,10 @@ class ElmoProbe(Command):
     name = "elmo-probe"
     help = CATALOG["probe"].help
     description = """
-Measure what each layer of a biLM knows of words, such as their parts of speech or their senses: a
-simple classifier learns the tags of a file in columns from the vectors of each layer alone, and of
-a trained mix of all layers (Peters et al. 2018, section 5.3). The table has two baselines: the most
-frequent tag of all tokens, and the most frequent tag of each word.
+Measure what each layer of a biLM knows of words, such as their parts of speech or their senses. A
+simple classifier learns the tags of a file in columns: from the vectors of each layer alone, and
+from a trained mix of all layers (Peters et al. 2018, section 5.3). The table has two baselines: the
+most frequent tag of all tokens, and the most frequent tag of each word.
 """
     examples = """
 examples:

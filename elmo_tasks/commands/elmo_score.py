@@ -38,7 +38,7 @@ Say how likely each token of a text is: its bits (surprisal, -log2 of its probab
 tokens before it (forward) and given those after it (backward), by the language model in a biLM. The
 text has one tokenized sentence a line; it may be a table or JSON lines, too. Tokens that the
 softmax does not know share one class and are marked. Sentences and positions are counted from 0. At
-the end, the standard error has the perplexity of the text.
+the end, the perplexity of the text is printed to the standard error.
 
 If OUT is given and the command is interrupted, run it again: it goes on from where it was.
 """
@@ -122,7 +122,7 @@ examples:
         if args.processes > 1:
             if args.cuda_device >= 0:
                 raise ConfigurationError("--cuda-device is for one process")
-            # A fork waits for ever for the threads of its parent, which must have started none.
+            # A fork would wait for ever for its parent's threads, so the parent starts none.
             torch.set_num_threads(1)
         is_input = args.input_file == ["-"]
         with (

@@ -24,9 +24,9 @@ class ElmoStore(Command):
 Compute the layers of every sentence in the training and validation data of a config, with the biLM
 of its model, and save them in the biLM's store, where trainings read them. Layers that the store
 has already are not computed, so the command may be stopped and run again. --processes uses several
-cores of this machine. --shard splits the work over machines: each writes a file of its own, and a
-store reads all files of its folder, whether the machines share the folder or the files are copied
-into one. --merge adds other stores to one file.
+cores of this machine. --shard splits the work over machines: each writes a file of its own. A store
+reads all files of its folder, so the machines may share a folder, or the files may be copied into
+one folder. --merge adds the contents of other stores.
 """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -57,7 +57,7 @@ into one. --merge adds other stores to one file.
             raise ConfigurationError(f"--processes must be at least 1, not {args.processes}")
         if not args.config and not (args.path and (args.info or args.merge)):
             raise ConfigurationError(
-                "give the path of a training config; without one, --path with --info or --merge"
+                "give the path of a training config, or --path with --info or --merge"
             )
         config = Params.from_file(args.config, args.overrides).as_dict() if args.config else {}
         path = args.path or find_store_path(config)

@@ -1,4 +1,4 @@
-"""Ends AllenNLP's commands with one line where a person erred, and not with a traceback."""
+"""Ends AllenNLP's commands with one line, not with a traceback, if the user made a mistake."""
 
 import functools
 import logging
@@ -26,8 +26,8 @@ Hook = Callable[[type[BaseException], BaseException, TracebackType | None], Any]
 
 def install_in_command_line() -> None:
     """
-    Installs the hook if one of AllenNLP's commands is importing this plugin. Scripts, notebooks and
-    tests, which import it in another way, are left as they are.
+    Installs the hook if one of AllenNLP's commands is importing this plugin. Does nothing in
+    scripts, notebooks and tests, which import the plugin in another way.
     """
     frame: FrameType | None = sys._getframe()
     while frame is not None and frame.f_globals.get("__name__") != "allennlp.commands":

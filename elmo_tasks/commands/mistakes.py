@@ -35,7 +35,7 @@ _DAMAGED = (EOFError, lzma.LZMAError, pickle.UnpicklingError, zlib.error)
 
 def end_without_reader() -> NoReturn:
     """Ends the process when the program that reads its output, such as `head`, has ended."""
-    # Python would write the rest once more when it ends.
+    # Otherwise Python would write the rest once more when it ends.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(1)
 
@@ -55,7 +55,7 @@ def mistake(error: BaseException) -> str | None:
 
 
 def _joined(message: str, goes_on: str) -> str:
-    """Returns one text of a message, which may end in a question, and of what follows a "; "."""
+    """Appends a hint, which begins with "; ". After a question the hint becomes a sentence."""
     if not message.endswith("?"):
         return message.rstrip(".") + goes_on
     hint = goes_on.removeprefix("; ")
@@ -63,7 +63,7 @@ def _joined(message: str, goes_on: str) -> str:
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Returns whether Ctrl-C or SIGTERM ended a command. AllenNLP makes an error of SIGTERM."""
+    """Returns whether Ctrl-C or SIGTERM ended a command. AllenNLP turns SIGTERM into an error."""
     return isinstance(error, KeyboardInterrupt) or is_of_allennlp(
         error, "common.util", "SigTermReceived"
     )

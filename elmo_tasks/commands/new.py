@@ -29,7 +29,7 @@ _TASKS = {
 _MEANINGS = {
     "train_data_path": "The text to train on; a path is relative to the folder of the command.",
     "validation_data_path": "The text that chooses the best epoch.",
-    "attention_dropout": "Dropout on the enhancement, which has what the attention found.",
+    "attention_dropout": "Dropout on the words, enhanced by what the attention found.",
     "batch_size": "Instances in a batch.",
     "batch_tokens": "Tokens in a batch of sentences.",
     "bilm": "A biLM: a name, or an object with options and pretrained_file.",
@@ -52,7 +52,7 @@ _MEANINGS = {
     "num_highway": "Highway layers above the character CNN.",
     "num_layers": "LSTM layers in each direction.",
     "num_samples": "The words that are drawn for each batch; null computes the full softmax.",
-    "num_softmax_batches": "The first batches, in which only the softmax is trained.",
+    "num_softmax_batches": "How many batches, from the first, train only the softmax.",
     "num_vector_batches": "The batches in which the character CNN learns to give word vectors.",
     "num_vector_words": "The words with vectors that are drawn for each batch.",
     "optimizer": "The optimizer, with its arguments.",
@@ -65,7 +65,7 @@ _MEANINGS = {
     "window": "Rows of a batch of windows, and tokens in each.",
 }
 
-# The tasks that look at data.
+# The tasks that look at the user's data.
 OWN_TASKS = ("classify", "tag")
 
 
@@ -122,10 +122,10 @@ examples:
         add("--column", metavar="NAME", help="the column or field with the tags, such as xpos")
         add("--language", default="en", metavar="CODE", help="spaCy's code (default: en)")
         add("--dev", metavar="FILE", type=Path, help="data for validation; then no part is drawn")
-        add("--seed", type=int, default=1, help="of the part that is drawn (default: 1)")
+        add("--seed", type=int, default=1, help="the seed of the draw for validation (default: 1)")
 
     def run(self, args: argparse.Namespace) -> None:
-        # The core could write a config, but neither read nor train it.
+        # Without AllenNLP a config could be written, but neither read nor trained.
         require_allennlp()
         if args.task in OWN_TASKS and args.file.suffix not in (".jsonnet", ".libsonnet"):
             # The other tasks do not wait for the import of AllenNLP.
@@ -180,7 +180,7 @@ def first_config(
     libraries = [library] if task == "bilm" else ["base", library]
     fields: dict[str, Field] = {}
     for field in (field for name in libraries for field in _fields(name)):
-        # A task may add to what the base says.
+        # A task's comment is added to the base's.
         base = fields.get(field.name, field._replace(comment=""))
         comment = f"{base.comment} {field.comment}".strip()
         fields[field.name] = field._replace(comment=comment)
@@ -209,7 +209,7 @@ def _command(file: Path) -> str:
 def _fields(library: str) -> Iterator[Field]:
     """Yields the fields of a library that have a default on one line, in their order."""
     text = (config_folder() / "lib" / f"{library}.libsonnet").read_text(encoding="utf-8")
-    # What follows from the choices is no choice.
+    # Fields that follow from the choices are not choices.
     text = text.partition("// The fields below follow from the choices.")[0]
     pattern = r"((?:^  //.*\n)*)^  (\w+):: .*,(?:  // (.*))?$"
     for match in re.finditer(pattern, text, re.MULTILINE):

@@ -35,7 +35,7 @@ def deliver(
     `--chart`.
     """
     content = json.dumps({**numbers, **describe_environment()}, indent=2, ensure_ascii=False)
-    # A label or name out of an archive may hold anything.
+    # A label or name from an archive may contain anything.
     print(content if args.json == "-" else "\n".join(map(printable, text.split("\n"))))
     if args.json not in (None, "-"):
         with atomic_write(args.json) as aside:

@@ -30,7 +30,7 @@ def make_quiet() -> None:
 
 
 def _is_shown(record: logging.LogRecord) -> bool:
-    # AllenNLP warns that the loss of several inputs is that of all together. Nobody asked for one.
+    # AllenNLP warns that the loss is that of all inputs together. Nobody asked for a loss.
     if record.name == "allennlp.models.model":
         return False
     return record.levelno >= logging.WARNING or record.name.startswith("elmo_tasks.")

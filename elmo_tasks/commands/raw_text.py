@@ -14,7 +14,7 @@ def add_language(parser: argparse.ArgumentParser) -> None:
 
 
 def splitter(args: argparse.Namespace) -> Callable[[str], list[str]] | None:
-    """Returns what cuts raw text into tokenized sentences, if the text is raw."""
+    """Returns a function that cuts raw text into tokenized sentences, if the text is raw."""
     if not args.split:
         return None
     # spaCy is imported only when it is needed.

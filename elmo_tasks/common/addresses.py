@@ -24,8 +24,8 @@ def files_at(address: str) -> list[str] | None:
 
 def open_at(address: str) -> BinaryIO | None:
     """
-    Opens the file at an address, which is streamed without a copy on this machine. Returns `None`
-    for a local path, and if fsspec cannot open such addresses on this machine.
+    Opens the file at an address as a stream, without a copy on this machine. Returns `None` for a
+    local path, and if fsspec cannot open such addresses on this machine.
     """
     system, path = _file_system(address)
     return None if system is None else system.open(path, "rb")

@@ -4,7 +4,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-# A batch of few texts may have this many times the tokens of others.
+# A batch of few texts may have this many times `max_tokens`.
 _LARGEST = 8
 
 
@@ -14,8 +14,8 @@ def batches_by_length(
     """
     Yields batches of texts, as lists of their indices in `lengths`. The longest texts come first,
     so the texts of a batch have similar lengths. A batch has at most `max_tokens` tokens, padding
-    included. If fewer than `min_texts` texts fit, it has up to `min_texts`, and at most `8 *
-    max_tokens` tokens. It has at least one text. Texts without tokens are left out.
+    included. If fewer than `min_texts` texts fit, the batch has up to `min_texts`, and at most
+    `8 * max_tokens` tokens. Every batch has a text. Texts without tokens are left out.
     """
     indices = [index for index, length in enumerate(lengths) if length]
     indices.sort(key=lengths.__getitem__, reverse=True)
@@ -30,8 +30,8 @@ def batches_by_length(
 
 def consecutive_batches(lengths: Iterable[int], max_tokens: int) -> Iterator[list[int]]:
     """
-    Yields the lengths of consecutive texts, in lists that have at most `max_tokens` tokens, padding
-    included, or only one text.
+    Yields the lengths of consecutive texts in batches. A batch has at most `max_tokens` tokens,
+    padding included; a longer text is a batch of its own.
     """
     batch: list[int] = []
     longest = 0

@@ -28,10 +28,10 @@ HEAVY = (
 @contextmanager
 def deferred(*names: str) -> Iterator[None]:
     """
-    Defers imports of packages, with all their modules, until something of them is used. Code that
-    is imported within the context gets stand-ins for the modules and for what it imports from them.
-    A stand-in imports the real module when it is called or asked for an attribute. Code that is
-    imported later gets the real modules. A package that was imported before is not deferred.
+    Defers imports of packages and all their modules until they are used. Code that is imported
+    within the context gets stand-ins for the modules and for what it imports from them. A stand-in
+    imports the real module when it is called or asked for an attribute. Code that is imported later
+    gets the real modules. A package that was imported before is not deferred.
 
     A class with a stand-in as its base lacks that base, and cannot be used.
 
@@ -120,7 +120,7 @@ def _import(name: str) -> ModuleType:
 
 
 def _forget(names: Sequence[str]) -> None:
-    """Removes the stand-ins for packages, so that the next import is a real one."""
+    """Removes the stand-ins for packages, so the next import is real."""
     for name, module in list(sys.modules.items()):
         is_one = any(name == each or name.startswith(f"{each}.") for each in names)
         if is_one and isinstance(module, _StandInModule):

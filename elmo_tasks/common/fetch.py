@@ -7,7 +7,7 @@ import torch
 
 from elmo_tasks.common.errors import ConfigurationError
 
-# The packages that fetch from s3:// and gs://, whose errors are no `OSError`.
+# The packages that fetch from s3:// and gs://. Their errors are no `OSError`.
 _CLIENTS = ("boto3", "botocore", "google")
 
 # The most characters in the name of a file that PyTorch fetched.
@@ -16,8 +16,8 @@ _MAX_NAME = 100
 
 def local_path(name: str | os.PathLike) -> str:
     """
-    Returns the path of a local file, or of a copy of the file at an address, which is fetched on
-    first use.
+    Returns the path of a local file, or of a local copy of the file at an address. The copy is
+    fetched on first use.
 
     If AllenNLP is installed, it fetches the file, and `s3://`, `gs://` and `hf://` work as well as
     `https://`. Otherwise PyTorch fetches the file into its cache (`torch.hub.get_dir()`), and only
@@ -28,7 +28,7 @@ def local_path(name: str | os.PathLike) -> str:
     `FileNotFoundError`
         There is no such file.
     `ConfigurationError`
-        The path is not that of a file, but of a folder, a pipe or a device.
+        There is no file at the path, but a folder, a pipe or a device.
     `OSError`
         The address cannot be reached.
     """
@@ -52,8 +52,8 @@ def local_path(name: str | os.PathLike) -> str:
 
 def check_regular(path: str | os.PathLike) -> None:
     """
-    Raises `ConfigurationError` if something else than a file is at this path: a folder, or a pipe
-    or device, which could keep a reader waiting for ever.
+    Raises `ConfigurationError` if there is no file at this path, but a folder, a pipe or a device.
+    A reader of a pipe or a device could wait for ever.
     """
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):
@@ -73,8 +73,8 @@ def _fetched(address: str) -> str:
     if not address.startswith(("http://", "https://")):
         raise OSError(f"{address} is not an http:// or https:// address")
     folder = Path(torch.hub.get_dir(), "elmo_tasks", hashlib.sha256(address.encode()).hexdigest())
-    # The copy has the end of the file's name, so that a suffix such as .gz is kept. Names of more
-    # than 255 bytes are refused by file systems, and PyTorch makes the name longer for a while.
+    # The copy is named by the end of the file's name, which keeps a suffix such as .gz. File
+    # systems refuse names of more than 255 bytes, and PyTorch makes the name longer for a while.
     name = address.partition("?")[0].rstrip("/").rpartition("/")[2]
     path = folder / (name[-_MAX_NAME:] or "file")
     if not path.exists():

@@ -15,9 +15,9 @@ _FULL = 2**16
 @contextmanager
 def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
     """
-    Yields a temporary path in the folder of `path` to write to, and renames it to `path` if the
-    block ends without an error, so that the file appears whole or not at all. Nothing is left of a
-    block that fails. If the disk is full, raises an `OSError` that names `path`, whatever error the
+    Makes a file appear whole or not at all. Yields a temporary path to write to, in the folder of
+    `path`. If the block ends without an error, the temporary file is renamed to `path`; otherwise
+    it is removed. If the disk is full, raises an `OSError` that names `path`, whatever error the
     block raised.
 
     A device, a pipe or `/dev/stdout` is not replaced: the finished file is written to it.
@@ -41,7 +41,7 @@ def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
         umask = os.umask(0)
         os.umask(umask)
         aside.chmod(0o666 & ~umask)
-        # Windows makes only those files safe that are open for writing.
+        # Windows can sync a file only if it is open for writing.
         with open(aside, "r+b") as written:
             os.fsync(written.fileno())
         aside.replace(target)
@@ -70,8 +70,8 @@ def _is_full(folder: Path, error: Exception) -> bool:
 
 def remove_leftovers(*paths: str | os.PathLike) -> None:
     """
-    Removes the temporary files that killed processes left beside these paths in `atomic_write`. No
-    process may be writing one of the paths.
+    Removes the temporary files that `atomic_write` left beside these paths in killed processes.
+    Call it only when no process writes to one of the paths.
     """
     for path in map(Path, paths):
         for aside in path.parent.glob(f".{glob.escape(path.name)}.*"):

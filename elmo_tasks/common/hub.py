@@ -19,7 +19,7 @@ _DATA_FILE = re.compile(
     r"softmax_words\.txt|vocab\.txt|vocabulary/[^/\0]+\.txt"
 )
 
-# No part of a name begins with a dot, so that none leads out of the cache.
+# No part of a name begins with a dot, so no name leads out of the cache.
 _NAME = re.compile(
     r"(?P<repo>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(@(?P<revision>\w[\w.-]*(/\w[\w.-]*)*))?"
 )
@@ -57,14 +57,14 @@ def is_hub_name(name: str) -> bool:
 @functools.cache
 def hub_folder(name: str) -> str:
     """
-    Returns the local folder of a repository on the Hugging Face hub, of which the data files are
-    fetched on first use. This function needs the package `huggingface_hub`, whose environment
-    variables apply: `HF_ENDPOINT` is the address of another hub, and `HF_HOME` the folder of the
-    cache. With `HF_HUB_OFFLINE=1`, or if the hub cannot be reached, copies in the cache are used.
+    Fetches the data files of a repository on the Hugging Face hub on first use, and returns their
+    local folder. Needs the package `huggingface_hub`. Its environment variables apply:
+    `HF_ENDPOINT` is the address of another hub, and `HF_HOME` the folder of the cache. With
+    `HF_HUB_OFFLINE=1`, or if the hub cannot be reached, copies in the cache are used.
 
     The content of each file is compared with its hash. A revision is a branch, a tag or a commit,
     by default the branch `main`; only a commit always names the same files. A process asks the hub
-    once for each name, so that all files that it reads are of one commit.
+    once for each name, so all files that it reads are of one commit.
 
     # Raises
 
@@ -78,7 +78,7 @@ def hub_folder(name: str) -> str:
         import huggingface_hub  # noqa: F401
     except ModuleNotFoundError:
         raise ConfigurationError(
-            f"there is no file or folder {name}, and to fetch a repository of this name from the "
+            f"there is no file or folder {name}, and fetching a repository of this name from the "
             "hub needs the package huggingface_hub"
         ) from None
     try:
@@ -99,9 +99,9 @@ def _reason(error: Exception) -> str:
     """Returns why a repository could not be fetched."""
     status = getattr(getattr(error, "response", None), "status_code", None)
     if status in (401, 403, 404):
-        # The hub tells a stranger of a private repository what it tells of a missing one.
+        # The hub gives a stranger the same answer for a private repository as for a missing one.
         return "there is no such repository or revision, or it is not public"
-    # An error of this machine, such as a full disk, has a number, which those of requests lack.
+    # An error of this machine, such as a full disk, has a number; the error of a request has none.
     is_local = getattr(error, "errno", None) is not None
     if status is None and not is_local and not isinstance(error, ConnectionError | ValueError):
         return f"{os.environ.get('HF_ENDPOINT', 'huggingface.co')} cannot be reached"
@@ -111,8 +111,8 @@ def _reason(error: Exception) -> str:
 def _fetched(repo: str, revision: str) -> Path:
     """
     Returns the folder of a revision in the cache of huggingface_hub. The package trusts the hub: it
-    writes to whatever path the hub's hashes give. So its cache is only read with it, and written
-    here.
+    writes to whatever path the hub's hashes give. So the package only reads its cache, and this
+    function writes to it.
     """
     from huggingface_hub import HfApi, constants, snapshot_download
     from huggingface_hub.file_download import repo_folder_name
@@ -222,9 +222,9 @@ class _Bounded(io.BufferedWriter):
 
 
 def _hash_name(hash: Any, kind: re.Pattern[str]) -> str:
-    """Returns a hash, which names a file of the cache. Raises `ConfigurationError` for others."""
+    """Returns a hash. Raises `ConfigurationError` for a value that is not a hash."""
     if not isinstance(hash, str) or not kind.fullmatch(hash):
-        raise ConfigurationError(f"the hub gives {hash!r:.80} as a hash, which it is not")
+        raise ConfigurationError(f"the hub gives {hash!r:.80}, which is not a hash")
     return hash
 
 

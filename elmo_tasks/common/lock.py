@@ -19,13 +19,13 @@ logger = logging.getLogger(__name__)
 @contextmanager
 def own(output: str | os.PathLike) -> Iterator[None]:
     """
-    Makes this process the only owner of an output, a file or a folder, while the block runs. The
-    owner holds a lock on the file `.NAME.lock` beside the output, in which its process, host,
-    command and start are written. The kernel releases the lock when the process ends, however it
-    ends, so that the lock of a dead process is taken over.
+    Makes this process the only owner of an output (a file or a folder) while the block runs. The
+    owner holds a lock on the file `.NAME.lock` beside the output. This file tells the owner's
+    process, host, command and start. The kernel releases the lock when the process ends, however it
+    ends.
 
     On NFS the lock also holds between machines if the server has locks. Where a file system has no
-    locks, or the folder cannot be written to, the block runs without one.
+    locks, or the folder cannot be written to, the block runs without a lock.
 
     # Raises
 
@@ -40,8 +40,8 @@ def own(output: str | os.PathLike) -> Iterator[None]:
         yield
     finally:
         if handle is not None:
-            # The file is removed before the lock is released, so that nobody else's is removed.
-            # Windows removes no open file, and it stays.
+            # The file is removed before the lock is released: later it could be another owner's. On
+            # Windows the file stays, because an open file cannot be removed.
             with suppress(PermissionError):
                 lock.unlink(missing_ok=True)
             os.close(handle)
@@ -68,7 +68,7 @@ def _open_locked(lock: Path, output: str | os.PathLike) -> int | None:
                     f"{output} is in use by {owner}; wait until it ends, stop it, or choose "
                     "another output"
                 )
-            # Since the file was opened here, the owner before this one may have removed it.
+            # The previous owner may have removed the file after it was opened here.
             if _is_at(lock, handle):
                 os.truncate(handle, 0)
                 os.write(handle, _about_this_process().encode())

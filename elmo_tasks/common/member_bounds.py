@@ -5,7 +5,7 @@ from elmo_tasks.common.errors import ConfigurationError
 
 MAX_MEMBERS = 10_000
 
-# The most parts of a member's path, and bytes of a part, which file systems take.
+# The most parts of a member's path, and the most bytes of a part, as file systems limit them.
 _MAX_PARTS, _MAX_PART = 20, 255
 
 # Each member counts this many bytes more: the size of its header in a tar file.
@@ -46,7 +46,7 @@ class MemberBounds:
         # Raises
 
         `ConfigurationError`
-            It must not be unpacked. The message names the member.
+            The member must not be unpacked; the message names it.
         """
         path = PurePosixPath(name)
         self._num_bytes += _HEADER + size

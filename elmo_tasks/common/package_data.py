@@ -1,9 +1,9 @@
 """
 Finds the configs and libraries of this package, which jsonnet and commands know by names.
 
-`elmo_tasks:sst/both` is the config `training_configs/sst/both.jsonnet`, wherever the package is.
-`import 'elmo_tasks/sst.libsonnet'` and `import 'elmo_tasks/sst/both.jsonnet'` are a library and a
-config in any jsonnet.
+`elmo_tasks:sst/both` is the config `training_configs/sst/both.jsonnet`, wherever the package is. In
+any jsonnet, `import 'elmo_tasks/sst.libsonnet'` is a library, and
+`import 'elmo_tasks/sst/both.jsonnet'` a config.
 """
 
 import os

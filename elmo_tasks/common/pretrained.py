@@ -1,6 +1,6 @@
 """
-Finds our own biLMs and trained models. `mini` is in this package. The others are the distribution
-elmo-tasks-models, which installs them as the folder `elmo_tasks_models`; in a checkout they are
+Finds our own biLMs and trained models. `mini` is in this package. The distribution
+elmo-tasks-models installs the others, as the folder `elmo_tasks_models`; in a checkout they are
 beside `mini`.
 """
 
@@ -14,7 +14,7 @@ MODELS = ("base", "base-1", "coref", "ner", "snli", "squad", "srl", "sst")
 
 
 def pretrained_files(pattern: str) -> dict[str, str]:
-    """Returns the paths of the files of a pattern, by the names of their folders."""
+    """Returns the paths of the files that match a pattern, by the names of their folders."""
     folders = [Path(__file__).parents[1] / "pretrained"]
     try:
         installed = distribution("elmo-tasks-models").locate_file("elmo_tasks_models")
@@ -27,8 +27,8 @@ def pretrained_files(pattern: str) -> dict[str, str]:
 
 def check_is_installed(name: str) -> None:
     """
-    Raises `ConfigurationError` if a name that was not found is one of elmo-tasks-models, which then
-    is not installed.
+    Raises `ConfigurationError` if a name that was not found belongs to elmo-tasks-models: this
+    package is then not installed.
     """
     if name in MODELS:
         raise ConfigurationError(

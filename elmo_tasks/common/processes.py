@@ -41,7 +41,7 @@ def rank() -> Rank:
 
 
 def device_of_group() -> torch.device:
-    """Returns the device on which tensors must lie that the processes exchange."""
+    """Returns the device that tensors must be on, to be exchanged by the processes."""
     if distributed.get_backend() == "nccl":
         return torch.device("cuda", torch.cuda.current_device())
     return torch.device("cpu")
@@ -57,8 +57,8 @@ def broadcast(tensors: Iterable[torch.Tensor]) -> None:
 
 def broadcast_file(path: str | os.PathLike | None) -> BytesIO | None:
     """
-    Returns what a file of process 0 holds, in every process. Only process 0 reads `path`; if it is
-    `None` there, all return `None`.
+    Returns the content of a file in every process, though only process 0 reads it. If `path` is
+    `None` in process 0, every process returns `None`.
     """
     device = device_of_group()
     size = torch.tensor([-1 if path is None else os.path.getsize(path)], device=device)

@@ -15,8 +15,8 @@ _BATCH = 1024
 
 def read_records(path: str | os.PathLike) -> Iterator[Record]:
     """
-    Yields the rows of a table (`.csv`, `.tsv`, `.parquet`), or the objects of another file, which
-    has one in JSON on each line. The file is read as a stream. Empty lines are skipped.
+    Yields the rows of a table (`.csv`, `.tsv`, `.parquet`). Of any other file, yields the JSON
+    object on each line. The file is read as a stream. Empty lines are skipped.
 
     # Raises
 

@@ -1,6 +1,6 @@
 """
-Lets the core register the names in the configs of archives. The plugin, which does it, lies above
-all rooms, so that `elmo_tasks/__init__.py` says here how to import it.
+Lets the core register the names in the configs of archives. The plugin registers them. No room may
+import the plugin, so `elmo_tasks/__init__.py` sets here how to import it.
 """
 
 from collections.abc import Callable

@@ -7,8 +7,8 @@ _MOST_LISTED = 12
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """
-    Returns `; did you mean 'x'?` for the known name that is most like this one or has its initials,
-    or "" if there is none.
+    Returns `; did you mean 'x'?` for the known name that is most like this name or is its initials.
+    Returns "" if no known name is.
     """
     lower = {other.lower(): other for other in known}
     nearest = difflib.get_close_matches(name.lower(), lower, n=1)

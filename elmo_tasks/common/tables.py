@@ -80,8 +80,8 @@ def read_table(path: str | os.PathLike) -> Iterator[Record]:
 
 def choose_column(path: str | os.PathLike, column: str | None, known: Sequence[str]) -> str:
     """
-    Returns the name of a table's column of texts: the given one, or the first of the known names
-    that the header has. Raises `ConfigurationError` if there is none.
+    Returns the name of a table's column of texts: the given name, or the first known name in the
+    header. Raises `ConfigurationError` if the table has no such column.
     """
     names = _header(path)
     for name in known if column is None else (column,):

@@ -18,8 +18,8 @@ from elmo_tasks.common.fetch import local_path
 
 logger = logging.getLogger(__name__)
 
-# How to open a compressed file, by its first two bytes. The suffix does not tell: an address that
-# was fetched lies in the cache under a name without one. No text in UTF-8 begins with these bytes.
+# How to open a compressed file, by its first two bytes. The suffix does not tell: a file that was
+# fetched has none in the cache. No text in UTF-8 begins with these bytes.
 _OPEN_COMPRESSED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"\xfd7": lzma.open}
 
 # What a compressed file may raise when it is read; see `refuse_damaged`.
@@ -34,9 +34,9 @@ _MAX_MESSAGE = 400
 
 def corpus_files(pattern: str | os.PathLike) -> list[str]:
     """
-    Returns the sorted paths of the files that a path, an address or a glob pattern names; an
-    address that fsspec streams, such as `s3://bucket/*.gz`, may be a pattern too. The path of a
-    file is no pattern, whatever its characters. Raises `FileNotFoundError` if there is no file.
+    Returns the sorted paths of the files that a path, an address or a glob pattern names. An
+    address that fsspec streams may be a pattern too, such as `s3://bucket/*.gz`. The path of a file
+    is no pattern, whatever its characters. Raises `FileNotFoundError` if no file is found.
     """
     found = files_at(os.fspath(pattern))
     if found is not None:
@@ -67,8 +67,8 @@ def read_lines(path: str | os.PathLike) -> Iterator[str]:
 def lines_of(raw: BinaryIO, path: str | os.PathLike) -> Iterator[tuple[int, str, str | None]]:
     """
     Yields the number of each line of an open file, from 1, its text as for `read_lines`, and
-    `None`; or no text, and why the line cannot be read. Raises `ValueError` if the file is
-    damaged.
+    `None`. If a line cannot be read, its text is empty, and the reason comes in place of `None`.
+    Raises `ValueError` if the file is damaged.
     """
     line_number = 0
     # The first two bytes of bzip2 are letters, with which a text may begin.
@@ -106,8 +106,8 @@ def refuse_damaged(path: str | os.PathLike, line_number: int, error: Exception) 
 
 def split_lines(lines: Iterable[str], max_tokens: int, path: str) -> Iterator[list[str]]:
     """
-    Yields the tokens of each line that has any; a longer line than `max_tokens` is cut into pieces.
-    At the end, logs how many lines of `path` were empty and how many were cut.
+    Yields the tokens of each line that has tokens. Cuts a line of more than `max_tokens` into
+    pieces. At the end, logs how many lines of `path` were empty and how many were cut.
     """
     num_empty = num_cut = 0
     for line in lines:
@@ -139,7 +139,7 @@ def numbered_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
 def spooled(path: str) -> Iterator[str]:
     """
     Yields the path of a file that may be read several times: the given one, or for `-` a temporary
-    file with what the standard input has, which is removed in the end.
+    copy of the standard input.
     """
     if path != "-":
         yield path
@@ -154,8 +154,8 @@ def spooled(path: str) -> Iterator[str]:
 @contextmanager
 def at_line(path: str | os.PathLike, line_number: int) -> Iterator[None]:
     """
-    Puts file and line before the message of a `ValueError` that the block raises, and shortens the
-    message, which may quote the data, to one line of bounded length.
+    Puts file and line before the message of a `ValueError` that the block raises. Shortens the
+    message to one line of bounded length, since it may quote the data.
     """
     try:
         yield

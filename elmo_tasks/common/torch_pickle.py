@@ -1,4 +1,4 @@
-"""Looks at the pickle in a file of PyTorch without making anything of it."""
+"""Checks the pickle in a file of PyTorch without loading it."""
 
 import pickletools
 import re
@@ -6,19 +6,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 # The types and functions that `torch.save` names for tensors, dictionaries and NumPy's scalars.
-# `torch.load` calls more of them, such as `bytearray(10**11)`.
+# `torch.load` calls others too, such as `bytearray(10**11)`.
 _NAMES = re.compile(
     r"collections OrderedDict|torch\._utils _rebuild_(tensor_v2|parameter)|"
     r"torch (Size|[A-Z]\w+Storage|b?float\d+|u?int\d+|bool)|"
     r"_codecs encode|numpy dtype|numpy\._?core\.multiarray scalar"
 )
 
-# The string that a function takes, and its place. Other codecs make a text twice as long, again and
-# again, and other dtypes have any size.
+# The place of a function's string, and the strings that are allowed. Other codecs could double a
+# text again and again, and other dtypes have any size.
 _STRINGS = {"_codecs encode": (1, "latin1"), "numpy dtype": (0, "[bfiu][1-8]")}
 
-# The most bytes of a pickle, which has about 150 for a parameter with its state in Adam; the most
-# items of a value, where one that is there twice counts twice; and how deep values are nested.
+# The most bytes of a pickle (about 150 are for a parameter with its state in Adam), the most items
+# of a value (an item that is there twice counts twice), and the most levels of nested values.
 _MOST_BYTES, _MOST_ITEMS, _MOST_DEPTH = 4 * 10**6, 10**6, 50
 
 
@@ -35,7 +35,7 @@ class _Value:
             part.is_used = True
             self.items += part.items
             self.depth = max(self.depth, part.depth + 1)
-        # `torch.save` fills a value before it uses it. A value within itself has no end.
+        # `torch.save` fills a value before it uses it. A value that contains itself has no end.
         if self.is_used:
             raise ValueError("a value changes after its use")
         if self.items > _MOST_ITEMS:
@@ -48,7 +48,7 @@ class _Value:
 def check_pickle(data: bytes) -> None:
     """
     Raises `ValueError` for a pickle that `torch.save` does not write, or that would take much time
-    or memory: a tuple of the same tuple twice, 60 deep, has a hash of 2^60 steps.
+    or memory. The hash of a tuple that has one tuple twice, and so on 60 deep, takes 2^60 steps.
     """
     if len(data) > _MOST_BYTES:
         raise ValueError(f"the pickle has more than {_MOST_BYTES:,} bytes")
@@ -77,7 +77,7 @@ def check_pickle(data: bytes) -> None:
 
 
 def _made(name: str, argument: Any, taken: list[_Value]) -> _Value:
-    # Numbers of more than 64 bits may all have one hash, so that a dictionary of them takes hours.
+    # Numbers of more than 64 bits may all have one hash, and a dictionary of them then takes hours.
     if isinstance(argument, int) and abs(argument) >= 2**63:
         raise ValueError("the pickle has a number of more than 64 bits")
     if name == "GLOBAL" and not _NAMES.fullmatch(argument):

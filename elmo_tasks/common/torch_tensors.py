@@ -9,15 +9,15 @@ from elmo_tasks.common.torch_file import check_torch_file
 from elmo_tasks.common.torch_pickle import check_pickle
 
 # A file of PyTorch before 1.6 begins with the number 0x1950a86a20f9469cfc6c and four more pickles,
-# which `check_pickle` looks at. The numbers of the tensors follow.
+# which `check_pickle` checks. The numbers of the tensors follow.
 _OLD_START = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 _NUM_PICKLES, _MAX_PICKLE = 4, 4 * 10**6
 
 
 def read_tensors(path: Path) -> dict[str, torch.Tensor]:
     """
-    Reads a file that `torch.save` wrote of named tensors, also before PyTorch 1.6. Raises
-    `ConfigurationError` if it is missing, damaged, or holds anything else.
+    Reads named tensors from a file that `torch.save` wrote, also before PyTorch 1.6. Raises
+    `ConfigurationError` if the file is missing, is damaged, or has anything else.
     """
     try:
         check_regular(path)
@@ -41,7 +41,7 @@ def read_tensors(path: Path) -> dict[str, torch.Tensor]:
 
 
 def _check_old_file(path: Path) -> None:
-    """Looks at the pickles of a file of PyTorch before 1.6 without making anything of them."""
+    """Checks the pickles of a file of PyTorch before 1.6 without loading them."""
     with open(path, "rb") as file:
         if file.read(len(_OLD_START)) != _OLD_START:
             raise ValueError("it does not begin as `torch.save` did before 1.6")

@@ -70,7 +70,7 @@ def check_members(tar: tarfile.TarFile, archive: str | os.PathLike) -> None:
     """
     for member, _ in _members(tar, archive, _most_bytes(archive)):
         member.mode = 0o755 if member.isdir() else 0o644
-        # Only root gives files away, and here to itself.
+        # Only root can give files to another owner; here it gives them to itself.
         member.uid, member.gid, member.uname, member.gname = 0, 0, "", ""
 
 
@@ -87,7 +87,7 @@ def _unpack(archive: str | os.PathLike, folder: Path, most: int) -> None:
     except (_Damaged, tarfile.TarError, RecursionError, OSError) as error:
         if isinstance(error, OSError) and error.errno in _FULL:
             raise
-        # The path that an error names may be long, and is that of a temporary folder.
+        # The message without the path: this may be long, and lies in a temporary folder.
         reason = getattr(error, "strerror", None) or error
         raise ConfigurationError(f"{archive} is not a whole archive: {reason}") from error
 
@@ -125,8 +125,8 @@ class _Damaged(Exception):
 
 class _BoundedReader:
     """
-    Reads a compressed file up to a number of bytes, in small portions. Without the bounds, the
-    header of a member could make `tarfile` read the whole file into memory.
+    Reads at most a number of bytes of a compressed file, in small portions. Without these bounds,
+    the header of a member could make `tarfile` read the whole file into memory.
     """
 
     def __init__(self, file: gzip.GzipFile, most: int) -> None:
@@ -150,7 +150,7 @@ class _BoundedReader:
             raise _Damaged(str(error)) from error
 
     def _check(self, position: int) -> None:
-        # Members have blocks to fill up, and tar files have zeros at their ends.
+        # Tar files fill up the last block of each member, and end with zeros.
         if position > self._most + _MAX_READ:
             raise _Damaged(f"it unpacks to more than {self._most:,} bytes")
 

@@ -26,9 +26,9 @@ def in_processes(
     """
     Returns an `Engine` that does parts in several processes of this machine. A part is a `Part`, or
     anything else with `ids` and `num_tokens` that can be pickled. The processes are forks of this
-    one, so that they share the memory of the weights, and each has one thread. On Windows, which
-    forks nothing, each gets a copy of the work. If one is killed, another one takes its place and
-    its part.
+    process, so they share the memory of the weights. Each has one thread. On Windows, which has no
+    forks, each process gets a copy of the work. If a process is killed, a new process does its
+    part.
 
     Call `torch.set_num_threads(1)` before the biLM is loaded: a fork waits for ever for the threads
     that PyTorch has started in its parent. The biLM must be on the CPU.
@@ -87,7 +87,7 @@ class _Worker:
         self.pipe, end = context.Pipe()
         self.process = context.Process(target=_serve, args=(work, end, os.getpid()), daemon=True)
         self.process.start()
-        # If the process ends, the pipe ends with it, since nobody else has this end.
+        # If the process ends, the pipe ends as well, since no other process has this end.
         end.close()
         self.part: Any = None
         self.tries = 0
@@ -99,7 +99,7 @@ class _Worker:
             self.pipe.send(part)
 
     def end(self) -> bool:
-        """Returns whether the part is done; `False` if the process is dead. Raises its error."""
+        """Returns whether the part is done: not if the process died. Raises the part's error."""
         try:
             error = self.pipe.recv()
         except (EOFError, OSError):

@@ -22,8 +22,8 @@ _KINDS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 # Bit 0 of a member's flags says that it is encrypted.
 _ENCRYPTED = 1
 
-# The exceptions by which `zipfile` reports a damaged file, and those of writing a file and a folder
-# of the same name.
+# The exceptions that `zipfile` raises for a damaged file, and the exceptions that follow if an
+# archive has a file and a folder of the same name.
 _ERRORS = (
     zipfile.BadZipFile,
     NotImplementedError,

@@ -212,7 +212,7 @@ def test_the_trained_mix_of_a_model_is_written(
         (["--on", "ray", "--cuda-device", 0], "--on ray uses all GPUs"),
         (["--processes", 0], "the number of processes must be at least 1, not 0"),
         (["--place", "input"], "--place chooses a mix: give --mix as well"),
-        (["--mix"], "two files have no mix"),
+        (["--mix"], "--mix needs --bilm with a model"),
         (["--shards", "parquet", "--part-tokens", 0], "at least 1 token, not 0"),
     ],
 )

@@ -81,7 +81,7 @@ def test_shards_write_files_of_their_own_which_one_store_reads(
 def test_what_needs_a_config_asks_for_one(
     options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    complaint = "give the path of a training config; without one, --path with --info or --merge"
+    complaint = "give the path of a training config, or --path with --info or --merge"
 
     assert complaint in refusal(monkeypatch, "elmo-store", *options)
 

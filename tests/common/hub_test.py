@@ -152,7 +152,7 @@ def test_what_is_no_hash_is_refused_and_nothing_is_written_outside(
     hub.add("owner/tiny", FILES)
     hub.lies[what] = lie
 
-    assert f"the hub gives {lie!r} as a hash, which it is not" in refusal("owner/tiny")
+    assert f"the hub gives {lie!r}, which is not a hash" in refusal("owner/tiny")
     assert {path.name for path in tmp_path.iterdir()} <= {"cache"}
     assert not [path for path in tmp_path.rglob("*") if path.name in (lie, "outside")]
 

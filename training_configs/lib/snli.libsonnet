@@ -12,7 +12,7 @@ base {
   // Peters et al. use the next three choices, and `elmo_layer_norm`, in their ELMo models but not
   // in their baseline. Here they are off, so that variants differ only in the place of ELMo.
   //
-  // Dropout on the enhancement, which has what the attention found.
+  // Dropout on the words, enhanced by what the attention found.
   attention_dropout:: 0,
   // Weight of the L2 penalty on the weight matrices of all layers above ELMo. Biases have none.
   weight_penalty:: 0,
