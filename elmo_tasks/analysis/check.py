@@ -167,9 +167,9 @@ def _readable(
     found: dict[str, h5py.Dataset], asked: dict[str, tuple[int, ...]], most_bytes: int
 ) -> list[str]:
     """
-    Returns the names of the datasets whose values are looked at: those of the shape in the options,
-    and others as long as they have no more than `most_bytes` together. If there are options, a
-    dataset that they do not name is left out.
+    Returns the names of the datasets whose values are checked: datasets of the shape that the
+    options give, and others up to `most_bytes` in all. If there are options, datasets that they do
+    not name are left out.
     """
     names = []
     for name, dataset in found.items():
@@ -260,7 +260,7 @@ def _refused_by_allennlp(
     try:
         bilm = _ElmoBiLm(local_path(options_file), weight_file)
         bilm(batch_char_ids([_SENTENCE]))
-    # AllenNLP checks little of a config, so that any error may be raised.
+    # AllenNLP checks little of a config, so any error may be raised.
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return None

@@ -16,7 +16,7 @@ from elmo_tasks.readers.distinct_texts import DistinctTexts
 
 def find_store_path(config: dict[str, Any]) -> str:
     """
-    Returns the path of the store of a config's biLM. Raises `ConfigurationError` if there is none.
+    Returns the path of the store of a config's biLM. Raises `ConfigurationError` if it has no path.
     """
     path = _find_bilm(config).get("store", {}).get("path")
     if path is None:
@@ -34,10 +34,10 @@ def fill_from_config(
     num_processes: int = 1,
 ) -> int:
     """
-    Adds to the store at `path` the layers of all training and validation texts of a config that the
-    store does not have yet. Computes these layers with the biLM of the config's model. Returns the
-    number of texts that were computed. The other parameters are those of `fill_store`. Each part
-    writes a file of its own in the folder of the store, such as `1-of-4.sqlite`.
+    Fills the store at `path` with the layers of a config's training and validation texts. Computes
+    missing layers with the biLM of the config's model. Returns the number of texts that were
+    computed. The other parameters are those of `fill_store`. Each part writes a file of its own in
+    the folder of the store, such as `1-of-4.sqlite`.
     """
     if num_processes > 1:
         # Threads that PyTorch starts in this process are missing in its forks.

@@ -24,10 +24,10 @@ class PretrainingCallback(TrainerCallback):
     """
     Adds to AllenNLP's trainer what pre-training a biLM needs. After every epoch, and at the end
     with the best weights, it writes `options.json`, `weights.hdf5` and `bilm.libsonnet` beside the
-    checkpoints. The last is for the field `bilm` of a task's config, which imports it. A
-    recovered training does not read the text of finished epochs. A training that would end before
-    the biLM trains is refused with a `ConfigurationError`. Progress shows the tokens per
-    second, and the hours left if the vocabulary knows how much text there is.
+    checkpoints. A task's config imports `bilm.libsonnet` as its field `bilm`. A recovered training
+    does not read the text of finished epochs. A training that would end before the biLM trains is
+    refused with a `ConfigurationError`. Progress shows the tokens per second, and the hours left if
+    the vocabulary knows how much text there is.
 
     Registered as a `TrainerCallback` with name "elmo_pretraining".
     """
@@ -132,8 +132,7 @@ def _num_batches(trainer: GradientDescentTrainer) -> int | None:
 
 def _check_length(trainer: GradientDescentTrainer) -> None:
     """
-    Refuses a training that would end before the biLM, which waits until its new softmax is trained,
-    begins to train.
+    Refuses a training that would end while only the new softmax is trained, and not yet the biLM.
     """
     num_alone, num_batches = trainer.model.num_softmax_batches, _num_batches(trainer)
     if num_batches is None or not 0 < num_batches <= num_alone:

@@ -24,13 +24,13 @@ _CHUNK = 1 << 16
 class CorpusLoader(DataLoader):
     """
     The base class of the data loaders of a language model. It makes batches of a text that is too
-    large for memory. Their order depends only on the seed and the epoch, so that a recovered
-    training neither repeats nor skips a batch.
+    large for memory. Their order depends only on the seed and the epoch, so a recovered training
+    neither repeats nor skips a batch.
 
-    Of several processes, each reads the whole text and makes the same batches, which have the
-    tokens of all processes together, and yields its share of each batch. So all make the same
-    number of steps, no sentence is lost or read twice, and the steps are those of one process with
-    batches of that size. The last batches may leave an empty share to a process.
+    Each of several processes reads the whole text, makes the same batches for all processes
+    together, and yields its share of each batch. So all processes make the same number of steps, no
+    sentence is lost or read twice, and the steps are those of one process with batches of that
+    size. In the last batches, the share of a process may be empty.
 
     # Parameters
 
@@ -66,14 +66,15 @@ class CorpusLoader(DataLoader):
     def skip(self, epochs: int, batches: int) -> None:
         """
         Sets how far a recovered training has come. The loader then yields nothing for a finished
-        epoch, whose text it does not read, and an empty batch for each finished batch after them.
+        epoch, and does not read its text. For each finished batch of the next epoch it yields an
+        empty batch.
 
         # Parameters
 
         epochs : `int`
             Number of finished epochs.
         batches : `int`
-            Number of finished batches in the epoch after them.
+            Number of finished batches in the next epoch.
         """
         self._done = (epochs, batches)
 

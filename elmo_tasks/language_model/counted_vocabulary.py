@@ -30,7 +30,7 @@ class CountedVocabulary(Vocabulary):
         The least count of a word, by namespace. The softmax does not know rarer words; the biLM
         knows every word by its characters.
     max_vocab_size : `int | dict[str, int]`, optional
-        The most words to keep; the most frequent ones are kept.
+        The most words to keep: the most frequent words.
     directory : `str`, optional
         A folder or an archive with a vocabulary. Its words are taken instead of the words of the
         text, so that a new training can continue with the archive's softmax. The text is then only

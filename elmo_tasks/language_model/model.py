@@ -29,8 +29,8 @@ logger = logging.getLogger(__name__)
 class ElmoLanguageModel(Model):
     """
     Pre-trains a biLM (Peters et al. 2018, sections 3.1 and 3.4). Each direction predicts the next
-    word from those that it has read; both directions share the character CNN and the softmax. The
-    loss is the mean of the two directions' negative log-likelihoods per word, with the ends of
+    word from the words that it has read; both directions share the character CNN and the softmax.
+    The loss is the mean of the two directions' negative log-likelihoods per word, with the ends of
     sentences as words.
 
     The metrics are the perplexity of each direction and `perplexity`, the arithmetic mean of the
@@ -42,9 +42,9 @@ class ElmoLanguageModel(Model):
     # Parameters
 
     bilm : `BiLm | dict[str, Any]`
-        The biLM to train, or the arguments of one, with `requires_grad: true`. Its own `dropout`
-        applies to the inputs of its LSTMs. Options without `char_cnn` make a biLM that reads the
-        words of the vocabulary in place of characters.
+        The biLM to train, or its arguments, with `requires_grad: true`. Its own `dropout` applies
+        to the inputs of its LSTMs. Options without `char_cnn` make a biLM that reads the words of
+        the vocabulary in place of characters.
     num_samples : `int`, optional
         Number of words drawn for the sampled softmax of a batch. By default the softmax is full.
     dropout : `float`, optional (default = `0.1`)
@@ -57,8 +57,8 @@ class ElmoLanguageModel(Model):
         Number of batches at the start in which only the softmax is trained. This is useful for a
         biLM from `options.json` and `weights.hdf5`, which have no softmax.
     pretrained_file : `str`, optional
-        The `model.tar.gz` of another training, from which this one goes on. It must have the same
-        widths and vocabulary. The new archive does not need this file.
+        The `model.tar.gz` of another training, from which this training goes on. It must have the
+        same widths and vocabulary. The new archive does not need this file.
     """
 
     default_predictor = "elmo_language_model"
@@ -111,7 +111,7 @@ class ElmoLanguageModel(Model):
             windows of a running text: the char ids of the tokens that the forward direction reads,
             and under the name `targets` the word ids of the tokens that it predicts there.
         backward_tokens : `TextFieldTensors`, optional
-            Such windows of a text in which each sentence is reversed, for the backward direction.
+            Such windows for the backward direction, of a text in which each sentence is reversed.
 
         One process's batch may have no tokens; its loss is then 0.
 
@@ -150,7 +150,7 @@ class ElmoLanguageModel(Model):
     def contexts(self, tokens: TextFieldTensors) -> list[torch.Tensor]:
         """
         Returns the vectors from which `softmax` predicts each word of a sentence. The forward
-        vectors depend only on the words before it, the backward vectors only on those after it.
+        vectors depend only on the words before it, the backward vectors only on the words after it.
         Every sentence starts from zeros, not from a carried state.
 
         # Parameters
@@ -175,7 +175,7 @@ class ElmoLanguageModel(Model):
         return contexts
 
     def train(self, mode: bool = True) -> "ElmoLanguageModel":
-        # Every epoch of training or evaluation reads a text from its beginning, so that no state is
+        # Every epoch of training or evaluation reads a text from its beginning, so no state is
         # carried over.
         if isinstance(self.bilm.state, CarryState):
             self.bilm.state.reset()
@@ -215,7 +215,7 @@ class ElmoLanguageModel(Model):
         if num_new > 0:
             raise ConfigurationError(
                 f"the softmax cannot learn the {num_new} words of the data that it does not know; "
-                "evaluate without --extend-vocab, which takes them as unknown"
+                "evaluate without --extend-vocab, and they count as unknown"
             )
 
     def _load_archive(self, archive: str) -> None:
@@ -248,7 +248,7 @@ class ElmoLanguageModel(Model):
 
 
 def _with_vocabulary(bilm: Any, vocab: Vocabulary) -> Any:
-    """Adds the number of words to the options of a new biLM of words."""
+    """Adds the number of words to the options of a new biLM that reads words."""
     options = bilm.get("options") if isinstance(bilm, Mapping) else None
     if not isinstance(options, Mapping) or options.keys() & {"char_cnn", "n_tokens_vocab"}:
         return bilm
@@ -256,7 +256,7 @@ def _with_vocabulary(bilm: Any, vocab: Vocabulary) -> Any:
 
 
 def _words(vocab: Vocabulary) -> list[str]:
-    """Returns the words of a biLM of words: those of the softmax, in the order of its classes."""
+    """Returns the vocabulary of a biLM that reads words, in the order of the softmax's classes."""
     _, unknown, *words = vocab.get_index_to_token_vocabulary("tokens").values()
     assert unknown == vocab._oov_token
     return [UNKNOWN, *words]

@@ -43,8 +43,8 @@ def predict(
         read. If `backward_char_ids` is given, windows of a running text, which only the forward
         direction reads.
     backward_char_ids : `torch.LongTensor`, optional
-        Such windows of a text in which each sentence is reversed, for the backward direction. Same
-        shape, and as many tokens in each row.
+        Such windows for the backward direction, of a text in which each sentence is reversed. They
+        have the same shape, and as many tokens in each row.
     train : `bool`, optional (default = `True`)
         Whether gradients reach the biLM.
 

@@ -10,13 +10,13 @@ from elmo_tasks.kernels.trained_product import product, product_dtype, summed_pr
 class SampledLoss(torch.autograd.Function):
     """
     Computes the negative log-likelihood of each target among the target itself and sampled classes.
-    The logits are overwritten with what the gradient needs, so that there is one tensor of shape
-    (tokens, samples) alone, in the dtype of the product.
+    The logits are overwritten with what the gradient needs, so there is only one tensor of shape
+    (tokens, samples), in the dtype of the product.
 
     The arguments are vectors of shape (tokens, dim); the weights and the bias of the samples, of
     shapes (samples, dim) and (samples,); the logit of each token's target, in float32; and the
-    index of the target among the samples, where it does not count again, or -1.
-    The result has the shape (tokens,), in float32.
+    index of the target among the samples, or -1. A target among the samples counts once. The result
+    has the shape (tokens,), in float32.
     """
 
     @staticmethod
@@ -24,7 +24,7 @@ class SampledLoss(torch.autograd.Function):
         dtype = product_dtype(h)
         ctx.dtypes = h.dtype, weight.dtype
         h, weight = h.to(dtype), weight.to(dtype)
-        # The products have a few more rows, of zeros, so that their number is one of few.
+        # Rows of zeros are added, so the products come in few sizes.
         num_tokens, rows = len(h), padded_rows(len(h))
         h = pad(h, (0, 0, 0, rows - num_tokens))
         # Shape: (rows, samples)

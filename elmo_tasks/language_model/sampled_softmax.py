@@ -141,8 +141,8 @@ class SampledSoftmax(torch.nn.Module):
 
 def _sum_rows(parameter: torch.Tensor) -> None:
     """
-    Sums the rows of a sparse gradient that have one index, so that the norm of the gradient and the
-    optimizer do not each sum them again.
+    Sums the rows of a sparse gradient that have the same index. Otherwise the norm of the gradient
+    and the optimizer would each sum them.
     """
     if parameter.grad is not None and parameter.grad.is_sparse:
         parameter.grad = parameter.grad.coalesce()

@@ -41,7 +41,7 @@ class SentenceLoader(CorpusLoader):
     def __len__(self) -> int:
         """
         Returns an estimate of the number of batches in an epoch, from the counts of the vocabulary.
-        It is wrong by a few in a thousand. Raises `TypeError` if there are no counts.
+        The estimate is wrong by a few in a thousand. Raises `TypeError` if there are no counts.
         """
         num_sentences = getattr(self._vocab, "num_sentences", None)
         if num_sentences is None or not self.shuffle:

@@ -44,7 +44,7 @@ class SentenceTensors:
         }
 
     def _ids(self, sentences: list[list[str]]) -> torch.Tensor:
-        # No word is padding, which has the id 0.
+        # The id 0 is padding; no word has it.
         ids = numpy.zeros((len(sentences), max(map(len, sentences), default=0)), numpy.int64)
         for row, words in zip(ids, sentences):
             row[: len(words)] = [self._word_ids.get(word) or self._unknown for word in words]

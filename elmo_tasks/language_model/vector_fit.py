@@ -14,8 +14,8 @@ _SCALE = 0.5
 _WORDS_PER_BATCH = 512
 _LEARNING_RATE = 0.006
 _WARMUP_BATCHES = 100
-# A word of rank r is drawn in proportion to (r + 20)^-0.6. With the frequency itself, r^-1, the
-# words beyond the first two thousand would hardly be seen.
+# A word of rank r is drawn in proportion to (r + 20)^-0.6. In proportion to the frequency itself,
+# r^-1, words beyond the first two thousand would hardly be drawn.
 _RANK_OFFSET, _RANK_POWER = 20, -0.6
 
 
@@ -72,7 +72,7 @@ class VectorFit(NamedTuple):
     def loss(self, cnn: CharCnn, num_words: int) -> torch.Tensor:
         """
         Returns the mean squared error of the first dimensions of the CNN's output for words that
-        are drawn at random; 1 is that of vectors of zeros.
+        are drawn at random. Vectors of zeros have an error of 1.
         """
         drawn = torch.searchsorted(self.cumulative, torch.rand(num_words).double())
         drawn = drawn.clamp(max=len(self.rows) - 1)

@@ -23,10 +23,11 @@ _SOFTMAX_SCALE = 0.15
 class VectorStart(TrainerCallback):
     """
     Starts a pre-training from word vectors, such as GloVe's. First the character CNN learns to give
-    the vectors of the file's words from their characters, as in MIMICK (Pinter et al. 2017); then
-    each word of the softmax that is in the file gets the word's vector as its row. The CNN goes on
-    with this beside the language model, whose gradient alone would wear the vectors down. A biLM of
-    words has the vectors in its table from the start, which then trains with the language model.
+    the vectors of the file's words from their characters, as in MIMICK (Pinter et al. 2017). Then
+    the vectors become the rows of these words in the softmax. While the language model trains, the
+    CNN goes on learning the vectors; the language model's gradient alone would wear them down. A
+    biLM that reads words begins with the vectors in its table, which trains with the language
+    model.
 
     The vectors are standardized in each dimension. If they are wider than the biLM's projection,
     their principal components are taken; if they are narrower, the other dimensions stay as they
@@ -41,11 +42,11 @@ class VectorStart(TrainerCallback):
         GloVe's, in any form that AllenNLP's `EmbeddingsTextFile` opens.
     num_batches : `int`, optional (default = `3000`)
         Number of batches of 512 words that the character CNN learns from at the start. Frequent
-        words are drawn more often. With 0, CNN and softmax begin as they are: for a biLM that is
-        trained already.
+        words are drawn more often. With 0, for a biLM that is trained already, CNN and softmax
+        begin as they are.
     weight : `float`, optional (default = `1.0`)
-        The weight of the vectors' mean squared error in the loss of each later batch, where 1 is
-        the error of vectors of zeros; 0 for the start alone.
+        The weight of the vectors' mean squared error in the loss of each later batch; vectors of
+        zeros have an error of 1. With 0, the vectors are learnt only at the start.
     num_words : `int`, optional (default = `256`)
         The number of words that are drawn for each later batch.
     max_words : `int`, optional (default = `200_000`)
@@ -105,7 +106,7 @@ class VectorStart(TrainerCallback):
 
 
 def begin_table(table: WordTable, fit: VectorFit) -> None:
-    """Sets the rows of the words that are in the file to what a character CNN would learn."""
+    """Sets the rows of the file's words to the vectors that a character CNN would learn."""
     rows = table.lexicon.rows(words_of(fit.char_ids))
     known = rows != table.lexicon.rows([UNKNOWN.encode()])
     vectors = fit.vectors[fit.rows[known]].to(table.embedding)
@@ -114,7 +115,7 @@ def begin_table(table: WordTable, fit: VectorFit) -> None:
 
 def begin_softmax(softmax: SampledSoftmax, words: FileVectors, vocab: Vocabulary) -> int:
     """
-    Sets the rows of the words that are in the file, or whose lower case is; returns their number.
+    Sets the rows of words that the file has, as they are or in lower case. Returns their number.
     """
     rows = {word: row for row, word in enumerate(words.words)}
     known = [

@@ -80,8 +80,8 @@ class WindowLoader(CorpusLoader):
                     if row in streams:
                         streams[row].extend(pairwise(words))
                 waiting[row] = num_tokens
-            # The sentences of a shuffled text end elsewhere in the two directions, so that only
-            # full windows have the same shape in both.
+            # The sentences of a shuffled text end elsewhere in the two directions, so only full
+            # windows have the same shape in both.
             if not any(waiting) or (self.shuffle and min(waiting) < self.length):
                 return
             yield [stream[: self.length] for stream in streams.values()]

@@ -32,7 +32,7 @@ class FileVectors(NamedTuple):
 
 
 def read_word_vectors(path: str, max_words: int) -> FileVectors:
-    """Reads the first words of a file and their vectors. Lines of another width are left out."""
+    """Reads the first words of a file and their vectors. Skips lines of another width."""
     words: dict[str, numpy.ndarray] = {}
     dim = None
     with EmbeddingsTextFile(path) as lines:

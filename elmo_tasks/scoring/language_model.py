@@ -26,8 +26,8 @@ Words = list[tuple[str, float]]
 class LanguageModel:
     """
     A biLM with the softmax of its training, which tells how likely words are (Peters et al. 2018,
-    section 3.1). The forward direction predicts a token from those before it, the backward
-    direction from those after it.
+    section 3.1). The forward direction predicts a token from the tokens before it, the backward
+    direction from the tokens after it.
 
         model = LanguageModel.from_pretrained("base")
         model.score(["The boat left the bank ."])[0].forward
@@ -39,7 +39,7 @@ class LanguageModel:
     # Parameters
 
     bilm : `BiLm`
-        The biLM, on any device, of which a frozen copy is used.
+        The biLM, on any device. A frozen copy of it is used.
     softmax : `Softmax`
         On the same device.
     """
@@ -114,8 +114,8 @@ class LanguageModel:
 
     def perplexity(self, texts: Iterable[Sentence]) -> Perplexity:
         """
-        Returns the perplexity of sentences in each direction and their mean, as `elmo-tasks
-        evaluate` measures it of a model that reads sentence by sentence.
+        Returns the perplexity of sentences in each direction and their mean, as
+        `elmo-tasks evaluate` measures it for a model that reads sentence by sentence.
         """
         total = Perplexity()
         for score in self.iterate(texts):
@@ -132,8 +132,8 @@ class LanguageModel:
 
     def fill(self, tokens: Sentence, index: int, k: int = 10) -> dict[str, Words]:
         """
-        Returns the `k` most probable words for the token with this index, from 0, whichever word
-        the sentence has there.
+        Returns the `k` most probable words at an index of the sentence, from 0. Which word the
+        sentence has there does not matter.
 
         # Returns
 
@@ -185,7 +185,7 @@ class LanguageModel:
         if not temperature >= 0:
             raise ValueError(f"temperature must be 0 or more, not {temperature}")
         generator = torch.Generator().manual_seed(seed)
-        # Words that are never drawn; the class of unknown words is none.
+        # Never drawn: the boundary, and the class of unknown words, which is not a word.
         barred = self.softmax.classes([BEGIN_TOKEN]) + [UNKNOWN]
         words = tokens_of(prefix)
         unread, state = [BEGIN_TOKEN, *words], None
@@ -217,7 +217,7 @@ class LanguageModel:
 
 
 def has_softmax(name: str | os.PathLike) -> bool:
-    """Returns whether a name is that of a biLM with its softmax, a language model."""
+    """Returns whether a name is that of a language model: a biLM with its softmax."""
     return not is_model(name) and Path(bilm_files(name)[0]).with_name(SOFTMAX_FILE).exists()
 
 

@@ -4,7 +4,7 @@ from elmo_tasks.bilm.characters import MAX_CHARACTERS
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.embed.corpus import Corpus
 
-# The bytes of a token that the biLM reads: all its characters but the two marks of a word's ends.
+# The most bytes of a token that the biLM reads. The marks of a word's ends take two characters.
 _BYTES = MAX_CHARACTERS - 2
 
 

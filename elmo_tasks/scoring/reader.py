@@ -60,7 +60,7 @@ class Reader:
         self, sentences: Sequence[list[str]], state: LstmState | None = None
     ) -> tuple[Reading, LstmState]:
         """
-        Reads a batch of sentences, of which one at least has tokens.
+        Reads a batch of sentences, at least one of them with tokens.
 
         # Parameters
 
@@ -106,8 +106,8 @@ class Reader:
 
 class _CarriedState(InitialState):
     """
-    Holds the state that the next batch starts from, and then the one in which it ended. Each thread
-    has its own.
+    Holds the state that the next batch starts from, and then the state in which the batch ended.
+    Each thread has its own states.
     """
 
     def __init__(self, options: BiLmOptions) -> None:

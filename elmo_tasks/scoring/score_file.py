@@ -16,20 +16,20 @@ class ScoreFile:
     """
     Writes lines for a stream of sentences to `PATH.partial`, which becomes `PATH` in the end.
     `PATH.partial.json` says how many sentences and bytes are complete, with a hash of these
-    sentences, so that a stopped run can be continued.
+    sentences. So a stopped run can be continued.
 
     # Parameters
 
     path : `Path`
     about : `dict[str, str]`
-        What the lines depend on beside the text.
+        What the lines depend on besides the text.
     begin_anew : `bool`
-        Whether a file that is there is written anew.
+        Whether an existing file is overwritten.
 
     # Raises
 
     `ConfigurationError`
-        The file exists, or was begun with something else in `about`.
+        The file exists, or was begun with another `about`.
     """
 
     def __init__(self, path: Path, about: dict[str, str], begin_anew: bool) -> None:
@@ -46,8 +46,8 @@ class ScoreFile:
 
     def write(self, header: str, lines: Iterable[str], sentences: "Hashed") -> None:
         """
-        Writes the lines of each sentence after the first `num_done`; `sentences` are those that the
-        lines are made from.
+        Writes the lines of each sentence after the first `num_done`. The lines are made from
+        `sentences`.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with open(self._partial, "ab") as file:
@@ -65,7 +65,7 @@ class ScoreFile:
         self._record.unlink(missing_ok=True)
 
     def check(self, sentences: Iterable[list[str]]) -> "Hashed":
-        """Returns the sentences. Reading them raises an error if a scored one has changed."""
+        """Returns the sentences. Reading them raises an error if a scored sentence has changed."""
         return Hashed(sentences, self.num_done, self._hash, self._partial)
 
     def _save(self, file: BinaryIO, new: list[str], number: int, sentences: "Hashed") -> None:
@@ -77,7 +77,7 @@ class ScoreFile:
             aside.write_text(json.dumps({**done, "about": self._about}), encoding="utf-8")
 
     def _done(self) -> dict:
-        """Returns the record of an earlier run, or nothing if there is none to go on from."""
+        """Returns the record of an earlier run, or an empty one if no run can go on."""
         try:
             done = json.loads(self._record.read_text(encoding="utf-8"))
             is_there = self._partial.stat().st_size >= done["bytes"]
@@ -92,7 +92,7 @@ class ScoreFile:
 
 
 class Hashed:
-    """Sentences with a running hash, which is compared after the first `num_done` of them."""
+    """Sentences with a running hash, which is compared after the first `num_done`."""
 
     def __init__(
         self, sentences: Iterable[list[str]], num_done: int, expected: str, path: Path

@@ -16,7 +16,7 @@ from elmo_tasks.encoder.sentence_layers import windows
 from elmo_tasks.scoring.language_model import LanguageModel
 from elmo_tasks.scoring.scores import Score
 
-# The columns that are written of each token, and of each sentence.
+# The columns that are written for each token, and for each sentence.
 COLUMNS = ("sentence", "position", "token", "known", "forward", "backward")
 SUMS = (
     "sentence",
@@ -44,9 +44,9 @@ class Settings(NamedTuple):
     cut : `Callable[[str], list[str]]`, optional
         Cuts each word of the text into tokens, whose bits are added up for the word.
     sums : `bool`, optional (default = `False`)
-        Whether a line is written for each sentence. By default there is one for each token.
+        Whether a line is written for each sentence. By default a line is written for each token.
     as_json : `bool`, optional (default = `False`)
-        Whether lines are JSON objects. By default they are fields with tabs between them.
+        Whether lines are JSON objects. By default, lines are fields with tabs between them.
     """
 
     context: int | None = 0
@@ -72,7 +72,7 @@ def scores_of(
 ) -> Iterator[Score]:
     """
     Yields the score of each sentence after the first `skip`. With `settings.cut`, the sentences are
-    words, and so are those of the scores.
+    lists of words, and the scores are those of the words.
     """
     if settings.cut is None:
         yield from model.iterate(sentences, settings.context, skip)
@@ -99,14 +99,15 @@ def in_processes(
     skip: int = 0,
 ) -> Iterator[Score]:
     """
-    Yields what `scores_of` does, computed by forks of this process, which share the memory of the
-    weights and have one thread each. Call `torch.set_num_threads(1)` before the model is loaded: a
-    fork waits for ever for the threads that PyTorch has started in its parent.
+    Yields the same as `scores_of`. It is computed by forks of this process, which share the memory
+    of the weights and have one thread each. Call `torch.set_num_threads(1)` before the model is
+    loaded: a fork waits for ever for the threads that PyTorch has started in its parent.
 
     # Raises
 
     `ConfigurationError`
-        A running text, which only one process can read; or a system that has no forks: Windows.
+        The text is a running text, which only one process can read, or the system (Windows) has no
+        forks.
     """
     if "fork" not in get_all_start_methods():
         raise ConfigurationError("this system has no forks: one process scores the text")

@@ -14,7 +14,7 @@ from elmo_tasks.scoring.reader import Reader, Reading
 from elmo_tasks.scoring.scores import Score
 from elmo_tasks.scoring.softmax import Softmax
 
-# The tokens of a batch, and those whose softmax is computed at a time, in each direction.
+# The most tokens of a batch, and of a computation of the softmax, in each direction.
 _TOKENS = 1024
 
 _NOTHING = Score([], [], numpy.zeros(0, numpy.float32), numpy.zeros(0, numpy.float32), 0.0, 0.0)

@@ -23,7 +23,8 @@ class Score(NamedTuple):
     end : `float`
         The log probability of the sentence's end, given all tokens, in the forward direction.
     begin : `float`
-        The log probability of its beginning in the backward direction.
+        The log probability of the sentence's beginning, given all tokens, in the backward
+        direction.
 
     A sentence without tokens has no score: `end` and `begin` are 0.
     """
@@ -48,7 +49,7 @@ class Score(NamedTuple):
     def by_word(self, words: Sequence[str], num_pieces: Sequence[int]) -> "Score":
         """
         Returns the score of words that were cut into pieces before they were scored. The log
-        probability of a word is the sum of those of its pieces. A word is known if all of them are.
+        probability of a word is the sum over its pieces. A word is known if all its pieces are.
 
         # Parameters
 
@@ -81,7 +82,7 @@ class Perplexity:
     # Parameters
 
     num_sentences, num_tokens, num_unknown : `int`
-        Numbers of sentences, of tokens, and of those that are no words of the softmax.
+        Numbers of sentences, of tokens, and of tokens that are no words of the softmax.
     """
 
     num_sentences: int = 0

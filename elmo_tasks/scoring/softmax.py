@@ -54,7 +54,7 @@ class Softmax:
     # Parameters
 
     words : `list[str]`
-        The words of the classes, of which the first is the class of all unknown words.
+        The words of the classes; the first class is that of all unknown words.
     weight : `torch.Tensor`
         Shape (words, dim), in float32, or in int8 with a `scale`.
     bias : `torch.Tensor`
@@ -62,7 +62,7 @@ class Softmax:
     scale : `torch.Tensor`, optional
         Shape (words,): what each row of the weight is multiplied by.
     left_out : `LeftOut | BlockedProduct`, optional
-        The classes of further words, which count as unknown: in short, or exactly.
+        The classes of further words, which count as unknown: approximated by `LeftOut`, or exact.
     """
 
     def __init__(
@@ -82,11 +82,11 @@ class Softmax:
     def bounded(self, max_words: int | None) -> "Softmax":
         """
         Returns the softmax of the first `max_words` words, or of all for `None`. The probability of
-        the others goes to the unknown word. The weight of this softmax must be in float32.
+        the other words goes to the unknown word. The weight of this softmax must be in float32.
         """
         if max_words is not None and max_words < 1:
             raise ConfigurationError(f"max_words must be 1 or more, not {max_words}")
-        # The class of unknown words is none of the words.
+        # The class of unknown words does not count as a word.
         if max_words is None or max_words + 1 >= len(self.words):
             return self
         own, others = slice(max_words + 1), slice(max_words + 1, None)
@@ -110,7 +110,7 @@ class Softmax:
 
     @property
     def num_bytes(self) -> int:
-        """The bytes of its numbers, those of `left_out` aside."""
+        """The bytes of the weight, the bias and the scale."""
         parts = (self.weight, self.bias, self.scale)
         return sum(part.nbytes for part in parts if part is not None)
 

@@ -30,7 +30,7 @@ def write_softmax(folder: str | os.PathLike, softmax: Softmax, bilm: BiLm) -> No
 
     softmax : `Softmax`
     bilm : `BiLm`
-        The biLM as its files in the folder give it. The softmax will be refused with another one.
+        The biLM as it is read from its files in the folder. `read_softmax` refuses any other biLM.
     """
     from safetensors.torch import save
 

@@ -26,8 +26,8 @@ def run_ablation(
     packages: Sequence[str] = (),
 ) -> AblationReport:
     """
-    Trains the runs that are not complete, and writes a report beside them after each: `table.md`,
-    `results.json` and `chart.png`.
+    Trains the runs that are not complete, and writes a report beside them after each run:
+    `table.md`, `results.json` and `chart.png`.
 
     # Parameters
 

@@ -78,7 +78,7 @@ def _draw_published(axes: Axes, report: AblationReport, variant: str, color: str
         for fraction in fractions
         if (paper := published(report.task, variant, fraction)) is not None
     ]
-    # The paper has curves for one task only; a single point is no curve.
+    # For most tasks the paper has one point, which is no curve.
     if len(points) > 1 and report.is_percent:
         label = _paper_label(variant)
         axes.plot(*zip(*points), color=color, linestyle="--", marker="x", label=label)

@@ -34,7 +34,7 @@ class Published(NamedTuple):
 def published(task: str, variant: str, fraction: float = 1.0) -> Published | None:
     """
     Returns the paper's result for a variant that is trained on a fraction of the training data, or
-    `None` if the paper has none.
+    `None` if the paper has no such result.
     """
     if fraction == 1:
         return _PUBLISHED.get(task, {}).get(variant)
@@ -50,8 +50,8 @@ def _f1(value: float, source: str, split: str = "dev", std: float = None) -> Pub
 
 
 # The paper's best result of a task is listed for the variant with ELMo in the same places. The
-# variant `paper` has the released biLM as it is. The best results of SNLI and SQuAD are with a biLM
-# that was continued on the text of the task; without, the paper has a result for SNLI only.
+# variant `paper` has the released biLM as it is. For the best results of SNLI and SQuAD, the biLM
+# was first trained further on the task's text. The paper has a result without that for SNLI only.
 _PUBLISHED: dict[str, dict[str, Published]] = {
     "sst": {
         "baseline": _accuracy(51.4, "Table 1", "test"),

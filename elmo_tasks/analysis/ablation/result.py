@@ -66,8 +66,8 @@ class AblationRow(NamedTuple):
 def find_metric(configs: Mapping[Run, dict[str, Any]]) -> str:
     """
     Returns the validation metric that chooses the best epoch of every run, with its sign. If a
-    config has several, the first counts. Raises `ConfigurationError` if the configs have different
-    metrics, or if one has no trainer or no validation data.
+    config has several metrics, the first counts. Raises `ConfigurationError` if the configs have
+    different metrics, or if one has no trainer or no validation data.
     """
     metrics = set()
     for run, config in configs.items():
@@ -96,7 +96,7 @@ def read_result(run: Run, metric: str) -> Result:
         return Result(run, f"{run.folder} has no metrics_epoch_*.json: no epoch was trained")
     best = f"best_validation_{metric[1:]}"
     if best not in metrics:
-        return Result(run, f"metrics.json has no {best}: the metric was a number after no epoch")
+        return Result(run, f"metrics.json has no {best}: the metric was never a number")
     return Result(
         run,
         value=metrics[best],

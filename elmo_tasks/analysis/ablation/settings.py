@@ -40,8 +40,8 @@ class Settings(NamedTuple):
 
     def choose(self, names: Sequence[str]) -> list[str]:
         """
-        Returns `names` without repeated ones. Raises `ConfigurationError` if `names` is empty, or
-        if the task or one of the variants does not exist.
+        Returns `names` without repetitions. Raises `ConfigurationError` if `names` is empty, or if
+        the task or one of the variants does not exist.
         """
         known = self.variants()
         if not known:

@@ -16,7 +16,7 @@ from elmo_tasks.analysis.ablation.run import Progress, Run
 from elmo_tasks.analysis.ablation.settings import Settings
 from elmo_tasks.common.files import atomic_write
 
-# A stopped training has this time to end by itself: AllenNLP archives its best weights first.
+# A stopped training has so many seconds to end by itself: AllenNLP first archives its best weights.
 _SECONDS_TO_END = 60
 
 
@@ -24,8 +24,8 @@ class Training:
     """
     AllenNLP's training of a run, in a process of its own.
 
-    The process holds a lock on its log while it lives, but on Windows. A run is therefore never
-    trained by two processes, even if the ablation that started the first was killed.
+    Except on Windows, the process holds a lock on its log while it lives. So two processes never
+    train one run, even if the ablation that started the first process was killed.
 
     # Parameters
 

@@ -38,8 +38,8 @@ def paired_bootstrap(
 ) -> Difference:
     """
     Compares two models by the paired bootstrap (Efron and Tibshirani 1993; Berg-Kirkpatrick et al.
-    2012): the cases are drawn with replacement, the same ones for both models. The p-value is the
-    share of resamples whose difference is as far from the observed one as that is from zero.
+    2012): draws the same cases with replacement for both models. The p-value is the share of
+    resamples whose difference is at least as far from the observed difference as this is from zero.
 
     # Parameters
 
@@ -62,7 +62,7 @@ def paired_bootstrap(
         found.append(_differences(numpy.tensordot(weights, counts, 1)))
     differences = numpy.concatenate(found)
     low, high = numpy.quantile(differences, [0.025, 0.975])
-    # The margin keeps the rounding of sums from deciding between equal differences.
+    # Equal differences may come out unequal, since sums are rounded. The margin lets them be equal.
     is_far = numpy.abs(differences - observed) >= abs(observed) - 1e-12
     p_value = (1 + is_far.sum()) / (1 + num_resamples)
     return Difference(float(observed), float(low), float(high), float(p_value))

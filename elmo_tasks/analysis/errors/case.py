@@ -44,7 +44,8 @@ class Case(NamedTuple):
     text : `str`
         The text that a person reads.
     num_tokens, num_unknown : `int`
-        The number of tokens, and of those without a word vector of their own in the model.
+        The number of tokens, and the number of tokens without a word vector of their own in the
+        model.
     counts : `Counts`
         The counts of the score. Precision and recall are equal for classes and answers.
     claims : `list[Claim]`
@@ -72,7 +73,7 @@ class Case(NamedTuple):
 
 
 def same_counts(score: float) -> Counts:
-    """Returns the counts of a case whose score is one number from 0 to 1, such as accuracy."""
+    """Returns a score from 0 to 1, such as accuracy, as the counts of a case."""
     return [(score, 1.0, score, 1.0)]
 
 

@@ -108,7 +108,7 @@ def _judge_roles(instance: Instance, answer: Answer) -> Case:
 def _judge_spans(
     text: str, words: list[str], predicted: Mapping[Argument, float], expected: list[Argument]
 ) -> Case:
-    """Judges named spans, given the confidence in each of the predicted ones."""
+    """Judges named spans, given the confidence in each predicted span."""
     claims = []
     for span, confidence in predicted.items():
         beside = [each for each in expected if _overlap(each, span)]
@@ -155,7 +155,7 @@ _LABELS = Judge("labels", "F1", _judge_labels)
 
 
 def judge_of(model: Model) -> Judge | None:
-    """Returns the judge of a model's answers, if it has one."""
+    """Returns the judge of a model's answers, or `None`."""
     return _LABELS if getattr(model, "several", False) else JUDGES.get(str(model.default_predictor))
 
 

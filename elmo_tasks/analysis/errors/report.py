@@ -167,7 +167,7 @@ class ErrorReport(NamedTuple):
         return sorted(wrong, key=lambda pair: -pair[0].confidence)[: self.num_mistakes]
 
     def difference(self) -> Difference | None:
-        """Returns how the scores of both models differ, if there are two."""
+        """Returns the difference between the scores of both models, if there are two."""
         return None if self.other is None else paired_bootstrap(self.cases, self.other_cases)
 
     def better_than_other(self) -> list[tuple[Case, Case]]:
@@ -251,7 +251,7 @@ def _groups(
     ends: Sequence[float],
     value_of: Callable[[Case], float],
 ) -> list[Group]:
-    """Returns the score of the cases up to each end, without empty groups."""
+    """Groups the cases by value, up to each end. Returns the scores, without empty groups."""
     members: list[list[Case]] = [[] for _ in ends]
     for case in cases:
         members[numpy.searchsorted(ends, value_of(case))].append(case)

@@ -33,8 +33,6 @@ def _split(argument: str) -> tuple[str, str]:
 
 
 def _folder(archive: str) -> Path:
-    """
-    Returns the folder that contains a `model.tar.gz`, or the path as it is if it has another name.
-    """
+    """Returns the folder of a `model.tar.gz`, and any other path as it is."""
     path = Path(os.path.abspath(archive))
     return path.parent if path.name == "model.tar.gz" else path

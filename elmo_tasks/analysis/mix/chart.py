@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from elmo_tasks.analysis.mix.placed_mix import PlacedMix
 from elmo_tasks.analysis.tables import layer_name
 
-# Weights above this part of the largest one are written in white.
+# Weights above this part of the largest weight are written in white.
 _DARK = 0.6
 
 

@@ -43,8 +43,8 @@ class PlacedMix(NamedTuple):
 
 def read_mixes(name: str, archive: str) -> list[PlacedMix]:
     """
-    Returns the mixes of an archive, whose model is called `name` in reports. Raises
-    `ConfigurationError` if there are none.
+    Returns the mixes of an archive's model, which reports call `name`. Raises `ConfigurationError`
+    if the model has no mix.
     """
     model = load_model(archive)
     mixes = find_mixes(model)

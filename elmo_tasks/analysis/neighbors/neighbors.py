@@ -67,7 +67,7 @@ def neighbors(
     # An occurrence is not compared with itself.
     others = [occurrence for occurrence in corpus.occurrences if occurrence != wanted]
     if not others:
-        raise ConfigurationError(f"in {text}, {word!r} occurs only in the sentence of --sentence")
+        raise ConfigurationError(f"in {text}, {word!r} occurs only in the given sentence")
     corpus = corpus._replace(occurrences=others)
     vectors = _vectors(sentence_layers, layer, corpus.occurrences)
     frequent = [other for other, _ in corpus.counts.most_common(max_words)]

@@ -120,7 +120,7 @@ def search(
 def find(word: str, sentence: str, ignore_case: bool = False) -> Occurrence:
     """
     Returns the first occurrence of a word in a tokenized sentence. Raises `ConfigurationError` if
-    there is none.
+    the sentence lacks the word.
     """
     words = sentence.split()
     for position, other in enumerate(words):

@@ -3,8 +3,8 @@ import torch
 
 def principal_plane(vectors: torch.Tensor) -> tuple[torch.Tensor, list[float]]:
     """
-    Returns the points of vectors in the plane of their first two principal components, of shape
-    (occurrences, 2), and the share of the variance of each component.
+    Projects vectors to the plane of their first two principal components. Returns the points, of
+    shape (occurrences, 2), and each component's share of the variance.
     """
     centered = (vectors - vectors.mean(0)).double()
     _, sizes, directions = torch.linalg.svd(centered, full_matrices=False)

@@ -64,7 +64,7 @@ class NeighborsReport(NamedTuple):
     def sections(self, max_lines: int) -> list[Section]:
         """
         Returns a section for each cluster. If the occurrences are ranked, returns a section of the
-        nearest ones and, if others are left, one of the furthest.
+        nearest occurrences and, if any are left, a section of the furthest.
         """
         if self.wanted is None:
             return [

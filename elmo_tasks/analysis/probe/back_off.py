@@ -5,14 +5,14 @@ from elmo_tasks.common.text_files import numbered_lines
 
 def read_back_off(file_path: str | os.PathLike) -> dict[str, str]:
     """
-    Reads the tag of each word from a file with two columns, a word or lemma and a tag, separated by
-    a tab. The tag is the first one if a word has several lines. An example is the first sense of
-    each lemma in WordNet. The file is UTF-8, and may be compressed by gzip or xz.
+    Reads a tag for each word, such as the first sense of each lemma in WordNet. A line has a word
+    or lemma, a tab and a tag. If a word has several lines, the first counts. The file is UTF-8, and
+    may be compressed by gzip or xz.
 
     # Raises
 
     `ValueError`
-        A line has another number of columns; the message names file and line.
+        A line does not have two columns; the message names file and line.
     """
     tags: dict[str, str] = {}
     for line_number, line in numbered_lines(file_path):

@@ -18,7 +18,7 @@ class TaggedSentence(NamedTuple):
     keys : `list[str]`
         The lemma of each token, or the token itself. Tokens with equal keys count as one word.
     tags : `list[tuple[str, ...]]`
-        The gold tags of each token: usually one, or none if the token has no tag.
+        The gold tags of each token: usually one tag; empty if the token has no tag.
     """
 
     words: list[str]
@@ -42,7 +42,8 @@ class ColumnReader(FromParams):
         The name of a column with lemmas, such as `play` for `playing`. Tokens with the same lemma
         count as one word. By default each word is its own lemma.
     untagged : `str`, optional
-        The tag of tokens without a tag, which are used as context only.
+        What the tag column has for a token without a tag, such as `_`. These tokens are context
+        only.
     tag_separator : `str`, optional
         The string between the tags of a token that has several, such as `|`. By default
         no tag is split.

@@ -13,7 +13,7 @@ class MostFrequent:
     keys : `Iterable[str]`
         The words or lemmas of the training data.
     tags : `Iterable[tuple[str, ...]]`
-        Their gold tags. A token with several counts as an occurrence of each.
+        Their gold tags. A token with several tags counts once for each tag.
     back_off : `Mapping[str, str]`, optional
         A tag for each word that the training data may lack.
     """

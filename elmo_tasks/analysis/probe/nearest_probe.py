@@ -57,7 +57,7 @@ class _Senses:
     def nearest(self, key: str, vectors: torch.Tensor) -> list[str]:
         """Returns the tag of the nearest sense for each of the vectors, of shape (tokens, dim)."""
         cosines = normalize(vectors) @ self._means[key].T
-        # Cosines are rounded, so that the first of several equal ones is taken.
+        # Cosines are rounded. Of several equal cosines, the first is taken.
         nearest = cosines.mul(1e4).round().argmax(dim=1)
         return [self._tags[key][sense] for sense in nearest.tolist()]
 

@@ -16,9 +16,9 @@ class ProbeReport(NamedTuple):
     rows : `list[ProbeRow]`
         The two baselines, then the rows of the probe.
     counts : `dict[str, int]`
-        `train_tokens`, `tags` (how many different ones they have) and `validation_tokens`. Of
-        these: `unseen_words` and `unseen_tags`, whose word or whose gold tags the training data
-        lacks, and `backed_off_words`, whose word only the back-off has.
+        `train_tokens`, their distinct `tags`, and `validation_tokens`. Of the validation tokens:
+        `unseen_words` and `unseen_tags`, whose word or whose gold tags the training data lacks, and
+        `backed_off_words`, whose word only the back-off has.
     """
 
     title: str
