@@ -22,17 +22,17 @@ Split = Callable[[str], Iterable[str]]
 
 class Corpus:
     """
-    Reads a text line by line, in bounded memory, as often as it is iterated over. The kind of a
-    file is told by its suffix: tables (`.csv`, `.tsv`) with a line of names, JSON lines (`.jsonl`)
-    and Parquet (`.parquet`) have a sentence in each row; other files have one on each line. All but
-    Parquet may be compressed by gzip, xz or bzip2. A field may be a text or a list of tokens.
+    Reads a text line by line, in bounded memory, as often as it is iterated over. The suffix of a
+    file tells its format. Tables (`.csv`, `.tsv`) with a line of names, JSON lines (`.jsonl`) and
+    Parquet (`.parquet`) have a sentence in each row; other files have a sentence on each line. All
+    but Parquet may be compressed by gzip, xz or bzip2. A field may be a text or a list of tokens.
 
     # Parameters
 
     patterns : `Sequence[str | os.PathLike]`
         Paths, glob patterns, and addresses of any kind that fsspec knows. The text has their files
-        in this order, those of a pattern in the order of their names. Files at `http://` and
-        `https://`, and tables at any address, are fetched before they are read.
+        in this order, and the files of a pattern in the order of their names. Files at `http://`
+        and `https://`, and tables at any address, are fetched before they are read.
     column : `str`, optional
         The column or field that has the sentences, by default `sentence` or `text`.
     split : `Callable[[str], Iterable[str]]`, optional
@@ -85,7 +85,7 @@ class Corpus:
             self._hint.end()
 
     def texts(self) -> Iterator[str]:
-        """Yields the text of each line. Raises `ValueError` at one that cannot be read."""
+        """Yields the text of each line. Raises `ValueError` at a line that cannot be read."""
         for line in self:
             if line.fault is not None:
                 raise ValueError(f"{line.file}:{line.number}: {line.fault}")

@@ -100,9 +100,9 @@ def embed(
     mix: ElmoMix | None = None,
 ) -> None:
     """
-    Writes the layers of every line of a text to an HDF5 file (see `join`). Until it is whole, its
-    parts are files of HDF5 in a folder beside it, `PATH.partial` (see `Shards`). If an earlier run
-    with the same settings was interrupted, computes only what is missing.
+    Writes the layers of every line of a text to an HDF5 file (see `join`). Until the file is whole,
+    its parts are HDF5 files in the folder `PATH.partial` (see `Shards`). If an earlier run with the
+    same settings was interrupted, computes only what is missing.
 
     # Parameters
 
@@ -115,8 +115,8 @@ def embed(
     with_sentences : `bool`, optional (default = `True`)
         Whether `sentence_to_index` is written, which must fit into memory.
     begin_anew : `bool`, optional (default = `False`)
-        Whether a file that was begun with other settings or another text is begun again; otherwise
-        it raises `ConfigurationError`.
+        Whether a file that was begun with other settings or another text is begun again. If not,
+        such a file raises `ConfigurationError`.
     engine : `Engine`, optional (default = `in_this_process`)
         Does the parts of the text, in one process or several.
     mix : `ElmoMix`, optional
@@ -124,7 +124,7 @@ def embed(
     """
     folder = output_file.with_name(f"{output_file.name}.partial")
     if not (folder / ABOUT).exists():
-        # What a run left that was killed while it removed its parts.
+        # A run may have been killed while it removed its parts.
         shutil.rmtree(folder, ignore_errors=True)
     bilm = sentence_layers.bilm
     about = {
@@ -163,7 +163,7 @@ def embed(
 def about_vectors(
     sentence_layers: SentenceLayers, embedding: str, mix: ElmoMix | None = None
 ) -> dict[str, str]:
-    """Returns everything that vectors depend on beside the text, by names for messages."""
+    """Returns everything that vectors depend on besides the text, by names for messages."""
     bilm = sentence_layers.bilm
     about = {
         "embedding": embedding,

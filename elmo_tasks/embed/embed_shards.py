@@ -12,7 +12,7 @@ from elmo_tasks.embed.parts import EmbedPart, Engine, Part, cut, in_this_process
 from elmo_tasks.embed.shards import FORMATS, MANIFEST, Shards
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
 
-# The tokens of a part. With `mini` it takes 5 to 15 seconds and 100 MB of Parquet.
+# The tokens of a part. With `mini`, a part takes 5 to 15 seconds and 100 MB of Parquet.
 PART_TOKENS = 65_536
 
 # The manifest lists at most this many lines that cannot be read, and counts the others.
@@ -31,10 +31,10 @@ def embed_shards(
     mix: ElmoMix | None = None,
 ) -> dict[str, Any]:
     """
-    Writes the vectors of a text to a folder of files, one for each part of it (see `Shards`), and
-    its manifest in the end. The text is read once, as a stream. Parts that are there from an
-    earlier run with the same settings are not computed again. A line that cannot be read is left
-    out, counted, and listed in the manifest; its index is not used.
+    Writes the vectors of a text to a folder: a file for each part of the text (see `Shards`), and
+    in the end the manifest. The text is read once, as a stream. Parts that an earlier run with the
+    same settings wrote are not computed again. A line that cannot be read is left out, counted, and
+    listed in the manifest; its index is not used.
 
     # Parameters
 
@@ -49,7 +49,7 @@ def embed_shards(
     part_tokens : `int`, optional (default = `65536`)
         Tokens in a part. A process that is killed loses one part at most.
     begin_anew : `bool`, optional (default = `False`)
-        Whether files of an earlier run with other settings or another text are removed; otherwise
+        Whether files of an earlier run with other settings or another text are removed. If not,
         they raise `ConfigurationError`.
     engine : `Engine`, optional (default = `in_this_process`)
         Does the parts, in one process or several, on one machine or several.

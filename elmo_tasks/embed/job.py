@@ -30,7 +30,7 @@ class EmbedJob(NamedTuple):
     with_sentences
         As for `embed`.
     words : `str | None`
-        The format of a file with one vector a word, in place of all these.
+        The format of a file with one vector a word, which is written instead.
     num_words
         As for `embed_words`.
     """

@@ -11,7 +11,7 @@ from elmo_tasks.encoder.sentence_layers import SentenceLayers, windows
 
 Array = numpy.ndarray
 
-# Which vectors of the layers are written: all of them, the top one, their mean, or a trained mix.
+# What is written of the layers: all layers, the top layer, their mean, or a trained mix.
 EMBEDDINGS = ("all", "top", "average", "mix")
 
 

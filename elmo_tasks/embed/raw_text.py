@@ -6,15 +6,15 @@ logger = logging.getLogger(__name__)
 # The first lines that are looked at.
 _NUM_LINES = 1000
 
-# A word with the comma after it, or the last word of a line with what ends a sentence.
+# A word with a comma joined to it, or the last word of a line with a mark that ends a sentence.
 _JOINED = re.compile(r"""\S*\w,["')]?(?=\s|$)|\S*\w[.!?]["')]?$""")
 _SEPARATE = re.compile(r"(?<!\S)[,.!?](?!\S)")
 
 
 class RawTextHint:
     """
-    Warns once if the first lines of a text look like raw text: if more commas and ends of sentences
-    are joined to a word than stand alone.
+    Warns once if the first lines of a text look like raw text: if more commas and final marks of
+    sentences are joined to words than stand alone.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class RawTextHint:
         self._example = ""
 
     def look(self, line: str) -> None:
-        """Looks at the next line, if it is one of the first."""
+        """Looks at the next line, if it is among the first."""
         if self._lines_left:
             joined = _JOINED.findall(line.rstrip())
             self._excess += len(joined) - len(_SEPARATE.findall(line))
@@ -33,7 +33,7 @@ class RawTextHint:
                 self._warn()
 
     def end(self) -> None:
-        """Judges a text that has fewer lines."""
+        """Judges a text that ends before."""
         if self._lines_left:
             self._lines_left = 0
             self._warn()

@@ -43,15 +43,16 @@ def embed(
     dtype: str | None = None,
 ) -> "Dataset":
     """
-    Adds the ELMo vectors of its sentences to a dataset of Ray, when the dataset is read.
+    Adds to a dataset of Ray the ELMo vectors of its sentences, computed when the dataset is read.
 
         dataset = ray.data.read_parquet("s3://bucket/sentences")
         embed(dataset, column="sentence", embedding="average").write_parquet("vectors")
 
     Each row keeps its columns and gets `tokens`, and a column of vectors in float16: `layer_0`,
-    `layer_1`, ... for the embedding `all`, otherwise one with the name of the embedding. An entry
-    is a list with the vectors of the tokens one after the other; `numpy.reshape(entry, (num_tokens,
-    -1))` has shape (tokens, dim). Each machine has one copy of the weights.
+    `layer_1`, ... for the embedding `all`, otherwise a column with the name of the embedding. An
+    entry is a list with the vectors of the tokens one after the other;
+    `numpy.reshape(entry, (num_tokens, -1))` has shape (tokens, dim). Each machine has one copy of
+    the weights.
 
     # Parameters
 
@@ -65,8 +66,8 @@ def embed(
     tokenizer : `Callable[[str], list[str]]`, optional
         Cuts a text into tokens. By default texts are cut at blanks.
     num_actors : `int`, optional
-        The number of processes that embed. By default one for each GPU; if there is none, one for
-        each CPU but one, which the readers of the dataset need.
+        The number of processes that embed. By default one for each GPU. Without GPUs, one for each
+        CPU, less one CPU that the readers of the dataset need.
     batch_tokens : `int`, optional (default = `2048`)
         As for `ElmoEncoder`.
     dtype : `str`, optional
@@ -75,8 +76,8 @@ def embed(
     # Raises
 
     `ConfigurationError`
-        There is no such biLM or embedding; Ray has too few CPUs or GPUs, with which a dataset would
-        be waited for without end; or an object store is too small.
+        There is no such biLM or embedding, Ray has too few CPUs or GPUs (the dataset would wait for
+        ever), or an object store is too small.
     """
     import ray.data
 
@@ -100,7 +101,7 @@ def embed(
     return dataset.map_batches(
         _Embedder,
         fn_constructor_args=(column, embedding, encoder.mix, tokenizer),
-        # Ray warns of references that an actor is made with, and this holds one.
+        # Ray warns of references that an actor is made with, and these layers hold a reference.
         fn_kwargs={"layers": SharedLayers(ray.put(shared), batch_tokens)},
         batch_size=_ROWS,
         batch_format="pyarrow",

@@ -10,7 +10,7 @@ import ray
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.processes import num_cores
 
-# What a local object store has room for beside the weights of a biLM.
+# What a local object store has room for besides the weights of a biLM.
 _STORE_BYTES = 200_000_000
 
 
@@ -23,7 +23,7 @@ class Cluster(NamedTuple):
     num_cpus, num_gpus : `int`
         CPUs and GPUs of all machines.
     store_bytes : `int`
-        The bytes of the object store of the machine that has the smallest one.
+        The bytes of the smallest object store of a machine.
     """
 
     num_cpus: int
@@ -42,8 +42,8 @@ class Cluster(NamedTuple):
 
     def require_store(self, num_bytes: int) -> None:
         """
-        Raises `ConfigurationError` if an object store is too small for some bytes, where Ray would
-        wait for ever.
+        Raises `ConfigurationError` if an object store is too small for these bytes: Ray would wait
+        for ever.
         """
         if self.store_bytes < num_bytes:
             raise ConfigurationError(
@@ -56,8 +56,8 @@ class Cluster(NamedTuple):
 @contextmanager
 def joined(address: str | None, num_cpus: int | None, weight_bytes: int) -> Iterator[Cluster]:
     """
-    Joins a cluster within the context, and yields what it has. If this process has joined one
-    already, that one is used, and not left in the end.
+    Joins a cluster within the context, and yields what the cluster has. A cluster that this process
+    has joined already is used, and not left in the end.
 
     # Parameters
 
@@ -65,7 +65,7 @@ def joined(address: str | None, num_cpus: int | None, weight_bytes: int) -> Iter
         The address of a cluster, such as `auto` or `HOST:6379`. `None` starts Ray on this
         machine alone, and ends it with the context.
     num_cpus : `int | None`
-        The CPUs of a Ray that is started, by default those that this process may use.
+        The CPUs of Ray if it is started here, by default all that this process may use.
     weight_bytes : `int`
         The bytes of the weights, which the object store must have room for.
 
@@ -102,7 +102,7 @@ def _start(num_cpus: int, store_bytes: int) -> None:
     # Ray's processes would otherwise run with nice 15.
     os.environ.setdefault("RAY_worker_niceness", "0")
     with warnings.catch_warnings():
-        # Ray announces a change for processes without a GPU, which these need not know of.
+        # Ray announces a change for processes without a GPU, which does not matter here.
         warnings.simplefilter("ignore", FutureWarning)
         ray.init(
             # RAY_ADDRESS may name a cluster.

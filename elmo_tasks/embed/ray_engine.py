@@ -17,9 +17,9 @@ _RETRIES = 4
 
 def on_ray(address: str | None = None, num_processes: int | None = None) -> Engine:
     """
-    Returns an engine that does parts in processes of Ray, on one machine or a cluster: one for each
-    GPU, or if there is none, one for each CPU. Each machine has one copy of the weights. If a
-    process or a machine ends, Ray starts another process, and its part is done again.
+    Returns an engine that does parts in processes of Ray, on one machine or a cluster: a process
+    for each GPU, or without GPUs for each CPU. Each machine has one copy of the weights. If a
+    process or a machine ends, Ray starts another process, which does the part again.
 
     # Parameters
 
@@ -94,7 +94,7 @@ def _raise_error(result: Any, part: Part) -> None:
     try:
         ray.get(result)
     except ray.exceptions.RayTaskError as error:
-        # The error as the process raised it, of which the console knows what to say.
+        # The error as the process raised it: the console knows what to say of it.
         raise error.cause from error
     except ray.exceptions.RayError as error:
         raise ConfigurationError(

@@ -17,7 +17,7 @@ from elmo_tasks.embed.whole_file import DATASET_BYTES
 
 Array = numpy.ndarray
 
-# Readers of a folder of Parquet files leave names with an underscore out.
+# Readers of a folder of Parquet files ignore names that begin with an underscore.
 MANIFEST, ABOUT = "_manifest.json", "_about.json"
 
 FORMATS = ("parquet", "hdf5")
@@ -25,10 +25,10 @@ FORMATS = ("parquet", "hdf5")
 
 class Shards:
     """
-    A folder with the vectors of a text, one file for each part of it. A file is named by the index
-    of the part and a hash of its sentences, and gets its name when it is whole. So several
-    processes and machines may write, and what is missing after an interruption is seen from the
-    names. The manifest is written last.
+    A folder with the vectors of a text, one file for each part of the text. A file is named by the
+    index of the part and a hash of its sentences, and gets its name when it is whole. So several
+    processes and machines may write, and after an interruption the names tell what is missing. The
+    manifest is written last.
 
     # Parameters
 
@@ -36,9 +36,9 @@ class Shards:
         A path or an address (see `OutputFolder`), which all processes must reach.
     about : `dict[str, Any]`
         Everything that the vectors depend on, among it `format` (`parquet` or `hdf5`), `embedding`
-        and `num_layers`. Files of an earlier run are used if it is the same.
+        and `num_layers`. Files of an earlier run with the same `about` are used.
     begin_anew : `bool`, optional (default = `False`)
-        Whether files of an earlier run with another `about` or another text are removed; otherwise
+        Whether files of an earlier run with another `about` or another text are removed. If not,
         they raise `ConfigurationError`.
     """
 
@@ -50,7 +50,7 @@ class Shards:
         self._begin_anew = begin_anew
         names = self._output.names()
         if names and ABOUT not in names and any(not name.startswith(".") for name in names):
-            raise ConfigurationError(f"{folder} has files of another kind; choose another folder")
+            raise ConfigurationError(f"{folder} has files that are not shards; choose another")
         begun = _read_json(self._output, ABOUT) if ABOUT in names else None
         if begun not in (None, about) and not begin_anew:
             differ = [name for name in about if (begun or {}).get(name) != about[name]]
@@ -122,7 +122,7 @@ class Shards:
         surplus = [name for index, name in self._found.items() if index >= len(manifest["parts"])]
         if surplus and not self._begin_anew:
             raise ConfigurationError(
-                f"{self.folder} was begun with a longer text: {min(surplus)} is not of this one; "
+                f"{self.folder} was begun with a longer text: {min(surplus)} is not in this text; "
                 "use the same text as then, or start again with --force"
             )
         for name in surplus:
@@ -136,7 +136,7 @@ class Shards:
         return f"part-{part.index:06}-{digest}.{self.about['format']}"
 
     def _is_whole(self, name: str) -> bool:
-        """Returns whether a file of HDF5 on a disk was not cut short, which it tells itself."""
+        """Returns whether HDF5 can open a file on a disk: it refuses a file that was cut short."""
         if self.about["format"] != "hdf5" or not self._output.is_local:
             return True
         try:
@@ -150,7 +150,7 @@ class Shards:
         return self.about["embedding"], self.about["num_layers"]
 
     def _refuse_full_disk(self, part: Part) -> None:
-        """Raises `OSError` if the disk is too full, where HDF5 would end the process."""
+        """Raises `OSError` if the disk is too full: HDF5 would end the process."""
         embedding, num_layers = self._layout
         width = self.about["dim"] * (num_layers if embedding == "all" else 1)
         needed = 4 * width * part.num_tokens + DATASET_BYTES * len(part.ids)
@@ -175,8 +175,9 @@ def write_dataset(file: h5py.File, name: str, array: Array) -> None:
 
 def write_hdf5(path: Path, part: Part, arrays: Iterable[Array]) -> None:
     """
-    Writes an HDF5 file of the form that `join` makes with the sentences of a part, named by their
-    indices in the whole text. The dataset `sentences` has the sentences in this order.
+    Writes the sentences of a part to an HDF5 file of the form that `join` makes. Their datasets are
+    named by their indices in the whole text. The dataset `sentences` has the sentences in this
+    order.
     """
     names, sentences = list(map(str, part.ids)), list(map(" ".join, part.sentences))
     with h5py.File(path, "w") as file:
@@ -189,13 +190,13 @@ def write_hdf5(path: Path, part: Part, arrays: Iterable[Array]) -> None:
 
 def read_manifest(folder: str | os.PathLike) -> dict[str, Any]:
     """
-    Returns the manifest of a folder of shards. Raises `ConfigurationError` if there is none, since
-    the folder is then not complete.
+    Returns the manifest of a folder of shards. Raises `ConfigurationError` if the folder has none:
+    it is then not complete.
     """
     output = OutputFolder(folder)
     if MANIFEST not in output.names():
         raise ConfigurationError(
-            f"{folder} has no {MANIFEST}: it is not complete; run its elmo-tasks embed again"
+            f"{folder} has no {MANIFEST}: it is not complete; run the same elmo-tasks embed again"
         )
     return _read_json(output, MANIFEST)
 

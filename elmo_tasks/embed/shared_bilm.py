@@ -45,7 +45,7 @@ class SharedBiLm(NamedTuple):
         """On a CPU, the biLM shares memory with `arrays`: do not write to its weights."""
         bilm = FrozenBiLm(**self.settings)
         with warnings.catch_warnings():
-            # The arrays of an object store cannot be written to, of which PyTorch warns.
+            # PyTorch warns that the arrays of an object store cannot be written to.
             warnings.filterwarnings("ignore", "The given NumPy array is not writable")
             tensors = {name: torch.from_numpy(array) for name, array in self.arrays.items()}
         bilm.load_state_dict(tensors, assign=True)

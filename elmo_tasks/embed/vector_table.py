@@ -15,9 +15,9 @@ def vector_columns(
     embedding: str, num_layers: int, arrays: Iterable[numpy.ndarray]
 ) -> dict[str, pyarrow.Array]:
     """
-    Makes Arrow's columns of vectors in float16, one for each layer, or one with the name of the
-    embedding. The entry of a sentence is a list: its vectors one after the other, shape (tokens,
-    dim) if it is reshaped.
+    Makes Arrow's columns of vectors in float16: one for each layer, or one with the name of the
+    embedding. The entry of a sentence is a list of its vectors one after the other, which can be
+    reshaped to (tokens, dim).
 
     # Parameters
 

@@ -8,7 +8,7 @@ import h5py
 
 from elmo_tasks.common.errors import ConfigurationError
 
-# An estimate, rather too large, of what HDF5 and the index need for a sentence beside its values.
+# The bytes that HDF5 and the index need for a sentence besides its values, rather overestimated.
 DATASET_BYTES = 1000
 
 
@@ -16,7 +16,7 @@ def join(
     parts: Iterable[Path], path: Path, num_sentences: int, sentence_to_index: dict[str, str] | None
 ) -> None:
     """
-    Makes one HDF5 file, as `allennlp elmo` wrote it, of the parts that `write_hdf5` wrote. It has a
+    Joins the parts that `write_hdf5` wrote to one HDF5 file, as `allennlp elmo` wrote it. It has a
     dataset of float32 for each sentence, named by the index of the sentence: `0`, `1`, ...; and the
     dataset `sentence_to_index`, a JSON object from sentences to these names. The file appears when
     it is whole.
@@ -24,7 +24,7 @@ def join(
     # Raises
 
     `ConfigurationError`
-        The disk is too full, where HDF5 would end the process.
+        The disk is too full: HDF5 would end the process.
     """
     parts = list(parts)
     _refuse_full_disk(parts, path, num_sentences)

@@ -19,8 +19,8 @@ WORD_FORMATS = ("text", "binary")
 # The number of words that are written by default.
 NUM_WORDS = 50_000
 
-# While words are counted, at most this many different ones are in memory (about 100 MB), or twenty
-# times as many as are written. Beyond that the rarest are left out, as word2vec does.
+# While words are counted, at most this many different words are in memory (about 100 MB), or twenty
+# times as many as are written. Beyond that the rarest words are left out, as word2vec does.
 _MAX_COUNTED = 10**6
 
 
@@ -33,9 +33,10 @@ def embed_words(
     num_words: int = NUM_WORDS,
 ) -> None:
     """
-    Writes one vector for each of the most frequent words of a text, the most frequent first: the
-    mean over all its occurrences, in a format of word2vec, which gensim and others read. Memory is
-    bounded by the number of words that are written. The file appears when it is whole.
+    Writes one vector for each of the most frequent words of a text, the most frequent first. The
+    vector is the mean over the word's occurrences. The file has a format of word2vec, which gensim
+    and others read. Memory is bounded by the number of words that are written. The file appears
+    when it is whole.
 
     # Parameters
 

@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 STATIC = Path(__file__).parent / "static"
 
-# Detailed answers have attention matrices, which grow with the square of the length.
+# Detailed answers have attention matrices, whose size grows with the square of the length.
 _MAX_DETAILED_WORDS = 1000
 
 # The most characters of an error, which may quote the input.

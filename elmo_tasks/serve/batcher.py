@@ -82,7 +82,7 @@ class Batcher:
             self._worker = None
 
     def _next_batch(self) -> list[_Waiting]:
-        """Takes the first inputs that still have somebody who waits for their answers."""
+        """Takes the first inputs whose answers somebody still waits for."""
         batch: list[_Waiting] = []
         longest = 0
         while self._waiting and len(batch) < self._max_inputs:
@@ -101,7 +101,7 @@ class Batcher:
             answers = await loop.run_in_executor(self._executor, compute)
         except Exception as error:
             if len(batch) > 1:
-                # The inputs of the other requests do not suffer from a bad one.
+                # A bad input must not fail the other requests.
                 for each in batch:
                     if not each.answer.done():
                         await self._answer_batch([each])

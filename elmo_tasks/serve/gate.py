@@ -46,7 +46,7 @@ class Limits(NamedTuple):
     max_words : `int`
         The most words and punctuation marks of a request.
     max_requests : `int`
-        The most requests at a time, those included that wait for the model.
+        The most requests at a time, including requests that wait for the model.
     seconds : `float`
         The time in which a client must have sent the body of a request.
     """
@@ -62,9 +62,12 @@ class Gate:
     ASGI middleware that refuses requests which the server should not work on, reads the bodies of
     the others, and sets the headers that keep other sites' pages out.
 
-    A request is refused with 403 if its `Host` is a name that the server does not have, or if its
-    `Origin` is another site; with 400 if it gives the length of its body in two ways; with 413 if
-    its body is too large; with 408 if its body comes too slowly; and with 503 if the server stops.
+    A request is refused with
+    - 400 if it gives the length of its body in two ways;
+    - 403 if its `Host` is not a name of the server, or its `Origin` is another site;
+    - 408 if its body comes too slowly;
+    - 413 if its body is too large;
+    - 503 if the server stops.
 
     # Parameters
 
@@ -89,7 +92,7 @@ class Gate:
             await refuse(answer, 403, reason)
             return
         if b"content-length" in headers and b"transfer-encoding" in headers:
-            # A proxy in front of the server could see the next request elsewhere than the server.
+            # A proxy and the server could disagree on where the next request begins.
             reason = "the request has both a Content-Length and a Transfer-Encoding"
             await refuse(answer, 400, reason, _CLOSE)
             return
@@ -137,7 +140,9 @@ class Gate:
 
 
 class _Answer:
-    """Sends an answer with the headers of all answers, and knows whether it was `started`."""
+    """
+    Sends an answer with the headers that all answers have, and knows whether it was `started`.
+    """
 
     def __init__(self, path: str, send: Send) -> None:
         policy = {"content-security-policy": _DOCS_POLICY} if path == "/docs" else {}
@@ -204,7 +209,7 @@ async def _read(receive: Receive, max_bytes: int) -> bytes:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Returns a `receive` that gives the whole body first, and then what the client does."""
+    """Returns a `receive` that gives the whole body first, and then what the client sends."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replayed() -> Message:

@@ -14,7 +14,7 @@ class GivenUpError(Exception):
 
 @contextmanager
 def give_up_when(useless: Callable[[], bool]) -> Iterator[None]:
-    """Within this block, the modules that `can_give_up` raise `GivenUpError` once `useless()`."""
+    """Makes modules that `can_give_up` raise `GivenUpError` in this block, once `useless()`."""
     token = _useless.set(useless)
     try:
         yield
@@ -23,7 +23,7 @@ def give_up_when(useless: Callable[[], bool]) -> Iterator[None]:
 
 
 def can_give_up(model: nn.Module) -> None:
-    """Lets a model, and each module in it, ask before each `forward` whether to give up."""
+    """Lets `give_up_when` stop a model before each `forward` of the model or of a module in it."""
     for module in model.modules():
         module.register_forward_pre_hook(_ask)
 

@@ -15,7 +15,7 @@ ANSWER_SECONDS = 60.0
 
 class TimedProtocol(H11Protocol):
     """
-    uvicorn's HTTP, with a time limit for the head of a request and one for reading an answer.
+    uvicorn's HTTP, with time limits for sending the head of a request and for reading an answer.
     uvicorn itself waits for ever on a client that sends a few bytes now and then, and keeps the
     answers that a client does not read. Its own refusals, which are plain text, are JSON here.
     """
@@ -77,7 +77,7 @@ class TimedProtocol(H11Protocol):
             self._timer = None
 
     def _refuse(self, status: str, reason: str) -> None:
-        """Answers past h11, which does not answer a client whose request it cannot read."""
+        """Answers without h11, which does not answer a request that it cannot read."""
         if not self.transport.is_closing():
             body = json.dumps({"error": reason})
             self.transport.write(

@@ -30,10 +30,12 @@ def senses(sentence_layers: SentenceLayers, inputs: Any) -> dict[str, Any]:
     # Returns
 
     `dict[str, Any]`
-        `num_occurrences`, the number of all occurrences; `occurrences`, the first 100 as `words`
-        and `position`; `layers`, each with a `name`, the `points` of the occurrences in the plane
-        of their first two principal components, and `cosines`, a matrix; and `similar`, pairs of
-        a word of the text and its cosine in layer 0, where a word has one vector in all contexts.
+        - `num_occurrences`: the number of all occurrences;
+        - `occurrences`: the first 100, as `words` and `position`;
+        - `layers`: each has a `name`, the `points` of the occurrences in the plane of their first
+          two principal components, and the matrix of their `cosines`;
+        - `similar`: pairs of a word of the text and its cosine in layer 0, which ignores the
+          context.
 
     # Raises
 

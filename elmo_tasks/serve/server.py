@@ -15,7 +15,7 @@ STOP_SECONDS = 3
 def listen(host: str, port: int) -> socket.socket:
     """
     Returns a socket that listens on a name or address and a port; with port 0, on a free port.
-    Raises `ConfigurationError` if that cannot be had.
+    Raises `ConfigurationError` if it cannot listen there.
     """
     try:
         family, *_, address = socket.getaddrinfo(
@@ -41,7 +41,7 @@ def is_loopback(listening: socket.socket) -> bool:
 
 
 def make_server(app: App, limits: Limits = Limits()) -> uvicorn.Server:
-    """Makes the server of an application, whose `run(sockets=[...])` runs until it is stopped."""
+    """Makes the server of an application. Its `run(sockets=[...])` runs until it is stopped."""
     config = uvicorn.Config(
         app,
         http=TimedProtocol,

@@ -3,8 +3,8 @@ static/page.js, which shows an answer."""
 
 from typing import Any, NamedTuple
 
-# The most words of a short request, which does not wait for longer ones. They should take at most a
-# second on one core.
+# The most words of a short request, which does not wait for longer requests. Short requests should
+# take at most a second on one core.
 MAX_SHORT = 256
 
 
@@ -65,7 +65,7 @@ TASKS = {
             {"sentence": "The film opens in Lisbon in 1961."},
         ],
     ),
-    # A model of somebody's own has the fields of its columns, and no examples.
+    # A model of the user's own has the fields of its columns, and no examples.
     "elmo_classify": Task("texts", "Texts", {}, []),
     "elmo_tag": Task("tags", "Tags", {"sentence": "Sentence"}, []),
     "elmo_ner": Task(

@@ -10,7 +10,8 @@ _LIKELIER = 5
 
 def word_bits(model: LanguageModel, inputs: Any) -> dict[str, Any]:
     """
-    Says how likely the words of a sentence are, and which words are the most likely ones.
+    Says how likely the words of a sentence are, and which words would be the most likely in their
+    places.
 
     # Parameters
 
@@ -21,9 +22,9 @@ def word_bits(model: LanguageModel, inputs: Any) -> dict[str, Any]:
     # Returns
 
     `dict[str, Any]`
-        `tokens`; `known`, whether each is a word of the softmax; `forward` and `backward`, the bits
-        of each; and `likely`: for each token, the five most probable words there with their
-        probabilities, for `forward`, `backward` and `both`.
+        `tokens`; `known`, whether each token is a word of the softmax; `forward` and `backward`,
+        the bits of each token; and `likely`: for each token, the five most probable words in its
+        place with their probabilities, for `forward`, `backward` and `both`.
 
     # Raises
 

@@ -237,7 +237,7 @@ def test_files_of_others_are_left_alone(text: Path, tmp_path: Path) -> None:
     (out / "part-000000.parquet").write_text("mine")
 
     for begin_anew in (False, True):
-        with pytest.raises(ConfigurationError, match="has files of another kind"):
+        with pytest.raises(ConfigurationError, match="has files that are not shards"):
             embedded(text, out, begin_anew=begin_anew)
     assert os.listdir(out) == ["part-000000.parquet"]
 
