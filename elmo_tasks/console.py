@@ -71,7 +71,7 @@ def _run_allennlp(name: str, arguments: list[str]) -> None:
         arguments.remove("--debug")
         os.environ[DEBUG] = "1"
     sys.argv = ["elmo-tasks", name, *arguments]
-    # A prediction with a model of this package needs none of them.
+    # A prediction with a model of this package needs none of these packages.
     with deferred(*(HEAVY if name == "predict" else ())):
         args = _arguments_of_allennlp(name, known)
     _run(args, with_plugin=True)

@@ -10,9 +10,8 @@ from elmo_tasks.common.printable import printable
 class Command:
     """
     The base class of the commands. A subclass sets the texts of its help, adds its arguments, and
-    does its work in `run`. An error that the user can correct ends the command with exit status 1
-    and one line, which begins with the command as it was typed. An interruption ends it with exit
-    status 130.
+    does its work in `run`. An error that the user can correct ends the command with one line, which
+    begins with the command as it was typed, and exit status 1. An interruption has exit status 130.
 
     The script `elmo-tasks` runs a command without AllenNLP. `elmo_tasks.plugin` registers the
     command with AllenNLP: it has the interface of a `Subcommand`.

@@ -49,10 +49,9 @@ def embed(
         embed(dataset, column="sentence", embedding="average").write_parquet("vectors")
 
     Each row keeps its columns and gets `tokens`, and a column of vectors in float16: `layer_0`,
-    `layer_1`, ... for the embedding `all`, otherwise a column with the name of the embedding. An
-    entry is a list with the vectors of the tokens one after the other;
-    `numpy.reshape(entry, (num_tokens, -1))` has shape (tokens, dim). Each machine has one copy of
-    the weights.
+    `layer_1`, ... for the embedding `all`, otherwise a column named after the embedding. An entry
+    is a list of the tokens' vectors one after the other; `numpy.reshape(entry, (num_tokens, -1))`
+    has shape (tokens, dim). Each machine has one copy of the weights.
 
     # Parameters
 

@@ -175,9 +175,8 @@ def write_dataset(file: h5py.File, name: str, array: Array) -> None:
 
 def write_hdf5(path: Path, part: Part, arrays: Iterable[Array]) -> None:
     """
-    Writes the sentences of a part to an HDF5 file of the form that `join` makes. Their datasets are
-    named by their indices in the whole text. The dataset `sentences` has the sentences in this
-    order.
+    Writes the sentences of a part to an HDF5 file of the form that `join` makes. Datasets are named
+    by the sentences' indices in the whole text. The dataset `sentences` has the sentences.
     """
     names, sentences = list(map(str, part.ids)), list(map(" ".join, part.sentences))
     with h5py.File(path, "w") as file:

@@ -33,10 +33,9 @@ def embed_words(
     num_words: int = NUM_WORDS,
 ) -> None:
     """
-    Writes one vector for each of the most frequent words of a text, the most frequent first. The
-    vector is the mean over the word's occurrences. The file has a format of word2vec, which gensim
-    and others read. Memory is bounded by the number of words that are written. The file appears
-    when it is whole.
+    Writes one vector for each of the most frequent words of a text, the most frequent first. A
+    vector is the mean over the word's occurrences. Gensim and others read the file. Memory is
+    bounded by the number of words that are written. The file appears when it is whole.
 
     # Parameters
 

@@ -1,6 +1,6 @@
 """
-Says what the config of an archive may ask for: the types that read no file and fetch nothing, and
-those of their arguments that do neither. SECURITY.md prints this table.
+Lists what the config of an archive may ask for: types that read no file and fetch nothing, and
+their arguments that do neither. SECURITY.md prints this table.
 """
 
 from allennlp.data import DataLoader, DatasetReader, Vocabulary
@@ -214,7 +214,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     },
 }
 
-# The fields of a config from which loading or `evaluate` make something, and their classes.
+# The fields of a config that become objects in loading or `evaluate`, and their classes.
 MADE = {
     "dataset_reader": DatasetReader,
     "validation_dataset_reader": DatasetReader,
@@ -232,8 +232,8 @@ ONLY_TRAINING = frozenset(
     "type validation_data_path".split()
 )
 
-# The largest values of arguments that cost time or memory beside parameters. AllenNLP's
-# feedforward, for one, makes a list of its layers first.
+# The largest values of arguments that cost time or memory besides parameters. AllenNLP's
+# feedforward, for example, makes a list of its layers first.
 MOST = {
     "batches_per_epoch": 100_000,
     "length": 10_000,
@@ -248,6 +248,6 @@ MOST = {
     "token_min_padding_length": 1000,
 }
 
-# The most items of a list or object, those of all together, and the largest number in a list, such
-# as a dilation.
+# The most items of a list or object, the most items of all together, and the largest number in a
+# list, such as a dilation.
 MOST_ITEMS, MOST_OF_ALL, MOST_IN_LIST = 1000, 5000, 10_000

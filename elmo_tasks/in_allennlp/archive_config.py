@@ -1,5 +1,5 @@
 """
-Looks at an archive's config as AllenNLP does, and refuses what `archive_allowed.py` does not list.
+Reads an archive's config as AllenNLP does, and refuses what `archive_allowed.py` does not list.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,15 +22,13 @@ from elmo_tasks.in_allennlp.archive_allowed import (
 
 
 class NotAllowed(Exception):
-    """
-    Names something that a config asks for and the table does not have: its path, and what it is.
-    """
+    """Raised for what the table lacks. The arguments are a path in the config and what is wrong."""
 
 
 def check_allowed(config: Mapping[str, Any]) -> None:
     """
-    Raises `NotAllowed` for a config with something that the table does not have. A value is looked
-    at as AllenNLP does, by the annotation of the argument.
+    Raises `NotAllowed` if a config has something that the table lacks. A value is read as AllenNLP
+    reads it, by the annotation of the argument.
     """
     num_items = 0
     for field, value in config.items():
@@ -82,7 +80,7 @@ def _check(kind: Any, value: Any, path: str) -> None:
         for key, child in value.items():
             _check(args[-1], child, f"{path}.{key}")
     elif isinstance(value, list | dict) and args and _is_many(kind):
-        # AllenNLP takes the keys of an object for a list.
+        # Where it expects a list, AllenNLP takes the keys of an object.
         kinds = args if origin is tuple and ... not in args else len(value) * args[:1]
         for index, (each, child) in enumerate(zip(kinds, value)):
             _check(each, child, f"{path}.{index}")

@@ -46,11 +46,11 @@ from elmo_tasks.publish.published_weights import PUBLISHED_WEIGHTS, read_publish
 
 T = TypeVar("T")
 
-# The most parameters of a model beside those in its file. A published model may name a biLM of 94
-# million.
+# A model may have this many parameters that are not in its file: a published model may name a biLM,
+# which has up to 94 million.
 _MORE_PARAMETERS = 2 * 10**8
 
-# The memory that a parameter takes beside its numbers, counted in numbers.
+# The memory that a parameter takes besides its numbers, counted in numbers.
 _OVERHEAD = 20_000
 
 
@@ -64,10 +64,7 @@ def _extracted_archive(
 
 
 def _in_one_line(load: Callable[..., T], folder_index: int) -> Callable[..., T]:
-    """
-    Returns a function that does what one of AllenNLP does, but whose errors are one line that names
-    the archive.
-    """
+    """Wraps a function of AllenNLP, so that its errors are one line that names the archive."""
 
     @wraps(load)
     def loaded(*args: Any) -> T:
@@ -100,7 +97,7 @@ _load_model = archival._load_model
 def _load_checked(
     config: Params, weights: str, folder: str | os.PathLike, cuda_device: int
 ) -> Model:
-    """Loads a model as AllenNLP does, but looks first at what its files ask for."""
+    """Loads a model as AllenNLP does, but first checks what its files ask for."""
     if not is_trusted():
         check_vocabulary(folder, origin(folder))
         # A person may give weights of another folder.
@@ -109,7 +106,7 @@ def _load_checked(
     config.params["model"] = without_files(config.params["model"])
     with _bounded_parameters(weights):
         model = _load_model(config, weights, folder, cuda_device)
-    # The tensors of the model are looked at, since one of the file can claim any shape.
+    # The model's tensors are checked, not the file's: a tensor of a file can claim any shape.
     for name, value in model.state_dict().items():
         if isinstance(value, torch.Tensor) and not _is_finite(value) and not is_trusted():
             raise ConfigurationError(
@@ -130,7 +127,7 @@ def _is_finite(tensor: torch.Tensor) -> bool:
 
 
 def _check_output(model: Model, _: Any, output: dict[str, Any]) -> None:
-    """Raises `ValueError` for numbers of an answer that finite weights made NaN or infinite."""
+    """Raises `ValueError` for NaN or infinity in an answer, which finite weights can give, too."""
     # Places of padding may have minus infinity. In training, the trainer looks at the loss.
     for value in () if model.training else output.values():
         for each in value if isinstance(value, list) else [value]:
@@ -144,8 +141,8 @@ def _check_output(model: Model, _: Any, output: dict[str, Any]) -> None:
 @contextmanager
 def _bounded_parameters(weights: str) -> Iterator[None]:
     """
-    Refuses a model that asks for many more parameters than its file of weights has. It is refused
-    when it asks: memory is taken later, when the parameters are first written to.
+    Refuses a model that asks for many more parameters than its file of weights has. That is in
+    time: a parameter takes memory only when it is first written to.
     """
     most = _MORE_PARAMETERS + (os.path.getsize(weights) if os.path.isfile(weights) else 0)
     found, thread = 0, threading.get_ident()
@@ -211,7 +208,7 @@ CHANGES = (
         archival,
         "_load_dataset_readers",
         _in_one_line(archival._load_dataset_readers, 1),
-        "What does not fit in an archive is an error with its name.",
+        "An error in an archive has the archive's name.",
     ),
     Change(archival, "_load_model", _in_one_line(_load_checked, 2), _ARCHIVES_ARE_DATA),
     Change(util, "read_state_dict", _read_checked_state_dict, _ARCHIVES_ARE_DATA),
@@ -226,8 +223,8 @@ CHANGES = (
         dynamic_module_utils,
         "TIME_OUT_REMOTE_CODE",
         0,
-        "With 0, transformers raises an error where it would ask on the standard input, from which "
-        "`predict -` reads its texts, whether code may run.",
+        "With 0, transformers raises an error in place of asking whether code may run: it would "
+        "ask on the standard input, from which `predict -` reads its texts.",
         "transformers 4.49.0",
     ),
 )

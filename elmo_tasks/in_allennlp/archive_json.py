@@ -19,7 +19,7 @@ from elmo_tasks.common.printable import printable
 from elmo_tasks.elmo.vocabulary_folder import check_inside
 from elmo_tasks.in_allennlp.archive_config import NotAllowed, check_allowed
 
-# With this environment variable at 1, AllenNLP reads the config of an archive as its own.
+# With this environment variable at 1, an archive's config is read as AllenNLP reads it, unchecked.
 TRUST = "ELMO_TASKS_TRUST_ARCHIVES"
 
 # No config of a model is this large.

@@ -3,7 +3,7 @@ from typing import Any, NamedTuple
 
 class Change(NamedTuple):
     """
-    A change to a module or class of another package, in which the changed value is found by name.
+    A change to a module or class of another package: a name in it gets another value.
 
     # Parameters
 

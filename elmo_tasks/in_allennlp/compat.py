@@ -73,16 +73,16 @@ class CompatibleReduceOnPlateau(ReduceOnPlateauLearningRateScheduler):
 @DataLoader.register("multiprocess", exist_ok=True)
 class CompatibleMultiProcessDataLoader(MultiProcessDataLoader):
     """
-    AllenNLP's `multiprocess` data loader, whose workers can also be spawned, and which gives every
-    process of a distributed training the same number of batches.
+    AllenNLP's `multiprocess` data loader with two repairs: its workers can also be spawned, and
+    every process of a distributed training gets the same number of batches.
 
     AllenNLP gives every worker a lock of the default start method. Python refuses to send that lock
     to a worker with another start method, such as `start_method: "spawn"`.
 
     In distributed training, AllenNLP ends an epoch or a validation with the process that has the
-    fewest batches, and drops the batches that others still have. Here a process with fewer batches
-    halves its largest ones, so that nothing is dropped. This needs all instances in memory: with
-    `max_instances_in_memory`, AllenNLP's way remains.
+    fewest batches, and drops the batches that other processes still have. Here a process with fewer
+    batches halves its largest batches, so nothing is dropped. This needs all instances in memory:
+    with `max_instances_in_memory`, AllenNLP's way remains.
 
     Registered as a `DataLoader` with name "multiprocess".
     """
@@ -131,7 +131,7 @@ def _largest(number: int) -> int:
 
 
 def _split(batches: list[list[Instance]], num_batches: int, path: Any) -> list[list[Instance]]:
-    """Returns `num_batches` batches, by halving the largest ones."""
+    """Returns `num_batches` batches, by halving the largest batches."""
     batches = list(batches)
     while len(batches) < num_batches:
         index = max(range(len(batches)), key=lambda index: len(batches[index]), default=None)

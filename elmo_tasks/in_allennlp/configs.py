@@ -1,7 +1,7 @@
 """
 Makes AllenNLP find the configs and libraries of this package by their names, from any folder:
-`allennlp train elmo_tasks:sst/both`, and `import 'elmo_tasks/sst.libsonnet'` in a config. What is
-wrong in a config is named with its file.
+`allennlp train elmo_tasks:sst/both`, and `import 'elmo_tasks/sst.libsonnet'` in a config. An error
+in a config names its file.
 """
 
 import contextlib
@@ -31,11 +31,11 @@ _last_file: ContextVar[str | None] = ContextVar("last_file", default=None)
 
 
 class JsonnetError(ConfigurationError, RuntimeError):
-    """Raised for a config that is no jsonnet, or one of whose assertions fails."""
+    """Raised for a config that is not jsonnet, or that fails an assertion."""
 
 
 def hidden_fields() -> list[str]:
-    """Returns all fields, the hidden ones included, of the config that was read last."""
+    """Returns all fields, also hidden fields, of the config that was read last."""
     file = _last_file.get()
     with contextlib.suppress(RuntimeError, ValueError):
         if file is not None and os.path.isfile(file):
@@ -70,7 +70,7 @@ def _evaluate_named_snippet(name: str, snippet: str, **kwargs: Any) -> str:
 
 
 def _message(error: RuntimeError) -> str:
-    """Returns the first line of a message of jsonnet, and the name that an unknown one meant."""
+    """Returns the first line of jsonnet's message, and what an unknown name may have meant."""
     message = re.sub(r"^(RUNTIME|STATIC) ERROR: ", "", str(error).strip().split("\n")[0])
     if match := _NOT_ONE_OF.search(message):
         known = [name.strip(" '") for name in re.split(r",| or ", match[1])]

@@ -35,9 +35,9 @@ def how_to_go_on(arguments: list[str]) -> str:
 @contextmanager
 def noting_how_to_go_on() -> Iterator[None]:
     """
-    Gives an error in the block a note on how to go on, if a file could not be read or written, or
-    `--recover` finds no checkpoint. The folder of the training must be owned: before, another
-    process may train in it.
+    Adds a note on how to go on to an error that the block raises, if a file could not be read or
+    written, or `--recover` finds no checkpoint. This process must own the folder of the training:
+    otherwise another process may be training in it.
     """
     try:
         yield
@@ -63,8 +63,8 @@ def has_checkpoint(folder: str | os.PathLike | None) -> bool:
 
 def is_left_over(folder: str | os.PathLike | None) -> bool:
     """
-    Returns whether the folder of a training has only files from before the first checkpoint, so
-    that another one may replace it.
+    Returns whether the folder of a training has only files from before the first checkpoint: then
+    another training may replace it.
     """
     names = {name for name in _names(folder) if not name.startswith("metrics_epoch_")}
     return {"config.json", "meta.json"} <= names <= _BEFORE_CHECKPOINT

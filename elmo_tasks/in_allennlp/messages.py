@@ -1,8 +1,7 @@
 """
-Makes AllenNLP 2.10.1 say which field of a config, or which file, is wrong, where it notices this.
+Makes AllenNLP 2.10.1 say which field of a config, or which file, is wrong.
 
-A field that no constructor takes is refused before a missing one is asked for, because a misspelt
-field is both.
+An unknown field is refused before a missing field is asked for: a misspelt field looks like both.
 """
 
 import gzip

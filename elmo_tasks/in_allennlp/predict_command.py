@@ -11,8 +11,8 @@ _DESCRIPTION = """
 Predict with a model. The input is plain text (a sentence on each line, for coreference a document),
 a table (.csv, .tsv), JSON on each line (.json, .jsonl), or sentences in columns (.conll, .conllu);
 the standard input (-) is text or JSON. Further columns and fields are given back in the answer.
-Each input has one answer, in the order of the inputs, which is text for text and tables, and a line
-of JSON for JSON. Empty lines are skipped and have no answer; an empty text in a table is an error.
+Each input has one answer, in the order of the inputs: text for text and tables, and a line of JSON
+for JSON. Empty lines are skipped and have no answer; an empty text in a table is an error.
 """
 
 
@@ -20,8 +20,8 @@ of JSON for JSON. Empty lines are skipped and have no answer; an empty text in a
 class ElmoPredict(predict.Predict):
     """
     AllenNLP's `predict` with options for text and tables. `allennlp predict` reads its options
-    before it imports plugins, so that it has these options only where the plugin was imported
-    first; elsewhere `--predictor-args` sets the same (see `TextPredictor`).
+    before it imports plugins, so it has these options only if the plugin was imported before.
+    Otherwise `--predictor-args` sets the same (see `TextPredictor`).
 
     Registered as a `Subcommand` with name "predict".
     """

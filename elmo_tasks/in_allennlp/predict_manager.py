@@ -1,4 +1,4 @@
-"""Makes `allennlp predict` read plain text and tables, and name the line of what is wrong."""
+"""Makes `allennlp predict` read plain text and tables, and name the line of an error."""
 
 import argparse
 import json

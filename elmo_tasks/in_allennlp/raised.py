@@ -1,4 +1,4 @@
-"""What AllenNLP raises where a person erred. AllenNLP is not imported for this."""
+"""Finds mistakes of the user among AllenNLP's errors, without importing AllenNLP."""
 
 import re
 import sys
@@ -46,7 +46,7 @@ def is_of_allennlp(error: BaseException, module: str, name: str) -> bool:
 
 
 def _wrong_choice(error: BaseException) -> str | None:
-    """Returns the message on a name that AllenNLP does not know, if it knows one like it."""
+    """Returns the message on a name that AllenNLP does not know, if it knows a similar name."""
     argument = _ARGUMENT.match(str(error))
     cause: BaseException | None = error
     while cause is not None:

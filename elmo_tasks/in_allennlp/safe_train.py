@@ -1,9 +1,9 @@
 """
 Makes `allennlp train` the only owner of its folder while it runs, and its archive appear whole or
-not at all. The folder is owned before AllenNLP looks into it, so that `--force` removes no folder
-in which another process trains. What is read from the folder is looked at first. The config in the
-folder has the options of each biLM in full. A training that ended before its first checkpoint needs
-no `--force` to begin again. If several nodes train one model, the first one archives it.
+not at all. The folder is owned before AllenNLP looks into it, so `--force` removes no folder in
+which another process trains. Files of the folder are checked before they are read. The config in
+the folder has the options of each biLM in full. A training that ended before its first checkpoint
+needs no `--force` to begin again. If several nodes train one model, the first node archives it.
 """
 
 import functools

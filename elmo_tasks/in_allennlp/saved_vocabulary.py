@@ -12,8 +12,8 @@ from elmo_tasks.language_model.counted_vocabulary import CountedVocabulary, coun
 class SavedVocabulary(Vocabulary):
     """
     AllenNLP's vocabulary of the type `from_files`. In distributed training, AllenNLP gives each
-    process the vocabulary that the training made as one of this type; if it has counts, a
-    `CountedVocabulary` is returned.
+    process the vocabulary of the training in this type. If it has counts, it becomes a
+    `CountedVocabulary`.
     """
 
     @classmethod

@@ -16,7 +16,7 @@ from elmo_tasks.own_data.result import is_own, metric_of, result_lines
 class ElmoTrain(train.Train):
     """
     AllenNLP's `train` with the option `--folds`. If the data is one's own, it ends with the score
-    and the command that predicts. As `predict`, it has its option in `elmo-tasks` alone.
+    and the command that predicts. Only `elmo-tasks` has the option, as for `predict`.
 
     Registered as a `Subcommand` with name "train".
     """
@@ -27,8 +27,8 @@ class ElmoTrain(train.Train):
             "--folds",
             type=int,
             metavar="N",
-            help="for classify and tag: then deal the training and the validation data into N "
-            "folds, train once without each, and print the mean and the deviation of the scores",
+            help="for classify and tag: in the end, deal training and validation data into N "
+            "folds, train once without each fold, and print the scores' mean and deviation",
         )
         subparser.set_defaults(func=_train)
         return subparser

@@ -65,9 +65,8 @@ class CorpusLoader(DataLoader):
 
     def skip(self, epochs: int, batches: int) -> None:
         """
-        Sets how far a recovered training has come. The loader then yields nothing for a finished
-        epoch, and does not read its text. For each finished batch of the next epoch it yields an
-        empty batch.
+        Sets how far a recovered training has come. The loader then skips finished epochs without
+        reading their text. For each finished batch of the next epoch it yields an empty batch.
 
         # Parameters
 

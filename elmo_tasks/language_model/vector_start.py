@@ -25,9 +25,8 @@ class VectorStart(TrainerCallback):
     Starts a pre-training from word vectors, such as GloVe's. First the character CNN learns to give
     the vectors of the file's words from their characters, as in MIMICK (Pinter et al. 2017). Then
     the vectors become the rows of these words in the softmax. While the language model trains, the
-    CNN goes on learning the vectors; the language model's gradient alone would wear them down. A
-    biLM that reads words begins with the vectors in its table, which trains with the language
-    model.
+    CNN goes on with this; the language model's gradient alone would wear the vectors down. A biLM
+    that reads words begins with the vectors in its table.
 
     The vectors are standardized in each dimension. If they are wider than the biLM's projection,
     their principal components are taken; if they are narrower, the other dimensions stay as they

@@ -1,4 +1,4 @@
-"""The scores that a model must beat: those of the most frequent answers of the training data."""
+"""The score that a model must beat: that of the most frequent answers in the training data."""
 
 import os
 from collections import Counter
@@ -34,8 +34,8 @@ def baseline(
     reader: DatasetReader, train: str | os.PathLike, dev: str | os.PathLike
 ) -> Baseline | None:
     """
-    Returns the score on `dev` of what is most frequent in `train`: for texts the label, for tokens
-    the tag of each word. Returns `None` if the reader is neither that of `classify` nor of `tag`.
+    Returns the score on `dev` of the most frequent answers in `train`: the label of texts, or the
+    tag of each word. Returns `None` for readers of other tasks than `classify` and `tag`.
     """
     if isinstance(reader, ClassifyReader):
         return _of_labels(*([*_labels(reader, path)] for path in (train, dev)))

@@ -16,7 +16,7 @@ _PAIRS = [
 _TEXTS = "text sentence review body content comment message document tweet title".split()
 _LABELS = "label labels class category sentiment topic target rating stars".split()
 
-# A column is not one of labels if it has more different values than this and than a third of the
+# A column has no labels if its different values are more than this and more than a third of the
 # rows.
 _MAX_LABELS = 100
 
@@ -49,14 +49,14 @@ def choose_columns(
     separator: str | None = None,
 ) -> Columns:
     """
-    Returns the columns of a table or of JSON lines that have texts and labels: those that are
-    given, and else by their names and by what is in them. The text is the column with the longest
-    values; the label has few different ones.
+    Returns the columns with texts and labels of a table or of JSON lines. Columns that are not
+    given are chosen by their names, or else by their values: the text has the longest values, and
+    the label few different values.
 
     # Raises
 
     `ConfigurationError`
-        No column seems to have texts, or labels, or a given one does not exist.
+        No column seems to have texts, or labels, or a given column does not exist.
     """
     values: dict[str, list[Any]] = {}
     for record in read_records(path):
@@ -115,15 +115,13 @@ def _label_column(path: str | os.PathLike, values: dict[str, list[Any]]) -> str:
 
 
 def _single(column: list[Any]) -> Iterator[str]:
-    """Yields the values as text, those in lists one by one."""
+    """Yields the values as text, and the items of lists one by one."""
     for value in column:
         yield from map(label_text, value if isinstance(value, list) else [value])
 
 
 def _separator(column: list[Any]) -> str | None:
-    """
-    Returns what separates labels, if a value may have several. Lists need none, and get the first.
-    """
+    """Returns what separates labels, if a value may have several. Lists get the first separator."""
     if any(isinstance(value, list) for value in column):
         return _SEPARATORS[0]
     texts = [label_text(value) for value in column]
@@ -131,7 +129,7 @@ def _separator(column: list[Any]) -> str | None:
     for separator in _SEPARATORS:
         joined = {text for text in alone if separator in text}
         parts = {part.strip() for text in alone for part in text.split(separator)}
-        # A true separator leaves fewer different labels, and some rows have a single one.
+        # A true separator leaves fewer different labels, and some rows have a single label.
         if joined and len(parts) < len(alone) and parts & (alone - joined):
             return separator
     return None

@@ -1,4 +1,4 @@
-"""Looks at a file of data, and chooses what a first training of it needs."""
+"""Looks at a file of data, and chooses what a first training on it needs."""
 
 import argparse
 import statistics
@@ -21,7 +21,7 @@ from elmo_tasks.readers.tag import TagReader
 
 # If there are fewer rows or sentences than this, a fifth is for validation, and folds are advised.
 _SMALL = 1000
-# The labels that are listed with their numbers.
+# The most labels that are listed, with their numbers.
 _LISTED = 12
 # The largest number of examples for each schedule: batch size, epochs and patience.
 _SCHEDULES = [(500, (8, 60, 15)), (2_000, (16, 40, 10)), (10_000, (32, 20, 5))]

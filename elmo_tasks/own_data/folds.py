@@ -18,9 +18,9 @@ Train = Callable[[dict[str, Any], Path], Any]
 
 def train_folds(config: dict[str, Any], folder: Path, num_folds: int, train: Train) -> list[float]:
     """
-    Deals the training and the validation data together into folds, and trains once for each: on
-    the other folds, with this one as validation data. A fold that an earlier call has finished is
-    not trained again. Only the scores are kept.
+    Deals the training and the validation data together into folds, and trains once for each fold:
+    on the other folds, with this fold as validation data. A fold that an earlier call has finished
+    is not trained again. Only the scores are kept.
 
     # Parameters
 

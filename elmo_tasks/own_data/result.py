@@ -22,7 +22,7 @@ def metric_of(config: dict[str, Any]) -> str:
 
 
 def score_of(config: dict[str, Any], folder: Path) -> float:
-    """Returns the best score on the validation data, of a training in a folder."""
+    """Returns the best score on the validation data of a training, from its folder."""
     metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
     return metrics[f"best_validation_{metric_of(config)}"]
 

@@ -38,9 +38,9 @@ def choose_tags(
     path: str | os.PathLike, column: str | None, tokenize: Callable[[str], list[Token]]
 ) -> Tags:
     """
-    Returns what a file of tagged tokens has: of CoNLL-U the column `upos`, unless another one is
-    given; of JSON lines the field with tags or spans; and of other files the last column. The tags
-    are those of spans if all are O or begin with B, I, E, S, U or L.
+    Chooses the column with the tags of a file, unless `column` is given: in CoNLL-U `upos`, in JSON
+    lines the field with tags or spans, and in other files the last column. The tags are those of
+    spans if all are O or begin with B, I, E, S, U or L.
 
     # Raises
 

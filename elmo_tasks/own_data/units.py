@@ -23,9 +23,9 @@ class Unit(NamedTuple):
     # Parameters
 
     lines : `str`
-        What a file of a part has for it.
+        The unit as the file of a part has it.
     label : `str`
-        Each part gets about as many of each label.
+        Each part gets about as many units of each label.
     text : `str`
         Equal texts are dealt to the same part.
     """

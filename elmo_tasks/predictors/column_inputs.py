@@ -20,7 +20,7 @@ _SUFFIX = re.compile(r"\.\w*conll\w*")
 
 
 def is_in_columns(path: str, first_line: str) -> bool:
-    """Returns whether a file is one in columns, by its suffix or its first line."""
+    """Returns whether a file is in columns, by its suffix or its first line."""
     return bool(_SUFFIX.fullmatch(suffix_of(path))) or is_document(first_line)
 
 

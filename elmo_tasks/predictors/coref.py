@@ -27,18 +27,18 @@ class _Document(NamedTuple):
 @Predictor.register("elmo_coref")
 class CorefPredictor(TextPredictor):
     """
-    Finds what refers to the same in a document. An input is `{"document": "..."}`, raw text that
-    spaCy's rules cut into sentences and tokens, or `{"sentences": [["...", ...], ...]}`, the tokens
-    of each sentence, whose text is the tokens with a blank between them. Both may have a `"genre"`
-    of the training data, and the second one `"speakers"`, the speaker of each sentence. Without
-    speakers, all sentences have the same.
+    Finds the mentions in a document that refer to the same thing. An input is
+    `{"document": "..."}`, raw text that spaCy's rules cut into sentences and tokens, or
+    `{"sentences": [["...", ...], ...]}`, the tokens of each sentence; the text is then the tokens
+    with a blank between them. Both may have a `"genre"` of the training data. With sentences there
+    may be `"speakers"`, the speaker of each sentence; by default all have the same.
 
     An answer has `document`, the text; `sentences`, their tokens; and `clusters`, each a list of
     two mentions or more. A mention has a `text`; the index of its `sentence`; `tokens` and
     `characters`, pairs of its start and its exclusive end in the document; `antecedent`, the index
-    in the cluster of the mention to which it refers back; and `probability`, that of this
-    antecedent. The last two are null for the first mention. In text, an answer is the document and
-    a line for each cluster.
+    in the cluster of the mention to which it refers back; and the `probability` of this antecedent.
+    The last two are null for the first mention. In text, an answer is the document and a line for
+    each cluster.
 
     Registered as a `Predictor` with name "elmo_coref". Its parameters are those of `TextPredictor`.
     """

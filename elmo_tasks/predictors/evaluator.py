@@ -21,12 +21,12 @@ _GROUP = 32
 @Evaluator.register("elmo")
 class ElmoEvaluator(SimpleEvaluator):
     """
-    AllenNLP's evaluator, with other predictions for the task models, whose predictors have
-    `answers_instances`: each instance has a line of its own, in the order of the data file, with
-    the answer that `elmo-tasks predict` gives. AllenNLP writes one line for each batch, with the
-    columns of all its instances.
+    AllenNLP's evaluator, with other predictions for models whose predictor has `answers_instances`.
+    Each instance has a line of its own, in the order of the data file, with the answer that
+    `elmo-tasks predict` gives. AllenNLP writes one line for each batch, with the columns of all its
+    instances.
 
-    The metrics are logged, for `elmo-tasks evaluate` alone would show them in a bar only. The
+    The metrics are logged; otherwise `elmo-tasks evaluate` would show them only in a bar. The
     predictions are a second pass over the data. Other models are evaluated as AllenNLP does.
 
     Registered as an `Evaluator` with name "elmo", and the default of `elmo-tasks evaluate`. A
@@ -65,7 +65,7 @@ class ElmoEvaluator(SimpleEvaluator):
 
 
 def _answering_predictor(model: Model) -> type[TextPredictor] | None:
-    """Returns the predictor that answers the instances of a model, if there is one."""
+    """Returns the predictor that answers the instances of a model, or `None`."""
     kind = predictor_of(model)
     return kind if kind is not None and kind.answers_instances else None
 

@@ -37,8 +37,8 @@ def sentence_input(
     tokenize : `Callable[[str], list[Token]]`
         The function that cuts raw text into tokens.
     options : `tuple[str, ...]`, optional
-        Further fields that the caller reads. One requires those before it. Their values are not
-        checked.
+        Further fields that the caller reads. A field requires the fields before it. Their values
+        are not checked.
 
     # Raises
 
@@ -97,7 +97,7 @@ def joined_tokens(words: Iterable[str]) -> list[Token]:
 
 
 def span_of(text: str, tokens: Sequence[Token], first: int, stop: int) -> JsonDict:
-    """Returns the tokens `first` to `stop - 1` of a text as an answer has them."""
+    """Returns the tokens `first` to `stop - 1` of a text in the form of an answer."""
     start, end = tokens[first].idx, tokens[stop - 1].idx_end
     return {"text": text[start:end], "tokens": [first, stop], "characters": [start, end]}
 

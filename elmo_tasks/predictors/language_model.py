@@ -22,7 +22,7 @@ class _Request(NamedTuple):
     words : `list[str]`
         At least one word.
     asked : `int | None`
-        The index of the word for which the best words are wanted, if they are.
+        The index for which the best words are wanted, or `None`.
     top_k : `int`
         Number of best words.
     """
@@ -48,7 +48,7 @@ class LanguageModelPredictor(TextPredictor):
     - `forward_perplexity` and `backward_perplexity`, which include the end or the beginning.
 
     With `"place": 3, "top_k": 5` beside the sentence, an answer also has `best`: the 5 most
-    probable words for the token with index 3, whichever word the sentence has there. They are given
+    probable words at index 3; the word that the sentence has there does not matter. They are given
     for `forward`, for `backward` and for `both`, the normalised product of the two distributions.
     `top_k` is 10 by default. In text, an answer is the two perplexities and the tokens.
 

@@ -15,8 +15,8 @@ _PATIENCE = 3
 
 class Answer(dict):
     """
-    The answer of a model: what its predictor gives in JSON, whose values are attributes as well,
-    at every depth: `answer["entities"][0]["type"]` is `answer.entities[0].type`.
+    The answer of a model: the JSON of its predictor. Each value is an attribute as well, at every
+    depth: `answer["entities"][0]["type"]` is `answer.entities[0].type`.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -35,7 +35,7 @@ class LoadedModel:
     # Parameters
 
     predictor : `Predictor`
-        A predictor of AllenNLP. Those of elmo_tasks say in `input_names` what they read.
+        A predictor of AllenNLP. Predictors of elmo_tasks say in `input_names` what they read.
     """
 
     def __init__(self, predictor: Predictor) -> None:
@@ -55,7 +55,7 @@ class LoadedModel:
         # Parameters
 
         inputs : `str | Mapping | Iterable`, optional
-            A text, if the model reads only one; an input in JSON, such as
+            A text, if the model reads only one text; an input in JSON, such as
             `{"premise": "...", "hypothesis": "..."}`; or several of these.
         batch_size : `int`, optional (default = `32`)
             The number of inputs that are answered at a time.

@@ -28,9 +28,9 @@ class SquadPredictor(TextPredictor):
 
     The answer to a question has `answer`, a slice of the passage; `start` and `end`, its character
     offsets in the passage; `probability`; and `best`, the most probable spans with these four
-    fields, of which the answer is the first. If the question comes from a file by way of the
-    dataset reader, its answer also has the `id`. The answer to a file in SQuAD's format maps the id
-    of each question to its answer. In text, an answer is the slice and its probability.
+    fields, the answer first. If the dataset reader read the question from a file, its answer also
+    has the `id`. The answer to a file in SQuAD's format maps the id of each question to its answer.
+    In text, an answer is the slice and its probability.
 
     Registered as a `Predictor` with name "elmo_squad".
 
@@ -166,7 +166,7 @@ class SquadPredictor(TextPredictor):
         passage = instance["metadata"]["passage"]
         best = []
         for (first, last), probability in zip(spans, probabilities):
-            # If the passage has fewer than `num_best` spans, the last ones end in padding.
+            # If the passage has fewer than `num_best` spans, the last spans end in padding.
             if last < len(instance["passage"]):
                 start, end = passage.characters_of(first, last)
                 best.append(

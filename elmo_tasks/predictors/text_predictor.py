@@ -16,8 +16,8 @@ from elmo_tasks.common.spelling import did_you_mean, nearest_or_all
 
 FORMATS = ("json", "text")
 
-# From this similarity on, a field is a misspelt one, and no further field: `predicate`, which has
-# 0.95 with `predicates`, but not `gender`, which has 0.73 with `genre`.
+# A field that is at least so similar to a known field is misspelt, and no further field: so is
+# `predicate` (0.95 with `predicates`), but not `gender` (0.73 with `genre`).
 _MISSPELT = 0.9
 
 # The beginning of the message on a line that is no input in JSON.
@@ -26,9 +26,9 @@ EXPECTED_JSON = "expected one JSON object on each line"
 
 class TextPredictor(Predictor):
     """
-    The base class of the predictors. Beside JSON, `elmo-tasks predict` can give them plain text and
-    tables (see `read_inputs`), and they can answer in lines for people. An answer begins with the
-    further fields of its input, such as an id; one whose name the answer has too is `input_NAME`.
+    The base class of the predictors. `elmo-tasks predict` can give them JSON, plain text and tables
+    (see `read_inputs`), and they can answer in lines for people. An answer begins with further
+    fields of its input, such as an id. One whose name is taken becomes `input_NAME`.
 
     # Parameters
 
@@ -45,12 +45,12 @@ class TextPredictor(Predictor):
         `sentence`, or is named `text`.
     split : `bool`, optional (default = `False`)
         Whether a line of plain text, or a field of a table, is cut into sentences by spaCy's
-        sentencizer, so that each sentence has an answer of its own.
+        sentencizer. Each sentence then has an answer of its own.
 
     # Raises
 
     `ConfigurationError`
-        The predictor has no such parameter, or the model is one of another task.
+        The predictor has no such parameter, or the model is of another task.
     """
 
     # The fields with the texts of an input. A subclass sets them.
@@ -109,8 +109,8 @@ class TextPredictor(Predictor):
 
     def further_fields(self, inputs: JsonDict) -> JsonDict:
         """
-        Returns the fields of an input that the predictor does not read. Raises `ValueError` for one
-        that is a letter away from one that it does, such as `predicate`.
+        Returns the fields of an input that the predictor does not read. Raises `ValueError` for a
+        misspelt field, such as `predicate` for `predicates`.
         """
         names = (*self.input_names, *self.other_names)
         further = {name: value for name, value in inputs.items() if name not in names}
@@ -144,7 +144,7 @@ def _as_json(answer: JsonDict) -> str:
 
 
 def with_fields(answer: JsonDict, fields: JsonDict) -> JsonDict:
-    """Returns an answer with further fields before its own, renamed where it has their names."""
+    """Puts further fields before an answer's own; renames those whose names the answer has."""
     renamed: JsonDict = {}
     for name, value in fields.items():
         renamed[unlike(name, answer.keys() | renamed.keys())] = value
@@ -159,7 +159,7 @@ def unlike(name: str, taken: Collection[str]) -> str:
 
 
 def one_line(*parts: Any) -> str:
-    """Returns texts and probabilities on one line, between tabs."""
+    """Returns texts and probabilities on one line, separated by tabs."""
     texts = [f"{part:.2f}" if isinstance(part, float) else str(part) for part in parts]
     return "\t".join(" ".join(text.split()) for text in texts)
 

@@ -24,8 +24,8 @@ def write_language_model(
 ) -> Softmax:
     """
     Writes a trained language model for `LanguageModel.from_pretrained`: the biLM in float16 to
-    `options.json` and `weights.hdf5`, and its softmax in 8 bits. A softmax that the folder has
-    already is removed first, so that a run that is killed leaves none beside another biLM.
+    `options.json` and `weights.hdf5`, and its softmax in 8 bits. An old softmax in the folder is
+    removed first, so a killed run cannot leave it beside the new biLM.
 
     # Parameters
 
@@ -60,7 +60,7 @@ class Rounding(NamedTuple):
     largest : `float`
         The largest difference of a token's log probability, in bits.
     mean : `float`
-        The mean difference, without its sign, in bits.
+        The mean absolute difference, in bits.
     """
 
     before: Perplexity
@@ -72,7 +72,7 @@ class Rounding(NamedTuple):
 def rounding(
     model: ElmoLanguageModel, folder: str | os.PathLike, sentences: Iterable[str]
 ) -> Rounding:
-    """Compares the model with the one that was published to a folder, on tokenized sentences."""
+    """Compares a model with its published form in a folder, on tokenized sentences."""
     published = LanguageModel.from_pretrained(folder)
     exact = softmax_of(model).bounded(len(published.softmax.words) - 1)
     sentences = list(sentences)

@@ -23,7 +23,7 @@ from elmo_tasks.scoring.softmax_file import SOFTMAX_FILE
 
 CARD = "MODEL_CARD.md"
 
-# The files of which a folder with a published model has one.
+# A folder with a published model has one of these files.
 _WRITTEN = (PUBLISHED_WEIGHTS, SOFTMAX_FILE)
 
 # The namespace of words in a vocabulary.
@@ -54,7 +54,7 @@ class Published(NamedTuple):
     bilms : `dict[str, tuple[str, str]]`
         The name and the fingerprint of each biLM that was left out, by its name in the model.
     kept : `list[str]`
-        The names in the model of the biLMs whose weights were written.
+        The biLMs whose weights were written, by their names in the model.
     num_words : `int`
         The number of words in the vocabulary.
     """
@@ -80,10 +80,10 @@ def publish(
     has a name; `vocabulary/`; and `MODEL_CARD.md`, if there is none. AllenNLP loads the folder like
     an archive. A language model is written as `write_language_model` does.
 
-    The weights of a model that is replaced (`force`) are removed before its other files, so that a
-    kill leaves no mixture of two models. Its files in `vocabulary/` that the new model lacks are
-    removed, too. Its `MODEL_CARD.md` stays, since a person may have written it; delete it, and a
-    new one is begun.
+    The weights of a model that is replaced (`force`) are removed before its other files, so a kill
+    leaves no mixture of two models. Its files in `vocabulary/` that the new model lacks are
+    removed, too. Its `MODEL_CARD.md` stays, since a person may have written it; if it is deleted, a
+    new card is begun.
 
     # Parameters
 
@@ -92,7 +92,7 @@ def publish(
     folder : `str | os.PathLike`
         The folder to write to.
     bilm : `str`, optional
-        The name by which the biLM can be had (see `bilm_files`), by default the one in the config
+        The name by which the biLM can be had (see `bilm_files`), by default the name in the config
         of the model. The weights of a biLM without a name are written.
     max_words : `int`, optional
         The number of words to keep, by default all. The first words of a vocabulary are those of
@@ -159,7 +159,7 @@ def _with_card(
     kept: list[str],
     num_words: int,
 ) -> Published:
-    """Returns what was written to a folder, and writes a card if there is none."""
+    """Returns what was written to a folder, and writes a card if the folder has none."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     num_bytes = sum(path.stat().st_size for path in files)
     published = Published(num_bytes, parts, bilms, kept, num_words)
@@ -173,13 +173,13 @@ def _named_bilms(
     model: Model, config: dict[str, Any], name: str | None
 ) -> dict[str, tuple[str, str]]:
     """
-    Returns the name and fingerprint of each biLM that equals one with a name, by its name in the
-    model.
+    Finds the biLMs of a model that others know by a name. Returns this name and the fingerprint, by
+    the biLM's name in the model.
     """
     if name is not None and not is_name(name):
         raise ConfigurationError(
-            f"{name} is not the name of a biLM, which others have too: give the name of a known "
-            "one, or a repository of the hub; or give none, so that the weights are written"
+            f"{name} is not the name of a biLM: give a name that others know too (of a known biLM "
+            "or a repository of the hub), or none, so that the weights are written"
         )
     prints = {key: hash_of_weights(found.weights()) for key, found in find_bilms(model).items()}
     bilms = [parent["bilm"] for parent in parents_of_bilms(config.get("model"))]
@@ -238,7 +238,7 @@ def _without_training(config: dict[str, Any], bilms: dict[str, tuple[str, str]])
 
 
 def _parts(state: dict[str, torch.Tensor], bilms: dict[str, tuple[str, str]]) -> dict[str, int]:
-    """Returns the bytes in float16 of the modules at the top, and of those in `text_embedder`."""
+    """Returns the bytes in float16 of the four largest modules, those in `text_embedder` apart."""
     parts: dict[str, int] = {}
     for name, tensor in state.items():
         if not any(name.startswith(f"{bilm}.") for bilm in bilms):

@@ -17,7 +17,7 @@ StateDict = dict[str, torch.Tensor]
 # The name of the file, in the folder of a published model.
 PUBLISHED_WEIGHTS = "weights.safetensors"
 
-# The key of the file's metadata under which the biLMs and a hash of the content are.
+# The key of the file's metadata for the biLMs and a hash of the content.
 _METADATA = "elmo_tasks"
 
 # The most biLMs that a file may leave out.
@@ -73,7 +73,7 @@ def read_published(path: str | os.PathLike) -> StateDict:
     # Raises
 
     `ConfigurationError`
-        The file is damaged, or a biLM is not to be had or has other weights than in the training.
+        The file is damaged, or a biLM cannot be found or has other weights than in the training.
     """
     tensors, bilms = _read(path)
     state: StateDict = {}
@@ -142,7 +142,7 @@ def _hash(tensors: StateDict, bilms: dict[str, dict[str, str]]) -> str:
 
 
 def _named_weights(name: str) -> StateDict:
-    # With `reset`, no start state is computed, which is no weight of the file.
+    # `reset`: no start state is computed; it is not a weight.
     return make_bilm(*bilm_files(name), state="reset").weights()
 
 

@@ -106,8 +106,7 @@ def in_processes(
     # Raises
 
     `ConfigurationError`
-        The text is a running text, which only one process can read, or the system (Windows) has no
-        forks.
+        The text is a running text, which one process must read, or this is Windows, without forks.
     """
     if "fork" not in get_all_start_methods():
         raise ConfigurationError("this system has no forks: one process scores the text")

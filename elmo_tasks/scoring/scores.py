@@ -23,8 +23,7 @@ class Score(NamedTuple):
     end : `float`
         The log probability of the sentence's end, given all tokens, in the forward direction.
     begin : `float`
-        The log probability of the sentence's beginning, given all tokens, in the backward
-        direction.
+        The log probability of its beginning, given all tokens, in the backward direction.
 
     A sentence without tokens has no score: `end` and `begin` are 0.
     """

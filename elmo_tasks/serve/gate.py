@@ -140,9 +140,7 @@ class Gate:
 
 
 class _Answer:
-    """
-    Sends an answer with the headers that all answers have, and knows whether it was `started`.
-    """
+    """Sends an answer with the headers that all answers have; knows whether it was `started`."""
 
     def __init__(self, path: str, send: Send) -> None:
         policy = {"content-security-policy": _DOCS_POLICY} if path == "/docs" else {}

@@ -34,8 +34,7 @@ def senses(sentence_layers: SentenceLayers, inputs: Any) -> dict[str, Any]:
         - `occurrences`: the first 100, as `words` and `position`;
         - `layers`: each has a `name`, the `points` of the occurrences in the plane of their first
           two principal components, and the matrix of their `cosines`;
-        - `similar`: pairs of a word of the text and its cosine in layer 0, which ignores the
-          context.
+        - `similar`: pairs of a word of the text and its cosine in layer 0.
 
     # Raises
 

@@ -10,8 +10,7 @@ _LIKELIER = 5
 
 def word_bits(model: LanguageModel, inputs: Any) -> dict[str, Any]:
     """
-    Says how likely the words of a sentence are, and which words would be the most likely in their
-    places.
+    Says how likely the words of a sentence are, and which words would be likeliest there.
 
     # Parameters
 

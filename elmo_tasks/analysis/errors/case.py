@@ -44,8 +44,7 @@ class Case(NamedTuple):
     text : `str`
         The text that a person reads.
     num_tokens, num_unknown : `int`
-        The number of tokens, and the number of tokens without a word vector of their own in the
-        model.
+        Number of tokens, and of tokens without a word vector of their own in the model.
     counts : `Counts`
         The counts of the score. Precision and recall are equal for classes and answers.
     claims : `list[Claim]`

@@ -42,8 +42,7 @@ class ColumnReader(FromParams):
         The name of a column with lemmas, such as `play` for `playing`. Tokens with the same lemma
         count as one word. By default each word is its own lemma.
     untagged : `str`, optional
-        What the tag column has for a token without a tag, such as `_`. These tokens are context
-        only.
+        What the tag column has for a token without a tag, such as `_`. It is context only.
     tag_separator : `str`, optional
         The string between the tags of a token that has several, such as `|`. By default
         no tag is split.
