@@ -172,7 +172,7 @@ to read it:
 
 def _refuse_contradictions(args: argparse.Namespace) -> None:
     if args.on is None and args.address is not None:
-        raise ConfigurationError("--address is that of a cluster of Ray: give --on ray as well")
+        raise ConfigurationError("--address is for a cluster of Ray: give --on ray as well")
     if args.words is None and (args.num_words is not None or args.embedding == "token"):
         raise ConfigurationError("--num-words and --token are for one vector a word: give --words")
     if args.words is not None and (

@@ -170,7 +170,7 @@ def first_config(
     task : `str`
     file : `Path`
     values : `dict[str, Any]`, optional
-        Values that are set, in place of those of the library.
+        Values that are set in place of the library's.
     found : `Sequence[str]`, optional
         Lines on the data, for the head of the config.
     """

@@ -56,7 +56,7 @@ def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
 
 
 def _is_stream(path: Path) -> bool:
-    # `/dev/stdout` is a link to an open file, which may be a regular one.
+    # `/dev/stdout` is a link to an open file, which may be a regular file.
     if path.is_symlink() and os.readlink(path).startswith("/proc/"):
         return True
     return path.exists() and not (path.is_file() or path.is_dir())

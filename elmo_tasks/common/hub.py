@@ -12,8 +12,8 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.json_text import parse_json
 
-# The files that are fetched of a repository: those of a biLM or of a published model. All are read
-# as data; nothing else of a repository reaches this machine.
+# Only the files of a biLM or of a published model are fetched, and all are read as data. Nothing
+# else of a repository reaches this machine.
 _DATA_FILE = re.compile(
     r"(options|mix|config)\.json|weights\.(hdf5|safetensors)|softmax\.safetensors|"
     r"softmax_words\.txt|vocab\.txt|vocabulary/[^/\0]+\.txt"
@@ -36,7 +36,7 @@ _BLOCK = 2**20
 # The most bytes of all data files of a repository: several times the largest biLM with its softmax.
 _MOST_BYTES = 8 * 10**9
 
-# The most bytes of the list of a repository's files, which has about 300 for a file.
+# The most bytes of the list of a repository's files. A file takes about 300.
 _MOST_LISTED = 10**7
 
 
@@ -165,7 +165,7 @@ def _link(blob: Path, link: Path) -> None:
 
 
 def _about(api: Any, repo: str, revision: str) -> Any:
-    """Returns what `HfApi.model_info` does, but reads an answer of any length in part alone."""
+    """Returns what `HfApi.model_info` does, but reads at most `_MOST_LISTED` bytes of an answer."""
     from huggingface_hub import ModelInfo, constants
     from huggingface_hub.utils import get_session
 
@@ -180,12 +180,12 @@ def _about(api: Any, repo: str, revision: str) -> Any:
 
 
 def _get(address: str, written: "_Bounded", name: str) -> None:
-    """Fetches what is at an address. The name is that of the bar which shows the progress."""
+    """Fetches what is at an address. The progress bar shows `name`."""
     from huggingface_hub import constants
     from huggingface_hub.file_download import http_get
     from huggingface_hub.utils import build_hf_headers
 
-    # With HF_HUB_ENABLE_HF_TRANSFER=1 another package would write as much as comes.
+    # With HF_HUB_ENABLE_HF_TRANSFER=1 another package would write without a bound.
     by_other_package = getattr(constants, "HF_HUB_ENABLE_HF_TRANSFER", False)
     constants.HF_HUB_ENABLE_HF_TRANSFER = False
     try:

@@ -14,7 +14,7 @@ _HEADER = 512
 
 class MemberBounds:
     """
-    Counts the members of an archive, and refuses those that must not be unpacked.
+    Counts the members of an archive, and refuses members that must not be unpacked.
 
     # Parameters
 

@@ -41,7 +41,7 @@ def config_path(name: str | os.PathLike) -> str | os.PathLike:
 def import_jsonnet(folder: str, name: str) -> tuple[str, bytes]:
     """
     Returns the path and the content of what a jsonnet file in `folder` imports. This is jsonnet's
-    `import_callback`. A file beside the importing one comes first, as in jsonnet.
+    `import_callback`. A file beside the importing file comes first, as in jsonnet.
     """
     path = Path(folder, name)
     if not path.is_file() and name.startswith("elmo_tasks/"):

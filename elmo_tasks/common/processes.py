@@ -1,4 +1,4 @@
-"""Tells a process which one of several it is, and sends tensors and files to all of them."""
+"""Tells a process its rank, and sends tensors and files to all processes."""
 
 import os
 from collections.abc import Iterable

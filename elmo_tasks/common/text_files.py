@@ -138,8 +138,8 @@ def numbered_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
 @contextmanager
 def spooled(path: str) -> Iterator[str]:
     """
-    Yields the path of a file that may be read several times: the given one, or for `-` a temporary
-    copy of the standard input.
+    Yields the path of a file that may be read several times: `path`, or for `-` a temporary copy of
+    the standard input.
     """
     if path != "-":
         yield path

@@ -35,14 +35,14 @@ def check_torch_file(path: str | os.PathLike) -> None:
     try:
         with open(path, "rb") as start:
             if start.read(4) != _START:
-                raise ValueError("it does not begin as those of version 1.6 or later")
+                raise ValueError("it does not begin as files of version 1.6 or later")
         with zipfile.ZipFile(path) as file:
             num_bytes = os.path.getsize(path)
             for record in file.infolist():
                 if record.compress_type != zipfile.ZIP_STORED or record.file_size > num_bytes:
                     raise ConfigurationError(
-                        f"{path} holds {record.filename!r:.80} compressed, as `torch.save` "
-                        "never writes it"
+                        f"{path} holds {record.filename!r:.80} compressed, but `torch.save` "
+                        "never compresses"
                     )
             damaged = file.testzip()
         if damaged is None:

@@ -116,7 +116,9 @@ class _Worker:
 
 
 def new_processes() -> Any:
-    """Returns the context of `multiprocessing` that forks, or on Windows the one that spawns."""
+    """
+    Returns the context of `multiprocessing` that forks, or on Windows the context that spawns.
+    """
     can_fork = "fork" in multiprocessing.get_all_start_methods()
     return multiprocessing.get_context("fork" if can_fork else "spawn")
 

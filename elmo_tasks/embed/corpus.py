@@ -36,7 +36,7 @@ class Corpus:
     column : `str`, optional
         The column or field that has the sentences, by default `sentence` or `text`.
     split : `Callable[[str], Iterable[str]]`, optional
-        Cuts a line of raw text into tokenized sentences, each of which counts as a line.
+        Cuts a line of raw text into tokenized sentences. Each sentence counts as a line.
 
     # Raises
 

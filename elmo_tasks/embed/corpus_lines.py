@@ -7,7 +7,7 @@ from elmo_tasks.common.spelling import listed
 from elmo_tasks.common.tables import choose_column, read_table
 from elmo_tasks.common.text_files import lines_of, refuse_damaged
 
-# The columns, or fields of JSON, that are looked for if none is named.
+# The columns, or fields of JSON, that are read if the user names none.
 _COLUMNS = ("sentence", "text")
 
 # Rows of a Parquet file that are read at once.

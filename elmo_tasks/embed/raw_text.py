@@ -3,7 +3,7 @@ import re
 
 logger = logging.getLogger(__name__)
 
-# The first lines that are looked at.
+# How many lines are looked at, from the first.
 _NUM_LINES = 1000
 
 # A word with a comma joined to it, or the last word of a line with a mark that ends a sentence.

@@ -63,7 +63,7 @@ def _on_ray(
         if not 1 <= number <= most:
             raise ConfigurationError(
                 f"Ray has {most} {'GPUs' if uses_gpus else 'CPUs'}: the number of processes must "
-                f"be from 1 to that, not {number}"
+                f"be from 1 to {most}, not {number}"
             )
         layers = SharedLayers(ray.put(shared), work.sentence_layers.batch_tokens)
         remote = ray.put((layers, work.embedding, work.output, work.mix))

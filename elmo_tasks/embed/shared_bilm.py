@@ -54,8 +54,8 @@ class SharedBiLm(NamedTuple):
 
 class SharedLayers(NamedTuple):
     """
-    Opens the `SentenceLayers` of a shared biLM in a process of Ray: on its GPU if it has one, else
-    with one thread on the CPU.
+    Opens the `SentenceLayers` of a shared biLM in a process of Ray: on the process's GPU, or
+    without a GPU, with one thread on the CPU.
 
     # Parameters
 

@@ -52,5 +52,5 @@ def _refuse_full_disk(parts: list[Path], path: Path, num_sentences: int) -> None
     if free < needed:
         raise ConfigurationError(
             f"{path} needs {needed / 1e9:.1f} GB, but only {free / 1e9:.1f} GB of the disk are "
-            "free; make room and run the same command again, which goes on from here"
+            "free; make room and run the same command again: it goes on from here"
         )

@@ -42,10 +42,10 @@ def check_allowed(config: Mapping[str, Any]) -> None:
                     raise NotAllowed(path, f"has more than {MOST_ITEMS} items")
                 num_items += 1
                 if num_items > MOST_OF_ALL:
-                    raise NotAllowed(field, f"makes more than {MOST_OF_ALL} items of all fields")
+                    raise NotAllowed(field, f"brings all fields to more than {MOST_OF_ALL} items")
                 if key.isdigit() and isinstance(child, int) and child > MOST_IN_LIST:
                     raise NotAllowed(path, f"is more than {MOST_IN_LIST}")
-                # Samplers within each other multiply.
+                # The numbers of nested samplers multiply.
                 if key == "times" and isinstance(child, int):
                     times *= max(1, child)
                     if times > MOST["times"]:

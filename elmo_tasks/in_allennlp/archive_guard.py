@@ -100,7 +100,7 @@ def _load_checked(
     """Loads a model as AllenNLP does, but first checks what its files ask for."""
     if not is_trusted():
         check_vocabulary(folder, origin(folder))
-        # A person may give weights of another folder.
+        # The user may give weights of another folder.
         if Path(weights).parent == Path(folder):
             check_inside(Path(weights), folder, origin(folder))
     config.params["model"] = without_files(config.params["model"])

@@ -30,8 +30,8 @@ from elmo_tasks.in_allennlp.configs import hidden_fields
 # Fields that `allennlp train` reads before it makes a `TrainModel` of the others.
 _OF_TRAIN = ["distributed", "include_in_archive", "numpy_seed", "pytorch_seed", "random_seed"]
 
-# Numbers of data loaders and samplers, of which AllenNLP refuses some with a traceback, and with
-# others has no batch.
+# Numbers of data loaders and samplers that must be 1 or more. With less, AllenNLP raises a
+# traceback or makes no batch.
 _AT_LEAST_ONE = {
     "batch_size",
     "batches_per_epoch",

@@ -123,7 +123,7 @@ class PretrainingCallback(TrainerCallback):
 
 
 def _num_batches(trainer: GradientDescentTrainer) -> int | None:
-    """Returns the number of batches of all epochs, or `None` if the length of one is unknown."""
+    """Returns the number of batches of all epochs, or `None` if an epoch's length is unknown."""
     try:
         return trainer._num_epochs * len(trainer.data_loader)
     except TypeError:

@@ -229,7 +229,7 @@ class ElmoLanguageModel(Model):
         words = self.vocab.get_index_to_token_vocabulary("tokens")
         if vocab.get_index_to_token_vocabulary("tokens") != words:
             raise ConfigurationError(
-                f"{archive} has another vocabulary; to use the same one, set "
+                f"{archive} has another vocabulary; to use it here, set "
                 f'vocabulary: {{"type": "elmo_counted", "directory": "{archive}"}}'
             )
         state = {key: value for key, value in state.items() if not key.endswith("num_batches")}

@@ -20,10 +20,10 @@ class WindowLoader(CorpusLoader):
     another, and a row goes on where the same row of the previous batch ended. The backward
     direction of a training reads the sentences in another order, each from its end.
 
-    The targets are those of bilm-tf. A sentence of n words has n + 1 in each direction: its words
-    and the boundary where the direction leaves the sentence. That boundary is not read, and the
-    boundary where the direction enters the next sentence is not predicted. In a training, the last
-    windows are left out if they are not full. A text that is not shuffled is read to its end.
+    The targets are those of bilm-tf. A sentence of n words has n + 1 targets in each direction: its
+    words and the boundary where the direction leaves the sentence. That boundary is not read, and
+    the boundary where the direction enters the next sentence is not predicted. In a training, the
+    last windows are left out if they are not full. A text that is not shuffled is read to its end.
 
     Registered as a `DataLoader` with name "elmo_windows".
 

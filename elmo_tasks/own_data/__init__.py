@@ -1,1 +1,1 @@
-"""From a file that somebody brings to a model: what is in the file, its split, and the result."""
+"""What leads from a user's own file to a model: its content, its split, and the result."""

@@ -26,7 +26,7 @@ class Tags(NamedTuple):
     columns : `list[str]`, optional
         The names of all columns of a file in columns.
     spans : `bool`
-        Whether the tags are those of spans.
+        Whether the tags mark spans.
     """
 
     column: str
@@ -39,8 +39,8 @@ def choose_tags(
 ) -> Tags:
     """
     Chooses the column with the tags of a file, unless `column` is given: in CoNLL-U `upos`, in JSON
-    lines the field with tags or spans, and in other files the last column. The tags are those of
-    spans if all are O or begin with B, I, E, S, U or L.
+    lines the field with tags or spans, and in other files the last column. The tags mark spans if
+    all are O or begin with B, I, E, S, U or L.
 
     # Raises
 

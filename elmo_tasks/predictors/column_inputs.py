@@ -26,7 +26,7 @@ def is_in_columns(path: str, first_line: str) -> bool:
 
 def column_sentences(path: str, reader: DatasetReader) -> Iterator[tuple[int, list[str]]]:
     """
-    Yields the line of the first token, and the words, of each sentence of a file in columns. A
+    Yields each sentence of a file in columns: the line of its first token, and its words. A
     `.conllu` file has its words in the column FORM; words with a range or a fraction as their ID
     are left out. Any other file has the columns of the model's dataset reader, or one column.
 

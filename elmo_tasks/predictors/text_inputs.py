@@ -68,8 +68,8 @@ def read_inputs(path: str, predictor: Predictor) -> Inputs:
 
     - `.csv`, `.tsv` and `.parquet` files are tables with named columns;
     - `.json` and `.jsonl` files have JSON on each line;
-    - files in columns, which their suffix (`.conll`, `.conllu`) or their first line shows, have the
-      words of sentences (see `column_sentences`);
+    - files in columns, told by their suffix (`.conll`, `.conllu`) or first line, have the words of
+      sentences (see `column_sentences`);
     - other files, and the standard input, have JSON on each line if the first line begins with `{`,
       and otherwise plain text, an input on each line.
 

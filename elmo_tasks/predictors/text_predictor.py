@@ -28,7 +28,7 @@ class TextPredictor(Predictor):
     """
     The base class of the predictors. `elmo-tasks predict` can give them JSON, plain text and tables
     (see `read_inputs`), and they can answer in lines for people. An answer begins with further
-    fields of its input, such as an id. One whose name is taken becomes `input_NAME`.
+    fields of its input, such as an id. A field whose name is taken becomes `input_NAME`.
 
     # Parameters
 

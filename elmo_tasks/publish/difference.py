@@ -35,7 +35,7 @@ def compare(
     archive_file: str | os.PathLike, folder: str | os.PathLike, examples: str
 ) -> Difference:
     """
-    Returns how the answers of a published model differ from those of the model that was published.
+    Compares the answers of a published model with the answers of the original.
 
     # Parameters
 

@@ -75,10 +75,14 @@ def publish(
     weights_file: str | None = None,
 ) -> Published:
     """
-    Writes a trained model to a folder that is as small as it can be: `config.json` without the
-    fields of the training; `weights.safetensors`, in float16 and without the weights of a biLM that
-    has a name; `vocabulary/`; and `MODEL_CARD.md`, if there is none. AllenNLP loads the folder like
-    an archive. A language model is written as `write_language_model` does.
+    Writes a trained model to a folder that is as small as it can be:
+    - `config.json`, without the fields of the training;
+    - `weights.safetensors`, in float16, without the weights of a biLM that has a name;
+    - `vocabulary/`;
+    - `MODEL_CARD.md`, if the folder has none.
+
+    AllenNLP loads the folder like an archive. A language model is written by
+    `write_language_model`.
 
     The weights of a model that is replaced (`force`) are removed before its other files, so a kill
     leaves no mixture of two models. Its files in `vocabulary/` that the new model lacks are
@@ -96,13 +100,13 @@ def publish(
         of the model. The weights of a biLM without a name are written.
     max_words : `int`, optional
         The number of words to keep, by default all. The first words of a vocabulary are those of
-        the training text, the most frequent first, followed by the most frequent ones of a file of
-        vectors. The model treats the other words as unknown. A language model keeps the 50,000 most
+        the training text, the most frequent first. The most frequent words of a file of vectors
+        follow. The model treats the other words as unknown. A language model keeps the 50,000 most
         frequent words by default.
     force : `bool`, optional (default = `False`)
         Whether a model in the folder is replaced.
     weights_file : `str`, optional
-        A file of weights that replace the best ones, such as those of a checkpoint.
+        A file of weights that replace the best weights, such as a checkpoint's.
 
     # Raises
 
@@ -238,7 +242,7 @@ def _without_training(config: dict[str, Any], bilms: dict[str, tuple[str, str]])
 
 
 def _parts(state: dict[str, torch.Tensor], bilms: dict[str, tuple[str, str]]) -> dict[str, int]:
-    """Returns the bytes in float16 of the four largest modules, those in `text_embedder` apart."""
+    """Returns the float16 bytes of the four largest modules, at the top or in `text_embedder`."""
     parts: dict[str, int] = {}
     for name, tensor in state.items():
         if not any(name.startswith(f"{bilm}.") for bilm in bilms):

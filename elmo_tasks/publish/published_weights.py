@@ -56,7 +56,7 @@ def write_published(path: str | os.PathLike, state: StateDict, bilms: dict[str, 
         left_out[name] = {"name": known_as, "fingerprint": hash_of_weights(weights)}
         for key in weights:
             del rest[f"{name}.{key}"]
-        # The start state, with which the sums of a biLM begin.
+        # The start state of the biLM is not rounded to float16.
         exact |= {key: rest.pop(key) for key in list(rest) if key.startswith(f"{name}.")}
     tensors = {name: _halved(name, tensor) for name, tensor in rest.items()} | exact
     tensors = {name: tensor.clone().contiguous() for name, tensor in sorted(tensors.items())}
@@ -67,8 +67,8 @@ def write_published(path: str | os.PathLike, state: StateDict, bilms: dict[str, 
 
 def read_published(path: str | os.PathLike) -> StateDict:
     """
-    Returns the whole state dict, in float32, of a model whose weights `write_published` wrote, with
-    the weights of the biLMs that the file names.
+    Returns the whole state dict, in float32, of a model that `write_published` wrote, with the
+    weights of the biLMs that the file names.
 
     # Raises
 
@@ -89,7 +89,7 @@ def read_published(path: str | os.PathLike) -> StateDict:
             raise ConfigurationError(
                 f"{path} was trained with the biLM {about['name']} of fingerprint "
                 f"{about['fingerprint'][:_SHOWN]}, but {about['name']} now has the fingerprint "
-                f"{found[:_SHOWN]}; use the biLM of the training, or a model trained with this one"
+                f"{found[:_SHOWN]}; use the biLM of the training, or a model trained with this biLM"
             )
         state |= {f"{name}.{key}": tensor for key, tensor in weights.items()}
     # The biLM is read first, and only one tensor at a time is in memory in both dtypes.

@@ -42,7 +42,7 @@ class Settings(NamedTuple):
     context : `int | None`, optional (default = `0`)
         As for `LanguageModel.iterate`.
     cut : `Callable[[str], list[str]]`, optional
-        Cuts each word of the text into tokens, whose bits are added up for the word.
+        Cuts each word of the text into tokens. The bits of a word are the sum over its tokens.
     sums : `bool`, optional (default = `False`)
         Whether a line is written for each sentence. By default a line is written for each token.
     as_json : `bool`, optional (default = `False`)
@@ -109,9 +109,9 @@ def in_processes(
         The text is a running text, which one process must read, or this is Windows, without forks.
     """
     if "fork" not in get_all_start_methods():
-        raise ConfigurationError("this system has no forks: one process scores the text")
+        raise ConfigurationError("this system has no forks: score the text with one process")
     if settings.context is None:
-        raise ConfigurationError("a running text is read by one process: leave out the others")
+        raise ConfigurationError("a running text is read by one process: leave out --processes")
     before = deque(islice(sentences, skip), maxlen=settings.context)
     shared = model, settings, os.getpid()
     with ProcessPoolExecutor(num_processes, get_context("fork"), _serve, shared) as pool:

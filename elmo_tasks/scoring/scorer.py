@@ -120,7 +120,7 @@ class Scorer:
 
 
 def _document(sentences: list[list[str]]) -> list[list[str]]:
-    """Returns the sentences after the last one without tokens, which ends a document."""
+    """Returns the sentences after the last sentence without tokens, which ends a document."""
     empty = [index for index, words in enumerate(sentences) if not words]
     return sentences[empty[-1] + 1 :] if empty else sentences
 

@@ -11,8 +11,8 @@ Answer = Callable[[list[Any]], Awaitable[list[Any]]]
 class Lanes:
     """
     Two threads that compute for all models, because all models share the cores: one thread for
-    short requests and one for long requests. So no short request waits for a long one, and at most
-    two batches are in memory at a time.
+    short requests and one for long requests. So no short request waits for a long request, and at
+    most two batches are in memory at a time.
     """
 
     def __init__(self) -> None:

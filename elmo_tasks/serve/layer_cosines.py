@@ -29,7 +29,7 @@ def layer_cosines(sentence_layers: SentenceLayers, inputs: Any) -> dict[str, Any
     # Raises
 
     `ValueError`
-        The input has another form, or no token, or too many.
+        The input has another form, no token, or too many tokens.
     """
     words = words_of(inputs, _MAX_TOKENS)
     (layers,) = sentence_layers([words])
@@ -45,7 +45,7 @@ def layer_cosines(sentence_layers: SentenceLayers, inputs: Any) -> dict[str, Any
 def words_of(inputs: Any, max_tokens: int) -> list[str]:
     """
     Returns the tokens of `{"sentence": "raw text"}`. Raises `ValueError` if the input has another
-    form, or no token, or too many.
+    form, no token, or too many tokens.
     """
     match inputs:
         case {"sentence": str(text)} if len(inputs) == 1:

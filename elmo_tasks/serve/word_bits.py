@@ -28,7 +28,7 @@ def word_bits(model: LanguageModel, inputs: Any) -> dict[str, Any]:
     # Raises
 
     `ValueError`
-        The input has another form, or no token, or too many.
+        The input has another form, no token, or too many tokens.
     """
     words = words_of(inputs, _MAX_TOKENS)
     [score] = model.score([words])

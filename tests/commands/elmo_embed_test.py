@@ -207,7 +207,7 @@ def test_the_trained_mix_of_a_model_is_written(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--address", "auto"], "--address is that of a cluster of Ray: give --on ray as well"),
+        (["--address", "auto"], "--address is for a cluster of Ray: give --on ray as well"),
         (["--processes", 2, "--cuda-device", 0], "--cuda-device is for one process"),
         (["--on", "ray", "--cuda-device", 0], "--on ray uses all GPUs"),
         (["--processes", 0], "the number of processes must be at least 1, not 0"),

@@ -123,7 +123,7 @@ def test_a_file_that_torch_would_read_as_a_pickle_alone_is_refused(path: Path, e
     if ending:
         path.write_bytes(path.read_bytes() + whole)
 
-    assert " it does not begin as those of version 1.6 or later" in refusal(path)
+    assert " it does not begin as files of version 1.6 or later" in refusal(path)
 
 
 def test_a_changed_number_is_noticed_that_torch_does_not_notice(path: Path) -> None:
@@ -140,7 +140,7 @@ def test_packed_records_are_refused(path: Path) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("state/data.pkl", bytes(10**6))
 
-    assert refusal(path).startswith(" holds 'state/data.pkl' compressed, as")
+    assert refusal(path).startswith(" holds 'state/data.pkl' compressed, but")
 
 
 @pytest.mark.parametrize("part", [0, 0.1, 0.5, 0.99])

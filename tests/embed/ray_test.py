@@ -133,7 +133,7 @@ def test_what_ray_would_wait_for_without_end_is_refused(text: Path, encoder: Elm
         embed(dataset, BILM, num_actors=2)
     with pytest.raises(ConfigurationError, match="one of all, top, average, mix, not 'elmo'"):
         embed(dataset, BILM, embedding="elmo")
-    with pytest.raises(ConfigurationError, match="has 2 CPUs: .* must be from 1 to that, not 3"):
+    with pytest.raises(ConfigurationError, match="has 2 CPUs: .* must be from 1 to 2, not 3"):
         embed_shards(Corpus([text]), text.parent / "out", encoder.layers, engine=on_ray(None, 3))
     with pytest.raises(ConfigurationError, match="at least 1, not 0"):
         on_ray(num_processes=0)

@@ -67,7 +67,7 @@ def find_metric(configs: Mapping[Run, dict[str, Any]]) -> str:
     """
     Returns the validation metric that chooses the best epoch of every run, with its sign. If a
     config has several metrics, the first counts. Raises `ConfigurationError` if the configs have
-    different metrics, or if one has no trainer or no validation data.
+    different metrics, or if a config has no trainer or no validation data.
     """
     metrics = set()
     for run, config in configs.items():

@@ -69,7 +69,7 @@ class Run(NamedTuple):
 
     def trained_config(self) -> dict[str, Any] | None:
         """
-        Returns the config that AllenNLP saved when training began, or `None` if there is none.
+        Returns the config that AllenNLP saved when training began, or `None` if it saved none.
         """
         path = self.folder / "config.json"
         return json.loads(path.read_text(encoding="utf-8")) if _is_json(path) else None

@@ -83,8 +83,8 @@ class Settings(NamedTuple):
 
     def overrides_of(self, run: Run) -> str:
         """
-        Returns the overrides to train a run with. For a fraction of the data there are none,
-        because the config file includes them.
+        Returns the overrides to train a run with. For a fraction of the data there are no
+        overrides, because the config file includes them.
         """
         return self.overrides if run.fraction == 1 else ""
 
@@ -135,7 +135,7 @@ def _part(config: dict[str, Any], run: Run) -> dict[str, Any]:
         )
     sampler = loader["batch_sampler"]
     if "drop_last" in sampler:
-        # A small fraction may have fewer instances than a batch, which must not be dropped.
+        # A small fraction may be less than a batch, and this batch must not be dropped.
         sampler = {**sampler, "drop_last": False}
     times = round(run.fraction**-0.5)
     repeated = {"type": "elmo_repeated", "sampler": sampler, "times": times}

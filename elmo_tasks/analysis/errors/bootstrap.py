@@ -20,8 +20,8 @@ class Difference(NamedTuple):
     low, high : `float`
         The ends of its 95 % interval.
     p_value : `float`
-        How often a difference as large as this one, in either direction, would come by chance if
-        the models were equally good.
+        How often a difference at least as large, in either direction, would come by chance if the
+        models were equally good.
     """
 
     difference: float

@@ -21,8 +21,8 @@ KINDS = (RIGHT, CONFLATED, EXTRA, MISSED, DIVIDED)
 
 def judge_links(instance: Instance, answer: dict[str, Any]) -> Case:
     """
-    Compares predicted and gold clusters link by link; a gold mention links to the previous one in
-    its cluster. The score is the mean F1 of `CorefMetric`.
+    Compares predicted and gold clusters link by link; a gold mention links to the previous mention
+    in its cluster. The score is the mean F1 of `CorefMetric`.
     """
     about = instance["metadata"].metadata  # type: ignore[attr-defined]
     if "clusters" not in about:

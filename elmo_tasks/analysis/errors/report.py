@@ -132,7 +132,7 @@ class ErrorReport(NamedTuple):
         )
 
     def bins(self) -> list[Bin]:
-        """Returns the claims in ten intervals of confidence, without empty ones."""
+        """Returns the claims in ten intervals of confidence, without empty intervals."""
         found: list[list[Claim]] = [[] for _ in range(_NUM_BINS)]
         for claim in self._claims():
             found[min(int(claim.confidence * _NUM_BINS), _NUM_BINS - 1)].append(claim)

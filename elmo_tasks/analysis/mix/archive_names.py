@@ -19,7 +19,7 @@ def name_archives(arguments: Sequence[str]) -> dict[str, str]:
         name = name or str(folder.relative_to(shared))
         if name in archives:
             raise ConfigurationError(
-                f"{archives[name]} and {path} would both be named {name}: give one as NAME=ARCHIVE"
+                f"{archives[name]} and {path} would both be named {name}: give NAME=ARCHIVE"
             )
         archives[name] = path
     return archives

@@ -16,9 +16,9 @@ class NearestProbe(Probe):
     Predicts the nearest sense of each word in each layer (Peters et al. 2018, section 5.3). The
     tags of a word are its senses, and a sense has the mean vector of its tokens in the training
     data. The nearest sense is the sense of the same word whose vector has the largest cosine; if
-    two senses are equally near, the more frequent one is taken. A word that is not in the training
-    data gets the tag of the back-off, such as its first sense in WordNet, or the most frequent tag
-    of all tokens if the back-off lacks the word too.
+    two senses are equally near, the more frequent sense is taken. A word that is not in the
+    training data gets the tag of the back-off, such as its first sense in WordNet, or the most
+    frequent tag of all tokens if the back-off lacks the word too.
 
     Registered as a `Probe` with name "nearest".
     """
