@@ -6,8 +6,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-# The modules of cached_path that fetch from clouds, and the scheme of the addresses of each, which
-# cached_path asks for at once.
+# The modules of cached_path that fetch from clouds, and the schemes of their addresses. When it is
+# imported, cached_path asks each module for its scheme.
 _CLOUDS = {f"cached_path.schemes.{scheme}": scheme for scheme in ("gs", "r2", "s3")}
 
 # Packages that AllenNLP imports, and that take seconds and hundreds of megabytes.

@@ -21,13 +21,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def nearest_or_all(name: str, known: Collection[str]) -> str:
     """
     Returns `; did you mean 'x'?` as `did_you_mean` does, or if no known name is like this one,
-    `; there are a, b and c`. Of many names, it lists the first ones.
+    `; there are a, b and c`. Lists only the first of many names.
     """
     return did_you_mean(name, known) or f"; there are {listed(known)}"
 
 
 def listed(names: Collection[str]) -> str:
-    """Returns names as text. Of many, it lists the first ones and says how many more there are."""
+    """Returns names as text. Lists the first of many names, and says how many more there are."""
     first = ", ".join(list(names)[:_MOST_LISTED]) or "(none)"
     more = len(names) - _MOST_LISTED
     return f"{first} and {more} more" if more > 0 else first

@@ -85,7 +85,7 @@ def with_fitting_advice(message: str, arguments: list[str]) -> str:
 
 
 def _names(folder: str | os.PathLike | None) -> set[str]:
-    """Returns the names of the files in a folder, or none if it is not there."""
+    """Returns the names of the files in a folder, which may be missing."""
     try:
         return set() if folder is None else set(os.listdir(folder))
     except OSError:
@@ -93,7 +93,7 @@ def _names(folder: str | os.PathLike | None) -> set[str]:
 
 
 def _folder(arguments: list[str]) -> str | None:
-    """Returns the folder of a training that a command names."""
+    """Returns the training's folder that the arguments of a command name."""
     names = ("-s", "--serialization-dir")
     for argument, value in zip(arguments, [*arguments[1:], ""]):
         if argument in names:

@@ -58,7 +58,7 @@ def _owning_its_folder(train_model: Any) -> Any:
         try:
             with own(serialization_dir), noting_how_to_go_on():
                 prepare_processes(params, serialization_dir, recover)
-                # Nodes may share the folder, which another one may have begun to fill.
+                # Nodes may share the folder, and another node may have begun to fill it.
                 if not recover and num_nodes(params) == 1 and is_left_over(serialization_dir):
                     given.arguments["force"] = True
                 return train_model(*given.args, **given.kwargs)
