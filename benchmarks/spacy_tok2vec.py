@@ -1,0 +1,161 @@
+"""
+Compares what a component of spaCy learns from x_k alone, which is spaCy's own, from [x_k; ELMo_k]
+of the architecture `elmo_tasks.Tok2Vec.v1`, and from the same with each layer of the biLM
+normalized first. All else is as in training_configs/spacy/tagger_ner.cfg. Prints a table in
+Markdown. What was measured is kept in a JSON file, so that the same command goes on after a kill.
+
+    python -m benchmarks.spacy_tok2vec
+    python -m benchmarks.spacy_tok2vec --component tagger --sentences 100 --steps 200 --seeds 1 2 3
+
+A seed draws the sentences of the training, each of which is a doc, and begins the training. The
+score is the best one of five on sentences of the development part. Seconds are CPU time.
+"""
+
+import argparse
+import io
+import json
+import random
+import shlex
+import statistics
+import sys
+import tempfile
+import time
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy
+import spacy
+from spacy.tokens import Doc, DocBin
+from spacy.training.initialize import init_nlp
+from spacy.training.loop import train
+from thinc.api import Config, Model
+from tqdm import tqdm
+
+from benchmarks.machine import machine
+from elmo_tasks.common.files import atomic_write
+from elmo_tasks.readers.columns import read_columns
+from elmo_tasks.readers.entities import read_entities, write_tags
+from elmo_tasks.spacy.tok2vec import tok2vec
+
+_CONFIG = Path(__file__).parents[1] / "training_configs" / "spacy" / "tagger_ner.cfg"
+_SCORES = {"ner": ("ents_f", "F1 of entities"), "tagger": ("tag_acc", "accuracy of tags")}
+_NORMALIZED = "benchmarks.NormalizedTok2Vec.v1"
+EMBEDDINGS = ("x_k", "[x_k; ELMo_k]", "[x_k; ELMo_k], layers normalized")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.spacy_tok2vec",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--component", choices=_SCORES, default="ner", help="default: ner")
+    add("--sentences", default="500", metavar="N", help="of the training, or all (default: 500)")
+    add("--test-sentences", type=int, default=1000, metavar="N", help="default: 1000")
+    add("--steps", type=int, default=500, help="default: 500")
+    add("--words", type=int, default=500, help="words in a step (default: 500)")
+    add("--seeds", type=int, nargs="+", default=[1], help="default: 1")
+    add("--bilm", default="base", help="default: base")
+    add("--data", type=Path, default=Path("data/conll2003"), help="default: data/conll2003")
+    add("--results", type=Path, default=Path("spacy_tok2vec.json"), help="the JSON file")
+    args = parser.parse_args()
+    results = json.loads(args.results.read_text()) if args.results.exists() else {}
+    for seed, embedding in tqdm([(s, each) for s in args.seeds for each in EMBEDDINGS]):
+        key = _key(args, seed, embedding)
+        if key not in results:
+            results[key] = measure(args, seed, embedding)
+            with atomic_write(args.results) as aside:
+                aside.write_text(json.dumps(results, indent=1))
+    command = shlex.join(["python", "-m", "benchmarks.spacy_tok2vec", *sys.argv[1:]])
+    print(f"{date.today()}, `{command}`, {machine()}\n")
+    print(f"| embedding | {_SCORES[args.component][1]} | CPU s |\n| --- | --- | --- |")
+    for embedding in EMBEDDINGS:
+        found = [results[_key(args, seed, embedding)] for seed in args.seeds]
+        scores = [100 * each["score"] for each in found]
+        deviation = f" ± {statistics.stdev(scores):.1f}" if len(scores) > 1 else ""
+        seconds = statistics.mean(each["seconds"] for each in found)
+        print(f"| {embedding} | {statistics.mean(scores):.1f}{deviation} | {seconds:.0f} |")
+
+
+def _key(args: argparse.Namespace, seed: int, embedding: str) -> str:
+    bilm = args.bilm if "ELMo" in embedding else ""
+    size = (args.sentences, args.test_sentences, args.steps, args.words)
+    return "|".join([args.component, *map(str, size), str(seed), embedding, bilm])
+
+
+def measure(args: argparse.Namespace, seed: int, embedding: str) -> dict[str, float]:
+    """Trains a component and returns its best score and the seconds of the training."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        size = None if args.sentences == "all" else int(args.sentences)
+        _write_docs(args.data / "eng.train", size, seed, folder / "train.spacy")
+        _write_docs(args.data / "eng.testa", args.test_sentences, 1, folder / "dev.spacy")
+        nlp = init_nlp(config(args, seed, embedding, folder))
+        begun = time.process_time()
+        train(nlp, folder, stdout=io.StringIO(), stderr=io.StringIO())
+        seconds = time.process_time() - begun
+        best = json.loads((folder / "model-best" / "meta.json").read_text())
+    return {"score": best["performance"][_SCORES[args.component][0]], "seconds": seconds}
+
+
+def config(args: argparse.Namespace, seed: int, embedding: str, folder: Path) -> Config:
+    """Returns the shipped config with one component, which reads one of `EMBEDDINGS`."""
+    found = Config().from_disk(_CONFIG, interpolate=False)
+    found["paths"] = {"train": f"{folder}/train.spacy", "dev": f"{folder}/dev.spacy", "store": None}
+    found["system"]["seed"] = seed
+    found["nlp"]["pipeline"] = ["tok2vec", args.component]
+    parts = found["components"]
+    found["components"] = {name: parts[name] for name in ("tok2vec", args.component)}
+    model: dict[str, Any] = parts["tok2vec"]["model"]
+    if embedding == "x_k":
+        model["embed"] = model["embed"]["words"]
+    else:
+        model["embed"]["bilm"] = args.bilm
+        if "normalized" in embedding:
+            model["embed"]["@architectures"] = _NORMALIZED
+    training = found["training"]
+    training["annotating_components"] = []
+    training["max_steps"], training["eval_frequency"] = args.steps, max(1, args.steps // 5)
+    training["batcher"]["size"] = args.words
+    training["score_weights"] = {_SCORES[args.component][0]: 1.0}
+    return found.interpolate()
+
+
+def _write_docs(path: Path, size: int | None, seed: int, to: Path) -> None:
+    """Writes so many sentences, drawn by chance, or all; each is a doc."""
+    names = ["word", "pos", "chunk", "ner"]
+    sentences = [each for _, each in read_columns(path, names, ("word", "pos", "ner"))]
+    if size is not None:
+        sentences = random.Random(seed).sample(sentences, min(size, len(sentences)))
+    vocab = spacy.blank("en").vocab
+    docs = DocBin()
+    for words, tags, ner in sentences:
+        bio = write_tags(read_entities(ner), len(words), "BIO")
+        docs.add(Doc(vocab, words=words, tags=tags, ents=bio))
+    docs.to_disk(to)
+
+
+@spacy.registry.architectures(_NORMALIZED)
+def normalized_tok2vec(*, width: int, bilm: str, words: Model, store: str | None) -> Model:
+    """Makes the layer of `elmo_tasks.Tok2Vec.v1`, whose layers have mean 0 and variance 1."""
+    model = tok2vec(width, bilm, words, store)
+    (layers,) = (node for node in model.walk() if node.name == "elmo_layers")
+    forward = layers._func
+
+    def normalized(*args: Any, **kwargs: Any) -> Any:
+        outputs, backprop = forward(*args, **kwargs)
+        return [_normalized(each) for each in outputs], backprop
+
+    layers._func = normalized
+    return model
+
+
+def _normalized(layers: numpy.ndarray) -> numpy.ndarray:
+    centred = layers - layers.mean(axis=-1, keepdims=True)
+    return centred / numpy.sqrt(centred.var(axis=-1, keepdims=True) + 1e-5)
+
+
+if __name__ == "__main__":
+    main()
