@@ -67,7 +67,7 @@ def _create_checked(constructor: Callable, cls: type, params: Params, **extras: 
         title, known = "the config has no field", known + _OF_TRAIN
     unknown = sorted(params.keys() - parameters.keys() - set(known))
     if unknown and cls.__name__ == "TrainModel":
-        known = [*(set(hidden_fields()) - {*known, *unknown}), *known]
+        known = [*sorted({*hidden_fields()} - {*known, *unknown}), *known]
     for name in unknown:
         # A constructor with **kwargs may take fields that nobody can list.
         if not takes_any or did_you_mean(name, known):
