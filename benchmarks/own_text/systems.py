@@ -67,7 +67,11 @@ def _fasttext(examples: list[Example], data: Path, seed: int) -> Predict:
             for each, words in zip(examples, texts)
         )
         file.flush()
-        model = fasttext.train_supervised(file.name, epoch=25, wordNgrams=2, thread=1, verbose=0)
+        # The settings of fastText's tutorial; with its default rate of 0.1, few texts teach it
+        # nothing.
+        model = fasttext.train_supervised(
+            file.name, lr=1.0, epoch=25, wordNgrams=2, thread=1, verbose=0
+        )
 
     def predict(asked: Sequence[str]) -> list[str]:
         # Of one text, fastText 0.9 cannot give the answer with NumPy 2.
