@@ -1,6 +1,6 @@
 """
-Installs AllenNLP into this environment without its bounds, which are years old: first what it
-imports, in versions that it runs on, and then AllenNLP alone.
+Installs AllenNLP into this environment without its bounds on versions, which are years old: first
+the packages that it imports, in versions that it runs on, and then AllenNLP alone.
 """
 
 import re
@@ -14,7 +14,7 @@ from importlib.util import find_spec
 
 from elmo_tasks.common.errors import ALLENNLP, ConfigurationError
 
-# What is tried after an installation, each in a process of its own, which prints nothing.
+# What is tried after an installation. Each code runs in a process of its own, and prints nothing.
 _CHECKS = {
     "the core: vectors": "import elmo_tasks; elmo_tasks.ElmoEncoder.from_pretrained('mini')(['A'])",
     "the plugin: train, evaluate, predict": "import allennlp.commands, elmo_tasks.plugin",
@@ -24,8 +24,9 @@ _CHECKS = {
 
 def install_allennlp(agreed: bool) -> None:
     """
-    Says which commands install AllenNLP and what they replace, and runs them: if `agreed`, or after
-    asking on a terminal. Raises `ConfigurationError` if nobody agreed, or a command fails.
+    Says which commands install AllenNLP and what they replace. Runs them if `agreed`, or if
+    somebody at the terminal agrees. Raises `ConfigurationError` if nobody agreed, or a command
+    fails.
     """
     commands = _commands()
     print(f"AllenNLP is not installed in {sys.prefix}. These commands install it there:\n")
@@ -41,8 +42,8 @@ def install_allennlp(agreed: bool) -> None:
 
 def check_what_works() -> None:
     """
-    Prints what works in this environment, and what does not, with the reason. Raises
-    `ConfigurationError` if the plugin does not.
+    Prints what works in this environment, and what fails, with the reason. Raises
+    `ConfigurationError` if the plugin fails.
     """
     for name, code in _CHECKS.items():
         result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -66,7 +67,7 @@ def _commands() -> list[list[str]]:
         raise ConfigurationError(
             f"{sys.prefix} has no pip, and there is no uv: `python -m ensurepip` installs pip"
         )
-    # A torchvision of another PyTorch would bring that PyTorch, with CUDA.
+    # A torchvision for another PyTorch would install that PyTorch, with CUDA.
     number, _, kind = metadata.version("torch").partition("+")
     torch = f"torch=={number}"
     commands = [[*install, "elmo-tasks[allennlp]", torch], [*install, "--no-deps", ALLENNLP]]
@@ -86,7 +87,7 @@ def _replaced() -> Iterator[str]:
         name, bound = match.groups()
         version = _installed(name)
         if version is not None and _numbers(version) >= _numbers(bound):
-            yield f"{name} {version} is replaced by one below {bound}."
+            yield f"{name} {version} is replaced by a version below {bound}."
 
 
 def _installed(name: str) -> str | None:

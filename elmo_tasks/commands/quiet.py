@@ -39,5 +39,5 @@ def _is_shown(record: logging.LogRecord) -> bool:
 class _Brief(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         prefix = f"{record.levelname}: " if record.levelno >= logging.WARNING else ""
-        # A name or label out of somebody's file may be in a message.
+        # A message may have a name or label from somebody's file.
         return "\n".join(map(printable, (prefix + super().format(record)).split("\n")))

@@ -19,8 +19,8 @@ class Setup(Command):
     description = """
 Where AllenNLP is missing, say which commands of pip or uv install it into this environment without
 its bounds, ask, and run them. Then print what works, and write the line elmo_tasks to
-~/.allennlp/plugins, where AllenNLP looks for the names of plugins, so that the command allennlp
-finds this one from any folder. The commands train, evaluate and predict of elmo-tasks need no such
+~/.allennlp/plugins, where AllenNLP looks for the names of plugins. The command allennlp then finds
+this plugin from any folder. The commands train, evaluate and predict of elmo-tasks need no such
 line.
 """
 

@@ -26,7 +26,7 @@ def has_allennlp() -> bool:
 
 
 def require_allennlp() -> None:
-    """Raises `ImportError` where AllenNLP is not installed; the message is what to install."""
+    """Raises `ImportError` where AllenNLP is not installed; the message says what to install."""
     if not has_allennlp():
         raise ImportError(INSTALL_ALLENNLP)
 

@@ -155,7 +155,7 @@ def _fetched(repo: str, revision: str) -> Path:
 
 
 def _link(blob: Path, link: Path) -> None:
-    """Makes a link to a file of the cache, or a copy of it where this machine allows no links."""
+    """Links to a file of the cache, or copies the file where this machine allows no links."""
     try:
         link.symlink_to(os.path.relpath(blob, link.parent))
     # On Windows, links need a right that most users lack.
@@ -230,8 +230,8 @@ def _hash_name(hash: Any, kind: re.Pattern[str]) -> str:
 
 def _check_hashes(folder: Path) -> None:
     """
-    Raises `ConfigurationError` if a file is neither a link to a file of the cache that has its hash
-    as its name, nor a copy of such a file, or differs from this hash.
+    Checks that each data file is a link to a file of the cache that is named by its own hash, or a
+    copy of such a file. Otherwise raises `ConfigurationError`.
     """
     blobs = folder.resolve().parents[1] / "blobs"
     for path in folder.rglob("*"):
@@ -254,7 +254,7 @@ def _check_hashes(folder: Path) -> None:
 
 
 def _kind(name: str) -> re.Pattern[str] | None:
-    """Returns of which kind a hash is."""
+    """Returns the pattern that a hash fits, or `None`."""
     return next((kind for kind in _KINDS if kind.fullmatch(name)), None)
 
 

@@ -122,7 +122,7 @@ def _is_finite(tensor: torch.Tensor) -> bool:
     """Returns whether all numbers are finite, without a copy of the tensor."""
     if not tensor.is_floating_point() or tensor.numel() == 0:
         return True
-    # A NaN is both the smallest and the largest number.
+    # Of numbers with a NaN, the smallest and the largest are NaN.
     return all(math.isfinite(extreme) for extreme in tensor.aminmax())
 
 

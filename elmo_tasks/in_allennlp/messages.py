@@ -138,7 +138,7 @@ def _load_with_loader(archive_file: str, *args: Any, **kwargs: Any) -> Archive:
 
 
 class PrintableTqdm(Tqdm):
-    """Makes bars whose description, which has the names of metrics and so of labels, is escaped."""
+    """Makes bars whose description is escaped: it has the names of metrics, and so of labels."""
 
     @staticmethod
     def tqdm(*args: Any, **kwargs: Any) -> Any:

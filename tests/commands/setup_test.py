@@ -76,7 +76,7 @@ def test_allennlp_is_installed_by_who_agrees_after_the_commands_were_said(
     said = "".join([*said_before, capsys.readouterr().out])
     for words in ran[:2]:
         assert f"  {shlex.join(words)}\n" in said
-    assert "transformers 5.0 is replaced by one below 4.50." in said and "spacy 3" not in said
+    assert "transformers 5.0 is replaced by a version below 4.50." in said and "spacy 3" not in said
     assert said.count("works: ") == len(install_allennlp._CHECKS) == len(ran) - 2
     assert (Path.home() / ".allennlp" / "plugins").read_text() == "elmo_tasks\n"
 
