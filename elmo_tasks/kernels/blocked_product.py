@@ -3,8 +3,8 @@ import torch
 from elmo_tasks.kernels.frozen_product import FrozenProduct
 from elmo_tasks.kernels.native.library import kernels
 
-# The logits of this many rows and classes are computed at a time: 2 MB fit into a CPU's cache.
-# Half and four times as many were as fast.
+# The logits of this many rows and classes are computed at a time: 2 MB fit into a CPU's cache. Half
+# as many, or four times as many, were as fast.
 _ROWS, _CLASSES = 512, 1024
 
 
@@ -20,7 +20,7 @@ class BlockedProduct:
     bias : `torch.Tensor`
         Shape (classes,).
     scale : `torch.Tensor`, optional
-        Shape (classes,): what each row of the weight is multiplied by.
+        Shape (classes,): the factor of each row of the weight.
     """
 
     def __init__(
@@ -35,11 +35,11 @@ class BlockedProduct:
         ]
 
     def logits(self, x: torch.Tensor) -> torch.Tensor:
-        """Returns the logits of x, shape (rows, dim), as a tensor of shape (rows, classes)."""
+        """Returns the logits of x of shape (rows, dim): shape (rows, classes)."""
         return torch.cat([product(x) for product in self._products], dim=1)
 
     def log_sums(self, x: torch.Tensor) -> torch.Tensor:
-        """Returns the log-sum-exp of the logits of x, shape (rows, dim): shape (rows,)."""
+        """Returns the log-sum-exp of the logits of x of shape (rows, dim): shape (rows,)."""
         return torch.cat([x.new_empty(0), *map(self._log_sums, x.split(_ROWS))])
 
     def _log_sums(self, x: torch.Tensor) -> torch.Tensor:
@@ -53,5 +53,5 @@ class BlockedProduct:
 
 
 def scaled(weight: torch.Tensor, scale: torch.Tensor | None) -> torch.Tensor:
-    """Returns rows of a weight in float32, each times its scale if there are scales."""
+    """Returns rows of a weight in float32, each multiplied by its scale, if any."""
     return weight if scale is None else weight.float() * scale.unsqueeze(1)

@@ -8,21 +8,21 @@ from elmo_tasks.kernels.weight_cache import WeightCache
 
 logger = logging.getLogger(__name__)
 
-# oneDNN lays a weight out for products of this number of rows, about that of an LSTM step. Products
-# of other numbers of rows work as well.
+# oneDNN lays a weight out for products of this number of rows, about as many as an LSTM step has.
+# Products of other numbers of rows work too.
 _ROWS = 32
 
-# Up to this many numbers in the weight, a product of one row is faster by `linear`. Larger weights
-# do not fit into a CPU's cache.
+# If the weight has at most this many numbers, `linear` is faster for one row. Larger weights do not
+# fit into a CPU's cache.
 _SMALL_WEIGHT = 1 << 20
 
 
 class FrozenProduct:
     """
     Computes x W^T + b for a weight that does not change. On a CPU the weight is laid out once for
-    oneDNN, whose products then run several times as fast as `torch.nn.functional.linear` in
-    float32, with no larger rounding errors. If PyTorch's operators for this are missing, or do not
-    work on this machine, `linear` is used.
+    oneDNN. Products then run several times as fast as `torch.nn.functional.linear` in float32, with
+    no larger rounding errors. If PyTorch's operators for this are missing or do not work on this
+    machine, `linear` is used.
 
     # Parameters
 
@@ -31,9 +31,9 @@ class FrozenProduct:
     bias : `torch.Tensor | None`
         Shape (out_dim,).
     dtype : `torch.dtype | None`
-        The dtype of the factors and of the result, by default that of the weight. On a CPU, a
-        product in bfloat16 is summed in float32 and rounded once. oneDNN's product includes `added`
-        in this sum; `linear` does not, so that the sum with `added` is rounded again.
+        The dtype of the factors and of the result, by default the dtype of the weight. On a CPU, a
+        product in bfloat16 is summed in float32 and rounded once. oneDNN includes `added` in this
+        sum; `linear` does not, and rounds again after adding it.
     """
 
     def __init__(
@@ -103,12 +103,12 @@ class Product:
 @functools.cache
 def has_onednn(dtype: torch.dtype) -> bool:
     """
-    Returns whether oneDNN's products with laid-out weights exist on this machine and are right.
-    Logs why not.
+    Returns whether oneDNN's products with laid-out weights exist on this machine and are right. If
+    not, logs why.
     """
     if dtype not in (torch.float32, torch.bfloat16) or not torch.backends.mkldnn.is_available():
         return False
-    # This generator is separate, so that the random numbers of a training stay the same.
+    # A separate generator leaves the random numbers of a training as they are.
     generator = torch.Generator().manual_seed(0)
     x, added, weight, bias = (
         torch.randn(shape, generator=generator, dtype=dtype)
@@ -133,17 +133,17 @@ def padded_rows(rows: int) -> int:
     """
     Returns the number of rows with which oneDNN computes a product of `rows` rows. oneDNN compiles
     code for each number of rows that it meets, and keeps it: about 0.5 MB. So numbers above 16 are
-    rounded up to one of eight between a power of two and the next, by an eighth at most.
+    rounded up, by an eighth at most: there are eight sizes from one power of two to the next.
     """
     step = 1 << max(0, (rows - 1).bit_length() - 4)
     return -(-rows // step) * step
 
 
 def extended(x: torch.Tensor, rows: int) -> torch.Tensor:
-    """Returns x with further rows, which may have any values."""
+    """Returns x with more rows, up to `rows`. The new rows may have any values."""
     end = x.storage_offset() + rows * x.size(1)
     if x.is_contiguous() and end * x.element_size() <= x.untyped_storage().nbytes():
-        # The tensor is the beginning of a larger one, so that nothing is copied.
+        # x is the beginning of a larger tensor, so nothing is copied.
         return x.as_strided((rows, x.size(1)), x.stride())
     return pad(x, (0, 0, 0, rows - len(x)))
 

@@ -6,21 +6,21 @@ from elmo_tasks.kernels.frozen_product import FrozenProduct
 from elmo_tasks.kernels.lstm_step import step
 
 # The input products of several steps are computed at once, in blocks of this many gates. A block
-# fills 8 MB, which the allocator reuses for the next block; in fresh memory these products lose a
-# third of their speed.
+# fills 8 MB, which the allocator reuses for the next block; fresh memory would cost these products
+# a third of their speed.
 _BLOCK_GATES = 2 << 20
 
 
 class FrozenRecurrence:
     """
-    Runs a `ProjectedLstm` over packed steps, without a gradient. `Recurrence` does it with one.
+    Runs a `ProjectedLstm` over packed steps, without a gradient. See `Recurrence` for a gradient.
 
     # Parameters
 
     input_weight, recurrent_weight, bias, projection_weight : `torch.Tensor`
         The weights of the LSTM.
     dtype : `torch.dtype | None`
-        The dtype of the matrix products, by default that of the weights.
+        The dtype of the matrix products, by default the dtype of the weights.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class FrozenRecurrence:
     ) -> torch.Tensor:
         """
         Returns the outputs, shape (tokens, projection_dim). `h` and `c` hold the state before the
-        first step and are overwritten, in place, with the state after the last.
+        first step. The state after the last step overwrites them in place.
         """
         outputs = inputs.new_empty(len(inputs), h.size(1))
         cell_dim = c.size(1)
@@ -71,8 +71,8 @@ class FrozenRecurrence:
 
 def _blocks(batch_sizes: list[int], max_tokens: int) -> Iterator[list[int]]:
     """
-    Yields the batch sizes in blocks of at most `max_tokens` tokens, but of at least one step. The
-    inputs of a block are multiplied at once.
+    Yields the batch sizes in blocks of at least one step and, if possible, at most `max_tokens`
+    tokens. The inputs of a block are multiplied at once.
     """
     block: list[int] = []
     for rows in batch_sizes:

@@ -1,7 +1,7 @@
 """
-The element-wise work of a step of a GRU, and its gradient. The compiled functions of `native/`
-do it in one pass; where there are none, PyTorch's operators do it. The gates are in PyTorch's order
-reset, update, new.
+The element-wise work of a step of a GRU, and its gradient. The compiled functions of `native/` do
+it in one pass; without them, PyTorch's operators do it. The gates are in PyTorch's order reset,
+update, new.
 """
 
 import torch
@@ -24,7 +24,7 @@ def gru_step(
     # Parameters
 
     gates, recurrent : `torch.Tensor`
-        Shapes (rows, 3 * hidden_size): the products of the inputs and those of the state.
+        Shapes (rows, 3 * hidden_size): the products of the inputs and the products of the state.
     before : `torch.Tensor`
         Shape (rows, hidden_size): the state before the step.
     rz, n, h : `torch.Tensor`
@@ -60,14 +60,15 @@ def gru_gradient(
     # Parameters
 
     rz, n : `torch.Tensor`
-        Shapes (rows, 2 * hidden_size) and (rows, hidden_size): what `gru_step` has put there.
+        Shapes (rows, 2 * hidden_size) and (rows, hidden_size), as `gru_step` filled them.
     recurrent_n, before : `torch.Tensor`
         Shapes (rows, hidden_size): the last third of `recurrent`, and the state before the step.
     grad_h : `torch.Tensor`
         Shape (rows, hidden_size): the gradient of the new state as an output.
     carried : `torch.Tensor`
-        Shape (rows, hidden_size): the gradient of the new state that comes from the next step. It
-        is overwritten with the part of the gradient of `before` that passes the update gate.
+        Shape (rows, hidden_size): the part of the gradient of the new state that comes from the
+        next step. It is overwritten with the part of the gradient of `before` that passes the
+        update gate.
     grad_gates, grad_recurrent : `torch.Tensor`
         Shapes (rows, 3 * hidden_size): receive the gradients of `gates` and of `recurrent`.
     """

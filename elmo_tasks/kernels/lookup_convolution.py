@@ -1,8 +1,8 @@
 """
-The convolutions of a `CharCnn` by look-up. A filter's response to a window is the sum of what each
-character adds at its position in the window, which depends on nothing else, so that a table holds
-all of these terms. On a CPU, adding rows of the table and taking the maximum takes a fraction of
-the time of the products of windows with filters.
+The convolutions of a `CharCnn` by look-up. A filter's response to a window is a sum with a term for
+each character. The term depends only on the character and its position in the window, so a table
+holds all terms. On a CPU, adding rows of the table and taking the maximum takes a fraction of the
+time of the products of windows with filters.
 """
 
 import torch
@@ -11,7 +11,7 @@ from torch.nn.functional import pad
 
 from elmo_tasks.kernels.native.library import kernels
 
-# Filters that the compiled function handles together; as in `kernels.cpp`.
+# The number of filters that the compiled function handles together, as in `kernels.cpp`.
 _BLOCK = 32
 
 
@@ -34,8 +34,8 @@ def convolution_table(embedding: torch.Tensor, weight: torch.Tensor) -> torch.Te
     # Returns
 
     `torch.Tensor`
-        Shape (blocks, width, characters, 32): for each block of filters, which the last block fills
-        up with zeros, and each position in a window, the term of each character.
+        Shape (blocks, width, characters, 32): the term of each character at each position in a
+        window, for blocks of 32 filters. The last block is filled up with zeros.
     """
     filters = pad(weight, (0, 0, 0, 0, 0, -len(weight) % _BLOCK)).unflatten(0, (-1, _BLOCK))
     with torch.autocast(embedding.device.type, enabled=False):

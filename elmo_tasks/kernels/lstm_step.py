@@ -1,10 +1,10 @@
 """
-The element-wise work of a step of a `ProjectedLstm`: from the sums in the gates to the memory and
-to what is projected, and its gradient. The compiled functions of `native/` do it in one pass; where
-there are none, PyTorch's operators do it.
+The element-wise work of a step of a `ProjectedLstm`, from the sums in the gates to the memory and
+the projection's input, and its gradient. The compiled functions of `native/` do it in one pass;
+without them, PyTorch's operators do it.
 
-Gates, hidden vectors and their gradients have the dtype of the matrix products, and memories that
-of the weights. The gates are in the order input, forget, output, candidate.
+Gates, hidden vectors and their gradients have the dtype of the matrix products; memories have the
+dtype of the weights. The gates are in the order input, forget, output, candidate.
 """
 
 import math
@@ -28,16 +28,16 @@ def step(
     # Parameters
 
     gates : `torch.Tensor`
-        Shape (rows, 4 * cell_dim): a term of the sums in the gates. With `memories`, it is
-        overwritten with the values of the gates.
+        Shape (rows, 4 * cell_dim): a term of the sums in the gates. If `memories` is given, the
+        values of the gates overwrite it.
     recurrent : `torch.Tensor`
         Shape (rows, 4 * cell_dim): the other term.
     memory : `torch.Tensor`
-        Shape (rows, cell_dim): the memory, which is overwritten with the new one.
+        Shape (rows, cell_dim): the memory. The new memory overwrites it.
     clip : `float`
         The bound on the absolute values of the memory.
     hidden : `torch.Tensor`
-        Shape (rows, cell_dim): receives what is projected, o tanh(memory).
+        Shape (rows, cell_dim): receives the projection's input, o tanh(memory).
     memories : `torch.Tensor`, optional
         Shape (rows, cell_dim): receives the new memory, if a gradient will be needed.
     """
@@ -76,20 +76,20 @@ def step_gradient(
     # Parameters
 
     gates, memories : `torch.Tensor`
-        Shapes (rows, 4 * cell_dim) and (rows, cell_dim): what `step` has put there.
+        Shapes (rows, 4 * cell_dim) and (rows, cell_dim), as `step` filled them.
     before : `torch.Tensor`
         Shape (rows, cell_dim): the memory before the step.
     grad_hidden : `torch.Tensor`
-        Shape (rows, cell_dim): the gradient of what was projected.
+        Shape (rows, cell_dim): the gradient of the projection's input.
     grad_memory : `torch.Tensor`
-        Shape (rows, cell_dim): the gradient of the new memory that comes from later steps. It is
-        overwritten with the gradient of the memory before the step.
+        Shape (rows, cell_dim): the part of the gradient of the new memory that comes from later
+        steps. The gradient of the memory before the step overwrites it.
     clip : `float`
         The bound on the absolute values of the memory.
     grad_gates : `torch.Tensor`
         Shape (rows, 4 * cell_dim): receives the gradient of the sums in the gates.
     hidden : `torch.Tensor`
-        Shape (rows, cell_dim): receives what was projected.
+        Shape (rows, cell_dim): receives the projection's input again.
     """
     compiled = _kernels(gates, memories)
     if compiled is not None:

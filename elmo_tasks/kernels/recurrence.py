@@ -11,10 +11,10 @@ from elmo_tasks.kernels.trained_product import product, product_dtype, summed, s
 
 class Recurrence(torch.autograd.Function):
     """
-    Runs a `ProjectedLstm` over packed steps, with a gradient. Products that do not depend on an
-    earlier step are computed as one product for all steps, and so are the gradients of the weights;
-    a step works in place. `h` and `c` hold the state before the first step and are overwritten, in
-    place, with the state after the last.
+    Runs a `ProjectedLstm` over packed steps, with a gradient. If a product does not depend on an
+    earlier step, it is one product for all steps, and so is the gradient of each weight. A step
+    works in place. `h` and `c` hold the state before the first step. The state after the last step
+    overwrites them in place.
 
     Under autocast, matrix products have autocast's dtype; sums, memory and outputs keep the dtype
     of the memory.
@@ -35,8 +35,8 @@ class Recurrence(torch.autograd.Function):
         projection_clip,
     ):
         dtype = product_dtype(inputs)
-        # The products for all steps have a few more rows, of zeros, so that their number is one of
-        # few. `tokens` includes these rows.
+        # The products for all steps get a few rows of zeros, so that only few numbers of rows occur
+        # (see `padded_rows`). `tokens` includes these rows.
         num_tokens, tokens = len(inputs), padded_rows(len(inputs))
         inputs = pad(inputs, (0, 0, 0, tokens - num_tokens))
         inputs, input_weight, recurrent_weight, bias, projection_weight = (
@@ -48,7 +48,7 @@ class Recurrence(torch.autograd.Function):
         gates = product(inputs, input_weight, bias)
         outputs = _rows(inputs, num_tokens, tokens, h.size(1))
         cells = c.new_empty(num_tokens, c.size(1))
-        # This is a copy, since h and c are overwritten with the state after the last step.
+        # A copy, since the state after the last step overwrites h and c.
         first = h.to(dtype, copy=True), c.clone()
         output, hidden, start = h.to(dtype), inputs.new_empty(c.shape), 0
         for rows in batch_sizes:
@@ -82,7 +82,7 @@ class Recurrence(torch.autograd.Function):
         grad_gates = _rows(gates, num_tokens, tokens, gates.size(1))
         hidden = _rows(inputs, num_tokens, tokens, cells.size(1))
         grad_outputs = pad(grad_outputs.to(dtype), (0, 0, 0, tokens - num_tokens))
-        # The bound is rounded as the outputs are, so that clipped outputs are equal to it.
+        # The bound is rounded like the outputs, so that clipped outputs equal it.
         projection_clip = torch.tensor(ctx.projection_clip, dtype=dtype, device=outputs.device)
         grad_h = torch.zeros_like(first_h)
         grad_c = torch.zeros_like(first_c)
@@ -127,9 +127,7 @@ def _rows(like: torch.Tensor, num_tokens: int, tokens: int, dim: int) -> torch.T
 
 
 def _previous(batch_sizes: list[int]) -> list[slice | None]:
-    """
-    Returns for each step the slice of the step before, with only the rows that both steps have.
-    """
+    """Returns for each step the slice of the step before it, with only the rows of both steps."""
     previous: list[slice | None] = [None] * bool(batch_sizes)
     start = 0
     for before, rows in zip(batch_sizes, batch_sizes[1:]):

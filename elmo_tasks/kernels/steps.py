@@ -13,7 +13,7 @@ class Steps:
     # Parameters
 
     sizes : `list[int]`
-        The number of rows that have a token, for each step; each is at most the one before.
+        The number of rows that have a token, for each step. It never grows from step to step.
     """
 
     def __init__(self, sizes: list[int]) -> None:
@@ -33,7 +33,7 @@ class Steps:
 
     def before(self, states: torch.Tensor) -> torch.Tensor:
         """
-        Returns the state before each token, given the states after each token, shape (tokens, dim).
+        Returns the state before each token from the states after each token, shape (tokens, dim).
         """
         parts = [torch.zeros_like(states[step]) for step in self.slices[:1]]
         for before, step in zip(self.slices, self.slices[1:]):
@@ -48,7 +48,7 @@ def run_both_directions(
     mask: torch.Tensor,
 ) -> torch.Tensor:
     """
-    Runs a bidirectional LSTM or GRU of one layer. Padding is not computed.
+    Runs a bidirectional LSTM or GRU of one layer, and skips padding.
 
     # Parameters
 
@@ -91,8 +91,8 @@ def run_both_directions(
 
 def mirror_of(packing: Packing, num_positions: int) -> torch.Tensor:
     """
-    Returns the index, in the order of the forward direction, of each token in the order of the
-    backward direction: shape (tokens,). Reordering tokens twice by it gives the tokens again.
+    Returns for each token of the backward order its index in the forward order: shape (tokens,).
+    Reordering tokens by it twice changes nothing.
     """
     index = packing.forward_index.new_empty(num_positions)
     index[packing.forward_index] = torch.arange(len(packing.forward_index), device=index.device)

@@ -9,7 +9,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 # From this number of multiplications on, a product is divided among threads. The number is an
-# estimate: only machines with two cores were measured, where it has no effect.
+# estimate: it has no effect on machines with two cores, and no others were measured.
 _SHARED_PRODUCT = 1 << 24
 
 
@@ -17,8 +17,8 @@ _SHARED_PRODUCT = 1 << 24
 def operator_threads(num_threads: int) -> Iterator[None]:
     """
     Lets each PyTorch operator that this thread calls within the context use at most `num_threads`
-    threads. The threads of one operator wait for each other, and wait long if other programs use
-    their cores.
+    threads. The threads of an operator wait for each other, and wait long if other programs use the
+    cores.
     """
     before = torch.get_num_threads()
     if before <= num_threads:
@@ -34,8 +34,8 @@ def operator_threads(num_threads: int) -> Iterator[None]:
 @contextmanager
 def two_at_once(allowed: bool, num_multiplications: int) -> Iterator[bool]:
     """
-    Yields whether two operators may run at once, each on half of the threads. So many
-    multiplications of one product decide whether it is divided among threads as well.
+    Yields whether two operators may run at once, each on half of the threads. A product of
+    `num_multiplications` may itself be divided among threads.
     """
     num_threads = torch.get_num_threads()
     if not allowed or num_threads == 1:
@@ -47,9 +47,9 @@ def two_at_once(allowed: bool, num_multiplications: int) -> Iterator[bool]:
 
 def for_each(work: Callable[[T], R], items: Sequence[T], at_once: bool) -> list[R]:
     """
-    Returns the results of `work` for each item. If `at_once`, the first item is worked on by this
-    thread and each other one by a thread of its own, without gradients and with as many threads per
-    operator as here.
+    Returns the results of `work` for each item. If `at_once`, this thread works on the first item,
+    and each other item has its own thread, without gradients and with as many threads per operator
+    as here.
     """
     if not at_once:
         return [work(item) for item in items]
@@ -60,7 +60,7 @@ def for_each(work: Callable[[T], R], items: Sequence[T], at_once: bool) -> list[
         with torch.inference_mode(inference), torch.no_grad():
             return work(item)
 
-    # The threads end with this call, so that a fork of the process does not miss them.
+    # The threads end with this call: a fork of the process would not have them.
     with ThreadPoolExecutor(max(1, len(items) - 1)) as pool:
         others = [pool.submit(on_another_thread, item) for item in items[1:]]
         with torch.no_grad():

@@ -1,7 +1,7 @@
 """
-Matrix products of a training. On a CPU, oneDNN does them, which on some CPUs takes less than half
-of the time of PyTorch's own products in float32. In contrast to a `FrozenProduct`, a weight is not
-laid out first, which pays only for a weight that is used many times.
+Matrix products of a training. On a CPU, oneDNN does them, and on some CPUs takes less than half the
+time of PyTorch's own products in float32. Unlike in a `FrozenProduct`, a weight is not laid out
+first: that pays only for a weight that is used many times.
 
 oneDNN compiles code for each number of rows that it meets, and keeps it. So a product whose number
 of rows is not one of `padded_rows` gets more rows, or is divided into blocks of few sizes.
@@ -17,7 +17,7 @@ from elmo_tasks.kernels.frozen_product import extended, has_onednn, padded_rows
 
 _BLOCK = 512
 
-# Rows of a recurrent step are multiplied in multiples of this number.
+# The number of rows in a product of a recurrent step is a multiple of this.
 STEP_ROWS = 16
 
 
@@ -54,17 +54,17 @@ def product(
     rows = padded_rows(len(x))
     if rows == len(x) or len(x) < _BLOCK or len(weight) >= x.size(1):
         return _multiply(extended(x, rows), weight, bias)[: len(x)]
-    # Rows of x are wider than those of the result, so that copying the result costs less.
+    # The result is narrower than x, so copying the result costs less.
     return torch.cat([product(block, weight, bias) for block in x.split(_BLOCK)])
 
 
 def summed_product(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """
-    Computes X^T Y, without a gradient, for x and y of shapes (tokens, x_dim) and (tokens, y_dim)
-    and of one dtype: shape (x_dim, y_dim), in float32 if x and y are in bfloat16.
+    Computes X^T Y, shape (x_dim, y_dim), without a gradient, for x and y of one dtype and of shapes
+    (tokens, x_dim) and (tokens, y_dim). For bfloat16 the result is in float32.
     """
     if x.size(1) > y.size(1):
-        # oneDNN is fast if the narrower matrix is the first.
+        # oneDNN is fast if the first matrix is the narrower.
         return summed_product(y, x).t()
     dtype = torch.promote_types(x.dtype, torch.float32)
     if not _has_avx512() or not _by_onednn(x):
@@ -82,8 +82,8 @@ def summed_product(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 def summed(grad: torch.Tensor) -> torch.Tensor:
     """
-    Computes the gradient of a bias, the sum over the rows. As a product it takes a tenth of the
-    time of `sum` in bfloat16.
+    Computes the gradient of a bias, the sum over the rows. In bfloat16, a product takes a tenth of
+    the time of `sum`.
     """
     return torch.mv(grad.t(), grad.new_ones(len(grad)))
 
@@ -92,7 +92,7 @@ def step_product(
     x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
 ) -> torch.Tensor:
     """
-    Computes x W^T + b, as `product` does, for the rows of a recurrent step, whose number is a
+    Computes x W^T + b, as `product` does, for the rows of a recurrent step. Their number is a
     multiple of `STEP_ROWS`.
     """
     fast = _has_avx512() and _by_onednn(x)
@@ -100,7 +100,7 @@ def step_product(
 
 
 def product_dtype(inputs: torch.Tensor) -> torch.dtype:
-    """Returns the dtype of matrix products with these inputs: autocast's, or that of the inputs."""
+    """Returns the dtype of matrix products with these inputs: autocast's dtype, or the inputs'."""
     device = inputs.device.type
     return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else inputs.dtype
 

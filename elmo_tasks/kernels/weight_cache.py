@@ -19,14 +19,14 @@ class WeightCache(Generic[T]):
 
     def __init__(self, make: Callable[..., T]) -> None:
         self._make = make
-        # The state of the weights, some of their numbers, and the value made of them.
+        # The state of the weights, some of their numbers, and the value made from them.
         self._kept: tuple[list[Any], list[torch.Tensor], T] | None = None
 
     def get(self, *weights: torch.Tensor, **settings: Any) -> T:
-        """Returns the cached value; computes it anew if a weight or a setting changed."""
+        """Returns the cached value. Computes it anew if a weight or a setting has changed."""
         seen: list[Any] = [(part.data_ptr(), _version(part), part.device) for part in weights]
         seen.append(settings)
-        # A write through `.data` does not change the version, so some numbers are compared, too.
+        # A write through `.data` does not change the version, so some numbers are compared too.
         samples = [weight.detach().flatten()[:: 1 + weight.numel() // 512] for weight in weights]
         # Read and set at once, since two threads may need the value.
         kept = self._kept
@@ -43,7 +43,7 @@ class WeightCache(Generic[T]):
 
 
 def _version(weight: torch.Tensor) -> int | None:
-    """Returns a number that a write to the weight changes. Inference tensors have none."""
+    """Returns a number that changes with each write to the weight. Inference tensors have none."""
     return None if weight.is_inference() else weight._version
 
 

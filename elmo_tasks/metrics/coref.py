@@ -6,7 +6,7 @@ import torch
 from allennlp.nn.util import dist_reduce_sum
 from allennlp.training.metrics import Metric
 
-# A mention, such as the pair of its first word and the word after its last one.
+# A mention, such as the pair of its first word and the word after its last word.
 Mention = Hashable
 Clusters = Sequence[Iterable[Mention]]
 
@@ -30,17 +30,17 @@ class CorefMetric(Metric):
         # Parameters
 
         predictions, gold : `Sequence[Clusters]`
-            The predicted and the gold clusters of each document. A mention that is predicted twice
-            counts where it is first.
+            The predicted and the gold clusters of each document. If a mention is predicted twice,
+            only the first one counts.
         """
         for predicted, expected in zip(predictions, gold, strict=True):
             self._counts += torch.from_numpy(coref_counts(predicted, expected))
 
     def get_metric(self, reset: bool = False) -> dict[str, float]:
         """
-        Returns `precision-NAME`, `recall-NAME` and `f1-measure-NAME` over the documents of all
-        processes, for the names `muc`, `b-cubed` and `ceaf`, and `f1-measure-mean`; 0 where there
-        was nothing to count.
+        Returns `precision-NAME`, `recall-NAME` and `f1-measure-NAME` for the names `muc`, `b-cubed`
+        and `ceaf`, and `f1-measure-mean`, over the documents of all processes. A score with nothing
+        to count is 0.
         """
         metrics: dict[str, float] = {}
         for name, counts in zip(_MEASURES, dist_reduce_sum(self._counts).tolist()):
@@ -64,9 +64,9 @@ class CorefMetric(Metric):
 
 def coref_counts(predicted: Clusters, gold: Clusters) -> numpy.ndarray:
     """
-    Returns the counts of a document's clusters, of shape (3, 4): for MUC, B-cubed and CEAF,
-    numerator and denominator of the precision, then of the recall. The counts of several documents
-    are added.
+    Returns the counts of a document's clusters, shape (3, 4): for MUC, B-cubed and CEAF, the
+    numerator and denominator of the precision, then of the recall. Counts of several documents add
+    up.
     """
     found, facts = _without_repetitions(predicted), [set(cluster) for cluster in gold]
     return numpy.array([counts(found, facts) for counts in _MEASURES.values()])
@@ -78,7 +78,7 @@ def _muc(predicted: list[set[Mention]], gold: list[set[Mention]]) -> numpy.ndarr
 
 def _links(clusters: list[set[Mention]], others: list[set[Mention]]) -> tuple[int, int]:
     """
-    Returns how many links of the clusters the others have as well, and how many links there are. A
+    Returns how many links of `clusters` are also in `others`, and how many links `clusters` have. A
     cluster of n mentions has n - 1 links.
     """
     owners = _owners(others)
@@ -96,8 +96,8 @@ def _b_cubed(predicted: list[set[Mention]], gold: list[set[Mention]]) -> numpy.n
 
 def _overlaps(clusters: list[set[Mention]], others: list[set[Mention]]) -> tuple[float, int]:
     """
-    Returns a sum over all mentions, and their number. A mention adds the share of its cluster that
-    is also in its cluster of the others.
+    Returns a sum over all mentions of `clusters`, and their number. A mention adds the share of its
+    cluster that is also in its cluster in `others`.
     """
     owners = _owners(others)
     correct = 0.0
@@ -108,7 +108,7 @@ def _overlaps(clusters: list[set[Mention]], others: list[set[Mention]]) -> tuple
 
 
 def _ceaf(predicted: list[set[Mention]], gold: list[set[Mention]]) -> numpy.ndarray:
-    # A prediction does not need this import of 30 MB.
+    # Imported here, since a prediction does not need these 30 MB.
     from scipy.optimize import linear_sum_assignment
 
     similarity = numpy.array(

@@ -11,7 +11,7 @@ Span = tuple[str, int, int]
 # A role and its spans: more than one if the argument is continued.
 Argument = tuple[str, tuple[tuple[int, int], ...]]
 
-# The role of the predicate itself, which a model is given and which does not count.
+# The role of the predicate itself. A model is given the predicate, so this role does not count.
 _PREDICATE = "V"
 
 
@@ -20,8 +20,8 @@ class SrlMetric(Metric):
     """
     Computes precision, recall and F1 of arguments with the counts of `srl-eval.pl`, the official
     script of CoNLL-2005 (Carreras and Màrquez 2005), but from 0 to 1. A predicted argument is right
-    if its role and all of its spans are those of an argument of the same predicate. `C-X` continues
-    the last argument X before it; if there is none, it counts as X. `R-X` is a role of its own. The
+    if a gold argument of the same predicate has the same role and the same spans. `C-X` continues
+    the last argument X before it, or counts as X if there is none. `R-X` is a role of its own. The
     role V does not count.
 
     Registered as a `Metric` with name "elmo_srl".
@@ -49,7 +49,7 @@ class SrlMetric(Metric):
     def get_metric(self, reset: bool = False) -> dict[str, float]:
         """
         Returns `precision-ROLE`, `recall-ROLE` and `f1-measure-ROLE` over the predicates of all
-        processes, for each role that occurred and for `overall`; 0 if there was none.
+        processes, for each role that occurred and for `overall`. Without any, a score is 0.
         """
         correct, predicted, gold = (
             summed_counts(counts) for counts in (self._correct, self._predicted, self._gold)

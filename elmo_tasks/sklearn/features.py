@@ -13,7 +13,7 @@ from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.encoder import ElmoEncoder
 
-# Sentences end at these marks before white space.
+# A sentence ends at one of these marks before white space.
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 # Numbers, words, the clitics of English (do n't, it 's), and single other characters.
@@ -24,7 +24,7 @@ _TOKEN = re.compile(
 
 POOLINGS = ("mean", "max", "both", "weighted")
 
-# A word whose share of the text is p has the weight a / (a + p), with this a (Arora et al. 2017).
+# The a of a word's weight a / (a + p), where p is the word's share of the text (Arora et al. 2017).
 _SMOOTHING = 1e-3
 
 
@@ -35,8 +35,8 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
         make_pipeline(ElmoFeatures(), StandardScaler(), LogisticRegression())
 
-    Only the pooling `weighted` has something to fit. A pickle has the parameters and what was
-    fitted, and not the biLM, which is opened once in each process.
+    Only the pooling `weighted` has something to fit. A pickle contains the parameters and what was
+    fitted, but not the biLM. Each process opens the biLM once.
 
     # Parameters
 
@@ -45,13 +45,13 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     place : `str`, optional
         The place of the trained mix, `input` or `output`, if `bilm` is an archive with several.
     layers : `str | int`, optional (default = `'all'`)
-        `all` for the trained mix of an archive and otherwise the mean of all layers; `concat` for
-        all layers side by side; `last`; or the index of one layer, 0 for the token layer.
+        `all` for the trained mix of an archive, otherwise the mean of all layers; `concat` for all
+        layers side by side; `last`; or the index of one layer, 0 for the token layer.
     pooling : `str`, optional (default = `'mean'`)
-        Over the tokens of a text: `mean`, `max`, or `both` of these side by side; or `weighted`, a
-        mean in which a rare word counts more: a / (a + p), where p is the word's share of the texts
-        of `fit`, in lower case, and a is 0.001 (Arora et al. 2017, without their removal of a
-        common direction).
+        How the tokens of a text are pooled: `mean`; `max`; `both` of these side by side; or
+        `weighted`, a mean in which rare words count more. A word's weight is a / (a + p), where p
+        is its share of the texts of `fit`, in lower case, and a is 0.001 (Arora et al. 2017,
+        without their removal of a common direction).
     tokenizer : `Callable[[str], Iterable[str]]`, optional
         Cuts a sentence into tokens. By default words, numbers, English clitics and punctuation
         marks are tokens.
@@ -78,8 +78,8 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def fit(self, X: Any, y: Any = None) -> "ElmoFeatures":
         """
-        Opens the biLM, so that wrong parameters are noticed, counts the words of the texts if the
-        pooling is `weighted`, and returns this estimator.
+        Opens the biLM, so that wrong parameters are noticed. If the pooling is `weighted`, counts
+        the words of the texts. Returns this estimator.
         """
         self._check()
         if self.pooling == "weighted":
@@ -91,8 +91,8 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def transform(self, X: Iterable[Union[str, list[str]]]) -> numpy.ndarray:
         """
-        Returns the vectors of texts: shape (texts, width), in float32. A text without
-        tokens has the vector 0.
+        Returns the vectors of texts: shape (texts, width), in float32. The vector of a text without
+        tokens is all zeros.
 
         # Parameters
 
@@ -107,8 +107,8 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         `NotFittedError`
             The pooling is `weighted`, and `fit` was not called.
         `ValueError`
-            `X` is one string, a table or a mapping, or has something else than texts; or the
-            tokenizer returns something else than tokens.
+            `X` is one string, a table or a mapping, or contains something other than texts; or the
+            tokenizer returns something other than tokens.
         """
         encoder = self._check()
         check_is_fitted(self)
@@ -125,7 +125,7 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """Returns the sentences of each text."""
         if isinstance(X, str):
             raise ValueError(f"expected an iterable of texts, not one string: {X!r:.80}")
-        # A table, such as a `DataFrame`, and a mapping iterate over the names of their columns.
+        # A mapping, or a table such as a `DataFrame`, would iterate over the names of its columns.
         if isinstance(X, Mapping) or hasattr(X, "columns"):
             raise ValueError(
                 f"expected an iterable of texts, not a {type(X).__name__}; give one of its "
@@ -134,7 +134,7 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return [list(self._sentences(text, index)) for index, text in enumerate(X)]
 
     def _pooled(self, vectors: torch.Tensor, words: list[str]) -> torch.Tensor:
-        """Returns the vector of a text, given those of its words."""
+        """Returns the vector of a text from the vectors of its words."""
         if self.pooling == "weighted":
             shares = torch.tensor([self.shares_.get(word.lower(), 0.0) for word in words])
             weights = _SMOOTHING / (_SMOOTHING + shares)
@@ -192,5 +192,5 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return tokens
 
 
-# The clones of an estimator, as in a grid search, share their biLM.
+# The clones of an estimator, such as those of a grid search, share a biLM.
 _open = lru_cache(maxsize=2)(ElmoEncoder.from_pretrained)

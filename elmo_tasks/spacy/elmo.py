@@ -21,15 +21,15 @@ from elmo_tasks.spacy.vectors import use_elmo
 )
 class ElmoComponent(BatchedPipe):
     """
-    Sets `doc._.elmo`, an array of shape (tokens, width of ELMo_k) in float32, and lets vectors
-    and similarities of the doc, its spans and its tokens come from it (see `use_elmo`).
+    Sets `doc._.elmo`, an array of shape (tokens, width of ELMo_k) in float32. The vectors and
+    similarities of the doc, its spans and its tokens then come from it (see `use_elmo`).
 
     A sentence is one input of the biLM, and its vectors equal those of `ElmoEncoder`. A doc without
-    sentence boundaries is one sentence; to have them, add `sentencizer` or `parser` before. Tokens
-    of white space are left out of the sentence and have the vector 0.
+    sentence boundaries is one sentence; `sentencizer` or `parser` before this component sets them.
+    Tokens of white space are left out of the sentence, and their vectors are all zeros.
 
-    Registered as a factory with the name "elmo". A saved pipeline has the biLM and the mix. The
-    biLM is opened at first use.
+    Registered as a factory with the name "elmo". A saved pipeline contains the biLM and the mix.
+    The biLM is opened at first use.
 
     # Parameters
 
@@ -42,15 +42,15 @@ class ElmoComponent(BatchedPipe):
     place : `str`, optional
         The place of the trained mix, `input` or `output`, if `bilm` is an archive with several.
     layers : `str | int`, optional (default = `'all'`)
-        `all` for the trained mix of an archive and otherwise the mean of all layers; `concat` for
-        all layers side by side; `last`; or the index of one layer, 0 for the token layer.
+        `all` for the trained mix of an archive, otherwise the mean of all layers; `concat` for all
+        layers side by side; `last`; or the index of one layer, 0 for the token layer.
     device : `str`, optional (default = `'cpu'`)
         The device that the biLM runs on.
 
     # Raises
 
     `ConfigurationError`
-        The name is nearly that of a biLM. Others are looked for at first use.
+        The name looks like a misspelt biLM. Any other name is looked up at first use.
     """
 
     def __init__(
@@ -89,8 +89,8 @@ class ElmoComponent(BatchedPipe):
             arrays[sentence.doc][sentence.indices] = elmo.numpy()
         for doc, array in zip(docs, arrays):
             doc._.elmo = array
-            # spaCy keeps a tensor between processes, but no hooks. One that is there already is
-            # what a `tok2vec` has for later components.
+            # spaCy passes a doc's tensor between processes, but no hooks. If the tensor is set
+            # already, a `tok2vec` set it for later components.
             if not doc.tensor.size:
                 doc.tensor = array
             use_elmo(doc)
@@ -100,7 +100,7 @@ class ElmoComponent(BatchedPipe):
         return encoder_to_bytes(self.encoder)
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "ElmoComponent":
-        """Takes the biLM and the mix of `to_bytes`."""
+        """Takes the biLM and the mix from `to_bytes`."""
         self._encoder = encoder_from_bytes(data, self.device)
         return self
 
@@ -109,6 +109,6 @@ class ElmoComponent(BatchedPipe):
         self.encoder.save_pretrained(path)
 
     def from_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> "ElmoComponent":
-        """Takes the biLM and the mix of a folder."""
+        """Takes the biLM and the mix from a folder."""
         self._encoder = ElmoEncoder.from_pretrained(path, device=self.device)
         return self

@@ -12,8 +12,8 @@ if not Span.has_extension("elmo_confidence"):
 class EntityComponent(ModelPipe):
     """
     Sets `doc.ents` to the entities that a trained tagger finds in each sentence, in place of other
-    entities. Each has the attribute `ent._.elmo_confidence`, the marginal probability that exactly
-    these tokens are an entity of this type. A doc without sentence boundaries is one sentence.
+    entities. `ent._.elmo_confidence` is the marginal probability that exactly these tokens are an
+    entity of this type. A doc without sentence boundaries is one sentence.
 
     Registered as a factory with the name "elmo_ner". Its parameters are those of
     `ModelPipe`, with a trained `elmo_crf_tagger`.

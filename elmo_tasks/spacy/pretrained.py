@@ -16,9 +16,9 @@ def encoder_to_bytes(encoder: ElmoEncoder) -> bytes:
 
 
 def encoder_from_bytes(data: bytes, device: str) -> ElmoEncoder:
-    """Returns the encoder that was saved by `encoder_to_bytes`."""
+    """Returns the encoder that `encoder_to_bytes` saved."""
     with tempfile.TemporaryDirectory() as folder:
         for name, content in srsly.msgpack_loads(data).items():
-            # The name alone is taken, so that no path leads out of the folder.
+            # Only the last part of the name is used, so no path leads out of the folder.
             Path(folder, Path(name).name).write_bytes(content)
         return ElmoEncoder.from_pretrained(folder, device=device)

@@ -11,10 +11,10 @@ if not Doc.has_extension("elmo_srl"):
 @Language.factory("elmo_srl", assigns=["doc._.elmo_srl"])
 class RolesComponent(ModelPipe):
     """
-    Sets `doc._.elmo_srl` to the predicates of each sentence with their semantic roles: a list of
-    dictionaries with the index `predicate` of a token, and `roles`, each with its `role`, the
-    `start` and the exclusive `end` of its tokens in the doc, and its `confidence`. A doc without
-    sentence boundaries is one sentence.
+    Sets `doc._.elmo_srl` to a list of dictionaries, one for each predicate of the doc: `predicate`
+    is the index of its token, and `roles` are its semantic roles. Each has a `role`, the `start`
+    and the exclusive `end` of its tokens in the doc, and a `confidence`. A doc without sentence
+    boundaries is one sentence.
 
     Registered as a factory with the name "elmo_srl". Its parameters are those of
     `ModelPipe`, with a trained `elmo_srl_tagger`.
@@ -28,7 +28,7 @@ class RolesComponent(ModelPipe):
         answers = dict(self.model.answers([sentence.words for sentence in sentences]))
         for doc in docs:
             doc._.elmo_srl = []
-        # The batches are by length, and predicates are in the order of the text.
+        # The batches are sorted by length, but predicates are in the order of the text.
         for index, (doc_index, indices, _) in enumerate(sentences):
             docs[doc_index]._.elmo_srl += [
                 {

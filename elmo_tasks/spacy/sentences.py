@@ -25,8 +25,8 @@ class DocSentence(NamedTuple):
 
 def of_docs(docs: Iterable[Doc]) -> Iterator[DocSentence]:
     """
-    Yields the sentences of docs that have a word. A doc whose pipeline has set no sentence
-    boundaries is one sentence.
+    Yields the sentences of docs, except those without a word. A doc without sentence boundaries is
+    one sentence.
     """
     for index, doc in enumerate(docs):
         sentences = doc.sents if doc.has_annotation("SENT_START") else [doc[:]]

@@ -5,22 +5,22 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.spacy.model_pipe import ModelPipe
 from elmo_tasks.spacy.sentences import of_docs
 
-# The attributes of a token that take a tag.
+# The attributes of a token that can be set to a tag.
 _ATTRIBUTES = ("tag", "pos", "morph", "lemma")
 
 
 @Language.factory("elmo_tagger", assigns=["token.tag"], default_config={"attribute": "tag"})
 class TaggerComponent(ModelPipe):
     """
-    Sets an attribute of each token, such as `token.tag_`, to the tag that a model of one's own
-    gives it. A doc without sentence boundaries is one sentence.
+    Sets an attribute of each token, such as `token.tag_`, to the tag that your own model predicts.
+    A doc without sentence boundaries is one sentence.
 
     Registered as a factory with the name "elmo_tagger".
 
     # Parameters
 
     nlp, name, model
-        As for `ModelPipe`; a trained `elmo_tagger`.
+        As for `ModelPipe`. The model is a trained `elmo_tagger`.
     attribute : `str`, optional (default = `'tag'`)
         `tag`, `pos` (whose tags must be universal ones), `morph` or `lemma`.
     """

@@ -21,15 +21,15 @@ def tok2vec(
 ) -> Model[list[Doc], list[Floats2d]]:
     """
     Makes a tok2vec layer of ELMo for spaCy's trainable components: the layers of a frozen biLM,
-    their mix ELMo_k (Peters et al. 2018, equation 1), [x_k; ELMo_k] if there are vectors x_k of
-    words (section 3.3), dropout, and a maxout layer with layer norm. All but the biLM is trained.
-    The probability of dropout is that of spaCy's training (`training.dropout`).
+    their mix ELMo_k (Peters et al. 2018, equation 1), [x_k; ELMo_k] if there are word vectors x_k
+    (section 3.3), dropout, and a maxout layer with layer norm. All but the biLM is trained.
+    `training.dropout` of spaCy's config sets the dropout.
 
-    A sentence is one input of the biLM; a doc without sentence boundaries is one sentence. White
-    space has the layers 0.
+    A sentence is one input of the biLM; a doc without sentence boundaries is one sentence. The
+    layers of white space are all zeros.
 
-    Registered in `architectures` with the name "elmo_tasks.Tok2Vec.v1". A saved pipeline has the
-    biLM.
+    Registered in `architectures` with the name "elmo_tasks.Tok2Vec.v1". A saved pipeline contains
+    the biLM.
 
     # Parameters
 
@@ -40,8 +40,8 @@ def tok2vec(
     words : `Model[list[Doc], list[Floats2d]]`, optional
         Computes x_k, such as spaCy's architecture `spacy.MultiHashEmbed.v2`.
     store : `str`, optional
-        A folder that keeps the layers of every sentence (see `LayerStore`), so that the biLM runs
-        once for each sentence of a training. By default the biLM runs in each epoch.
+        A folder that keeps the layers of every sentence (see `LayerStore`), so that the biLM reads
+        each sentence once in a training. By default the biLM reads it in each epoch.
     """
     elmo = chain(_layers(bilm, store), with_array(mix()))
     x = elmo if words is None else concatenate(words, elmo)
@@ -71,8 +71,8 @@ def _layers_forward(
 
 def mix() -> Model[Floats3d, Floats2d]:
     """
-    Returns a thinc model that computes ELMo_k of shape (tokens, dim), as `ElmoMix` of all layers
-    does. thinc saves its own parameters as arrays, but a module of PyTorch as a pickle.
+    Returns a thinc model that computes ELMo_k of shape (tokens, dim), as an `ElmoMix` of all layers
+    does. It is no PyTorch module, which thinc would save as a pickle.
     """
     return Model("elmo_mix", _mix_forward, init=_mix_init, params={"w": None, "gamma": None})
 
@@ -94,7 +94,7 @@ def _mix_forward(
     mean = xp.einsum("j,kjd->kd", weights, X)
 
     def backprop(dY: Floats2d) -> Floats3d:
-        # The gradient of each layer's weight s_j, and that of w through the softmax.
+        # The gradient of each layer's weight s_j, and from it, through the softmax, of w.
         ds = gamma * xp.einsum("kd,kjd->j", dY, X)
         model.inc_grad("w", weights * (ds - (weights * ds).sum()))
         model.inc_grad("gamma", (dY * mean).sum().reshape(1))

@@ -14,7 +14,7 @@ from elmo_tasks.common.files import atomic_write
 from elmo_tasks.elmo.known_models import model_path
 from elmo_tasks.elmo.vocabulary_folder import check_inside
 
-# Tokens of a batch, padding included.
+# The most tokens of a batch, padding included.
 _BATCH_TOKENS = 2048
 
 _ARCHIVE = "model.tar.gz"
@@ -22,7 +22,7 @@ _ARCHIVE = "model.tar.gz"
 
 class TrainedModel:
     """
-    A trained model of a task in a component of spaCy, opened at first use. It needs AllenNLP.
+    A trained task model in a component of spaCy, opened at first use. It needs AllenNLP.
 
     # Parameters
 
@@ -34,7 +34,7 @@ class TrainedModel:
     # Raises
 
     `ConfigurationError`
-        When the model is first used: it is of another task, or is no archive.
+        At first use: the model is for another task, or is no archive.
     """
 
     def __init__(self, model: str, predictor: str) -> None:
@@ -53,7 +53,7 @@ class TrainedModel:
 
     def answers(self, sentences: Sequence[list[str]]) -> Iterator[tuple[int, dict[str, Any]]]:
         """
-        Yields the index of each sentence and the answer of the predictor (see the predictors of
+        Yields the index of each sentence and the answer of the predictor (see
         `elmo_tasks.predictors`), in batches of similar length.
         """
         predictor = self._open()
@@ -62,7 +62,7 @@ class TrainedModel:
             yield from zip(batch, predictor.predict_batch_json(inputs))
 
     def to_bytes(self) -> bytes:
-        """Returns the archive. Of a folder without one, one is made."""
+        """Returns the archive of the model, made first if the model is a folder without one."""
         if self._archive is not None:
             return self._archive
         path = model_path(self._model)
@@ -81,7 +81,7 @@ class TrainedModel:
             aside.write_bytes(self.to_bytes())
 
     def from_disk(self, folder: str | Path) -> None:
-        """Takes the archive of a folder in place of the model."""
+        """Takes the archive in a folder in place of the model."""
         self._model = str(Path(folder) / _ARCHIVE)
         self._archive = self._predictor = None
 
@@ -107,7 +107,7 @@ class TrainedModel:
 
 
 def _archived(folder: str) -> bytes:
-    """Returns an archive of the folder that `elmo-pack` wrote."""
+    """Makes an archive of a folder that `elmo-pack` wrote."""
     for path in Path(folder).rglob("*"):
         check_inside(path, folder, folder)
         if not path.is_dir():

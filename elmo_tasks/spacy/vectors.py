@@ -11,19 +11,19 @@ _Text = Union[Doc, Span, Token]
 
 def use_elmo(doc: Doc) -> Doc:
     """
-    Lets `vector`, `has_vector` and `similarity` of a doc, its spans and its tokens come from
-    `doc._.elmo`, in place of the vocabulary's vectors. The vector of a doc or span is the mean over
+    Makes `vector`, `has_vector` and `similarity` of a doc, its spans and its tokens use
+    `doc._.elmo` in place of the vocabulary's vectors. The vector of a doc or span is the mean over
     its tokens without white space, and similarity is the cosine. Returns the doc.
 
     The component `elmo` calls this function. Call it yourself for a doc that comes from another
-    process (`n_process`), from bytes or from a `DocBin` with user data, because spaCy leaves out
-    hooks there. Where the component could set `doc.tensor` as well, the first two have vectors
-    without this call, but spaCy's own similarity: 1 for equal words in whatever sentences.
+    process (`n_process`), from bytes or from a `DocBin` with user data, because spaCy drops the
+    hooks there. Without this call, a doc from another process or from bytes may have vectors in
+    `doc.tensor`. But its similarity is spaCy's own: 1 for equal words in any sentences.
 
     # Raises
 
     `ValueError`
-        When a vector is asked for: the doc has no vectors, or not one for each token.
+        When a vector is used: the doc has no vectors, or too few or too many.
     """
     doc.user_hooks.update(vector=_mean, has_vector=_has_vector, similarity=_similarity)
     doc.user_span_hooks.update(vector=_mean, has_vector=_has_vector, similarity=_similarity)

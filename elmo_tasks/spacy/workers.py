@@ -8,9 +8,8 @@ from elmo_tasks.kernels.threads import operator_threads
 @contextmanager
 def threads_of_this_process() -> Iterator[None]:
     """
-    Lets PyTorch use one thread within the context if this is a worker process, such as one of
-    `nlp.pipe` with `n_process`. A forked process waits for ever for the threads that its parent
-    had.
+    Makes PyTorch use one thread within the context if this is a worker process, such as one of
+    `nlp.pipe` with `n_process`. A forked process would wait for ever for its parent's threads.
     """
     if multiprocessing.parent_process() is None:
         yield

@@ -8,7 +8,7 @@ from allennlp.training.optimizers import Optimizer, make_parameter_groups
 class FusedAdam(Optimizer, torch.optim.Adam):
     """
     AllenNLP's `adam` with PyTorch's fused implementation, which updates all weights in one pass. On
-    a CPU it is three to four times as fast; its weights are equal up to rounding.
+    a CPU it is three to four times as fast. Its weights are equal up to rounding.
 
     Registered as an `Optimizer` with name "elmo_adam".
 
@@ -17,7 +17,7 @@ class FusedAdam(Optimizer, torch.optim.Adam):
     model_parameters : `list[tuple[str, torch.nn.Parameter]]`
         The trained weights with their names, given by the trainer.
     parameter_groups : `list[tuple[list[str], dict[str, Any]]]`, optional
-        Settings of some weights, as for every optimizer of AllenNLP.
+        Settings for some weights, as for every optimizer of AllenNLP.
     lr, betas, eps, weight_decay, amsgrad
         As for `torch.optim.Adam`, with the same defaults.
     """

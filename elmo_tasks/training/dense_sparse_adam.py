@@ -10,9 +10,10 @@ from allennlp.training.optimizers import DenseSparseAdam, Optimizer
 @Optimizer.register("elmo_dense_sparse_adam")
 class FusedDenseSparseAdam(DenseSparseAdam):
     """
-    AllenNLP's `dense_sparse_adam`, an Adam that updates only the rows of a sparse gradient, with
-    PyTorch's fused implementation for dense gradients. On a CPU it takes less than half of the
-    time; its weights are equal up to rounding, and each can go on from the other's checkpoints.
+    AllenNLP's `dense_sparse_adam`, with PyTorch's fused implementation for dense gradients. Of a
+    weight with a sparse gradient it updates only the gradient's rows. It takes less than half the
+    time on a CPU. Its weights are equal up to rounding, and each can go on from the other's
+    checkpoints.
 
     Registered as an `Optimizer` with name "elmo_dense_sparse_adam". It has the parameters of
     `dense_sparse_adam`.
@@ -41,7 +42,7 @@ class FusedDenseSparseAdam(DenseSparseAdam):
         return loss
 
     def _update(self, weights: list[torch.Tensor], step: int, group: dict[str, Any]) -> None:
-        """Updates weights with dense gradients, which have all been updated equally often."""
+        """Updates weights with dense gradients. All must have been updated equally often."""
         beta1, beta2 = group["betas"]
         states = [self.state[weight] for weight in weights]
         torch._fused_adam_(
@@ -55,14 +56,14 @@ class FusedDenseSparseAdam(DenseSparseAdam):
             beta1=beta1,
             beta2=beta2,
             weight_decay=0.0,
-            # PyTorch adds `eps` to the corrected root, AllenNLP to the root.
+            # PyTorch adds `eps` to the root after its correction, AllenNLP before.
             eps=group["eps"] / math.sqrt(1 - beta2**step),
             amsgrad=False,
             maximize=False,
         )
 
     def _update_rows(self, weight: torch.Tensor, group: dict[str, Any]) -> None:
-        """Updates the rows that a sparse gradient has."""
+        """Updates the rows that are in a sparse gradient."""
         beta1, beta2 = group["betas"]
         state = self.state[weight]
         grad = weight.grad.coalesce()

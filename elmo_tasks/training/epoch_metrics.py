@@ -12,9 +12,9 @@ logger = logging.getLogger(__name__)
 
 def get_metric_states(model: Model) -> dict[str, dict[str, Any]]:
     """
-    Returns what the metrics of a model have counted so far, by the name of each metric: those of
-    its attributes that are numbers, strings or tensors, or containers of these. Warns about other
-    attributes, but not about metrics, nor about functions and sets, which are settings.
+    Returns what each metric of a model has counted so far, by the metric's name: its attributes
+    that are numbers, strings or tensors, or containers of these. Skips metrics, and functions and
+    sets, which are settings. Warns about any other attribute.
     """
     states: dict[str, dict[str, Any]] = {}
     for name, metric in _metrics(model):
@@ -33,7 +33,7 @@ def get_metric_states(model: Model) -> dict[str, dict[str, Any]]:
 
 @functools.cache
 def _warn(metric: str, attribute: str, kind: str) -> None:
-    """Warns once, not for each checkpoint."""
+    """Warns only once, not for each checkpoint."""
     logger.warning(
         "A checkpoint lacks the attribute %s of the metric %s, because its type is %s, not a "
         "number or a tensor. If the metric counts in it, a training that is recovered in the "
@@ -51,7 +51,7 @@ def set_metric_states(model: Model, states: dict[str, dict[str, Any]]) -> None:
         for key, (value, on_model_device) in states.get(name, {}).items():
             present = getattr(metric, key)
             if isinstance(present, dict):
-                # This keeps the class of the dictionary, which may be a `defaultdict`.
+                # The dictionary keeps its class, which may be `defaultdict`.
                 present.clear()
                 present.update(value)
             else:
@@ -59,7 +59,7 @@ def set_metric_states(model: Model, states: dict[str, dict[str, Any]]) -> None:
 
 
 def _metrics(model: Model) -> Iterator[tuple[str, Metric]]:
-    """Yields the metrics of all modules, also those in lists and dictionaries."""
+    """Yields the metrics of all modules, including metrics in lists and dictionaries."""
     for prefix, module in model.named_modules():
         for key, value in vars(module).items():
             yield from _metrics_in(f"{prefix}.{key}", value)

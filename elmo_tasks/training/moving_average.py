@@ -13,9 +13,9 @@ VALIDATIONS = ("average", "raw")
 class FixedMovingAverage(MovingAverage):
     """
     An exponential moving average of the trained weights with the same decay from the first batch
-    on, whereas AllenNLP's increases its decay step by step. Checkpoints contain the averages under
-    the names of the weights, so that a recovered training goes on with them. The best weights that
-    a training keeps are averages.
+    on; AllenNLP's average increases its decay step by step. Checkpoints contain the averages under
+    the names of the weights, and a recovered training goes on with them. The best weights that a
+    training keeps are averages.
 
     Registered as a `MovingAverage` with name "elmo_exponential".
 
@@ -26,9 +26,9 @@ class FixedMovingAverage(MovingAverage):
     decay : `float`, optional (default = `0.999`)
         A number from 0 to below 1.
     validate_on : `str`, optional (default = `'average'`)
-        The weights that are validated, and by which the best epoch is chosen: `average`, or `raw`
-        for the trained weights themselves, which needs a trainer of type `elmo`. In both cases the
-        averages of the best epoch are kept.
+        The weights that are validated and decide which epoch is best: `average`, or `raw` for the
+        trained weights themselves, which needs a trainer of type `elmo`. In both cases the averages
+        of the best epoch are kept.
     """
 
     def __init__(
@@ -60,8 +60,8 @@ class FixedMovingAverage(MovingAverage):
         if averages.keys() != self._shadows.keys():
             other = sorted(averages.keys() ^ self._shadows.keys())
             raise RuntimeError(
-                "the checkpoint has the averages of another model; only one of the two has the "
-                f"weights {', '.join(other)}"
+                "the checkpoint has the averages of another model; only one of the two models has "
+                f"the weights {', '.join(other)}"
             )
         for name, average in averages.items():
             self._shadows[name].copy_(average)

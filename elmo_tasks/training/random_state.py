@@ -26,8 +26,8 @@ def get_random_state() -> RandomState:
 
 def set_random_state(state: RandomState) -> None:
     """
-    Sets the generators to a state that `get_random_state` returned; those of GPUs only if there are
-    as many as then.
+    Sets the generators to a state from `get_random_state`. The generators of GPUs are set only if
+    there are as many GPUs as then.
     """
     random.setstate(state["python"])
     numpy.random.set_state(state["numpy"])

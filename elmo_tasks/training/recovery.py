@@ -18,12 +18,12 @@ logger = logging.getLogger(__name__)
 
 class Recovery(TrainerCallback):
     """
-    Keeps in each checkpoint what AllenNLP's checkpoints lack, so that a recovered training ends
-    with the same weights and metrics, to the bit, as one that was not interrupted: the random
-    state, the losses and metrics of the unfinished epoch, the metrics of the last epoch, the state
-    that a biLM carries from batch to batch, and the scale of gradients in mixed precision.
+    Keeps in each checkpoint what AllenNLP's checkpoints lack: the random state, the losses and
+    metrics of the unfinished epoch, the metrics of the last epoch, the state that a biLM carries
+    from batch to batch, and the scale of gradients in mixed precision. So a recovered training ends
+    with the same weights and metrics, to the bit, as an uninterrupted training.
 
-    `ElmoTrainer` is the only one that uses this callback, as its last.
+    Only `ElmoTrainer` uses this callback, after all others.
 
     # Parameters
 
@@ -76,8 +76,8 @@ class Recovery(TrainerCallback):
 
     def begin_epoch(self, epoch: int) -> bool:
         """
-        Prepares an epoch. Returns whether it is the one in which a recovered training goes on; its
-        batches must then come from `resumed`.
+        Prepares an epoch. Returns whether a recovered training goes on in it; its batches must then
+        come from `resumed`.
         """
         trainer = self._trainer
         self._loss = self._reg_loss = 0.0
@@ -106,7 +106,7 @@ class Recovery(TrainerCallback):
     ) -> None:
         if not is_training:
             return
-        # These are the additions of AllenNLP's trainer, in the same order.
+        # AllenNLP's trainer adds the same numbers in the same order.
         self._loss += batch_metrics["batch_loss"]
         batch_metrics["loss"] = self._loss / batch_number
         for outputs in batch_outputs:
@@ -126,8 +126,8 @@ class Recovery(TrainerCallback):
 
     def epoch_metrics(self, metrics: dict[str, float]) -> dict[str, float]:
         """
-        Completes the training metrics of an epoch that was resumed. AllenNLP leaves the losses of
-        its finished batches out, and all metrics if no batch was left.
+        Completes the training metrics of a resumed epoch. AllenNLP omits the losses of the batches
+        that were finished before, and all metrics if no batch was left.
         """
         model, num_batches = self._trainer.model, self._trainer._batches_in_epoch_completed
         has_penalty = model.get_regularization_penalty() is not None
@@ -185,8 +185,8 @@ class Recovery(TrainerCallback):
 
 class ResumedLoader:
     """
-    Yields the batches of a data loader, and calls a function after the first `num_done` of them.
-    It has all else from the loader.
+    Yields the batches of a data loader, and calls `restore` after the first `num_done` batches. All
+    other attributes are the loader's.
     """
 
     def __init__(self, loader: Any, num_done: int, restore: Any) -> None:

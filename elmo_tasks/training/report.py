@@ -1,4 +1,4 @@
-"""Says after each epoch of a training how long it took, what it brought, and what is left."""
+"""Logs after each epoch of a training how long it took, its results, and how much time is left."""
 
 import logging
 import time
@@ -8,18 +8,18 @@ from allennlp.training.callbacks import TrainerCallback
 
 logger = logging.getLogger(__name__)
 
-# The time of the training is first told after this many batches. The first batch is slower, and is
-# left out.
+# After this many batches, the time of the training is first logged. The first batch is slower and
+# does not count.
 _TRIAL = 8
 
 
 class EpochReport(TrainerCallback):
     """
-    Logs after a few batches how long the training will take. Then logs a line after each epoch: its
+    Logs after a few batches how long the training will take, and then a line after each epoch: its
     seconds and training batches a second, the loss, the metric that chooses the best epoch, and the
-    time until the last epoch. A training that loses patience ends earlier.
+    time until the last epoch ends. A training that loses patience ends earlier.
 
-    Every trainer of AllenNLP has it, as one of the default callbacks.
+    It is a default callback of every trainer of AllenNLP.
     """
 
     def on_start(self, trainer: Any, is_primary: bool = True, **kwargs: Any) -> None:

@@ -1,4 +1,4 @@
-"""Checks and prepares a training on several processes or nodes, before it starts any."""
+"""Checks and prepares a training on several processes or nodes before they start."""
 
 import os
 import shutil
@@ -12,15 +12,15 @@ from elmo_tasks.common.errors import ConfigurationError
 
 def prepare_processes(params: Params, serialization_dir: str | os.PathLike, recover: bool) -> None:
     """
-    Prepares a training with the key `distributed`; does nothing for any other. A training that was
-    killed before its vocabulary was complete gets a new one, because the processes of a recovered
-    training read the vocabulary from the folder.
+    Prepares a training with the key `distributed`; does nothing for other trainings. The processes
+    of a recovered training read the vocabulary from the folder. So a training that was killed
+    before its vocabulary was complete gets a new vocabulary.
 
     # Raises
 
     `ConfigurationError`
-        The config asks for what AllenNLP does wrongly with several processes: a test of only a
-        share of the test data, or several nodes that each choose a port of their own.
+        The config asks for something that AllenNLP does wrongly with several processes: it would
+        test only a share of the test data, or each node would choose its own port.
     """
     distributed = params.params.get("distributed")
     if distributed is None:
@@ -33,7 +33,7 @@ def prepare_processes(params: Params, serialization_dir: str | os.PathLike, reco
     if num_nodes(params) > 1 and "primary_port" not in distributed:
         address = distributed.get("primary_address", "127.0.0.1")
         raise ConfigurationError(
-            f"distributed needs primary_port, the same one for all nodes, a free port of {address}"
+            f"distributed needs primary_port, the same for all nodes: a free port of {address}"
         )
     folder = Path(serialization_dir)
     if recover and folder.exists() and not _has_vocabulary(folder):
@@ -47,7 +47,7 @@ def num_nodes(params: Params) -> int:
 
 
 def _has_vocabulary(folder: Path) -> bool:
-    # A language model's vocabulary ends with this file (see `counts_path` of `language_model`).
-    # Other vocabularies are complete if the training went on to a checkpoint.
+    # A language model's vocabulary is complete if this file exists (see `counts_path` of
+    # `language_model`). Other vocabularies are complete if the training reached a checkpoint.
     counted = folder / "vocabulary" / ".counts.json"
     return counted.exists() or any(folder.glob("training_state_*.th"))

@@ -9,13 +9,13 @@ from elmo_tasks.common.processes import rank
 
 def share_loss(model: Model, batch: dict[str, Any], outputs: dict[str, Any]) -> None:
     """
-    Scales the loss of this process's batch in place, so that its mean over the processes is the
-    loss that one process has for the batches of all together. A penalty on the weights, `reg_loss`,
-    is not scaled.
+    Scales the loss of this process's batch in place. The mean over the processes then equals the
+    loss that one process would have for all their batches together. A penalty on the weights,
+    `reg_loss`, is not scaled.
 
-    The loss of a model is the mean over `num_tokens` tokens if its outputs give that number,
-    otherwise over the instances, or the sum over them if the model has `loss_is_sum`. `num_tokens`
-    becomes the number of all processes.
+    The loss of a model is the mean over `num_tokens` tokens if its outputs have that number,
+    otherwise the mean over the instances, or their sum if the model has `loss_is_sum`. `num_tokens`
+    becomes the number of tokens of all processes.
     """
     if getattr(model, "loss_is_sum", False):
         scale = float(rank().num_processes)

@@ -15,11 +15,12 @@ _NONE, _DENSE, _SPARSE = range(3)
 class ElmoDdpAccelerator(DdpAccelerator):
     """
     Lets several processes train one model, each on its share of a batch. It differs from PyTorch's
-    `DistributedDataParallel` in three things. It sends only those rows of a sparse gradient, such
-    as the sampled softmax has, that some process used. Weights that a batch does not use need no
-    setting. Gradients are sent once for each step, after the backward pass of its last batch.
+    `DistributedDataParallel` in three things. Of a sparse gradient, such as the sampled softmax's,
+    it sends only the rows that some process used. A batch may leave weights unused without
+    `find_unused_parameters`. Gradients are sent once for each step, after the backward pass of its
+    last batch.
 
-    The trainer `elmo` uses it unless the config names another one in `distributed`.
+    The trainer `elmo` uses it unless the config names another accelerator in `distributed`.
 
     Registered as a `DdpAccelerator` with name "elmo". It has the parameters of `DdpAccelerator`.
     """
@@ -37,12 +38,12 @@ class ElmoDdpAccelerator(DdpAccelerator):
 
 
 class SharedModel(DdpWrappedModel):
-    """Holds a model whose gradients the trainer averages over the processes by a call."""
+    """Holds a model. The trainer calls it to average the gradients over the processes."""
 
     def average_gradients(self) -> None:
         """
-        Replaces each gradient by its mean over all processes, in which a process without this
-        gradient counts as zero. A gradient that no process has stays `None`.
+        Replaces each gradient by its mean over all processes. A process without this gradient
+        counts as zero. A gradient that no process has stays `None`.
         """
         weights = [weight for weight in self.model.parameters() if weight.requires_grad]
         kinds = torch.tensor([_kind(weight) for weight in weights], device=device_of_group())

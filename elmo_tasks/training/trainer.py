@@ -29,15 +29,15 @@ class ElmoTrainer(GradientDescentTrainer):
     AllenNLP's trainer, for models with a frozen biLM. The biLM's weights never change and may be
     375 MB, so checkpoints contain only its fingerprint. The weights are put back before the best
     model is archived. If a training is killed after its best epoch, but before the best weights are
-    saved, the trainer saves them when the training is recovered. With a moving average, the trainer
-    validates the weights that the average's `validate_on` names.
+    saved, the trainer saves them when the training is recovered. With a moving average,
+    `validate_on` of the average names the weights that are validated.
 
-    A training that was killed and recovered on the same machine ends with the weights and metrics
-    of one that was not interrupted, to the bit (see `Recovery`).
+    A training that was killed and recovered on the same machine ends with the same weights and
+    metrics as an uninterrupted training, to the bit (see `Recovery`).
 
-    Several processes (`distributed`) make the steps that one process makes with their batches
-    together: the loss is the mean over all words or instances of the step. Process 0 alone writes
-    checkpoints, metrics and files, so that the folders of other nodes are not needed afterwards.
+    Several processes (`distributed`) make the same steps as one process with all their batches: the
+    loss is the mean over all words or instances of the step. Only process 0 writes checkpoints,
+    metrics and files, so the folders of other nodes are not needed afterwards.
 
     Registered as a `Trainer` with name "elmo". It has the parameters of AllenNLP's
     `GradientDescentTrainer`.
@@ -105,7 +105,7 @@ class ElmoTrainer(GradientDescentTrainer):
         except ConfigurationError:
             raise
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            # Parts of the training state are missing or are of another kind.
+            # Parts of the training state are missing or have another type.
             raise ConfigurationError(
                 f"the checkpoint in {self._serialization_dir} is damaged or of another training "
                 f"({type(error).__name__}: {error}); remove its two files, and --recover goes on "
@@ -124,10 +124,10 @@ class ElmoTrainer(GradientDescentTrainer):
         num_epochs = self._start_after_epochs_completed
         at_end = num_epochs > 0 and not self._start_after_batches_in_epoch_completed
         if at_end and self._metric_tracker.should_stop_early():
-            # The training was killed after its last epoch. AllenNLP would train another one.
+            # The training was killed after its last epoch. AllenNLP would train one more epoch.
             self._num_epochs = min(self._num_epochs, num_epochs)
         metrics, epoch = super()._try_train()
-        # A recovered training of which no epoch was left has only the metrics of its best epoch.
+        # A recovered training with no epoch left has only the metrics of its best epoch.
         return {**self._recovery.last_metrics, **metrics}, epoch
 
     def _train_epoch(self, epoch: int) -> dict[str, float]:
@@ -146,7 +146,7 @@ class ElmoTrainer(GradientDescentTrainer):
         if getattr(average, "validate_on", None) == "raw":
             self._moving_average = None
         # A recovered training skips the validation of its finished epochs. A loader that goes on
-        # from epoch to epoch must make the same batches, so validation must not draw.
+        # from epoch to epoch must still make the same batches, so validation must not draw.
         drawn = random.getstate()
         try:
             return super()._validation_loss(epoch)
@@ -156,7 +156,7 @@ class ElmoTrainer(GradientDescentTrainer):
 
     @contextmanager
     def _averaged(self) -> Iterator[None]:
-        """Replaces the weights by their moving average, if there is one, while the block runs."""
+        """Replaces the weights by their moving average, if any, while the block runs."""
         if self._moving_average is None:
             yield
             return
@@ -187,7 +187,7 @@ class ElmoTrainer(GradientDescentTrainer):
             super()._save_model_state(str(aside))
 
     def _load_model_state(self, path: str) -> None:
-        # After a training, only process 0 goes on, and only its folder has the best weights.
+        # After a training, only process 0 goes on, and only its folder holds the best weights.
         if self._primary or self._is_sharded():
             super()._load_model_state(path)
 
@@ -203,7 +203,7 @@ class ElmoTrainer(GradientDescentTrainer):
 
 
 def _draw_like_nobody_else() -> None:
-    """Gives each process its own dropout. Until now all have drawn the same random numbers."""
+    """Gives each process its own dropout. Until now all processes drew the same random numbers."""
     if index := rank().process:
         torch.manual_seed(torch.initial_seed() + index)
 

@@ -17,8 +17,8 @@ logger = logging.getLogger(__name__)
 _SOURCE = Path(__file__).with_name("kernels.cpp")
 _FLAGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd", "-shared", "-fPIC"]
 
-# The instructions that PyTorch itself uses on this CPU, which its variable ATEN_CPU_CAPABILITY can
-# restrict.
+# The instructions that PyTorch itself uses on this CPU. The variable ATEN_CPU_CAPABILITY can
+# restrict them.
 _INSTRUCTIONS = {
     "AVX2": ["-mavx2", "-mfma"],
     "AVX512": ["-mavx2", "-mfma"]
@@ -39,7 +39,7 @@ _ARGUMENTS = {
 }
 _TYPES: dict[str, Any] = {"n": ctypes.c_int64, "f": ctypes.c_float, "p": ctypes.c_void_p}
 
-# The dtypes of the functions, and the ends of their names.
+# The dtypes of the functions, with the ends of the functions' names.
 _NAMES = {torch.float32: "float32", torch.bfloat16: "bfloat16"}
 
 
@@ -215,7 +215,7 @@ def _library() -> ctypes.CDLL | None:
         return None
     try:
         return _load(compiler)
-    # `Path.home` raises a RuntimeError for a user without a home.
+    # `Path.home` raises a RuntimeError if the user has no home.
     except (OSError, RuntimeError, subprocess.SubprocessError) as error:
         output = getattr(error, "stderr", None) or error
         logger.info(
@@ -231,13 +231,13 @@ def _load(compiler: str) -> ctypes.CDLL:
     try:
         return ctypes.CDLL(str(compiled))
     except OSError:
-        # The file may be broken, as after a power failure; it is compiled again.
+        # The file may be broken, for example after a power failure, so it is compiled again.
         compiled.unlink(missing_ok=True)
         return ctypes.CDLL(str(_compiled(compiler)))
 
 
 def _compiled(compiler: str) -> Path:
-    """Returns the path of the compiled file, which is kept from one process to the next."""
+    """Returns the path of the compiled file, which is kept for later processes."""
     flags = _FLAGS + _INSTRUCTIONS.get(torch.backends.cpu.get_cpu_capability(), [])
     version = _run([compiler, "--version"])
     parts = [_SOURCE.read_text(encoding="utf-8"), version, compiler, *flags]
@@ -257,15 +257,15 @@ def _run(command: list[str]) -> str:
 
 def _own_folder() -> Path:
     """
-    Returns the folder of compiled files. A process that loads a library runs it, so nobody but the
-    user may be able to write there.
+    Returns the folder of compiled files. Only the user must be able to write there, because loading
+    a library runs its code.
     """
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(base) / "elmo_tasks" / "native"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = folder.stat()
     if found.st_uid != os.getuid() or found.st_mode & 0o022:
-        raise PermissionError(f"others than the user can write to {folder}")
+        raise PermissionError(f"other users can write to {folder}")
     if os.statvfs(folder).f_flag & getattr(os, "ST_NOEXEC", 0):
-        raise PermissionError(f"the file system lets no file in {folder} be run")
+        raise PermissionError(f"no file in {folder} can be run: its file system forbids it")
     return folder
