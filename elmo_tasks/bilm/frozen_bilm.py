@@ -59,8 +59,8 @@ class FrozenBiLm(BiLm):
             )
         if store is not None and state == "carry":
             raise ConfigurationError(
-                "a store needs a biLM that gives a sentence the same layers every time: with the "
-                "state reset or snapshot"
+                "a store needs a biLM that gives a sentence the same layers every time: set state "
+                "to reset or snapshot"
             )
         super().__init__(options, state)
         self.asked_dtype = dtype

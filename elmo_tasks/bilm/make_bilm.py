@@ -105,7 +105,7 @@ def _refuse_frozen_settings(state: str, dtype: str, store: LayerStore | None) ->
         )
     if store is not None:
         raise ConfigurationError(
-            "a store needs a biLM that gives a sentence the same layers every time: without "
+            "a store needs a biLM that gives a sentence the same layers every time: leave out "
             "requires_grad"
         )
     if dtype not in ("auto", "float32"):

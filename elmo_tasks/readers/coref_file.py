@@ -130,7 +130,7 @@ def read_coref(
 
 
 class _LineError(ValueError):
-    """An error in a line before the line that is being read."""
+    """An error in the given line, which may be before the line that is being read."""
 
     def __init__(self, line_number: int, reason: str) -> None:
         super().__init__(reason)
@@ -216,8 +216,8 @@ class _Parser:
         match = _BRACKET.fullmatch(bracket)
         if match is None or not (match[1] or match[3]):
             raise ValueError(
-                f"{value!r:.80} is no column of coreference: expected -, (0), (0, 0) or several of "
-                "these with | between them, where 0 names a cluster"
+                f"the column coreference cannot be {value!r:.80}: expected -, (0), (0, 0) or "
+                "several of these with | between them, where 0 names a cluster"
             )
         opens, cluster, closes = match.groups()
         word = len(self._speakers) - 1

@@ -146,7 +146,7 @@ class SquadReader(TextReader):
         if not question.answers:
             raise ValueError(
                 "the question has no answer and is not marked as impossible; give it an answer, or "
-                "use a predictor, which needs none"
+                "use a predictor, which needs no answers"
             )
         spans = self._spans(question, counts)
         if not spans:

@@ -180,7 +180,7 @@ def read_spans(column: Iterable[str]) -> list[Entity]:
         brackets = _BRACKETS.fullmatch(value)
         if brackets is None:
             raise _RowError(
-                row, f"{value!r:.80} is no column of roles: expected *, (ROLE*, *) or (ROLE*)"
+                row, f"a column of roles cannot be {value!r:.80}: expected *, (ROLE*, *) or (ROLE*)"
             )
         for role in brackets[1].split("(")[1:]:
             if begun is not None:

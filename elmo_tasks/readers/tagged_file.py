@@ -103,7 +103,7 @@ def _conllu(path: str | os.PathLike, index: int) -> Iterator[TaggedSentence]:
             with at_line(path, line_number):
                 if len(values) != len(CONLLU):
                     raise ValueError(
-                        f"expected {len(CONLLU)} columns between tabs, but got {len(values)}: "
+                        f"expected {len(CONLLU)} columns separated by tabs, but got {len(values)}: "
                         f"{line[:80]!r}"
                     )
             # The ids of a multiword token and of an empty node are `3-4` and `5.1`.

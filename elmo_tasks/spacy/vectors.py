@@ -36,8 +36,8 @@ def _array(doc: Doc) -> numpy.ndarray:
     if array is None or len(array) != len(doc):
         found = "no ELMo vectors" if array is None else f"{len(array)} ELMo vectors"
         raise ValueError(
-            f"this doc has {len(doc)} tokens and {found}; run the component elmo on it (after "
-            "tokens were merged or split, or on a doc of its own made by `as_doc`)"
+            f"this doc has {len(doc)} tokens and {found}; run the component elmo on it (again, if "
+            "tokens were merged or split, or if `as_doc` made the doc)"
         )
     return array
 

@@ -37,7 +37,7 @@ def _warn(metric: str, attribute: str, kind: str) -> None:
     logger.warning(
         "A checkpoint lacks the attribute %s of the metric %s, because its type is %s, not a "
         "number or a tensor. If the metric counts in it, a training that is recovered in the "
-        "middle of an epoch reports this metric for the rest of the epoch alone.",
+        "middle of an epoch reports this metric only for the rest of the epoch.",
         attribute,
         metric,
         kind,

@@ -70,7 +70,7 @@ class Recovery(TrainerCallback):
                 "The checkpoint in %s lacks the random state and the metrics of its epoch, because "
                 "it was saved by an earlier version of elmo_tasks or with other processes. The "
                 "training goes on, but dropout differs from that of an uninterrupted training, and "
-                "the training metrics of the unfinished epoch count the rest of it alone.",
+                "the training metrics of the unfinished epoch count only the rest of it.",
                 self.serialization_dir,
             )
 

@@ -109,7 +109,7 @@ class ElmoTrainer(GradientDescentTrainer):
             raise ConfigurationError(
                 f"the checkpoint in {self._serialization_dir} is damaged or of another training "
                 f"({type(error).__name__}: {error}); remove its two files, and --recover goes on "
-                "from the checkpoint before"
+                "from the previous checkpoint"
             ) from error
         at_end = self._start_after_epochs_completed and not (
             self._start_after_batches_in_epoch_completed

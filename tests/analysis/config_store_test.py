@@ -48,7 +48,7 @@ def test_stores_of_two_machines_are_merged(tmp_path: Path, path: str) -> None:
 def test_bilm_that_trains_is_refused(path: str) -> None:
     trains = "{ chosen_bilm+:: { requires_grad: true, state: 'reset' } }"
 
-    with pytest.raises(ConfigurationError, match="without requires_grad"):
+    with pytest.raises(ConfigurationError, match="leave out requires_grad"):
         fill_from_config(config(trains), path)
 
 

@@ -183,7 +183,7 @@ KINDS: dict[str, tuple[Callable[[h5py.File], None], str]] = {
     "packed bomb": (_packed_bomb, f"{MATRIX} grows to more than its shape (12, 36) says"),
     "twice packed": (_twice_packed, _OTHER_FILTERS),
     "other filter": (_other_filter, _OTHER_FILTERS),
-    "large chunks": (_large_chunks, "has chunks of 1,073,741,824 bytes, larger than itself"),
+    "large chunks": (_large_chunks, "has chunks of 1,073,741,824 bytes, more than"),
     "missing chunks": (_missing_chunks, f"{MATRIX} holds 1 of 6 chunks"),
     "text": (_text, f"{MATRIX} holds |S4, which are not numbers"),
     "times": (_times, "cannot be read as HDF5"),

@@ -84,7 +84,12 @@ def test_a_file_of_one_column_has_words(tmp_path: Path) -> None:
         ("a.conll", "Eve B-PER\n", WithoutColumns(), ":1: the file is in columns, and the model"),
         ("a.conll", "Eve B-PER\n", Documents(), " is in columns, which `predict` reads only"),
         ("a.txt", "#begin document (a)\nEve O\n", Documents(), " is in columns, which `predict`"),
-        ("a.conllu", "1\tEve\n", Sentences(), ":1: expected 10 columns between tabs, but got 2"),
+        (
+            "a.conllu",
+            "1\tEve\n",
+            Sentences(),
+            ":1: expected 10 columns separated by tabs, but got 2",
+        ),
         ("a.conll", "Eve O\n", Sentences("word"), r" is not a table .* so it has no column word"),
     ],
 )

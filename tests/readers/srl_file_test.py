@@ -101,10 +101,14 @@ def test_file_is_a_stream(tmp_path: Path) -> None:
         ("(V*) (A1* *A2)", 3, r"'\*A2\)' closes A2, which is not open"),
         ("(V*) (A1* (A2*))", 3, r"'\(A2\*\)\)' begins A2 within A1: .* must not overlap"),
         ("(V*) (A1(A2*)) *", 2, r"begins A2 within A1"),
-        ("(V*) A1 *", 2, r"'A1' is no column of roles: expected \*, \(ROLE\*, \*\) or \(ROLE\*\)"),
-        ("(V*) (A1 *)", 2, r"'\(A1' is no column of roles"),
-        ("(V*) (*) *", 2, r"'\(\*\)' is no column of roles"),
-        ("(V*) ** *", 2, r"'\*\*' is no column of roles"),
+        (
+            "(V*) A1 *",
+            2,
+            r"a column of roles cannot be 'A1': expected \*, \(ROLE\*, \*\) or \(ROLE\*\)",
+        ),
+        ("(V*) (A1 *)", 2, r"a column of roles cannot be '\(A1'"),
+        ("(V*) (*) *", 2, r"a column of roles cannot be '\(\*\)'"),
+        ("(V*) ** *", 2, r"a column of roles cannot be '\*\*'"),
     ],
 )
 def test_brackets_that_cannot_be_are_reported_with_file_and_line(

@@ -364,9 +364,9 @@ def test_a_damaged_store_costs_a_recomputation_and_one_message(
     [
         (
             {"requires_grad": True, "state": "reset"},
-            "same layers every time: without requires_grad",
+            "same layers every time: leave out requires_grad",
         ),
-        ({"state": "carry"}, "same layers every time: with the state reset or snapshot"),
+        ({"state": "carry"}, "same layers every time: set state to reset or snapshot"),
         ({"dropout": 0.1}, "dropout needs a biLM that trains"),
     ],
     ids=str,

@@ -124,13 +124,13 @@ def _chunk_problem(dataset: h5py.Dataset, name: str, is_compressed: bool) -> str
     chunk_bytes = math.prod(dataset.chunks) * dataset.dtype.itemsize
     most = max(dataset.size * dataset.dtype.itemsize, _SMALL_CHUNK)
     if chunk_bytes > most:
-        return f"{name} has chunks of {chunk_bytes:,} bytes, larger than itself"
+        return f"{name} has chunks of {chunk_bytes:,} bytes, more than the whole dataset"
     if not is_compressed:
         return None
     for place in dataset.iter_chunks():
         offset = tuple(part.start for part in place)
         if dataset.id.get_chunk_info_by_coord(offset).size > most:
-            return f"{name} has a compressed chunk that is larger than itself"
+            return f"{name} has a compressed chunk that is larger than the whole dataset"
         compressed = dataset.id.read_direct_chunk(offset)[1]
         try:
             # HDF5 itself has no bound. A checksum of 4 bytes may follow the chunk.

@@ -123,7 +123,7 @@ def is_zip(name: str) -> bool:
 
 
 def _folder_of(name: str) -> str | None:
-    """Returns the folder that `name` stands for, fetched or unpacked, or `None` without one."""
+    """Returns the local folder of a folder, repository or zip file; `None` for any other name."""
     if os.path.isdir(name):
         return name
     if is_hub_name(name):
