@@ -45,11 +45,11 @@ class Lexicon(torch.nn.Module):
         self.words.copy_(content.view_as(self.words))
 
     def get_words(self) -> list[str]:
-        """Returns the words in the order of their rows, the long ones cut."""
+        """Returns the words in the order of their rows. Long words are cut."""
         return [word.decode() for word in _words(self.words)]
 
     def rows(self, words: Sequence[bytes]) -> torch.Tensor:
-        """Returns the row of each word, or that of `<UNK>`: shape (words,), on the CPU."""
+        """Returns the row of each word, or the row of `<UNK>`: shape (words,), on the CPU."""
         rows = self._rows.get(self.words)
         unknown = rows.get(UNKNOWN.encode(), 0)
         return torch.tensor([rows.get(word, unknown) for word in words], dtype=torch.long)

@@ -134,7 +134,7 @@ def _of_json(
             words = [token.ensure_text() for token in tokens]
             return words, _tags(sorted(spans, key=lambda span: span.start), words)
     raise ValueError(
-        f'expected an object with "tokens" and "{column}", lists of as many strings, or with '
+        f'expected an object with "tokens" and "{column}", two lists of equal length, or with '
         f'"text" and "{column}", a list of spans, but got {values!r:.200}'
     )
 

@@ -118,7 +118,7 @@ def test_a_line_of_conllu_needs_ten_columns(tmp_path: Path) -> None:
 def test_a_column_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text("Rain N\n")
 
-    with pytest.raises(ConfigurationError, match="CoNLL-U has the columns id, form, .*, not pos"):
+    with pytest.raises(ConfigurationError, match="CoNLL-U has no column pos"):
         read(FIXTURE, "pos")
     with pytest.raises(ConfigurationError, match="the columns must have 'pos' exactly once"):
         read(tmp_path / "in.txt", "pos")

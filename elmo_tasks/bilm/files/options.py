@@ -71,7 +71,7 @@ class BiLmOptions(NamedTuple):
 
     @property
     def num_characters(self) -> int:
-        """The number of char ids, of which 0 is the padding of a batch."""
+        """The number of char ids. Id 0 is the padding of a batch."""
         return self.num_listed + 1 if self.num_listed else 262
 
     def described(self) -> str:
