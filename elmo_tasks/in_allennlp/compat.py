@@ -17,6 +17,7 @@ from allennlp.common.checks import ConfigurationError
 from allennlp.common.util import is_distributed
 from allennlp.data import DataLoader, Instance, TensorDict, Vocabulary
 from allennlp.data.data_loaders import MultiProcessDataLoader
+from allennlp.data.samplers import MaxTokensBatchSampler
 from allennlp.nn.util import dist_reduce
 from allennlp.nn.util import move_to_device as to_device
 from allennlp.training.learning_rate_schedulers import (
@@ -28,6 +29,8 @@ from allennlp.training.learning_rate_schedulers.learning_rate_scheduler import (
 )
 from torch import multiprocessing
 from torch.optim.lr_scheduler import ReduceLROnPlateau
+
+from elmo_tasks.in_allennlp.change import Change
 
 
 @LearningRateScheduler.register("reduce_on_plateau", exist_ok=True)
@@ -155,6 +158,23 @@ def _use_locks_of(ctx: Any) -> Iterator[None]:
         yield
     finally:
         multiprocessing.RLock = default
+
+
+_groups_of_max_size = MaxTokensBatchSampler._lazy_groups_of_max_size
+
+
+def _groups_with_items(sampler: MaxTokensBatchSampler, *args: Any) -> Iterator[list[Any]]:
+    return filter(None, _groups_of_max_size(sampler, *args))
+
+
+CHANGES = (
+    Change(
+        MaxTokensBatchSampler,
+        "_lazy_groups_of_max_size",
+        _groups_with_items,
+        "If all instances are longer than max_tokens, AllenNLP makes an empty batch.",
+    ),
+)
 
 
 def allow_numpy_scalars() -> None:

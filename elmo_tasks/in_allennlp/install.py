@@ -22,6 +22,7 @@ from elmo_tasks.training.report import EpochReport
 
 CHANGES = (
     *archive_guard.CHANGES,
+    *compat.CHANGES,
     *configs.CHANGES,
     *find_lr.CHANGES,
     *messages.CHANGES,

@@ -16,7 +16,7 @@ from allennlp.data import DataLoader, DatasetReader, Instance, Token, Vocabulary
 from allennlp.data.data_loaders import MultiProcessDataLoader
 from allennlp.data.dataset_readers import TextClassificationJsonReader
 from allennlp.data.fields import TextField
-from allennlp.data.samplers import BucketBatchSampler
+from allennlp.data.samplers import BucketBatchSampler, MaxTokensBatchSampler
 from allennlp.data.token_indexers import SingleIdTokenIndexer
 from allennlp.data.tokenizers import WhitespaceTokenizer
 from allennlp.training import Checkpointer
@@ -161,8 +161,10 @@ def test_every_kind_of_numpy_scalar_is_recovered(tmp_path: Path, kind: type[np.g
 
 
 def test_training_state_with_anything_else_is_still_refused(tmp_path: Path) -> None:
+    torch.save({"metric": Path("x")}, tmp_path / "state.th")
+
     with pytest.raises(pickle.UnpicklingError, match="weights_only"):
-        checkpoint(tmp_path, {"metric": Path("x")}).load_checkpoint()
+        torch.load(tmp_path / "state.th")
 
 
 def spawning(loader_class: type[MultiProcessDataLoader], path: Path, **kwargs) -> DataLoader:
@@ -251,3 +253,16 @@ def test_a_process_without_an_instance_for_each_batch_says_so(tmp_path: Path) ->
             list(loader)
 
     together(work, tmp_path)
+
+
+def test_instances_that_are_all_longer_than_max_tokens_are_batches_of_their_own() -> None:
+    texts = [[Token(word) for word in text.split()] for text in ("a b c", "a b")]
+    instances = [
+        Instance({"tokens": TextField(each, {"x": SingleIdTokenIndexer()})}) for each in texts
+    ]
+    for instance in instances:
+        instance.index_fields(Vocabulary())
+
+    batches = MaxTokensBatchSampler(max_tokens=1).get_batch_indices(instances)
+
+    assert sorted(batches) == [[0], [1]]
