@@ -21,6 +21,7 @@ from allennlp.data import BatchSampler, DataLoader, DatasetReader, Instance
 from allennlp.evaluation import evaluator
 from allennlp.models import Archive
 from allennlp.modules.token_embedders.embedding import EmbeddingsTextFile
+from allennlp.training import Trainer
 
 from elmo_tasks.common.printable import printable
 from elmo_tasks.common.spelling import did_you_mean, nearest_or_all
@@ -30,15 +31,14 @@ from elmo_tasks.in_allennlp.configs import hidden_fields
 # Fields that `allennlp train` reads before it makes a `TrainModel` of the others.
 _OF_TRAIN = ["distributed", "include_in_archive", "numpy_seed", "pytorch_seed", "random_seed"]
 
-# Numbers of data loaders and samplers that must be 1 or more. With less, AllenNLP raises a
-# traceback or makes no batch.
-_AT_LEAST_ONE = {
-    "batch_size",
-    "batches_per_epoch",
-    "max_instances_in_memory",
-    "max_tokens",
-    "times",
-}
+# Numbers of trainers, data loaders and samplers that must be 1 or more. With less, AllenNLP shows a
+# traceback, or makes no batch.
+_AT_LEAST_ONE = frozenset(
+    "batch_size batches_per_epoch max_instances_in_memory max_tokens num_epochs "
+    "num_gradient_accumulation_steps times".split()
+)
+
+_COUNTING = (BatchSampler, DataLoader, Trainer)
 
 _DELIMITERS = {"token_delimiter", "word_tag_delimiter"}
 
@@ -75,7 +75,7 @@ def _create_checked(constructor: Callable, cls: type, params: Params, **extras: 
     for name, value in params.params.items():
         if name in _DELIMITERS and value == "":
             raise ConfigurationError(f"{name} of {cls.__name__} must not be empty")
-        is_number = name in _AT_LEAST_ONE and issubclass(cls, BatchSampler | DataLoader)
+        is_number = name in _AT_LEAST_ONE and issubclass(cls, _COUNTING)
         if is_number and isinstance(value, int) and value < 1:
             raise ConfigurationError(f"{name} of {cls.__name__} must be 1 or more, not {value}")
     return _create_kwargs(constructor, cls, params, **extras)
@@ -98,6 +98,12 @@ def _read_named(reader: DatasetReader, file_path: Any) -> Iterator[Instance]:
         yield from _read(reader, file_path)
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{file_path} cannot be read: {error}") from error
+    except (LookupError, ValueError) as error:
+        if not type(reader).__module__.startswith("allennlp."):
+            raise
+        raise ValueError(
+            f"{file_path} does not fit the reader {type(reader).__name__}: {error!r:.200}"
+        ) from error
 
 
 def _open_named(vectors: EmbeddingsTextFile, file_uri: str, *args: Any, **kwargs: Any) -> None:
@@ -129,7 +135,10 @@ def _next_named(vectors: EmbeddingsTextFile) -> str:
 @wraps(_load_archive)
 def _load_with_loader(archive_file: str, *args: Any, **kwargs: Any) -> Archive:
     archive = _load_archive(archive_file, *args, **kwargs)
-    if not archive.config.params.keys() & {"data_loader", "validation_data_loader"}:
+    config = archive.config.params
+    if not isinstance(config.get("evaluation", {}), dict):
+        raise ConfigurationError(f"{archive_file}: evaluation in its config must be an object")
+    if config.get("validation_data_loader", config.get("data_loader")) is None:
         raise ConfigurationError(
             f"{archive_file}: its config has no data_loader; give one, such as -o "
             """'{"data_loader": {"batch_size": 32}}'"""

@@ -15,6 +15,13 @@ _SAID: tuple[tuple[type[Exception], str, str], ...] = (
     ),
     (TypeError, r"Expected \S+ to be ", "the config has a value of another type than expected: {}"),
     (ValueError, r"(batch_s|batches_per_epoch |max_instances_in_|num_workers )", "data_loader: {}"),
+    (ValueError, "cannot find context for ", "start_method of data_loader: {}"),
+    (
+        ValueError,
+        r"Invalid (learning|beta|epsilon|momentum|weight_decay)|dropout probability |Using AMP ",
+        "a value of the config does not fit: {}",
+    ),
+    (RuntimeError, "Device index must not be negative", "cuda_device: {}"),
     (RuntimeError, r"worker raised (Value|Configuration)Error\(", "{}"),
 )
 # These messages have further lines that say what is wrong.

@@ -85,6 +85,10 @@ def test_a_traceback_is_shown_to_who_wants_it(
     assert "Traceback" in capsys.readouterr().err
 
 
+def test_control_characters_of_a_message_are_escaped() -> None:
+    assert ended(Raising(ValueError("no \x1b[2J"))) == "allennlp raising: no \\x1b[2J"
+
+
 def test_an_error_of_the_code_is_raised_with_its_traceback() -> None:
     parser = argparse.ArgumentParser()
     Raising(KeyError("bug")).add_subparser(parser.add_subparsers())

@@ -355,6 +355,13 @@ def test_a_second_training_in_a_folder_is_told_who_has_it(tmp_path: Path) -> Non
     assert (folder / "config.json").read_text() == "{}"
 
 
+def test_control_characters_of_a_message_are_escaped(capsys: pytest.CaptureFixture) -> None:
+    with pytest.raises(SystemExit):
+        excepthook._hook(sys.__excepthook__, OSError, OSError("no \x1b[2J"), None)
+
+    assert capsys.readouterr().err.endswith(": no \\x1b[2J\n")
+
+
 def test_scripts_and_tests_keep_pythons_hook() -> None:
     excepthook.install_in_command_line()
 

@@ -313,6 +313,17 @@ def test_an_archive_without_a_data_loader_is_evaluated_with_one_that_is_given(
     )
 
 
+@pytest.mark.parametrize("field", ["data_loader", "evaluation"])
+def test_an_archive_with_null_for_what_evaluates_is_refused_in_one_line(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, field: str
+) -> None:
+    message = refusal(
+        evaluate, monkeypatch, repacked(archive, tmp_path / "a.tar.gz", put(field, None)), tmp_path
+    )
+
+    assert "a.tar.gz: " in message and field in message and "\n" not in message
+
+
 # Files that an archive asks for.
 
 
@@ -462,6 +473,14 @@ def test_a_link_out_of_the_folder_of_a_model_is_refused(
     (folder / name).symlink_to(tmp_path / "outside")
 
     assert f"{name} is a link out of the folder of the model" in refusal(load_model, folder)
+
+
+def test_control_characters_of_a_name_are_escaped(archive: Path, tmp_path: Path) -> None:
+    hostile = repacked(archive, tmp_path / "a.tar.gz", put("model.encoder.\x1b[2J", {"type": "x"}))
+
+    message = refusal(load_model, hostile)
+
+    assert "\\x1b[2J" in message and "\x1b" not in message
 
 
 def test_types_within_types_count_together(archive: Path, tmp_path: Path) -> None:

@@ -1,9 +1,11 @@
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from allennlp.commands.train import TrainModel
 from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError
@@ -14,6 +16,8 @@ from allennlp.data.tokenizers import WhitespaceTokenizer
 from allennlp.evaluation import evaluator
 from allennlp.models import Model
 from allennlp.modules import FeedForward, Seq2SeqEncoder
+from allennlp.nn.util import int_to_device
+from allennlp.training import Trainer
 from allennlp.training.optimizers import Optimizer
 
 from elmo_tasks.commands.mistakes import mistake
@@ -103,6 +107,16 @@ def test_a_misspelt_field_or_name_is_answered_with_the_nearest_one(
             "times of RepeatedSampler must be 1 or more, not 0",
         ),
         (
+            Trainer,
+            {"type": "elmo", "num_epochs": 0},
+            "num_epochs of ElmoTrainer must be 1 or more, not 0",
+        ),
+        (
+            Trainer,
+            {"num_gradient_accumulation_steps": -1},
+            "num_gradient_accumulation_steps of GradientDescentTrainer must be 1 or more, not -1",
+        ),
+        (
             DatasetReader,
             {"type": "sequence_tagging", "word_tag_delimiter": ""},
             "word_tag_delimiter of SequenceTaggingDatasetReader must not be empty",
@@ -117,9 +131,12 @@ def test_a_misspelt_field_or_name_is_answered_with_the_nearest_one(
 def test_a_value_with_which_nothing_can_be_read_is_refused_by_its_name(
     make: Any, fields: dict[str, Any], message: str
 ) -> None:
-    extras = {"reader": None, "data_path": "x"} if make is DataLoader else {}
+    extras: dict[Any, dict[str, Any]] = {
+        DataLoader: {"reader": None, "data_path": "x"},
+        Trainer: {"model": None, "serialization_dir": "x", "data_loader": None},
+    }
 
-    assert message in refusal(make, fields, **extras)
+    assert message in refusal(make, fields, **extras.get(make, {}))
 
 
 @pytest.mark.parametrize(
@@ -131,11 +148,19 @@ def test_a_value_with_which_nothing_can_be_read_is_refused_by_its_name(
             "data_loader: max_instances_in_memory must be at least batch_size",
         ),
         ({"batch_size": 4, "num_workers": -1}, "data_loader: num_workers cannot be a negative"),
+        (
+            {"batch_size": 4, "num_workers": 1, "start_method": "x"},
+            "start_method of data_loader: cannot find context for 'x'",
+        ),
+        ({"batch_size": 4, "cuda_device": -7}, "cuda_device: Device index must not be negative"),
     ],
 )
 def test_values_that_do_not_go_together_are_a_mistake(fields: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError) as caught:
-        DataLoader.from_params(Params(fields), reader=None, data_path="x")
+    with pytest.raises((ValueError, RuntimeError)) as caught:
+        loader = DataLoader.from_params(Params(fields), reader=None, data_path="x")
+        # AllenNLP uses some values only now.
+        loader.set_target_device(int_to_device(fields.get("cuda_device", -1)))
+        list(loader.iter_instances())
 
     assert str(mistake(caught.value)).startswith(message)
 
@@ -193,6 +218,47 @@ def test_control_characters_of_a_label_are_escaped_in_the_bar_of_an_evaluation()
         list(bar)
 
     assert "f1-\\x1b[2J: 0.50 ||" in text.getvalue() and "\x1b[2J" not in text.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("reader", "line", "message"),
+    [
+        ({"type": "sequence_tagging"}, "Oslo\n", "SequenceTaggingDatasetReader: ValueError('not"),
+        (
+            {"type": "text_classification_json", "tokenizer": "just_spaces"},
+            '{"review": "Good."}\n',
+            "TextClassificationJsonReader: KeyError('text')",
+        ),
+    ],
+)
+def test_a_file_that_does_not_fit_a_reader_of_allennlp_is_named(
+    reader: dict[str, Any], line: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "data.txt"
+    path.write_text(line)
+
+    with pytest.raises(ValueError) as caught:
+        list(DatasetReader.from_params(Params(reader)).read(path))
+
+    said = str(mistake(caught.value))
+    assert said.startswith(f"{path} does not fit the reader ") and message in said
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.optim.Adam([torch.ones(1)], lr=-1),
+        lambda: torch.optim.Adam([torch.ones(1)], weight_decay=-1),
+        lambda: torch.optim.SGD([torch.ones(1)], momentum=-1),
+        lambda: torch.nn.Dropout(2),
+    ],
+)
+def test_a_number_that_torch_refuses_is_a_mistake(make: Callable[[], Any]) -> None:
+    with pytest.raises(ValueError) as caught:
+        make()
+
+    said = str(mistake(caught.value))
+    assert said.startswith("a value of the config does not fit: ") and str(caught.value) in said
 
 
 def test_a_loss_that_is_no_number_is_a_mistake_with_advice() -> None:
