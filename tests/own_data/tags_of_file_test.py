@@ -50,9 +50,9 @@ def test_json_has_tags_in_the_field_with_a_list(row: dict, expected: Tags, tmp_p
 @pytest.mark.parametrize(
     ("name", "content", "column", "complaint"),
     [
-        ("in.conllu", "1\tRain" + "\t_" * 8, "pos", "has no column pos; CoNLL-U has id, form"),
+        ("in.conllu", "1\tRain" + "\t_" * 8, "pos", "has no column pos; did you mean '"),
         ("in.txt", "Rain\n", None, "has one column: expected a word and its tag"),
-        ("in.txt", "Rain N\n", "pos", "has no column pos; call the columns word, tag"),
+        ("in.txt", "Rain N\n", "pos", "has no column pos; there are word, tag"),
         ("in.txt", "\n", None, "has no token"),
         ("in.jsonl", '{"text": "Rain"}\n', None, "has no field with a list of tags or spans"),
     ],
