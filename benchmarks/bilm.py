@@ -28,20 +28,13 @@ from tqdm import tqdm
 
 import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
 from benchmarks.machine import machine
+from benchmarks.sizes import SHIPPED, SIZES, make_options
 from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.bilm.characters import PAD_CHARACTER
-from elmo_tasks.bilm.files.known_bilms import bilm_files
-from elmo_tasks.bilm.files.read_options import read_options
 from elmo_tasks.common.distinct_rows import distinct_rows
 from elmo_tasks.kernels.frozen_product import FrozenProduct
 from elmo_tasks.kernels.packing import Packing
 from elmo_tasks.store.layer_store import LayerStore
-
-# The sizes of biLMs that are part of the package.
-SHIPPED = ["mini", "base"]
-# The released sizes: memory of an LSTM, output of an LSTM, number of highway layers.
-SIZES = {"small": (1024, 128, 1), "medium": (2048, 256, 1), "original": (4096, 512, 2)}
-FILTERS = [[1, 32], [2, 32], [3, 64], [4, 128], [5, 256], [6, 512], [7, 1024]]
 
 
 def main() -> None:
@@ -93,31 +86,6 @@ def heading(arguments: argparse.Namespace) -> str:
         f"{torch.__version__}, {arguments.batches} batches of {arguments.batch_size} sentences of "
         f"{arguments.text.name}, medians of {arguments.turns} turns\n"
     )
-
-
-def make_options(size: str) -> dict[str, Any]:
-    if size in SHIPPED:
-        return read_options(bilm_files(size)[0])
-    cell_dim, projection_dim, num_highway = SIZES[size]
-    return {
-        "lstm": {
-            "use_skip_connections": True,
-            "projection_dim": projection_dim,
-            "cell_clip": 3,
-            "proj_clip": 3,
-            "dim": cell_dim,
-            "n_layers": 2,
-        },
-        "char_cnn": {
-            "activation": "relu",
-            "filters": FILTERS,
-            "n_highway": num_highway,
-            "embedding": {"dim": 16},
-            "n_characters": 262,
-            "max_characters_per_token": 50,
-        },
-        "state": "reset",
-    }
 
 
 def measure(size: str, batches: list[torch.Tensor], turns: int) -> list[str]:

@@ -28,8 +28,8 @@ from allennlp.modules.elmo import Elmo
 from allennlp.training.optimizers import Optimizer
 from tqdm import tqdm
 
-from benchmarks.bilm import SIZES
 from benchmarks.machine import machine
+from benchmarks.sizes import SIZES
 from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.bilm.outputs import BiLmOutput
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
