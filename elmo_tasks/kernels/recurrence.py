@@ -83,7 +83,7 @@ class Recurrence(torch.autograd.Function):
         hidden = _rows(inputs, num_tokens, tokens, cells.size(1))
         grad_outputs = pad(grad_outputs.to(dtype), (0, 0, 0, tokens - num_tokens))
         # The bound is rounded like the outputs, so that clipped outputs equal it.
-        projection_clip = torch.tensor(ctx.projection_clip, dtype=dtype, device=outputs.device)
+        projection_clip = torch.tensor(ctx.projection_clip, dtype=dtype).item()
         grad_h = torch.zeros_like(first_h)
         grad_c = torch.zeros_like(first_c)
         previous = _previous(ctx.batch_sizes)
