@@ -32,7 +32,7 @@ def install_allennlp(agreed: bool) -> None:
     print(f"AllenNLP is not installed in {sys.prefix}. These commands install it there:\n")
     for command in commands:
         print(f"  {shlex.join(command)}")
-    print("\nPyTorch stays as it is. The rest is about 500 MB.", *_replaced(), flush=True)
+    print("\nPyTorch stays as it is. The rest is about 600 MB.", *_replaced(), flush=True)
     if not (agreed or _asked()):
         raise ConfigurationError("nothing was installed; the option --yes installs without asking")
     for command in commands:
