@@ -1,8 +1,11 @@
 import threading
 from collections.abc import Iterator
+from unittest import mock
 
 import pytest
 import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from elmo_tasks.bilm import bilm, make_bilm
 from elmo_tasks.kernels import threads
@@ -88,6 +91,39 @@ def test_work_is_not_divided_where_threads_would_change_it(
         model.train()(IDS)
 
     assert used == {(threading.get_ident(), torch.get_num_threads())}
+
+
+@given(
+    words=st.lists(st.sampled_from("abcdefgh"), min_size=1), num_threads=st.sampled_from([2, 4, 8])
+)
+@settings(
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_each_token_and_each_direction_is_computed_once(words: list[str], num_threads: int) -> None:
+    torch.set_num_threads(num_threads)
+    model = make_bilm(make_options(), state="reset", cached_tokens=0)
+    model.has_weights = True
+    embed, read = bilm.CharCnn.forward, bilm.LstmStack.forward
+    tokens, stacks = [], []
+
+    def embeds(cnn, char_ids):
+        tokens.extend(map(tuple, char_ids.tolist()))
+        return embed(cnn, char_ids)
+
+    def reads(stack, *arguments):
+        stacks.append(stack)
+        return read(stack, *arguments)
+
+    with (
+        mock.patch.object(bilm.CharCnn, "forward", embeds),
+        mock.patch.object(bilm.LstmStack, "forward", reads),
+    ):
+        model(ids_of([words, words[:1]]))
+
+    assert len(tokens) == len(set(tokens))
+    # The two boundaries are tokens, too, and the padding is one without characters.
+    assert len([token for token in tokens if any(token)]) == len(set(words)) + 2
+    assert len(stacks) == 2 and set(stacks) == {model.forward_stack, model.backward_stack}
 
 
 def test_inference_mode_reaches_all_threads() -> None:
