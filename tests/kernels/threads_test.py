@@ -104,7 +104,8 @@ def test_each_token_and_each_direction_is_computed_once(words: list[str], num_th
     model = make_bilm(make_options(), state="reset", cached_tokens=0)
     model.has_weights = True
     embed, read = bilm.CharCnn.forward, bilm.LstmStack.forward
-    tokens, stacks = [], []
+    tokens: list[tuple[int, ...]] = []
+    stacks: list[torch.nn.Module] = []
 
     def embeds(cnn, char_ids):
         tokens.extend(map(tuple, char_ids.tolist()))
