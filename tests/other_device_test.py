@@ -2,6 +2,7 @@
 Tests that the biLM, its training and the task models compute the same on another device.
 """
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -92,11 +93,13 @@ def test_steps_of_pre_training_do_not_depend_on_the_device() -> None:
         torch.testing.assert_close(each, other, atol=1e-4, rtol=1e-3)
 
 
-@pytest.mark.parametrize("task", ["classify", "ner", "snli", "squad", "srl", "sst", "tag"])
+@pytest.mark.parametrize("task", ["classify", "coref", "ner", "snli", "squad", "srl", "sst", "tag"])
 def test_gradients_of_a_task_model_do_not_depend_on_the_device(task: str) -> None:
+    built = Task(task).build()
+
     def train(device: torch.device) -> dict[str, torch.Tensor]:
-        built = Task(task).build()
-        model = built.model.to(device).train()
+        torch.manual_seed(0)
+        model = copy.deepcopy(built.model).to(device).train()
         for module in model.modules():
             if isinstance(module, torch.nn.Dropout):
                 module.p = 0
