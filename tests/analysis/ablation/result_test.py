@@ -50,7 +50,11 @@ def test_seconds_of_an_epoch_are_told_from_the_time_since_training_began(
     ("durations", "metric", "error"),
     [
         ([], "+f1", "both/seed1 has no metrics_epoch_*.json: no epoch was trained"),
-        (["0:00:01"], "+em", "metrics.json has no best_validation_em: the metric was a number"),
+        (
+            ["0:00:01"],
+            "+em",
+            "metrics.json has no best_validation_em: the metric was never a number",
+        ),
     ],
 )
 def test_a_run_without_a_value_has_failed(

@@ -30,5 +30,5 @@ def test_a_path_with_an_equals_sign_is_a_path(tmp_path: Path) -> None:
 
 
 def test_two_archives_of_one_name_are_refused() -> None:
-    with pytest.raises(ConfigurationError, match="a/b and a/b/model.tar.gz .* named b: give one"):
+    with pytest.raises(ConfigurationError, match="a/b and a/b/model.tar.gz .* named b: give NAME="):
         name_archives(["a/b", "a/b/model.tar.gz"])

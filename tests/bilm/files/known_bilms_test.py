@@ -21,11 +21,13 @@ from elmo_tasks.encoder import ElmoEncoder
 from tests.helpers.reference_bilm import FIXTURE_FILES, make_options, random_files
 
 
-def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
-    known = "medium.*original.*original-5.5B.*small"
-
-    with pytest.raises(ConfigurationError, match=f"no biLM is known as 'orignal'; .*{known}"):
-        make_bilm(make_options(), "orignal")
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [("orignal", "did you mean 'original'"), ("x", "medium.*original.*original-5.5B.*small")],
+)
+def test_an_unknown_name_is_refused_with_known_ones(name: str, known: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"no biLM is known as '{name}'; .*{known}"):
+        make_bilm(make_options(), name)
 
 
 def test_the_two_files_of_a_known_bilm_are_in_the_same_folder() -> None:
