@@ -77,8 +77,8 @@ class CharCnn(torch.nn.Module):
         # Parameters
 
         char_ids : `torch.LongTensor`
-            Shape (tokens, 50), without padding tokens. Within a token, padding is the last
-            character. Its embedding is learned, so all 50 characters have an influence.
+            Shape (tokens, 50), without padding tokens. Within a token, padding has the largest id.
+            The embedding of padding is learned, so all 50 characters have an influence.
 
         # Returns
 

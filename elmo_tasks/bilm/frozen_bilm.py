@@ -79,9 +79,9 @@ class FrozenBiLm(BiLm):
         cls, bilm: BiLm, store: LayerStore | None = None, dtype: str | None = None
     ) -> "FrozenBiLm":
         """
-        Returns a frozen copy of a biLM, which gives a sentence the same layers every time: if the
-        biLM carries its state, the copy starts from a snapshot. The copy of a `FrozenBiLm` keeps
-        its `cached_tokens`, and its `dtype` unless another is given.
+        Returns a frozen copy of a biLM. The copy gives a sentence the same layers every time: if
+        the biLM has the state `carry`, the copy has the state `snapshot`. The copy of a
+        `FrozenBiLm` keeps its `cached_tokens`, and its `dtype` unless another is given.
         """
         carries = bilm.state_name == "carry"
         settings: dict[str, Any] = {"store": store}

@@ -66,9 +66,9 @@ def read_lines(path: str | os.PathLike) -> Iterator[str]:
 
 def lines_of(raw: BinaryIO, path: str | os.PathLike) -> Iterator[tuple[int, str, str | None]]:
     """
-    Yields the number of each line of an open file, from 1, its text as for `read_lines`, and
-    `None`. If a line cannot be read, its text is empty, and the reason comes in place of `None`.
-    Raises `ValueError` if the file is damaged.
+    Yields for each line of an open file its number, from 1; its text, as `read_lines` gives it; and
+    its error, which is `None` if the line can be read. Otherwise the text is empty. Raises
+    `ValueError` if the file is damaged.
     """
     line_number = 0
     # The first two bytes of bzip2 are letters, with which a text may begin.

@@ -127,7 +127,7 @@ def _is_finite(tensor: torch.Tensor) -> bool:
 
 
 def _check_output(model: Model, _: Any, output: dict[str, Any]) -> None:
-    """Raises `ValueError` for NaN or infinity in an answer, which finite weights can give, too."""
+    """Raises `ValueError` if an answer has NaN or infinity. Finite weights can give these, too."""
     # Places of padding may have minus infinity. In training, the trainer looks at the loss.
     for value in () if model.training else output.values():
         for each in value if isinstance(value, list) else [value]:

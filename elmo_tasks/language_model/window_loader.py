@@ -17,13 +17,13 @@ class WindowLoader(CorpusLoader):
     """
     Makes batches of windows of a running text, for a biLM that carries its state from batch to
     batch, as the paper's does (section 3.4 and bilm-tf). In each row the sentences follow one
-    another, and a row goes on where the same row of the previous batch ended. The backward
-    direction of a training reads the sentences in another order, each from its end.
+    another, and a row goes on where the same row of the previous batch ended. In a training, the
+    backward direction reads the sentences in another order. It reads each from its end.
 
     The targets are those of bilm-tf. A sentence of n words has n + 1 targets in each direction: its
-    words and the boundary where the direction leaves the sentence. That boundary is not read, and
-    the boundary where the direction enters the next sentence is not predicted. In a training, the
-    last windows are left out if they are not full. A text that is not shuffled is read to its end.
+    words, and then the boundary at its far end. A direction reads the near boundary and does not
+    predict it. It predicts the far boundary and does not read it. A training shuffles the text, and
+    leaves out the last windows if they are not full. A text that is not shuffled is read whole.
 
     Registered as a `DataLoader` with name "elmo_windows".
 

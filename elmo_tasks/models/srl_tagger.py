@@ -118,9 +118,9 @@ class SrlTagger(Model):
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
         """
         Adds for each predicate `tags`, the names of its tags; `arguments`, a list of `Entity`,
-        which includes the predicate itself with the role V; and `confidences`, the marginal
-        probabilities of the arguments: that exactly these tokens have this role, summed over all
-        tags of the other tokens.
+        which includes the predicate itself with the role V; and `confidences`, a probability for
+        each argument. It is the marginal probability that exactly these tokens have this role: the
+        sum over all tags of the other tokens.
         """
         mask = output_dict["mask"]
         tags = self._names(output_dict["best_tags"], mask)

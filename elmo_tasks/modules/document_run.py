@@ -11,12 +11,12 @@ from elmo_tasks.readers.coref_file import Span
 
 class DocumentRun(NamedTuple):
     """
-    The sentences of a document that are read.
+    Consecutive sentences of a document, which the model reads.
 
     # Parameters
 
     start : `int`
-        The index of the first word in the document.
+        The index in the document of the first word of the run.
     lengths : `list[int]`
         The number of words of each sentence.
     speakers : `Sequence[str]`

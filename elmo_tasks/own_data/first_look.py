@@ -23,7 +23,8 @@ from elmo_tasks.readers.tag import TagReader
 _SMALL = 1000
 # The most labels that are listed, with their numbers.
 _LISTED = 12
-# The largest number of examples for each schedule: batch size, epochs and patience.
+# Pairs of a number of examples and a schedule (batch size, epochs, patience). The schedule is for
+# at most that many examples.
 _SCHEDULES = [(500, (8, 60, 15)), (2_000, (16, 40, 10)), (10_000, (32, 20, 5))]
 _LONGEST_SCHEDULE = (32, 10, 3)
 # Where the commands of the docs put GloVe.

@@ -163,7 +163,7 @@ class CorefReader(TextReader):
 # A group that is repeated, or that is neither plain, named nor (?: ... ).
 _REPEATED_OR_STRANGE = re.compile(r"\)[*+?{]|\(\?[^:]")
 
-# What can match in several ways, whose numbers multiply: a repetition, or a group (?: ... ).
+# A repetition or a group (?: ... ) can match in several ways, and the numbers of ways multiply.
 _CHOICE = re.compile(r"([*+?]|\{[\d,]*\})[?+]?")
 
 _MOST_CHOICES, _MOST_CHARACTERS = 3, 200

@@ -60,7 +60,7 @@ class FractionReader(DatasetReader):
 
         # The other reader must not shard: every process makes the same choice from all data, and
         # AllenNLP then shards the chosen instances. Only a copy of the reader is changed, because
-        # several reads may take turns.
+        # another read may be using the reader at the same time.
         reader = copy.copy(self.reader)
         setattr(reader, "shard_iterable", choose)  # noqa: B010  mypy refuses a method
         yield from reader._read(file_path)

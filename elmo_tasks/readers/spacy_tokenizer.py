@@ -6,9 +6,9 @@ from elmo_tasks.readers.spacy_pipeline import blank_pipeline
 @Tokenizer.register("elmo_spacy")
 class ElmoSpacyTokenizer(Tokenizer):
     """
-    Cuts raw text into words by spaCy's rules for a language. The rules come with spaCy; AllenNLP's
-    `spacy` needs a trained pipeline, from a download or a path. An archive stores only the code of
-    the language.
+    Cuts raw text into words by spaCy's rules for a language. The rules come with spaCy, so nothing
+    is downloaded; AllenNLP's tokenizer `spacy` needs a trained pipeline. An archive stores only the
+    code of the language, such as `en`.
 
     Registered as a `Tokenizer` with name "elmo_spacy".
 

@@ -106,8 +106,8 @@ class Reader:
 
 class _CarriedState(InitialState):
     """
-    Holds the state that the next batch starts from, and then the state in which the batch ended.
-    Each thread has its own states.
+    Holds the state from which the next batch starts. The state in which that batch ends takes its
+    place. Each thread has its own states.
     """
 
     def __init__(self, options: BiLmOptions) -> None:

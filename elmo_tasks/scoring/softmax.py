@@ -34,7 +34,7 @@ class LeftOut(NamedTuple):
 
     @classmethod
     def of(cls, weight: torch.Tensor, bias: torch.Tensor) -> "LeftOut":
-        """Returns what stands for these classes, shapes (classes, dim) and (classes,)."""
+        """Returns what stands for classes of such weights (classes, dim) and biases (classes,)."""
         shares = bias.softmax(dim=0)
         mean = shares @ weight
         centred = weight - mean
@@ -129,7 +129,8 @@ class Softmax:
         # Parameters
 
         h : `torch.Tensor`
-            Shape (tokens, dim): the top layer of one direction, or of both one after the other.
+            Shape (tokens, dim): the top layer of one direction; or of both, with all tokens forward
+            and then all tokens backward.
         classes : `torch.LongTensor`
             Shape (tokens,).
 

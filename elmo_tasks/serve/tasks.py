@@ -190,7 +190,7 @@ TOOLS = [
     ),
 ]
 
-# The tool of a biLM that has a softmax.
+# The tab of a biLM that has a softmax.
 WORDS = Task(
     "words",
     "Words",

@@ -99,8 +99,8 @@ class LayerStore:
 
     def is_closed_by(self, serialization_dir: str | os.PathLike) -> bool:
         """
-        Returns whether the model that was unpacked into a folder was trained with a store at this
-        store's path. If so, this store is not opened. A store at any other path comes from
+        Returns whether this store stays closed. It does if the model that was unpacked into a
+        folder was trained with a store at the same path. A store at any other path comes from
         `--overrides`, and is opened.
         """
         config = Path(serialization_dir) / "config.json"
