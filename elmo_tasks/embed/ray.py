@@ -94,8 +94,8 @@ def embed(
     number = most if num_actors is None else num_actors
     if not 1 <= number <= most:
         raise ConfigurationError(
-            f"Ray has {cluster.num_gpus} GPUs and {cluster.num_cpus} CPUs, of which the readers "
-            f"of the dataset need one: the number of actors must be from 1 to {most}, not {number}"
+            f"Ray has {cluster.num_gpus} GPUs and {cluster.num_cpus} CPUs, and a CPU reads the "
+            f"dataset: the number of actors must be from 1 to {most}, not {number}"
         )
     return dataset.map_batches(
         _Embedder,

@@ -216,8 +216,8 @@ class _Parser:
         match = _BRACKET.fullmatch(bracket)
         if match is None or not (match[1] or match[3]):
             raise ValueError(
-                f"the column coreference cannot be {value!r:.80}: expected -, (0), (0, 0) or "
-                "several of these with | between them, where 0 names a cluster"
+                f"the column coreference cannot be {value!r:.80}: expected - or a bracket such as "
+                "'(0)', '(0' and '0)', or several with | between them; 0 names a cluster"
             )
         opens, cluster, closes = match.groups()
         word = len(self._speakers) - 1

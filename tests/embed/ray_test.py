@@ -129,7 +129,7 @@ def test_a_dataset_gets_columns_of_vectors(encoder: ElmoEncoder) -> None:
 def test_what_ray_would_wait_for_without_end_is_refused(text: Path, encoder: ElmoEncoder) -> None:
     dataset = ray.data.from_items([{"text": "A boat"}])
 
-    with pytest.raises(ConfigurationError, match="readers of the dataset need one.* 1, not 2"):
+    with pytest.raises(ConfigurationError, match="a CPU reads the dataset: .* 1, not 2"):
         embed(dataset, BILM, num_actors=2)
     with pytest.raises(ConfigurationError, match="one of all, top, average, mix, not 'elmo'"):
         embed(dataset, BILM, embedding="elmo")
