@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from elmo_tasks.analysis.ablation.paper import published
@@ -35,8 +36,13 @@ class AblationReport:
         self.metric = metric[1:]
         self.has_fractions = any(run.fraction != 1 for run in runs)
 
+    @cached_property
+    def environment(self) -> dict[str, Any]:
+        """Where and when the report was first asked for, so that all its forms say the same."""
+        return describe_environment()
+
     def text(self) -> str:
-        where = describe_environment()
+        where = self.environment
         machine = ", ".join(str(part) for part in where["machine"].values() if part)
         paper = (
             " The paper's results are with GloVe vectors, the original biLM and the official data."
@@ -55,7 +61,7 @@ class AblationReport:
         return {
             "task": self.task,
             "metric": f"best_validation_{self.metric}",
-            **describe_environment(),
+            **self.environment,
             "rows": [self._row_as_dict(row) for row in self.rows],
             "runs": [_run_as_dict(run, self._result(run)) for run in self.runs],
         }

@@ -75,3 +75,15 @@ def test_the_numbers_are_there_as_json() -> None:
     assert (row["seeds"], row["values"]) == ([1, 2, 3], values)
     assert row["paper"]["value"] == 54.7
     assert shown["machine"]["cpu"] and shown["command"].startswith("allennlp")
+
+
+def test_a_report_has_one_time_however_often_it_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    minutes = iter(range(9))
+    name = "elmo_tasks.analysis.ablation.report.describe_environment"
+    environment = {"machine": {}, "torch": "2", "command": "ablation"}
+    monkeypatch.setattr(name, lambda: environment | {"date": f"minute {next(minutes)}"})
+    shown = report(result("both", 1, 0.5))
+
+    assert "minute 0" in shown.text()
+    assert shown.text() == shown.text()
+    assert shown.as_dict()["date"] == "minute 0"
