@@ -28,6 +28,11 @@ def install_allennlp(agreed: bool) -> None:
     somebody at the terminal agrees. Raises `ConfigurationError` if nobody agreed, or a command
     fails.
     """
+    if _installed("elmo-tasks") is None:
+        # An index would be asked for a package of this name.
+        raise ConfigurationError(
+            f"elmo-tasks is not installed in {sys.prefix}: run `pip install .` in its folder first"
+        )
     commands = _commands()
     print(f"AllenNLP is not installed in {sys.prefix}. These commands install it there:\n")
     for command in commands:

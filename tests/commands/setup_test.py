@@ -25,7 +25,7 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
         commands.append(words)
         return subprocess.CompletedProcess(words, 0, "", "")
 
-    versions = {"torch": "2.13.0", "transformers": "5.0", "spacy": "3.8.1"}
+    versions = {"elmo-tasks": "0.1.0", "torch": "2.13.0", "transformers": "5.0", "spacy": "3.8.1"}
     requires = ["torch>=2.6", 'transformers<4.50,>=4.49; extra == "allennlp"']
     requires += ['spacy<4,>=3.8; extra == "allennlp"', 'cached-path<2; extra == "allennlp"']
     monkeypatch.setattr(command, "has_allennlp", lambda: False)
@@ -112,7 +112,8 @@ def test_uv_installs_where_there_is_no_pip(
 def test_a_pytorch_without_cuda_gets_the_torchvision_of_its_index(
     there: bool, ran: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    versions = {"torch": "2.13.0+cpu", "torchvision" if there else "": "0.28.0+cpu"}
+    versions = {"elmo-tasks": "0.1.0", "torch": "2.13.0+cpu"}
+    versions |= {"torchvision": "0.28.0+cpu"} if there else {}
     metadata = install_allennlp.metadata
     monkeypatch.setattr(metadata, "version", lambda name: version_of(versions, name))
 
@@ -180,3 +181,14 @@ def test_the_line_is_written_once(
     *_, last = capsys.readouterr().out.splitlines()
     assert last == f"{plugins} has the line elmo_tasks already; nothing was changed."
     assert not [words for words in ran if "install" in words]
+
+
+def test_nothing_is_installed_beside_a_package_that_is_not(
+    ran: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(install_allennlp.metadata, "version", lambda name: version_of({}, name))
+
+    with pytest.raises(SystemExit, match="elmo-tasks is not installed in .*pip install ."):
+        set_up("--yes")
+
+    assert ran == []
