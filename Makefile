@@ -24,7 +24,7 @@ FAULTS := OMP_NUM_THREADS=1 .venv/bin/python -m scripts.faults
 NUMERIC_TESTS := $(addprefix tests/,kernels bilm store elmo modules models encoder)
 AVX2 := ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2
 
-.PHONY: help demo test test-avx2 faults check format data try-install release bench gpu browser mutants docs lock \
+.PHONY: help demo test test-avx2 portable faults check format data try-install release bench gpu browser mutants docs lock \
 	clean venv
 
 help:  ## list the targets

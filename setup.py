@@ -27,7 +27,7 @@ CLASSIFIERS = [
     "Intended Audience :: Science/Research",
     "Natural Language :: English",
     "Operating System :: POSIX :: Linux",
-    # Those of the table in docs/install.md.
+    # docs/install.md has a table of what was tried with each Python.
     *(f"Programming Language :: Python :: 3.{minor}" for minor in range(10, 15)),
     "Topic :: Scientific/Engineering :: Artificial Intelligence",
     "Topic :: Text Processing :: Linguistic",

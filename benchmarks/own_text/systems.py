@@ -74,7 +74,7 @@ def _fasttext(examples: list[Example], data: Path, seed: int) -> Predict:
         )
 
     def predict(asked: Sequence[str]) -> list[str]:
-        # Of one text, fastText 0.9 cannot give the answer with NumPy 2.
+        # fastText 0.9 fails with NumPy 2 if it is given one text, but not if it is given a list.
         found, _ = model.predict([" ".join(words).lower() for words in tokenized(list(asked))])
         return [labels[0].removeprefix("__label__") for labels in found]
 

@@ -122,7 +122,7 @@ def _is_finite(tensor: torch.Tensor) -> bool:
     """Returns whether all numbers are finite, without a copy of the tensor."""
     if not tensor.is_floating_point() or tensor.numel() == 0:
         return True
-    # Of numbers with a NaN, the smallest and the largest are NaN.
+    # `aminmax` gives NaN if any number is NaN.
     return all(math.isfinite(extreme) for extreme in tensor.aminmax())
 
 
