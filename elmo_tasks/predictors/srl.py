@@ -10,7 +10,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.models.srl_tagger import SrlTagger
 from elmo_tasks.predictors.inputs import SentenceInput, joined_tokens, sentence_input, span_of
 from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
-from elmo_tasks.readers.predicate_field import known_predicates
+from elmo_tasks.readers.predicate_field import PredicateWords
 
 # The most tokens that the model reads at a time, padding included. It reads a sentence once for
 # each predicate.
@@ -23,8 +23,8 @@ class SrlPredictor(TextPredictor):
     Finds the predicates of a sentence and labels their semantic roles. An input is
     `{"sentence": "..."}`, raw text that the dataset reader's tokenizer cuts, or
     `{"tokens": ["...", ...]}`, whose text is the tokens with a blank between them. The predicates
-    are the words that, in lower case, are predicates more often than not in the training data; with
-    `"predicates": [1, 5]` they are the tokens with these indices.
+    are those of `PredicateWords`; with `"predicates": [1, 5]` they are the tokens with these
+    indices.
 
     An answer has `sentence`, the text; `tokens`; and `predicates`. A predicate has its `text`; its
     `index`; `tags`, one for each token; and `roles`. A role has a `role`, such as ARG0, or V for
@@ -60,6 +60,7 @@ class SrlPredictor(TextPredictor):
         if max_tags is not None and (type(max_tags) is not int or max_tags < 1):
             raise ConfigurationError(f"max_tags must be 1 or more, not {max_tags!r}")
         self.max_tags = max_tags
+        self._predicate_words = PredicateWords(model.vocab)
 
     def readable(self, answer: JsonDict) -> list[str]:
         return [one_line(answer["sentence"])] + [
@@ -96,7 +97,7 @@ class SrlPredictor(TextPredictor):
     def _predicates(self, inputs: JsonDict, sentence: SentenceInput) -> list[int]:
         if "predicates" not in inputs:
             words = [token.ensure_text() for token in sentence.tokens]
-            return known_predicates(words, self._model.vocab)
+            return self._predicate_words.indices(words)
         asked, last = inputs["predicates"], len(sentence.tokens) - 1
         if not isinstance(asked, list) or not all(
             type(index) is int and 0 <= index <= last for index in asked

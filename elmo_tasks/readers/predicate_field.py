@@ -1,10 +1,15 @@
+from collections import Counter
 from collections.abc import Sequence
 
 from allennlp.data import Vocabulary
 from allennlp.data.fields import IndexField, TextField
 
 # Namespaces whose names end so have no tokens for padding and unknown words.
-_NAMESPACE = "predicate_labels"
+_PREDICATES = "predicate_labels"
+_OTHERS = "no_predicate_labels"
+
+# How many letters at its end decide for a word that the training data lack.
+_ENDING = 3
 
 
 class PredicateField(IndexField):
@@ -12,7 +17,8 @@ class PredicateField(IndexField):
     The index of a predicate in its sentence: a tensor of shape (1,).
 
     To find predicates in raw text, a vocabulary keeps words in lower case: those that are
-    predicates more often than not in the training data (see `known_predicates`).
+    predicates more often than not in the training data, and apart from them those that are
+    predicates less often than not (see `PredicateWords`).
 
     # Parameters
 
@@ -31,16 +37,51 @@ class PredicateField(IndexField):
 
     def count_vocab_items(self, counter: dict[str, dict[str, int]]) -> None:
         # A vocabulary keeps the items whose count is at least 1.
-        counts = counter[_NAMESPACE]
-        counts[_form(self.sequence_field.tokens[self.sequence_index].text)] += 1
-        for word in self.others:
-            counts[_form(word)] -= 1
+        predicates, others = counter[_PREDICATES], counter[_OTHERS]
+        predicate = _form(self.sequence_field.tokens[self.sequence_index].text)
+        predicates[predicate] += 1
+        others[predicate] -= 1
+        for word in map(_form, self.others):
+            predicates[word] -= 1
+            others[word] += 1
 
 
-def known_predicates(words: Sequence[str], vocab: Vocabulary) -> list[int]:
-    """Returns the indices of the words that the vocabulary keeps as predicates."""
-    known = vocab.get_token_to_index_vocabulary(_NAMESPACE)
-    return [index for index, word in enumerate(words) if _form(word) in known]
+class PredicateWords:
+    """
+    Which words of raw text count as predicates, whatever their neighbours are.
+
+    A word that the vocabulary keeps counts as what it is kept as. Any other word counts as a
+    predicate if most of the kept words with the same last three letters are predicates.
+
+    # Parameters
+
+    vocab : `Vocabulary`
+        That of a model whose training data had `PredicateField`s. If it lacks the words that are no
+        predicates, no other word counts as a predicate.
+    """
+
+    def __init__(self, vocab: Vocabulary) -> None:
+        self._predicates = vocab.get_token_to_index_vocabulary(_PREDICATES)
+        self._others = vocab.get_token_to_index_vocabulary(_OTHERS)
+        counts = Counter(map(_ending, self._predicates))
+        counts.subtract(map(_ending, self._others))
+        self._endings = {
+            ending for ending, count in counts.items() if ending and self._others and count > 0
+        }
+
+    def indices(self, words: Sequence[str]) -> list[int]:
+        """Returns the indices of the words that count as predicates."""
+        return [index for index, word in enumerate(words) if self._is_predicate(_form(word))]
+
+    def _is_predicate(self, word: str) -> bool:
+        if word in self._predicates or word in self._others:
+            return word in self._predicates
+        return _ending(word) in self._endings
+
+
+def _ending(word: str) -> str:
+    """Returns the last three letters of a longer word, and nothing of a short one."""
+    return word[-_ENDING:] if len(word) > _ENDING else ""
 
 
 def _form(word: str) -> str:

@@ -10,7 +10,7 @@ from elmo_tasks.readers.char_ids_indexer import CharIdsIndexer
 from elmo_tasks.readers.distinct_texts import DistinctTexts
 from elmo_tasks.readers.entities import Entity
 from elmo_tasks.readers.fraction import FractionReader
-from elmo_tasks.readers.predicate_field import known_predicates
+from elmo_tasks.readers.predicate_field import PredicateWords
 from elmo_tasks.readers.role_tags_field import UNKNOWN_TAG
 from elmo_tasks.readers.srl import SrlReader
 
@@ -106,7 +106,24 @@ def test_vocabulary_knows_the_words_that_are_predicates_more_often_than_not(
     vocab = Vocabulary.from_instances(list(conll_2005().read(path)))
 
     # `run` is a predicate in two of four places, and `go` in one of two.
-    assert known_predicates(["a", "go", "Fell", "run", "x", "A", "rain"], vocab) == [0, 5]
+    words = ["a", "go", "Fell", "run", "x", "A", "rain"]
+    assert PredicateWords(vocab).indices(words) == [0, 5]
+
+
+def test_unseen_word_is_a_predicate_if_most_words_with_its_ending_are(tmp_path: Path) -> None:
+    path = two_columns(
+        tmp_path, "walked/V red", "talked/V Jed", "the bored/V cat", "the king is/V", "it rings/V"
+    )
+    vocab = Vocabulary.from_instances(list(conll_2005().read(path)))
+
+    # `-ked` ends two predicates, `-ing` ends another word. `ked` is too short to have an ending.
+    assert PredicateWords(vocab).indices(["he", "asked", "RANKED", "ring", "ked"]) == [1, 2]
+
+
+def test_vocabulary_without_other_words_has_no_endings() -> None:
+    vocab = Vocabulary({"predicate_labels": {"walked": 2}}, {"predicate_labels": 1})
+
+    assert PredicateWords(vocab).indices(["walked", "asked"]) == [0]
 
 
 def test_each_word_of_a_sentence_is_counted_once_however_many_predicates_it_has(
@@ -118,7 +135,7 @@ def test_each_word_of_a_sentence_is_counted_once_however_many_predicates_it_has(
 
     vocab = Vocabulary.from_instances(list(conll_2005().read(path)))
 
-    assert known_predicates(["a", "b", "c"], vocab) == [0, 1, 2]
+    assert PredicateWords(vocab).indices(["a", "b", "c"]) == [0, 1, 2]
 
 
 def test_role_that_the_training_data_has_not_is_logged_once_and_has_no_index(
