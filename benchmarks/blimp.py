@@ -56,9 +56,7 @@ class Pair(NamedTuple):
 
     # Parameters
 
-    good, bad : `list[str]`
-        The tokens of the two sentences.
-    paradigm, phenomenon, field : `str`
+    good, bad: The tokens of the two sentences.
     """
 
     good: list[str]
@@ -74,12 +72,9 @@ class Result(NamedTuple):
 
     # Parameters
 
-    paradigms : `dict[str, dict[str, float]]`
-        By paradigm.
-    groups : `dict[str, dict[str, float]]`
-        By field and by phenomenon, and `overall`: means of their paradigms.
-    unknown : `float`
-        The share of tokens that the softmax does not know.
+    paradigms: By paradigm.
+    groups: By field and by phenomenon, and `overall`: means of their paradigms.
+    unknown: The share of tokens that the softmax does not know.
     """
 
     paradigms: dict[str, dict[str, float]]

@@ -41,15 +41,10 @@ class Case(NamedTuple):
     """
     # Parameters
 
-    name : `str`
-    length : `int`
-        Tokens per line.
-    threads : `int`
-        The setting of `torch.set_num_threads`.
-    busy : `bool`
-        Whether another process runs.
-    single : `bool`
-        Whether each line is a call of its own.
+    length: Tokens per line.
+    threads: The setting of `torch.set_num_threads`.
+    busy: Whether another process runs.
+    single: Whether each line is a call of its own.
     """
 
     name: str

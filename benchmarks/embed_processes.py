@@ -35,9 +35,7 @@ class Run(NamedTuple):
 
     # Parameters
 
-    seconds, cpu_seconds : `float`
-    worker_bytes : `int`
-        The most memory that a worker had for itself.
+    worker_bytes: The most memory that a worker had for itself.
     """
 
     seconds: float

@@ -15,10 +15,8 @@ class GraphedBiLm:
 
     # Parameters
 
-    bilm : `BiLm`
-        A biLM that is frozen.
-    char_ids : `torch.LongTensor`
-        Shape (batch, length, 50): the first batch.
+    bilm: A biLM that is frozen.
+    char_ids (`torch.LongTensor`): Shape (batch, length, 50): the first batch.
     """
 
     def __init__(self, bilm: BiLm, char_ids: torch.Tensor) -> None:

@@ -15,8 +15,7 @@ class PlainBiLm(torch.nn.Module):
 
     # Parameters
 
-    bilm : `BiLm`
-        Has the weights, which are shared.
+    bilm: Has the weights, which are shared.
     """
 
     def __init__(self, bilm: BiLm) -> None:

@@ -51,10 +51,8 @@ class Product(NamedTuple):
     """
     # Parameters
 
-    rows : `list[int]`
-        Rows of the input of each product; the products are done one after the other.
-    inner, outer : `int`
-        Widths of the input and of the output.
+    rows: Rows of the input of each product; the products are done one after the other.
+    inner, outer: Widths of the input and of the output.
     """
 
     rows: list[int]
@@ -66,8 +64,7 @@ class Speed(NamedTuple):
     """
     # Parameters
 
-    training, products : `float`
-        Tokens per second.
+    training, products: Tokens per second.
     """
 
     training: float

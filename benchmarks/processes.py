@@ -44,12 +44,9 @@ class Measured(NamedTuple):
     """
     # Parameters
 
-    speed : `float`
-        Tokens per second of all processes together.
-    cpu : `float`
-        Microseconds of CPU time for a token, in the process that took most.
-    sent : `float`
-        Bytes of a step that a process gave to `torch.distributed`.
+    speed: Tokens per second of all processes together.
+    cpu: Microseconds of CPU time for a token, in the process that took most.
+    sent: Bytes of a step that a process gave to `torch.distributed`.
     """
 
     speed: float

@@ -48,10 +48,7 @@ class Sentence(NamedTuple):
 
     # Parameters
 
-    story : `str`
-    words : `list[str]`
-    times : `list[float]`
-        In milliseconds, or as the table has them.
+    times: In milliseconds, or as the table has them.
     """
 
     story: str
@@ -65,13 +62,9 @@ class Words(NamedTuple):
 
     # Parameters
 
-    story, sentence : `numpy.ndarray`
-        The indices of the story and of the sentence.
-    times : `numpy.ndarray`
-    controls : `numpy.ndarray`
-        Shape (words, 4): length and log frequency of the word and of the word before.
-    bits : `numpy.ndarray`
-        Shape (words, 2): those of the word and of the word before.
+    story, sentence: The indices of the story and of the sentence.
+    controls: Shape (words, 4): length and log frequency of the word and of the word before.
+    bits: Shape (words, 2): those of the word and of the word before.
     """
 
     story: numpy.ndarray
@@ -87,12 +80,9 @@ class Gain(NamedTuple):
 
     # Parameters
 
-    log_likelihood : `tuple[float, float, float]`
-        Thousandths of a nat a word: the gain, and the ends of its interval.
-    explained : `tuple[float, float, float]`
-        The gain in R2, and the ends of its interval.
-    without, with_bits : `float`
-        R2 of the two regressions.
+    log_likelihood: Thousandths of a nat a word: the gain, and the ends of its interval.
+    explained: The gain in R2, and the ends of its interval.
+    without, with_bits: R2 of the two regressions.
     """
 
     log_likelihood: tuple[float, float, float]
@@ -136,10 +126,8 @@ def words_of(
 
     # Parameters
 
-    context : `int`, optional (default = `0`)
-        The number of sentences before each one that the model reads first.
-    counts : `Counter`, optional
-        How often a text has each token, in place of the ranks in the model's vocabulary.
+    context (default `0`): The number of sentences before each one that the model reads first.
+    counts: How often a text has each token, in place of the ranks in the model's vocabulary.
     """
     ranks = {word: rank for rank, word in enumerate(model.softmax.words, start=1)}
 

@@ -24,7 +24,7 @@ myst_heading_anchors = 3
 # The parts of a docstring within single backticks are code.
 default_role = "code"
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"
+autodoc_typehints = "signature"
 autodoc_inherit_docstrings = False
 autodoc_default_options = {"members": True, "undoc-members": False, "show-inheritance": True}
 

@@ -3,7 +3,11 @@ Converts the docstrings of this package, which are Markdown in AllenNLP's style,
 for Sphinx. `docs/conf.py` calls it.
 """
 
+import re
 from collections.abc import Iterable, Iterator
+
+# One or several names, a type or default in parentheses, and what is said of them.
+_PARAMETER = re.compile(r"(\*{0,2}\w+(?:, \w+)*)((?: \([^)]*`\)| \(default no limit\))?(?:: .*)?)")
 
 
 def to_rst(lines: Iterable[str]) -> list[str]:
@@ -41,14 +45,15 @@ def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _entries(block: list[str]) -> list[str]:
-    """Makes list items of `name : type`, each with the indented lines below it."""
+    """Makes list items of `name: text` and of types, each with the indented lines below it."""
     items: list[str] = []
     for line in block:
         if line.startswith("    "):
             items.append(f"  {line[4:]}")
+        elif match := _PARAMETER.fullmatch(line):
+            items += ["", f"- **{match[1]}**{match[2]}"]
         else:
-            name, colon, kind = line.partition(" : ")
-            items += ["", f"- **{name}** : {kind}" if colon else f"- {line}", ""]
+            items += ["", f"- {line}", ""]
     return [*items, ""]
 
 

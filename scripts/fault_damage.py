@@ -64,16 +64,11 @@ class Row(NamedTuple):
 
     # Parameters
 
-    kind : `str`
-    tried : `int`
-        The number of damaged files.
-    clear : `int`
-        How many were refused with one line that says what is wrong.
-    right : `int`
-        How many were read all the same: the damage was noticed and repaired, is not in what is
+    tried: The number of damaged files.
+    clear: How many were refused with one line that says what is wrong.
+    right: How many were read all the same: the damage was noticed and repaired, is not in what is
         read, or left a valid file.
-    bad : `list[str]`
-        What happened with each of the others.
+    bad: What happened with each of the others.
     """
 
     kind: str
@@ -89,19 +84,14 @@ class Kind(NamedTuple):
 
     # Parameters
 
-    make : `Callable[[Path], Path]`
-        Writes a whole file to a folder, with what it needs, and returns its path.
-    read : `Callable[[Path], Any]`
-        Reads the file as a command does, and returns what was read.
-    change : `Callable[[Path, random.Random], None]`, optional
-        Changes the content of the file and leaves its format whole: takes parts away, swaps them.
-    must_equal : `bool`
-        Whether a damaged file that is read must give the same as the whole file, since its format
-        has checksums.
-    has_lines : `bool`
-        Whether an error must begin with the file and the line, and be short.
-    only_change : `bool`
-        Whether a file is only damaged by `change`, and not in its bytes.
+    make: Writes a whole file to a folder, with what it needs, and returns its path.
+    read: Reads the file as a command does, and returns what was read.
+    change: Changes the content of the file and leaves its format whole: takes parts away, swaps
+        them.
+    must_equal: Whether a damaged file that is read must give the same as the whole file, since its
+        format has checksums.
+    has_lines: Whether an error must begin with the file and the line, and be short.
+    only_change: Whether a file is only damaged by `change`, and not in its bytes.
     """
 
     make: Callable[[Path], Path]
@@ -118,11 +108,8 @@ def damage_table(seed: int, files_per_kind: int, kinds: list[str] | None = None)
 
     # Parameters
 
-    seed : `int`
-        The same seed damages the same files in the same way.
-    files_per_kind : `int`
-    kinds : `list[str]`, optional
-        Names in `KINDS`; by default all.
+    seed: The same seed damages the same files in the same way.
+    kinds: Names in `KINDS`; by default all.
     """
     return [
         _row(name, KINDS[name], random.Random(f"{seed} {name}"), files_per_kind)

@@ -72,13 +72,10 @@ class Kills(NamedTuple):
 
     # Parameters
 
-    training : `str`
-    num_kills : `int`
-        How many times a training was killed before its end, each time a new one.
-    num_within : `int`
-        How many of these trainings had saved a checkpoint in the middle of an epoch last.
-    differences : `list[str]`
-        What differed from the training that was not killed, for each training that differed.
+    num_kills: How many times a training was killed before its end, each time a new one.
+    num_within: How many of these trainings had saved a checkpoint in the middle of an epoch last.
+    differences: What differed from the training that was not killed, for each training that
+        differed.
     """
 
     training: str

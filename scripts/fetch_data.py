@@ -30,18 +30,12 @@ class Source(NamedTuple):
 
     # Parameters
 
-    host : `str`
-        The part of the address that `--mirror` replaces.
-    path : `str`
-        The rest of the address; a `.zip` is unpacked.
-    folder : `str`
-        The folder of the data files, within the data folder.
-    inside : `str`
-        The folder of the data files within the archive, with its slash.
-    sizes : `dict[str, int | None]`
-        Expected number of lines of each data file (of questions for a `.json`); None if unknown.
-    first_lines : `int`, optional
-        How many lines of the only member of the archive are kept; packed by gzip.
+    host: The part of the address that `--mirror` replaces.
+    path: The rest of the address; a `.zip` is unpacked.
+    folder: The folder of the data files, within the data folder.
+    inside: The folder of the data files within the archive, with its slash.
+    sizes: Expected number of lines of each data file (of questions for a `.json`); None if unknown.
+    first_lines: How many lines of the only member of the archive are kept; packed by gzip.
     """
 
     host: str

@@ -38,13 +38,10 @@ class Outcome(NamedTuple):
 
     # Parameters
 
-    what : `str`
-        What was killed.
-    num_kills : `int`
-    num_runs : `int`
-        How often the command was given.
-    num_lost, num_twice, num_other : `int`
-        The rows that are missing, that are there more than once, and that differ.
+    what: What was killed.
+    num_runs: How often the command was given.
+    num_lost, num_twice, num_other: The rows that are missing, that are there more than once, and
+        that differ.
     """
 
     what: str

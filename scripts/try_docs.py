@@ -116,14 +116,10 @@ class Block(NamedTuple):
 
     # Parameters
 
-    page : `Path`
-        The file.
-    line : `int`
-        The line of its first fence, from 1.
-    language : `str`
-        The word after the fence.
-    text : `str`
-        The lines between the fences.
+    page: The file.
+    line: The line of its first fence, from 1.
+    language: The word after the fence.
+    text: The lines between the fences.
     """
 
     page: Path

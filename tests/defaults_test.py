@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-_DOCUMENTED = re.compile(r"^ *(\w[\w, ]*) : .*optional \(default = `(.+)`\)$", re.MULTILINE)
+_DOCUMENTED = re.compile(r"^ *(\w[\w, ]*) \((?:`.*`, )?default `(.+?)`\)", re.MULTILINE)
 
 
 @pytest.mark.parametrize(

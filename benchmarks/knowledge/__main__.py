@@ -40,10 +40,8 @@ class Part(NamedTuple):
     """
     # Parameters
 
-    measure : `Callable[[ElmoEncoder, Path], Rows]`
-        Measures a biLM on the data in a folder.
-    baselines : `Callable[[Path], Rows]`
-        Measures what stands beside it.
+    measure: Measures a biLM on the data in a folder.
+    baselines: Measures what stands beside it.
     """
 
     measure: Callable[[ElmoEncoder, Path], Rows]

@@ -29,10 +29,8 @@ class Glove(NamedTuple):
     """
     # Parameters
 
-    rows : `dict[str, int]`
-        The row of each word, the most frequent first. All words are in lower case.
-    vectors : `numpy.ndarray`
-        Shape (words, 100).
+    rows: The row of each word, the most frequent first. All words are in lower case.
+    vectors: Shape (words, 100).
     """
 
     rows: dict[str, int]

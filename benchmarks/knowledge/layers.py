@@ -16,9 +16,8 @@ def views(layers: torch.Tensor) -> dict[str, torch.Tensor]:
 
     # Parameters
 
-    layers : `torch.Tensor`
-        Shape (rows, num_layers, 2 * projection_dim). Layer 0 is x^LM, twice side by side, which is
-        returned once.
+    layers: Shape (rows, num_layers, 2 * projection_dim). Layer 0 is x^LM, twice side by side, which
+        is returned once.
     """
     tokens, *contextual = layers.unbind(1)
     each = [tokens.chunk(2, dim=1)[0], *contextual]

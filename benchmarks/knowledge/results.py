@@ -20,8 +20,7 @@ class Results:
 
     # Parameters
 
-    path : `Path`
-        A file in JSON: the key of each biLM -> the name of each part -> its `Rows`. It is written
+    path: A file in JSON: the key of each biLM -> the name of each part -> its `Rows`. It is written
         anew after each part.
     """
 
@@ -45,10 +44,8 @@ class Results:
 
         # Parameters
 
-        keys : `dict[str, str]`
-            The key of each column, by its title.
-        parts : `Iterable[str]`
-            The parts whose rows are shown.
+        keys: The key of each column, by its title.
+        parts: The parts whose rows are shown.
         """
         lines = []
         for part in parts:

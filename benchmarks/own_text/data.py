@@ -17,10 +17,8 @@ class Example(NamedTuple):
     """
     # Parameters
 
-    text : `Any`
-        A text, or the list of its tokens.
-    gold : `Any`
-        Its label, or a list with the tag of each token; those of entities are in BIO.
+    text: A text, or the list of its tokens.
+    gold: Its label, or a list with the tag of each token; those of entities are in BIO.
     """
 
     text: Any
@@ -31,12 +29,9 @@ class Task(NamedTuple):
     """
     # Parameters
 
-    kind : `str`
-        `texts`, `entities` or `tags`.
-    load : `Callable[[Path], tuple[list[Example], list[Example]]]`
-        Returns the training and the test part of the data in a folder.
-    unit : `str`
-        What a training example is.
+    kind: `texts`, `entities` or `tags`.
+    load: Returns the training and the test part of the data in a folder.
+    unit: What a training example is.
     """
 
     kind: str

@@ -33,9 +33,7 @@ class CheckReport(NamedTuple):
 
     # Parameters
 
-    facts : `list[tuple[str, str]]`
-        Subjects, such as `LSTM layers`, and their descriptions.
-    problems : `list[str]`
+    facts: Subjects, such as `LSTM layers`, and their descriptions.
     """
 
     facts: list[tuple[str, str]]

@@ -24,22 +24,17 @@ def bidirectional_layers(
 
     # Parameters
 
-    stacks : `Sequence[LstmStack]`
-        The LSTMs of the forward and of the backward direction.
-    tokens : `TokenVectors`
-        x^LM of a batch of length `max_length + 2`: each sentence between its two boundaries.
-    lengths : `torch.LongTensor`
-        Shape (batch,): tokens of each sentence, without the boundaries.
-    max_length : `int`
-        Length of the longest sentence, without the boundaries.
-    start, last : `LstmState`
-        `start` is the state that each row starts from; `last` is overwritten, in place, with the
-        state in which each row ends. Shapes (num_layers, 2, batch, projection_dim) and (num_layers,
-        2, batch, cell_dim).
-    at_once : `bool`, optional (default = `False`)
-        Whether the two directions run on two threads; only without gradients.
-    boundaries : `bool`, optional (default = `False`)
-        Whether the output includes the boundaries of each sentence that has tokens.
+    stacks: The LSTMs of the forward and of the backward direction.
+    tokens: x^LM of a batch of length `max_length + 2`: each sentence between its two boundaries.
+    lengths (`torch.LongTensor`): Shape (batch,): tokens of each sentence, without the boundaries.
+    max_length: Length of the longest sentence, without the boundaries.
+    start, last: `start` is the state that each row starts from; `last` is overwritten, in place,
+        with the state in which each row ends. Shapes (num_layers, 2, batch, projection_dim) and
+        (num_layers, 2, batch, cell_dim).
+    at_once (default `False`): Whether the two directions run on two threads; only without
+        gradients.
+    boundaries (default `False`): Whether the output includes the boundaries of each sentence that
+        has tokens.
 
     # Returns
 

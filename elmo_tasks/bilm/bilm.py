@@ -33,12 +33,9 @@ class BiLm(torch.nn.Module):
 
     # Parameters
 
-    options : `dict`
-        The content of an `options.json` in bilm-tf's format.
-    state : `str`
-        The state that the LSTMs start from: `reset`, `snapshot` or `carry` (see `state.py`).
-    dropout : `float`, optional (default = `0.0`)
-        Dropout on the input of every LSTM layer.
+    options: The content of an `options.json` in bilm-tf's format.
+    state: The state that the LSTMs start from: `reset`, `snapshot` or `carry` (see `state.py`).
+    dropout (default `0.0`): Dropout on the input of every LSTM layer.
 
     # Raises
 
@@ -136,11 +133,10 @@ class BiLm(torch.nn.Module):
         """
         # Parameters
 
-        char_ids : `torch.LongTensor`
-            Shape (batch, length, 50), as AllenNLP's indexer `elmo_characters` gives them, with
-            zeros at padding.
-        boundaries : `bool`, optional (default = `False`)
-            Whether the layers include the boundaries of each sentence; they are then longer by 2.
+        char_ids (`torch.LongTensor`): Shape (batch, length, 50), as AllenNLP's indexer
+            `elmo_characters` gives them, with zeros at padding.
+        boundaries (default `False`): Whether the layers include the boundaries of each sentence;
+            they are then longer by 2.
 
         # Returns
 

@@ -25,10 +25,8 @@ class CharCnn(torch.nn.Module):
 
     # Parameters
 
-    options : `BiLmOptions`
-        Widths, filters and activation.
-    dtype : `torch.dtype`, optional
-        The dtype of the matrix products while no gradient is needed; by default the dtype of the
+    options: Widths, filters and activation.
+    dtype: The dtype of the matrix products while no gradient is needed; by default the dtype of the
         weights.
     """
 
@@ -76,9 +74,9 @@ class CharCnn(torch.nn.Module):
         """
         # Parameters
 
-        char_ids : `torch.LongTensor`
-            Shape (tokens, 50), without padding tokens. Within a token, padding has the largest id.
-            The embedding of padding is learned, so all 50 characters have an influence.
+        char_ids (`torch.LongTensor`): Shape (tokens, 50), without padding tokens. Within a token,
+            padding has the largest id. The embedding of padding is learned, so all 50 characters
+            have an influence.
 
         # Returns
 

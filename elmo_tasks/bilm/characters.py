@@ -38,10 +38,9 @@ class CharIdTable:
 
     # Parameters
 
-    max_characters : `int`, optional (default = `50`)
-        The number of characters of a token.
-    max_words : `int`, optional (default = `100_000`)
-        If the table holds more words than this, it is emptied. A word takes about 300 bytes.
+    max_characters (default `50`): The number of characters of a token.
+    max_words (default `100_000`): If the table holds more words than this, it is emptied. A word
+        takes about 300 bytes.
     """
 
     def __init__(self, max_characters: int = MAX_CHARACTERS, max_words: int = 100_000) -> None:

@@ -20,13 +20,11 @@ def bilm_from_config(
 
     # Parameters
 
-    bilm : `BiLm | str | Mapping[str, Any]`
-        A name, folder or repository (see `bilm_files`); the arguments of `make_bilm`; or a biLM,
+    bilm: A name, folder or repository (see `bilm_files`); the arguments of `make_bilm`; or a biLM,
         which is returned as it is. Of the arguments, `store` has the arguments of `LayerStore`.
         `options` may be left out if `pretrained_file` is a name, folder or repository.
-    serialization_dir : `str | os.PathLike`, optional
-        The folder of the training, or of the unpacked archive. The biLM of an archive gets no store
-        if the store is that of its training (see `LayerStore.is_closed_by`).
+    serialization_dir: The folder of the training, or of the unpacked archive. The biLM of an
+        archive gets no store if the store is that of its training (see `LayerStore.is_closed_by`).
 
     # Raises
 

@@ -25,17 +25,15 @@ class FrozenBiLm(BiLm):
 
     # Parameters
 
-    options, state
-        As for `BiLm`.
-    dtype : `str`, optional (default = `'float32'`)
-        The dtype of the matrix products: `float32`; `bfloat16`, which is faster on a device that
-        has units for it, and slower than `float32` elsewhere; or `auto`, which takes the faster one
-        on the device of the weights. Weights, sums and layers stay in float32.
-    cached_tokens : `int`, optional (default = `50_000`)
-        The number of tokens whose x^LM the biLM remembers on a CPU; 0 for none.
-    store : `LayerStore`, optional
-        Remembers the layers of every sentence that the biLM has read. The biLM must not carry its
-        state, so that a sentence has the same layers every time.
+    options, state: As for `BiLm`.
+    dtype (default `'float32'`): The dtype of the matrix products: `float32`; `bfloat16`, which is
+        faster on a device that has units for it, and slower than `float32` elsewhere; or `auto`,
+        which takes the faster one on the device of the weights. Weights, sums and layers stay in
+        float32.
+    cached_tokens (default `50_000`): The number of tokens whose x^LM the biLM remembers on a CPU; 0
+        for none.
+    store: Remembers the layers of every sentence that the biLM has read. The biLM must not carry
+        its state, so that a sentence has the same layers every time.
 
     # Raises
 

@@ -17,14 +17,10 @@ def leave_out_weights(
 
     # Parameters
 
-    state : `dict[str, torch.Tensor]`
-        The state dict of a model.
-    prefix : `str`
-        The beginning of the biLM's keys, such as `text_embedder.bilm.`.
-    names : `Iterable[str]`
-        The names of the biLM's weights, without the prefix.
-    fingerprint : `bytes`
-        The fingerprint of the biLM.
+    state: The state dict of a model.
+    prefix: The beginning of the biLM's keys, such as `text_embedder.bilm.`.
+    names: The names of the biLM's weights, without the prefix.
+    fingerprint: The fingerprint of the biLM.
     """
     # A copy keeps the metadata that PyTorch attaches to a state dict.
     short = copy.copy(state)

@@ -23,8 +23,7 @@ class Lexicon(torch.nn.Module):
 
     # Parameters
 
-    num_words : `int`
-        The number of words, `<UNK>` included.
+    num_words: The number of words, `<UNK>` included.
     """
 
     def __init__(self, num_words: int) -> None:

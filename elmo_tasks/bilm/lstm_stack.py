@@ -13,13 +13,10 @@ class LstmStack(torch.nn.Module):
 
     # Parameters
 
-    options : `BiLmOptions`
-        The number of layers, the widths and the bounds.
-    dropout : `float`
-        Dropout on the input of every layer while training. As in bilm-tf, the skip connection adds
-        the input after dropout.
-    dtype : `torch.dtype`, optional
-        The dtype of the matrix products while no gradient is needed; by default the dtype of the
+    options: The number of layers, the widths and the bounds.
+    dropout: Dropout on the input of every layer while training. As in bilm-tf, the skip connection
+        adds the input after dropout.
+    dtype: The dtype of the matrix products while no gradient is needed; by default the dtype of the
         weights.
     """
 
@@ -47,12 +44,9 @@ class LstmStack(torch.nn.Module):
         """
         # Parameters
 
-        inputs : `torch.Tensor`
-            Shape (tokens, projection_dim), packed in the order in which this direction reads.
-        batch_sizes : `list[int]`
-            The number of rows that have a token, for each step.
-        state : `LstmState`
-            Shapes (num_layers, rows, projection_dim) and (num_layers, rows, cell_dim).
+        inputs: Shape (tokens, projection_dim), packed in the order in which this direction reads.
+        batch_sizes: The number of rows that have a token, for each step.
+        state: Shapes (num_layers, rows, projection_dim) and (num_layers, rows, cell_dim).
 
         # Returns
 

@@ -30,25 +30,19 @@ def make_bilm(
 
     # Parameters
 
-    options : `dict | str | os.PathLike`
-        The content of an `options.json` in bilm-tf's format, or its path or address; in jsonnet,
-        `import` the file.
-    pretrained_file : `str | os.PathLike`, optional
-        Weights: a name (`small`, `medium`, `original`, `original-5.5B`, or one of this package,
-        such as `mini`), the path or address of a `weights.hdf5`, or a folder, a zip file or a
-        repository of the hub with this file. A biLM of words needs its `vocab.txt` beside the
+    options: The content of an `options.json` in bilm-tf's format, or its path or address; in
+        jsonnet, `import` the file.
+    pretrained_file: Weights: a name (`small`, `medium`, `original`, `original-5.5B`, or one of this
+        package, such as `mini`), the path or address of a `weights.hdf5`, or a folder, a zip file
+        or a repository of the hub with this file. A biLM of words needs its `vocab.txt` beside the
         weights. AllenNLP removes this key from an archived config, and takes the weights from the
         archive.
-    state : `str`, optional
-        As for `BiLm`. By default the state in the options; if they name none, `reset` with
+    state: As for `BiLm`. By default the state in the options; if they name none, `reset` with
         `requires_grad`, otherwise `snapshot`.
-    requires_grad : `bool`, optional (default = `False`)
-        Whether the biLM is trained too.
-    dropout
-        As for `BiLm`, with `requires_grad`.
-    dtype, cached_tokens, store
-        As for `FrozenBiLm`, without `requires_grad`. The dtype `auto` of a biLM that trains is
-        `float32`.
+    requires_grad (default `False`): Whether the biLM is trained too.
+    dropout: As for `BiLm`, with `requires_grad`.
+    dtype, cached_tokens, store: As for `FrozenBiLm`, without `requires_grad`. The dtype `auto` of a
+        biLM that trains is `float32`.
 
     # Raises
 

@@ -20,8 +20,7 @@ class ManyLangsTokens(torch.nn.Module):
 
     # Parameters
 
-    options : `BiLmOptions`
-        The numbers of words and characters, and the widths.
+    options: The numbers of words and characters, and the widths.
     """
 
     def __init__(self, options: BiLmOptions) -> None:

@@ -9,11 +9,9 @@ class BiLmOutput(NamedTuple):
 
     # Parameters
 
-    layers : `torch.Tensor`
-        Shape (batch, num_layers + 1, length, 2 * projection_dim): h_{k,0} to h_{k,L}, without
+    layers: Shape (batch, num_layers + 1, length, 2 * projection_dim): h_{k,0} to h_{k,L}, without
         the sentence boundaries, zeros at padding. Layer 0 is x^LM, twice side by side.
-    mask : `torch.BoolTensor`
-        Shape (batch, length): true at tokens.
+    mask (`torch.BoolTensor`): Shape (batch, length): true at tokens.
     """
 
     layers: torch.Tensor

@@ -20,12 +20,9 @@ class ProjectedLstm(torch.nn.Module):
 
     # Parameters
 
-    input_dim, cell_dim, projection_dim : `int`
-        Widths of the input, of the memory and of the output.
-    cell_clip, projection_clip : `float | None`
-        Bounds on the absolute values of the memory and of the output.
-    dtype : `torch.dtype`, optional
-        The dtype of the matrix products while no gradient is needed; by default the dtype of the
+    input_dim, cell_dim, projection_dim: Widths of the input, of the memory and of the output.
+    cell_clip, projection_clip: Bounds on the absolute values of the memory and of the output.
+    dtype: The dtype of the matrix products while no gradient is needed; by default the dtype of the
         weights.
     """
 
@@ -69,12 +66,9 @@ class ProjectedLstm(torch.nn.Module):
         """
         # Parameters
 
-        inputs : `torch.Tensor`
-            Shape (tokens, input_dim), packed (see `Packing`).
-        batch_sizes : `list[int]`
-            The number of rows that have a token, for each step.
-        state : `LstmState`
-            The state of every row before its first step. No gradient reaches it.
+        inputs: Shape (tokens, input_dim), packed (see `Packing`).
+        batch_sizes: The number of rows that have a token, for each step.
+        state: The state of every row before its first step. No gradient reaches it.
 
         # Returns
 

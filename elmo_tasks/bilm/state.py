@@ -18,10 +18,8 @@ class LstmState(NamedTuple):
 
     # Parameters
 
-    h : `torch.Tensor`
-        Shape (..., rows, projection_dim): the clipped output, without the skip connection.
-    c : `torch.Tensor`
-        Shape (..., rows, cell_dim): the clipped memory.
+    h: Shape (..., rows, projection_dim): the clipped output, without the skip connection.
+    c: Shape (..., rows, cell_dim): the clipped memory.
     """
 
     h: torch.Tensor
@@ -35,8 +33,7 @@ class InitialState(torch.nn.Module):
 
     # Parameters
 
-    options : `BiLmOptions`
-        The number of layers and the widths.
+    options: The number of layers and the widths.
     """
 
     def __init__(self, options: BiLmOptions) -> None:
@@ -72,12 +69,9 @@ class InitialState(torch.nn.Module):
 
         # Parameters
 
-        run : `Callable`
-            Runs the biLM over char ids from a start state, and returns the state at the end.
-        like : `torch.Tensor`
-            Has the device and dtype of the state.
-        max_characters : `int`
-            The number of characters of a token.
+        run: Runs the biLM over char ids from a start state, and returns the state at the end.
+        like: Has the device and dtype of the state.
+        max_characters: The number of characters of a token.
         """
 
 

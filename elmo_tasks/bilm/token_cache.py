@@ -13,8 +13,8 @@ class TokenCache:
 
     # Parameters
 
-    max_tokens : `int`
-        The most tokens that the cache keeps; at the original size, a token takes about 2 kB.
+    max_tokens: The most tokens that the cache keeps; at the original size, a token takes about 2
+        kB.
     """
 
     def __init__(self, max_tokens: int) -> None:
@@ -29,10 +29,8 @@ class TokenCache:
         """
         # Parameters
 
-        char_ids : `torch.LongTensor`
-            Shape (tokens, 50), all distinct.
-        compute : `Callable`
-            Computes x^LM of char ids, for the tokens that the cache lacks.
+        char_ids (`torch.LongTensor`): Shape (tokens, 50), all distinct.
+        compute: Computes x^LM of char ids, for the tokens that the cache lacks.
 
         # Returns
 

@@ -13,10 +13,9 @@ class TokenVectors(NamedTuple):
 
     # Parameters
 
-    vectors : `torch.Tensor`
-        Shape (distinct tokens, projection_dim).
-    rows : `torch.LongTensor`
-        Shape (batch * length,): the row of `vectors` at each index of the flattened batch.
+    vectors: Shape (distinct tokens, projection_dim).
+    rows (`torch.LongTensor`): Shape (batch * length,): the row of `vectors` at each index of the
+        flattened batch.
     """
 
     vectors: torch.Tensor
@@ -31,10 +30,8 @@ class TokenVectors(NamedTuple):
 
         # Parameters
 
-        char_ids : `torch.LongTensor`
-            Shape (batch, length, 50).
-        compute : `Callable`
-            Computes x^LM, shape (tokens, projection_dim), of char ids of shape (tokens, 50).
+        char_ids (`torch.LongTensor`): Shape (batch, length, 50).
+        compute: Computes x^LM, shape (tokens, projection_dim), of char ids of shape (tokens, 50).
         """
         distinct, rows = distinct_rows(char_ids.flatten(0, 1))
         return cls(compute(distinct), rows)

@@ -12,10 +12,8 @@ class WordTable(torch.nn.Module):
 
     # Parameters
 
-    options : `BiLmOptions`
-        The number of words and the width.
-    dtype : `torch.dtype`, optional
-        Without effect: there are no products.
+    options: The number of words and the width.
+    dtype: Without effect: there are no products.
     """
 
     def __init__(self, options: BiLmOptions, dtype: torch.dtype | None = None) -> None:

@@ -10,14 +10,10 @@ class Entry(NamedTuple):
 
     # Parameters
 
-    path : `str`
-        The module and the class of the command, in `elmo_tasks.commands`.
-    help : `str`
-        One line in the help of `elmo-tasks` and `allennlp`.
-    imports_plugin : `bool`, optional (default = `False`)
-        Whether the plugin must be imported before the command is.
-    is_subcommand : `bool`, optional (default = `True`)
-        Whether `allennlp` has the command too, as `elmo-NAME`.
+    path: The module and the class of the command, in `elmo_tasks.commands`.
+    help: One line in the help of `elmo-tasks` and `allennlp`.
+    imports_plugin (default `False`): Whether the plugin must be imported before the command is.
+    is_subcommand (default `True`): Whether `allennlp` has the command too, as `elmo-NAME`.
     """
 
     path: str

@@ -18,18 +18,13 @@ class Command:
 
     # Parameters
 
-    name : `str`
-        The name in `allennlp`, such as `elmo-embed`.
-    description : `str`
-        The first paragraph of the command's own help.
-    examples : `str`, optional
-        The end of the command's own help, printed as it is.
-    help : `str`
-        One line in `allennlp --help`.
-    can_be_continued : `bool`, optional (default = `False`)
-        Whether an interrupted command, run again, goes on from where it was.
-    requires_plugins : `bool`, optional (default = `True`)
-        Whether the command has the option `--include-package`.
+    name: The name in `allennlp`, such as `elmo-embed`.
+    description: The first paragraph of the command's own help.
+    examples: The end of the command's own help, printed as it is.
+    help: One line in `allennlp --help`.
+    can_be_continued (default `False`): Whether an interrupted command, run again, goes on from
+        where it was.
+    requires_plugins (default `True`): Whether the command has the option `--include-package`.
     """
 
     name: str

@@ -75,11 +75,8 @@ class Field(NamedTuple):
 
     # Parameters
 
-    name : `str`
-    comment : `str`
-        What the library says above the field.
-    source : `str`
-        What the library says after the field: where its default comes from.
+    comment: What the library says above the field.
+    source: What the library says after the field: where its default comes from.
     """
 
     name: str
@@ -167,12 +164,8 @@ def first_config(
 
     # Parameters
 
-    task : `str`
-    file : `Path`
-    values : `dict[str, Any]`, optional
-        Values that are set in place of the library's.
-    found : `Sequence[str]`, optional
-        Lines on the data, for the head of the config.
+    values: Values that are set in place of the library's.
+    found: Lines on the data, for the head of the config.
     """
     library, chosen = _TASKS[task]
     values = values or {}

@@ -37,8 +37,7 @@ def deferred(*names: str) -> Iterator[None]:
 
     # Parameters
 
-    names : `str`
-        Names of packages or modules, such as `transformers`.
+    names: Names of packages or modules, such as `transformers`.
     """
     finder = _Finder([name for name in names if name not in sys.modules])
     sys.meta_path.insert(0, finder)  # type: ignore[arg-type]

@@ -17,12 +17,9 @@ def from_fields(make: Callable[..., T], fields: Mapping[str, Any], **given: Any)
 
     # Parameters
 
-    make : `Callable`
-        A class or a function. Its parameters are the fields.
-    fields : `Mapping[str, Any]`
-        Arguments by name, with the values that JSON can have.
-    given : `Any`
-        Arguments that no field may set.
+    make: A class or a function. Its parameters are the fields.
+    fields: Arguments by name, with the values that JSON can have.
+    given: Arguments that no field may set.
 
     # Raises
 

@@ -18,10 +18,8 @@ class MemberBounds:
 
     # Parameters
 
-    archive : `str | os.PathLike`
-        The path of the archive, for messages.
-    most : `int`
-        The most bytes that all members together may have.
+    archive: The path of the archive, for messages.
+    most: The most bytes that all members together may have.
     """
 
     def __init__(self, archive: str | os.PathLike, most: int) -> None:
@@ -36,12 +34,9 @@ class MemberBounds:
 
         # Parameters
 
-        name : `str`
-            The name of the member.
-        size : `int`
-            The number of its bytes when it is unpacked.
-        is_plain : `bool`
-            Whether it is a file or a folder, and not a link or a device.
+        name: The name of the member.
+        size: The number of its bytes when it is unpacked.
+        is_plain: Whether it is a file or a folder, and not a link or a device.
 
         # Raises
 

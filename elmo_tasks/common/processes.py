@@ -16,10 +16,8 @@ class Rank(NamedTuple):
     """
     # Parameters
 
-    process : `int`
-        The index of this process among all of a training.
-    num_processes : `int`
-        Number of processes; 1 outside distributed training.
+    process: The index of this process among all of a training.
+    num_processes: Number of processes; 1 outside distributed training.
     """
 
     process: int

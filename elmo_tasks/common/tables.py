@@ -21,11 +21,9 @@ class Record(NamedTuple):
 
     # Parameters
 
-    line_number : `int`
-        The line at which it begins, from 1; the header of a table is line 1. In Parquet, the number
-        of the row.
-    values : `dict[str, Any]`
-        Its values by the names of their columns; texts in `.csv` and `.tsv`.
+    line_number: The line at which it begins, from 1; the header of a table is line 1. In Parquet,
+        the number of the row.
+    values: Its values by the names of their columns; texts in `.csv` and `.tsv`.
     """
 
     line_number: int

@@ -36,10 +36,8 @@ def unpacked(archive: str | os.PathLike, keep: bool = False) -> Iterator[str]:
 
     # Parameters
 
-    archive : `str | os.PathLike`
-        The path of a local file.
-    keep : `bool`, optional (default = `False`)
-        Whether the folder stays when the block ends without an error.
+    archive: The path of a local file.
+    keep (default `False`): Whether the folder stays when the block ends without an error.
 
     # Raises
 

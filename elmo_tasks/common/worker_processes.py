@@ -35,8 +35,7 @@ def in_processes(
 
     # Parameters
 
-    num_processes : `int`
-        The number of processes, at best that of the CPU's cores.
+    num_processes: The number of processes, at best that of the CPU's cores.
 
     # Raises
 

@@ -36,10 +36,8 @@ def load_model(archive_file: str | os.PathLike, weights_file: str | None = None)
 
     # Parameters
 
-    archive_file : `str | os.PathLike`
-        The path or address of a `model.tar.gz`, a folder, or a name (see `model_path`).
-    weights_file : `str`, optional
-        A file of weights that replace the best weights, such as a checkpoint's.
+    archive_file: The path or address of a `model.tar.gz`, a folder, or a name (see `model_path`).
+    weights_file: A file of weights that replace the best weights, such as a checkpoint's.
 
     # Raises
 
@@ -60,10 +58,8 @@ def load_bilm(
 
     # Parameters
 
-    archive_file, weights_file
-        As for `load_model`.
-    name : `str`, optional
-        The name of the biLM in the model; needed if the model has several.
+    archive_file, weights_file: As for `load_model`.
+    name: The name of the biLM in the model; needed if the model has several.
 
     # Raises
 

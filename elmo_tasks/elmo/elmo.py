@@ -21,15 +21,11 @@ class Elmo(torch.nn.Module):
 
     # Parameters
 
-    bilm : `BiLm`
-        The biLM. It is frozen, unless it was made with `requires_grad=True`.
-    num_mixes : `int`, optional (default = `1`)
-        The number of mixes.
-    keep_sentence_boundaries : `bool`, optional (default = `False`)
-        Whether the two boundaries of each sentence have vectors too, as in AllenNLP's `Elmo`. A
-        store of the biLM is then not used.
-    mix : `Any`
-        Arguments of each `ElmoMix`: `layers`, `trainable`, `layer_norm` and `dropout`.
+    bilm: The biLM. It is frozen, unless it was made with `requires_grad=True`.
+    num_mixes (default `1`): The number of mixes.
+    keep_sentence_boundaries (default `False`): Whether the two boundaries of each sentence have
+        vectors too, as in AllenNLP's `Elmo`. A store of the biLM is then not used.
+    mix: Arguments of each `ElmoMix`: `layers`, `trainable`, `layer_norm` and `dropout`.
 
     # Raises
 
@@ -60,13 +56,10 @@ class Elmo(torch.nn.Module):
 
         # Parameters
 
-        name : `str | os.PathLike`
-            The name of a biLM, a folder with its two files, or a repository on the hub (see
+        name: The name of a biLM, a folder with its two files, or a repository on the hub (see
             `bilm_files`).
-        num_mixes, mix
-            As for the constructor. `mix` may also include `keep_sentence_boundaries`.
-        requires_grad : `bool`, optional (default = `False`)
-            Whether the biLM is trained too.
+        num_mixes, mix: As for the constructor. `mix` may also include `keep_sentence_boundaries`.
+        requires_grad (default `False`): Whether the biLM is trained too.
 
         # Raises
 
@@ -86,9 +79,8 @@ class Elmo(torch.nn.Module):
         """
         # Parameters
 
-        sentences : `Sequence[Sequence[str]] | torch.LongTensor`
-            Sentences as lists of tokens, or as char ids of shape (batch, length, 50), with zeros at
-            padding.
+        sentences (`Sequence[Sequence[str]] | torch.LongTensor`): Sentences as lists of tokens, or
+            as char ids of shape (batch, length, 50), with zeros at padding.
 
         # Returns
 

@@ -37,10 +37,9 @@ def model_path(name: str | os.PathLike) -> str:
 
     # Parameters
 
-    name : `str | os.PathLike`
-        The path or address of a `model.tar.gz`; the folder of a training or of `elmo-pack`; a name
-        in `KNOWN_MODELS`; or a repository on the hub, `owner/name` or `owner/name@revision`, with
-        the files of such a folder. A local file or folder comes before a name.
+    name: The path or address of a `model.tar.gz`; the folder of a training or of `elmo-pack`; a
+        name in `KNOWN_MODELS`; or a repository on the hub, `owner/name` or `owner/name@revision`,
+        with the files of such a folder. A local file or folder comes before a name.
 
     # Raises
 

@@ -15,20 +15,15 @@ class ElmoMix(torch.nn.Module):
 
     # Parameters
 
-    num_layers : `int`
-        The number of layers that the biLM returns, the token layer included.
-    layers : `str | int`, optional (default = `'all'`)
-        `all`; `concat` for all layers side by side, not summed; `last`; or the index of one layer,
-        0 for the token layer. Only `all` uses w. A single layer is the paper's "last only"
-        (supplement A.2).
-    trainable : `bool`, optional (default = `True`)
-        Whether w and gamma are trained.
-    layer_norm : `str`, optional
-        Normalizes each layer to mean 0 and variance 1 before it is weighted: over all features and
-        tokens of the `batch`, as bilm-tf does, or of each `sentence`, so that a sentence's vectors
-        do not depend on its batch. By default layers are not normalized.
-    dropout : `float`, optional (default = `0.5`)
-        Dropout on the elements of ELMo_k.
+    num_layers: The number of layers that the biLM returns, the token layer included.
+    layers (default `'all'`): `all`; `concat` for all layers side by side, not summed; `last`; or
+        the index of one layer, 0 for the token layer. Only `all` uses w. A single layer is the
+        paper's "last only" (supplement A.2).
+    trainable (default `True`): Whether w and gamma are trained.
+    layer_norm: Normalizes each layer to mean 0 and variance 1 before it is weighted: over all
+        features and tokens of the `batch`, as bilm-tf does, or of each `sentence`, so that a
+        sentence's vectors do not depend on its batch. By default layers are not normalized.
+    dropout (default `0.5`): Dropout on the elements of ELMo_k.
     """
 
     def __init__(
@@ -88,10 +83,8 @@ class ElmoMix(torch.nn.Module):
         """
         # Parameters
 
-        layers : `torch.Tensor`
-            Shape (batch, num_layers, length, dim).
-        mask : `torch.BoolTensor`
-            Shape (batch, length).
+        layers: Shape (batch, num_layers, length, dim).
+        mask (`torch.BoolTensor`): Shape (batch, length).
 
         # Returns
 

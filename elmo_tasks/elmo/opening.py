@@ -23,11 +23,8 @@ class Opened(NamedTuple):
 
     # Parameters
 
-    name : `str`
-        What was opened.
-    bilm : `FrozenBiLm`
-    mixes : `dict[str, ElmoMix]`
-        The mixes by their places. A mix that was saved with its biLM alone is at the place "".
+    name: What was opened.
+    mixes: The mixes by their places. A mix that was saved with its biLM alone is at the place "".
     """
 
     name: str
@@ -65,8 +62,8 @@ def open_elmo(
 
     # Parameters
 
-    name : `str | os.PathLike | tuple[str | os.PathLike, str | os.PathLike]`
-        One of:
+    name: One of:
+
         - the name of a biLM: `base` or `mini`, which are our own, or `small`, `medium`, `original`
           or `original-5.5B`, which are fetched on first use;
         - a folder from `ElmoEncoder.save_pretrained`, `elmo-export` or the training of a biLM;
@@ -74,15 +71,11 @@ def open_elmo(
         - a repository on the Hugging Face hub: `owner/name` or `owner/name@revision`;
         - the paths or addresses of two files in bilm-tf's format, options and weights;
         - a trained model, whose biLM is opened (see `model_path`).
-    within : `str`, optional
-        The name of the biLM in its model; needed if the model has several.
-    store : `LayerStore`, optional
-        Remembers layers, which are then rounded to the `dtype` of the store.
-    device : `str | torch.device`, optional (default = `'cpu'`)
-        The device that the biLM runs on.
-    dtype : `str`, optional
-        The dtype of the matrix products (see `FrozenBiLm`); by default the setting of the model, or
-        `float32` for a biLM.
+    within: The name of the biLM in its model; needed if the model has several.
+    store: Remembers layers, which are then rounded to the `dtype` of the store.
+    device (default `'cpu'`): The device that the biLM runs on.
+    dtype: The dtype of the matrix products (see `FrozenBiLm`); by default the setting of the model,
+        or `float32` for a biLM.
 
     # Raises
 

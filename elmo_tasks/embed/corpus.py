@@ -29,14 +29,11 @@ class Corpus:
 
     # Parameters
 
-    patterns : `Sequence[str | os.PathLike]`
-        Paths, glob patterns, and addresses of any kind that fsspec knows. The text has their files
-        in this order, and the files of a pattern in the order of their names. Files at `http://`
-        and `https://`, and tables at any address, are fetched before they are read.
-    column : `str`, optional
-        The column or field that has the sentences, by default `sentence` or `text`.
-    split : `Callable[[str], Iterable[str]]`, optional
-        Cuts a line of raw text into tokenized sentences. Each sentence counts as a line.
+    patterns: Paths, glob patterns, and addresses of any kind that fsspec knows. The text has their
+        files in this order, and the files of a pattern in the order of their names. Files at
+        `http://` and `https://`, and tables at any address, are fetched before they are read.
+    column: The column or field that has the sentences, by default `sentence` or `text`.
+    split: Cuts a line of raw text into tokenized sentences. Each sentence counts as a line.
 
     # Raises
 

@@ -20,14 +20,10 @@ class Line(NamedTuple):
 
     # Parameters
 
-    file : `str`
-        The path or address of its file.
-    number : `int`
-        Its number in the file, from 1. In a Parquet file, rows are numbered.
-    text : `str`
-        The tokens with a blank between them, or a raw text.
-    fault : `str`, optional
-        Why the line cannot be read; its text is then empty.
+    file: The path or address of its file.
+    number: Its number in the file, from 1. In a Parquet file, rows are numbered.
+    text: The tokens with a blank between them, or a raw text.
+    fault: Why the line cannot be read; its text is then empty.
     """
 
     file: str

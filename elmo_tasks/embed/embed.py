@@ -29,12 +29,9 @@ class Text(NamedTuple):
 
     # Parameters
 
-    lines : `Callable[[], Iterator[str]]`
-        Reads the sentences, each as its tokens with a blank between them.
-    num_tokens : `int`
-        The number of tokens of all sentences.
-    digest : `str`
-        A hash of the sentences.
+    lines: Reads the sentences, each as its tokens with a blank between them.
+    num_tokens: The number of tokens of all sentences.
+    digest: A hash of the sentences.
     """
 
     lines: Callable[[], Iterator[str]]
@@ -53,10 +50,8 @@ def read_text(
 
     # Parameters
 
-    path : `str | os.PathLike | list[str]`
-        Paths, glob patterns or addresses, as for `Corpus`.
-    column, split
-        As for `Corpus`.
+    path: Paths, glob patterns or addresses, as for `Corpus`.
+    column, split: As for `Corpus`.
 
     # Raises
 
@@ -106,21 +101,15 @@ def embed(
 
     # Parameters
 
-    text : `Text`
-    output_file : `Path`
-        The HDF5 file to write.
-    sentence_layers : `SentenceLayers`
-    embedding : `str`, optional (default = `'all'`)
-        `all` layers, the `top` layer, the `average` of all layers, or a `mix` of them.
-    with_sentences : `bool`, optional (default = `True`)
-        Whether `sentence_to_index` is written, which must fit into memory.
-    begin_anew : `bool`, optional (default = `False`)
-        Whether a file that was begun with other settings or another text is begun again. If not,
-        such a file raises `ConfigurationError`.
-    engine : `Engine`, optional (default = `in_this_process`)
-        Does the parts of the text, in one process or several.
-    mix : `ElmoMix`, optional
-        The mix of an `ElmoEncoder`, for the embedding `mix`.
+    output_file: The HDF5 file to write.
+    embedding (default `'all'`): `all` layers, the `top` layer, the `average` of all layers, or a
+        `mix` of them.
+    with_sentences (default `True`): Whether `sentence_to_index` is written, which must fit into
+        memory.
+    begin_anew (default `False`): Whether a file that was begun with other settings or another text
+        is begun again. If not, such a file raises `ConfigurationError`.
+    engine (default `in_this_process`): Does the parts of the text, in one process or several.
+    mix: The mix of an `ElmoEncoder`, for the embedding `mix`.
     """
     folder = output_file.with_name(f"{output_file.name}.partial")
     if not (folder / ABOUT).exists():

@@ -38,23 +38,17 @@ def embed_shards(
 
     # Parameters
 
-    corpus : `Corpus`
-    folder : `str | os.PathLike`
-        A path, or an address that fsspec knows.
-    sentence_layers : `SentenceLayers`
-    embedding : `str`, optional (default = `'all'`)
-        `all` layers, the `top` layer, the `average` of all layers, or a `mix` of them.
-    format : `str`, optional (default = `'parquet'`)
-        `parquet`, in float16, or `hdf5`, in float32.
-    part_tokens : `int`, optional (default = `65536`)
-        Tokens in a part. A process that is killed loses one part at most.
-    begin_anew : `bool`, optional (default = `False`)
-        Whether files of an earlier run with other settings or another text are removed. If not,
-        they raise `ConfigurationError`.
-    engine : `Engine`, optional (default = `in_this_process`)
-        Does the parts, in one process or several, on one machine or several.
-    mix : `ElmoMix`, optional
-        The mix of an `ElmoEncoder`, for the embedding `mix`.
+    folder: A path, or an address that fsspec knows.
+    embedding (default `'all'`): `all` layers, the `top` layer, the `average` of all layers, or a
+        `mix` of them.
+    format (default `'parquet'`): `parquet`, in float16, or `hdf5`, in float32.
+    part_tokens (default `65536`): Tokens in a part. A process that is killed loses one part at
+        most.
+    begin_anew (default `False`): Whether files of an earlier run with other settings or another
+        text are removed. If not, they raise `ConfigurationError`.
+    engine (default `in_this_process`): Does the parts, in one process or several, on one machine or
+        several.
+    mix: The mix of an `ElmoEncoder`, for the embedding `mix`.
 
     # Returns
 

@@ -17,22 +17,14 @@ class EmbedJob(NamedTuple):
 
     # Parameters
 
-    files : `list[str]`
-        The texts, as for `Corpus`; "-" alone is the standard input.
-    output : `str`
-        The HDF5 file, or the folder of files.
-    format : `str | None`
-        The format of the files in a folder, or `None` for one HDF5 file.
-    column, split
-        As for `Corpus`.
-    embedding, part_tokens, begin_anew
-        As for `embed_shards`.
-    with_sentences
-        As for `embed`.
-    words : `str | None`
-        The format of a file with one vector a word, which is written instead.
-    num_words
-        As for `embed_words`.
+    files: The texts, as for `Corpus`; "-" alone is the standard input.
+    output: The HDF5 file, or the folder of files.
+    format: The format of the files in a folder, or `None` for one HDF5 file.
+    column, split: As for `Corpus`.
+    embedding, part_tokens, begin_anew: As for `embed_shards`.
+    with_sentences: As for `embed`.
+    words: The format of a file with one vector a word, which is written instead.
+    num_words: As for `embed_words`.
     """
 
     files: list[str]

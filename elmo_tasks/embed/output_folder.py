@@ -17,8 +17,7 @@ class OutputFolder:
 
     # Parameters
 
-    folder : `str | os.PathLike`
-        A path, or an address with `://`. The folder is made with its first file.
+    folder: A path, or an address with `://`. The folder is made with its first file.
     """
 
     def __init__(self, folder: str | os.PathLike) -> None:

@@ -21,12 +21,9 @@ def vectors(layers: torch.Tensor, embedding: str, mix: ElmoMix | None = None) ->
 
     # Parameters
 
-    layers : `torch.Tensor`
-        Shape (num_layers, tokens, dim).
-    embedding : `str`
-        One of `EMBEDDINGS`.
-    mix : `ElmoMix`, optional
-        The mix of an `ElmoEncoder`, for the embedding `mix`.
+    layers: Shape (num_layers, tokens, dim).
+    embedding: One of `EMBEDDINGS`.
+    mix: The mix of an `ElmoEncoder`, for the embedding `mix`.
 
     # Returns
 
@@ -51,12 +48,9 @@ class Part:
 
     # Parameters
 
-    index : `int`
-        The index of the part in the text.
-    ids : `list[int]`
-        The index of each sentence in the text.
-    sentences : `list[list[str]]`
-        The tokens of each sentence.
+    index: The index of the part in the text.
+    ids: The index of each sentence in the text.
+    sentences: The tokens of each sentence.
     """
 
     index: int
@@ -75,12 +69,8 @@ class EmbedPart(NamedTuple):
 
     # Parameters
 
-    sentence_layers : `SentenceLayers`
-    embedding : `str`
-        One of `EMBEDDINGS`.
-    output : `Shards`
-    mix : `ElmoMix`, optional
-        The mix of the embedding `mix`.
+    embedding: One of `EMBEDDINGS`.
+    mix: The mix of the embedding `mix`.
     """
 
     sentence_layers: SentenceLayers
@@ -114,10 +104,9 @@ def cut(
 
     # Parameters
 
-    sentences : `Iterable[tuple[int, list[str]]]`
-        The index and the tokens of each sentence.
-    num_tokens : `int`, optional (default = `WINDOW_TOKENS`)
-        A part ends when its tokens and its sentences add up to this number.
+    sentences: The index and the tokens of each sentence.
+    num_tokens (default `WINDOW_TOKENS`): A part ends when its tokens and its sentences add up to
+        this number.
     """
     ids: list[int] = []
 

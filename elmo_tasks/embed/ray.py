@@ -55,22 +55,15 @@ def embed(
 
     # Parameters
 
-    dataset : `ray.data.Dataset`
-    bilm, place
-        As for `ElmoEncoder.from_pretrained`.
-    column : `str`, optional (default = `'text'`)
-        The column of the sentences, texts or lists of tokens.
-    embedding : `str`, optional (default = `'all'`)
-        `all` layers, the `top` layer, the `average` of all layers, or the trained `mix`.
-    tokenizer : `Callable[[str], list[str]]`, optional
-        Cuts a text into tokens. By default texts are cut at blanks.
-    num_actors : `int`, optional
-        The number of processes that embed. By default one for each GPU. Without GPUs, one for each
-        CPU, less one CPU that the readers of the dataset need.
-    batch_tokens : `int`, optional (default = `2048`)
-        As for `ElmoEncoder`.
-    dtype : `str`, optional
-        The dtype of the matrix products, as for `ElmoEncoder.from_pretrained`.
+    bilm, place: As for `ElmoEncoder.from_pretrained`.
+    column (default `'text'`): The column of the sentences, texts or lists of tokens.
+    embedding (default `'all'`): `all` layers, the `top` layer, the `average` of all layers, or the
+        trained `mix`.
+    tokenizer: Cuts a text into tokens. By default texts are cut at blanks.
+    num_actors: The number of processes that embed. By default one for each GPU. Without GPUs, one
+        for each CPU, less one CPU that the readers of the dataset need.
+    batch_tokens (default `2048`): As for `ElmoEncoder`.
+    dtype: The dtype of the matrix products, as for `ElmoEncoder.from_pretrained`.
 
     # Raises
 

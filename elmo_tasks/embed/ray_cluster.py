@@ -20,10 +20,8 @@ class Cluster(NamedTuple):
 
     # Parameters
 
-    num_cpus, num_gpus : `int`
-        CPUs and GPUs of all machines.
-    store_bytes : `int`
-        The bytes of the smallest object store of a machine.
+    num_cpus, num_gpus: CPUs and GPUs of all machines.
+    store_bytes: The bytes of the smallest object store of a machine.
     """
 
     num_cpus: int
@@ -61,13 +59,10 @@ def joined(address: str | None, num_cpus: int | None, weight_bytes: int) -> Iter
 
     # Parameters
 
-    address : `str | None`
-        The address of a cluster, such as `auto` or `HOST:6379`. `None` starts Ray on this
+    address: The address of a cluster, such as `auto` or `HOST:6379`. `None` starts Ray on this
         machine alone, and ends it with the context.
-    num_cpus : `int | None`
-        The CPUs of Ray if it is started here, by default all that this process may use.
-    weight_bytes : `int`
-        The bytes of the weights, which the object store must have room for.
+    num_cpus: The CPUs of Ray if it is started here, by default all that this process may use.
+    weight_bytes: The bytes of the weights, which the object store must have room for.
 
     # Raises
 

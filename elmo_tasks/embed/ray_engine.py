@@ -23,12 +23,10 @@ def on_ray(address: str | None = None, num_processes: int | None = None) -> Engi
 
     # Parameters
 
-    address : `str`, optional
-        The address of a cluster, such as `auto` or `HOST:6379`. Its machines need this
-        package in the same version, and the same folder of the output. By default Ray is started on
-        this machine.
-    num_processes : `int`, optional
-        The number of processes, by default that of the GPUs or CPUs.
+    address: The address of a cluster, such as `auto` or `HOST:6379`. Its machines need this package
+        in the same version, and the same folder of the output. By default Ray is started on this
+        machine.
+    num_processes: The number of processes, by default that of the GPUs or CPUs.
 
     # Raises
 

@@ -32,14 +32,11 @@ class Shards:
 
     # Parameters
 
-    folder : `str | Path`
-        A path or an address (see `OutputFolder`), which all processes must reach.
-    about : `dict[str, Any]`
-        Everything that the vectors depend on, among it `format` (`parquet` or `hdf5`), `embedding`
-        and `num_layers`. Files of an earlier run with the same `about` are used.
-    begin_anew : `bool`, optional (default = `False`)
-        Whether files of an earlier run with another `about` or another text are removed. If not,
-        they raise `ConfigurationError`.
+    folder: A path or an address (see `OutputFolder`), which all processes must reach.
+    about: Everything that the vectors depend on, among it `format` (`parquet` or `hdf5`),
+        `embedding` and `num_layers`. Files of an earlier run with the same `about` are used.
+    begin_anew (default `False`): Whether files of an earlier run with another `about` or another
+        text are removed. If not, they raise `ConfigurationError`.
     """
 
     def __init__(
@@ -95,10 +92,8 @@ class Shards:
 
         # Parameters
 
-        part : `Part`
-        arrays : `Iterable[Array]`
-            The vectors of each sentence, in float32: shape (num_layers, tokens, dim), or for one
-            layer (tokens, dim).
+        arrays: The vectors of each sentence, in float32: shape (num_layers, tokens, dim), or for
+            one layer (tokens, dim).
 
         # Raises
 
@@ -206,8 +201,7 @@ def read_vectors(folder: str | os.PathLike) -> Iterator[tuple[int, list[str], Ar
 
     # Parameters
 
-    folder : `str | os.PathLike`
-        A path or an address.
+    folder: A path or an address.
 
     # Returns
 

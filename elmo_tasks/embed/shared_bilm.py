@@ -16,10 +16,8 @@ class SharedBiLm(NamedTuple):
 
     # Parameters
 
-    settings : `dict[str, Any]`
-        The arguments of `FrozenBiLm`.
-    arrays : `dict[str, numpy.ndarray]`
-        The state dict.
+    settings: The arguments of `FrozenBiLm`.
+    arrays: The state dict.
     """
 
     settings: dict[str, Any]
@@ -59,10 +57,8 @@ class SharedLayers(NamedTuple):
 
     # Parameters
 
-    shared_bilm : `ray.ObjectRef`
-        A `SharedBiLm` in the object store.
-    batch_tokens : `int`
-        As for `SentenceLayers`.
+    shared_bilm (`ray.ObjectRef`): A `SharedBiLm` in the object store.
+    batch_tokens: As for `SentenceLayers`.
     """
 
     shared_bilm: Any

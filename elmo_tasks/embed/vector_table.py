@@ -21,12 +21,9 @@ def vector_columns(
 
     # Parameters
 
-    embedding : `str`
-        One of `EMBEDDINGS`.
-    num_layers : `int`
-        The number of layers of the biLM, the token layer included.
-    arrays : `Iterable[numpy.ndarray]`
-        The vectors of each sentence: shape (num_layers, tokens, dim) for the embedding `all`,
+    embedding: One of `EMBEDDINGS`.
+    num_layers: The number of layers of the biLM, the token layer included.
+    arrays: The vectors of each sentence: shape (num_layers, tokens, dim) for the embedding `all`,
         otherwise (tokens, dim).
 
     # Raises

@@ -39,17 +39,11 @@ def embed_words(
 
     # Parameters
 
-    lines : `Callable[[], Iterator[str]]`
-        Reads the sentences, each as its tokens with a blank between them. It is called twice.
-    output_file : `str | os.PathLike`
-    encoder : `ElmoEncoder`
-    embedding : `str`, optional (default = `'average'`)
-        The `token` layer, which is the same in all sentences and has half the width; the `top`
-        layer; the `average` of all layers; or the encoder's `mix`.
-    format : `str`, optional (default = `'text'`)
-        `text`, a line for each word; or `binary`, float32 after each word.
-    num_words : `int`, optional (default = `50_000`)
-        The number of words.
+    lines: Reads the sentences, each as its tokens with a blank between them. It is called twice.
+    embedding (default `'average'`): The `token` layer, which is the same in all sentences and has
+        half the width; the `top` layer; the `average` of all layers; or the encoder's `mix`.
+    format (default `'text'`): `text`, a line for each word; or `binary`, float32 after each word.
+    num_words (default `50_000`): The number of words.
 
     # Raises
 

@@ -51,20 +51,15 @@ class ElmoEncoder:
 
     # Parameters
 
-    bilm : `BiLm`
-        The biLM, on any device. If it trains or carries its state, a frozen copy is used (see
+    bilm: The biLM, on any device. If it trains or carries its state, a frozen copy is used (see
         `FrozenBiLm.of`).
-    mix : `ElmoMix`, optional
-        Computes `elmo`; by default the mean of all layers, with gamma 1. A copy of the mix is used,
-        without dropout, and with the layer norm `sentence` instead of `batch`.
-    tokenizer : `Callable[[str], list[str]]`, optional
-        Cuts strings into tokens. An AllenNLP tokenizer works as well: `ElmoSpacyTokenizer()` has
-        spaCy's rules. By default strings are cut at blanks, as tokenized text is.
-    batch_tokens : `int`, optional (default = `2048`)
-        The most tokens per batch, padding included. A batch of at most 16 long sentences may have
-        eight times as many.
-    as_numpy : `bool`, optional (default = `False`)
-        Whether outputs are NumPy arrays. By default they are tensors.
+    mix: Computes `elmo`; by default the mean of all layers, with gamma 1. A copy of the mix is
+        used, without dropout, and with the layer norm `sentence` instead of `batch`.
+    tokenizer: Cuts strings into tokens. An AllenNLP tokenizer works as well: `ElmoSpacyTokenizer()`
+        has spaCy's rules. By default strings are cut at blanks, as tokenized text is.
+    batch_tokens (default `2048`): The most tokens per batch, padding included. A batch of at most
+        16 long sentences may have eight times as many.
+    as_numpy (default `False`): Whether outputs are NumPy arrays. By default they are tensors.
     """
 
     def __init__(
@@ -99,16 +94,14 @@ class ElmoEncoder:
 
         # Parameters
 
-        name, within, store, device, dtype
-            As for `open_elmo`: the name of a biLM, a folder, a zip file, a repository on the hub,
-            two files or a trained model.
-        place : `str`, optional
-            The place of the mix in a model, `input` or `output`; needed if the model has several.
-        layers : `str | int`, optional (default = `'all'`)
-            `all` for the trained mix, or without one the mean of all layers; `concat` for all
-            layers side by side; `last`; or the index of one layer, 0 for the token layer.
-        settings
-            Arguments of the constructor.
+        name, within, store, device, dtype: As for `open_elmo`: the name of a biLM, a folder, a zip
+            file, a repository on the hub, two files or a trained model.
+        place: The place of the mix in a model, `input` or `output`; needed if the model has
+            several.
+        layers (default `'all'`): `all` for the trained mix, or without one the mean of all layers;
+            `concat` for all layers side by side; `last`; or the index of one layer, 0 for the token
+            layer.
+        settings: Arguments of the constructor.
 
         # Raises
 
@@ -133,10 +126,9 @@ class ElmoEncoder:
 
         # Parameters
 
-        folder : `str | os.PathLike`
-            The folder, which is made if it is not there. Files of these names are replaced.
-        dtype : `str`, optional (default = `'float32'`)
-            The dtype of the weights in the file: `float32`, or `float16`, which rounds them.
+        folder: The folder, which is made if it is not there. Files of these names are replaced.
+        dtype (default `'float32'`): The dtype of the weights in the file: `float32`, or `float16`,
+            which rounds them.
         """
         self.bilm.to_files(folder, dtype)
         write_mix(Path(folder) / MIX_FILE, self.mix)
@@ -159,10 +151,8 @@ class ElmoEncoder:
 
         # Parameters
 
-        sentences : `Iterable[str] | Iterable[Sequence[str]]`
-            Strings, or lists of tokens, which may be padded at their end with `""`.
-        lengths : `Iterable[int]`, optional
-            The number of tokens in each sentence; everything after that is padding.
+        sentences: Strings, or lists of tokens, which may be padded at their end with `""`.
+        lengths: The number of tokens in each sentence; everything after that is padding.
 
         # Returns
 

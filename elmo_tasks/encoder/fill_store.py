@@ -56,19 +56,14 @@ def fill_store(
 
     # Parameters
 
-    bilm : `FrozenBiLm`
-        A biLM with a store that has a path.
-    texts : `Sequence[numpy.ndarray]`
-        The char ids of each text: shape (length, 50).
-    part, num_parts : `int`, optional (default = `0` and `1`)
-        Only part `part`, counted from 0, of `num_parts` equal parts of the texts is computed. A
-        text is in the same part on every machine.
-    batch_tokens : `int`, optional (default = `2048`)
-        The most tokens per batch, padding included. A batch of at most 16 long texts may have eight
-        times as many.
-    num_processes : `int`, optional (default = `1`)
-        The number of processes. Several processes run one thread each, share the weights and the
-        texts, and take turns at writing. The biLM must then be on a CPU.
+    bilm: A biLM with a store that has a path.
+    texts: The char ids of each text: shape (length, 50).
+    part, num_parts (default `0` and `1`): Only part `part`, counted from 0, of `num_parts` equal
+        parts of the texts is computed. A text is in the same part on every machine.
+    batch_tokens (default `2048`): The most tokens per batch, padding included. A batch of at most
+        16 long texts may have eight times as many.
+    num_processes (default `1`): The number of processes. Several processes run one thread each,
+        share the weights and the texts, and take turns at writing. The biLM must then be on a CPU.
 
     # Returns
 

@@ -25,11 +25,9 @@ class SentenceLayers:
 
     # Parameters
 
-    bilm : `BiLm`
-        The biLM, on any device. If it trains or carries its state, a frozen copy is used.
-    batch_tokens : `int`, optional (default = `2048`)
-        The most tokens per batch, padding included. A batch of at most 16 long sentences may have
-        eight times as many.
+    bilm: The biLM, on any device. If it trains or carries its state, a frozen copy is used.
+    batch_tokens (default `2048`): The most tokens per batch, padding included. A batch of at most
+        16 long sentences may have eight times as many.
     """
 
     def __init__(self, bilm: BiLm, batch_tokens: int = 2048) -> None:
@@ -51,10 +49,8 @@ class SentenceLayers:
 
         # Parameters
 
-        sentences : `Iterable[list[str]]`
-            Sentences as tokens.
-        progress : `tqdm`, optional
-            A progress bar that counts tokens.
+        sentences: Sentences as tokens.
+        progress: A progress bar that counts tokens.
 
         # Returns
 

@@ -7,16 +7,11 @@ class Change(NamedTuple):
 
     # Parameters
 
-    module : `ModuleType | type`
-        What is changed.
-    name : `str`
-        The name in it.
-    value : `Any`
-        What the name stands for from now on.
-    reason : `str`
-        Why the package needs the change.
-    version : `str`, optional (default = `'allennlp 2.10.1'`)
-        The package and the version that the change was made for.
+    module (`ModuleType | type`): What is changed.
+    name: The name in it.
+    value: What the name stands for from now on.
+    reason: Why the package needs the change.
+    version (default `'allennlp 2.10.1'`): The package and the version that the change was made for.
     """
 
     module: Any

@@ -15,12 +15,9 @@ class BlockedProduct:
 
     # Parameters
 
-    weight : `torch.Tensor`
-        Shape (classes, dim), in float32, or in int8 with a `scale`.
-    bias : `torch.Tensor`
-        Shape (classes,).
-    scale : `torch.Tensor`, optional
-        Shape (classes,): the factor of each row of the weight.
+    weight: Shape (classes, dim), in float32, or in int8 with a `scale`.
+    bias: Shape (classes,).
+    scale: Shape (classes,): the factor of each row of the weight.
     """
 
     def __init__(

@@ -26,13 +26,10 @@ class FrozenProduct:
 
     # Parameters
 
-    weight : `torch.Tensor`
-        Shape (out_dim, in_dim).
-    bias : `torch.Tensor | None`
-        Shape (out_dim,).
-    dtype : `torch.dtype | None`
-        The dtype of the factors and of the result, by default the dtype of the weight. On a CPU, a
-        product in bfloat16 is summed in float32 and rounded once. oneDNN includes `added` in this
+    weight: Shape (out_dim, in_dim).
+    bias: Shape (out_dim,).
+    dtype: The dtype of the factors and of the result, by default the dtype of the weight. On a CPU,
+        a product in bfloat16 is summed in float32 and rounded once. oneDNN includes `added` in this
         sum; `linear` does not, and rounds again after adding it.
     """
 
@@ -54,10 +51,9 @@ class FrozenProduct:
         """
         # Parameters
 
-        x : `torch.Tensor`
-            Shape (rows, in_dim), of any dtype.
-        added : `torch.Tensor`, optional
-            Shape (rows, out_dim), in the dtype of the product; a term that is added to the result.
+        x: Shape (rows, in_dim), of any dtype.
+        added: Shape (rows, out_dim), in the dtype of the product; a term that is added to the
+            result.
 
         # Returns
 

@@ -17,10 +17,8 @@ class FrozenRecurrence:
 
     # Parameters
 
-    input_weight, recurrent_weight, bias, projection_weight : `torch.Tensor`
-        The weights of the LSTM.
-    dtype : `torch.dtype | None`
-        The dtype of the matrix products, by default the dtype of the weights.
+    input_weight, recurrent_weight, bias, projection_weight: The weights of the LSTM.
+    dtype: The dtype of the matrix products, by default the dtype of the weights.
     """
 
     def __init__(

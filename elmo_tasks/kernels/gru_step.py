@@ -23,13 +23,11 @@ def gru_step(
 
     # Parameters
 
-    gates, recurrent : `torch.Tensor`
-        Shapes (rows, 3 * hidden_size): the products of the inputs and the products of the state.
-    before : `torch.Tensor`
-        Shape (rows, hidden_size): the state before the step.
-    rz, n, h : `torch.Tensor`
-        Shapes (rows, 2 * hidden_size), (rows, hidden_size) and (rows, hidden_size): receive the
-        values of the gates and the new state.
+    gates, recurrent: Shapes (rows, 3 * hidden_size): the products of the inputs and the products of
+        the state.
+    before: Shape (rows, hidden_size): the state before the step.
+    rz, n, h: Shapes (rows, 2 * hidden_size), (rows, hidden_size) and (rows, hidden_size): receive
+        the values of the gates and the new state.
     """
     compiled = kernels(h.device.type, h.dtype)
     if compiled is not None:
@@ -59,18 +57,15 @@ def gru_gradient(
 
     # Parameters
 
-    rz, n : `torch.Tensor`
-        Shapes (rows, 2 * hidden_size) and (rows, hidden_size), as `gru_step` filled them.
-    recurrent_n, before : `torch.Tensor`
-        Shapes (rows, hidden_size): the last third of `recurrent`, and the state before the step.
-    grad_h : `torch.Tensor`
-        Shape (rows, hidden_size): the gradient of the new state as an output.
-    carried : `torch.Tensor`
-        Shape (rows, hidden_size): the part of the gradient of the new state that comes from the
-        next step. It is overwritten with the part of the gradient of `before` that passes the
+    rz, n: Shapes (rows, 2 * hidden_size) and (rows, hidden_size), as `gru_step` filled them.
+    recurrent_n, before: Shapes (rows, hidden_size): the last third of `recurrent`, and the state
+        before the step.
+    grad_h: Shape (rows, hidden_size): the gradient of the new state as an output.
+    carried: Shape (rows, hidden_size): the part of the gradient of the new state that comes from
+        the next step. It is overwritten with the part of the gradient of `before` that passes the
         update gate.
-    grad_gates, grad_recurrent : `torch.Tensor`
-        Shapes (rows, 3 * hidden_size): receive the gradients of `gates` and of `recurrent`.
+    grad_gates, grad_recurrent: Shapes (rows, 3 * hidden_size): receive the gradients of `gates` and
+        of `recurrent`.
     """
     compiled = kernels(n.device.type, n.dtype)
     if compiled is not None:

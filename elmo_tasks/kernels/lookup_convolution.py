@@ -26,10 +26,8 @@ def convolution_table(embedding: torch.Tensor, weight: torch.Tensor) -> torch.Te
 
     # Parameters
 
-    embedding : `torch.Tensor`
-        Shape (characters, char_dim).
-    weight : `torch.Tensor`
-        Shape (filters, char_dim, width).
+    embedding: Shape (characters, char_dim).
+    weight: Shape (filters, char_dim, width).
 
     # Returns
 
@@ -51,12 +49,9 @@ def lookup_convolution(
 
     # Parameters
 
-    char_ids : `torch.LongTensor`
-        Shape (tokens, 50), with the last row of `table` as padding.
-    table : `torch.Tensor`
-        What `convolution_table` returns.
-    num_filters : `int`
-        The number of filters.
+    char_ids (`torch.LongTensor`): Shape (tokens, 50), with the last row of `table` as padding.
+    table: What `convolution_table` returns.
+    num_filters: The number of filters.
 
     # Returns
 

@@ -27,19 +27,13 @@ def step(
 
     # Parameters
 
-    gates : `torch.Tensor`
-        Shape (rows, 4 * cell_dim): a term of the sums in the gates. If `memories` is given, the
+    gates: Shape (rows, 4 * cell_dim): a term of the sums in the gates. If `memories` is given, the
         values of the gates overwrite it.
-    recurrent : `torch.Tensor`
-        Shape (rows, 4 * cell_dim): the other term.
-    memory : `torch.Tensor`
-        Shape (rows, cell_dim): the memory. The new memory overwrites it.
-    clip : `float`
-        The bound on the absolute values of the memory.
-    hidden : `torch.Tensor`
-        Shape (rows, cell_dim): receives the projection's input, o tanh(memory).
-    memories : `torch.Tensor`, optional
-        Shape (rows, cell_dim): receives the new memory, if a gradient will be needed.
+    recurrent: Shape (rows, 4 * cell_dim): the other term.
+    memory: Shape (rows, cell_dim): the memory. The new memory overwrites it.
+    clip: The bound on the absolute values of the memory.
+    hidden: Shape (rows, cell_dim): receives the projection's input, o tanh(memory).
+    memories: Shape (rows, cell_dim): receives the new memory, if a gradient will be needed.
     """
     compiled = _kernels(gates, memory)
     if compiled is not None:
@@ -75,21 +69,14 @@ def step_gradient(
 
     # Parameters
 
-    gates, memories : `torch.Tensor`
-        Shapes (rows, 4 * cell_dim) and (rows, cell_dim), as `step` filled them.
-    before : `torch.Tensor`
-        Shape (rows, cell_dim): the memory before the step.
-    grad_hidden : `torch.Tensor`
-        Shape (rows, cell_dim): the gradient of the projection's input.
-    grad_memory : `torch.Tensor`
-        Shape (rows, cell_dim): the part of the gradient of the new memory that comes from later
-        steps. The gradient of the memory before the step overwrites it.
-    clip : `float`
-        The bound on the absolute values of the memory.
-    grad_gates : `torch.Tensor`
-        Shape (rows, 4 * cell_dim): receives the gradient of the sums in the gates.
-    hidden : `torch.Tensor`
-        Shape (rows, cell_dim): receives the projection's input again.
+    gates, memories: Shapes (rows, 4 * cell_dim) and (rows, cell_dim), as `step` filled them.
+    before: Shape (rows, cell_dim): the memory before the step.
+    grad_hidden: Shape (rows, cell_dim): the gradient of the projection's input.
+    grad_memory: Shape (rows, cell_dim): the part of the gradient of the new memory that comes from
+        later steps. The gradient of the memory before the step overwrites it.
+    clip: The bound on the absolute values of the memory.
+    grad_gates: Shape (rows, 4 * cell_dim): receives the gradient of the sums in the gates.
+    hidden: Shape (rows, cell_dim): receives the projection's input again.
     """
     compiled = _kernels(gates, memories)
     if compiled is not None:

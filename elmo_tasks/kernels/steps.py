@@ -12,8 +12,7 @@ class Steps:
 
     # Parameters
 
-    sizes : `list[int]`
-        The number of rows that have a token, for each step. It never grows from step to step.
+    sizes: The number of rows that have a token, for each step. It never grows from step to step.
     """
 
     def __init__(self, sizes: list[int]) -> None:
@@ -52,15 +51,11 @@ def run_both_directions(
 
     # Parameters
 
-    module : `torch.nn.RNNBase`
-        Has the weights.
-    recurrence : `type[torch.autograd.Function]`
-        Computes the states of one direction from the products of its inputs, its recurrent weight
-        and bias, and its `Steps`.
-    inputs : `torch.Tensor`
-        Shape (batch, length, input_size).
-    mask : `torch.BoolTensor`
-        Shape (batch, length); padding is at the end.
+    module: Has the weights.
+    recurrence: Computes the states of one direction from the products of its inputs, its recurrent
+        weight and bias, and its `Steps`.
+    inputs: Shape (batch, length, input_size).
+    mask (`torch.BoolTensor`): Shape (batch, length); padding is at the end.
 
     # Returns
 

@@ -39,10 +39,8 @@ def product(
 
     # Parameters
 
-    x, weight : `torch.Tensor`
-        Shapes (tokens, in_dim) and (out_dim, in_dim), with any strides.
-    bias : `torch.Tensor`, optional
-        Shape (out_dim,).
+    x, weight: Shapes (tokens, in_dim) and (out_dim, in_dim), with any strides.
+    bias: Shape (out_dim,).
 
     # Returns
 

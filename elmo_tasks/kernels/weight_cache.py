@@ -13,8 +13,7 @@ class WeightCache(Generic[T]):
 
     # Parameters
 
-    make : `Callable`
-        Computes the value from the weights, and from settings given by name.
+    make: Computes the value from the weights, and from settings given by name.
     """
 
     def __init__(self, make: Callable[..., T]) -> None:

@@ -34,12 +34,9 @@ class CorpusLoader(DataLoader):
 
     # Parameters
 
-    reader : `SentencesReader`
-        The reader of the sentences.
-    data_path : `str`
-        A path, an address or a glob pattern.
-    shuffle : `bool`, optional (default = `True`)
-        Whether each epoch has its own order; true for the training text only.
+    reader: The reader of the sentences.
+    data_path: A path, an address or a glob pattern.
+    shuffle (default `True`): Whether each epoch has its own order; true for the training text only.
 
     # Raises
 
@@ -70,10 +67,8 @@ class CorpusLoader(DataLoader):
 
         # Parameters
 
-        epochs : `int`
-            Number of finished epochs.
-        batches : `int`
-            Number of finished batches in the next epoch.
+        epochs: Number of finished epochs.
+        batches: Number of finished batches in the next epoch.
         """
         self._done = (epochs, batches)
 

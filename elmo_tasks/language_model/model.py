@@ -41,24 +41,20 @@ class ElmoLanguageModel(Model):
 
     # Parameters
 
-    bilm : `BiLm | dict[str, Any]`
-        The biLM to train, or its arguments, with `requires_grad: true`. Its own `dropout` applies
+    bilm: The biLM to train, or its arguments, with `requires_grad: true`. Its own `dropout` applies
         to the inputs of its LSTMs. Options without `char_cnn` make a biLM that reads the words of
         the vocabulary in place of characters.
-    num_samples : `int`, optional
-        Number of words drawn for the sampled softmax of a batch. By default the softmax is full.
-    dropout : `float`, optional (default = `0.1`)
-        Dropout on the inputs of the softmax.
-    dtype : `str`, optional
-        The dtype of products while training: `float32` (the default), `bfloat16`, or `auto`, which
-        is `bfloat16` on a device that has units for it and `float32` elsewhere. Weights, memory
-        cells and sums are always float32.
-    num_softmax_batches : `int`, optional (default = `0`)
-        Number of batches at the start in which only the softmax is trained. This is useful for a
-        biLM from `options.json` and `weights.hdf5`, which have no softmax.
-    pretrained_file : `str`, optional
-        The `model.tar.gz` of another training, from which this training goes on. It must have the
-        same widths and vocabulary. The new archive does not need this file.
+    num_samples: Number of words drawn for the sampled softmax of a batch. By default the softmax is
+        full.
+    dropout (default `0.1`): Dropout on the inputs of the softmax.
+    dtype: The dtype of products while training: `float32` (the default), `bfloat16`, or `auto`,
+        which is `bfloat16` on a device that has units for it and `float32` elsewhere. Weights,
+        memory cells and sums are always float32.
+    num_softmax_batches (default `0`): Number of batches at the start in which only the softmax is
+        trained. This is useful for a biLM from `options.json` and `weights.hdf5`, which have no
+        softmax.
+    pretrained_file: The `model.tar.gz` of another training, from which this training goes on. It
+        must have the same widths and vocabulary. The new archive does not need this file.
     """
 
     default_predictor = "elmo_language_model"
@@ -106,12 +102,11 @@ class ElmoLanguageModel(Model):
         """
         # Parameters
 
-        tokens : `TextFieldTensors`
-            Sentences with both boundaries, which both directions read. With `backward_tokens`,
+        tokens: Sentences with both boundaries, which both directions read. With `backward_tokens`,
             windows of a running text: the char ids of the tokens that the forward direction reads,
             and under the name `targets` the word ids of the tokens that it predicts there.
-        backward_tokens : `TextFieldTensors`, optional
-            Such windows for the backward direction, of a text in which each sentence is reversed.
+        backward_tokens: Such windows for the backward direction, of a text in which each sentence
+            is reversed.
 
         One process's batch may have no tokens; its loss is then 0.
 
@@ -155,8 +150,7 @@ class ElmoLanguageModel(Model):
 
         # Parameters
 
-        tokens : `TextFieldTensors`
-            Sentences with both boundaries.
+        tokens: Sentences with both boundaries.
 
         # Returns
 

@@ -17,8 +17,7 @@ class Perplexity(Metric):
         """
         # Parameters
 
-        losses : `list[torch.Tensor]`
-            The negative log-likelihood of each word, shape (words,), for each direction.
+        losses: The negative log-likelihood of each word, shape (words,), for each direction.
         """
         for sums, loss in zip(self._sums, losses):
             sums += torch.tensor([loss.detach().sum().item(), len(loss)])

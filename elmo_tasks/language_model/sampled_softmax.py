@@ -27,12 +27,10 @@ class SampledSoftmax(torch.nn.Module):
 
     # Parameters
 
-    num_words : `int`
-        Size of the vocabulary, padding included.
-    dim : `int`
-        Width of the inputs.
-    num_samples : `int | None`
-        Number of words drawn for each batch. With `None`, the softmax is full in training too.
+    num_words: Size of the vocabulary, padding included.
+    dim: Width of the inputs.
+    num_samples: Number of words drawn for each batch. With `None`, the softmax is full in training
+        too.
     """
 
     def __init__(self, num_words: int, dim: int, num_samples: int | None = None) -> None:
@@ -58,10 +56,8 @@ class SampledSoftmax(torch.nn.Module):
         """
         # Parameters
 
-        h : `torch.Tensor`
-            Shape (tokens, dim).
-        words : `torch.LongTensor`
-            Shape (tokens,): the ids of the words to predict.
+        h: Shape (tokens, dim).
+        words (`torch.LongTensor`): Shape (tokens,): the ids of the words to predict.
 
         # Returns
 

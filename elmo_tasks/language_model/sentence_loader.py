@@ -21,9 +21,8 @@ class SentenceLoader(CorpusLoader):
 
     # Parameters
 
-    batch_tokens : `int`, optional (default = `2048`)
-        The most tokens in a batch of a process, where each sentence counts with one boundary. A
-        longer sentence is a batch of its own.
+    batch_tokens (default `2048`): The most tokens in a batch of a process, where each sentence
+        counts with one boundary. A longer sentence is a batch of its own.
     """
 
     def __init__(

@@ -15,8 +15,7 @@ class SentenceTensors:
 
     # Parameters
 
-    vocab : `Vocabulary`
-        Gives the word ids, from its namespace `tokens`.
+    vocab: Gives the word ids, from its namespace `tokens`.
     """
 
     def __init__(self, vocab: Vocabulary) -> None:

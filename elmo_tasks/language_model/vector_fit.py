@@ -26,14 +26,10 @@ class VectorFit(NamedTuple):
 
     # Parameters
 
-    char_ids : `torch.LongTensor`
-        Shape (words, 50).
-    vectors : `torch.Tensor`
-        Shape (file's words, dim): standardized vectors, times 0.5.
-    rows : `torch.LongTensor`
-        Shape (words,): the row of `vectors` of each word.
-    cumulative : `torch.Tensor`
-        Shape (words,): the sum of the probabilities to be drawn, up to each word.
+    char_ids (`torch.LongTensor`): Shape (words, 50).
+    vectors: Shape (file's words, dim): standardized vectors, times 0.5.
+    rows (`torch.LongTensor`): Shape (words,): the row of `vectors` of each word.
+    cumulative: Shape (words,): the sum of the probabilities to be drawn, up to each word.
     """
 
     char_ids: torch.Tensor

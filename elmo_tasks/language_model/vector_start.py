@@ -36,20 +36,16 @@ class VectorStart(TrainerCallback):
 
     # Parameters
 
-    pretrained_file : `str`
-        A file with a word and its numbers on each line, the most frequent words first, like
-        GloVe's, in any form that AllenNLP's `EmbeddingsTextFile` opens.
-    num_batches : `int`, optional (default = `3000`)
-        Number of batches of 512 words that the character CNN learns from at the start. Frequent
-        words are drawn more often. With 0, for a biLM that is trained already, CNN and softmax
-        begin as they are.
-    weight : `float`, optional (default = `1.0`)
-        The weight of the vectors' mean squared error in the loss of each later batch; vectors of
-        zeros have an error of 1. With 0, the vectors are learnt only at the start.
-    num_words : `int`, optional (default = `256`)
-        The number of words that are drawn for each later batch.
-    max_words : `int`, optional (default = `200_000`)
-        The most words that are read from the file.
+    pretrained_file: A file with a word and its numbers on each line, the most frequent words first,
+        like GloVe's, in any form that AllenNLP's `EmbeddingsTextFile` opens.
+    num_batches (default `3000`): Number of batches of 512 words that the character CNN learns from
+        at the start. Frequent words are drawn more often. With 0, for a biLM that is trained
+        already, CNN and softmax begin as they are.
+    weight (default `1.0`): The weight of the vectors' mean squared error in the loss of each later
+        batch; vectors of zeros have an error of 1. With 0, the vectors are learnt only at the
+        start.
+    num_words (default `256`): The number of words that are drawn for each later batch.
+    max_words (default `200_000`): The most words that are read from the file.
     """
 
     def __init__(

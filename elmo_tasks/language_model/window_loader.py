@@ -29,10 +29,8 @@ class WindowLoader(CorpusLoader):
 
     # Parameters
 
-    rows : `int`, optional (default = `128`)
-        Number of rows in a batch of a process.
-    length : `int`, optional (default = `20`)
-        Number of tokens in a window.
+    rows (default `128`): Number of rows in a batch of a process.
+    length (default `20`): Number of tokens in a window.
     """
 
     def __init__(

@@ -12,10 +12,8 @@ class FileVectors(NamedTuple):
     """
     # Parameters
 
-    words : `list[str]`
-        The most frequent first.
-    vectors : `torch.Tensor`
-        Shape (words, dim).
+    words: The most frequent first.
+    vectors: Shape (words, dim).
     """
 
     words: list[str]

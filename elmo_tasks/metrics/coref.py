@@ -29,9 +29,8 @@ class CorefMetric(Metric):
         """
         # Parameters
 
-        predictions, gold : `Sequence[Clusters]`
-            The predicted and the gold clusters of each document. If a mention is predicted twice,
-            only the first one counts.
+        predictions, gold: The predicted and the gold clusters of each document. If a mention is
+            predicted twice, only the first one counts.
         """
         for predicted, expected in zip(predictions, gold, strict=True):
             self._counts += torch.from_numpy(coref_counts(predicted, expected))

@@ -28,10 +28,8 @@ class SquadMetric(Metric):
         """
         # Parameters
 
-        predictions : `Sequence[str]`
-            A slice of the raw passage for each question, or `""` if nothing is predicted.
-        answers : `Sequence[Sequence[str]]`
-            The gold answers of each question, at least one.
+        predictions: A slice of the raw passage for each question, or `""` if nothing is predicted.
+        answers: The gold answers of each question, at least one.
         """
         for prediction, texts in zip(predictions, answers, strict=True):
             self._num_questions += 1

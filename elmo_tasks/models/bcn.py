@@ -28,22 +28,16 @@ class Bcn(Model):
 
     # Parameters
 
-    text_embedder : `ElmoTextEmbedder`
-        Embeds words, with ELMo at the input, the output, both or neither.
-    feedforward : `FeedForward`
-        Applied to every embedded token.
-    encoder : `Seq2SeqEncoder`
-        Computes X from the output of `feedforward`.
-    integrator : `Seq2SeqEncoder`
-        Reads [X; X - C; X * C], where C is what each token finds by attention.
-    classifier : `FeedForward` or `Maxout`
-        Computes the logits of the classes from the four pooled vectors.
-    output_place : `str`, optional (default = `'encoder'`)
-        The layer that ELMo joins at the output place: `encoder`, before the attention, or
-        `integrator`, as in allennlp-models. It has no effect without ELMo at the output.
-    dropout : `float`, optional (default = `0.2`)
-        Applied to the inputs of `feedforward` and `classifier`.
-    initializer : `InitializerApplicator`, optional
+    text_embedder: Embeds words, with ELMo at the input, the output, both or neither.
+    feedforward: Applied to every embedded token.
+    encoder: Computes X from the output of `feedforward`.
+    integrator: Reads [X; X - C; X * C], where C is what each token finds by attention.
+    classifier (`FeedForward` or `Maxout`): Computes the logits of the classes from the four pooled
+        vectors.
+    output_place (default `'encoder'`): The layer that ELMo joins at the output place: `encoder`,
+        before the attention, or `integrator`, as in allennlp-models. It has no effect without ELMo
+        at the output.
+    dropout (default `0.2`): Applied to the inputs of `feedforward` and `classifier`.
     """
 
     default_predictor = "elmo_sst"
@@ -89,12 +83,9 @@ class Bcn(Model):
         """
         # Parameters
 
-        tokens : `TextFieldTensors`
-            Sentences of at least one token each.
-        label : `torch.LongTensor`, optional
-            Shape (batch,).
-        metadata : `list[dict[str, Any]]`, optional
-            For each sentence a dictionary with its words under `tokens`.
+        tokens: Sentences of at least one token each.
+        label (`torch.LongTensor`): Shape (batch,).
+        metadata: For each sentence a dictionary with its words under `tokens`.
 
         # Returns
 

@@ -24,13 +24,11 @@ class SpanScores(NamedTuple):
 
     # Parameters
 
-    start_logits, end_logits : `torch.Tensor`
-        Shape (batch, passage length), with the smallest number of the dtype at padding.
-    attention : `torch.Tensor`
-        Shape (batch, passage length, question length): the weights by which each token of the
-        passage attends to the question.
-    mask : `torch.BoolTensor`
-        Shape (batch, passage length).
+    start_logits, end_logits: Shape (batch, passage length), with the smallest number of the dtype
+        at padding.
+    attention: Shape (batch, passage length, question length): the weights by which each token of
+        the passage attends to the question.
+    mask (`torch.BoolTensor`): Shape (batch, passage length).
     """
 
     start_logits: torch.Tensor
@@ -51,23 +49,18 @@ class Bidaf(Model):
 
     # Parameters
 
-    text_embedder : `ElmoTextEmbedder`
-        Embeds the words of question and passage, with ELMo at the input, the output, both or
-        neither.
-    encoder : `Seq2SeqEncoder`
-        Reads the question, and the passage.
-    residual_encoder : `Seq2SeqEncoder`
-        Reads the passage after the attention to the question, before the self-attention.
-    start_encoder : `Seq2SeqEncoder`
-        Reads the passage after the self-attention. The start is scored from its output.
-    end_encoder : `Seq2SeqEncoder`
-        Reads the passage and the output of `start_encoder`. The end is scored from its output.
-    dropout : `float`, optional (default = `0.2`)
-        Applied to the inputs and outputs of `encoder` and `residual_encoder`, and to the passage
-        that the other two encoders read. All tokens of a text share one mask.
-    max_answer_tokens : `int`, optional (default = `17`)
-        The longest answer that is predicted. Training uses longer answers too.
-    initializer : `InitializerApplicator`, optional
+    text_embedder: Embeds the words of question and passage, with ELMo at the input, the output,
+        both or neither.
+    encoder: Reads the question, and the passage.
+    residual_encoder: Reads the passage after the attention to the question, before the
+        self-attention.
+    start_encoder: Reads the passage after the self-attention. The start is scored from its output.
+    end_encoder: Reads the passage and the output of `start_encoder`. The end is scored from its
+        output.
+    dropout (default `0.2`): Applied to the inputs and outputs of `encoder` and `residual_encoder`,
+        and to the passage that the other two encoders read. All tokens of a text share one mask.
+    max_answer_tokens (default `17`): The longest answer that is predicted. Training uses longer
+        answers too.
     """
 
     default_predictor = "elmo_squad"
@@ -122,13 +115,11 @@ class Bidaf(Model):
         """
         # Parameters
 
-        question, passage : `TextFieldTensors`
-            Texts of at least one token each.
-        span_start, span_end : `torch.LongTensor`, optional
-            Shape (batch, 1): the indices of the first and the last token of the answer.
-        metadata : `list[dict[str, Any]]`, optional
-            A dictionary for each question: `passage`, a `Passage`; `id`; and, if they are known,
-            `answers`, a list of texts.
+        question, passage: Texts of at least one token each.
+        span_start, span_end (`torch.LongTensor`): Shape (batch, 1): the indices of the first and
+            the last token of the answer.
+        metadata: A dictionary for each question: `passage`, a `Passage`; `id`; and, if they are
+            known, `answers`, a list of texts.
 
         # Returns
 

@@ -46,29 +46,21 @@ class CorefResolver(Model):
 
     # Parameters
 
-    text_embedder : `ElmoTextEmbedder`
-        Embeds words and characters, with ELMo at the input, the output, both or neither.
-    encoder : `Seq2SeqEncoder`
-        The biLSTM. ELMo joins its output at the output place.
-    mention_feedforward : `FeedForward`
-        Reads a span: [h_first; h_last; width; head].
-    antecedent_feedforward : `FeedForward`
-        Reads a pair of spans: both of them, their product, and three features.
-    feature_dim : `int`, optional (default = `20`)
-        Width of the embeddings of widths, speakers, genres and distances.
-    max_span_width : `int`, optional (default = `10`)
-        The number of words in the longest mention.
-    spans_per_word : `float`, optional (default = `0.4`)
-        How many spans are kept as mentions, per word of the document.
-    max_antecedents : `int`, optional (default = `250`)
-        How many of the mentions just before a mention can be its antecedent.
-    max_training_sentences : `int`, optional (default = `50`)
-        The most sentences that are read of a document in training, a random run of them.
-    lexical_dropout : `float`, optional (default = `0.5`)
-        Applied to the embeddings of words and characters. ELMo has its own dropout.
-    dropout : `float`, optional (default = `0.2`)
-        Applied to the output of the encoder and to the embeddings of the features.
-    initializer : `InitializerApplicator`, optional
+    text_embedder: Embeds words and characters, with ELMo at the input, the output, both or neither.
+    encoder: The biLSTM. ELMo joins its output at the output place.
+    mention_feedforward: Reads a span: [h_first; h_last; width; head].
+    antecedent_feedforward: Reads a pair of spans: both of them, their product, and three features.
+    feature_dim (default `20`): Width of the embeddings of widths, speakers, genres and distances.
+    max_span_width (default `10`): The number of words in the longest mention.
+    spans_per_word (default `0.4`): How many spans are kept as mentions, per word of the document.
+    max_antecedents (default `250`): How many of the mentions just before a mention can be its
+        antecedent.
+    max_training_sentences (default `50`): The most sentences that are read of a document in
+        training, a random run of them.
+    lexical_dropout (default `0.5`): Applied to the embeddings of words and characters. ELMo has its
+        own dropout.
+    dropout (default `0.2`): Applied to the output of the encoder and to the embeddings of the
+        features.
     """
 
     default_predictor = "elmo_coref"
@@ -135,14 +127,11 @@ class CorefResolver(Model):
         """
         # Parameters
 
-        tokens : `TextFieldTensors`
-            Documents of at least one word each.
-        genre : `torch.LongTensor`
-            Shape (batch,): the genres. An unknown genre is negative; the mean of all genres'
-            embeddings stands for it.
-        metadata : `list[dict[str, Any]]`
-            A dictionary for each document: `sentences`, the words of each; `speakers`, one for each
-            word; and, if they are known, `clusters`, lists of `Span`.
+        tokens: Documents of at least one word each.
+        genre (`torch.LongTensor`): Shape (batch,): the genres. An unknown genre is negative; the
+            mean of all genres' embeddings stands for it.
+        metadata: A dictionary for each document: `sentences`, the words of each; `speakers`, one
+            for each word; and, if they are known, `clusters`, lists of `Span`.
 
         # Returns
 

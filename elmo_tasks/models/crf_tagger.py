@@ -23,12 +23,9 @@ class TagPath(NamedTuple):
 
     # Parameters
 
-    tags : `list[str]`
-        A tag for each token.
-    entities : `list[Entity]`
-        The entities that the tags encode.
-    probability : `float`
-        The probability of the path among all paths that the tagging scheme allows.
+    tags: A tag for each token.
+    entities: The entities that the tags encode.
+    probability: The probability of the path among all paths that the tagging scheme allows.
     """
 
     tags: list[str]
@@ -48,15 +45,12 @@ class CrfTagger(Model):
 
     # Parameters
 
-    text_embedder : `ElmoTextEmbedder`
-        Embeds words and characters, with ELMo at the input, the output, both or neither.
-    encoders : `list[Seq2SeqEncoder]`
-        At least one encoder; each reads the output of the encoder before it. The paper has two
-        biLSTMs. ELMo joins the output of the last one at the output place.
-    dropout : `float`, optional (default = `0.5`)
-        Applied to the input of each encoder, as in the paper, and to the vectors from which tags
-        are scored, as in allennlp-models. All tokens of a sentence share one mask.
-    initializer : `InitializerApplicator`, optional
+    text_embedder: Embeds words and characters, with ELMo at the input, the output, both or neither.
+    encoders: At least one encoder; each reads the output of the encoder before it. The paper has
+        two biLSTMs. ELMo joins the output of the last one at the output place.
+    dropout (default `0.5`): Applied to the input of each encoder, as in the paper, and to the
+        vectors from which tags are scored, as in allennlp-models. All tokens of a sentence share
+        one mask.
     """
 
     default_predictor = "elmo_ner"
@@ -98,12 +92,9 @@ class CrfTagger(Model):
         """
         # Parameters
 
-        tokens : `TextFieldTensors`
-            Sentences of at least one token each.
-        tags : `torch.LongTensor`, optional
-            Shape (batch, length).
-        metadata : `list[dict[str, Any]]`, optional
-            A dictionary for each sentence, with its words under `tokens`.
+        tokens: Sentences of at least one token each.
+        tags (`torch.LongTensor`): Shape (batch, length).
+        metadata: A dictionary for each sentence, with its words under `tokens`.
 
         # Returns
 
@@ -150,9 +141,7 @@ class CrfTagger(Model):
 
         # Parameters
 
-        logits : `torch.Tensor`
-            Shape (length, tags): the logits of one sentence, without padding.
-        k : `int`
+        logits: Shape (length, tags): the logits of one sentence, without padding.
 
         # Returns
 

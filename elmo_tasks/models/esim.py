@@ -27,24 +27,16 @@ class Esim(Model):
 
     # Parameters
 
-    text_embedder : `ElmoTextEmbedder`
-        Embeds words, with ELMo at the input, the output, both or neither.
-    encoder : `Seq2SeqEncoder`
-        The first biLSTM. ELMo joins its output at the output place.
-    projection : `FeedForward`
-        Applied to the enhancement [a; ã; a - ã; a * ã], where ã is what each token finds by
+    text_embedder: Embeds words, with ELMo at the input, the output, both or neither.
+    encoder: The first biLSTM. ELMo joins its output at the output place.
+    projection: Applied to the enhancement [a; ã; a - ã; a * ã], where ã is what each token finds by
         attention.
-    composer : `Seq2SeqEncoder`
-        The second biLSTM.
-    classifier : `FeedForward`
-        Computes the logits of the classes from the mean and the maximum of each text.
-    dropout : `float`, optional (default = `0.5`)
-        Applied to the inputs of `encoder` and `composer`, where all tokens of a text share one
-        mask, and to each element of the input of `classifier`.
-    attention_dropout : `float`, optional (default = `0.0`)
-        Applied to each element of the enhancement. The paper has 0.5 "following attention" in its
-        ELMo models, and does not say where exactly.
-    initializer : `InitializerApplicator`, optional
+    composer: The second biLSTM.
+    classifier: Computes the logits of the classes from the mean and the maximum of each text.
+    dropout (default `0.5`): Applied to the inputs of `encoder` and `composer`, where all tokens of
+        a text share one mask, and to each element of the input of `classifier`.
+    attention_dropout (default `0.0`): Applied to each element of the enhancement. The paper has 0.5
+        "following attention" in its ELMo models, and does not say where exactly.
     """
 
     default_predictor = "elmo_snli"
@@ -87,12 +79,9 @@ class Esim(Model):
         """
         # Parameters
 
-        premise, hypothesis : `TextFieldTensors`
-            Texts of at least one token each.
-        label : `torch.LongTensor`, optional
-            Shape (batch,).
-        metadata : `list[dict[str, Any]]`, optional
-            For each pair a dictionary with its words under `premise_tokens` and
+        premise, hypothesis: Texts of at least one token each.
+        label (`torch.LongTensor`): Shape (batch,).
+        metadata: For each pair a dictionary with its words under `premise_tokens` and
             `hypothesis_tokens`.
 
         # Returns

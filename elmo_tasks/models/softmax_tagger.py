@@ -21,14 +21,10 @@ class SoftmaxTagger(Model):
 
     # Parameters
 
-    text_embedder : `ElmoTextEmbedder`
-        Embeds words and characters, with ELMo at the input, the output, both or neither.
-    encoder : `Seq2SeqEncoder`
-        ELMo joins its output at the output place.
-    dropout : `float`, optional (default = `0.5`)
-        Applied to the input of the encoder and to the vectors from which tags are scored. All
-        tokens of a sentence share one mask.
-    initializer : `InitializerApplicator`, optional
+    text_embedder: Embeds words and characters, with ELMo at the input, the output, both or neither.
+    encoder: ELMo joins its output at the output place.
+    dropout (default `0.5`): Applied to the input of the encoder and to the vectors from which tags
+        are scored. All tokens of a sentence share one mask.
     """
 
     default_predictor = "elmo_tag"
@@ -67,12 +63,10 @@ class SoftmaxTagger(Model):
         """
         # Parameters
 
-        tokens : `TextFieldTensors`
-            Sentences of at least one token each.
-        tags : `torch.LongTensor`, optional
-            Shape (batch, length), negative at tags that the training data lacks.
-        metadata : `list[dict[str, Any]]`, optional
-            A dictionary for each sentence, with its words under `tokens`.
+        tokens: Sentences of at least one token each.
+        tags (`torch.LongTensor`): Shape (batch, length), negative at tags that the training data
+            lacks.
+        metadata: A dictionary for each sentence, with its words under `tokens`.
 
         # Returns
 

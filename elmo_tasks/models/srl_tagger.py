@@ -28,14 +28,10 @@ class SrlTagger(Model):
 
     # Parameters
 
-    text_embedder : `ElmoTextEmbedder`
-        Embeds words, with ELMo at the input, the output, both or neither.
-    encoder : `Seq2SeqEncoder`
-        The interleaved LSTMs, which read [x_k; p_k], where p_k is the embedding of the predicate's
-        mark. ELMo joins their output at the output place.
-    predicate_dim : `int`, optional (default = `100`)
-        Width of p_k.
-    initializer : `InitializerApplicator`, optional
+    text_embedder: Embeds words, with ELMo at the input, the output, both or neither.
+    encoder: The interleaved LSTMs, which read [x_k; p_k], where p_k is the embedding of the
+        predicate's mark. ELMo joins their output at the output place.
+    predicate_dim (default `100`): Width of p_k.
     """
 
     default_predictor = "elmo_srl"
@@ -76,16 +72,12 @@ class SrlTagger(Model):
         """
         # Parameters
 
-        tokens : `TextFieldTensors`
-            Sentences of at least one token each; one row for each predicate.
-        predicate : `torch.LongTensor`
-            Shape (batch, 1): the index of the predicate.
-        tags : `torch.LongTensor`, optional
-            Shape (batch, length), negative at tags that the vocabulary lacks. The loss ignores
-            these.
-        metadata : `list[dict[str, Any]]`, optional
-            A dictionary for each predicate: `tokens`, the words; `predicate`, its index; and, if
-            they are known, `arguments`, a list of `Entity`.
+        tokens: Sentences of at least one token each; one row for each predicate.
+        predicate (`torch.LongTensor`): Shape (batch, 1): the index of the predicate.
+        tags (`torch.LongTensor`): Shape (batch, length), negative at tags that the vocabulary
+            lacks. The loss ignores these.
+        metadata: A dictionary for each predicate: `tokens`, the words; `predicate`, its index; and,
+            if they are known, `arguments`, a list of `Entity`.
 
         # Returns
 

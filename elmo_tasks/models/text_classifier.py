@@ -36,15 +36,10 @@ class TextClassifier(Model):
 
     # Parameters
 
-    text_embedder : `ElmoTextEmbedder`
-        Embeds words, with ELMo at the input, the output, both or neither.
-    encoder : `Seq2SeqEncoder`
-        Reads a sentence. ELMo joins its output at the output place.
-    feedforward : `FeedForward`
-        Applied to the vector of a text, or of two texts, before the labels are scored.
-    dropout : `float`, optional (default = `0.5`)
-        Applied to the inputs of `encoder` and `feedforward`.
-    initializer : `InitializerApplicator`, optional
+    text_embedder: Embeds words, with ELMo at the input, the output, both or neither.
+    encoder: Reads a sentence. ELMo joins its output at the output place.
+    feedforward: Applied to the vector of a text, or of two texts, before the labels are scored.
+    dropout (default `0.5`): Applied to the inputs of `encoder` and `feedforward`.
     """
 
     default_predictor = "elmo_classify"
@@ -88,15 +83,12 @@ class TextClassifier(Model):
         """
         # Parameters
 
-        tokens : `TextFieldTensors`
-            Texts of at least one word each.
-        metadata : `list[dict[str, Any]]`
-            For each instance a dictionary: `sentences` has the words of each sentence of each text.
-        second : `TextFieldTensors`, optional
-            The second text of each instance.
-        label : `torch.LongTensor`, optional
-            Shape (batch,). If texts may have several labels, shape (batch, labels), 1 at a text's
-            labels.
+        tokens: Texts of at least one word each.
+        metadata: For each instance a dictionary: `sentences` has the words of each sentence of each
+            text.
+        second: The second text of each instance.
+        label (`torch.LongTensor`): Shape (batch,). If texts may have several labels, shape (batch,
+            labels), 1 at a text's labels.
 
         # Returns
 

@@ -26,15 +26,11 @@ class ElmoAlternatingLstm(StackedAlternatingLstmSeq2SeqEncoder):
 
     # Parameters
 
-    input_size : `int`
-        Width of the input.
-    hidden_size : `int`
-        Width of each layer.
-    num_layers : `int`
-        Number of layers. The first reads forwards.
-    recurrent_dropout_probability : `float`, optional (default = `0.0`)
-        Dropout on the recurrent state, with one mask for all steps of a text (Gal and Ghahramani
-        2016).
+    input_size: Width of the input.
+    hidden_size: Width of each layer.
+    num_layers: Number of layers. The first reads forwards.
+    recurrent_dropout_probability (default `0.0`): Dropout on the recurrent state, with one mask for
+        all steps of a text (Gal and Ghahramani 2016).
     """
 
     def __init__(
@@ -58,10 +54,8 @@ class ElmoAlternatingLstm(StackedAlternatingLstmSeq2SeqEncoder):
         """
         # Parameters
 
-        inputs : `torch.Tensor`
-            Shape (batch, length, input_size).
-        mask : `torch.BoolTensor`
-            Shape (batch, length); padding is at the end.
+        inputs: Shape (batch, length, input_size).
+        mask (`torch.BoolTensor`): Shape (batch, length); padding is at the end.
 
         # Returns
 
@@ -118,14 +112,10 @@ class HighwaySteps(torch.autograd.Function):
         """
         # Parameters
 
-        gates : `torch.Tensor`
-            Shape (tokens, 6 * hidden_size), packed: the products of the inputs.
-        weight, bias : `torch.Tensor`
-            Shapes (5 * hidden_size, hidden_size) and (5 * hidden_size,).
-        kept : `torch.Tensor`, optional
-            Shape (rows, hidden_size): the dropout mask, already scaled. By default nothing is
+        gates: Shape (tokens, 6 * hidden_size), packed: the products of the inputs.
+        weight, bias: Shapes (5 * hidden_size, hidden_size) and (5 * hidden_size,).
+        kept: Shape (rows, hidden_size): the dropout mask, already scaled. By default nothing is
             dropped.
-        steps : `Steps`
 
         # Returns
 

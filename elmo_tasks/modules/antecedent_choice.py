@@ -14,12 +14,9 @@ class CorefMention(NamedTuple):
 
     # Parameters
 
-    start, end : `int`
-        The mention has the words `start` to `end - 1` of the document.
-    antecedent : `int`, optional
-        The antecedent's index in the cluster; `None` for the first mention.
-    probability : `float`, optional
-        The antecedent's probability; `None` for the first mention.
+    start, end: The mention has the words `start` to `end - 1` of the document.
+    antecedent: The antecedent's index in the cluster; `None` for the first mention.
+    probability: The antecedent's probability; `None` for the first mention.
     """
 
     start: int
@@ -34,12 +31,10 @@ class AntecedentChoice(NamedTuple):
 
     # Parameters
 
-    antecedents : `torch.LongTensor`
-        Shape (mentions,): the index of the most probable antecedent, -1 for none.
-    probabilities : `torch.Tensor`
-        Shape (mentions,): the probability of this choice.
-    loss : `torch.Tensor`
-        A scalar: -log of the summed probability of a mention's gold antecedents, summed over the
+    antecedents (`torch.LongTensor`): Shape (mentions,): the index of the most probable antecedent,
+        -1 for none.
+    probabilities: Shape (mentions,): the probability of this choice.
+    loss: A scalar: -log of the summed probability of a mention's gold antecedents, summed over the
         mentions (Lee et al. 2017, equation 8). 0 if no labels are given.
     """
 
@@ -54,11 +49,10 @@ def choose_antecedents(
     """
     # Parameters
 
-    blocks : `Iterable[AntecedentBlock]`
-        The scores of all mentions, in their order; at least one block.
-    labels : `torch.LongTensor`, optional
-        Shape (mentions,): the gold cluster of each mention, -1 for none. The gold antecedents of a
-        mention are those before it in its cluster; without any, no antecedent is right.
+    blocks: The scores of all mentions, in their order; at least one block.
+    labels (`torch.LongTensor`): Shape (mentions,): the gold cluster of each mention, -1 for none.
+        The gold antecedents of a mention are those before it in its cluster; without any, no
+        antecedent is right.
     """
     choices, probabilities, losses = [], [], []
     for block in blocks:

@@ -24,14 +24,11 @@ class Mentions(NamedTuple):
 
     # Parameters
 
-    g : `torch.Tensor`
-        Shape (mentions, span_dim).
-    scores : `torch.Tensor`
-        Shape (mentions,): the mention scores s_m.
-    speakers : `torch.LongTensor`
-        Shape (mentions,): equal numbers for mentions of the same speaker.
-    genre : `torch.Tensor`
-        Shape (feature_dim,): the embedding of the document's genre.
+    g: Shape (mentions, span_dim).
+    scores: Shape (mentions,): the mention scores s_m.
+    speakers (`torch.LongTensor`): Shape (mentions,): equal numbers for mentions of the same
+        speaker.
+    genre: Shape (feature_dim,): the embedding of the document's genre.
     """
 
     g: torch.Tensor
@@ -46,11 +43,10 @@ class AntecedentBlock(NamedTuple):
 
     # Parameters
 
-    rows, columns : `slice`
-        The mentions, and the mentions that are their antecedents.
-    scores : `torch.Tensor`
-        Shape (rows, 1 + columns): the scores s(i, j). The first column stands for no antecedent and
-        is 0. Where j cannot be an antecedent of i, the score is the smallest number of the dtype.
+    rows, columns: The mentions, and the mentions that are their antecedents.
+    scores: Shape (rows, 1 + columns): the scores s(i, j). The first column stands for no antecedent
+        and is 0. Where j cannot be an antecedent of i, the score is the smallest number of the
+        dtype.
     """
 
     rows: slice
@@ -69,17 +65,12 @@ class AntecedentScorer(torch.nn.Module):
 
     # Parameters
 
-    feedforward : `FeedForward`
-        Its input has width 3 * span_dim + 3 * feature_dim.
-    span_dim : `int`
-        Width of g.
-    feature_dim : `int`
-        Width of each feature's embedding.
-    max_antecedents : `int`
-        How many of the mentions just before a mention can be its antecedent.
-    dropout : `float`, optional (default = `0.0`)
-        Applied to the embeddings of the features, with one mask for all pairs that have the same
-        features.
+    feedforward: Its input has width 3 * span_dim + 3 * feature_dim.
+    span_dim: Width of g.
+    feature_dim: Width of each feature's embedding.
+    max_antecedents: How many of the mentions just before a mention can be its antecedent.
+    dropout (default `0.0`): Applied to the embeddings of the features, with one mask for all pairs
+        that have the same features.
     """
 
     def __init__(

@@ -13,8 +13,7 @@ class BidirectionalAttention(torch.nn.Module):
 
     # Parameters
 
-    dim : `int`
-        Width of the tokens of passage and question.
+    dim: Width of the tokens of passage and question.
     """
 
     def __init__(self, dim: int) -> None:
@@ -34,10 +33,9 @@ class BidirectionalAttention(torch.nn.Module):
         """
         # Parameters
 
-        p, q : `torch.Tensor`
-            Shapes (batch, passage length, dim) and (batch, question length, dim).
-        p_mask, q_mask : `torch.BoolTensor`
-            Shapes (batch, passage length) and (batch, question length).
+        p, q: Shapes (batch, passage length, dim) and (batch, question length, dim).
+        p_mask, q_mask (`torch.BoolTensor`): Shapes (batch, passage length) and (batch, question
+            length).
 
         # Returns
 

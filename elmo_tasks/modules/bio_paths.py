@@ -15,12 +15,10 @@ class BioPaths:
 
     # Parameters
 
-    tag_names : `Sequence[str]`
-        `O`, and for each role B and I, in any order.
-    logits : `torch.Tensor`
-        Shape (batch, length, tags).
-    mask : `torch.BoolTensor`
-        Shape (batch, length). Padding is at the end, and each sentence has at least one token.
+    tag_names: `O`, and for each role B and I, in any order.
+    logits: Shape (batch, length, tags).
+    mask (`torch.BoolTensor`): Shape (batch, length). Padding is at the end, and each sentence has
+        at least one token.
     """
 
     def __init__(self, tag_names: Sequence[str], logits: torch.Tensor, mask: torch.Tensor) -> None:
@@ -67,8 +65,7 @@ class BioPaths:
 
         # Parameters
 
-        spans : `Sequence[Sequence[Entity]]`
-            Spans of each sentence.
+        spans: Spans of each sentence.
 
         # Returns
 

@@ -19,18 +19,13 @@ class CharacterCnn(TokenEmbedder):
 
     # Parameters
 
-    vocab : `Vocabulary`
-    embedding_dim : `int`
-        Width of a character's vector.
-    num_filters : `int`
-        Width of a token's vector.
-    width : `int`
-        The number of characters in a window.
-    max_characters : `int`, optional (default = `14`)
-        The number of characters of a token that are read; at least `width`.
-    dropout : `float`, optional (default = `0.2`)
-        Applied to each element of the characters' vectors.
-    vocab_namespace : `str`, optional (default = `'token_characters'`)
+    embedding_dim: Width of a character's vector.
+    num_filters: Width of a token's vector.
+    width: The number of characters in a window.
+    max_characters (default `14`): The number of characters of a token that are read; at least
+        `width`.
+    dropout (default `0.2`): Applied to each element of the characters' vectors.
+    vocab_namespace (default `'token_characters'`)
     """
 
     def __init__(
@@ -67,8 +62,7 @@ class CharacterCnn(TokenEmbedder):
         """
         # Parameters
 
-        token_characters : `torch.LongTensor`
-            Shape (batch, length, characters), 0 for padding.
+        token_characters (`torch.LongTensor`): Shape (batch, length, characters), 0 for padding.
 
         # Returns
 
@@ -101,12 +95,9 @@ class CharacterCnn(TokenEmbedder):
 
         # Parameters
 
-        extended_vocab : `Vocabulary`
-            The vocabulary of this embedder, with more characters at its end.
-        extension_pretrained_file : `str`, optional
-            Must not be given, because characters have no pretrained vectors.
-        model_path : `str`, optional
-            The name of this embedder in its model, which AllenNLP passes.
+        extended_vocab: The vocabulary of this embedder, with more characters at its end.
+        extension_pretrained_file: Must not be given, because characters have no pretrained vectors.
+        model_path: The name of this embedder in its model, which AllenNLP passes.
         """
         if extension_pretrained_file is not None:
             raise ConfigurationError(

@@ -19,8 +19,7 @@ class DistinctCharactersEncoder(TokenCharactersEncoder):
         """
         # Parameters
 
-        token_characters : `torch.LongTensor`
-            Shape (batch, length, characters), 0 for padding.
+        token_characters (`torch.LongTensor`): Shape (batch, length, characters), 0 for padding.
 
         # Returns
 

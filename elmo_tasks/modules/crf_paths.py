@@ -14,10 +14,9 @@ class BestPaths(NamedTuple):
 
     # Parameters
 
-    tags : `torch.LongTensor`
-        Shape (batch, k, length), the best path first, with arbitrary tags at padding.
-    scores : `torch.Tensor`
-        Shape (batch, k), with minus infinity for the missing paths of a sentence that has fewer
+    tags (`torch.LongTensor`): Shape (batch, k, length), the best path first, with arbitrary tags at
+        padding.
+    scores: Shape (batch, k), with minus infinity for the missing paths of a sentence that has fewer
         than k.
     """
 
@@ -36,12 +35,10 @@ class CrfPaths:
 
     # Parameters
 
-    crf : `ConditionalRandomField`
-        A CRF that was made without learned transitions at the start and the end of a sentence.
-    logits : `torch.Tensor`
-        Shape (batch, length, tags).
-    mask : `torch.BoolTensor`
-        Shape (batch, length). Padding is at the end, and each sentence has at least one token.
+    crf: A CRF that was made without learned transitions at the start and the end of a sentence.
+    logits: Shape (batch, length, tags).
+    mask (`torch.BoolTensor`): Shape (batch, length). Padding is at the end, and each sentence has
+        at least one token.
     """
 
     def __init__(
@@ -95,13 +92,10 @@ class CrfPaths:
 
         # Parameters
 
-        tags : `torch.LongTensor`
-            Shape (batch, length): a path through each sentence.
-        spans : `Sequence[Sequence[Entity]]`
-            The entities in each path.
-        inside : `torch.BoolTensor`
-            Shape (tags,): whether a tag continues an entity. The token after an entity cannot have
-            such a tag.
+        tags (`torch.LongTensor`): Shape (batch, length): a path through each sentence.
+        spans: The entities in each path.
+        inside (`torch.BoolTensor`): Shape (tags,): whether a tag continues an entity. The token
+            after an entity cannot have such a tag.
 
         # Returns
 

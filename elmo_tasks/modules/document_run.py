@@ -15,14 +15,10 @@ class DocumentRun(NamedTuple):
 
     # Parameters
 
-    start : `int`
-        The index in the document of the first word of the run.
-    lengths : `list[int]`
-        The number of words of each sentence.
-    speakers : `Sequence[str]`
-        The speaker of each word.
-    clusters : `list[list[Span]]`, optional
-        The gold clusters, with indices of words in the run.
+    start: The index in the document of the first word of the run.
+    lengths: The number of words of each sentence.
+    speakers: The speaker of each word.
+    clusters: The gold clusters, with indices of words in the run.
     """
 
     start: int
@@ -76,11 +72,8 @@ def sentence_batches(
 
     # Parameters
 
-    tokens : `TextFieldTensors`
-        The words of a document in each row.
-    runs : `Sequence[DocumentRun]`
-        For each row, the sentences to read.
-    max_tokens : `int`
+    tokens: The words of a document in each row.
+    runs: For each row, the sentences to read.
     """
     # Shape: (words of all runs, ...)
     words = {

@@ -13,12 +13,9 @@ def encode_together(
 
     # Parameters
 
-    encoder : `Seq2SeqEncoder`
-        Its output for a text must not depend on other texts of the batch.
-    texts : `Sequence[torch.Tensor]`
-        Shapes (batch, length, dim), each with its own length.
-    masks : `Sequence[torch.Tensor]`
-        Shapes (batch, length).
+    encoder: Its output for a text must not depend on other texts of the batch.
+    texts: Shapes (batch, length, dim), each with its own length.
+    masks: Shapes (batch, length).
 
     # Returns
 

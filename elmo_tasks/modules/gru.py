@@ -24,11 +24,8 @@ class GruSteps(torch.autograd.Function):
         """
         # Parameters
 
-        gates : `torch.Tensor`
-            Shape (tokens, 3 * hidden_size), packed.
-        weight, bias : `torch.Tensor`
-            Shapes (3 * hidden_size, hidden_size) and (3 * hidden_size,).
-        steps : `Steps`
+        gates: Shape (tokens, 3 * hidden_size), packed.
+        weight, bias: Shapes (3 * hidden_size, hidden_size) and (3 * hidden_size,).
 
         # Returns
 

@@ -29,11 +29,8 @@ class LstmSteps(torch.autograd.Function):
         """
         # Parameters
 
-        gates : `torch.Tensor`
-            Shape (tokens, 4 * hidden_size), packed.
-        weight, bias : `torch.Tensor`
-            Shapes (4 * hidden_size, hidden_size) and (4 * hidden_size,).
-        steps : `Steps`
+        gates: Shape (tokens, 4 * hidden_size), packed.
+        weight, bias: Shapes (4 * hidden_size, hidden_size) and (4 * hidden_size,).
 
         # Returns
 

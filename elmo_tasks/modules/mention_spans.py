@@ -9,9 +9,7 @@ def candidate_spans(lengths: Sequence[int], max_width: int) -> torch.Tensor:
 
     # Parameters
 
-    lengths : `Sequence[int]`
-        The number of words of each sentence.
-    max_width : `int`
+    lengths: The number of words of each sentence.
 
     # Returns
 
@@ -33,12 +31,10 @@ def choose_spans(spans: torch.Tensor, scores: torch.Tensor, num_spans: int) -> t
 
     # Parameters
 
-    spans : `torch.LongTensor`
-        Shape (spans, 2): the first and the last word of each span, in their order.
-    scores : `torch.Tensor`
-        Shape (spans,).
-    num_spans : `int`
-        The most spans to choose.
+    spans (`torch.LongTensor`): Shape (spans, 2): the first and the last word of each span, in their
+        order.
+    scores: Shape (spans,).
+    num_spans: The most spans to choose.
 
     # Returns
 

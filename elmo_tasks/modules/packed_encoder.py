@@ -12,10 +12,8 @@ class PackedEncoder(Seq2SeqEncoder):
 
     # Parameters
 
-    input_size : `int`
-        Width of the input.
-    hidden_size : `int`
-        Width of the state of one direction, half the width of the output.
+    input_size: Width of the input.
+    hidden_size: Width of the state of one direction, half the width of the output.
     """
 
     # Computes the states of one direction (see `run_both_directions`).
@@ -30,10 +28,8 @@ class PackedEncoder(Seq2SeqEncoder):
         """
         # Parameters
 
-        inputs : `torch.Tensor`
-            Shape (batch, length, input_size).
-        mask : `torch.BoolTensor`
-            Shape (batch, length); padding is at the end.
+        inputs: Shape (batch, length, input_size).
+        mask (`torch.BoolTensor`): Shape (batch, length); padding is at the end.
 
         # Returns
 

@@ -16,10 +16,8 @@ class SelfAttention(torch.nn.Module):
 
     # Parameters
 
-    dim : `int`
-        Width of the tokens.
-    null_logit : `float`, optional (default = `-1.0`)
-        The initial value of the null score.
+    dim: Width of the tokens.
+    null_logit (default `-1.0`): The initial value of the null score.
     """
 
     def __init__(self, dim: int, null_logit: float = -1.0) -> None:
@@ -31,10 +29,8 @@ class SelfAttention(torch.nn.Module):
         """
         # Parameters
 
-        x : `torch.Tensor`
-            Shape (batch, length, dim).
-        mask : `torch.BoolTensor`
-            Shape (batch, length).
+        x: Shape (batch, length, dim).
+        mask (`torch.BoolTensor`): Shape (batch, length).
 
         # Returns
 

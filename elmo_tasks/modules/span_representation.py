@@ -10,14 +10,10 @@ class SpanRepresentation(torch.nn.Module):
 
     # Parameters
 
-    x_dim, h_dim : `int`
-        Widths of a word's vector and of the output of the encoder.
-    max_width : `int`
-        The number of words in the longest span.
-    width_dim : `int`
-        Width of the embedding of a span's number of words.
-    dropout : `float`, optional (default = `0.0`)
-        Applied to that embedding.
+    x_dim, h_dim: Widths of a word's vector and of the output of the encoder.
+    max_width: The number of words in the longest span.
+    width_dim: Width of the embedding of a span's number of words.
+    dropout (default `0.0`): Applied to that embedding.
     """
 
     def __init__(
@@ -38,10 +34,8 @@ class SpanRepresentation(torch.nn.Module):
         """
         # Parameters
 
-        x, h : `torch.Tensor`
-            Shapes (words, x_dim) and (words, h_dim).
-        spans : `torch.LongTensor`
-            Shape (spans, 2): the first and the last word of each span.
+        x, h: Shapes (words, x_dim) and (words, h_dim).
+        spans (`torch.LongTensor`): Shape (spans, 2): the first and the last word of each span.
 
         # Returns
 

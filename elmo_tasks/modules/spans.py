@@ -11,12 +11,10 @@ class BestSpans(NamedTuple):
 
     # Parameters
 
-    spans : `torch.LongTensor`
-        Shape (batch, num_best, 2): the indices of the first and the last token, the most probable
-        span first. If a passage has fewer spans, the last rows are spans that end in padding,
-        with probability 0.
-    probabilities : `torch.Tensor`
-        Shape (batch, num_best).
+    spans (`torch.LongTensor`): Shape (batch, num_best, 2): the indices of the first and the last
+        token, the most probable span first. If a passage has fewer spans, the last rows are spans
+        that end in padding, with probability 0.
+    probabilities: Shape (batch, num_best).
     """
 
     spans: torch.Tensor
@@ -35,14 +33,11 @@ def best_spans(
 
     # Parameters
 
-    start_logits, end_logits : `torch.Tensor`
-        Shape (batch, length), finite.
-    mask : `torch.BoolTensor`
-        Shape (batch, length).
-    max_tokens : `int`
-        The number of tokens in the longest span: 0 <= end - start < max_tokens.
-    num_best : `int`, optional (default = `1`)
-        The number of spans to return for each passage; fewer if the padded length allows no more.
+    start_logits, end_logits: Shape (batch, length), finite.
+    mask (`torch.BoolTensor`): Shape (batch, length).
+    max_tokens: The number of tokens in the longest span: 0 <= end - start < max_tokens.
+    num_best (default `1`): The number of spans to return for each passage; fewer if the padded
+        length allows no more.
     """
     starts, ends = start_logits.log_softmax(dim=-1), end_logits.log_softmax(dim=-1)
     width = min(max_tokens, mask.size(1))

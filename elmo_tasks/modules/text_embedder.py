@@ -23,13 +23,10 @@ class EmbeddedText(NamedTuple):
 
     # Parameters
 
-    x : `torch.Tensor`
-        Shape (batch, length, x_dim): [x_k; ELMo_k], or x_k if ELMo is not at the input.
-    elmo : `torch.Tensor`
-        Shape (batch, length, elmo_dim): ELMo_k for the output. The width is 0 if ELMo is not at
+    x: Shape (batch, length, x_dim): [x_k; ELMo_k], or x_k if ELMo is not at the input.
+    elmo: Shape (batch, length, elmo_dim): ELMo_k for the output. The width is 0 if ELMo is not at
         the output.
-    mask : `torch.BoolTensor`
-        Shape (batch, length): true at tokens.
+    mask (`torch.BoolTensor`): Shape (batch, length): true at tokens.
     """
 
     x: torch.Tensor
@@ -49,14 +46,10 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
 
     # Parameters
 
-    words : `TextFieldEmbedder`
-        Computes x_k, from all indexers but `elmo`.
-    bilm : `BiLm | str | dict[str, Any]`, optional
-        The biLM, its name or its arguments (see `bilm_from_config`). Needed if there is a mix.
-    input_mix, output_mix : `dict[str, Any]`, optional
-        The arguments of `ElmoMix` at each place. All texts share the mixes.
-    serialization_dir : `str`, optional
-        AllenNLP passes this argument (see `bilm_from_config`).
+    words: Computes x_k, from all indexers but `elmo`.
+    bilm: The biLM, its name or its arguments (see `bilm_from_config`). Needed if there is a mix.
+    input_mix, output_mix: The arguments of `ElmoMix` at each place. All texts share the mixes.
+    serialization_dir: AllenNLP passes this argument (see `bilm_from_config`).
     """
 
     def __init__(
@@ -103,9 +96,8 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
         """
         # Parameters
 
-        texts : `TextFieldTensors`
-            One or more text fields of the instances. The biLM runs once for all of them; a frozen
-            biLM reads equal texts once.
+        texts: One or more text fields of the instances. The biLM runs once for all of them; a
+            frozen biLM reads equal texts once.
 
         # Returns
 

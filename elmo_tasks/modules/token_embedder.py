@@ -18,13 +18,10 @@ class ElmoBiLmEmbedder(TokenEmbedder):
 
     # Parameters
 
-    bilm : `BiLm | str | dict[str, Any]`
-        The biLM, its name or its arguments (see `bilm_from_config`).
-    mix : `dict[str, Any]`, optional
-        The arguments of `ElmoMix`. By default the mix uses all layers, trains, and has a dropout of
-        0.5.
-    serialization_dir : `str`, optional
-        AllenNLP passes this argument (see `bilm_from_config`).
+    bilm: The biLM, its name or its arguments (see `bilm_from_config`).
+    mix: The arguments of `ElmoMix`. By default the mix uses all layers, trains, and has a dropout
+        of 0.5.
+    serialization_dir: AllenNLP passes this argument (see `bilm_from_config`).
     """
 
     def __init__(
@@ -44,8 +41,7 @@ class ElmoBiLmEmbedder(TokenEmbedder):
         """
         # Parameters
 
-        elmo_tokens : `torch.LongTensor`
-            Char ids of shape (batch, ..., length, 50).
+        elmo_tokens (`torch.LongTensor`): Char ids of shape (batch, ..., length, 50).
 
         # Returns
 

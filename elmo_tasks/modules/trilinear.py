@@ -11,8 +11,7 @@ class TrilinearScore(torch.nn.Module):
 
     # Parameters
 
-    dim : `int`
-        Width of p and q.
+    dim: Width of p and q.
     """
 
     def __init__(self, dim: int) -> None:
@@ -31,10 +30,8 @@ class TrilinearScore(torch.nn.Module):
         """
         # Parameters
 
-        p : `torch.Tensor`
-            Shape (batch, rows p, dim).
-        q : `torch.Tensor`
-            Shape (batch, rows q, dim).
+        p: Shape (batch, rows p, dim).
+        q: Shape (batch, rows q, dim).
 
         # Returns
 

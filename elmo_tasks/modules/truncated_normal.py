@@ -12,8 +12,7 @@ class TruncatedNormal(Initializer):
 
     # Parameters
 
-    std : `float`
-        The standard deviation before the cut.
+    std: The standard deviation before the cut.
     """
 
     def __init__(self, std: float) -> None:

@@ -21,13 +21,10 @@ class WordVectors(TokenEmbedder):
 
     # Parameters
 
-    vocab : `Vocabulary`
-    embedding_dim : `int`
-        Width of the vectors.
-    pretrained_file : `str`, optional
-        A file with a word and its numbers on each line, like GloVe's, in any form that AllenNLP's
-        `EmbeddingsTextFile` opens. A model from an archive needs no file.
-    vocab_namespace : `str`, optional (default = `'tokens'`)
+    embedding_dim: Width of the vectors.
+    pretrained_file: A file with a word and its numbers on each line, like GloVe's, in any form that
+        AllenNLP's `EmbeddingsTextFile` opens. A model from an archive needs no file.
+    vocab_namespace (default `'tokens'`)
     """
 
     def __init__(
@@ -63,12 +60,9 @@ class WordVectors(TokenEmbedder):
 
         # Parameters
 
-        extended_vocab : `Vocabulary`
-            The vocabulary of this embedder, with more words at its end.
-        extension_pretrained_file : `str`, optional
-            A file of vectors, as `pretrained_file`.
-        model_path : `str`, optional
-            The name of this embedder in its model, which AllenNLP passes.
+        extended_vocab: The vocabulary of this embedder, with more words at its end.
+        extension_pretrained_file: A file of vectors, as `pretrained_file`.
+        model_path: The name of this embedder in its model, which AllenNLP passes.
         """
         num_rows, dim = self.weight.shape
         words = _words(extended_vocab, self._namespace)

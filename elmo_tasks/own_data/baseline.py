@@ -20,10 +20,8 @@ class Baseline(NamedTuple):
     """
     # Parameters
 
-    score : `float`
-        The score on the validation data, by the metric of the task.
-    what : `str`
-        What is predicted.
+    score: The score on the validation data, by the metric of the task.
+    what: What is predicted.
     """
 
     score: float

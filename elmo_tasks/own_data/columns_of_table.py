@@ -30,11 +30,8 @@ class Columns(NamedTuple):
 
     # Parameters
 
-    texts : `list[str]`
-        One or two.
-    label : `str`
-    separator : `str`, optional
-        What separates the labels of a text, if it may have several.
+    texts: One or two.
+    separator: What separates the labels of a text, if it may have several.
     """
 
     texts: list[str]

@@ -35,14 +35,10 @@ class Found(NamedTuple):
     """
     # Parameters
 
-    lines : `list[str]`
-        What is in the file, for people.
-    fields : `dict[str, Any]`
-        Fields of the config.
-    files : `dict[Path, str]`
-        The parts of the data that are to be written, with their text.
-    is_small : `bool`
-        Whether the data is so little that a score on one part of it says little.
+    lines: What is in the file, for people.
+    fields: Fields of the config.
+    files: The parts of the data that are to be written, with their text.
+    is_small: Whether the data is so little that a score on one part of it says little.
     """
 
     lines: list[str]

@@ -24,12 +24,8 @@ def train_folds(config: dict[str, Any], folder: Path, num_folds: int, train: Tra
 
     # Parameters
 
-    config : `dict[str, Any]`
-        The evaluated config of a training of `classify` or `tag`.
-    folder : `Path`
-        Gets the scores as `1.json` and so on.
-    num_folds : `int`
-    train : `Train`
+    config: The evaluated config of a training of `classify` or `tag`.
+    folder: Gets the scores as `1.json` and so on.
 
     # Returns
 

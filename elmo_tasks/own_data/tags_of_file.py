@@ -21,12 +21,9 @@ class Tags(NamedTuple):
 
     # Parameters
 
-    column : `str`
-        The column or field with the tags.
-    columns : `list[str]`, optional
-        The names of all columns of a file in columns.
-    spans : `bool`
-        Whether the tags mark spans.
+    column: The column or field with the tags.
+    columns: The names of all columns of a file in columns.
+    spans: Whether the tags mark spans.
     """
 
     column: str

@@ -22,12 +22,9 @@ class Unit(NamedTuple):
 
     # Parameters
 
-    lines : `str`
-        The unit as the file of a part has it.
-    label : `str`
-        Each part gets about as many units of each label.
-    text : `str`
-        Equal texts are dealt to the same part.
+    lines: The unit as the file of a part has it.
+    label: Each part gets about as many units of each label.
+    text: Equal texts are dealt to the same part.
     """
 
     lines: str

@@ -13,10 +13,8 @@ class SentenceInput(NamedTuple):
 
     # Parameters
 
-    text : `str`
-        The raw text, or the user's tokens with a blank between them.
-    tokens : `list[Token]`
-        At least one token. The user's tokens have `idx` and `idx_end`, their offsets in `text`.
+    text: The raw text, or the user's tokens with a blank between them.
+    tokens: At least one token. The user's tokens have `idx` and `idx_end`, their offsets in `text`.
     """
 
     text: str
@@ -32,13 +30,10 @@ def sentence_input(
 
     # Parameters
 
-    inputs : `Any`
-        The input in JSON.
-    tokenize : `Callable[[str], list[Token]]`
-        The function that cuts raw text into tokens.
-    options : `tuple[str, ...]`, optional
-        Further fields that the caller reads. A field requires the fields before it. Their values
-        are not checked.
+    inputs: The input in JSON.
+    tokenize: The function that cuts raw text into tokens.
+    options: Further fields that the caller reads. A field requires the fields before it. Their
+        values are not checked.
 
     # Raises
 
@@ -70,12 +65,9 @@ def check_texts(inputs: Any, names: tuple[str, ...], alternative: str = "") -> N
 
     # Parameters
 
-    inputs : `Any`
-        The input in JSON.
-    names : `tuple[str, ...]`
-        The keys.
-    alternative : `str`, optional
-        Another form of input that the caller accepts, as the message describes it.
+    inputs: The input in JSON.
+    names: The keys.
+    alternative: Another form of input that the caller accepts, as the message describes it.
     """
     match inputs:
         case dict() if all(isinstance(inputs.get(name), str) for name in names):

@@ -19,12 +19,9 @@ class _Request(NamedTuple):
 
     # Parameters
 
-    words : `list[str]`
-        At least one word.
-    asked : `int | None`
-        The index for which the best words are wanted, or `None`.
-    top_k : `int`
-        Number of best words.
+    words: At least one word.
+    asked: The index for which the best words are wanted, or `None`.
+    top_k: Number of best words.
     """
 
     words: list[str]

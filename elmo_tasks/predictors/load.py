@@ -34,8 +34,8 @@ class LoadedModel:
 
     # Parameters
 
-    predictor : `Predictor`
-        A predictor of AllenNLP. Predictors of elmo_tasks say in `input_names` what they read.
+    predictor: A predictor of AllenNLP. Predictors of elmo_tasks say in `input_names` what they
+        read.
     """
 
     def __init__(self, predictor: Predictor) -> None:
@@ -54,14 +54,11 @@ class LoadedModel:
 
         # Parameters
 
-        inputs : `str | Mapping | Iterable`, optional
-            A text, if the model reads only one text; an input in JSON, such as
-            `{"premise": "...", "hypothesis": "..."}`; or several of these.
-        batch_size : `int`, optional (default = `32`)
-            The number of inputs that are answered at a time.
-        texts
-            One input, by the names of its texts, in place of `inputs`:
-            `predict(premise="...", hypothesis="...")`.
+        inputs (`str | Mapping | Iterable`): A text, if the model reads only one text; an input in
+            JSON, such as `{"premise": "...", "hypothesis": "..."}`; or several of these.
+        batch_size (default `32`): The number of inputs that are answered at a time.
+        texts: One input, by the names of its texts, in place of `inputs`: `predict(premise="...",
+            hypothesis="...")`.
 
         # Returns
 
@@ -114,13 +111,11 @@ def load(model: str | os.PathLike, cuda_device: int = -1, **settings: Any) -> Lo
 
     # Parameters
 
-    model : `str | os.PathLike`
-        The name of a model of this package; the path or address of a `model.tar.gz`; the folder of
-        a training, or of `elmo-pack`; or a repository on the Hugging Face hub (see `model_path`).
-    cuda_device : `int`, optional (default = `-1`)
-        The index of the GPU; -1 for the CPU.
-    settings
-        Parameters of the predictor, such as `top_k=3` for named entities.
+    model: The name of a model of this package; the path or address of a `model.tar.gz`; the folder
+        of a training, or of `elmo-pack`; or a repository on the Hugging Face hub (see
+        `model_path`).
+    cuda_device (default `-1`): The index of the GPU; -1 for the CPU.
+    settings: Parameters of the predictor, such as `top_k=3` for named entities.
 
     # Raises
 

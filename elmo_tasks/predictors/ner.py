@@ -31,15 +31,12 @@ class NerPredictor(TextPredictor):
 
     # Parameters
 
-    top_k : `int`, optional (default = `0`)
-        Number of the best sequences of tags to give as `paths`, the best first. Each has `tags`,
-        `entities` and a `probability`. A short sentence may have fewer sequences.
-    format : `str`, optional
-        As in `TextPredictor`. In text, an answer is the sentence with its entities marked, such as
-        `[PER John Smith] lives in [LOC New York].`; with `top_k`, it is such a line for each path,
-        after the path's probability.
-    column, split
-        As in `TextPredictor`.
+    top_k (default `0`): Number of the best sequences of tags to give as `paths`, the best first.
+        Each has `tags`, `entities` and a `probability`. A short sentence may have fewer sequences.
+    format: As in `TextPredictor`. In text, an answer is the sentence with its entities marked, such
+        as `[PER John Smith] lives in [LOC New York].`; with `top_k`, it is such a line for each
+        path, after the path's probability.
+    column, split: As in `TextPredictor`.
     """
 
     _model: CrfTagger

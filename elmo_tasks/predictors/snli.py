@@ -26,12 +26,11 @@ class SnliPredictor(TextPredictor):
 
     # Parameters
 
-    attention : `bool`, optional (default = `False`)
-        Whether an answer also has `premise_attention` and `hypothesis_attention`. The first has a
-        row for each token of the premise, with its attention weights over the tokens of the
-        hypothesis; the second is the reverse. `--predictor-args '{"attention": true}'` asks for it.
-    format : `str`, optional
-        As in `TextPredictor`.
+    attention (default `False`): Whether an answer also has `premise_attention` and
+        `hypothesis_attention`. The first has a row for each token of the premise, with its
+        attention weights over the tokens of the hypothesis; the second is the reverse.
+        `--predictor-args '{"attention": true}'` asks for it.
+    format: As in `TextPredictor`.
     """
 
     input_names = _TEXTS

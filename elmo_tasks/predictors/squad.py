@@ -36,16 +36,13 @@ class SquadPredictor(TextPredictor):
 
     # Parameters
 
-    num_best : `int`, optional (default = `5`)
-        Number of spans in `best`.
-    attention : `bool`, optional (default = `False`)
-        Whether an answer also has `passage_tokens`, `question_tokens` and `attention`, which has a
-        row for each passage token with its attention weights over the question tokens. The weights
-        of a row sum to 1.
-    official : `bool`, optional (default = `False`)
-        Whether the answer to a file is `{id: text}`, the form that SQuAD's official script reads.
-    format : `str`, optional
-        As in `TextPredictor`.
+    num_best (default `5`): Number of spans in `best`.
+    attention (default `False`): Whether an answer also has `passage_tokens`, `question_tokens` and
+        `attention`, which has a row for each passage token with its attention weights over the
+        question tokens. The weights of a row sum to 1.
+    official (default `False`): Whether the answer to a file is `{id: text}`, the form that SQuAD's
+        official script reads.
+    format: As in `TextPredictor`.
     """
 
     _model: Bidaf

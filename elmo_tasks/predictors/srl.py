@@ -37,11 +37,9 @@ class SrlPredictor(TextPredictor):
 
     # Parameters
 
-    max_tags : `int`, optional
-        The most tags that the inputs of a call may need: the tokens of each sentence times its
-        predicates. More are refused with `ValueError`. By default there is no limit.
-    format, column, split
-        As in `TextPredictor`.
+    max_tags: The most tags that the inputs of a call may need: the tokens of each sentence times
+        its predicates. More are refused with `ValueError`. By default there is no limit.
+    format, column, split: As in `TextPredictor`.
     """
 
     input_names = ("sentence",)

@@ -31,10 +31,8 @@ class LocatedInput(NamedTuple):
 
     # Parameters
 
-    line_number : `int`
-        The line of the file at which the input begins, from 1.
-    json : `JsonDict`
-        What the predictor reads.
+    line_number: The line of the file at which the input begins, from 1.
+    json: What the predictor reads.
     """
 
     line_number: int
@@ -47,11 +45,8 @@ class Inputs(NamedTuple):
 
     # Parameters
 
-    name : `str`
-        The name of the file, for messages.
-    are_json : `bool`
-        Whether the file has JSON, and not plain text or a table.
-    located : `Iterator[LocatedInput]`
+    name: The name of the file, for messages.
+    are_json: Whether the file has JSON, and not plain text or a table.
     """
 
     name: str

@@ -32,20 +32,14 @@ class TextPredictor(Predictor):
 
     # Parameters
 
-    model : `Model`
-    dataset_reader : `DatasetReader`
-    frozen : `bool`, optional (default = `True`)
-        Whether the model is put into evaluation mode.
-    format : `str`, optional
-        The form of an answer in the output of `elmo-tasks predict`: a line of `json`, or of `text`
-        for people. By default it is text for inputs in plain text or tables, and JSON for inputs in
-        JSON.
-    column : `str`, optional
-        The column of a table that has the texts. By default it has the name of the input, such as
-        `sentence`, or is named `text`.
-    split : `bool`, optional (default = `False`)
-        Whether a line of plain text, or a field of a table, is cut into sentences by spaCy's
-        sentencizer. Each sentence then has an answer of its own.
+    frozen (default `True`): Whether the model is put into evaluation mode.
+    format: The form of an answer in the output of `elmo-tasks predict`: a line of `json`, or of
+        `text` for people. By default it is text for inputs in plain text or tables, and JSON for
+        inputs in JSON.
+    column: The column of a table that has the texts. By default it has the name of the input, such
+        as `sentence`, or is named `text`.
+    split (default `False`): Whether a line of plain text, or a field of a table, is cut into
+        sentences by spaCy's sentencizer. Each sentence then has an answer of its own.
 
     # Raises
 

@@ -18,12 +18,10 @@ class Difference(NamedTuple):
 
     # Parameters
 
-    num_answers : `int`
-        The number of answers.
-    num_changed : `int`
-        The number of answers that differ in something else than a number, such as the label.
-    largest : `dict[str, float]`
-        The largest difference of the numbers under each key of an answer.
+    num_answers: The number of answers.
+    num_changed: The number of answers that differ in something else than a number, such as the
+        label.
+    largest: The largest difference of the numbers under each key of an answer.
     """
 
     num_answers: int
@@ -39,10 +37,8 @@ def compare(
 
     # Parameters
 
-    archive_file, folder
-        As for `publish`.
-    examples : `str`
-        The path of inputs, as `read_inputs` reads them.
+    archive_file, folder: As for `publish`.
+    examples: The path of inputs, as `read_inputs` reads them.
     """
     predictors = [Predictor.from_archive(load_archive(each)) for each in (archive_file, folder)]
     num_answers = num_changed = 0

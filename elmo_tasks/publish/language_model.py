@@ -29,10 +29,7 @@ def write_language_model(
 
     # Parameters
 
-    model : `ElmoLanguageModel`
-    folder : `str | os.PathLike`
-    max_words : `int`, optional
-        The number of words that the softmax keeps, by default the 50,000 most frequent ones.
+    max_words: The number of words that the softmax keeps, by default the 50,000 most frequent ones.
 
     # Returns
 
@@ -55,12 +52,10 @@ class Rounding(NamedTuple):
 
     # Parameters
 
-    before, after : `Perplexity`
-        The perplexities over the words of the published softmax, in float32 and as published.
-    largest : `float`
-        The largest difference of a token's log probability, in bits.
-    mean : `float`
-        The mean absolute difference, in bits.
+    before, after: The perplexities over the words of the published softmax, in float32 and as
+        published.
+    largest: The largest difference of a token's log probability, in bits.
+    mean: The mean absolute difference, in bits.
     """
 
     before: Perplexity

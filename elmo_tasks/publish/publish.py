@@ -47,16 +47,12 @@ class Published(NamedTuple):
 
     # Parameters
 
-    num_bytes : `int`
-        The size of all files in the folder.
-    parts : `dict[str, int]`
-        The bytes of the largest parts of the weights, by the names of modules, the largest first.
-    bilms : `dict[str, tuple[str, str]]`
-        The name and the fingerprint of each biLM that was left out, by its name in the model.
-    kept : `list[str]`
-        The biLMs whose weights were written, by their names in the model.
-    num_words : `int`
-        The number of words in the vocabulary.
+    num_bytes: The size of all files in the folder.
+    parts: The bytes of the largest parts of the weights, by the names of modules, the largest
+        first.
+    bilms: The name and the fingerprint of each biLM that was left out, by its name in the model.
+    kept: The biLMs whose weights were written, by their names in the model.
+    num_words: The number of words in the vocabulary.
     """
 
     num_bytes: int
@@ -91,22 +87,16 @@ def publish(
 
     # Parameters
 
-    archive_file : `str | os.PathLike`
-        The model (see `model_path`).
-    folder : `str | os.PathLike`
-        The folder to write to.
-    bilm : `str`, optional
-        The name by which the biLM can be had (see `bilm_files`), by default the name in the config
-        of the model. The weights of a biLM without a name are written.
-    max_words : `int`, optional
-        The number of words to keep, by default all. The first words of a vocabulary are those of
-        the training text, the most frequent first. The most frequent words of a file of vectors
-        follow. The model treats the other words as unknown. A language model keeps the 50,000 most
-        frequent words by default.
-    force : `bool`, optional (default = `False`)
-        Whether a model in the folder is replaced.
-    weights_file : `str`, optional
-        A file of weights that replace the best weights, such as a checkpoint's.
+    archive_file: The model (see `model_path`).
+    folder: The folder to write to.
+    bilm: The name by which the biLM can be had (see `bilm_files`), by default the name in the
+        config of the model. The weights of a biLM without a name are written.
+    max_words: The number of words to keep, by default all. The first words of a vocabulary are
+        those of the training text, the most frequent first. The most frequent words of a file of
+        vectors follow. The model treats the other words as unknown. A language model keeps the
+        50,000 most frequent words by default.
+    force (default `False`): Whether a model in the folder is replaced.
+    weights_file: A file of weights that replace the best weights, such as a checkpoint's.
 
     # Raises
 

@@ -34,11 +34,8 @@ def write_published(path: str | os.PathLike, state: StateDict, bilms: dict[str, 
 
     # Parameters
 
-    path : `str | os.PathLike`
-    state : `dict[str, torch.Tensor]`
-        The state dict of the model.
-    bilms : `dict[str, str]`
-        The biLMs to leave out: from their names in the model, such as `text_embedder.bilm`, to
+    state: The state dict of the model.
+    bilms: The biLMs to leave out: from their names in the model, such as `text_embedder.bilm`, to
         names that `bilm_files` knows.
 
     # Raises

@@ -40,21 +40,16 @@ class ClassifyReader(TextReader):
 
     # Parameters
 
-    texts : `list[str]`, optional (default = `['text']`)
-        The names of the one or two columns with texts.
-    label : `str`, optional (default = `'label'`)
-        The name of the column with the label.
-    separator : `str`, optional
-        If given, a row may have several labels, or none: as a list in JSON or Parquet, or as text
-        with the separator between the labels. By default, a row has one label.
-    max_tokens : `int`, optional
-        Only this many tokens of a text are read. By default all are.
-    max_sentence_tokens : `int`, optional (default = `100`)
-        The biLM reads the sentences of a text one by one; longer ones are cut into pieces.
-    language : `str`, optional (default = `'en'`)
-        spaCy's code of the language. Its rules cut a text into sentences and words.
-    token_indexers : `dict[str, TokenIndexer]`, optional
-        By default word ids under the name `tokens`.
+    texts (default `['text']`): The names of the one or two columns with texts.
+    label (default `'label'`): The name of the column with the label.
+    separator: If given, a row may have several labels, or none: as a list in JSON or Parquet, or as
+        text with the separator between the labels. By default, a row has one label.
+    max_tokens: Only this many tokens of a text are read. By default all are.
+    max_sentence_tokens (default `100`): The biLM reads the sentences of a text one by one; longer
+        ones are cut into pieces.
+    language (default `'en'`): spaCy's code of the language. Its rules cut a text into sentences and
+        words.
+    token_indexers: By default word ids under the name `tokens`.
     """
 
     def __init__(
@@ -111,12 +106,9 @@ class ClassifyReader(TextReader):
         """
         # Parameters
 
-        texts : `Sequence[list[list[Token]]]`
-            The sentences of each text. Raises `ValueError` if a text has no sentence.
-        label : `str | list[str]`, optional
-            The name of the label, or the names of several.
-        origin : `str`, optional
-            The file and the line, with which errors begin.
+        texts: The sentences of each text. Raises `ValueError` if a text has no sentence.
+        label: The name of the label, or the names of several.
+        origin: The file and the line, with which errors begin.
         """
         if not all(texts):
             raise ValueError("a text must have at least one word")

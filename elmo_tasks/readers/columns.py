@@ -29,12 +29,9 @@ class Rows(NamedTuple):
 
     # Parameters
 
-    line_number : `int`
-        The line of the first token, from 1; the other tokens are on the lines after it.
-    tokens : `list[list[str]]`
-        The values of each token's columns.
-    part : `int | None`
-        The part in the line `#begin document` above the sentence, if it has one.
+    line_number: The line of the first token, from 1; the other tokens are on the lines after it.
+    tokens: The values of each token's columns.
+    part: The part in the line `#begin document` above the sentence, if it has one.
     """
 
     line_number: int
@@ -48,10 +45,8 @@ class ColumnSentence(NamedTuple):
 
     # Parameters
 
-    line_number : `int`
-        The line of the first token, from 1; the other tokens are on the lines after it.
-    columns : `list[list[str]]`
-        The values of each chosen column, one for each token.
+    line_number: The line of the first token, from 1; the other tokens are on the lines after it.
+    columns: The values of each chosen column, one for each token.
     """
 
     line_number: int
@@ -96,13 +91,10 @@ def check_place(
 
     # Parameters
 
-    values, before : `Sequence[str]`
-        The values of a token and of the token before it in its sentence. `before` is `None` for the
-        first token, whose index is 0 or 1.
-    part : `int | None`
-        The part in the line `#begin document`.
-    columns : `Sequence[str]`
-        Names of all columns.
+    values, before: The values of a token and of the token before it in its sentence. `before` is
+        `None` for the first token, whose index is 0 or 1.
+    part: The part in the line `#begin document`.
+    columns: Names of all columns.
     """
     if "index" in columns:
         at = column_index(columns, "index")
@@ -131,12 +123,9 @@ def read_columns(
 
     # Parameters
 
-    file_path : `str | os.PathLike`
-        A path or an address.
-    columns : `Sequence[str]`
-        Names of all columns of the file, in their order.
-    chosen : `Sequence[str]`
-        Names of the columns to return, in any order.
+    file_path: A path or an address.
+    columns: Names of all columns of the file, in their order.
+    chosen: Names of the columns to return, in any order.
 
     # Raises
 

@@ -27,20 +27,17 @@ class ConllReader(TextReader):
 
     # Parameters
 
-    columns : `list[str]`, optional (default = `['word', 'pos', 'chunk', 'ner']`)
-        Names of all columns of the file, in their order; one of them must be `word`.
-    tag_column : `str`, optional (default = `'ner'`)
-        The name of the column with the tags to learn.
-    file_scheme : `str`, optional
-        The scheme of the tags in the file: `IOB1`, `BIO` or `BIOUL` (which includes BIOES). Tags
-        that the scheme does not allow are an error. By default a file with tags of L, U, E or S is
-        read as BIOUL, and any other file by the rules of conlleval, which suit IOB1 and BIO.
-    scheme : `str`, optional (default = `'BIOUL'`)
-        The scheme of the tags to learn: `BIO` or `BIOUL`.
-    token_indexers : `dict[str, TokenIndexer]`, optional
-        By default word ids under the name `tokens`.
-    tokenizer : `Tokenizer`, optional (default = `ElmoSpacyTokenizer()`)
-        Used by predictors for raw text; the files are tokenized already.
+    columns (default `['word', 'pos', 'chunk', 'ner']`): Names of all columns of the file, in their
+        order; one of them must be `word`.
+    tag_column (default `'ner'`): The name of the column with the tags to learn.
+    file_scheme: The scheme of the tags in the file: `IOB1`, `BIO` or `BIOUL` (which includes
+        BIOES). Tags that the scheme does not allow are an error. By default a file with tags of L,
+        U, E or S is read as BIOUL, and any other file by the rules of conlleval, which suit IOB1
+        and BIO.
+    scheme (default `'BIOUL'`): The scheme of the tags to learn: `BIO` or `BIOUL`.
+    token_indexers: By default word ids under the name `tokens`.
+    tokenizer (default `ElmoSpacyTokenizer()`): Used by predictors for raw text; the files are
+        tokenized already.
     """
 
     def __init__(
@@ -89,12 +86,9 @@ class ConllReader(TextReader):
         """
         # Parameters
 
-        tokens : `list[Token]`
-            At least one token.
-        tags : `list[str]`, optional
-            A tag for each token, in the scheme to learn.
-        origin : `tuple[str, int]`, optional
-            The file and the line of the first token, for errors.
+        tokens: At least one token.
+        tags: A tag for each token, in the scheme to learn.
+        origin: The file and the line of the first token, for errors.
         """
         if not tokens:
             raise ValueError("a sentence must have at least one token")

@@ -41,28 +41,24 @@ class CorefReader(TextReader):
 
     # Parameters
 
-    columns : `list[str]`, optional
-        Names of all columns of the file, in their order (see `read_coref`). By default those of
-        CoNLL-2012.
-    genre_pattern : `str`, optional (default = `'([a-z]{2})/'`)
-        A regular expression for the beginning of a document's name. Its only group is the genre: by
-        default two letters before a slash, as in CoNLL-2012. A document whose name does not match
-        has no genre. An archive brings its pattern along. So that no name takes it long, no group
-        is repeated, and it has at most three of `*`, `+`, `?`, `{` and `(?:`.
-    singletons : `bool`, optional (default = `False`)
-        Whether clusters of only one mention are kept. The model predicts none, so they count as
-        missed.
-    wrong_mentions : `str`, optional (default = `'refuse'`)
-        What to do with a mention whose bracket is not closed or not opened in its sentence, or that
-        is in its cluster already. With `skip`, the reader leaves the mention out, with a warning
-        that counts them. With `refuse`, the reader raises `ValueError`.
-    max_words : `int`, optional (default = `25000`)
-        The most words of a document. The memory of the model grows with this number.
-    language : `str`, optional (default = `'en'`)
-        spaCy's code of the language. Its rules cut raw text into sentences and tokens for
-        predictors.
-    token_indexers : `dict[str, TokenIndexer]`, optional
-        By default word ids under the name `tokens`.
+    columns: Names of all columns of the file, in their order (see `read_coref`). By default those
+        of CoNLL-2012.
+    genre_pattern (default `'([a-z]{2})/'`): A regular expression for the beginning of a document's
+        name. Its only group is the genre: by default two letters before a slash, as in CoNLL-2012.
+        A document whose name does not match has no genre. An archive brings its pattern along. So
+        that no name takes it long, no group is repeated, and it has at most three of `*`, `+`, `?`,
+        `{` and `(?:`.
+    singletons (default `False`): Whether clusters of only one mention are kept. The model predicts
+        none, so they count as missed.
+    wrong_mentions (default `'refuse'`): What to do with a mention whose bracket is not closed or
+        not opened in its sentence, or that is in its cluster already. With `skip`, the reader
+        leaves the mention out, with a warning that counts them. With `refuse`, the reader raises
+        `ValueError`.
+    max_words (default `25000`): The most words of a document. The memory of the model grows with
+        this number.
+    language (default `'en'`): spaCy's code of the language. Its rules cut raw text into sentences
+        and tokens for predictors.
+    token_indexers: By default word ids under the name `tokens`.
     """
 
     def __init__(
@@ -113,15 +109,11 @@ class CorefReader(TextReader):
         """
         # Parameters
 
-        sentences : `Sequence[Sequence[str]]`
-            At least one sentence, each of at least one word.
-        speakers : `Sequence[str]`, optional
-            The speaker of each word. By default all words have the same speaker.
-        genre : `str`, optional
-            A genre of the training data; any other genre counts as no genre.
-        clusters : `list[list[Span]]`, optional
-            The gold clusters: for each mention the index of its first word in the document and of
-            the word after its last one.
+        sentences: At least one sentence, each of at least one word.
+        speakers: The speaker of each word. By default all words have the same speaker.
+        genre: A genre of the training data; any other genre counts as no genre.
+        clusters: The gold clusters: for each mention the index of its first word in the document
+            and of the word after its last one.
 
         # Raises
 

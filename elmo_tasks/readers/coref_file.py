@@ -33,20 +33,16 @@ class CorefDocument(NamedTuple):
 
     # Parameters
 
-    line_number : `int`
-        The line of `#begin document`, from 1.
-    name : `str`
-        The name in that line, such as `bc/cctv/00/cctv_0000`. Each part of a document counts as a
+    line_number: The line of `#begin document`, from 1.
+    name: The name in that line, such as `bc/cctv/00/cctv_0000`. Each part of a document counts as a
         document, with the same name.
-    sentences : `list[list[str]]`
-        At least one sentence, each of at least one word.
-    speakers : `list[str]`
-        The speaker of each word of the document; empty strings if the file has no such column.
-    clusters : `list[list[Span]]`
-        The clusters, each with the spans of its mentions in the order of their ends. A cluster may
-        have only one mention, mentions may cross, and a span may be in several clusters.
-    left_out : `tuple[str, ...]`
-        Why each mention with a wrong bracket was left out, with its line.
+    sentences: At least one sentence, each of at least one word.
+    speakers: The speaker of each word of the document; empty strings if the file has no such
+        column.
+    clusters: The clusters, each with the spans of its mentions in the order of their ends. A
+        cluster may have only one mention, mentions may cross, and a span may be in several
+        clusters.
+    left_out: Why each mention with a wrong bracket was left out, with its line.
     """
 
     line_number: int
@@ -80,14 +76,12 @@ def read_coref(
 
     # Parameters
 
-    file_path : `str | os.PathLike`
-        A path or an address.
-    columns : `Sequence[str]`, optional
-        Names of all columns, in their order; by default those of CoNLL-2012. `word`, `coreference`
-        and, if it is there, `speaker` are read. `roles` stands for any number of columns.
-    skip_wrong : `bool`, optional (default = `False`)
-        Whether wrong mentions are left out: those with a bracket that is unbalanced within its
-        sentence, and those that are in their cluster already.
+    file_path: A path or an address.
+    columns: Names of all columns, in their order; by default those of CoNLL-2012. `word`,
+        `coreference` and, if it is there, `speaker` are read. `roles` stands for any number of
+        columns.
+    skip_wrong (default `False`): Whether wrong mentions are left out: those with a bracket that is
+        unbalanced within its sentence, and those that are in their cluster already.
 
     # Raises
 

@@ -17,8 +17,8 @@ class DistinctTexts(Sequence[numpy.ndarray]):
 
     # Parameters
 
-    instances : `Iterable[Instance]`
-        Instances whose text fields have an ELMo indexer: `elmo_char_ids` or `elmo_characters`.
+    instances: Instances whose text fields have an ELMo indexer: `elmo_char_ids` or
+        `elmo_characters`.
     """
 
     def __init__(self, instances: Iterable[Instance]) -> None:

@@ -11,8 +11,7 @@ class DocumentField(TextField):
 
     # Parameters
 
-    sentences : `Sequence[list[Token]]`
-        At least one sentence, each of at least one token.
+    sentences: At least one sentence, each of at least one token.
     """
 
     def __init__(self, sentences: Sequence[list[Token]]) -> None:

@@ -19,10 +19,8 @@ class Entity(NamedTuple):
 
     # Parameters
 
-    type : `str`
-        A type such as PER, or a role such as ARG0; empty if the tags have no types.
-    start, end : `int`
-        The entity covers `tokens[start:end]`.
+    type: A type such as PER, or a role such as ARG0; empty if the tags have no types.
+    start, end: The entity covers `tokens[start:end]`.
     """
 
     type: str
@@ -36,10 +34,8 @@ class TagError(ValueError):
 
     # Parameters
 
-    index : `int`
-        The index of the token with the wrong tag.
-    reason : `str`
-        The message.
+    index: The index of the token with the wrong tag.
+    reason: The message.
     """
 
     def __init__(self, index: int, reason: str) -> None:
@@ -53,13 +49,11 @@ def read_entities(tags: Sequence[str], scheme: str | None = None) -> list[Entity
 
     # Parameters
 
-    tags : `Sequence[str]`
-        A tag for each token: `O`, or a prefix, a hyphen and a type. The hyphen and the type may be
-        missing. The scheme BIOUL accepts the prefixes of BIOES too.
-    scheme : `str`, optional
-        `IOB1`, `BIO` or `BIOUL`. By default B and I are accepted in any order and read by the rules
-        of conlleval: a B begins an entity, and so does an I, unless the tag before it has the same
-        type.
+    tags: A tag for each token: `O`, or a prefix, a hyphen and a type. The hyphen and the type may
+        be missing. The scheme BIOUL accepts the prefixes of BIOES too.
+    scheme: `IOB1`, `BIO` or `BIOUL`. By default B and I are accepted in any order and read by the
+        rules of conlleval: a B begins an entity, and so does an I, unless the tag before it has the
+        same type.
 
     # Raises
 
@@ -92,12 +86,9 @@ def write_tags(entities: Iterable[Entity], length: int, scheme: str) -> list[str
 
     # Parameters
 
-    entities : `Iterable[Entity]`
-        Entities that do not overlap.
-    length : `int`
-        Number of tokens of the sentence.
-    scheme : `str`
-        `BIO` or `BIOUL`.
+    entities: Entities that do not overlap.
+    length: Number of tokens of the sentence.
+    scheme: `BIO` or `BIOUL`.
     """
     tags = ["O"] * length
     for type_, start, end in entities:

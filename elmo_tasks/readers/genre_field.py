@@ -12,10 +12,6 @@ class GenreField(LabelField):
     """
     The genre of a document: a scalar tensor, `UNKNOWN_GENRE` if the document has none or if the
     vocabulary lacks the genre.
-
-    # Parameters
-
-    genre : `str`, optional
     """
 
     def __init__(self, genre: str | None) -> None:

@@ -16,9 +16,8 @@ class KnownCaseTokenIndexer(WordIdIndexer):
 
     # Parameters
 
-    namespace : `str`, optional (default = `'tokens'`)
-    lowercase_tokens : `bool`, optional (default = `False`)
-        Whether every word is looked up in lower case.
+    namespace (default `'tokens'`)
+    lowercase_tokens (default `False`): Whether every word is looked up in lower case.
     """
 
     def __init__(self, namespace: str = "tokens", lowercase_tokens: bool = False) -> None:

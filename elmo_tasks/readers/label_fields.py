@@ -12,9 +12,7 @@ class KnownLabelField(LabelField):
 
     # Parameters
 
-    label : `str`
-    origin : `str`
-        The file and the line, with which the error begins.
+    origin: The file and the line, with which the error begins.
     """
 
     __slots__ = ["origin"]
@@ -34,11 +32,8 @@ class KnownLabelsField(MultiLabelField):
 
     # Parameters
 
-    labels : `Sequence[str]`
-    namespace : `str`
-        The vocabulary's namespace of the labels.
-    origin : `str`
-        The file and the line, with which the error begins.
+    namespace: The vocabulary's namespace of the labels.
+    origin: The file and the line, with which the error begins.
     """
 
     def __init__(self, labels: Sequence[str], namespace: str, origin: str) -> None:

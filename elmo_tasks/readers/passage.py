@@ -12,10 +12,8 @@ class Passage(NamedTuple):
 
     # Parameters
 
-    text : `str`
-        The raw text.
-    starts, ends : `list[int]`
-        The character offsets of each token.
+    text: The raw text.
+    starts, ends: The character offsets of each token.
     """
 
     text: str

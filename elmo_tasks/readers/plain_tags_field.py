@@ -12,10 +12,8 @@ class PlainTagsField(SequenceLabelField):
 
     # Parameters
 
-    tags : `list[str]`
-        A tag for each token.
-    tokens : `TextField`
-        The sentence.
+    tags: A tag for each token.
+    tokens: The sentence.
     """
 
     def __init__(self, tags: list[str], tokens: TextField) -> None:

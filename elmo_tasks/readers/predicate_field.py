@@ -22,11 +22,8 @@ class PredicateField(IndexField):
 
     # Parameters
 
-    index : `int`
-    tokens : `TextField`
-        The sentence.
-    others : `Sequence[str]`, optional
-        The words of the sentence that are no predicates; given for only one of its instances.
+    tokens: The sentence.
+    others: The words of the sentence that are no predicates; given for only one of its instances.
     """
 
     __slots__ = ["others"]

@@ -13,10 +13,8 @@ class RepeatedSampler(BatchSampler):
 
     # Parameters
 
-    sampler : `BatchSampler`
-        The other sampler.
-    times : `int`
-        Number of passes through the data in each epoch.
+    sampler: The other sampler.
+    times: Number of passes through the data in each epoch.
     """
 
     def __init__(self, sampler: BatchSampler, times: int) -> None:

@@ -9,9 +9,7 @@ def split_sentences(text: str, language: str = "en") -> list[Span]:
 
     # Parameters
 
-    text : `str`
-    language : `str`, optional (default = `'en'`)
-        spaCy's code of the language. Its rules cut the text into tokens.
+    language (default `'en'`): spaCy's code of the language. Its rules cut the text into tokens.
 
     # Returns
 

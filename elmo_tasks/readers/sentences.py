@@ -31,15 +31,11 @@ class SentencesReader(TextReader):
 
     # Parameters
 
-    max_tokens : `int`, optional (default = `256`)
-        Longer lines are cut into pieces of this many tokens.
-    token_indexers : `dict[str, TokenIndexer]`, optional
-        By default char ids for the biLM under the name `elmo`, and word ids for the softmax under
-        the name `tokens`.
-    reader : `DatasetReader`, optional
-        The reader of a task. The path is then a path for this reader.
-    fields : `list[str]`, optional
-        Names of the fields to read from the task's instances; by default every `TextField`.
+    max_tokens (default `256`): Longer lines are cut into pieces of this many tokens.
+    token_indexers: By default char ids for the biLM under the name `elmo`, and word ids for the
+        softmax under the name `tokens`.
+    reader: The reader of a task. The path is then a path for this reader.
+    fields: Names of the fields to read from the task's instances; by default every `TextField`.
     """
 
     def __init__(
@@ -70,12 +66,11 @@ class SentencesReader(TextReader):
 
         # Parameters
 
-        file_path : `str`
-            A path, an address or a glob pattern.
-        files_order : `Iterable[int]`, optional
-            The indices of the pattern's files, in reading order. Ignored with `max_instances`.
-        shard : `bool`, optional (default = `True`)
-            Whether a worker or a distributed process gets only its share of the lines.
+        file_path: A path, an address or a glob pattern.
+        files_order: The indices of the pattern's files, in reading order. Ignored with
+            `max_instances`.
+        shard (default `True`): Whether a worker or a distributed process gets only its share of the
+            lines.
         """
         lines: Iterator[str] = islice(self._lines(file_path, files_order), self.max_instances)
         if shard:

@@ -41,14 +41,12 @@ class SnliReader(TextReader):
 
     # Parameters
 
-    tokens_from : `str`, optional (default = `'sentence'`)
-        With `sentence`, the tokenizer cuts the raw text of `sentence1` and `sentence2`. With
-        `binary_parse`, the tokens are the leaves of `sentence1_binary_parse` and
-        `sentence2_binary_parse`, as in Chen et al. 2017, without the escapes of the Penn Treebank.
-    token_indexers : `dict[str, TokenIndexer]`, optional
-        By default word ids under the name `tokens`.
-    tokenizer : `Tokenizer`, optional (default = `ElmoSpacyTokenizer()`)
-        Used for raw text. Predictors always use it.
+    tokens_from (default `'sentence'`): With `sentence`, the tokenizer cuts the raw text of
+        `sentence1` and `sentence2`. With `binary_parse`, the tokens are the leaves of
+        `sentence1_binary_parse` and `sentence2_binary_parse`, as in Chen et al. 2017, without the
+        escapes of the Penn Treebank.
+    token_indexers: By default word ids under the name `tokens`.
+    tokenizer (default `ElmoSpacyTokenizer()`): Used for raw text. Predictors always use it.
     """
 
     def __init__(
@@ -80,10 +78,8 @@ class SnliReader(TextReader):
         """
         # Parameters
 
-        premise, hypothesis : `list[Token]`
-            At least one token each.
-        label : `str`, optional
-            `entailment`, `neutral` or `contradiction`.
+        premise, hypothesis: At least one token each.
+        label: `entailment`, `neutral` or `contradiction`.
         """
         texts = {"premise": premise, "hypothesis": hypothesis}
         fields: dict[str, Field] = {}

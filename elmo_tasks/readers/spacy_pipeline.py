@@ -18,10 +18,10 @@ def blank_pipeline(language: str, with_sentences: bool = False) -> Language:
 
     # Parameters
 
-    language : `str`
-        spaCy's code of the language. Raises `ConfigurationError` if spaCy has no rules for it.
-    with_sentences : `bool`, optional (default = `False`)
-        Whether the pipeline also cuts a text into sentences, by spaCy's `sentencizer`.
+    language: spaCy's code of the language. Raises `ConfigurationError` if spaCy has no rules for
+        it.
+    with_sentences (default `False`): Whether the pipeline also cuts a text into sentences, by
+        spaCy's `sentencizer`.
     """
     pipeline = _pipeline(language, with_sentences)
     if len(pipeline.vocab.strings) > _MAX_STRINGS:

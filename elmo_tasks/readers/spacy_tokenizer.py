@@ -14,8 +14,8 @@ class ElmoSpacyTokenizer(Tokenizer):
 
     # Parameters
 
-    language : `str`, optional (default = `'en'`)
-        spaCy's code of the language. Raises `ConfigurationError` if spaCy has no rules for it.
+    language (default `'en'`): spaCy's code of the language. Raises `ConfigurationError` if spaCy
+        has no rules for it.
     """
 
     def __init__(self, language: str = "en") -> None:

@@ -31,8 +31,7 @@ class SplittingTokenizer(Tokenizer):
 
     # Parameters
 
-    language : `str`, optional (default = `'en'`)
-        spaCy's code of the language.
+    language (default `'en'`): spaCy's code of the language.
     """
 
     def __init__(self, language: str = "en") -> None:

@@ -40,17 +40,13 @@ class SquadReader(TextReader):
 
     # Parameters
 
-    max_passage_tokens : `int`, optional
-        The length to which passages are cut, for training. A question is left out if no answer
-        lies wholly before the cut. By default nothing is cut. Predictors never cut.
-    wrong_answers : `str`, optional (default = `'skip'`)
-        What to do with an answer that is not in the passage at its `answer_start`. With `skip`, the
-        reader leaves the answer out with a warning, and the question too if no answer remains. With
-        `refuse`, the reader raises `ValueError`.
-    token_indexers : `dict[str, TokenIndexer]`, optional
-        By default word ids under the name `tokens`.
-    tokenizer : `Tokenizer`, optional (default = `SplittingTokenizer()`)
-        A tokenizer whose tokens have `idx` and `idx_end`.
+    max_passage_tokens: The length to which passages are cut, for training. A question is left out
+        if no answer lies wholly before the cut. By default nothing is cut. Predictors never cut.
+    wrong_answers (default `'skip'`): What to do with an answer that is not in the passage at its
+        `answer_start`. With `skip`, the reader leaves the answer out with a warning, and the
+        question too if no answer remains. With `refuse`, the reader raises `ValueError`.
+    token_indexers: By default word ids under the name `tokens`.
+    tokenizer (default `SplittingTokenizer()`): A tokenizer whose tokens have `idx` and `idx_end`.
     """
 
     def __init__(
@@ -103,16 +99,11 @@ class SquadReader(TextReader):
         """
         # Parameters
 
-        question, passage : `str`
-            Raw text. Raises `ValueError` if it has no word.
-        id : `str`, optional
-            The question's id in its file.
-        answers : `list[str]`, optional
-            Raw texts of the gold answers, for the metric.
-        span : `tuple[int, int]`, optional
-            First and last token of the answer.
-        max_passage_tokens : `int`, optional
-            The length to which the passage is cut.
+        question, passage: Raw text. Raises `ValueError` if it has no word.
+        id: The question's id in its file.
+        answers: Raw texts of the gold answers, for the metric.
+        span: First and last token of the answer.
+        max_passage_tokens: The length to which the passage is cut.
         """
         question_tokens = self.tokenizer.tokenize(question)
         if not question_tokens:

@@ -18,10 +18,8 @@ class Answer(NamedTuple):
 
     # Parameters
 
-    text : `str`
-        The text, which should be a part of the passage.
-    start : `int`
-        The offset of the answer's first character in the passage (`answer_start`).
+    text: The text, which should be a part of the passage.
+    start: The offset of the answer's first character in the passage (`answer_start`).
     """
 
     text: str
@@ -38,16 +36,11 @@ class Question(NamedTuple):
 
     # Parameters
 
-    id : `str`
-        An id that no other question of the file has.
-    question, passage : `str`
-        Raw text.
-    answers : `list[Answer]`
-        The answers; empty if the file has none.
-    is_impossible : `bool`
-        Whether the file says that the passage does not answer the question.
-    path : `str`
-        The question's location in the JSON, such as `data[0].paragraphs[2].qas[1]`.
+    id: An id that no other question of the file has.
+    question, passage: Raw text.
+    answers: The answers; empty if the file has none.
+    is_impossible: Whether the file says that the passage does not answer the question.
+    path: The question's location in the JSON, such as `data[0].paragraphs[2].qas[1]`.
     """
 
     id: str

@@ -31,13 +31,11 @@ class SrlReader(TextReader):
 
     # Parameters
 
-    columns : `list[str]`, optional
-        Names of all columns of the file, in their order (see `read_srl`). By default those of
+    columns: Names of all columns of the file, in their order (see `read_srl`). By default those of
         CoNLL-2012.
-    token_indexers : `dict[str, TokenIndexer]`, optional
-        By default word ids under the name `tokens`.
-    tokenizer : `Tokenizer`, optional (default = `ElmoSpacyTokenizer()`)
-        Used by predictors for raw text; the files are tokenized already.
+    token_indexers: By default word ids under the name `tokens`.
+    tokenizer (default `ElmoSpacyTokenizer()`): Used by predictors for raw text; the files are
+        tokenized already.
     """
 
     def __init__(
@@ -61,10 +59,8 @@ class SrlReader(TextReader):
         """
         # Parameters
 
-        tokens : `list[Token]`
-            At least one token.
-        predicate : `int`
-            The index of the predicate.
+        tokens: At least one token.
+        predicate: The index of the predicate.
         """
         (instance,) = self.text_to_instances(tokens, [predicate])
         return instance

@@ -28,12 +28,10 @@ class Predicate(NamedTuple):
 
     # Parameters
 
-    position : `int`
-        The index of its token.
-    arguments : `list[Entity]`
-        The arguments in their order. They do not overlap. The role V is the predicate itself. A
-        role that begins with `C-` continues an argument; a role that begins with `R-` refers to an
-        argument.
+    position: The index of its token.
+    arguments: The arguments in their order. They do not overlap. The role V is the predicate
+        itself. A role that begins with `C-` continues an argument; a role that begins with `R-`
+        refers to an argument.
     """
 
     position: int
@@ -46,12 +44,9 @@ class SrlSentence(NamedTuple):
 
     # Parameters
 
-    line_number : `int`
-        The line of the first token, from 1; the other tokens are on the lines after it.
-    words : `list[str]`
-        At least one word.
-    predicates : `list[Predicate]`
-        The predicates in the order of their tokens; possibly none.
+    line_number: The line of the first token, from 1; the other tokens are on the lines after it.
+    words: At least one word.
+    predicates: The predicates in the order of their tokens; possibly none.
     """
 
     line_number: int
@@ -76,10 +71,8 @@ def read_srl(
 
     # Parameters
 
-    file_path : `str | os.PathLike`
-        A path or an address.
-    columns : `Sequence[str]`, optional
-        Names of all columns, in their order; by default those of CoNLL-2012. Three are read:
+    file_path: A path or an address.
+    columns: Names of all columns, in their order; by default those of CoNLL-2012. Three are read:
         `word`; `predicate`, which is `-` unless the token is a predicate; and `roles`, which stands
         for one column for each predicate of the sentence, in the order of their tokens.
 

@@ -34,16 +34,14 @@ class SstReader(TextReader):
 
     # Parameters
 
-    granularity : `str`, optional (default = `'5-class'`)
-        `5-class`; `3-class`, which joins the two negative and the two positive labels; or
-        `2-class`, which also leaves neutral phrases out.
-    min_phrase_tokens : `int`, optional
-        If given, for training, every node of at least this many tokens is an instance with its own
-        label. By default only whole sentences are instances, as models are evaluated.
-    token_indexers : `dict[str, TokenIndexer]`, optional
-        By default word ids under the name `tokens`.
-    tokenizer : `Tokenizer`, optional (default = `ElmoSpacyTokenizer()`)
-        Used by predictors for raw text; the trees are tokenized already.
+    granularity (default `'5-class'`): `5-class`; `3-class`, which joins the two negative and the
+        two positive labels; or `2-class`, which also leaves neutral phrases out.
+    min_phrase_tokens: If given, for training, every node of at least this many tokens is an
+        instance with its own label. By default only whole sentences are instances, as models are
+        evaluated.
+    token_indexers: By default word ids under the name `tokens`.
+    tokenizer (default `ElmoSpacyTokenizer()`): Used by predictors for raw text; the trees are
+        tokenized already.
     """
 
     def __init__(
@@ -81,10 +79,8 @@ class SstReader(TextReader):
         """
         # Parameters
 
-        tokens : `list[Token]`
-            At least one token.
-        label : `str`, optional
-            The name of a class.
+        tokens: At least one token.
+        label: The name of a class.
         """
         if not tokens:
             raise ValueError("a sentence must have at least one token")

@@ -30,17 +30,14 @@ class TagReader(TextReader):
 
     # Parameters
 
-    column : `str`, optional (default = `'upos'`)
-        The name of what is learnt: a column of CoNLL-U or of `columns`, or a field in JSON.
-    spans : `bool`, optional (default = `False`)
-        Whether spans of tokens have labels. Tags are then read as IOB1 or BIO, or as BIOUL (which
-        includes BIOES) if a tag of the file marks an end, and learnt as BIOUL.
-    columns : `list[str]`, optional (default = `['word', 'tag']`)
-        Names of all columns of files in columns, in their order; one of them must be `word`.
-    token_indexers : `dict[str, TokenIndexer]`, optional
-        By default word ids under the name `tokens`.
-    language : `str`, optional (default = `'en'`)
-        spaCy's code of the language. Its rules cut raw text into words.
+    column (default `'upos'`): The name of what is learnt: a column of CoNLL-U or of `columns`, or a
+        field in JSON.
+    spans (default `False`): Whether spans of tokens have labels. Tags are then read as IOB1 or BIO,
+        or as BIOUL (which includes BIOES) if a tag of the file marks an end, and learnt as BIOUL.
+    columns (default `['word', 'tag']`): Names of all columns of files in columns, in their order;
+        one of them must be `word`.
+    token_indexers: By default word ids under the name `tokens`.
+    language (default `'en'`): spaCy's code of the language. Its rules cut raw text into words.
     """
 
     def __init__(
@@ -81,12 +78,9 @@ class TagReader(TextReader):
         """
         # Parameters
 
-        tokens : `Sequence[Token]`
-            At least one token.
-        tags : `list[str]`, optional
-            A tag for each token, in BIOUL for spans.
-        origin : `tuple[str, int]`, optional
-            The file and the line of the sentence, for errors.
+        tokens: At least one token.
+        tags: A tag for each token, in BIOUL for spans.
+        origin: The file and the line of the sentence, for errors.
         """
         if not tokens:
             raise ValueError("a sentence must have at least one token")

@@ -23,12 +23,9 @@ class TaggedSentence(NamedTuple):
     """
     # Parameters
 
-    line_number : `int`
-        The line of the sentence or of its first token, from 1.
-    words, tags : `list[str]`
-        A word and a tag for each token; the tags of spans are in BIO.
-    is_in_rows : `bool`, optional (default = `True`)
-        Whether each token has a line of its own, in consecutive lines.
+    line_number: The line of the sentence or of its first token, from 1.
+    words, tags: A word and a tag for each token; the tags of spans are in BIO.
+    is_in_rows (default `True`): Whether each token has a line of its own, in consecutive lines.
     """
 
     line_number: int
@@ -60,12 +57,9 @@ def read_tagged(
 
     # Parameters
 
-    column : `str`
-        The name of the column or field with the tags.
-    columns : `Sequence[str]`
-        The names of all columns of a file in columns.
-    tokenize : `Callable[[str], list[Token]]`
-        The function that cuts a `text` into tokens with offsets.
+    column: The name of the column or field with the tags.
+    columns: The names of all columns of a file in columns.
+    tokenize: The function that cuts a `text` into tokens with offsets.
 
     # Raises
 

@@ -12,14 +12,10 @@ class TagsField(SequenceLabelField):
 
     # Parameters
 
-    tags : `list[str]`
-        A tag for each token.
-    tokens : `TextField`
-        The sentence.
-    scheme : `str`
-        `BIO` or `BIOUL`.
-    origin : `tuple[str, int]`, optional
-        The file and the line of the first tag, for errors.
+    tags: A tag for each token.
+    tokens: The sentence.
+    scheme: `BIO` or `BIOUL`.
+    origin: The file and the line of the first tag, for errors.
     """
 
     __slots__ = ["scheme", "origin"]

@@ -11,8 +11,7 @@ class TextReader(DatasetReader):
 
     # Parameters
 
-    token_indexers : `dict[str, TokenIndexer]`, optional
-        The indexers of all texts; by default word ids under the name `tokens`.
+    token_indexers: The indexers of all texts; by default word ids under the name `tokens`.
     """
 
     def __init__(self, token_indexers: dict[str, TokenIndexer] = None, **kwargs) -> None:

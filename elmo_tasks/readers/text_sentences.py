@@ -13,12 +13,10 @@ class TextSentences:
 
     # Parameters
 
-    language : `str`, optional (default = `'en'`)
-        spaCy's code of the language. Raises `ConfigurationError` if spaCy has no rules for it.
-    max_sentence_tokens : `int`, optional (default = `100`)
-        Longer sentences are cut into pieces of this many tokens.
-    max_tokens : `int`, optional
-        Only this many tokens of a text are read. By default all are.
+    language (default `'en'`): spaCy's code of the language. Raises `ConfigurationError` if spaCy
+        has no rules for it.
+    max_sentence_tokens (default `100`): Longer sentences are cut into pieces of this many tokens.
+    max_tokens: Only this many tokens of a text are read. By default all are.
     """
 
     def __init__(

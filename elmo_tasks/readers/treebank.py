@@ -8,10 +8,8 @@ class Node(NamedTuple):
 
     # Parameters
 
-    label : `int`
-        From 0 to 4.
-    start, end : `int`
-        The node covers `words[start:end]` of its tree.
+    label: From 0 to 4.
+    start, end: The node covers `words[start:end]` of its tree.
     """
 
     label: int
@@ -25,10 +23,8 @@ class Tree(NamedTuple):
 
     # Parameters
 
-    words : `list[str]`
-        The words at the leaves, without escapes.
-    nodes : `list[Node]`
-        All nodes, leaves included; children come before their parent.
+    words: The words at the leaves, without escapes.
+    nodes: All nodes, leaves included; children come before their parent.
     """
 
     words: list[str]

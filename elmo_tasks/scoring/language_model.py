@@ -38,10 +38,8 @@ class LanguageModel:
 
     # Parameters
 
-    bilm : `BiLm`
-        The biLM, on any device. A frozen copy of it is used.
-    softmax : `Softmax`
-        On the same device.
+    bilm: The biLM, on any device. A frozen copy of it is used.
+    softmax: On the same device.
     """
 
     def __init__(self, bilm: BiLm, softmax: Softmax) -> None:
@@ -62,11 +60,11 @@ class LanguageModel:
 
         # Parameters
 
-        name : `str | os.PathLike`, optional (default = `'base'`)
-            The name of a biLM, a folder, or a repository on the hub (see `bilm_files`).
-        device : `str | torch.device`, optional (default = `'cpu'`)
-        dtype : `str`, optional (default = `'float32'`)
-            The dtype of the biLM's matrix products: `float32`, `bfloat16` or `auto` (see `BiLm`).
+        name (default `'base'`): The name of a biLM, a folder, or a repository on the hub (see
+            `bilm_files`).
+        device (default `'cpu'`)
+        dtype (default `'float32'`): The dtype of the biLM's matrix products: `float32`, `bfloat16`
+            or `auto` (see `BiLm`).
 
         # Raises
 
@@ -102,13 +100,11 @@ class LanguageModel:
 
         # Parameters
 
-        sentences : `Iterable[str | Sequence[str]]`
-            A sentence without tokens ends a document, as an empty line does.
-        context : `int | None`, optional (default = `0`)
-            How many earlier sentences of the document each direction reads before a sentence.
-            `None` carries the state through the whole stream, as a running text is read.
-        skip : `int`, optional (default = `0`)
-            The number of sentences at the beginning that are context alone.
+        sentences: A sentence without tokens ends a document, as an empty line does.
+        context (default `0`): How many earlier sentences of the document each direction reads
+            before a sentence. `None` carries the state through the whole stream, as a running text
+            is read.
+        skip (default `0`): The number of sentences at the beginning that are context alone.
         """
         yield from self._scorer.iterate(map(tokens_of, sentences), context, skip)
 
@@ -174,13 +170,10 @@ class LanguageModel:
 
         # Parameters
 
-        prefix : `str | Sequence[str]`, optional
-        temperature : `float`, optional (default = `1.0`)
-            What log probabilities are divided by: below 1, probable words are drawn more often; 0
-            takes the most probable word.
-        seed : `int`, optional (default = `0`)
-            The same seed draws the same words.
-        max_tokens : `int`, optional (default = `50`)
+        temperature (default `1.0`): What log probabilities are divided by: below 1, probable words
+            are drawn more often; 0 takes the most probable word.
+        seed (default `0`): The same seed draws the same words.
+        max_tokens (default `50`)
         """
         if not temperature >= 0:
             raise ValueError(f"temperature must be 0 or more, not {temperature}")

@@ -14,8 +14,7 @@ class Notes:
 
     # Parameters
 
-    name : `str`
-        The name of the text in messages.
+    name: The name of the text in messages.
     """
 
     def __init__(self, name: str) -> None:

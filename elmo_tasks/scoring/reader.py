@@ -19,13 +19,10 @@ class Reading(NamedTuple):
 
     # Parameters
 
-    sentences : `list[list[str]]`
-        The tokens of each sentence, without its boundaries.
-    outputs : `list[torch.Tensor]`
-        The top layer of the forward and of the backward direction, packed: shapes (tokens,
+    sentences: The tokens of each sentence, without its boundaries.
+    outputs: The top layer of the forward and of the backward direction, packed: shapes (tokens,
         projection_dim), where a sentence of n tokens has n + 1 outputs.
-    targets : `list[torch.Tensor]`
-        The index of each output's target among the tokens of the batch with both boundaries,
+    targets: The index of each output's target among the tokens of the batch with both boundaries,
         flattened from shape (batch, width): shapes (tokens,).
     """
 
@@ -46,8 +43,7 @@ class Reader:
 
     # Parameters
 
-    bilm : `BiLm`
-        A frozen biLM, whose start state this class takes over.
+    bilm: A frozen biLM, whose start state this class takes over.
     """
 
     def __init__(self, bilm: BiLm) -> None:
@@ -64,10 +60,9 @@ class Reader:
 
         # Parameters
 
-        sentences : `Sequence[list[str]]`
-            A sentence without tokens is not read: its row ends in the state that it starts from.
-        state : `LstmState`, optional
-            The state that each row starts from, by default the biLM's start state.
+        sentences: A sentence without tokens is not read: its row ends in the state that it starts
+            from.
+        state: The state that each row starts from, by default the biLM's start state.
 
         # Returns
 

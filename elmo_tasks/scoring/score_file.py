@@ -20,11 +20,8 @@ class ScoreFile:
 
     # Parameters
 
-    path : `Path`
-    about : `dict[str, str]`
-        What the lines depend on besides the text.
-    begin_anew : `bool`
-        Whether an existing file is overwritten.
+    about: What the lines depend on besides the text.
+    begin_anew: Whether an existing file is overwritten.
 
     # Raises
 

@@ -39,14 +39,12 @@ class Settings(NamedTuple):
 
     # Parameters
 
-    context : `int | None`, optional (default = `0`)
-        As for `LanguageModel.iterate`.
-    cut : `Callable[[str], list[str]]`, optional
-        Cuts each word of the text into tokens. The bits of a word are the sum over its tokens.
-    sums : `bool`, optional (default = `False`)
-        Whether a line is written for each sentence. By default a line is written for each token.
-    as_json : `bool`, optional (default = `False`)
-        Whether lines are JSON objects. By default, lines are fields with tabs between them.
+    context (default `0`): As for `LanguageModel.iterate`.
+    cut: Cuts each word of the text into tokens. The bits of a word are the sum over its tokens.
+    sums (default `False`): Whether a line is written for each sentence. By default a line is
+        written for each token.
+    as_json (default `False`): Whether lines are JSON objects. By default, lines are fields with
+        tabs between them.
     """
 
     context: int | None = 0

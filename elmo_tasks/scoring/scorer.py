@@ -21,14 +21,7 @@ _NOTHING = Score([], [], numpy.zeros(0, numpy.float32), numpy.zeros(0, numpy.flo
 
 
 class Scorer:
-    """
-    Scores a stream of sentences in batches of similar length.
-
-    # Parameters
-
-    reader : `Reader`
-    softmax : `Softmax`
-    """
+    """Scores a stream of sentences in batches of similar length."""
 
     def __init__(self, reader: Reader, softmax: Softmax) -> None:
         self._reader = reader

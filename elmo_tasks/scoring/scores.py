@@ -12,18 +12,12 @@ class Score(NamedTuple):
 
     # Parameters
 
-    tokens : `list[str]`
-    known : `list[bool]`
-        Whether each token is a word of the softmax. All others share one class, and so one
+    known: Whether each token is a word of the softmax. All others share one class, and so one
         probability: that of any unknown word.
-    forward : `numpy.ndarray`
-        Shape (tokens,): the log probability of each token given those before it.
-    backward : `numpy.ndarray`
-        Shape (tokens,): the log probability of each token given those after it.
-    end : `float`
-        The log probability of the sentence's end, given all tokens, in the forward direction.
-    begin : `float`
-        The log probability of its beginning, given all tokens, in the backward direction.
+    forward: Shape (tokens,): the log probability of each token given those before it.
+    backward: Shape (tokens,): the log probability of each token given those after it.
+    end: The log probability of the sentence's end, given all tokens, in the forward direction.
+    begin: The log probability of its beginning, given all tokens, in the backward direction.
 
     A sentence without tokens has no score: `end` and `begin` are 0.
     """
@@ -52,9 +46,7 @@ class Score(NamedTuple):
 
         # Parameters
 
-        words : `Sequence[str]`
-        num_pieces : `Sequence[int]`
-            The number of tokens of each word, 1 or more.
+        num_pieces: The number of tokens of each word, 1 or more.
         """
         if sum(num_pieces) != len(self.tokens) or min(num_pieces, default=1) < 1:
             raise ValueError(
@@ -80,8 +72,8 @@ class Perplexity:
 
     # Parameters
 
-    num_sentences, num_tokens, num_unknown : `int`
-        Numbers of sentences, of tokens, and of tokens that are no words of the softmax.
+    num_sentences, num_tokens, num_unknown: Numbers of sentences, of tokens, and of tokens that are
+        no words of the softmax.
     """
 
     num_sentences: int = 0

@@ -20,12 +20,9 @@ class LeftOut(NamedTuple):
 
     # Parameters
 
-    bias : `torch.Tensor`
-        A scalar: the log of the summed exponentials of their biases.
-    mean : `torch.Tensor`
-        Shape (dim,): the mean of their rows, weighted by the exponentials of their biases.
-    covariance : `torch.Tensor`
-        Shape (dim, dim): the covariance of their rows, weighted in the same way.
+    bias: A scalar: the log of the summed exponentials of their biases.
+    mean: Shape (dim,): the mean of their rows, weighted by the exponentials of their biases.
+    covariance: Shape (dim, dim): the covariance of their rows, weighted in the same way.
     """
 
     bias: torch.Tensor
@@ -53,16 +50,12 @@ class Softmax:
 
     # Parameters
 
-    words : `list[str]`
-        The words of the classes; the first class is that of all unknown words.
-    weight : `torch.Tensor`
-        Shape (words, dim), in float32, or in int8 with a `scale`.
-    bias : `torch.Tensor`
-        Shape (words,).
-    scale : `torch.Tensor`, optional
-        Shape (words,): what each row of the weight is multiplied by.
-    left_out : `LeftOut | BlockedProduct`, optional
-        The classes of further words, which count as unknown: approximated by `LeftOut`, or exact.
+    words: The words of the classes; the first class is that of all unknown words.
+    weight: Shape (words, dim), in float32, or in int8 with a `scale`.
+    bias: Shape (words,).
+    scale: Shape (words,): what each row of the weight is multiplied by.
+    left_out: The classes of further words, which count as unknown: approximated by `LeftOut`, or
+        exact.
     """
 
     def __init__(
@@ -128,11 +121,9 @@ class Softmax:
 
         # Parameters
 
-        h : `torch.Tensor`
-            Shape (tokens, dim): the top layer of one direction; or of both, with all tokens forward
+        h: Shape (tokens, dim): the top layer of one direction; or of both, with all tokens forward
             and then all tokens backward.
-        classes : `torch.LongTensor`
-            Shape (tokens,).
+        classes (`torch.LongTensor`): Shape (tokens,).
 
         # Returns
 

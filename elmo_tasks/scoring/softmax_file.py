@@ -28,9 +28,8 @@ def write_softmax(folder: str | os.PathLike, softmax: Softmax, bilm: BiLm) -> No
 
     # Parameters
 
-    softmax : `Softmax`
-    bilm : `BiLm`
-        The biLM as it is read from its files in the folder. `read_softmax` refuses any other biLM.
+    bilm: The biLM as it is read from its files in the folder. `read_softmax` refuses any other
+        biLM.
     """
     from safetensors.torch import save
 

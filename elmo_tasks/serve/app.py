@@ -51,19 +51,12 @@ def make_app(
 
     # Parameters
 
-    models : `Sequence[ServedModel]`
-        Models with different names.
-    sentence_layers : `SentenceLayers`
-        The biLM of the tabs "Layers" and "Senses".
-    bilm : `str`
-        The name of this biLM on the page.
-    host : `str`, optional (default = `'127.0.0.1'`)
-        The name or address that the server listens on.
-    limits : `Limits`, optional
-    reports : `Sequence[dict[str, Any]]`, optional
-        Error reports for the tab "Errors".
-    language_model : `LanguageModel`, optional
-        The biLM with its softmax, for the tab "Words".
+    models: Models with different names.
+    sentence_layers: The biLM of the tabs "Layers" and "Senses".
+    bilm: The name of this biLM on the page.
+    host (default `'127.0.0.1'`): The name or address that the server listens on.
+    reports: Error reports for the tab "Errors".
+    language_model: The biLM with its softmax, for the tab "Words".
 
     # Returns
 

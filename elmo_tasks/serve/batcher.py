@@ -22,14 +22,11 @@ class Batcher:
 
     # Parameters
 
-    predict : `Callable[[list[Any]], list[Any]]`
-        Returns an answer for each input. It is called in `executor`.
-    executor : `Executor`
-        The threads that models run in.
-    max_inputs : `int`, optional (default = `32`)
-        The most inputs of a batch.
-    max_words : `int`, optional (default = `4096`)
-        The most words of a batch, padding included; a longer input is a batch of its own.
+    predict: Returns an answer for each input. It is called in `executor`.
+    executor: The threads that models run in.
+    max_inputs (default `32`): The most inputs of a batch.
+    max_words (default `4096`): The most words of a batch, padding included; a longer input is a
+        batch of its own.
     """
 
     def __init__(

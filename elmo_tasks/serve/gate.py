@@ -41,14 +41,10 @@ class Limits(NamedTuple):
 
     # Parameters
 
-    max_bytes : `int`
-        The largest body of a request.
-    max_words : `int`
-        The most words and punctuation marks of a request.
-    max_requests : `int`
-        The most requests at a time, including requests that wait for the model.
-    seconds : `float`
-        The time in which a client must have sent the body of a request.
+    max_bytes: The largest body of a request.
+    max_words: The most words and punctuation marks of a request.
+    max_requests: The most requests at a time, including requests that wait for the model.
+    seconds: The time in which a client must have sent the body of a request.
     """
 
     max_bytes: int = 256 * 1024
@@ -71,11 +67,8 @@ class Gate:
 
     # Parameters
 
-    app : `App`
-    host : `str`
-        The name or address that the server listens on. IP addresses and `localhost` are always
+    host: The name or address that the server listens on. IP addresses and `localhost` are always
         names of the server, because a page of another site cannot have them as its host.
-    limits : `Limits`
     """
 
     def __init__(self, app: App, host: str, limits: Limits) -> None:

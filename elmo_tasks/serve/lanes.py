@@ -27,12 +27,9 @@ class Lanes:
 
         # Parameters
 
-        predict : `Callable[[list[Any]], list[Any]]`
-            Returns an answer for each input. Both threads call it.
-        max_short : `int`
-            The most words of a short request.
-        **settings : `int`
-            Limits of a `Batcher`.
+        predict: Returns an answer for each input. Both threads call it.
+        max_short: The most words of a short request.
+        **settings: Limits of a `Batcher`.
         """
         short = Batcher(predict, self._short, **settings)
         long = Batcher(predict, self._long, **settings)

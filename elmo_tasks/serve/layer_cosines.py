@@ -16,9 +16,7 @@ def layer_cosines(sentence_layers: SentenceLayers, inputs: Any) -> dict[str, Any
 
     # Parameters
 
-    sentence_layers : `SentenceLayers`
-    inputs : `Any`
-        `{"sentence": "raw text"}`, which spaCy's rules for English cut into at most 100 tokens.
+    inputs: `{"sentence": "raw text"}`, which spaCy's rules for English cut into at most 100 tokens.
 
     # Returns
 

@@ -22,9 +22,7 @@ def senses(sentence_layers: SentenceLayers, inputs: Any) -> dict[str, Any]:
 
     # Parameters
 
-    sentence_layers : `SentenceLayers`
-    inputs : `Any`
-        `{"word": "play", "text": "raw text, a sentence a line"}`. spaCy's rules for English cut
+    inputs: `{"word": "play", "text": "raw text, a sentence a line"}`. spaCy's rules for English cut
         each line. Upper and lower case are not told apart. Only the first 100 occurrences count.
 
     # Returns

@@ -16,10 +16,8 @@ class ServedModel:
 
     # Parameters
 
-    name : `str`
-        The name of the model in addresses and on its tab.
-    archive : `Archive`
-        The model and its config.
+    name: The name of the model in addresses and on its tab.
+    archive: The model and its config.
 
     # Raises
 

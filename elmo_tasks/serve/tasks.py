@@ -14,20 +14,13 @@ class Task(NamedTuple):
 
     # Parameters
 
-    name : `str`
-        The key of the function in `static/page.js` that shows an answer.
-    title : `str`
-        The text on the tab.
-    fields : `dict[str, str]`
-        The label of each text box, by the name of the field in the predictor's input.
-    examples : `list[dict[str, str]]`
-        Inputs to click.
-    details : `dict[str, Any]`
-        Arguments of the predictor with which its answers have all that the page shows.
-    limits : `dict[str, Any]`
-        Arguments of the predictor that limit its work, where the number of words does not.
-    max_short : `int`
-        The most words of a short request.
+    name: The key of the function in `static/page.js` that shows an answer.
+    title: The text on the tab.
+    fields: The label of each text box, by the name of the field in the predictor's input.
+    examples: Inputs to click.
+    details: Arguments of the predictor with which its answers have all that the page shows.
+    limits: Arguments of the predictor that limit its work, where the number of words does not.
+    max_short: The most words of a short request.
     """
 
     name: str

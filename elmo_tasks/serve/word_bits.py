@@ -14,9 +14,7 @@ def word_bits(model: LanguageModel, inputs: Any) -> dict[str, Any]:
 
     # Parameters
 
-    model : `LanguageModel`
-    inputs : `Any`
-        `{"sentence": "raw text"}`, which spaCy's rules for English cut into at most 50 tokens.
+    inputs: `{"sentence": "raw text"}`, which spaCy's rules for English cut into at most 50 tokens.
 
     # Returns
 

@@ -40,23 +40,18 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     # Parameters
 
-    bilm : `str`, optional (default = `'base'`)
-        The biLM: its name, or a path as for `ElmoEncoder.from_pretrained`.
-    place : `str`, optional
-        The place of the trained mix, `input` or `output`, if `bilm` is an archive with several.
-    layers : `str | int`, optional (default = `'all'`)
-        `all` for the trained mix of an archive, otherwise the mean of all layers; `concat` for all
-        layers side by side; `last`; or the index of one layer, 0 for the token layer.
-    pooling : `str`, optional (default = `'mean'`)
-        How the tokens of a text are pooled: `mean`; `max`; `both` of these side by side; or
-        `weighted`, a mean in which rare words count more. A word's weight is a / (a + p), where p
-        is its share of the texts of `fit`, in lower case, and a is 0.001 (Arora et al. 2017,
-        without their removal of a common direction).
-    tokenizer : `Callable[[str], Iterable[str]]`, optional
-        Cuts a sentence into tokens. By default words, numbers, English clitics and punctuation
-        marks are tokens.
-    device : `str`, optional (default = `'cpu'`)
-        The device that the biLM runs on.
+    bilm (default `'base'`): The biLM: its name, or a path as for `ElmoEncoder.from_pretrained`.
+    place: The place of the trained mix, `input` or `output`, if `bilm` is an archive with several.
+    layers (default `'all'`): `all` for the trained mix of an archive, otherwise the mean of all
+        layers; `concat` for all layers side by side; `last`; or the index of one layer, 0 for the
+        token layer.
+    pooling (default `'mean'`): How the tokens of a text are pooled: `mean`; `max`; `both` of these
+        side by side; or `weighted`, a mean in which rare words count more. A word's weight is a /
+        (a + p), where p is its share of the texts of `fit`, in lower case, and a is 0.001 (Arora et
+        al. 2017, without their removal of a common direction).
+    tokenizer: Cuts a sentence into tokens. By default words, numbers, English clitics and
+        punctuation marks are tokens.
+    device (default `'cpu'`): The device that the biLM runs on.
     """
 
     def __init__(
@@ -96,8 +91,7 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
         # Parameters
 
-        X : `Iterable[str | list[str]]`
-            Texts. A string is cut into sentences at `.`, `!` and `?` before white space, and each
+        X: Texts. A string is cut into sentences at `.`, `!` and `?` before white space, and each
             sentence is an input of the biLM. A list of tokens is one sentence.
 
         # Raises

@@ -14,8 +14,7 @@ class BatchedPipe(Pipe):
 
     # Parameters
 
-    name : `str`
-        The name of the component in the pipeline.
+    name: The name of the component in the pipeline.
     """
 
     def __init__(self, name: str) -> None:

@@ -13,8 +13,7 @@ class BiLmShim(Shim):
 
     # Parameters
 
-    bilm, store
-        As for `tok2vec`.
+    bilm, store: As for `tok2vec`.
     """
 
     _model: ElmoEncoder | None

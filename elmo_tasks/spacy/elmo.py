@@ -33,19 +33,14 @@ class ElmoComponent(BatchedPipe):
 
     # Parameters
 
-    nlp : `Language`
-        The pipeline.
-    name : `str`
-        The name of the component in the pipeline.
-    bilm : `str`, optional (default = `'base'`)
-        The biLM: its name, or a path as for `ElmoEncoder.from_pretrained`.
-    place : `str`, optional
-        The place of the trained mix, `input` or `output`, if `bilm` is an archive with several.
-    layers : `str | int`, optional (default = `'all'`)
-        `all` for the trained mix of an archive, otherwise the mean of all layers; `concat` for all
-        layers side by side; `last`; or the index of one layer, 0 for the token layer.
-    device : `str`, optional (default = `'cpu'`)
-        The device that the biLM runs on.
+    nlp: The pipeline.
+    name: The name of the component in the pipeline.
+    bilm (default `'base'`): The biLM: its name, or a path as for `ElmoEncoder.from_pretrained`.
+    place: The place of the trained mix, `input` or `output`, if `bilm` is an archive with several.
+    layers (default `'all'`): `all` for the trained mix of an archive, otherwise the mean of all
+        layers; `concat` for all layers side by side; `last`; or the index of one layer, 0 for the
+        token layer.
+    device (default `'cpu'`): The device that the biLM runs on.
 
     # Raises
 

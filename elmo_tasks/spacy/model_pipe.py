@@ -16,12 +16,9 @@ class ModelPipe(BatchedPipe):
 
     # Parameters
 
-    nlp : `Language`
-        The pipeline.
-    name : `str`
-        The name of the component in the pipeline.
-    model : `str`
-        The trained model: its name, path, address or repository, as for `elmo_tasks.load`.
+    nlp: The pipeline.
+    name: The name of the component in the pipeline.
+    model: The trained model: its name, path, address or repository, as for `elmo_tasks.load`.
     """
 
     # The name of the model's predictor. A subclass sets it.

@@ -10,12 +10,9 @@ class DocSentence(NamedTuple):
 
     # Parameters
 
-    doc : `int`
-        The index of the doc.
-    indices : `list[int]`
-        The indices of the tokens in the doc.
-    words : `list[str]`
-        The text of the tokens.
+    doc: The index of the doc.
+    indices: The indices of the tokens in the doc.
+    words: The text of the tokens.
     """
 
     doc: int

@@ -19,10 +19,9 @@ class TaggerComponent(ModelPipe):
 
     # Parameters
 
-    nlp, name, model
-        As for `ModelPipe`. The model is a trained `elmo_tagger`.
-    attribute : `str`, optional (default = `'tag'`)
-        `tag`, `pos` (whose tags must be universal ones), `morph` or `lemma`.
+    nlp, name, model: As for `ModelPipe`. The model is a trained `elmo_tagger`.
+    attribute (default `'tag'`): `tag`, `pos` (whose tags must be universal ones), `morph` or
+        `lemma`.
     """
 
     predictor = "elmo_tag"

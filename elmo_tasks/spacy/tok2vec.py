@@ -33,15 +33,11 @@ def tok2vec(
 
     # Parameters
 
-    width : `int`
-        The width of the output, for each token.
-    bilm : `str`, optional (default = `'base'`)
-        The biLM: its name, or a path as for `ElmoEncoder.from_pretrained`.
-    words : `Model[list[Doc], list[Floats2d]]`, optional
-        Computes x_k, such as spaCy's architecture `spacy.MultiHashEmbed.v2`.
-    store : `str`, optional
-        A folder that keeps the layers of every sentence (see `LayerStore`), so that the biLM reads
-        each sentence once in a training. By default the biLM reads it in each epoch.
+    width: The width of the output, for each token.
+    bilm (default `'base'`): The biLM: its name, or a path as for `ElmoEncoder.from_pretrained`.
+    words: Computes x_k, such as spaCy's architecture `spacy.MultiHashEmbed.v2`.
+    store: A folder that keeps the layers of every sentence (see `LayerStore`), so that the biLM
+        reads each sentence once in a training. By default the biLM reads it in each epoch.
     """
     elmo = chain(_layers(bilm, store), with_array(mix()))
     x = elmo if words is None else concatenate(words, elmo)

@@ -26,10 +26,8 @@ class TrainedModel:
 
     # Parameters
 
-    model : `str`
-        A trained model, as for `elmo_tasks.load`.
-    predictor : `str`
-        The registered name of the predictor that the model must have.
+    model: A trained model, as for `elmo_tasks.load`.
+    predictor: The registered name of the predictor that the model must have.
 
     # Raises
 

@@ -21,13 +21,10 @@ class Share(NamedTuple):
 
     # Parameters
 
-    source : `SourceRecord`
-        The biLM and the dtype.
-    num_sentences : `int`
-        The number of sentences whose layers are in the store. A sentence counts once for each file
-        that holds it.
-    num_bytes : `int`
-        The size of these layers.
+    source: The biLM and the dtype.
+    num_sentences: The number of sentences whose layers are in the store. A sentence counts once for
+        each file that holds it.
+    num_bytes: The size of these layers.
     """
 
     source: SourceRecord
@@ -41,12 +38,9 @@ class Contents(NamedTuple):
 
     # Parameters
 
-    shares : `list[Share]`
-        The share of each biLM and dtype.
-    num_sentences : `int`
-        The number of distinct sentences in all shares together.
-    file_bytes : `int`
-        The size of the files.
+    shares: The share of each biLM and dtype.
+    num_sentences: The number of distinct sentences in all shares together.
+    file_bytes: The size of the files.
     """
 
     shares: list[Share]

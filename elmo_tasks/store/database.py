@@ -30,10 +30,8 @@ class Value(NamedTuple):
 
     # Parameters
 
-    key : `bytes`
-        The key of the value.
-    num_bytes : `int`
-        The size of the value.
+    key: The key of the value.
+    num_bytes: The size of the value.
     """
 
     key: bytes
@@ -50,10 +48,8 @@ class LayerDatabase:
 
     # Parameters
 
-    path : `str`
-        A folder, which is made and opened at the first use.
-    name : `str`, optional (default = `'layers'`)
-        The name of the file in the folder, without its suffix `.sqlite`.
+    path: A folder, which is made and opened at the first use.
+    name (default `'layers'`): The name of the file in the folder, without its suffix `.sqlite`.
     """
 
     def __init__(self, path: str, name: str = MAIN) -> None:

@@ -9,10 +9,8 @@ def databases_in(path: str, but: LayerDatabase | None = None) -> list[LayerDatab
 
     # Parameters
 
-    path : `str`
-        The folder, which may be missing.
-    but : `LayerDatabase`, optional
-        A database to leave out.
+    path: The folder, which may be missing.
+    but: A database to leave out.
     """
     path = os.path.expanduser(path)
     try:

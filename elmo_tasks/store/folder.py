@@ -16,12 +16,9 @@ class StoreFolder:
 
     # Parameters
 
-    path : `str`
-        The folder.
-    file : `str`
-        The name of the file that is written, without its suffix.
-    max_bytes : `float`, optional (default = no limit)
-        Beyond this size of the file, its oldest entries are deleted.
+    path: The folder.
+    file: The name of the file that is written, without its suffix.
+    max_bytes (default no limit): Beyond this size of the file, its oldest entries are deleted.
     """
 
     def __init__(self, path: str, file: str, max_bytes: float | None = None) -> None:

@@ -10,16 +10,11 @@ class LayerSource(NamedTuple):
 
     # Parameters
 
-    fingerprint : `bytes`
-        A hash of the weights, the options, the dtype and the kind of start state.
-    about : `dict[str, str]`
-        A description for people: `bilm` (sizes and dtype) and `state`.
-    start : `numpy.ndarray`
-        The numbers of the state that every sentence starts from; empty if all are zeros.
-    num_layers : `int`
-        The number of layers of a sentence, the token layer included.
-    dim : `int`
-        The width of a layer.
+    fingerprint: A hash of the weights, the options, the dtype and the kind of start state.
+    about: A description for people: `bilm` (sizes and dtype) and `state`.
+    start: The numbers of the state that every sentence starts from; empty if all are zeros.
+    num_layers: The number of layers of a sentence, the token layer included.
+    dim: The width of a layer.
     """
 
     fingerprint: bytes

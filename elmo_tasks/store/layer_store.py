@@ -39,21 +39,18 @@ class LayerStore:
 
     # Parameters
 
-    path : `str`, optional
-        The folder, which is made if it is missing. By default layers are kept in memory only. A
+    path: The folder, which is made if it is missing. By default layers are kept in memory only. A
         model that is loaded from an archive does not open the folder of its training (see
         `is_closed_by`).
-    dtype : `str`, optional (default = `'float16'`)
-        The dtype of the layers that are kept: `float16`, `float32`, or `int8`, which takes half the
-        space of `float16` and rounds the layers of `base-1` by 1.09 % (root mean square). Newly
-        computed layers are rounded too, so a sentence has the same layers in every epoch.
-    memory : `float`, optional (default = `1000`)
-        The most megabytes (10^6 bytes) of recently used layers that each process keeps in memory.
-    disk : `float`, optional (default = no limit)
-        The most megabytes of layers in the file that is written. In a full file, new entries
-        replace the oldest. The other files of the folder are not counted.
-    file : `str`, optional (default = `'layers'`)
-        The name of the file that is written, without its suffix `.sqlite`.
+    dtype (default `'float16'`): The dtype of the layers that are kept: `float16`, `float32`, or
+        `int8`, which takes half the space of `float16` and rounds the layers of `base-1` by 1.09 %
+        (root mean square). Newly computed layers are rounded too, so a sentence has the same layers
+        in every epoch.
+    memory (default `1000`): The most megabytes (10^6 bytes) of recently used layers that each
+        process keeps in memory.
+    disk (default no limit): The most megabytes of layers in the file that is written. In a full
+        file, new entries replace the oldest. The other files of the folder are not counted.
+    file (default `'layers'`): The name of the file that is written, without its suffix `.sqlite`.
     """
 
     def __init__(
@@ -122,12 +119,10 @@ class LayerStore:
 
         # Parameters
 
-        source : `LayerSource`
-            The biLM that computes the layers.
-        char_ids : `torch.LongTensor`
-            Shape (batch, length, 50).
-        compute : `Callable`
-            Computes the layers of char ids; it is called with the sentences that the store lacks.
+        source: The biLM that computes the layers.
+        char_ids (`torch.LongTensor`): Shape (batch, length, 50).
+        compute: Computes the layers of char ids; it is called with the sentences that the store
+            lacks.
 
         # Returns
 

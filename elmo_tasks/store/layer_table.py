@@ -23,15 +23,11 @@ def add(
 
     # Parameters
 
-    connection : `sqlite3.Connection`
-        A file that can be written.
-    values : `Mapping[bytes, bytes]`
-        The values. A value that another process has just added is left out.
-    damaged : `Collection[bytes]`
-        The keys whose value in the file is damaged. SQLite may be unable to delete it, so the new
-        value is added beside it.
-    max_bytes : `float`, optional
-        Beyond this size of the file, the entries that came first are deleted.
+    connection: A file that can be written.
+    values: The values. A value that another process has just added is left out.
+    damaged: The keys whose value in the file is damaged. SQLite may be unable to delete it, so the
+        new value is added beside it.
+    max_bytes: Beyond this size of the file, the entries that came first are deleted.
     """
     with transaction(connection, "IMMEDIATE"):
         for key, value in values.items():

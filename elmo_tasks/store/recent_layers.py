@@ -13,8 +13,7 @@ class RecentLayers:
 
     # Parameters
 
-    max_bytes : `float`
-        The largest total size of the arrays that are kept.
+    max_bytes: The largest total size of the arrays that are kept.
     """
 
     def __init__(self, max_bytes: float) -> None:

@@ -18,12 +18,9 @@ class SourceRecord(NamedTuple):
 
     # Parameters
 
-    weights : `bytes`
-        A hash of the biLM's fingerprint and of the dtype.
-    about : `dict[str, str]`
-        A description for people: `bilm`, `state` and `dtype`.
-    start : `numpy.ndarray`
-        The numbers of the state that every sentence starts from; empty if all are zeros.
+    weights: A hash of the biLM's fingerprint and of the dtype.
+    about: A description for people: `bilm`, `state` and `dtype`.
+    start: The numbers of the state that every sentence starts from; empty if all are zeros.
     """
 
     weights: bytes

@@ -14,12 +14,9 @@ class FusedAdam(Optimizer, torch.optim.Adam):
 
     # Parameters
 
-    model_parameters : `list[tuple[str, torch.nn.Parameter]]`
-        The trained weights with their names, given by the trainer.
-    parameter_groups : `list[tuple[list[str], dict[str, Any]]]`, optional
-        Settings for some weights, as for every optimizer of AllenNLP.
-    lr, betas, eps, weight_decay, amsgrad
-        As for `torch.optim.Adam`, with the same defaults.
+    model_parameters: The trained weights with their names, given by the trainer.
+    parameter_groups: Settings for some weights, as for every optimizer of AllenNLP.
+    lr, betas, eps, weight_decay, amsgrad: As for `torch.optim.Adam`, with the same defaults.
     """
 
     def __init__(

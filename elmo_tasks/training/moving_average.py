@@ -21,14 +21,11 @@ class FixedMovingAverage(MovingAverage):
 
     # Parameters
 
-    parameters : `Iterable[tuple[str, torch.nn.Parameter]]`
-        The trained weights with their names, given by the trainer.
-    decay : `float`, optional (default = `0.999`)
-        A number from 0 to below 1.
-    validate_on : `str`, optional (default = `'average'`)
-        The weights that are validated and decide which epoch is best: `average`, or `raw` for the
-        trained weights themselves, which needs a trainer of type `elmo`. In both cases the averages
-        of the best epoch are kept.
+    parameters: The trained weights with their names, given by the trainer.
+    decay (default `0.999`): A number from 0 to below 1.
+    validate_on (default `'average'`): The weights that are validated and decide which epoch is
+        best: `average`, or `raw` for the trained weights themselves, which needs a trainer of type
+        `elmo`. In both cases the averages of the best epoch are kept.
     """
 
     def __init__(

@@ -24,10 +24,6 @@ class Recovery(TrainerCallback):
     with the same weights and metrics, to the bit, as an uninterrupted training.
 
     Only `ElmoTrainer` uses this callback, after all others.
-
-    # Parameters
-
-    trainer : `GradientDescentTrainer`
     """
 
     def __init__(self, trainer: GradientDescentTrainer) -> None:

@@ -64,12 +64,9 @@ class PageReader:
 
     # Parameters
 
-    page : `Path`
-        The page.
-    monkeypatch : `pytest.MonkeyPatch`
-        Sets `sys.argv`.
-    checks_files : `bool`, optional (default = `True`)
-        Whether the files and configs that a command names must exist.
+    page: The page.
+    monkeypatch: Sets `sys.argv`.
+    checks_files (default `True`): Whether the files and configs that a command names must exist.
     """
 
     def __init__(

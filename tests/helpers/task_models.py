@@ -16,8 +16,7 @@ class Task:
 
     # Parameters
 
-    name : `str`
-        A folder of training_configs.
+    name: A folder of training_configs.
     """
 
     def __init__(self, name: str) -> None:

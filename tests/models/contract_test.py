@@ -18,24 +18,15 @@ class Contract(NamedTuple):
     """
     # Parameters
 
-    choices : `list[str]`
-        Changes of `both` that are trained beside the variants.
-    overrides : `dict[str, Any]`
-        Settings that make two data loaders give the same batches, which AllenNLP compares.
-    num_texts : `int`
-        Texts of an instance.
-    lengths : `list[dict[str, int]]`
-        Numbers of tokens that the fields of three instances are padded to.
-    outputs : `list[str]`
-        Outputs that must not depend on the padding.
-    at_padding : `tuple[str, ...]`
-        Outputs that have values at padding, which nothing reads.
-    without_gradient : `set[str]`
-        Parameters that are fixed, beside those of the biLM.
-    metrics : `set[str]`
-        Names of the metrics, without those of the mixes.
-    widths : `list[tuple[str, str]]`
-        A change of the model that does not fit, and the complaint.
+    choices: Changes of `both` that are trained beside the variants.
+    overrides: Settings that make two data loaders give the same batches, which AllenNLP compares.
+    num_texts: Texts of an instance.
+    lengths: Numbers of tokens that the fields of three instances are padded to.
+    outputs: Outputs that must not depend on the padding.
+    at_padding: Outputs that have values at padding, which nothing reads.
+    without_gradient: Parameters that are fixed, beside those of the biLM.
+    metrics: Names of the metrics, without those of the mixes.
+    widths: A change of the model that does not fit, and the complaint.
     """
 
     choices: list[str]

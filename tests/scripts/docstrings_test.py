@@ -13,12 +13,11 @@ and quickly.
 
 # Parameters
 
-bilm, mix : `BiLm`, optional
-    The biLM.
+bilm, mix (default `None`): The biLM.
     It is frozen.
 
     A second paragraph.
-flag : `bool`
+flag (`bool`)
 # Returns
 
 `Tensor`
@@ -27,7 +26,7 @@ flag : `bool`
 
 
 def test_sections_tables_and_code_become_restructured_text() -> None:
-    lines = to_rst(DOCSTRING.replace("flag : `bool`\n", "flag : `bool`\n\n").splitlines())
+    lines = to_rst(DOCSTRING.replace("flag (`bool`)\n", "flag (`bool`)\n\n").splitlines())
 
     text = "\n".join(lines)
     while "\n\n\n" in text:
@@ -54,14 +53,12 @@ and quickly.
 
 **Parameters**
 
-- **bilm, mix** : `BiLm`, optional
-
-  The biLM.
+- **bilm, mix** (default `None`): The biLM.
   It is frozen.
 
   A second paragraph.
 
-- **flag** : `bool`
+- **flag** (`bool`)
 
 **Returns**
 

@@ -31,17 +31,11 @@ def run_ablation(
 
     # Parameters
 
-    task : `str`
-        The name of the task in the report.
-    runs : `Sequence[Run]`
-        All have the same root.
-    settings : `Settings`
-    jobs : `int`, optional (default = `1`)
-        The number of runs that are trained at the same time.
-    threads : `int`, optional (default = `1`)
-        The number of threads of each run.
-    packages : `Sequence[str]`, optional
-        Further packages that each training imports, as with `--include-package`.
+    task: The name of the task in the report.
+    runs: All have the same root.
+    jobs (default `1`): The number of runs that are trained at the same time.
+    threads (default `1`): The number of threads of each run.
+    packages: Further packages that each training imports, as with `--include-package`.
 
     # Raises
 

@@ -9,15 +9,10 @@ class Published(NamedTuple):
 
     # Parameters
 
-    value : `float`
-        The result in percent.
-    metric : `str`
-    split : `str`
-        The data that was evaluated: `dev` or `test`.
-    source : `str`
-        The table or figure of the paper.
-    std : `float`, optional
-        The standard deviation over five seeds, in percent.
+    value: The result in percent.
+    split: The data that was evaluated: `dev` or `test`.
+    source: The table or figure of the paper.
+    std: The standard deviation over five seeds, in percent.
     """
 
     value: float

@@ -14,13 +14,9 @@ class AblationReport:
 
     # Parameters
 
-    task : `str`
-    metric : `str`
-        The validation metric with its sign, such as `+accuracy`.
-    runs : `Sequence[Run]`
-        All runs of the ablation, in the order of the rows.
-    results : `Sequence[Result]`
-        The results of the runs that have ended.
+    metric: The validation metric with its sign, such as `+accuracy`.
+    runs: All runs of the ablation, in the order of the rows.
+    results: The results of the runs that have ended.
     """
 
     def __init__(

@@ -15,17 +15,11 @@ class Result(NamedTuple):
 
     # Parameters
 
-    run : `Run`
-    error : `str`, optional
-        The reason why the run failed; the other fields are then empty.
-    value : `float`, optional
-        The validation metric at the best epoch.
-    epochs : `int`
-        The number of epochs that were trained.
-    best_epoch : `int`
-        The index of the best epoch, from 0.
-    seconds : `float`
-        The seconds of an epoch with its validation: the median over the epochs.
+    error: The reason why the run failed; the other fields are then empty.
+    value: The validation metric at the best epoch.
+    epochs: The number of epochs that were trained.
+    best_epoch: The index of the best epoch, from 0.
+    seconds: The seconds of an epoch with its validation: the median over the epochs.
     """
 
     run: Run

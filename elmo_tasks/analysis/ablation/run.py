@@ -20,13 +20,9 @@ class Run(NamedTuple):
 
     # Parameters
 
-    root : `Path`
-        The folder of the ablation.
-    variant : `str`
-        The name of a config of the task.
-    seed : `int`
-    fraction : `float`, optional (default = `1.0`)
-        The fraction of the training data.
+    root: The folder of the ablation.
+    variant: The name of a config of the task.
+    fraction (default `1.0`): The fraction of the training data.
     """
 
     root: Path

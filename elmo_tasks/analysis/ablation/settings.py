@@ -23,12 +23,9 @@ class Settings(NamedTuple):
 
     # Parameters
 
-    configs : `Path`
-        The folder of the task's variants: each is a `.jsonnet` file.
-    changes : `dict[str, Any]`
-        New values of fields of the task's library.
-    overrides : `str`, optional
-        AllenNLP's `--overrides`: JSON that is merged into the evaluated config.
+    configs: The folder of the task's variants: each is a `.jsonnet` file.
+    changes: New values of fields of the task's library.
+    overrides: AllenNLP's `--overrides`: JSON that is merged into the evaluated config.
     """
 
     configs: Path

@@ -29,9 +29,7 @@ class Training:
 
     # Parameters
 
-    run : `Run`
-    process : `subprocess.Popen`, optional
-        The process that trains; `None` (the default) if the run is complete.
+    process: The process that trains; `None` (the default) if the run is complete.
     """
 
     def __init__(self, run: Run, process: subprocess.Popen | None = None) -> None:
@@ -71,10 +69,8 @@ def start(
 
     # Parameters
 
-    threads : `int`
-        The value of `OMP_NUM_THREADS` for the process.
-    packages : `Iterable[str]`, optional
-        Packages that the process imports, as with `--include-package`.
+    threads: The value of `OMP_NUM_THREADS` for the process.
+    packages: Packages that the process imports, as with `--include-package`.
 
     # Returns
 

@@ -15,13 +15,10 @@ class Difference(NamedTuple):
 
     # Parameters
 
-    difference : `float`
-        The score of the first model minus that of the second.
-    low, high : `float`
-        The ends of its 95 % interval.
-    p_value : `float`
-        How often a difference at least as large, in either direction, would come by chance if the
-        models were equally good.
+    difference: The score of the first model minus that of the second.
+    low, high: The ends of its 95 % interval.
+    p_value: How often a difference at least as large, in either direction, would come by chance if
+        the models were equally good.
     """
 
     difference: float
@@ -43,10 +40,9 @@ def paired_bootstrap(
 
     # Parameters
 
-    first, second : `Sequence[Case]`
-        The cases of both models, in the same order.
-    num_resamples : `int`, optional (default = `2000`)
-    seed : `int`, optional (default = `0`)
+    first, second: The cases of both models, in the same order.
+    num_resamples (default `2000`)
+    seed (default `0`)
     """
     # Shape: (cases, 2 models, measures, 4)
     counts = numpy.array(

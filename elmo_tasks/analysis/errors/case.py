@@ -17,13 +17,9 @@ class Claim(NamedTuple):
 
     # Parameters
 
-    predicted, expected : `str`
-        What the model says, and what the data says.
-    confidence : `float`
-        The probability that the model gives its statement.
-    is_right : `bool`
-    text : `str`, optional
-        The part of the case's text that a person reads with the statement. By default all of it.
+    predicted, expected: What the model says, and what the data says.
+    confidence: The probability that the model gives its statement.
+    text: The part of the case's text that a person reads with the statement. By default all of it.
     """
 
     predicted: str
@@ -41,20 +37,15 @@ class Case(NamedTuple):
 
     # Parameters
 
-    text : `str`
-        The text that a person reads.
-    num_tokens, num_unknown : `int`
-        Number of tokens, and of tokens without a word vector of their own in the model.
-    counts : `Counts`
-        The counts of the score. Precision and recall are equal for classes and answers.
-    claims : `list[Claim]`
-        One claim, or one for each predicted entity, role or link.
-    expected : `list[str]`
-        The expected class, the types of the expected entities or roles, the gold answers, or the
-        expected links.
-    predicted : `list[str]`
-        The predicted class, the types of the predicted entities or roles, the answer, or the kinds
-        of the links (see `judge_links`).
+    text: The text that a person reads.
+    num_tokens, num_unknown: Number of tokens, and of tokens without a word vector of their own in
+        the model.
+    counts: The counts of the score. Precision and recall are equal for classes and answers.
+    claims: One claim, or one for each predicted entity, role or link.
+    expected: The expected class, the types of the expected entities or roles, the gold answers, or
+        the expected links.
+    predicted: The predicted class, the types of the predicted entities or roles, the answer, or the
+        kinds of the links (see `judge_links`).
     """
 
     text: str

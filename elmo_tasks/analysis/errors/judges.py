@@ -25,14 +25,10 @@ class Judge(NamedTuple):
 
     # Parameters
 
-    kind : `str`
-        `classes`, `labels`, `tags`, `entities`, `answers`, `roles` or `links`.
-    metric : `str`
-        The name of the score.
-    judge : `Callable[[Instance, Answer], Case]`
-        Compares an answer with its instance. The case has no counts of tokens yet.
-    classes : `tuple[str | None, ...]`, optional
-        The order in which reports show the classes.
+    kind: `classes`, `labels`, `tags`, `entities`, `answers`, `roles` or `links`.
+    metric: The name of the score.
+    judge: Compares an answer with its instance. The case has no counts of tokens yet.
+    classes: The order in which reports show the classes.
     """
 
     kind: str

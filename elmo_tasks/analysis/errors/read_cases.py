@@ -29,10 +29,8 @@ def read_cases(archive: Archive, data: str) -> Judged:
 
     # Parameters
 
-    archive : `Archive`
-        A model of one of the tasks of `JUDGES`.
-    data : `str`
-        The path of data in the format that the model was trained on.
+    archive: A model of one of the tasks of `JUDGES`.
+    data: The path of data in the format that the model was trained on.
 
     # Raises
 

@@ -50,16 +50,12 @@ class ErrorReport(NamedTuple):
 
     # Parameters
 
-    model, data : `str`
-        Their names.
-    judged : `Judged`
-        The model's cases.
-    other : `str`, optional
-        The name of the model that is compared.
-    other_cases : `list[Case]`, optional
-        Its cases, in the same order.
-    num_mistakes : `int`, optional (default = `10`)
-        The number of mistakes, and of cases that only one model gets right, to show.
+    model, data: Their names.
+    judged: The model's cases.
+    other: The name of the model that is compared.
+    other_cases: Its cases, in the same order.
+    num_mistakes (default `10`): The number of mistakes, and of cases that only one model gets
+        right, to show.
     """
 
     model: str

@@ -13,15 +13,11 @@ class PlacedMix(NamedTuple):
 
     # Parameters
 
-    model : `str`
-        The name of the model.
-    place : `str`
-        `input` or `output`; if a model has two mixes there, the name of the mix in the model.
-    weights : `list[float]`
-        The weights s_j of equation (1), from the layer of the tokens to the top; they sum to 1.
-    gamma : `float`
-    in_figure_2 : `bool`, optional (default = `False`)
-        Whether the paper's Figure 2 has the model's task.
+    model: The name of the model.
+    place: `input` or `output`; if a model has two mixes there, the name of the mix in the model.
+    weights: The weights s_j of equation (1), from the layer of the tokens to the top; they sum to
+        1.
+    in_figure_2 (default `False`): Whether the paper's Figure 2 has the model's task.
     """
 
     model: str

@@ -9,10 +9,8 @@ class Group(NamedTuple):
 
     # Parameters
 
-    members : `list[int]`
-        The indices of the occurrences, from the largest cosine to the smallest.
-    cosines : `list[float]`
-        The cosine of each member to the centre of its cluster, or to the wanted vector.
+    members: The indices of the occurrences, from the largest cosine to the smallest.
+    cosines: The cosine of each member to the centre of its cluster, or to the wanted vector.
     """
 
     members: list[int]
@@ -25,10 +23,8 @@ def rank(vectors: torch.Tensor, wanted: torch.Tensor) -> Group:
 
     # Parameters
 
-    vectors : `torch.Tensor`
-        Shape (occurrences, dim); each vector has length 1.
-    wanted : `torch.Tensor`
-        Shape (dim,); the vector has length 1.
+    vectors: Shape (occurrences, dim); each vector has length 1.
+    wanted: Shape (dim,); the vector has length 1.
     """
     return _group(vectors, list(range(len(vectors))), wanted)
 
@@ -39,11 +35,9 @@ def cluster(vectors: torch.Tensor, num_clusters: int, seed: int = 0) -> list[Gro
 
     # Parameters
 
-    vectors : `torch.Tensor`
-        Shape (occurrences, dim); each vector has length 1.
-    num_clusters : `int`
-        There are fewer clusters if there are fewer distinct vectors.
-    seed : `int`, optional (default = `0`)
+    vectors: Shape (occurrences, dim); each vector has length 1.
+    num_clusters: There are fewer clusters if there are fewer distinct vectors.
+    seed (default `0`)
     """
     # Only this function needs scikit-learn, whose import takes a second.
     from sklearn.cluster import KMeans

@@ -34,30 +34,21 @@ def neighbors(
 
     # Parameters
 
-    sentence_layers : `SentenceLayers`
-    bilm : `str`
-        The name of the biLM in the report.
-    word : `str`
-        One token.
-    text : `str`
-        A path or glob pattern of tokenized text, one sentence a line.
-    sentence : `str`, optional
-        A tokenized sentence that contains the word. If given, the occurrences are ranked by their
-        cosine to the first occurrence in this sentence, instead of being clustered.
-    num_clusters : `int`, optional (default = `2`)
-    layer : `int`, optional
-        The layer whose vectors are compared; 0 is the layer of the tokens. By default the top
+    bilm: The name of the biLM in the report.
+    word: One token.
+    text: A path or glob pattern of tokenized text, one sentence a line.
+    sentence: A tokenized sentence that contains the word. If given, the occurrences are ranked by
+        their cosine to the first occurrence in this sentence, instead of being clustered.
+    num_clusters (default `2`)
+    layer: The layer whose vectors are compared; 0 is the layer of the tokens. By default the top
         layer.
-    ignore_case : `bool`, optional (default = `False`)
-        Whether `Bank` is an occurrence of `bank`.
-    max_occurrences : `int`, optional (default = `1000`)
-        If the word occurs more often, this many occurrences are drawn.
-    max_words : `int`, optional (default = `20_000`)
-        The number of the text's most frequent words that are compared in layer 0.
-    num_similar : `int`, optional (default = `8`)
-        The number of nearest words in layer 0.
-    seed : `int`, optional (default = `0`)
-        The seed of the draw and of the clusters.
+    ignore_case (default `False`): Whether `Bank` is an occurrence of `bank`.
+    max_occurrences (default `1000`): If the word occurs more often, this many occurrences are
+        drawn.
+    max_words (default `20_000`): The number of the text's most frequent words that are compared in
+        layer 0.
+    num_similar (default `8`): The number of nearest words in layer 0.
+    seed (default `0`): The seed of the draw and of the clusters.
     """
     layer = _checked_layer(layer, sentence_layers.bilm.num_layers)
     wanted = None if sentence is None else find(word, sentence, ignore_case)

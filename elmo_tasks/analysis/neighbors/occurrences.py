@@ -21,10 +21,8 @@ class Occurrence(NamedTuple):
 
     # Parameters
 
-    words : `list[str]`
-        The tokens of the sentence.
-    position : `int`
-        The index of the word in the sentence.
+    words: The tokens of the sentence.
+    position: The index of the word in the sentence.
     """
 
     words: list[str]
@@ -54,14 +52,10 @@ class Corpus(NamedTuple):
 
     # Parameters
 
-    occurrences : `list[Occurrence]`
-        The occurrences in the order of the text, or a random selection of them.
-    num_occurrences : `int`
-        The number of all occurrences.
-    num_sentences : `int`
-        The number of sentences of the text.
-    counts : `Counter[str]`
-        The frequency of each word of the text.
+    occurrences: The occurrences in the order of the text, or a random selection of them.
+    num_occurrences: The number of all occurrences.
+    num_sentences: The number of sentences of the text.
+    counts: The frequency of each word of the text.
     """
 
     occurrences: list[Occurrence]
@@ -82,16 +76,12 @@ def search(
 
     # Parameters
 
-    pattern : `str | os.PathLike`
-        The path of a text with one sentence a line, plain or compressed as `.gz` or `.xz`, or a
-        glob pattern of such paths. A line of more than 256 tokens is cut into several sentences.
-    word : `str`
-    max_occurrences : `int`
-        If there are more occurrences, this many are drawn, each with the same probability.
-    ignore_case : `bool`, optional (default = `False`)
-        Whether `Bank` is an occurrence of `bank`.
-    seed : `int`, optional (default = `0`)
-        The seed of the draw.
+    pattern: The path of a text with one sentence a line, plain or compressed as `.gz` or `.xz`, or
+        a glob pattern of such paths. A line of more than 256 tokens is cut into several sentences.
+    max_occurrences: If there are more occurrences, this many are drawn, each with the same
+        probability.
+    ignore_case (default `False`): Whether `Bank` is an occurrence of `bank`.
+    seed (default `0`): The seed of the draw.
     """
     drawn = random.Random(seed)
     kept: list[tuple[int, Occurrence]] = []

@@ -13,9 +13,7 @@ class Section(NamedTuple):
 
     # Parameters
 
-    heading : `str`
-    lines : `list[tuple[float, Occurrence]]`
-        The occurrences with their cosines.
+    lines: The occurrences with their cosines.
     """
 
     heading: str
@@ -28,22 +26,13 @@ class NeighborsReport(NamedTuple):
 
     # Parameters
 
-    word : `str`
-    layer : `str`
-        The name of the layer that the vectors are from.
-    bilm : `str`
-        The name of the biLM.
-    text : `str`
-        The path of the text.
-    corpus : `Corpus`
-    vectors : `torch.Tensor`
-        Shape (occurrences, dim); each vector has length 1.
-    groups : `list[Group]`
-        The clusters, or one group of all occurrences if they are ranked.
-    similar : `list[tuple[str, float]]`
-        The nearest words in layer 0, with their cosines.
-    wanted : `tuple[Occurrence, torch.Tensor]`, optional
-        The occurrence that the others are ranked by, and its vector.
+    layer: The name of the layer that the vectors are from.
+    bilm: The name of the biLM.
+    text: The path of the text.
+    vectors: Shape (occurrences, dim); each vector has length 1.
+    groups: The clusters, or one group of all occurrences if they are ranked.
+    similar: The nearest words in layer 0, with their cosines.
+    wanted: The occurrence that the others are ranked by, and its vector.
     """
 
     word: str

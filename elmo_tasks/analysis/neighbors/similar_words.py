@@ -16,12 +16,8 @@ def similar_words(
 
     # Parameters
 
-    bilm : `BiLm`
-    word : `str`
-    words : `Sequence[str]`
-        The words to compare; `word` itself is left out.
-    num_words : `int`
-        The number of words to return.
+    words: The words to compare; `word` itself is left out.
+    num_words: The number of words to return.
     """
     others = [other for other in words if other != word]
     char_ids = batch_char_ids([[word, *others]])[0]

@@ -14,11 +14,8 @@ class TaggedSentence(NamedTuple):
 
     # Parameters
 
-    words : `list[str]`
-    keys : `list[str]`
-        The lemma of each token, or the token itself. Tokens with equal keys count as one word.
-    tags : `list[tuple[str, ...]]`
-        The gold tags of each token: usually one tag; empty if the token has no tag.
+    keys: The lemma of each token, or the token itself. Tokens with equal keys count as one word.
+    tags: The gold tags of each token: usually one tag; empty if the token has no tag.
     """
 
     words: list[str]
@@ -34,17 +31,12 @@ class ColumnReader(FromParams):
 
     # Parameters
 
-    columns : `list[str]`
-        The names of all columns of the file, in their order; one of them is `word`.
-    tag_column : `str`
-        The name of the column with the tags.
-    lemma_column : `str`, optional
-        The name of a column with lemmas, such as `play` for `playing`. Tokens with the same lemma
-        count as one word. By default each word is its own lemma.
-    untagged : `str`, optional
-        What the tag column has for a token without a tag, such as `_`. It is context only.
-    tag_separator : `str`, optional
-        The string between the tags of a token that has several, such as `|`. By default
+    columns: The names of all columns of the file, in their order; one of them is `word`.
+    tag_column: The name of the column with the tags.
+    lemma_column: The name of a column with lemmas, such as `play` for `playing`. Tokens with the
+        same lemma count as one word. By default each word is its own lemma.
+    untagged: What the tag column has for a token without a tag, such as `_`. It is context only.
+    tag_separator: The string between the tags of a token that has several, such as `|`. By default
         no tag is split.
     """
 

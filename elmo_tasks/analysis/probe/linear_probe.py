@@ -25,13 +25,10 @@ class LinearProbe(Probe):
 
     # Parameters
 
-    num_epochs : `int`, optional (default = `10`)
-    batch_size : `int`, optional (default = `256`)
-        Tokens per batch.
-    learning_rate : `float`, optional (default = `0.003`)
-        The learning rate of the first step.
-    seed : `int`, optional (default = `1`)
-        The seed of the initial weights and of the order of the tokens.
+    num_epochs (default `10`)
+    batch_size (default `256`): Tokens per batch.
+    learning_rate (default `0.003`): The learning rate of the first step.
+    seed (default `1`): The seed of the initial weights and of the order of the tokens.
     """
 
     def __init__(

@@ -10,12 +10,9 @@ class MostFrequent:
 
     # Parameters
 
-    keys : `Iterable[str]`
-        The words or lemmas of the training data.
-    tags : `Iterable[tuple[str, ...]]`
-        Their gold tags. A token with several tags counts once for each tag.
-    back_off : `Mapping[str, str]`, optional
-        A tag for each word that the training data may lack.
+    keys: The words or lemmas of the training data.
+    tags: Their gold tags. A token with several tags counts once for each tag.
+    back_off: A tag for each word that the training data may lack.
     """
 
     def __init__(

@@ -13,12 +13,9 @@ class ProbeRow(NamedTuple):
 
     # Parameters
 
-    name : `str`
-        The name of the baseline or the layer, or `mix`.
-    accuracy : `float`
-        The accuracy from 0 to 1.
-    weights : `list[float]`, optional
-        The weights s_j of equation (1), if this is the mix.
+    name: The name of the baseline or the layer, or `mix`.
+    accuracy: The accuracy from 0 to 1.
+    weights: The weights s_j of equation (1), if this is the mix.
     """
 
     name: str

@@ -11,14 +11,11 @@ class ProbeReport(NamedTuple):
 
     # Parameters
 
-    title : `str`
-        The names of the tag column, the validation data and the biLM.
-    rows : `list[ProbeRow]`
-        The two baselines, then the rows of the probe.
-    counts : `dict[str, int]`
-        `train_tokens`, their distinct `tags`, and `validation_tokens`. Of the validation tokens:
-        `unseen_words` and `unseen_tags`, whose word or whose gold tags the training data lacks, and
-        `backed_off_words`, whose word only the back-off has.
+    title: The names of the tag column, the validation data and the biLM.
+    rows: The two baselines, then the rows of the probe.
+    counts: `train_tokens`, their distinct `tags`, and `validation_tokens`. Of the validation
+        tokens: `unseen_words` and `unseen_tags`, whose word or whose gold tags the training data
+        lacks, and `backed_off_words`, whose word only the back-off has.
     """
 
     title: str

@@ -23,8 +23,7 @@ def run_config(config: dict[str, Any]) -> ProbeReport:
 
     # Parameters
 
-    config : `dict[str, Any]`
-        `dataset_reader`, the parameters of a `ColumnReader`; `train_data_path` and
+    config: `dataset_reader`, the parameters of a `ColumnReader`; `train_data_path` and
         `validation_data_path`; `model`, with a `bilm` and the parameters of a `Probe`; optionally
         `back_off_path`, a file of words and tags for words that the training data lacks.
     """

@@ -14,12 +14,9 @@ class TaggedTokens(NamedTuple):
 
     # Parameters
 
-    keys : `list[str]`
-        The lemma of each token, or the token itself.
-    tags : `list[tuple[str, ...]]`
-        The gold tags of each token, at least one.
-    layers : `torch.Tensor`
-        Shape (tokens, num_layers, 2 * projection_dim); the dtype is float16.
+    keys: The lemma of each token, or the token itself.
+    tags: The gold tags of each token, at least one.
+    layers: Shape (tokens, num_layers, 2 * projection_dim); the dtype is float16.
     """
 
     keys: list[str]

@@ -41,8 +41,7 @@ def bilm_files(name: str | os.PathLike) -> tuple[str, str]:
 
     # Parameters
 
-    name : `str | os.PathLike`
-        One of:
+    name: One of:
         - a name in `KNOWN_BILMS`;
         - a folder with `options.json`, and weights named `*weights.hdf5` or `model.hdf5`;
         - a folder of ELMoForManyLangs, or the path or address of a zip file of either folder;

@@ -17,18 +17,13 @@ class Dataset(NamedTuple):
 
     # Parameters
 
-    name : `str`
-        Path of the dataset in the file.
-    shape : `tuple[int, ...]`
-        Shape of the whole dataset in the file.
-    rows : `slice`
-        Rows of the dataset.
-    key : `str`
-        Key of the tensor in the state dict of a `BiLm`.
-    tensor_rows : `slice`
-        Rows of the tensor.
-    convert, revert : `Callable`
-        Convert from the file's orientation (TensorFlow's, x @ W) to PyTorch's, and back.
+    name: Path of the dataset in the file.
+    shape: Shape of the whole dataset in the file.
+    rows: Rows of the dataset.
+    key: Key of the tensor in the state dict of a `BiLm`.
+    tensor_rows: Rows of the tensor.
+    convert, revert: Convert from the file's orientation (TensorFlow's, x @ W) to PyTorch's, and
+        back.
     """
 
     name: str

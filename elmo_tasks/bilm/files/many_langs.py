@@ -52,10 +52,8 @@ def many_langs_options(config: dict[str, Any], folder: Path) -> dict[str, Any]:
 
     # Parameters
 
-    config : `dict[str, Any]`
-        The content of `config.json`. The config that it names is read from the folder, or its
+    config: The content of `config.json`. The config that it names is read from the folder, or its
         subfolder `configs`; the sample config of the release need not be there.
-    folder : `Path`
 
     # Raises
 

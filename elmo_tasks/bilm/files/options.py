@@ -21,32 +21,22 @@ class BiLmOptions(NamedTuple):
 
     # Parameters
 
-    filters : `tuple[tuple[int, int], ...]`
-        Pairs (width in characters, number of filters), one per convolution, in the file's order.
-    activation : `str`
-        `relu` or `tanh`, applied to the maximum of each filter over a token.
-    char_dim : `int`
-        Width of a character embedding.
-    max_characters : `int`
-        The number of character ids per token, word boundaries and padding included: 50.
-    num_highway : `int`
-        The number of highway layers over the filters; 0 or more.
-    num_layers : `int`
-        The number of LSTM layers in each direction.
-    cell_dim, projection_dim : `int`
-        Widths of an LSTM's memory and of its output.
-    cell_clip, projection_clip : `float | None`
-        Bounds on the memory and on the projected output; `None` (or 0 in the file) for no bound.
-    skip_connections : `bool`
-        Whether the input of a layer is added to its output, from the second layer on.
-    state : `str | None`
-        The state that the LSTMs start from (see `state.py`); bilm-tf's files lack this key.
-    num_words : `int`
-        The number of words of a biLM that reads words, or 0. Without `char_cnn`, the values that
-        describe characters are 0 or empty.
-    word_dim, num_listed : `int`
-        For a biLM of ELMoForManyLangs, the width of its word vectors and the number of its
-        characters; otherwise 0.
+    filters: Pairs (width in characters, number of filters), one per convolution, in the file's
+        order.
+    activation: `relu` or `tanh`, applied to the maximum of each filter over a token.
+    char_dim: Width of a character embedding.
+    max_characters: The number of character ids per token, word boundaries and padding included: 50.
+    num_highway: The number of highway layers over the filters; 0 or more.
+    num_layers: The number of LSTM layers in each direction.
+    cell_dim, projection_dim: Widths of an LSTM's memory and of its output.
+    cell_clip, projection_clip: Bounds on the memory and on the projected output; `None` (or 0 in
+        the file) for no bound.
+    skip_connections: Whether the input of a layer is added to its output, from the second layer on.
+    state: The state that the LSTMs start from (see `state.py`); bilm-tf's files lack this key.
+    num_words: The number of words of a biLM that reads words, or 0. Without `char_cnn`, the values
+        that describe characters are 0 or empty.
+    word_dim, num_listed: For a biLM of ELMoForManyLangs, the width of its word vectors and the
+        number of its characters; otherwise 0.
     """
 
     filters: tuple[tuple[int, int], ...]

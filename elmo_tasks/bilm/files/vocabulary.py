@@ -24,10 +24,8 @@ def read_vocabulary(weight_file: str | os.PathLike, num_words: int) -> list[str]
 
     # Parameters
 
-    weight_file : `str | os.PathLike`
-        A path, an address or anything else that `local_weights` takes.
-    num_words : `int`
-        The number of words, by the options.
+    weight_file: A path, an address or anything else that `local_weights` takes.
+    num_words: The number of words, by the options.
 
     # Raises
 

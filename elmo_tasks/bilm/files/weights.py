@@ -26,12 +26,9 @@ def read_weights(weight_file: str | os.PathLike, options: BiLmOptions, state: St
 
     # Parameters
 
-    weight_file : `str | os.PathLike`
-        A name in `KNOWN_BILMS`, a path or an address.
-    options : `BiLmOptions`
-        The options of the biLM.
-    state : `dict[str, torch.Tensor]`
-        The state dict of the biLM.
+    weight_file: A name in `KNOWN_BILMS`, a path or an address.
+    options: The options of the biLM.
+    state: The state dict of the biLM.
 
     # Raises
 

@@ -49,10 +49,8 @@ class Kernels:
 
     # Parameters
 
-    library : `ctypes.CDLL`
-        The compiled file.
-    dtype : `torch.dtype`
-        float32 or bfloat16.
+    library: The compiled file.
+    dtype: float32 or bfloat16.
     """
 
     def __init__(self, library: ctypes.CDLL, dtype: torch.dtype) -> None:
