@@ -147,7 +147,7 @@ class ErrorReport(NamedTuple):
     def calibration_error(self) -> float:
         """
         Returns the expected calibration error (Guo et al. 2017, section 2): the mean of
-        |confidence - accuracy| over the bins, weighted by bin size.
+        `|confidence - accuracy|` over the bins, weighted by bin size.
         """
         bins = self.bins()
         total = sum(each.num_claims for each in bins)
