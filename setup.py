@@ -123,6 +123,8 @@ if __name__ == "__main__":
         extras_require={
             "allennlp": ALLENNLP,
             "models": [f"elmo-tasks-models=={VERSION}"],
+            # Both read and write files of ONNX; `elmo-tasks export --onnx` needs the first alone.
+            "onnx": ["onnx>=1.17", "onnxruntime>=1.20"],
             "parquet": ["pyarrow>=26"],
             "plots": ["matplotlib>=3.8"],
             "ray": ["ray[data]>=2.60", "pyarrow>=26"],

@@ -40,9 +40,7 @@ CATALOG = {
     "mix": Entry(
         "elmo_mix.ElmoMixReport", "Show the weights that models give the layers of their biLM."
     ),
-    "export": Entry(
-        "elmo_export.ElmoExport", "Write the options and weights of an archive's biLM."
-    ),
+    "export": Entry("elmo_export.ElmoExport", "Write a biLM as options and weights, or as ONNX."),
     "store": Entry("elmo_store.ElmoStore", "Fill the store of a biLM's layers.", True),
     "probe": Entry(
         "elmo_probe.ElmoProbe",

@@ -1,16 +1,20 @@
 import argparse
 from pathlib import Path
 
+from elmo_tasks.bilm.files.known_bilms import OPTIONS_FILE, WEIGHTS_FILE
 from elmo_tasks.bilm.files.options import num_parameters
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.archives import load_bilm
+from elmo_tasks.elmo.mix import ElmoMix
+from elmo_tasks.elmo.opening import open_elmo
+from elmo_tasks.publish.onnx_file import ONNX_FILE, write_onnx
 
 
 class ElmoExport(Command):
     """
-    Writes the options and weights of an archive's biLM.
+    Writes the options and weights of an archive's biLM, or any biLM as ONNX.
 
     Registered as a `Subcommand` with name "elmo-export".
     """
@@ -21,11 +25,20 @@ class ElmoExport(Command):
 Write the biLM of an archive as options.json and weights.hdf5, the two files that AllenNLP, bilm-tf
 and elmo_tasks read. The archive may contain any model with a biLM: a language model, a task model
 with ELMo, or another model with the token embedder elmo_bilm.
+
+With --onnx, write bilm.onnx in place of the two files: one file that onnxruntime runs without
+PyTorch. It takes char_ids, 64-bit integers of shape (sentences, tokens, 50) with zeros at padding,
+and gives layers, shape (sentences, layers, tokens, width), and elmo, their mean or a trained mix.
+The archive may then also be the name of a biLM, such as base, its folder or its zip file.
 """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
-        add("archive_file", metavar="ARCHIVE", help="the model.tar.gz or the folder of a training")
+        add(
+            "archive_file",
+            metavar="ARCHIVE",
+            help="the model.tar.gz or the folder of a training; with --onnx also a biLM",
+        )
         add("folder", metavar="DIR", help="the folder to write to")
         add(
             "--name",
@@ -41,15 +54,27 @@ with ELMo, or another model with the token embedder elmo_bilm.
             "--weights-file",
             help="read these weights, such as a checkpoint, in place of the best ones",
         )
-        add("--force", action="store_true", help="overwrite the two files if they exist")
+        add(
+            "--onnx",
+            action="store_true",
+            help="write bilm.onnx, in float32; this needs pip install 'elmo-tasks[onnx]'",
+        )
+        add("--place", help="which mix of a model --onnx takes, input or output, if it has both")
+        add("--force", action="store_true", help="overwrite files that exist")
 
     def run(self, args: argparse.Namespace) -> None:
-        files = [Path(args.folder) / name for name in ("options.json", "weights.hdf5")]
+        names = (ONNX_FILE,) if args.onnx else (OPTIONS_FILE, WEIGHTS_FILE)
+        files = [Path(args.folder) / name for name in names]
         there = [str(file) for file in files if file.exists()]
         if there and not args.force:
             raise ConfigurationError(
                 f"{' and '.join(there)} would be overwritten; choose another folder, or use --force"
             )
+        if args.onnx:
+            _write_onnx(files[0], args)
+            return
+        if args.place is not None:
+            raise ConfigurationError("--place chooses a mix: give --onnx as well")
         name, bilm = load_bilm(args.archive_file, args.name, args.weights_file)
         bilm.to_files(args.folder, args.dtype)
         print(
@@ -57,3 +82,18 @@ with ELMo, or another model with the token embedder elmo_bilm.
             f"{num_parameters(bilm.options):,} parameters as {args.dtype}, "
             f"state {bilm.state_name}."
         )
+
+
+def _write_onnx(path: Path, args: argparse.Namespace) -> None:
+    if args.weights_file is not None or args.dtype != "float32":
+        raise ConfigurationError(
+            "--onnx takes neither --weights-file nor --dtype float16: write the two files with "
+            "them, and then export their folder with --onnx"
+        )
+    opened = open_elmo(args.archive_file, args.name)
+    bilm, mix = opened.bilm, opened.mix(args.place)
+    write_onnx(path, bilm, mix or ElmoMix(bilm.num_layers))
+    print(
+        f"Wrote {path}: the biLM of {opened.name}, {num_parameters(bilm.options):,} parameters; "
+        f"elmo is {'the mean of the layers' if mix is None else 'the trained mix'}."
+    )

@@ -21,6 +21,7 @@ INTERRUPTED = 130
 _EXTRAS = {
     "_jsonnet": "jsonnet",
     "matplotlib": "matplotlib",
+    "onnx": "onnx",
     "pyarrow": "pyarrow",
     "ray": "'ray[data]'",
     "sklearn": "scikit-learn",

@@ -1,6 +1,7 @@
 import json
 import re
 import resource
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 from elmo_tasks.analysis.check import check
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.elmo.archives import load_bilm
+from tests.bilm.word_table_test import write_bilm
 from tests.helpers.archives import FIXTURE, classifier, language_model, sst
 from tests.helpers.command_line import allennlp, exit_status, refusal
 from tests.helpers.reference_bilm import FIXTURE_FILES, read_datasets, upstream_layers
@@ -222,10 +224,71 @@ def test_what_is_no_archive_is_refused_in_one_line(
     assert message.startswith("elmo-export: ") and "\n" not in message
 
 
+# tests/publish/onnx_file_test.py reads files of ONNX.
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--onnx", "--dtype", "float16"], "--onnx takes neither --weights-file nor --dtype"),
+        (["--onnx", "--weights-file", "x.th"], "--onnx takes neither --weights-file nor --dtype"),
+        (["--place", "input"], "--place chooses a mix: give --onnx as well"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], problem: str
+) -> None:
+    message = refusal(monkeypatch, "elmo-export", "mini", tmp_path / "new", *options)
+
+    assert message.startswith(f"elmo-export: {problem}")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_file_of_onnx_is_overwritten_only_on_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "bilm.onnx"
+    file.write_text("precious")
+
+    message = refusal(monkeypatch, "elmo-export", "mini", tmp_path, "--onnx")
+
+    assert message.startswith(f"elmo-export: {file} would be overwritten; ")
+    assert file.read_text() == "precious"
+
+
+def test_it_is_said_that_onnx_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnx", None)
+
+    message = refusal(monkeypatch, "elmo-export", "mini", tmp_path / "new", "--onnx")
+
+    assert message == "elmo-export: this needs onnx, which is not installed: pip install onnx"
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_bilm_of_words_is_not_written_as_onnx(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_bilm(tmp_path / "words")
+
+    message = refusal(monkeypatch, "elmo-export", folder, tmp_path / "new", "--onnx")
+
+    assert message.startswith("elmo-export: this biLM looks words up in a list, which ONNX does ")
+    assert not (tmp_path / "new").exists()
+
+
 def test_help_helps(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
     status = exit_status(monkeypatch, "elmo-export", "--help")
 
     assert status == 0
     said = capsys.readouterr().out
-    for word in ("ARCHIVE", "DIR", "--name", "--dtype", "--force", "--weights-file"):
+    for word in (
+        "ARCHIVE",
+        "DIR",
+        "--name",
+        "--dtype",
+        "--force",
+        "--weights-file",
+        "--onnx",
+        "--place",
+    ):
         assert word in said
