@@ -3,12 +3,12 @@ Installs AllenNLP into this environment without its bounds on versions, which ar
 the packages that it imports, in versions that it runs on, and then AllenNLP alone.
 """
 
+import json
 import re
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from importlib import metadata
 from importlib.util import find_spec
 
@@ -24,9 +24,9 @@ _CHECKS = {
 
 def install_allennlp(agreed: bool) -> None:
     """
-    Says which commands install AllenNLP and what they replace. Runs them if `agreed`, or if
-    somebody at the terminal agrees. Raises `ConfigurationError` if nobody agreed, or a command
-    fails.
+    Says which commands install AllenNLP and all that they install and replace. Runs them if
+    `agreed`, or if somebody at the terminal agrees. Raises `ConfigurationError` if nobody agreed,
+    or a command fails.
     """
     if _installed("elmo-tasks") is None:
         # An index would be asked for a package of this name.
@@ -37,7 +37,10 @@ def install_allennlp(agreed: bool) -> None:
     print(f"AllenNLP is not installed in {sys.prefix}. These commands install it there:\n")
     for command in commands:
         print(f"  {shlex.join(command)}")
-    print("\nPyTorch stays as it is. The rest is about 600 MB.", *_replaced(), flush=True)
+    print("\nAsking for the packages that they install and replace ...", flush=True)
+    new, replaced = _planned(commands)
+    print(f"They install: {', '.join(new) or 'nothing'}.")
+    print(f"They replace: {', '.join(replaced) or 'nothing'}. PyTorch stays as it is.", flush=True)
     if not (agreed or _asked()):
         raise ConfigurationError("nothing was installed; the option --yes installs without asking")
     for command in commands:
@@ -83,16 +86,29 @@ def _commands() -> list[list[str]]:
     return commands
 
 
-def _replaced() -> Iterator[str]:
-    """Yields a sentence for each package that is too new for AllenNLP."""
-    for line in metadata.requires("elmo-tasks") or ():
-        match = re.match(r"([\w-]+).*?<([\d.]+).*allennlp", line)
-        if match is None:
-            continue
-        name, bound = match.groups()
-        version = _installed(name)
-        if version is not None and _numbers(version) >= _numbers(bound):
-            yield f"{name} {version} is replaced by a version below {bound}."
+def _planned(commands: list[list[str]]) -> tuple[list[str], list[str]]:
+    """Returns the packages that the commands would install, and those that they would replace."""
+    planned: dict[str, str] = {}
+    for command in commands:
+        with_pip = command[0] == sys.executable
+        dry = [*command, "--dry-run", *["--quiet", "--report", "-"] * with_pip]
+        result = subprocess.run(dry, capture_output=True, text=True)
+        if result.returncode != 0:
+            print(result.stderr, file=sys.stderr)
+            raise ConfigurationError(f"this command failed: {shlex.join(dry)}")
+        if with_pip:
+            about = [each["metadata"] for each in json.loads(result.stdout)["install"]]
+            packages = {each["name"]: each["version"] for each in about}
+        else:
+            packages = dict(re.findall(r"^ \+ (\S+)==(\S+)", result.stderr, re.MULTILINE))
+        planned = packages | planned
+    new = [f"{name} {planned[name]}" for name in sorted(planned) if _installed(name) is None]
+    replaced = [
+        f"{name} {version} by {planned[name]}"
+        for name in sorted(planned)
+        if (version := _installed(name)) is not None
+    ]
+    return new, replaced
 
 
 def _installed(name: str) -> str | None:
@@ -101,10 +117,6 @@ def _installed(name: str) -> str | None:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return None
-
-
-def _numbers(version: str) -> list[int]:
-    return [int(part) for part in re.findall(r"\d+", version)]
 
 
 def _asked() -> bool:

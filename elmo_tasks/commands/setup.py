@@ -18,10 +18,10 @@ class Setup(Command):
     help = CATALOG["setup"].help
     description = """
 Where AllenNLP is missing, say which commands of pip or uv install it into this environment without
-its bounds, ask, and run them. Then print what works, and write the line elmo_tasks to
-~/.allennlp/plugins, where AllenNLP looks for the names of plugins. The command allennlp then finds
-this plugin from any folder. The commands train, evaluate and predict of elmo-tasks need no such
-line.
+its bounds, and all packages that they install or replace; ask, and run them. Then print what works,
+and write the line elmo_tasks to ~/.allennlp/plugins, where AllenNLP looks for the names of plugins.
+The command allennlp then finds this plugin from any folder. The commands train, evaluate and
+predict of elmo-tasks need no such line.
 """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

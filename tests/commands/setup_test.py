@@ -1,3 +1,4 @@
+import json
 import shlex
 import subprocess
 import sys
@@ -16,23 +17,39 @@ INSTALLS = [
 ]
 
 
+# What a dry run of each command plans.
+PLANS = [{"transformers": "4.49.0", "nltk": "3.9"}, {"allennlp": "2.10.1"}]
+
+
+def dry_run(words: list[str]) -> subprocess.CompletedProcess:
+    plan = PLANS["--no-deps" in words]
+    if "--report" in words:
+        packages = [{"metadata": {"name": name, "version": plan[name]}} for name in plan]
+        return subprocess.CompletedProcess(words, 0, json.dumps({"install": packages}), "")
+    lines = [f" + {name}=={version}\n" for name, version in plan.items()]
+    said = f"Resolved 9 packages in 7ms\n{''.join(lines)} - transformers==5.0\n"
+    return subprocess.CompletedProcess(words, 0, "", said)
+
+
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
-    """The commands that the setup of an environment without AllenNLP runs; none does anything."""
+    """
+    The commands that the setup of an environment without AllenNLP runs, but for dry runs; none does
+    anything.
+    """
     commands = []
 
     def run(words: list[str], **options) -> subprocess.CompletedProcess:
+        if "--dry-run" in words:
+            return dry_run(words)
         commands.append(words)
         return subprocess.CompletedProcess(words, 0, "", "")
 
     versions = {"elmo-tasks": "0.1.0", "torch": "2.13.0", "transformers": "5.0", "spacy": "3.8.1"}
-    requires = ["torch>=2.6", 'transformers<4.50,>=4.49; extra == "allennlp"']
-    requires += ['spacy<4,>=3.8; extra == "allennlp"', 'cached-path<2; extra == "allennlp"']
     monkeypatch.setattr(command, "has_allennlp", lambda: False)
     monkeypatch.setattr(subprocess, "run", run)
     metadata = install_allennlp.metadata
     monkeypatch.setattr(metadata, "version", lambda name: version_of(versions, name))
-    monkeypatch.setattr(metadata, "requires", lambda name: requires)
     monkeypatch.setattr(install_allennlp, "find_spec", lambda name: object())
     monkeypatch.setenv("HOME", str(tmp_path))
     return commands
@@ -76,7 +93,6 @@ def test_allennlp_is_installed_by_who_agrees_after_the_commands_were_said(
     said = "".join([*said_before, capsys.readouterr().out])
     for words in ran[:2]:
         assert f"  {shlex.join(words)}\n" in said
-    assert "transformers 5.0 is replaced by a version below 4.50." in said and "spacy 3" not in said
     assert said.count("works: ") == len(install_allennlp._CHECKS) == len(ran) - 2
     assert (Path.home() / ".allennlp" / "plugins").read_text() == "elmo_tasks\n"
 
@@ -108,6 +124,39 @@ def test_uv_installs_where_there_is_no_pip(
         set_up("--yes")
 
 
+@pytest.mark.parametrize("program", ["pip", "uv"])
+def test_all_that_is_installed_and_replaced_is_said_before_somebody_agrees(
+    program: str,
+    ran: list[list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture,
+) -> None:
+    monkeypatch.setattr(
+        install_allennlp, "find_spec", lambda name: object() if program == "pip" else None
+    )
+    monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
+
+    with pytest.raises(SystemExit, match="nothing was installed"):
+        set_up()
+
+    said = capsys.readouterr().out
+    assert "They install: allennlp 2.10.1, nltk 3.9.\n" in said
+    assert "They replace: transformers 5.0 by 4.49.0. PyTorch stays as it is.\n" in said
+    assert not ran
+
+
+def test_a_plan_that_cannot_be_made_ends_the_setup(
+    ran: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    failed = subprocess.CompletedProcess([], 1, "", "no such option: --dry-run\n")
+    monkeypatch.setitem(globals(), "dry_run", lambda words: failed)
+
+    with pytest.raises(SystemExit, match="this command failed: .* --dry-run"):
+        set_up("--yes")
+
+    assert "no such option: --dry-run\n" in capsys.readouterr().err and not ran
+
+
 @pytest.mark.parametrize("there", [True, False])
 def test_a_pytorch_without_cuda_gets_the_torchvision_of_its_index(
     there: bool, ran: list[list[str]], monkeypatch: pytest.MonkeyPatch
@@ -128,9 +177,10 @@ def test_a_pytorch_without_cuda_gets_the_torchvision_of_its_index(
 def test_a_command_that_fails_ends_the_setup(
     ran: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        subprocess, "run", lambda words, **options: subprocess.CompletedProcess(words, 1)
-    )
+    def run(words: list[str], **options) -> subprocess.CompletedProcess:
+        return dry_run(words) if "--dry-run" in words else subprocess.CompletedProcess(words, 1)
+
+    monkeypatch.setattr(subprocess, "run", run)
 
     with pytest.raises(SystemExit, match=r"this command failed: .* 'elmo-tasks\[allennlp\]'"):
         set_up("--yes")
