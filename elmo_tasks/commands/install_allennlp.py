@@ -102,10 +102,11 @@ def _planned(commands: list[list[str]]) -> tuple[list[str], list[str]]:
         else:
             packages = dict(re.findall(r"^ \+ (\S+)==(\S+)", result.stderr, re.MULTILINE))
         planned = packages | planned
-    new = [f"{name} {planned[name]}" for name in sorted(planned) if _installed(name) is None]
+    names = sorted(planned, key=str.lower)
+    new = [f"{name} {planned[name]}" for name in names if _installed(name) is None]
     replaced = [
         f"{name} {version} by {planned[name]}"
-        for name in sorted(planned)
+        for name in names
         if (version := _installed(name)) is not None
     ]
     return new, replaced
