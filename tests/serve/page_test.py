@@ -98,6 +98,16 @@ def ask(page: Any, address: str, title: str, index: int = 0) -> tuple[Any, Any]:
     return click_example(page, title, index), answer
 
 
+def ask_for(page: Any, title: str, sentence: str) -> Any:
+    """Asks about a sentence, and returns the panel when the answer is there."""
+    panel = open_tab(page, title)
+    panel.get_by_label("Sentence").fill(sentence)
+    panel.get_by_role("button", name="Show").click()
+    panel.get_by_text("Asking …").wait_for(state="hidden")
+    panel.get_by_text("The answer took").wait_for()
+    return panel
+
+
 def test_every_model_and_tool_has_a_tab(page: Any) -> None:
     assert page.get_by_role("tab").all_inner_texts() == TABS
 
@@ -246,6 +256,34 @@ def test_document_without_clusters_says_so(page: Any) -> None:
     panel = click_example(page, "Coreference")
 
     assert panel.get_by_text("No two mentions refer to the same.").is_visible()
+
+
+# An Arabic sentence with an English verb, which spaCy's English model finds.
+LEFTWARD = "\u0642\u0627\u0631\u0628 left \u0627\u0644\u0636\u0641\u0629"
+
+
+@pytest.mark.parametrize(
+    ("title", "words"),
+    [
+        ("Sentiment", ".tokens li"),
+        ("Layers", ".text .token"),
+        ("Roles", "thead th:not(:empty)"),
+    ],
+)
+def test_words_stand_in_the_direction_of_their_text(page: Any, title: str, words: str) -> None:
+    for text, leftward in [("A boat left", False), (LEFTWARD, True)]:
+        panel = ask_for(page, title, text)
+
+        boxes = [word.bounding_box() for word in panel.locator(words).all()]
+        lefts = [box["x"] for box in boxes]
+        assert len(set(lefts)) == 3 and lefts == sorted(lefts, reverse=leftward), text
+
+
+def test_the_right_arrow_goes_back_in_a_text_from_right_to_left(page: Any) -> None:
+    for text, key in [("A boat left", "ArrowRight"), (LEFTWARD, "ArrowLeft")]:
+        buttons = ask_for(page, "Layers", text).locator(".token")
+        buttons.first.press(key)
+        assert buttons.nth(1).evaluate("word => word === document.activeElement"), text
 
 
 def test_layers_show_the_cosines_to_the_chosen_word(page: Any, address: str) -> None:

@@ -7,7 +7,7 @@
 // ---------------------------------------------------------------- elements
 
 // Elements with texts of users, which may run from right to left, as their first letter says.
-const withTexts = ['input', 'p', 'td', 'textarea', 'th'];
+const withTexts = ['button', 'input', 'ol', 'p', 'strong', 'td', 'textarea', 'th', 'ul'];
 
 // Makes an element. Texts are set as text, never as HTML, because they come from users.
 function make(tag, attributes = {}, ...children) {
@@ -21,6 +21,10 @@ function make(tag, attributes = {}, ...children) {
   element.append(...children);
   return element;
 }
+
+// Whether an element, or words, run from right to left.
+const isLeftward = (element) => element.matches(':dir(rtl)');
+const directionOf = (words) => (isLeftward(make('p', {}, words.join(' '))) ? 'rtl' : 'ltr');
 
 const shown = (number, digits = 3) => number.toFixed(digits).replace(/^-(0\.0+)$/, '$1');
 const heading = (text) => make('h2', {}, text);
@@ -59,7 +63,8 @@ function rove(elements) {
   elements.forEach((element, index) => {
     element.tabIndex = index === 0 ? 0 : -1;
     element.addEventListener('keydown', (event) => {
-      const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+      const right = isLeftward(element) ? -1 : 1;
+      const step = { ArrowRight: right, ArrowDown: 1, ArrowLeft: -right, ArrowUp: -1 }[event.key];
       const ends = { Home: 0, End: elements.length - 1 };
       if (step === undefined && !(event.key in ends)) return;
       event.preventDefault();
@@ -88,16 +93,17 @@ function heatMap(caption, rows, columns, values) {
   cells.forEach((line, row) => line.forEach((cell, column) => {
     cell.addEventListener('mouseenter', () => choose(row, column));
   }));
-  const map = table(caption, ['', ...columns], rows.map((word, row) => [word, ...cells[row]]), { class: 'heat' });
+  const map = table(caption, ['', ...columns], rows.map((word, row) => [word, ...cells[row]]), { class: 'heat', dir: directionOf(columns) });
   map.tabIndex = 0;
   map.setAttribute('role', 'group');
   map.setAttribute('aria-label', `${caption}; the arrow keys choose a cell`);
   map.addEventListener('keydown', (event) => {
-    const [down, right] = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] }[event.key] || [0, 0];
-    if (!down && !right) return;
+    const right = isLeftward(map.firstChild) ? -1 : 1;
+    const [down, on] = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, right], ArrowLeft: [0, -right] }[event.key] || [0, 0];
+    if (!down && !on) return;
     event.preventDefault();
     const clamp = (index, length) => Math.min(Math.max(index, 0), length - 1);
-    choose(clamp(current[0] + down, rows.length), clamp(current[1] + right, columns.length));
+    choose(clamp(current[0] + down, rows.length), clamp(current[1] + on, columns.length));
   });
   return make('div', {}, map, readout);
 }
@@ -127,7 +133,7 @@ function radio(legend, names, choose) {
   const group = `group-${numGroups += 1}`;
   const labels = names.map((name, index) => make('label', {}, make('input', {
     type: 'radio', name: group, onchange: () => choose(index), ...(index === 0 ? { checked: '' } : {}),
-  }), ` ${name}`));
+  }), ' ', make('bdi', {}, name)));
   return make('fieldset', {}, make('legend', {}, legend), ...labels);
 }
 
@@ -267,7 +273,7 @@ const show = {
       skip(answer.tokens.length);
       return [predicate.text, ...cells];
     });
-    const roles = table('The roles of each predicate, the stronger the more confident', ['', ...answer.tokens], rows);
+    const roles = table('The roles of each predicate, the stronger the more confident', ['', ...answer.tokens], rows, { dir: directionOf(answer.tokens) });
     // The keys scroll it where it is wider than the page.
     roles.tabIndex = 0;
     roles.setAttribute('role', 'group');
@@ -314,7 +320,7 @@ const show = {
     });
     const spaced = buttons.flatMap((button) => [button, ' ']);
     buttons[Math.min(1, buttons.length - 1)].click();
-    return [make('p', { class: 'text' }, 'Choose a word: ', ...spaced), box];
+    return [make('p', { class: 'quiet' }, 'Choose a word:'), make('p', { class: 'text' }, ...spaced), box];
   },
 
   words(answer) {
