@@ -165,9 +165,24 @@ def measure(size: str, dtype: str, arguments: argparse.Namespace) -> Speed:
 
 
 def read(arguments: argparse.Namespace, batch_tokens: int) -> tuple[Vocabulary, list[TensorDict]]:
+    """Returns a vocabulary and batches of the text (see `indexed_loader`)."""
+    loader, vocab = indexed_loader(arguments, batch_tokens)
+    loader.set_target_device(torch.device(arguments.device))
+
+    def endless() -> Iterator[TensorDict]:
+        while True:
+            yield from loader
+
+    batches = endless()
+    return vocab, [next(batches) for _ in range(arguments.batches)]
+
+
+def indexed_loader(
+    arguments: argparse.Namespace, batch_tokens: int
+) -> tuple[SentenceLoader, Vocabulary]:
     """
-    Returns a vocabulary of `--words` words, the text's own words first and made-up ones after them,
-    and batches of the text.
+    Returns a loader of the text, and a vocabulary of `--words` words, the text's own words first
+    and made-up ones after them.
     """
     reader = SentencesReader(max_instances=50_000)
     loader = SentenceLoader(reader, str(arguments.text), batch_tokens)
@@ -177,14 +192,7 @@ def read(arguments: argparse.Namespace, batch_tokens: int) -> tuple[Vocabulary, 
     for index in range(arguments.words + 1 - vocab.get_vocab_size("tokens")):
         vocab.add_token_to_namespace(f"@@{index}@@", "tokens")
     loader.index_with(vocab)
-    loader.set_target_device(torch.device(arguments.device))
-
-    def endless() -> Iterator[TensorDict]:
-        while True:
-            yield from loader
-
-    batches = endless()
-    return vocab, [next(batches) for _ in range(arguments.batches)]
+    return loader, vocab
 
 
 def build(params: dict[str, Any], vocab: Vocabulary, dtype: str) -> ElmoLanguageModel:

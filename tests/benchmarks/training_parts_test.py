@@ -1,0 +1,23 @@
+import re
+import sys
+
+import pytest
+
+from benchmarks.training_parts import main
+from tests.helpers.configs import TINY
+
+
+def test_the_parts_of_steps_of_a_bilm_and_of_a_task_are_printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    arguments = ["base", "sst", "--set", TINY, "--turns", "1", "--words", "200"]
+    monkeypatch.setattr(sys, "argv", ["training_parts.py", *arguments, "--dtype", "float32"])
+
+    main()
+
+    _, base, sst = capsys.readouterr().out.split("\n\n")
+    of_both = {"recurrences", "products of layers", "reading", "optimizer", "rest of the gradients"}
+    for table, further in ((base, {"softmax"}), (sst, {"rest of the forward pass"})):
+        rows = re.findall(r"^\| (.+) \| ([\d.]+) \| (\d+)% \|$", table, re.MULTILINE)
+        assert {name for name, _, _ in rows} >= of_both | further
+        assert sum(int(share) for _, _, share in rows) == pytest.approx(100, abs=6)
