@@ -150,7 +150,7 @@ def test_python_runs(block: Block, copy: Path, monkeypatch: pytest.MonkeyPatch) 
         embed = next(line for b in blocks(block.page) for line in lines(b) if "play.hdf5" in line)
         Path("play.hdf5").unlink(missing_ok=True)
         _, name, *arguments = shlex.split(embed)
-        allennlp(monkeypatch, f"elmo-{name}", *arguments)
+        allennlp(f"elmo-{name}", *arguments)
 
     exec(compile(block.text, str(block), "exec"), {})
 

@@ -17,16 +17,14 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "store")
 
 
-def test_every_text_of_a_config_is_computed_beforehand(
-    path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_text_of_a_config_is_computed_beforehand(path: str) -> None:
     texts = texts_of_the_config()
 
     num_computed = fill_from_config(config(), path)
 
     assert num_computed == len(texts)
     bilm = fixture_bilm(LayerStore(path))
-    computed = computed_by(bilm, monkeypatch)
+    computed = computed_by(bilm)
     ids = batch_to_ids([list(words) for words in sorted(texts)])
     layers = bilm(ids).layers
     assert computed == []

@@ -83,7 +83,7 @@ def ablate(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 
     def run(*args: object) -> tuple[Any, str]:
         monkeypatch.chdir(ROOT)
-        status = exit_status(monkeypatch, *command(folder, *args))
+        status = exit_status(*command(folder, *args))
         return status, capsys.readouterr().out
 
     return run
@@ -276,6 +276,6 @@ def test_a_task_that_is_not_there_is_refused_with_those_that_are(
 ) -> None:
     monkeypatch.chdir(ROOT)
 
-    message = refusal(monkeypatch, "elmo-ablation", "tst", "--variants", "both", "--seeds", 1)
+    message = refusal("elmo-ablation", "tst", "--variants", "both", "--seeds", 1)
 
     assert re.search("no task 'tst', .*; did you mean 'sst'", message)

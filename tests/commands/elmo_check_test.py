@@ -14,11 +14,11 @@ from tests.helpers.reference_bilm import (
 
 
 def test_a_sound_pair_is_described_and_the_exit_status_is_0(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     files = random_files(tmp_path)
 
-    status = exit_status(monkeypatch, "elmo-check", *files)
+    status = exit_status("elmo-check", *files)
 
     lines = capsys.readouterr().out.splitlines()
     said = {line[:16].rstrip(): line[18:] for line in lines[: lines.index("")]}
@@ -30,23 +30,21 @@ def test_a_sound_pair_is_described_and_the_exit_status_is_0(
 
 
 @pytest.mark.parametrize("bilm", ["mini", str(FIXTURE_FILES[0].parent)], ids=["name", "folder"])
-def test_a_bilm_is_checked_by_its_name_or_folder(
-    bilm: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
-    status = exit_status(monkeypatch, "elmo-check", bilm)
+def test_a_bilm_is_checked_by_its_name_or_folder(bilm: str, capsys: pytest.CaptureFixture) -> None:
+    status = exit_status("elmo-check", bilm)
 
     assert status == 0
     assert capsys.readouterr().out.endswith("\nSound.\n")
 
 
 def test_problems_are_listed_and_the_exit_status_is_1(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     arrays = {**random_weights(make_options()), "global_step": numpy.ones(1)}
     arrays["CNN/W_cnn_0"] = numpy.zeros_like(arrays["CNN/W_cnn_0"])
     files = write_files(tmp_path, make_options(), arrays)
 
-    status = exit_status(monkeypatch, "elmo-check", *files)
+    status = exit_status("elmo-check", *files)
 
     lines = capsys.readouterr().out.splitlines()
     assert status == 1
@@ -56,19 +54,17 @@ def test_problems_are_listed_and_the_exit_status_is_1(
     ]
 
 
-def test_help_helps(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+def test_help_helps(capsys: pytest.CaptureFixture) -> None:
     with pytest.raises(SystemExit, match="^0$"):
-        allennlp(monkeypatch, "elmo-check", "--help")
+        allennlp("elmo-check", "--help")
 
     said = capsys.readouterr().out
     assert "OPTIONS" in said and "WEIGHTS" in said and "exit" in said
 
 
-def test_the_command_is_listed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
+def test_the_command_is_listed(capsys: pytest.CaptureFixture) -> None:
     with pytest.raises(SystemExit):
-        allennlp(monkeypatch, "--help")
+        allennlp("--help")
 
     said = capsys.readouterr().out
     assert "elmo-check" in said and "elmo-export" in said

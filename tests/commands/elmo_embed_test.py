@@ -83,7 +83,7 @@ def test_raw_text_is_split_wherever_it_comes_from(
         file = tmp_path / name
         file.write_bytes(packed if name.endswith(".gz") else content.encode())
 
-    allennlp(monkeypatch, "elmo-embed", file, tmp_path / "out.hdf5", "--split", *FILES)
+    allennlp("elmo-embed", file, tmp_path / "out.hdf5", "--split", *FILES)
 
     arrays = read_hdf5(tmp_path / "out.hdf5")
     index = json.loads(arrays.pop("sentence_to_index")[0])
@@ -93,24 +93,24 @@ def test_raw_text_is_split_wherever_it_comes_from(
     assert not arrays
 
 
-def test_a_column_of_a_table_is_embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_column_of_a_table_is_embedded(tmp_path: Path) -> None:
     table = tmp_path / "in.csv"
     table.write_text('id,words\n1,"a , b\nc"\n2,\n')
 
-    message = refusal(monkeypatch, "elmo-embed", table, tmp_path / "out.hdf5", *FILES)
+    message = refusal("elmo-embed", table, tmp_path / "out.hdf5", *FILES)
     assert f"{table}:1: there is no column sentence or text; choose one of id, words" in message
 
-    allennlp(monkeypatch, "elmo-embed", table, tmp_path / "out.hdf5", "--column", "words", *FILES)
+    allennlp("elmo-embed", table, tmp_path / "out.hdf5", "--column", "words", *FILES)
 
     arrays = read_hdf5(tmp_path / "out.hdf5")
     assert json.loads(arrays["sentence_to_index"][0]) == {"a , b c": "0", "": "1"}
     assert arrays["0"].shape[1] == 4 and arrays["1"].shape[1] == 0
 
 
-def test_plain_text_has_no_column(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plain_text_has_no_column(paths: Paths) -> None:
     args = ("elmo-embed", paths.text, paths.hdf5, "--column", "text", *FILES)
 
-    message = refusal(monkeypatch, *args)
+    message = refusal(*args)
 
     assert (
         f"{paths.text} is no table (.csv or .tsv), JSON lines or Parquet, and has no column"
@@ -122,12 +122,12 @@ def test_plain_text_has_no_column(paths: Paths, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_command_writes_the_file_and_says_so(
-    paths: Paths, encoder: ElmoEncoder, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    paths: Paths, encoder: ElmoEncoder, capsys: Any
 ) -> None:
     packed = paths.text.with_name("text.txt.gz")
     packed.write_bytes(gzip.compress(paths.text.read_bytes()))
 
-    allennlp(monkeypatch, "elmo-embed", packed, paths.hdf5, *FILES, "--forget-sentences")
+    allennlp("elmo-embed", packed, paths.hdf5, *FILES, "--forget-sentences")
 
     out, progress = capsys.readouterr()
     assert f"Wrote {paths.hdf5}: 7 sentences, 25 tokens, 0.0 MB." in out
@@ -141,9 +141,9 @@ def test_the_command_writes_the_file_and_says_so(
 
 @pytest.mark.parametrize("embedding", ["all", "top", "average"])
 def test_the_command_takes_the_embedding_as_an_option(
-    embedding: str, paths: Paths, encoder: ElmoEncoder, monkeypatch: pytest.MonkeyPatch
+    embedding: str, paths: Paths, encoder: ElmoEncoder
 ) -> None:
-    allennlp(monkeypatch, "elmo-embed", paths.text, paths.hdf5, *FILES, f"--{embedding}")
+    allennlp("elmo-embed", paths.text, paths.hdf5, *FILES, f"--{embedding}")
     other = paths.hdf5.with_name("other.hdf5")
     embed(read_text(paths.text), other, encoder.layers, embedding)
 
@@ -163,41 +163,39 @@ def test_several_texts_and_processes_make_the_file_of_one(
     monkeypatch.setattr(elmo_tasks.encoder.sentence_layers, "WINDOW_TOKENS", 12)
 
     with operator_threads(1):
-        allennlp(monkeypatch, "elmo-embed", twice, one, *FILES)
+        allennlp("elmo-embed", twice, one, *FILES)
         texts = [paths.text, paths.text]
-        allennlp(monkeypatch, "elmo-embed", *texts, several, *FILES, "--processes", 2)
+        allennlp("elmo-embed", *texts, several, *FILES, "--processes", 2)
 
     assert several.read_bytes() == one.read_bytes()
 
 
 def test_a_folder_has_a_manifest_and_is_complete_the_second_time(
-    paths: Paths, encoder: ElmoEncoder, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    paths: Paths, encoder: ElmoEncoder, capsys: Any
 ) -> None:
     out = paths.hdf5.with_name("out")
     command = ["elmo-embed", paths.text, out, *FILES, "--shards", "parquet", "--part-tokens", 9]
 
-    allennlp(monkeypatch, *command)
+    allennlp(*command)
     assert f"Wrote {out}: " in capsys.readouterr().out
-    allennlp(monkeypatch, *command)
+    allennlp(*command)
     assert f"{out} is complete: all " in capsys.readouterr().out
 
     assert read_manifest(out)["num_sentences"] == len(LINES)
     expected = encoder.layers(line.split() for line in LINES)
     for (_, _, vectors), layers in zip(read_vectors(out), expected):
         numpy.testing.assert_allclose(vectors, layers, rtol=2**-10, atol=1e-5)
-    message = refusal(monkeypatch, *command, "--top")
+    message = refusal(*command, "--top")
     assert f"{out} was begun with another embedding; use the same settings as then" in message
 
 
-def test_the_trained_mix_of_a_model_is_written(
-    paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_trained_mix_of_a_model_is_written(paths: Paths, tmp_path: Path) -> None:
     (tmp_path / "training").mkdir()
     archive = sst(tmp_path / "training", "both")
     command = ["elmo-embed", paths.text, paths.hdf5, "--bilm", archive, "--mix"]
 
-    assert "has mixes at the places input, output" in refusal(monkeypatch, *command)
-    allennlp(monkeypatch, *command, "--place", "output")
+    assert "has mixes at the places input, output" in refusal(*command)
+    allennlp(*command, "--place", "output")
 
     trained = ElmoEncoder.from_pretrained(archive, "output")
     expected = trained([LINES[0].split()])["elmo"][0]
@@ -217,46 +215,40 @@ def test_the_trained_mix_of_a_model_is_written(
     ],
 )
 def test_options_that_contradict_each_other_are_refused(
-    options: list[Any], message: str, paths: Paths, monkeypatch: pytest.MonkeyPatch
+    options: list[Any], message: str, paths: Paths
 ) -> None:
-    assert message in refusal(monkeypatch, "elmo-embed", paths.text, paths.hdf5, *FILES, *options)
+    assert message in refusal("elmo-embed", paths.text, paths.hdf5, *FILES, *options)
 
 
-def test_an_output_of_another_kind_is_refused(
-    paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_output_of_another_kind_is_refused(paths: Paths) -> None:
     command = ["elmo-embed", paths.text, paths.hdf5, *FILES]
     paths.hdf5.write_text("mine")
 
-    assert "is a file; choose another" in refusal(monkeypatch, *command, "--shards", "hdf5")
+    assert "is a file; choose another" in refusal(*command, "--shards", "hdf5")
     command[2] = paths.hdf5.with_suffix(".npy")
-    assert refusal(monkeypatch, *command) == (
+    assert refusal(*command) == (
         f"elmo-embed: {command[2]} would be HDF5: name it {paths.hdf5.stem}.hdf5, or give --shards "
         "for a folder of files"
     )
     command[2] = "memory://out.hdf5"
-    assert "is an address: give --shards" in refusal(monkeypatch, *command)
+    assert "is an address: give --shards" in refusal(*command)
 
 
 # Which biLM.
 
 
-def test_the_bilm_is_the_one_in_the_package_unless_another_is_given(
-    paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    allennlp(monkeypatch, "elmo-embed", paths.text, paths.hdf5)
+def test_the_bilm_is_the_one_in_the_package_unless_another_is_given(paths: Paths) -> None:
+    allennlp("elmo-embed", paths.text, paths.hdf5)
 
     (layers,) = ElmoEncoder.from_pretrained("base").layers([LINES[0].split()])
     numpy.testing.assert_allclose(read_hdf5(paths.hdf5)["0"], layers, atol=1e-5)
 
 
-def test_a_mix_is_refused_where_none_was_trained(
-    paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mix_is_refused_where_none_was_trained(paths: Paths, tmp_path: Path) -> None:
     archive = language_model(tmp_path)
 
     for bilm in ("base", archive):
-        said = refusal(monkeypatch, "elmo-embed", paths.text, paths.hdf5, "--bilm", bilm, "--mix")
+        said = refusal("elmo-embed", paths.text, paths.hdf5, "--bilm", bilm, "--mix")
 
         assert said == (
             f"elmo-embed: {bilm} has no trained mix: give --bilm a model that has one, or "
@@ -265,22 +257,18 @@ def test_a_mix_is_refused_where_none_was_trained(
         assert not paths.hdf5.exists()
 
 
-def test_the_bilm_may_be_that_of_an_archive(
-    paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_bilm_may_be_that_of_an_archive(paths: Paths, tmp_path: Path) -> None:
     (tmp_path / "training").mkdir()
     archive = sst(tmp_path / "training", "both")
 
-    allennlp(monkeypatch, "elmo-embed", paths.text, paths.hdf5, "--bilm", archive, "--top")
+    allennlp("elmo-embed", paths.text, paths.hdf5, "--bilm", archive, "--top")
 
     (first,) = ElmoEncoder.from_pretrained(FIXTURE_FILES).layers([LINES[0].split()])
     numpy.testing.assert_allclose(read_hdf5(paths.hdf5)["0"], first[2], atol=1e-5)
 
 
-def test_the_dtype_of_the_products_may_be_chosen(
-    paths: Paths, encoder: ElmoEncoder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    allennlp(monkeypatch, "elmo-embed", paths.text, paths.hdf5, *FILES, "--dtype", "bfloat16")
+def test_the_dtype_of_the_products_may_be_chosen(paths: Paths, encoder: ElmoEncoder) -> None:
+    allennlp("elmo-embed", paths.text, paths.hdf5, *FILES, "--dtype", "bfloat16")
 
     written, (exact,) = read_hdf5(paths.hdf5)["0"], encoder.layers([LINES[0].split()])
     error = numpy.linalg.norm(written - exact.numpy()) / numpy.linalg.norm(exact)
@@ -291,7 +279,7 @@ def test_a_store_is_shared(
     paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoder: ElmoEncoder
 ) -> None:
     command = ["elmo-embed", paths.text, paths.hdf5, *FILES, "--use-store", tmp_path / "store"]
-    allennlp(monkeypatch, *command)
+    allennlp(*command)
     distinct = {tuple(line.split()) for line in LINES if line.strip()}
     assert contents(str(tmp_path / "store")).num_sentences == len(distinct)
     first = read_hdf5(paths.hdf5)
@@ -300,7 +288,7 @@ def test_a_store_is_shared(
         raise AssertionError("computed again")
 
     monkeypatch.setattr(FrozenBiLm, "computed_layers", computes)
-    allennlp(monkeypatch, *command, "--force")
+    allennlp(*command, "--force")
 
     for number, layers in enumerate(encoder.layers(line.split() for line in LINES)):
         array = first[str(number)]
@@ -454,7 +442,7 @@ def begun(long_text: Paths, monkeypatch: pytest.MonkeyPatch) -> Paths:
     ],
 )
 def test_what_was_begun_otherwise_is_gone_on_with_only_as_it_was(
-    changes: list[str] | None, differ: str, begun: Paths, monkeypatch: pytest.MonkeyPatch
+    changes: list[str] | None, differ: str, begun: Paths
 ) -> None:
     if changes is None:
         begun.text.write_text(begun.text.read_text(encoding="utf-8") + "A\n", encoding="utf-8")
@@ -462,22 +450,20 @@ def test_what_was_begun_otherwise_is_gone_on_with_only_as_it_was(
     command += [] if "--bilm" in (changes or []) else FILES
     command += [begun.text.with_name(x) if x == "STORE" else x for x in changes or []]
 
-    message = refusal(monkeypatch, "elmo-embed", *command)
+    message = refusal("elmo-embed", *command)
 
     assert message.startswith(f"elmo-embed: {begun.partial} was begun with {differ}")
     assert len(list(begun.partial.glob("part-*"))) == 5
-    allennlp(monkeypatch, "elmo-embed", *command, "--force")
+    allennlp("elmo-embed", *command, "--force")
     numbers = read_hdf5(begun.hdf5).keys() - {"sentence_to_index"}
     assert len(numbers) == len(begun.text.read_text(encoding="utf-8").splitlines())
 
 
-def test_parts_of_nobody_knows_which_run_are_not_used(
-    begun: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parts_of_nobody_knows_which_run_are_not_used(begun: Paths) -> None:
     """A run that is killed while it removes the parts leaves them without `_about.json`."""
     (begun.partial / "_about.json").unlink()
 
-    allennlp(monkeypatch, "elmo-embed", begun.text, begun.hdf5, *FILES, "--average")
+    allennlp("elmo-embed", begun.text, begun.hdf5, *FILES, "--average")
 
     assert {array.shape[1:] for array in read_hdf5(begun.hdf5).values()} == {(32,), ()}
 
@@ -490,10 +476,10 @@ def test_an_interrupt_says_that_the_same_command_goes_on(
 
     with monkeypatch.context() as patch:
         patch.setattr(shards.Shards, "add", interrupt)
-        assert exit_status(monkeypatch, "elmo-embed", begun.text, begun.hdf5, *FILES) == 130
+        assert exit_status("elmo-embed", begun.text, begun.hdf5, *FILES) == 130
     said = capsys.readouterr().err
     assert said.endswith("elmo-embed: interrupted; the same command goes on from here\n")
-    allennlp(monkeypatch, "elmo-embed", begun.text, begun.hdf5, *FILES)
+    allennlp("elmo-embed", begun.text, begun.hdf5, *FILES)
 
     assert begun.hdf5.exists()
 
@@ -501,44 +487,38 @@ def test_an_interrupt_says_that_the_same_command_goes_on(
 # What cannot be done.
 
 
-def test_a_file_that_is_there_is_overwritten_only_when_asked(
-    paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_is_there_is_overwritten_only_when_asked(paths: Paths) -> None:
     paths.hdf5.write_text("mine")
 
-    message = refusal(monkeypatch, "elmo-embed", paths.text, paths.hdf5, *FILES)
+    message = refusal("elmo-embed", paths.text, paths.hdf5, *FILES)
 
     assert message == (
         f"elmo-embed: {paths.hdf5} exists; choose another file, or overwrite it with --force"
     )
     assert paths.hdf5.read_text() == "mine" and not paths.partial.exists()
     assert "exists; choose another file" in refusal(
-        monkeypatch, "elmo-embed", paths.text, paths.text.parent, "--force"
+        "elmo-embed", paths.text, paths.text.parent, "--force"
     )
-    allennlp(monkeypatch, "elmo-embed", paths.text, paths.hdf5, *FILES, "--force")
+    allennlp("elmo-embed", paths.text, paths.hdf5, *FILES, "--force")
     assert len(read_hdf5(paths.hdf5)) == len(LINES) + 1
 
 
-def test_a_text_that_cannot_be_embedded_is_refused_before_anything_is_done(
-    paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_text_that_cannot_be_embedded_is_refused_before_anything_is_done(paths: Paths) -> None:
     missing = paths.text.with_name("missing.txt")
 
-    assert f"{missing} not found" in refusal(monkeypatch, "elmo-embed", missing, paths.hdf5, *FILES)
+    assert f"{missing} not found" in refusal("elmo-embed", missing, paths.hdf5, *FILES)
     paths.text.write_bytes("A\nB\nnaïve\n".encode("latin-1"))
-    message = refusal(monkeypatch, "elmo-embed", paths.text, paths.hdf5, *FILES)
+    message = refusal("elmo-embed", paths.text, paths.hdf5, *FILES)
     assert message.startswith(f"elmo-embed: {paths.text}:3: not UTF-8")
     paths.text.write_text("")
-    message = refusal(monkeypatch, "elmo-embed", paths.text, paths.hdf5, *FILES)
+    message = refusal("elmo-embed", paths.text, paths.hdf5, *FILES)
     assert message == f"elmo-embed: {paths.text} is empty: there is nothing to embed"
     assert os.listdir(paths.text.parent) == ["text.txt"]
 
 
-def test_a_bilm_that_cannot_be_had_is_refused(
-    paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bilm_that_cannot_be_had_is_refused(paths: Paths, tmp_path: Path) -> None:
     def refused(*args: object) -> str:
-        return refusal(monkeypatch, "elmo-embed", paths.text, paths.hdf5, *args)
+        return refusal("elmo-embed", paths.text, paths.hdf5, *args)
 
     assert "no biLM is known as 'tiny'; there are" in refused("--bilm", "tiny")
     assert "nowhere/model.tar.gz not found" in refused("--bilm", "nowhere/model.tar.gz")
@@ -557,7 +537,7 @@ def test_a_full_disk_loses_nothing(
     with monkeypatch.context() as patch:
         usage = shutil.disk_usage(long_text.text)._replace(free=30_000)
         patch.setattr(shutil, "disk_usage", lambda _: usage)
-        message = refusal(monkeypatch, "elmo-embed", long_text.text, long_text.hdf5, *FILES)
+        message = refusal("elmo-embed", long_text.text, long_text.hdf5, *FILES)
 
     assert "GB of the disk are free; make room and run the same command again" in message
     assert not long_text.hdf5.exists()

@@ -32,13 +32,9 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.parametrize("task, metric", [("sst", "accuracy"), ("snli", "accuracy")])
 def test_the_score_of_classes_is_the_models_own(
-    task: str,
-    metric: str,
-    archives: dict[str, Path],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture,
+    task: str, metric: str, archives: dict[str, Path], capsys: pytest.CaptureFixture
 ) -> None:
-    report = printed_numbers(monkeypatch, capsys, "elmo-errors", archives[task], DATA[task])
+    report = printed_numbers(capsys, "elmo-errors", archives[task], DATA[task])
 
     expected = own_metrics(archives[task], DATA[task])[metric]
     assert report["metric"] == metric
@@ -51,12 +47,9 @@ def test_the_score_of_classes_is_the_models_own(
 
 @pytest.mark.parametrize("task", ["ner", "srl"])
 def test_the_scores_of_entities_and_roles_are_the_models_own(
-    task: str,
-    archives: dict[str, Path],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture,
+    task: str, archives: dict[str, Path], capsys: pytest.CaptureFixture
 ) -> None:
-    report = printed_numbers(monkeypatch, capsys, "elmo-errors", archives[task], DATA[task])
+    report = printed_numbers(capsys, "elmo-errors", archives[task], DATA[task])
 
     expected = own_metrics(archives[task], DATA[task])
     assert report["score"] == pytest.approx(expected["f1-measure-overall"])
@@ -66,9 +59,9 @@ def test_the_scores_of_entities_and_roles_are_the_models_own(
 
 
 def test_the_score_of_answers_is_the_models_own(
-    archives: dict[str, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    archives: dict[str, Path], capsys: pytest.CaptureFixture
 ) -> None:
-    report = printed_numbers(monkeypatch, capsys, "elmo-errors", archives["squad"], DATA["squad"])
+    report = printed_numbers(capsys, "elmo-errors", archives["squad"], DATA["squad"])
 
     expected = own_metrics(archives["squad"], DATA["squad"])
     assert report["score"] == pytest.approx(expected["f1"])
@@ -77,9 +70,9 @@ def test_the_score_of_answers_is_the_models_own(
 
 
 def test_the_score_of_clusters_is_the_models_own(
-    archives: dict[str, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    archives: dict[str, Path], capsys: pytest.CaptureFixture
 ) -> None:
-    report = printed_numbers(monkeypatch, capsys, "elmo-errors", archives["coref"], DATA["coref"])
+    report = printed_numbers(capsys, "elmo-errors", archives["coref"], DATA["coref"])
 
     expected = own_metrics(archives["coref"], DATA["coref"])
     assert report["score"] == pytest.approx(expected["f1-measure-mean"])
@@ -89,12 +82,12 @@ def test_the_score_of_clusters_is_the_models_own(
 
 
 def test_unknown_words_are_those_without_a_vector(
-    archives: dict[str, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    archives: dict[str, Path], capsys: pytest.CaptureFixture
 ) -> None:
     archive = load_archive(archives["sst"])
     known = archive.model.vocab.get_token_to_index_vocabulary("tokens")
 
-    report = printed_numbers(monkeypatch, capsys, "elmo-errors", archives["sst"], DATA["sst"])
+    report = printed_numbers(capsys, "elmo-errors", archives["sst"], DATA["sst"])
 
     instances = list(archive.validation_dataset_reader.read(DATA["sst"]))
     without = sum(
@@ -105,17 +98,14 @@ def test_unknown_words_are_those_without_a_vector(
 
 
 def test_two_models_are_compared_and_the_files_are_written(
-    archives: dict[str, Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture,
+    archives: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     (tmp_path / "other").mkdir()
     other = make_archive(tmp_path / "other", tiny("sst", "both"))
     numbers, chart = tmp_path / "errors.json", tmp_path / "errors.png"
 
     command = ["elmo-errors", archives["sst"], DATA["sst"], "--against", f"both={other}"]
-    allennlp(monkeypatch, *command, "--json", numbers, "--chart", chart, "--top", 2)
+    allennlp(*command, "--json", numbers, "--chart", chart, "--top", 2)
 
     text = capsys.readouterr().out
     against = json.loads(numbers.read_text(encoding="utf-8"))["against"]
@@ -126,18 +116,16 @@ def test_two_models_are_compared_and_the_files_are_written(
     assert chart.read_bytes().startswith(b"\x89PNG")
 
 
-def test_what_cannot_be_judged_is_refused(
-    archives: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_judged_is_refused(archives: dict[str, Path], tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     other = classifier(tmp_path / "other")
     # SNLI marks pairs on which its annotators did not agree.
     unlabelled = tmp_path / "unlabelled.jsonl"
     unlabelled.write_text('{"gold_label": "-", "sentence1": "A man.", "sentence2": "A dog."}\n')
 
-    task = refusal(monkeypatch, "elmo-errors", other, DATA["sst"])
-    data = refusal(monkeypatch, "elmo-errors", archives["snli"], unlabelled)
-    top = refusal(monkeypatch, "elmo-errors", archives["sst"], DATA["sst"], "--top", 0)
+    task = refusal("elmo-errors", other, DATA["sst"])
+    data = refusal("elmo-errors", archives["snli"], unlabelled)
+    top = refusal("elmo-errors", archives["sst"], DATA["sst"], "--top", 0)
 
     assert "but the model is a BasicClassifier, whose predictor is text_classifier" in task
     assert data == f"elmo-errors: {unlabelled} has no instance"

@@ -45,10 +45,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("kind", ARCHIVES)
 def test_the_pair_is_that_of_the_archive(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture,
-    kind: str,
+    tmp_path: Path, capsys: pytest.CaptureFixture, kind: str
 ) -> None:
     make, name, state = ARCHIVES[kind]
     (tmp_path / "archive").mkdir()
@@ -56,7 +53,7 @@ def test_the_pair_is_that_of_the_archive(
     _, bilm = load_bilm(archive)
     char_ids = batch_to_ids(SENTENCES)
 
-    allennlp(monkeypatch, "elmo-export", archive, tmp_path / "new" / "pair")
+    allennlp("elmo-export", archive, tmp_path / "new" / "pair")
 
     files = pair(tmp_path / "new" / "pair")
     assert (
@@ -79,44 +76,36 @@ def test_the_pair_is_that_of_the_archive(
 
 
 def test_the_number_of_parameters_and_the_state_are_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, archive: Path
+    tmp_path: Path, capsys: pytest.CaptureFixture, archive: Path
 ) -> None:
-    allennlp(monkeypatch, "elmo-export", archive, tmp_path)
+    allennlp("elmo-export", archive, tmp_path)
 
     said = capsys.readouterr().out.rstrip()
     num_parameters = sum(array.size for array in read_datasets(tmp_path / "weights.hdf5").values())
     assert said.endswith(f", {num_parameters:,} parameters as float32, state reset.")
 
 
-def test_the_folder_of_a_training_may_stand_for_its_archive(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, archive: Path
-) -> None:
-    allennlp(monkeypatch, "elmo-export", archive.parent, tmp_path / "folder")
-    allennlp(monkeypatch, "elmo-export", archive, tmp_path / "archive")
+def test_the_folder_of_a_training_may_stand_for_its_archive(tmp_path: Path, archive: Path) -> None:
+    allennlp("elmo-export", archive.parent, tmp_path / "folder")
+    allennlp("elmo-export", archive, tmp_path / "archive")
 
     for one, other in zip(pair(tmp_path / "folder"), pair(tmp_path / "archive")):
         assert one.read_bytes() == other.read_bytes()
 
 
-def test_weights_of_a_checkpoint_may_stand_for_the_best(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, archive: Path
-) -> None:
+def test_weights_of_a_checkpoint_may_stand_for_the_best(tmp_path: Path, archive: Path) -> None:
     state = torch.load(archive.parent / "best.th")
     checkpoint = tmp_path / "model_state_e0_b100.th"
     torch.save({key: 0.5 * tensor for key, tensor in state.items()}, checkpoint)
 
-    allennlp(
-        monkeypatch, "elmo-export", archive.parent, tmp_path, "--weights-file", str(checkpoint)
-    )
+    allennlp("elmo-export", archive.parent, tmp_path, "--weights-file", str(checkpoint))
 
     found = make_bilm(*pair(tmp_path)).char_cnn.embedding
     assert torch.equal(found, 0.5 * state["bilm.char_cnn.embedding"])
 
 
-def test_16_bits_are_written_on_request(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, archive: Path
-) -> None:
-    allennlp(monkeypatch, "elmo-export", archive, tmp_path, "--dtype", "float16")
+def test_16_bits_are_written_on_request(tmp_path: Path, archive: Path) -> None:
+    allennlp("elmo-export", archive, tmp_path, "--dtype", "float16")
 
     written = read_datasets(tmp_path / "weights.hdf5")
     assert {str(array.dtype) for array in written.values()} == {"float16"}
@@ -127,47 +116,41 @@ def test_16_bits_are_written_on_request(
     )
 
 
-def test_one_of_several_is_chosen_by_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_of_several_is_chosen_by_its_name(tmp_path: Path) -> None:
     archive = classifier(
         tmp_path, first=ELMO, second={**ELMO, "bilm": {**FIXTURE, "state": "reset"}}
     )
     name = "_text_field_embedder.token_embedder_second.bilm"
 
-    message = refusal(monkeypatch, "elmo-export", archive, tmp_path / "pair")
+    message = refusal("elmo-export", archive, tmp_path / "pair")
 
     assert re.match(f"elmo-export: .* holds 2 biLMs: .*, {name}; choose one", message)
     assert not (tmp_path / "pair").exists()
 
-    allennlp(monkeypatch, "elmo-export", archive, tmp_path / "pair", "--name", name)
+    allennlp("elmo-export", archive, tmp_path / "pair", "--name", name)
 
     assert json.loads((tmp_path / "pair" / "options.json").read_text())["state"] == "reset"
 
 
-def test_an_archive_without_a_bilm_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_archive_without_a_bilm_is_refused(tmp_path: Path) -> None:
     archive = sst(tmp_path, "baseline")
 
-    message = refusal(monkeypatch, "elmo-export", archive, tmp_path / "pair")
+    message = refusal("elmo-export", archive, tmp_path / "pair")
 
     assert re.match("elmo-export: .* holds no biLM of .*, but a Bcn of text", message)
     assert not (tmp_path / "pair").exists()
 
 
 @pytest.mark.parametrize("name", ["options.json", "weights.hdf5"])
-def test_a_file_is_overwritten_only_on_request(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, archive: Path, name: str
-) -> None:
+def test_a_file_is_overwritten_only_on_request(tmp_path: Path, archive: Path, name: str) -> None:
     (tmp_path / name).write_text("precious")
 
-    message = refusal(monkeypatch, "elmo-export", archive, tmp_path)
+    message = refusal("elmo-export", archive, tmp_path)
 
     assert re.search(f"{tmp_path / name} would be overwritten; .* --force", message)
     assert [path.read_text() for path in tmp_path.iterdir()] == ["precious"]
 
-    allennlp(monkeypatch, "elmo-export", archive, tmp_path, "--force")
+    allennlp("elmo-export", archive, tmp_path, "--force")
 
     assert check(*pair(tmp_path)).problems == []
 
@@ -186,7 +169,7 @@ def test_a_full_disk_leaves_what_was_there(
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
     try:
-        message = refusal(monkeypatch, "elmo-export", archive, tmp_path, "--force")
+        message = refusal("elmo-export", archive, tmp_path, "--force")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
@@ -201,25 +184,23 @@ def test_weights_too_large_for_16_bits_are_refused(
     bilm.char_cnn.embedding.data[5, 0] = 1e6
     monkeypatch.setattr("elmo_tasks.commands.elmo_export.load_bilm", lambda *_: (name, bilm))
 
-    message = refusal(monkeypatch, "elmo-export", archive, tmp_path, "--dtype", "float16")
+    message = refusal("elmo-export", archive, tmp_path, "--dtype", "float16")
 
     assert re.match("elmo-export: char_embed holds a value .* as float16", message)
     assert list(tmp_path.iterdir()) == []
 
-    allennlp(monkeypatch, "elmo-export", archive, tmp_path, "--dtype", "float32")
+    allennlp("elmo-export", archive, tmp_path, "--dtype", "float32")
 
     assert check(*pair(tmp_path)).problems == []
 
 
 @pytest.mark.parametrize("content", [None, "no archive"])
-def test_what_is_no_archive_is_refused_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str | None
-) -> None:
+def test_what_is_no_archive_is_refused_in_one_line(tmp_path: Path, content: str | None) -> None:
     archive = tmp_path / "model.tar.gz"
     if content is not None:
         archive.write_text(content)
 
-    message = refusal(monkeypatch, "elmo-export", archive, tmp_path / "pair")
+    message = refusal("elmo-export", archive, tmp_path / "pair")
 
     assert message.startswith("elmo-export: ") and "\n" not in message
 
@@ -236,21 +217,19 @@ def test_what_is_no_archive_is_refused_in_one_line(
     ],
 )
 def test_options_that_do_not_go_together_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], problem: str
+    tmp_path: Path, options: list[str], problem: str
 ) -> None:
-    message = refusal(monkeypatch, "elmo-export", "mini", tmp_path / "new", *options)
+    message = refusal("elmo-export", "mini", tmp_path / "new", *options)
 
     assert message.startswith(f"elmo-export: {problem}")
     assert not (tmp_path / "new").exists()
 
 
-def test_a_file_of_onnx_is_overwritten_only_on_request(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_of_onnx_is_overwritten_only_on_request(tmp_path: Path) -> None:
     file = tmp_path / "bilm.onnx"
     file.write_text("precious")
 
-    message = refusal(monkeypatch, "elmo-export", "mini", tmp_path, "--onnx")
+    message = refusal("elmo-export", "mini", tmp_path, "--onnx")
 
     assert message.startswith(f"elmo-export: {file} would be overwritten; ")
     assert file.read_text() == "precious"
@@ -259,25 +238,23 @@ def test_a_file_of_onnx_is_overwritten_only_on_request(
 def test_it_is_said_that_onnx_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
 
-    message = refusal(monkeypatch, "elmo-export", "mini", tmp_path / "new", "--onnx")
+    message = refusal("elmo-export", "mini", tmp_path / "new", "--onnx")
 
     assert message == "elmo-export: this needs onnx, which is not installed: pip install onnx"
     assert not (tmp_path / "new").exists()
 
 
-def test_a_bilm_of_words_is_not_written_as_onnx(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bilm_of_words_is_not_written_as_onnx(tmp_path: Path) -> None:
     folder = write_bilm(tmp_path / "words")
 
-    message = refusal(monkeypatch, "elmo-export", folder, tmp_path / "new", "--onnx")
+    message = refusal("elmo-export", folder, tmp_path / "new", "--onnx")
 
     assert message.startswith("elmo-export: this biLM looks words up in a list, which ONNX does ")
     assert not (tmp_path / "new").exists()
 
 
-def test_help_helps(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
-    status = exit_status(monkeypatch, "elmo-export", "--help")
+def test_help_helps(capsys: pytest.CaptureFixture) -> None:
+    status = exit_status("elmo-export", "--help")
 
     assert status == 0
     said = capsys.readouterr().out

@@ -8,7 +8,7 @@ from tests.helpers.command_line import allennlp, refusal
 
 
 def test_the_table_has_a_row_for_each_place_and_the_files_say_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     both = tmp_path / "sst" / "both"
     both.mkdir(parents=True)
@@ -16,7 +16,7 @@ def test_the_table_has_a_row_for_each_place_and_the_files_say_the_same(
     set_mixes(both, input_mix=([1.0, -0.5, 2.0], 0.5), output_mix=([0.0, 3.0, 0.0], 2.0))
     numbers, chart = tmp_path / "made" / "mix.json", tmp_path / "made" / "mix.png"
 
-    allennlp(monkeypatch, "elmo-mix", f"SST={both}", "--json", numbers, "--chart", chart)
+    allennlp("elmo-mix", f"SST={both}", "--json", numbers, "--chart", chart)
 
     table = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines() if "|" in line]
     rows = [[cell.strip() for cell in line] for line in table]
@@ -34,17 +34,15 @@ def test_the_table_has_a_row_for_each_place_and_the_files_say_the_same(
     assert {path.name for path in numbers.parent.iterdir()} == {"mix.json", "mix.png"}
 
 
-def test_an_archive_without_elmo_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_archive_without_elmo_says_so(tmp_path: Path) -> None:
     archive = sst(tmp_path, "baseline")
 
-    message = refusal(monkeypatch, "elmo-mix", archive)
+    message = refusal("elmo-mix", archive)
 
     assert message.startswith(f"elmo-mix: {archive} holds no mix of elmo_tasks, but a Bcn of ")
 
 
-def test_what_is_no_archive_is_refused_in_a_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_no_archive_is_refused_in_a_line(tmp_path: Path) -> None:
     text = tmp_path / "model.tar.gz"
     text.write_text("no archive")
     torn = tmp_path / "torn.tar.gz"
@@ -53,5 +51,5 @@ def test_what_is_no_archive_is_refused_in_a_line(
     torn.write_bytes(whole.read_bytes()[:-1000])
 
     for path in (tmp_path / "missing.tar.gz", text, torn):
-        message = refusal(monkeypatch, "elmo-mix", path)
+        message = refusal("elmo-mix", path)
         assert message.startswith("elmo-mix: ") and "\n" not in message

@@ -12,9 +12,7 @@ CORPUS = Path(__file__).parents[2] / "fixtures" / "corpus" / "train.txt"
 FILES = ("--options-file", FIXTURE_FILES[0], "--weight-file", FIXTURE_FILES[1])
 
 
-def test_every_option_reaches_the_report(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
+def test_every_option_reaches_the_report(capsys: pytest.CaptureFixture) -> None:
     sentence = "The goats and the boat left ."
     expected = neighbors(
         ElmoEncoder.from_pretrained(FIXTURE_FILES).layers,
@@ -32,23 +30,19 @@ def test_every_option_reaches_the_report(
     options = ["--layer", 1, "--ignore-case", "--max-occurrences", 5, "--top", 4, "--seed", 3]
     options += ["--max-words", 30, "--sentence", sentence, *FILES]
 
-    found = printed_numbers(
-        monkeypatch, capsys, "elmo-neighbors", "GOATS", "--corpus", CORPUS, *options
-    )
+    found = printed_numbers(capsys, "elmo-neighbors", "GOATS", "--corpus", CORPUS, *options)
 
     assert {name: found[name] for name in expected} == expected
     assert found["command"].startswith("allennlp elmo-neighbors GOATS")
 
 
 def test_the_text_shows_the_sentences_of_each_cluster_and_the_picture_is_drawn(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     archive, chart = classifier(tmp_path, elmo={"type": "elmo_bilm", "bilm": FIXTURE}), tmp_path
     args = ("--corpus", CORPUS, "--max-occurrences", 20, "--top", 3, "--bilm", archive)
 
-    allennlp(
-        monkeypatch, "elmo-neighbors", "the", *args, "--clusters", 3, "--chart", chart / "the.png"
-    )
+    allennlp("elmo-neighbors", "the", *args, "--clusters", 3, "--chart", chart / "the.png")
 
     lines = capsys.readouterr().out.splitlines()
     number = CORPUS.read_text(encoding="utf-8").split().count("the")
@@ -75,35 +69,31 @@ def test_the_text_shows_the_sentences_of_each_cluster_and_the_picture_is_drawn(
         ("--max-words", "--max-words must be 1 or more, not 0"),
     ],
 )
-def test_an_option_that_cannot_be_is_refused(
-    option: str, complaint: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_option_that_cannot_be_is_refused(option: str, complaint: str) -> None:
     args = ("elmo-neighbors", "goats", "--corpus", CORPUS, option, 0, *FILES)
 
-    assert refusal(monkeypatch, *args) == f"elmo-neighbors: {complaint}"
+    assert refusal(*args) == f"elmo-neighbors: {complaint}"
 
 
-def test_a_text_that_cannot_be_read_is_refused_with_the_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_text_that_cannot_be_read_is_refused_with_the_line(tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     args = ("elmo-neighbors", "boat", *FILES, "--corpus")
     text.write_bytes(b"a boat\na b\xf6at\n")
 
-    assert f"{text}:2: not UTF-8" in refusal(monkeypatch, *args, text)
+    assert f"{text}:2: not UTF-8" in refusal(*args, text)
 
     text.write_text("")
 
-    assert "which has 0 sentences" in refusal(monkeypatch, *args, text)
+    assert "which has 0 sentences" in refusal(*args, text)
 
-    missing = refusal(monkeypatch, *args, tmp_path / "missing")
+    missing = refusal(*args, tmp_path / "missing")
 
     assert missing.startswith("elmo-neighbors: ") and "\n" not in missing
 
 
-def test_an_archive_without_elmo_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_archive_without_elmo_says_so(tmp_path: Path) -> None:
     archive = sst(tmp_path, "baseline")
 
-    message = refusal(monkeypatch, "elmo-neighbors", "the", "--corpus", CORPUS, "--bilm", archive)
+    message = refusal("elmo-neighbors", "the", "--corpus", CORPUS, "--bilm", archive)
 
     assert f"{archive} holds no biLM" in message

@@ -15,12 +15,12 @@ def test_configs_were_found() -> None:
 
 
 def test_senses_are_the_nearest_of_their_words_and_the_files_are_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     files = {name: tmp_path / f"senses.{name}" for name in ("json", "png")}
     args = ("--json", files["json"], "--chart", files["png"])
 
-    allennlp(monkeypatch, "elmo-probe", config_file(tmp_path, "senses"), *args)
+    allennlp("elmo-probe", config_file(tmp_path, "senses"), *args)
 
     out = capsys.readouterr().out
     assert out.startswith("sense of fixtures/senses.txt in fixtures/bilm/weights.hdf5\n")
@@ -32,20 +32,16 @@ def test_senses_are_the_nearest_of_their_words_and_the_files_are_written(
     assert files["png"].read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_column_that_is_not_there_is_said_with_the_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_column_that_is_not_there_is_said_with_the_line(tmp_path: Path) -> None:
     bad = tmp_path / "bad.txt"
     bad.write_text("The DT I-NP O\nboat NN\n")
     config = config_file(tmp_path, "pos", f"{{ validation_data_path: '{bad}' }}")
 
-    assert refusal(monkeypatch, "elmo-probe", config) == (
+    assert refusal("elmo-probe", config) == (
         f"elmo-probe: {bad}:2: expected 4 columns (word pos chunk ner), but got 2: 'boat NN'"
     )
     tag = json.dumps({"dataset_reader.tag_column": "lemma"})
-    assert "the columns must have 'lemma' exactly once" in refusal(
-        monkeypatch, "elmo-probe", config, "-o", tag
-    )
+    assert "the columns must have 'lemma' exactly once" in refusal("elmo-probe", config, "-o", tag)
 
 
 @pytest.mark.parametrize(
@@ -61,9 +57,7 @@ def test_a_column_that_is_not_there_is_said_with_the_line(
         ("{ train_data_path: error 'no path' }", "cannot be read: .*no path"),
     ],
 )
-def test_a_config_that_cannot_be_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str, complaint: str
-) -> None:
-    message = refusal(monkeypatch, "elmo-probe", config_file(tmp_path, "pos", change))
+def test_a_config_that_cannot_be_is_refused(tmp_path: Path, change: str, complaint: str) -> None:
+    message = refusal("elmo-probe", config_file(tmp_path, "pos", change))
 
     assert message.startswith("elmo-probe: ") and re.search(complaint, message)

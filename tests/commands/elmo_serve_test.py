@@ -39,7 +39,7 @@ def test_the_server_prints_its_address_and_answers_there(
     monkeypatch.setattr(uvicorn.Server, "serve", ask_once)
     data = "fixtures/sst.txt"
     command = ["elmo-serve", f"mine={archive}", "--port", 0, "--data", f"mine={data}"]
-    allennlp(monkeypatch, *command)
+    allennlp(*command)
 
     printed, health, reports = seen
     assert re.fullmatch(r"http://127\.0\.0\.1:[1-9]\d+/  \(Ctrl-C stops the server\)\n", printed)
@@ -59,7 +59,7 @@ def test_without_a_model_the_server_has_those_of_the_package(
     apps = []
     monkeypatch.setattr(uvicorn.Server, "run", lambda server, **_: apps.append(server.config.app))
 
-    allennlp(monkeypatch, "elmo-serve", "--port", 0)
+    allennlp("elmo-serve", "--port", 0)
 
     assert asyncio.run(get(apps[0], "/health"))["models"] == ["feelings"]
 
@@ -69,27 +69,27 @@ def test_a_host_that_others_can_reach_is_warned_of(
 ) -> None:
     monkeypatch.setattr(uvicorn.Server, "run", lambda *_, **__: None)
 
-    allennlp(monkeypatch, "elmo-serve", "--host", "0.0.0.0", "--port", 0)
+    allennlp("elmo-serve", "--host", "0.0.0.0", "--port", 0)
 
     warning, address, *_ = capsys.readouterr().out.splitlines()
     assert warning.startswith("WARNING: every machine that reaches this one can use the server")
     assert address.startswith("http://0.0.0.0:")
 
 
-def test_a_port_in_use_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_port_in_use_is_refused() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        message = refusal(monkeypatch, "elmo-serve", "--port", port)
+        message = refusal("elmo-serve", "--port", port)
 
     assert message.startswith(f"elmo-serve: the server cannot listen on 127.0.0.1, port {port} (")
     assert message.endswith("choose another --port, or --port 0 for a free one")
 
 
-def test_mistakes_are_refused_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mistakes_are_refused_in_a_line(tmp_path: Path) -> None:
     archive = sst(tmp_path, "baseline")
 
-    words = refusal(monkeypatch, "elmo-serve", "--port", 0, "--max-words", 0)
-    name = refusal(monkeypatch, "elmo-serve", f"a b={archive}", "--port", 0)
+    words = refusal("elmo-serve", "--port", 0, "--max-words", 0)
+    name = refusal("elmo-serve", f"a b={archive}", "--port", 0)
 
     assert words == "elmo-serve: --max-words must be 1 or more, not 0"
     assert name.startswith("elmo-serve: a model cannot be named 'a b': give it as NAME=MODEL")
@@ -100,7 +100,7 @@ def test_without_its_extra_the_command_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
 
-    message = refusal(monkeypatch, "elmo-serve", "--port", 0)
+    message = refusal("elmo-serve", "--port", 0)
 
     assert message == "elmo-serve: this needs the package uvicorn: pip install 'elmo-tasks[serve]'"
 

@@ -32,30 +32,26 @@ def train(task: str, folder: Path, change: str = "{}", variant: str = "baseline"
     return folder / "model" / "model.tar.gz"
 
 
-def evaluate(monkeypatch: pytest.MonkeyPatch, archive: Path, path: Path, *options: str) -> dict:
+def evaluate(archive: Path, path: Path, *options: str) -> dict:
     output = archive.parent / "metrics.json"
-    allennlp(monkeypatch, "evaluate", archive, path, "--output-file", output, *options)
+    allennlp("evaluate", archive, path, "--output-file", output, *options)
     return json.loads(output.read_text())
 
 
 @pytest.mark.parametrize("variant", ["baseline", "both"])
 @pytest.mark.parametrize("task", ["sst", "snli", "squad", "ner", "srl", "coref"])
-def test_model_of_learned_vectors_is_evaluated(
-    task: str, variant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_model_of_learned_vectors_is_evaluated(task: str, variant: str, tmp_path: Path) -> None:
     archive = train(task, tmp_path, variant=variant)
     test = write_sentence(task, tmp_path / "test", TEST)
 
-    metrics = evaluate(monkeypatch, archive, test, "--extend-vocab")
+    metrics = evaluate(archive, test, "--extend-vocab")
 
     assert metrics["loss"] > 0
 
 
 @pytest.mark.parametrize("name", ["elmo_word_vectors", "embedding"])
 @pytest.mark.parametrize("task", ["sst", "snli", "squad", "ner", "srl", "coref"])
-def test_new_words_have_the_vectors_of_a_given_file(
-    task: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_new_words_have_the_vectors_of_a_given_file(task: str, name: str, tmp_path: Path) -> None:
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("the 1 2\nowl 3 4\n")
     change = (
@@ -67,9 +63,7 @@ def test_new_words_have_the_vectors_of_a_given_file(
     path = "text_embedder.words.token_embedder_tokens"
     sources = json.dumps({path: str(vectors)})
 
-    metrics = evaluate(
-        monkeypatch, archive, test, "--extend-vocab", "--embedding-sources-mapping", sources
-    )
+    metrics = evaluate(archive, test, "--extend-vocab", "--embedding-sources-mapping", sources)
 
     assert metrics["loss"] > 0
     model = load_archive(archive).model
@@ -80,7 +74,7 @@ def test_new_words_have_the_vectors_of_a_given_file(
 
 
 def test_word_vectors_and_characters_answer_as_without_it_where_no_file_is_given(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("the 1 2\nowl 3 4\nsaw 5 6\n")
@@ -91,8 +85,8 @@ def test_word_vectors_and_characters_answer_as_without_it_where_no_file_is_given
     archive = train("squad", tmp_path, change)
     test = write_sentence("squad", tmp_path / "test", TEST)
 
-    without = evaluate(monkeypatch, archive, test)
-    extended = evaluate(monkeypatch, archive, test, "--extend-vocab")
+    without = evaluate(archive, test)
+    extended = evaluate(archive, test, "--extend-vocab")
 
     assert extended == pytest.approx(without)
     model = load_archive(archive).model
@@ -110,9 +104,7 @@ def test_extended_rows_stay_in_the_dtype_of_the_others(tmp_path: Path) -> None:
     assert embedding.weight.dtype == torch.float64
 
 
-def test_tag_that_the_training_lacks_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tag_that_the_training_lacks_is_refused(tmp_path: Path) -> None:
     archive = train("ner", tmp_path)
     test = write_sentence("ner", tmp_path / "test", TEST)
     lines = test.read_text(encoding="utf-8").splitlines()
@@ -120,17 +112,15 @@ def test_tag_that_the_training_lacks_is_refused(
     test.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     with pytest.raises(ConfigurationError, match="not trained on: B-SHIP, .*; evaluate"):
-        evaluate(monkeypatch, archive, test, "--extend-vocab")
+        evaluate(archive, test, "--extend-vocab")
 
 
-def test_language_model_refuses_words_that_its_softmax_lacks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_language_model_refuses_words_that_its_softmax_lacks(tmp_path: Path) -> None:
     train_model(Params(shrunk("small")), str(tmp_path / "model"))
     archive = tmp_path / "model" / "model.tar.gz"
     test = tmp_path / "test.txt"
     test.write_text("the quokka met a zorilla\n")
-    assert evaluate(monkeypatch, archive, test)["loss"] > 0
+    assert evaluate(archive, test)["loss"] > 0
 
     with pytest.raises(ConfigurationError, match="the [2-4] words of the data that it does"):
-        evaluate(monkeypatch, archive, test, "--extend-vocab")
+        evaluate(archive, test, "--extend-vocab")

@@ -62,7 +62,6 @@ def read_binary(path: Path) -> dict[str, numpy.ndarray]:
 def test_a_word_has_the_mean_over_its_occurrences(
     text: Path,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     option: str | None,
     output: str,
     format: str,
@@ -71,7 +70,6 @@ def test_a_word_has_the_mean_over_its_occurrences(
     path = tmp_path / "words"
 
     allennlp(
-        monkeypatch,
         "elmo-embed",
         text,
         path,
@@ -87,12 +85,10 @@ def test_a_word_has_the_mean_over_its_occurrences(
         numpy.testing.assert_allclose(vector, means[word], atol=1e-6)
 
 
-def test_only_the_most_frequent_words_are_kept(
-    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_the_most_frequent_words_are_kept(text: Path, tmp_path: Path) -> None:
     path = tmp_path / "words"
 
-    allennlp(monkeypatch, "elmo-embed", text, path, "--words", "text", "--num-words", "2", *FILES)
+    allennlp("elmo-embed", text, path, "--words", "text", "--num-words", "2", *FILES)
 
     assert list(read_text(path)) == ["film", "the"]
 
@@ -109,23 +105,15 @@ def test_counting_leaves_out_the_rarest_words_when_there_are_many(
     assert list(read_text(tmp_path / "words")) == ["often"]
 
 
-def test_what_cannot_be_written_is_refused(
-    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_written_is_refused(text: Path, tmp_path: Path) -> None:
     empty, path = tmp_path / "empty.txt", tmp_path / "words"
     empty.write_text("\n\n")
     encoder = ElmoEncoder.from_pretrained(FIXTURE_FILES)
 
-    assert "give --words" in refusal(monkeypatch, "elmo-embed", text, path, "--token")
-    assert "leave out --all" in refusal(
-        monkeypatch, "elmo-embed", text, path, "--words", "text", "--all"
-    )
-    assert "leave out" in refusal(
-        monkeypatch, "elmo-embed", text, path, "--words", "text", "--processes", "2"
-    )
-    assert "nothing to embed" in refusal(
-        monkeypatch, "elmo-embed", empty, path, "--words", "text", *FILES
-    )
+    assert "give --words" in refusal("elmo-embed", text, path, "--token")
+    assert "leave out --all" in refusal("elmo-embed", text, path, "--words", "text", "--all")
+    assert "leave out" in refusal("elmo-embed", text, path, "--words", "text", "--processes", "2")
+    assert "nothing to embed" in refusal("elmo-embed", empty, path, "--words", "text", *FILES)
     with pytest.raises(ConfigurationError, match="at least 1, not 0"):
         embed_words(lambda: iter(LINES), path, encoder, num_words=0)
     assert not path.exists()

@@ -122,7 +122,7 @@ class PageReader:
         if command in QUICK and is_here and not any(word.startswith("runs/") for word in others):
             for file in Path().glob("*.hdf5"):
                 file.unlink()
-            run(self.monkeypatch, arguments)
+            run(arguments)
 
     def give_elmo_tasks(self, arguments: list[str]) -> None:
         name, *others = arguments
@@ -262,10 +262,10 @@ def changed(config: str, changes: tuple[str, ...]) -> dict[str, Any]:
     return result["config"]
 
 
-def run(monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
+def run(arguments: list[str]) -> None:
     """Runs `allennlp` for real, and fails where its exit status is not 0."""
     try:
-        allennlp(monkeypatch, *arguments)
+        allennlp(*arguments)
     except SystemExit as end:
         assert end.code in (None, 0), end.code
 

@@ -60,25 +60,25 @@ def program(marker: Path) -> dict[str, Any]:
 def predict(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
     inputs = folder / "inputs.jsonl"
     inputs.write_text('{"sentence": "A film ."}\n')
-    allennlp(patch, "predict", archive, inputs, "--silent", "--output-file", folder / "answers")
+    allennlp("predict", archive, inputs, "--silent", "--output-file", folder / "answers")
 
 
 def evaluate(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
-    allennlp(patch, "evaluate", archive, SST)
+    allennlp("evaluate", archive, SST)
 
 
 def mix(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
-    allennlp(patch, "elmo-mix", archive)
+    allennlp("elmo-mix", archive)
 
 
 def export(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
-    allennlp(patch, "elmo-export", archive, folder / "exported")
+    allennlp("elmo-export", archive, folder / "exported")
 
 
 def embed(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
     text = folder / "text.txt"
     text.write_text("A film .\n")
-    allennlp(patch, "elmo-embed", text, folder / "text.hdf5", "--bilm", archive)
+    allennlp("elmo-embed", text, folder / "text.hdf5", "--bilm", archive)
 
 
 def encode(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
@@ -90,16 +90,16 @@ def fine_tune(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
 
 
 def pack(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
-    allennlp(patch, "elmo-pack", archive, folder / "packed")
+    allennlp("elmo-pack", archive, folder / "packed")
 
 
 def errors(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
-    allennlp(patch, "elmo-errors", archive, SST)
+    allennlp("elmo-errors", archive, SST)
 
 
 def neighbors(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
     corpus = ROOT / "fixtures" / "corpus" / "train.txt"
-    allennlp(patch, "elmo-neighbors", "the", "--corpus", corpus, "--bilm", archive)
+    allennlp("elmo-neighbors", "the", "--corpus", corpus, "--bilm", archive)
 
 
 def load(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
@@ -108,7 +108,7 @@ def load(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
 
 def serve(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
     patch.setattr("uvicorn.Server.run", lambda *_, **__: None)
-    allennlp(patch, "elmo-serve", f"mine={archive}", "--port", 0)
+    allennlp("elmo-serve", f"mine={archive}", "--port", 0)
 
 
 def spacy_component(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
@@ -199,20 +199,20 @@ def test_a_member_outside_the_folder_is_not_written(
 
 
 def check(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
-    allennlp(patch, "elmo-check", archive)
+    allennlp("elmo-check", archive)
 
 
 def score(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
-    allennlp(patch, "elmo-score", SST, "--bilm", archive)
+    allennlp("elmo-score", SST, "--bilm", archive)
 
 
 def probe(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
     bilm = f"{{ model+: {{ bilm: {{ pretrained_file: '{archive}' }} }} }}"
-    allennlp(patch, "elmo-probe", config_file(folder, "pos", bilm))
+    allennlp("elmo-probe", config_file(folder, "pos", bilm))
 
 
 def against(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
-    allennlp(patch, "elmo-errors", f"mine={archive}", SST, "--against", f"other={archive}")
+    allennlp("elmo-errors", f"mine={archive}", SST, "--against", f"other={archive}")
 
 
 @pytest.mark.parametrize("way", [check, score, probe, against])
@@ -306,7 +306,7 @@ def test_an_archive_without_a_data_loader_is_evaluated_with_one_that_is_given(
     loader = '{"data_loader": {"batch_size": 32}}'
 
     message = refusal(evaluate, monkeypatch, bare, tmp_path)
-    allennlp(monkeypatch, "evaluate", bare, SST, "-o", loader)
+    allennlp("evaluate", bare, SST, "-o", loader)
 
     assert message.endswith(
         f"a.tar.gz: its config has no data_loader; give one, such as -o '{loader}'"

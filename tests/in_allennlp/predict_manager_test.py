@@ -31,13 +31,13 @@ SENTENCES = ["A film of charm.", "It isn't bad.", "Dull, dull, dull."]
 
 
 @pytest.fixture
-def say(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> Any:
+def say(capsys: pytest.CaptureFixture) -> Any:
     """Returns a function that runs `allennlp predict` and returns what it prints."""
 
     def run(archive: Path, path: Path | str, *args: object, **settings: Any) -> list[str]:
         capsys.readouterr()
         given = ("--predictor-args", json.dumps(settings)) if settings else ()
-        allennlp(monkeypatch, "predict", archive, path, *args, *given)
+        allennlp("predict", archive, path, *args, *given)
         return capsys.readouterr().out.splitlines()
 
     return run

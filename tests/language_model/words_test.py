@@ -28,12 +28,10 @@ def train(folder: Path, changes: str = "") -> Path:
     return folder / "run"
 
 
-def test_it_is_trained_exported_read_and_scores(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_is_trained_exported_read_and_scores(tmp_path: Path) -> None:
     run = train(tmp_path)
-    allennlp(monkeypatch, "elmo-export", run / "model.tar.gz", tmp_path / "exported")
-    allennlp(monkeypatch, "elmo-pack", run / "model.tar.gz", tmp_path / "packed")
+    allennlp("elmo-export", run / "model.tar.gz", tmp_path / "exported")
+    allennlp("elmo-pack", run / "model.tar.gz", tmp_path / "packed")
 
     model = load_archive(run / "model.tar.gz").model.eval()
     layers = model.bilm(batch_char_ids(SENTENCES)).layers

@@ -168,14 +168,14 @@ def test_in_text_an_answer_is_the_document_and_a_line_for_each_cluster(
 
 
 def test_commands_and_python_answer_with_the_archive_and_the_packed_model(
-    archive_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    archive_path: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "in.txt").write_text(f"{TEXT.replace(chr(10), ' ')}\n")
     output, predictions = tmp_path / "out.txt", tmp_path / "predictions.jsonl"
     publish(archive_path, tmp_path / "packed")
 
-    allennlp(monkeypatch, "predict", archive_path, tmp_path / "in.txt", "--output-file", output)
-    allennlp(monkeypatch, "evaluate", archive_path, DATA, "--predictions-output-file", predictions)
+    allennlp("predict", archive_path, tmp_path / "in.txt", "--output-file", output)
+    allennlp("evaluate", archive_path, DATA, "--predictions-output-file", predictions)
     answer = elmo_tasks.load(archive_path).predict(TEXT)
     packed = elmo_tasks.load(tmp_path / "packed").predict(TEXT)
 

@@ -56,34 +56,28 @@ def archive(task: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "model.tar.gz"
 
 
-def evaluate(
-    monkeypatch: pytest.MonkeyPatch, archive: Path, data: str, *args: object
-) -> tuple[list[JsonDict], dict[str, Any]]:
+def evaluate(archive: Path, data: str, *args: object) -> tuple[list[JsonDict], dict[str, Any]]:
     """Returns the lines of predictions and the metrics that `allennlp evaluate` writes."""
     predictions, metrics = archive.parent / "predictions.jsonl", archive.parent / "metrics.json"
     files = ("--predictions-output-file", predictions, "--output-file", metrics)
-    allennlp(monkeypatch, "evaluate", archive, ROOT / data, *files, *args)
+    allennlp("evaluate", archive, ROOT / data, *files, *args)
     lines = [json.loads(line) for line in predictions.read_text(encoding="utf-8").splitlines()]
     return lines, json.loads(metrics.read_text(encoding="utf-8"))
 
 
-def predict(
-    monkeypatch: pytest.MonkeyPatch, archive: Path, inputs: list[JsonDict]
-) -> list[JsonDict]:
+def predict(archive: Path, inputs: list[JsonDict]) -> list[JsonDict]:
     asked, answers = archive.parent / "in.jsonl", archive.parent / "out.jsonl"
     asked.write_text("\n".join(map(json.dumps, inputs)), encoding="utf-8")
-    allennlp(monkeypatch, "predict", archive, asked, "--output-file", answers, "--silent")
+    allennlp("predict", archive, asked, "--output-file", answers, "--silent")
     return [json.loads(line) for line in answers.read_text(encoding="utf-8").splitlines()]
 
 
-def test_evaluate_writes_a_line_for_each_instance_as_predict_does(
-    task: str, archive: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_evaluate_writes_a_line_for_each_instance_as_predict_does(task: str, archive: Path) -> None:
     instances = Built(Task(task).config()).instances
 
-    lines, _ = evaluate(monkeypatch, archive, DATA[task])
+    lines, _ = evaluate(archive, DATA[task])
 
-    answers = predict(monkeypatch, archive, list(map(INPUTS[task], instances)))
+    answers = predict(archive, list(map(INPUTS[task], instances)))
     assert len(instances) > 4
     for line, answer, instance in zip(lines, answers, instances, strict=True):
         if task == "squad":
@@ -102,29 +96,25 @@ def numbers_rounded(value: Any) -> Any:
     return pytest.approx(value, abs=1e-4) if isinstance(value, float) else value
 
 
-def test_metrics_are_those_of_allennlps_evaluator(
-    task: str, archive: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_metrics_are_those_of_allennlps_evaluator(task: str, archive: Path) -> None:
     simple = json.dumps({"evaluation": {"type": "simple"}})
 
-    _, ours = evaluate(monkeypatch, archive, DATA[task])
-    batches, theirs = evaluate(monkeypatch, archive, DATA[task], "-o", simple)
+    _, ours = evaluate(archive, DATA[task])
+    batches, theirs = evaluate(archive, DATA[task], "-o", simple)
 
     assert ours == pytest.approx(theirs, abs=1e-5)
     # AllenNLP's own evaluator is still there, and writes a line for each batch.
     assert len(batches) < len(Built(Task(task).config()).instances)
 
 
-def test_a_second_file_has_its_own_metrics(
-    archive: Path, task: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_second_file_has_its_own_metrics(archive: Path, task: str, tmp_path: Path) -> None:
     metrics, predictions = [tmp_path / "a", tmp_path / "b"], [tmp_path / "c", tmp_path / "d"]
     data, metrics_files, files = (
         ",".join(map(str, paths)) for paths in ([ROOT / DATA[task]] * 2, metrics, predictions)
     )
     args = ("--output-file", metrics_files, "--predictions-output-file", files)
 
-    allennlp(monkeypatch, "evaluate", archive, data, *args)
+    allennlp("evaluate", archive, data, *args)
 
     first, second = (json.loads(path.read_text()) for path in metrics)
     # The loss is a mean over batches, which are drawn anew.
@@ -143,7 +133,7 @@ def test_an_answer_has_no_loss_if_its_group_is_one_instance(
         (ROOT / DATA["sst"]).read_text(encoding="utf-8").splitlines()[0] + "\n", encoding="utf-8"
     )
 
-    (line,), _ = evaluate(monkeypatch, tmp_path / "model" / "model.tar.gz", str(one))
+    (line,), _ = evaluate(tmp_path / "model" / "model.tar.gz", str(one))
 
     assert "loss" not in line and line["label"]
 

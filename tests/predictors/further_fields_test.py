@@ -69,14 +69,14 @@ def test_the_answer_to_a_whole_file_of_questions_has_their_ids_alone(tmp_path: P
     ],
 )
 def test_json_and_tables_have_their_further_fields_in_the_answer(
-    name: str, text: str, sst: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, text: str, sst: Path, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_text(text)
     output = tmp_path / "out"
 
     def answers(*args: object) -> list[str]:
         command = ("predict", sst, tmp_path / name, "--output-file", output, "--silent", *args)
-        allennlp(monkeypatch, *command)
+        allennlp(*command)
         return output.read_text().splitlines()
 
     (answer,) = map(json.loads, answers("--predictor-args", '{"format": "json"}'))

@@ -213,24 +213,22 @@ def test_a_long_sentence_is_answered_as_a_whole(predictor: Predictor, tmp_path: 
 # Tests of `allennlp predict`.
 
 
-def predict(
-    monkeypatch: pytest.MonkeyPatch, archive: Path, text: str, *args: str
-) -> list[JsonDict]:
+def predict(archive: Path, text: str, *args: str) -> list[JsonDict]:
     text_file, answers = archive.parent / "input", archive.parent / "output"
     text_file.write_text(text)
     command = ("predict", archive, text_file, "--output-file", answers, "--silent")
-    allennlp(monkeypatch, *command, *args)
+    allennlp(*command, *args)
     return [json.loads(line) for line in answers.read_text().splitlines()]
 
 
 @pytest.mark.parametrize("batch_size", ["1", "3"])
 def test_allennlp_predict_answers_a_line_a_sentence(
-    monkeypatch: pytest.MonkeyPatch, archive: Path, predictor: Predictor, batch_size: str
+    archive: Path, predictor: Predictor, batch_size: str
 ) -> None:
     inputs = [{"sentence": SENTENCE, "place": 2, "top_k": 1}, *({"sentence": s} for s in SENTENCES)]
     text = "\n".join(map(json.dumps, inputs))
 
-    answers = predict(monkeypatch, archive, text, "--batch-size", batch_size)
+    answers = predict(archive, text, "--batch-size", batch_size)
 
     assert [answer["tokens"] for answer in answers] == [s.split() for s in (SENTENCE, *SENTENCES)]
     assert (
@@ -239,12 +237,10 @@ def test_allennlp_predict_answers_a_line_a_sentence(
     )
 
 
-def test_allennlp_predict_answers_for_a_file_of_text(
-    monkeypatch: pytest.MonkeyPatch, archive: Path, predictor: Predictor
-) -> None:
+def test_allennlp_predict_answers_for_a_file_of_text(archive: Path, predictor: Predictor) -> None:
     text = "\n".join(SENTENCES)
 
-    answers = predict(monkeypatch, archive, text, "--use-dataset-reader", "--batch-size", "3")
+    answers = predict(archive, text, "--use-dataset-reader", "--batch-size", "3")
 
     for answer, sentence in zip(answers, SENTENCES, strict=True):
         expected = predictor.predict_json({"sentence": sentence})

@@ -111,7 +111,7 @@ def test_the_lines_of_the_page_give_the_vectors_of_the_encoder(
     names: dict[str, Any] = {}
 
     _, name, *arguments = command.split()
-    allennlp(monkeypatch, f"elmo-{name}", *arguments)
+    allennlp(f"elmo-{name}", *arguments)
     exec(compile(code, "page", "exec"), names)
 
     expected = ElmoEncoder.from_pretrained("base")(names["sentences"])["elmo"]
@@ -121,16 +121,16 @@ def test_the_lines_of_the_page_give_the_vectors_of_the_encoder(
 
 
 def test_a_model_is_written_with_the_mix_of_a_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     sst(tmp_path, "both")
     set_mixes(tmp_path, input_mix=([1.0, -0.5, 2.0], 0.5), output_mix=([0.0, 3.0, 0.0], 2.0))
     file = tmp_path / "onnx" / ONNX_FILE
 
-    message = refusal(monkeypatch, "elmo-export", tmp_path, file.parent, "--onnx")
+    message = refusal("elmo-export", tmp_path, file.parent, "--onnx")
     assert "place must be one of them, not None" in message and not file.parent.exists()
 
-    allennlp(monkeypatch, "elmo-export", tmp_path, file.parent, "--onnx", "--place", "output")
+    allennlp("elmo-export", tmp_path, file.parent, "--onnx", "--place", "output")
 
     assert capsys.readouterr().out.endswith(" parameters; elmo is the trained mix.\n")
     expected = ElmoEncoder.from_pretrained(tmp_path, "output")(BATCH)["elmo"]

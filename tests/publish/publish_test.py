@@ -276,12 +276,12 @@ def test_every_command_takes_the_name_of_a_model(
 
     for archive in (sst[0], "my-sst"):
         out = tmp_path / "metrics.json"
-        allennlp(monkeypatch, "evaluate", archive, ROOT / "fixtures/sst.txt", "--output-file", out)
+        allennlp("evaluate", archive, ROOT / "fixtures/sst.txt", "--output-file", out)
         metrics.append(json.loads(out.read_text()))
     capsys.readouterr()
-    allennlp(monkeypatch, "predict", "my-sst", tmp_path / "in.txt")
-    allennlp(monkeypatch, "elmo-mix", "my-sst")
-    allennlp(monkeypatch, "elmo-export", "my-sst", tmp_path / "exported")
+    allennlp("predict", "my-sst", tmp_path / "in.txt")
+    allennlp("elmo-mix", "my-sst")
+    allennlp("elmo-export", "my-sst", tmp_path / "exported")
 
     assert metrics[1] == pytest.approx(metrics[0], abs=1e-3)
     assert "\tA film of charm .\n" in capsys.readouterr().out
@@ -447,7 +447,7 @@ def test_a_number_too_large_for_float16_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_command_says_the_size_and_the_differences(
-    sst: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    sst: tuple[Path, Path], tmp_path: Path, capsys: Any
 ) -> None:
     (tmp_path / "in.txt").write_text("A film.\n\nIt isn't bad.\n")
     args = ("elmo-pack", sst[0], tmp_path / "published", "--bilm", "tiny")
@@ -455,10 +455,10 @@ def test_the_command_says_the_size_and_the_differences(
     card.parent.mkdir()
     card.write_text("by hand")
 
-    allennlp(monkeypatch, *args, "--examples", tmp_path / "in.txt")
+    allennlp(*args, "--examples", tmp_path / "in.txt")
     said = capsys.readouterr().out
-    message = refusal(monkeypatch, *args)
-    allennlp(monkeypatch, *args, "--force", "--max-words", 3)
+    message = refusal(*args)
+    allennlp(*args, "--force", "--max-words", 3)
 
     assert re.search(rf"Wrote {tmp_path}/published: \d\.\d\d MB \(\w+", said)
     assert re.search(r"Left out: text_embedder.bilm, the biLM tiny, fingerprint \w{32}\.", said)

@@ -52,19 +52,16 @@ def test_raw_text_is_cut_into_sentences_and_tokens(language: str) -> None:
 
 @pytest.mark.parametrize("language", TEXTS)
 def test_raw_text_is_embedded_and_scored(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture,
-    language: str,
+    tmp_path: Path, capsys: pytest.CaptureFixture, language: str
 ) -> None:
     text, sentences = TEXTS[language]
     raw, model = tmp_path / "raw.txt", written_model(tmp_path / "model")
     raw.write_text(text + "\n", encoding="utf-8")
     split = "--split", "--language", language
 
-    allennlp(monkeypatch, "elmo-embed", raw, tmp_path / "a.hdf5", *split, "--top", *FILES)
+    allennlp("elmo-embed", raw, tmp_path / "a.hdf5", *split, "--top", *FILES)
     capsys.readouterr()
-    allennlp(monkeypatch, "elmo-score", raw, *split, "--bilm", model)
+    allennlp("elmo-score", raw, *split, "--bilm", model)
 
     vectors = read_hdf5(tmp_path / "a.hdf5")
     printed = capsys.readouterr().out.splitlines()

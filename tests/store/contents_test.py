@@ -40,7 +40,7 @@ def test_contents_are_counted_for_each_bilm_and_dtype(path: str) -> None:
 
 
 def test_bilms_whose_start_states_differ_by_rounding_are_merged_into_one(
-    tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, path: str
 ) -> None:
     here, there = fixture_bilm(LayerStore(path, "float32")), moved(1e-6)
     there.store = LayerStore(str(tmp_path / "other"), "float32")
@@ -51,14 +51,14 @@ def test_bilms_whose_start_states_differ_by_rounding_are_merged_into_one(
 
     assert num_merged == 1
     bilm = fixture_bilm(LayerStore(path, "float32"))
-    computed = computed_by(bilm, monkeypatch)
+    computed = computed_by(bilm)
     bilm(batch_to_ids([["here"], ["there"]]))
     assert computed == []
     assert len(contents(path).shares) == 1
 
 
 def test_bilms_whose_start_states_differ_by_more_stay_apart_in_a_merged_store(
-    tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, path: str
 ) -> None:
     here, there = fixture_bilm(LayerStore(path)), moved(0.5)
     there.store = LayerStore(str(tmp_path / "other"))
@@ -68,7 +68,7 @@ def test_bilms_whose_start_states_differ_by_more_stay_apart_in_a_merged_store(
     merge(path, str(tmp_path / "other"))
 
     there.store = LayerStore(path)
-    computed = computed_by(there, monkeypatch)
+    computed = computed_by(there)
     there(batch_to_ids([["word"]]))
     assert computed == []
     assert [share.num_sentences for share in contents(path).shares] == [1, 1]

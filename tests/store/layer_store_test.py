@@ -44,13 +44,11 @@ def assert_same(one: BiLmOutput, other: BiLmOutput) -> None:
 
 @pytest.mark.parametrize("state", ["reset", "snapshot"])
 @ON_DISK_AND_NOT
-def test_a_hit_equals_the_computed_layers_bit_for_bit(
-    path: str, on_disk: bool, state: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hit_equals_the_computed_layers_bit_for_bit(path: str, on_disk: bool, state: str) -> None:
     plain = fixture_bilm(state=state)(ids_of(BATCH))
     store = LayerStore(path, "float32", 0) if on_disk else LayerStore(dtype="float32")
     bilm = fixture_bilm(store, state=state)
-    computed = computed_by(bilm, monkeypatch)
+    computed = computed_by(bilm)
 
     first, second = bilm(ids_of(BATCH)), bilm(ids_of(BATCH))
 
@@ -61,12 +59,10 @@ def test_a_hit_equals_the_computed_layers_bit_for_bit(
     assert_same(second, first)
 
 
-def test_a_hit_in_another_batch_equals_layers_that_are_computed_again(
-    path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hit_in_another_batch_equals_layers_that_are_computed_again(path: str) -> None:
     fixture_bilm(LayerStore(path, "float32"))(ids_of(BATCH))
     bilm = fixture_bilm(LayerStore(path, "float32"))
-    computed = computed_by(bilm, monkeypatch)
+    computed = computed_by(bilm)
 
     output = bilm(ids_of(OTHER_BATCH, more_padding=2))
 
@@ -103,11 +99,9 @@ def test_int8_rounds_each_half_of_a_layer_of_a_token_to_255_steps(path: str) -> 
     assert (rounded != halves).any()
 
 
-def test_a_sentence_that_a_batch_has_twice_is_computed_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_sentence_that_a_batch_has_twice_is_computed_once() -> None:
     bilm = fixture_bilm(LayerStore())
-    computed = computed_by(bilm, monkeypatch)
+    computed = computed_by(bilm)
 
     layers = bilm(ids_of([SENTENCE, ["It"], SENTENCE])).layers
 
@@ -131,10 +125,10 @@ def test_one_half_of_layer_0_is_kept(path: str) -> None:
     assert sizes[32] == len(SENTENCE) * 5 * 16 * 2
 
 
-def test_the_layers_in_memory_keep_to_their_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_layers_in_memory_keep_to_their_bound() -> None:
     # There is room for 6 tokens of 160 bytes.
     bilm = fixture_bilm(LayerStore(memory=0.001))
-    computed = computed_by(bilm, monkeypatch)
+    computed = computed_by(bilm)
 
     for batch in ([["a"] * 4], [["b"]], [["c"] * 2], [["b"]], [["a"] * 4], [["d"] * 9], [["b"]]):
         bilm(ids_of(batch))
@@ -155,15 +149,13 @@ def test_autocast_does_not_change_the_layers_of_a_store(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
-def test_a_copy_of_a_bilm_has_a_store_in_the_same_folder(
-    path: str, copied: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_copy_of_a_bilm_has_a_store_in_the_same_folder(path: str, copied: Callable) -> None:
     bilm = fixture_bilm(LayerStore(path, "float32", 5, 70, "mine"))
     first = bilm(ids_of(BATCH))
 
     other = copied(bilm)
 
-    computed = computed_by(other, monkeypatch)
+    computed = computed_by(other)
     assert_same(other(ids_of(BATCH)), first)
     assert computed == []
     kept = other.store.path, other.store.dtype, other.store.memory, other.store.disk
@@ -216,13 +208,13 @@ def test_the_layers_of_both_dtypes_are_kept_apart(path: str) -> None:
 
 @pytest.mark.parametrize(("by", "shares"), [(0, True), (1e-6, True), (1e-3, False), (-1, False)])
 def test_bilms_whose_start_states_differ_by_more_than_rounding_are_kept_apart(
-    path: str, monkeypatch: pytest.MonkeyPatch, by: float, shares: bool
+    path: str, by: float, shares: bool
 ) -> None:
     fixture_bilm(LayerStore(path, "float32"))(ids_of(BATCH))
     for _ in range(2):
         bilm = moved(by)
         bilm.store = LayerStore(path, "float32")
-        computed = computed_by(bilm, monkeypatch)
+        computed = computed_by(bilm)
         layers = bilm(ids_of(BATCH)).layers
         torch.testing.assert_close(layers, moved(by)(ids_of(BATCH)).layers, rtol=0, atol=1e-5)
         assert computed == ([] if shares else [4])
@@ -232,14 +224,12 @@ def test_bilms_whose_start_states_differ_by_more_than_rounding_are_kept_apart(
 # Several files in one folder.
 
 
-def test_layers_of_all_files_of_a_folder_are_found(
-    path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_layers_of_all_files_of_a_folder_are_found(path: str) -> None:
     for file, batch in (("a", BATCH), ("b", [SENTENCE])):
         fixture_bilm(LayerStore(path, "float32", file=file))(ids_of(batch))
     store = LayerStore(path, "float32", 0)
     bilm = fixture_bilm(store)
-    computed = computed_by(bilm, monkeypatch)
+    computed = computed_by(bilm)
 
     output = bilm(ids_of(OTHER_BATCH))
 
@@ -253,14 +243,12 @@ def test_layers_of_all_files_of_a_folder_are_found(
     assert sorted(os.listdir(path))[::2] == ["a.sqlite", "b.sqlite", "layers.sqlite"]
 
 
-def test_a_file_that_comes_while_the_store_is_open_is_read(
-    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_comes_while_the_store_is_open_is_read(path: str, tmp_path: Path) -> None:
     here, there = fixture_bilm(LayerStore(path, memory=0)), moved(1e-6)
     here(ids_of([WORDS]))
     there.store = LayerStore(str(tmp_path / "other"))
     there(ids_of([SENTENCE]))
-    computed = computed_by(here, monkeypatch)
+    computed = computed_by(here)
 
     shutil.copy(tmp_path / "other" / "layers.sqlite", os.path.join(path, "other.sqlite"))
 
@@ -268,16 +256,14 @@ def test_a_file_that_comes_while_the_store_is_open_is_read(
     assert computed == []
 
 
-def test_a_folder_of_files_that_cannot_be_written_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_of_files_that_cannot_be_written_is_read(tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         fixture_bilm(LayerStore(folder, file="other"))(ids_of(BATCH))
         os.chmod(folder, 0o755)
         LayerDatabase.at(folder, "other").close()
         store = LayerStore(folder)
         bilm = fixture_bilm(store)
-        computed = computed_by(bilm, monkeypatch)
+        computed = computed_by(bilm)
 
         def work() -> None:
             if os.geteuid() == 0:
@@ -292,12 +278,10 @@ def test_a_folder_of_files_that_cannot_be_written_is_read(
         os.chmod(folder, 0o755)
 
 
-def test_a_full_store_replaces_its_oldest_entries(
-    path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_store_replaces_its_oldest_entries(path: str) -> None:
     # There is room for about 6 entries of 12.8 kB.
     bilm = fixture_bilm(LayerStore(path, memory=0, disk=0.1))
-    computed = computed_by(bilm, monkeypatch)
+    computed = computed_by(bilm)
     texts = [[f"a{index}"] * 80 for index in range(20)]
 
     for text in texts:
@@ -412,9 +396,9 @@ def test_a_path_need_not_be_utf8(tmp_path: Path) -> None:
     assert contents(path).num_sentences == 4
 
 
-def test_the_layers_in_memory_may_have_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_layers_in_memory_may_have_no_bound() -> None:
     bilm = fixture_bilm(LayerStore(memory=float("inf")))
-    computed = computed_by(bilm, monkeypatch)
+    computed = computed_by(bilm)
 
     assert_same(bilm(ids_of(BATCH)), bilm(ids_of(BATCH)))
 
@@ -445,13 +429,11 @@ def test_a_value_that_the_dtype_cannot_hold_is_refused(monkeypatch: pytest.Monke
         bilm(ids_of(BATCH))
 
 
-def test_a_folder_that_is_deleted_between_batches_is_filled_again(
-    path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_is_deleted_between_batches_is_filled_again(path: str) -> None:
     bilm = fixture_bilm(LayerStore(path, "float32", 0))
     first = bilm(ids_of(BATCH))
     shutil.rmtree(path)
-    computed = computed_by(bilm, monkeypatch)
+    computed = computed_by(bilm)
 
     assert_same(bilm(ids_of(BATCH)), first)
     assert_same(bilm(ids_of(BATCH)), first)
@@ -459,7 +441,7 @@ def test_a_folder_that_is_deleted_between_batches_is_filled_again(
 
 
 def test_layers_that_fill_a_deleted_file_again_belong_to_their_bilm(
-    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: str, tmp_path: Path
 ) -> None:
     bilm = fixture_bilm(LayerStore(path, "float32", 0))
     bilm(ids_of(BATCH))
@@ -471,14 +453,12 @@ def test_layers_that_fill_a_deleted_file_again_belong_to_their_bilm(
     assert share.num_sentences == 4
     assert merge(str(tmp_path / "new"), path) == 4
     other = fixture_bilm(LayerStore(path, "float32", 0, file="other"))
-    computed = computed_by(other, monkeypatch)
+    computed = computed_by(other)
     other(ids_of(BATCH))
     assert computed == []
 
 
-def test_the_file_of_another_machine_that_replaces_one_is_read(
-    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_file_of_another_machine_that_replaces_one_is_read(path: str, tmp_path: Path) -> None:
     """Both machines computed slightly different start states, so that their keys differ."""
     here = fixture_bilm(LayerStore(path, "float32", 0))
     for name, by in (("first", 0), ("second", 1e-6)):
@@ -491,7 +471,7 @@ def test_the_file_of_another_machine_that_replaces_one_is_read(
     here(ids_of(BATCH))
     shutil.copy(tmp_path / "second" / "layers.sqlite", replaced + ".new")
     os.replace(replaced + ".new", replaced)
-    computed = computed_by(here, monkeypatch)
+    computed = computed_by(here)
 
     here(ids_of(BATCH))
 
