@@ -12,7 +12,18 @@ from allennlp.common.checks import ConfigurationError
 from allennlp.data import DatasetReader, Vocabulary
 from allennlp.models import Model
 
-from tests.helpers.configs import BILMS, ROOT, config, config_path, leaves, shipped, tiny
+from tests.helpers.configs import (
+    BILMS,
+    ROOT,
+    config,
+    config_path,
+    differences,
+    leaves,
+    shipped,
+    tiny,
+)
+
+PENALTY = "model.regularizer.regexes"
 
 # The snli paper config has the extras of Peters et al. as well, and the srl one has arguments for
 # its word vectors, each on several lines.
@@ -82,32 +93,127 @@ def test_misspelt_field_is_refused_by_training(tmp_path: Path) -> None:
         train_model(params, str(tmp_path / "model"))
 
 
+# The values that all tasks refuse, and those of single tasks.
+REFUSED = [
+    *(
+        ("sst", change, complaint)
+        for change, complaint in (
+            ("{ elmo_at: 'input' }", "list of the places 'input' and 'output'.*, not input"),
+            ("{ elmo_at: ['inputs'] }", "list of the places 'input' and 'output'"),
+            ("{ elmo_at: ['input', 'input'] }", "each once at most"),
+            (
+                "{ elmo_layers: 'top' }",
+                "'all', 'concat', 'last' or the index of one layer, not top",
+            ),
+            ("{ elmo_lambda: -1 }", "elmo_lambda must be 0 or more, not -1"),
+            ("{ elmo_lambda: '1' }", "elmo_lambda must be 0 or more"),
+            ("{ elmo_dropout: 1 }", "elmo_dropout must be from 0 to below 1"),
+            ("{ elmo_layer_norm: true }", "null, 'batch' or 'sentence', not true"),
+            ("{ bilm: 'smal' }", "bilm must be one of base,.* fixture, medium, .*, not smal"),
+            ("{ bilm: { options: {} } }", "or an object with options and pretrained_file, not"),
+            (
+                "{ word_vectors: 'glove' }",
+                r"word_vectors must be one of glove\.6B\.100d, glove\.840B, learned, or",
+            ),
+        )
+    ),
+    ("ner", "{ scheme: 'IOB1' }", "scheme must be 'BIO' or 'BIOUL', not IOB1"),
+    ("ner", "{ hidden_dims: 200 }", "list of the width of each biLSTM, not 200"),
+    ("ner", "{ hidden_dims: [] }", "list of the width of each biLSTM"),
+    ("ner", "{ elmo_lambda: -1 }", "elmo_lambda must be 0 or more"),
+    ("snli", "{ dropout: '0.5' }", "dropout must be from 0 to below 1, not 0.5"),
+    ("snli", "{ attention_dropout: 1 }", "attention_dropout must be from 0 to below 1, not 1"),
+    ("snli", "{ weight_penalty: -1 }", "weight_penalty must be 0 or more, not -1"),
+    ("snli", "{ weight_penalty: null }", "weight_penalty must be 0 or more, not null"),
+    ("snli", "{ halve_learning_rate: 1 }", "halve_learning_rate must be true or false, not 1"),
+    ("snli", "{ tokens_from: 'parse' }", "'sentence' or 'binary_parse', not parse"),
+    ("squad", "{ validate_on: 'best' }", "validate_on must be 'raw' or 'average', not best"),
+    ("squad", "{ wrong_answers: 'keep' }", "wrong_answers must be 'skip' or 'refuse', not keep"),
+    *(
+        (
+            "srl",
+            f"{{ recurrent_dropout: {value} }}",
+            "recurrent_dropout must be from 0 to below 1, not",
+        )
+        for value in ("1", "-0.1", "'a'")
+    ),
+    ("sst", "{ granularity: 'fine' }", "granularity must be one of 2-class, 3-class, 5-class"),
+    ("sst", "{ classifier: 'svm' }", "classifier must be one of feedforward, maxout, not svm"),
+    ("sst", "{ output_place: 'roof' }", "'encoder' or 'integrator', not roof"),
+]
+
+
+@pytest.mark.parametrize(("task", "change", "complaint"), REFUSED)
+@pytest.mark.parametrize("name", ["baseline", "both"])
+def test_value_that_cannot_be_is_refused_by_jsonnet(
+    task: str, name: str, change: str, complaint: str
+) -> None:
+    with pytest.raises(RuntimeError, match=complaint):
+        config(task, name, change)
+
+
 @pytest.mark.parametrize(
-    ("change", "complaint"),
+    ("task", "input_width", "output_width"),
     [
-        ("{ elmo_at: 'input' }", "list of the places 'input' and 'output'.*, not input"),
-        ("{ elmo_at: ['inputs'] }", "list of the places 'input' and 'output'"),
-        ("{ elmo_at: ['input', 'input'] }", "each once at most"),
-        ("{ elmo_layers: 'top' }", "'all', 'concat', 'last' or the index of one layer, not top"),
-        ("{ elmo_lambda: -1 }", "elmo_lambda must be 0 or more, not -1"),
-        ("{ elmo_lambda: '1' }", "elmo_lambda must be 0 or more"),
-        ("{ elmo_dropout: 1 }", "elmo_dropout must be from 0 to below 1"),
-        ("{ elmo_layer_norm: true }", "null, 'batch' or 'sentence', not true"),
-        (
-            "{ bilm: 'smal' }",
-            "bilm must be one of base, base-1, fixture, medium, mini, .*, not smal",
-        ),
-        ("{ bilm: { options: {} } }", "or an object with options and pretrained_file, not"),
-        (
-            "{ word_vectors: 'glove' }",
-            r"word_vectors must be one of glove\.6B\.100d, glove\.840B, learned, or",
-        ),
+        ("snli", "encoder.input_size", "projection.input_dim"),
+        ("sst", "feedforward.input_dim", "integrator.input_size"),
     ],
 )
-@pytest.mark.parametrize("name", ["baseline", "both"])
-def test_value_that_cannot_be_is_refused_by_jsonnet(name: str, change: str, complaint: str) -> None:
-    with pytest.raises(RuntimeError, match=complaint):
-        config("sst", name, change)
+def test_places_change_the_embedder_and_the_width_they_widen(
+    task: str, input_width: str, output_width: str
+) -> None:
+    def changed(name: str) -> set[str]:
+        ignored = ("model.text_embedder.bilm.", PENALTY, "dataset_reader.token_indexers.elmo.")
+        different = differences(config(task, "baseline"), config(task, name))
+        kept = {
+            path
+            for path in different
+            if not path.startswith((*ignored, f"validation_{ignored[2]}"))
+        }
+        return {path.replace(".layers", "").replace(".dropout", "") for path in kept}
+
+    at_input = {"model.text_embedder.input_mix", f"model.{input_width}"}
+    at_output = {"model.text_embedder.output_mix", f"model.{output_width}"}
+    assert changed("input") == at_input
+    assert changed("output") == at_output
+    assert changed("both") == at_input | at_output
+
+
+@pytest.mark.parametrize("task", ["snli", "sst"])
+def test_without_elmo_there_are_no_char_ids_and_no_penalty(task: str) -> None:
+    baseline = config(task, "baseline")
+
+    assert list(baseline["dataset_reader"]["token_indexers"]) == ["tokens"]
+    assert list(baseline["model"]["text_embedder"]) == ["words"]
+    assert "regularizer" not in baseline["model"]
+
+
+@pytest.mark.parametrize(("task", "part"), [("ner", "encoders"), ("srl", "encoder")])
+def test_places_change_the_embedder_and_the_input_of_the_first_lstm_alone(
+    task: str, part: str
+) -> None:
+    places = {"baseline": [], "input": ["input"], "output": ["output"], "both": ["input", "output"]}
+    models = {name: config(task, name)["model"] for name in places}
+    encoders = {name: leaves(model[part]) for name, model in models.items()}
+
+    for name, model in models.items():
+        mixes = {field for field in model["text_embedder"] if field.endswith("mix")}
+        assert mixes == {f"{place}_mix" for place in places[name]}
+    assert encoders["baseline"] == encoders["output"]
+    assert encoders["input"] == encoders["both"]
+    ((path, narrow),) = encoders["baseline"].items() - encoders["input"].items()
+    assert path in ("input_size", "0.input_size")
+    assert encoders["input"][path] - narrow == 256
+
+
+@pytest.mark.parametrize("task", ["snli", "sst"])
+def test_last_only_and_lambda_1_are_both_with_one_change(task: str) -> None:
+    both, lambda_1, last_only = (config(task, n) for n in ("both", "lambda_1", "last_only"))
+
+    assert differences(both, lambda_1) == {f"{PENALTY}.0.1.alpha"}
+    mixes = {f"model.text_embedder.{place}_mix.layers" for place in ("input", "output")}
+    penalty = {path for path in leaves(both) if path.startswith(PENALTY)}
+    assert differences(both, last_only) == mixes | penalty
 
 
 def built(params: dict[str, Any]) -> Model:

@@ -44,27 +44,6 @@ def test_penalty_is_the_paper_s_unless_a_variant_says_otherwise() -> None:
     assert penalty("baseline") == penalty("last_only") == []
 
 
-def test_places_change_the_embedder_and_the_input_of_the_first_bilstm_alone() -> None:
-    names = ("baseline", "input", "output", "both")
-    models = {name: config("ner", name)["model"] for name in names}
-    mixes = {
-        name: {part for part in model["text_embedder"] if part.endswith("mix")}
-        for name, model in models.items()
-    }
-
-    assert mixes == {
-        "baseline": set(),
-        "input": {"input_mix"},
-        "output": {"output_mix"},
-        "both": {"input_mix", "output_mix"},
-    }
-    assert models["baseline"]["encoders"] == models["output"]["encoders"]
-    assert models["input"]["encoders"] == models["both"]["encoders"]
-    one, other = models["baseline"]["encoders"], models["input"]["encoders"]
-    assert one[1:] == other[1:]
-    assert other[0]["input_size"] - one[0]["input_size"] == 256
-
-
 def test_learned_vectors_are_those_of_words_met_twice_in_training(tmp_path: Path) -> None:
     validation = tmp_path / "validation.txt"
     validation.write_text("Quokka NN O O\nQuokka NN O O\n")
@@ -112,17 +91,3 @@ def test_type_that_only_the_validation_data_has_is_reported_with_file_and_line(
         ValueError, match="validation.txt:2: the model does not know the tag U-CASH"
     ):
         train_model(Params(params), str(tmp_path / "model"))
-
-
-@pytest.mark.parametrize(
-    ("change", "complaint"),
-    [
-        ("{ scheme: 'IOB1' }", "scheme must be 'BIO' or 'BIOUL', not IOB1"),
-        ("{ hidden_dims: 200 }", "list of the width of each biLSTM, not 200"),
-        ("{ hidden_dims: [] }", "list of the width of each biLSTM"),
-        ("{ elmo_lambda: -1 }", "elmo_lambda must be 0 or more"),
-    ],
-)
-def test_value_that_cannot_be_is_refused_by_jsonnet(change: str, complaint: str) -> None:
-    with pytest.raises(RuntimeError, match=complaint):
-        config("ner", "both", change)

@@ -89,15 +89,3 @@ def test_every_question_is_validated_on_and_its_passage_whole() -> None:
     assert changed["dataset_reader"]["max_passage_tokens"] == 300
     assert "max_passage_tokens" not in changed["validation_dataset_reader"]
     assert "drop_last" not in changed["validation_data_loader"]["batch_sampler"]
-
-
-@pytest.mark.parametrize(
-    ("change", "complaint"),
-    [
-        ("{ validate_on: 'best' }", "validate_on must be 'raw' or 'average', not best"),
-        ("{ wrong_answers: 'keep' }", "wrong_answers must be 'skip' or 'refuse', not keep"),
-    ],
-)
-def test_value_that_cannot_be_is_refused_by_jsonnet(change: str, complaint: str) -> None:
-    with pytest.raises(RuntimeError, match=complaint):
-        config("squad", "both", change)

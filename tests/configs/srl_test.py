@@ -1,7 +1,5 @@
 from typing import Any
 
-import pytest
-
 from tests.helpers.configs import config
 
 
@@ -30,33 +28,7 @@ def test_vectors_of_the_paper_are_trained() -> None:
     assert embedders["tokens"]["trainable"] is True
 
 
-def test_places_change_the_embedder_and_the_input_of_the_lstms_alone() -> None:
-    names = ("baseline", "input", "output", "both")
-    models = {name: config("srl", name)["model"] for name in names}
-    mixes = {
-        name: {part for part in model["text_embedder"] if part.endswith("mix")}
-        for name, model in models.items()
-    }
-
-    assert mixes == {
-        "baseline": set(),
-        "input": {"input_mix"},
-        "output": {"output_mix"},
-        "both": {"input_mix", "output_mix"},
-    }
-    assert models["baseline"]["encoder"] == models["output"]["encoder"]
-    assert models["input"]["encoder"] == models["both"]["encoder"]
-    one, other = models["baseline"]["encoder"], models["input"]["encoder"]
-    assert other["input_size"] - one["input_size"] == 256
-
-
 def test_columns_of_another_layout_are_read_by_naming_them() -> None:
     changed = config("srl", "input", "{ columns: ['word', 'predicate', 'roles'] }")
 
     assert changed["dataset_reader"]["columns"] == ["word", "predicate", "roles"]
-
-
-@pytest.mark.parametrize("value", ["1", "-0.1", "'a'"])
-def test_dropout_that_cannot_be_is_refused_by_jsonnet(value: str) -> None:
-    with pytest.raises(RuntimeError, match="recurrent_dropout must be from 0 to below 1, not"):
-        config("srl", "both", f"{{ recurrent_dropout: {value} }}")
