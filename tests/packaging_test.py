@@ -50,9 +50,7 @@ def test_without_allennlp_one_sentence_says_what_to_run() -> None:
     )
 
 
-def test_the_plugin_is_found_from_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-
+def test_the_plugin_is_found_from_the_repository() -> None:
     assert "elmo_tasks" in discover_plugins()
 
 

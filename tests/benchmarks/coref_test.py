@@ -11,7 +11,6 @@ ROOT = Path(__file__).parents[2]
 def test_our_model_is_measured_without_allennlp_models(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    monkeypatch.chdir(ROOT)
     monkeypatch.setattr(coref, "CoreferenceResolver", None)
     tiny = f"import '{ROOT}/fixtures/tiny.libsonnet'"
     arguments = ["fixtures/coref.gold_conll", "--words", "20", "--turns", "1", "--set", tiny]

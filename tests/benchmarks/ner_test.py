@@ -1,26 +1,18 @@
-import json
 import re
 import sys
 from pathlib import Path
 
-import _jsonnet
 import pytest
-from allennlp.commands.train import train_model
-from allennlp.common import Params
 
 from benchmarks.ner import counted, main
-
-ROOT = Path(__file__).parents[2]
+from tests.helpers.training import trained_archive
 
 
 def test_stages_and_the_comparison_of_decoders_are_printed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, tmp_path: Path
 ) -> None:
-    monkeypatch.chdir(ROOT)
-    shrunk = "(import 'training_configs/ner/input.jsonnet') + (import 'fixtures/tiny.libsonnet')"
-    params = Params(json.loads(_jsonnet.evaluate_snippet("test", shrunk)))
-    train_model(params, str(tmp_path / "model"))
-    arguments = [str(tmp_path / "model" / "model.tar.gz"), "fixtures/ner.txt", "--turns", "1"]
+    archive = trained_archive(tmp_path, "ner", "input")
+    arguments = [str(archive), "fixtures/ner.txt", "--turns", "1"]
     monkeypatch.setattr(sys, "argv", ["ner.py", *arguments, "--threads", "1", "--batch-size", "4"])
     capsys.readouterr()
 

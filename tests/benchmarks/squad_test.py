@@ -12,7 +12,6 @@ ROOT = Path(__file__).parents[2]
 def test_a_row_for_each_variant_is_printed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    monkeypatch.chdir(ROOT)
     tiny = f"import '{ROOT}/fixtures/tiny.libsonnet'"
     arguments = ["fixtures/squad.json", "--questions", "5", "--turns", "1", "--threads", "1"]
     arguments += ["--batch-size", "2", "--passage-tokens", "30", "--set", tiny]

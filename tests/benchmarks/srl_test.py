@@ -13,7 +13,6 @@ ROOT = Path(__file__).parents[2]
 def test_our_model_is_measured_without_allennlp_models(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    monkeypatch.chdir(ROOT)
     monkeypatch.setattr(srl, "SemanticRoleLabeler", None)
     tiny = f"import '{ROOT}/fixtures/tiny.libsonnet'"
     arguments = ["fixtures/srl.gold_conll", "--sentences", "3", "--turns", "1", "--set", tiny]

@@ -55,7 +55,7 @@ class Forked:
             os.dup2(log.fileno(), number)
             setattr(sys, name, os.fdopen(number, "w", closefd=False))
         logging.basicConfig(level=logging.INFO, force=True)
-        allennlp(pytest.MonkeyPatch(), *arguments)
+        allennlp(*arguments)
 
 
 @pytest.fixture
@@ -82,7 +82,6 @@ def ablate(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     monkeypatch.setattr(training, "_process", Forked)
 
     def run(*args: object) -> tuple[Any, str]:
-        monkeypatch.chdir(ROOT)
         status = exit_status(*command(folder, *args))
         return status, capsys.readouterr().out
 
@@ -271,11 +270,7 @@ def test_an_argument_that_cannot_be_is_refused(
     assert re.search(complaint, capsys.readouterr().err)
 
 
-def test_a_task_that_is_not_there_is_refused_with_those_that_are(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(ROOT)
-
+def test_a_task_that_is_not_there_is_refused_with_those_that_are() -> None:
     message = refusal("elmo-ablation", "tst", "--variants", "both", "--seeds", 1)
 
     assert re.search("no task 'tst', .*; did you mean 'sst'", message)

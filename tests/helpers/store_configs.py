@@ -4,17 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import _jsonnet
-
 from elmo_tasks.readers.sst import parse_tree
-
-ROOT = Path(__file__).parents[2]
+from tests.helpers.configs import ROOT, tiny
 
 
 def config(change: str = "{}", variant: str = "both") -> dict[str, Any]:
-    parts = [f"training_configs/sst/{variant}.jsonnet", "fixtures/tiny.libsonnet"]
-    snippet = " + ".join(f"(import '{ROOT}/{part}')" for part in parts)
-    return json.loads(_jsonnet.evaluate_snippet("test", f"{snippet} + {change}"))
+    return tiny("sst", variant, change)
 
 
 def config_file(folder: Path, change: str = "{}", variant: str = "both") -> Path:

@@ -1,4 +1,3 @@
-import copy
 import errno
 import json
 import os
@@ -13,8 +12,6 @@ import h5py
 import pytest
 import torch
 from allennlp.commands.evaluate import evaluate_from_archive
-from allennlp.commands.train import train_model
-from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError
 from allennlp.models import load_archive
 from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
@@ -26,6 +23,7 @@ from tests.helpers.configs import evaluate
 from tests.helpers.language_model_configs import CORPUS, HELDOUT, ROOT, shrunk
 from tests.helpers.reference_bilm import assert_equals_upstream
 from tests.helpers.stop_callback import STOP_AT, Stopped
+from tests.helpers.training import train
 from tests.helpers.workers import DISTRIBUTED
 
 CHANGE = """{
@@ -40,10 +38,6 @@ CHANGE = """{
 # With this metric the epoch of the greatest perplexity, which is the first, is the best.
 FIRST_IS_BEST = "{ trainer+: { validation_metric: '+perplexity' } }"
 PAIR = ["options.json", "weights.hdf5"]
-
-
-def train(config: dict[str, Any], folder: Path, recover: bool = False) -> None:
-    train_model(Params(copy.deepcopy(config)), str(folder), recover=recover)
 
 
 def exported(folder: Path) -> BiLm:

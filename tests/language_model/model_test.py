@@ -402,9 +402,7 @@ def first_training(tmp_path_factory: pytest.TempPathFactory) -> Path:
       optimizer: { type: 'adam', lr: 0.01 }, scheduler: null, trainer+: { num_epochs: 8 },
     }"""
     folder = tmp_path_factory.mktemp("first") / "run"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(ROOT)
-        train(shrunk("small", change), folder)
+    train(shrunk("small", change), folder)
     return folder
 
 

@@ -2,8 +2,6 @@ import json
 from pathlib import Path
 
 import pytest
-from allennlp.commands.train import train_model
-from allennlp.common import Params
 from allennlp.common.util import JsonDict
 from allennlp.models import load_archive
 from allennlp.predictors import Predictor
@@ -14,25 +12,21 @@ from elmo_tasks.predictors.coref import CorefPredictor
 from elmo_tasks.publish.publish import publish
 from elmo_tasks.readers.coref import CorefReader
 from tests.helpers.command_line import allennlp
-from tests.helpers.configs import ROOT, tiny
+from tests.helpers.training import trained_archive
 
-DATA = ROOT / "fixtures" / "coref.gold_conll"
+DATA = "fixtures/coref.gold_conll"
 TEXT = "The baker opened her shop in Lisbon.\n\n She sold bread there until it closed."
 
 
 @pytest.fixture(scope="module")
 def archive_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Trains until the model knows its documents by heart, and returns the archive."""
-    folder = tmp_path_factory.mktemp("coref")
     change = """{
         hidden_dim: 16, feedforward_dim: 32, elmo_dropout: 0, lexical_dropout: 0, dropout: 0,
         min_count: 1, max_span_width: 6, spans_per_word: 2,
         trainer+: { num_epochs: 20, optimizer: { type: 'elmo_adam', lr: 0.01 } },
     }"""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(ROOT)
-        train_model(Params(tiny("coref", "both", change)), str(folder / "model"))
-    return folder / "model" / "model.tar.gz"
+    return trained_archive(tmp_path_factory.mktemp("coref"), "coref", "both", change)
 
 
 @pytest.fixture(scope="module")

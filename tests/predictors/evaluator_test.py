@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from allennlp.commands.train import train_model
 from allennlp.common import Params
 from allennlp.common.util import JsonDict
 from allennlp.data import Instance
@@ -14,6 +13,7 @@ from elmo_tasks.predictors.evaluator import ElmoEvaluator
 from tests.helpers.command_line import allennlp
 from tests.helpers.configs import ROOT
 from tests.helpers.task_models import Built, Task
+from tests.helpers.training import train
 
 
 def words(instance: Instance, field: str = "tokens") -> list[str]:
@@ -50,9 +50,7 @@ def task(request: pytest.FixtureRequest) -> str:
 def archive(task: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp(task) / "model"
     config = Task(task).config(change="{ trainer+: { num_epochs: 1 } }")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(ROOT)
-        train_model(Params(config), str(folder))
+    train(config, folder)
     return folder / "model.tar.gz"
 
 
@@ -126,8 +124,7 @@ def test_an_answer_has_no_loss_if_its_group_is_one_instance(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     config = Task("sst").config("baseline", "{ trainer+: { num_epochs: 1 } }")
-    monkeypatch.chdir(ROOT)
-    train_model(Params(config), str(tmp_path / "model"))
+    train(config, tmp_path / "model")
     one = tmp_path / "one.txt"
     one.write_text(
         (ROOT / DATA["sst"]).read_text(encoding="utf-8").splitlines()[0] + "\n", encoding="utf-8"

@@ -1,13 +1,8 @@
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
-import _jsonnet
 import pytest
-from allennlp.commands import main as allennlp
-from allennlp.commands.train import train_model
-from allennlp.common import Params
 from allennlp.common.util import JsonDict
 from allennlp.models import load_archive
 from allennlp.models.archival import Archive
@@ -16,24 +11,18 @@ from allennlp.predictors import Predictor
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.predictors.ner import NerPredictor
 from elmo_tasks.readers.conll import ConllReader
-
-ROOT = Path(__file__).parents[2]
+from tests.helpers.command_line import allennlp
+from tests.helpers.training import trained_archive
 
 
 @pytest.fixture(scope="module")
 def archive_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Trains until the model knows its sentences by heart, and returns the archive."""
-    folder = tmp_path_factory.mktemp("ner")
-    shrunk = "(import 'training_configs/ner/both.jsonnet') + (import 'fixtures/tiny.libsonnet')"
     change = """{
         hidden_dims: [32, 16], dropout: 0, min_count: 1,
         trainer+: { num_epochs: 30, optimizer+: { lr: 0.02 } },
     }"""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(ROOT)
-        params = Params(json.loads(_jsonnet.evaluate_snippet("test", f"{shrunk} + {change}")))
-        train_model(params, str(folder / "model"))
-    return folder / "model" / "model.tar.gz"
+    return trained_archive(tmp_path_factory.mktemp("ner"), "ner", "both", change)
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +78,7 @@ def test_tokens_are_taken_as_they_are_and_their_text_has_blanks_between(
 
 
 def test_sentences_of_a_file_are_answered_with_its_tokens(predictor: NerPredictor) -> None:
-    instances = list(ConllReader().read(ROOT / "fixtures" / "ner.txt"))
+    instances = list(ConllReader().read("fixtures/ner.txt"))
 
     answers = predictor.predict_batch_instance(instances)
 
@@ -164,22 +153,16 @@ def test_answer_is_a_line_of_json(predictor: NerPredictor) -> None:
     assert json.loads(line)["tokens"] == ["Zoë", "left", "."]
 
 
-def test_command_passes_the_arguments_on(
-    archive_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_command_passes_the_arguments_on(archive_path: Path, tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_text(
         '{"sentence": "Oslo, not Malmö."}\n{"tokens": ["Rain"]}\n', encoding="utf-8"
     )
-    options = ["--predictor-args", '{"format": "text"}', "--silent", "--output-file", "out.txt"]
-    line = ["allennlp", "predict", str(archive_path), "in.jsonl", *options]
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", line)
+    output = tmp_path / "out.txt"
+    options = ["--predictor-args", '{"format": "text"}', "--silent", "--output-file", output]
 
-    allennlp()
+    allennlp("predict", archive_path, tmp_path / "in.jsonl", *options)
 
-    assert (tmp_path / "out.txt").read_text(
-        encoding="utf-8"
-    ) == "[LOC Oslo], not [LOC Malmö].\nRain\n"
+    assert output.read_text(encoding="utf-8") == "[LOC Oslo], not [LOC Malmö].\nRain\n"
 
 
 @pytest.mark.parametrize(

@@ -1,32 +1,24 @@
 import json
 from pathlib import Path
 
-import _jsonnet
 import pytest
 import torch
-from allennlp.commands import main
-from allennlp.commands.train import train_model
-from allennlp.common import Params
 from allennlp.common.util import JsonDict
 from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.predictors.snli import SnliPredictor
+from tests.helpers.command_line import allennlp
+from tests.helpers.training import trained_archive
 
-ROOT = Path(__file__).parents[2]
 CLASSES = {"entailment", "neutral", "contradiction"}
 PAIR = {"premise": "A girl feeds two ducks.", "hypothesis": "She isn't asleep."}
 
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("snli") / "model"
-    shrunk = "(import 'training_configs/snli/both.jsonnet') + (import 'fixtures/tiny.libsonnet')"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(ROOT)
-        train_model(Params(json.loads(_jsonnet.evaluate_snippet("test", shrunk))), str(folder))
-    return str(folder / "model.tar.gz")
+    return str(trained_archive(tmp_path_factory.mktemp("snli"), "snli"))
 
 
 @pytest.fixture(scope="module")
@@ -41,13 +33,10 @@ def attentive(archive: str) -> Predictor:
 
 def run(archive: str, folder: Path, lines: list[str], *arguments: str) -> list[JsonDict]:
     """Returns the answers that `allennlp predict` writes."""
-    (folder / "in.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    command = ["allennlp", "predict", archive, str(folder / "in.jsonl"), "--silent"]
-    command += ["--output-file", str(folder / "out.jsonl"), *arguments]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sys.argv", command)
-        main()
-    return [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
+    asked, output = folder / "in.jsonl", folder / "out.jsonl"
+    asked.write_text("\n".join(lines), encoding="utf-8")
+    allennlp("predict", archive, asked, "--silent", "--output-file", output, *arguments)
+    return [json.loads(line) for line in output.read_text().splitlines()]
 
 
 def test_answer_has_label_probabilities_and_tokens(predictor: Predictor) -> None:

@@ -3,11 +3,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import _jsonnet
 import pytest
-from allennlp.commands import main
-from allennlp.commands.train import train_model
-from allennlp.common import Params
 from allennlp.common.util import JsonDict
 from allennlp.models import load_archive
 from allennlp.predictors import Predictor
@@ -15,9 +11,11 @@ from allennlp.predictors import Predictor
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.modules import self_attention
 from elmo_tasks.predictors.squad import SquadPredictor
+from tests.helpers.command_line import allennlp
+from tests.helpers.configs import ROOT
 from tests.helpers.largest_tensor import LargestTensor
+from tests.helpers.training import trained_archive
 
-ROOT = Path(__file__).parents[2]
 FILE = json.loads((ROOT / "fixtures" / "squad.json").read_text(encoding="utf-8"))
 PASSAGE = "The  café-bar\u00a0opened in 1998 🍲 on Mill Street."
 QUESTION = {"passage": PASSAGE, "question": "When did it open?"}
@@ -25,14 +23,8 @@ QUESTION = {"passage": PASSAGE, "question": "When did it open?"}
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("squad") / "model"
-    shrunk = "(import 'training_configs/squad/both.jsonnet') + (import 'fixtures/tiny.libsonnet')"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(ROOT)
-        config = json.loads(_jsonnet.evaluate_snippet("test", shrunk))
-        config["trainer"]["num_epochs"] = 1
-        train_model(Params(config), str(folder))
-    return folder / "model.tar.gz"
+    folder = tmp_path_factory.mktemp("squad")
+    return trained_archive(folder, "squad", "both", "{ trainer+: { num_epochs: 1 } }")
 
 
 @pytest.fixture(scope="module")
@@ -134,17 +126,15 @@ def test_files_and_questions_may_stand_beside_each_other(predictor: SquadPredict
 
 
 def test_official_file_on_one_line_becomes_the_official_answers(
-    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    archive: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "dev.json").write_text(json.dumps(FILE), encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    arguments = ["predict", str(archive), "dev.json", "--output-file", "out.json", "--silent"]
-    arguments += ["--predictor-args", '{"official": true}', "--include-package", "elmo_tasks"]
-    monkeypatch.setattr("sys.argv", ["allennlp", *arguments])
+    asked, output = tmp_path / "dev.json", tmp_path / "out.json"
+    asked.write_text(json.dumps(FILE), encoding="utf-8")
+    arguments = ["--predictor-args", '{"official": true}', "--include-package", "elmo_tasks"]
 
-    main()
+    allennlp("predict", archive, asked, "--output-file", output, "--silent", *arguments)
 
-    answers = json.loads((tmp_path / "out.json").read_text())
+    answers = json.loads(output.read_text())
     assert list(answers) == [id for id, _, _ in questions()]
     for id, _, passage in questions():
         assert answers[id] in passage and answers[id]

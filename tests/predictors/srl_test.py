@@ -1,13 +1,8 @@
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
-import _jsonnet
 import pytest
-from allennlp.commands import main as allennlp
-from allennlp.commands.train import train_model
-from allennlp.common import Params
 from allennlp.common.util import JsonDict
 from allennlp.data import Instance
 from allennlp.models import load_archive
@@ -16,24 +11,20 @@ from allennlp.predictors import Predictor
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.predictors.srl import SrlPredictor
 from elmo_tasks.readers.srl import SrlReader
+from tests.helpers.command_line import allennlp
+from tests.helpers.training import trained_archive
 
-ROOT = Path(__file__).parents[2]
+DATA = "fixtures/srl.gold_conll"
 
 
 @pytest.fixture(scope="module")
 def archive_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Trains until the model knows its sentences by heart, and returns the archive."""
-    folder = tmp_path_factory.mktemp("srl")
-    shrunk = "(import 'training_configs/srl/both.jsonnet') + (import 'fixtures/tiny.libsonnet')"
     change = """{
         hidden_dim: 32, recurrent_dropout: 0, elmo_dropout: 0, min_count: 1,
         trainer+: { num_epochs: 20, optimizer: { type: 'elmo_adam', lr: 0.02 } },
     }"""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(ROOT)
-        params = Params(json.loads(_jsonnet.evaluate_snippet("test", f"{shrunk} + {change}")))
-        train_model(params, str(folder / "model"))
-    return folder / "model" / "model.tar.gz"
+    return trained_archive(tmp_path_factory.mktemp("srl"), "srl", "both", change)
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +144,7 @@ def test_tokens_times_predicates_of_a_call_may_be_limited(
 
 
 def test_instances_of_a_file_have_an_answer_for_each_predicate(predictor: SrlPredictor) -> None:
-    instances = list(SrlReader().read(ROOT / "fixtures" / "srl.gold_conll"))
+    instances = list(SrlReader().read(DATA))
 
     answers = predictor.predict_batch_instance(instances)
 
@@ -191,26 +182,19 @@ def test_inputs_that_cannot_be_are_refused(
 
 
 def test_command_predicts_and_evaluates_with_a_line_for_each_predicate(
-    archive_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    archive_path: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "in.jsonl").write_text('{"sentence": "Marta left Lisbon."}\n')
-    output = ["--silent", "--output-file", str(tmp_path / "out.jsonl")]
-    predictions = ["--predictions-output-file", str(tmp_path / "predictions.jsonl")]
-    data = str(ROOT / "fixtures" / "srl.gold_conll")
-    for arguments in (
-        ["predict", str(archive_path), str(tmp_path / "in.jsonl"), *output],
-        ["evaluate", str(archive_path), data, *predictions],
-    ):
-        monkeypatch.setattr(sys, "argv", ["allennlp", *arguments])
+    asked, output, predictions = (tmp_path / f"{name}.jsonl" for name in ("in", "out", "all"))
+    asked.write_text('{"sentence": "Marta left Lisbon."}\n')
 
-        allennlp()
+    allennlp("predict", archive_path, asked, "--silent", "--output-file", output)
+    allennlp("evaluate", archive_path, DATA, "--predictions-output-file", predictions)
 
-    (answer,) = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
+    (answer,) = map(json.loads, output.read_text().splitlines())
     assert [each["text"] for each in answer["predicates"]] == ["left"]
-    lines = (tmp_path / "predictions.jsonl").read_text().splitlines()
-    assert [json.loads(line)["predicates"][0]["text"] for line in lines[:3]] == [
-        *("left", "broke", "frightened"),
-    ]
+    lines = predictions.read_text().splitlines()
+    first = [json.loads(line)["predicates"][0]["text"] for line in lines[:3]]
+    assert first == ["left", "broke", "frightened"]
     assert len(lines) == 17
 
 

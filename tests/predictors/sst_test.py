@@ -2,20 +2,16 @@ import json
 import shutil
 import socket
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import _jsonnet
 import pytest
-from allennlp.commands.train import train_model
-from allennlp.common import Params
 from allennlp.common.util import JsonDict
 from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
 from elmo_tasks.predictors.sst import SstPredictor
+from tests.helpers.training import trained_archive
 
-ROOT = Path(__file__).parents[2]
 CLASSES = {"very negative", "negative", "neutral", "positive", "very positive"}
 
 
@@ -27,7 +23,7 @@ def refuse(*_: Any, **__: Any) -> None:
 def predictor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Predictor]:
     """Loads an archive after the biLM and the word vectors of its training were deleted."""
     folder = tmp_path_factory.mktemp("sst")
-    shutil.copytree(ROOT / "fixtures" / "bilm", folder / "bilm")
+    shutil.copytree("fixtures/bilm", folder / "bilm")
     (folder / "vectors.txt").write_text("The 1 2 3\n. 4 5 6\n")
     change = f"""{{
         bilm: {{
@@ -38,12 +34,7 @@ def predictor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Predictor]:
             embedding_dim: 3, pretrained_file: '{folder}/vectors.txt', trainable: false,
         }},
     }}"""
-    shrunk = "(import 'training_configs/sst/both.jsonnet') + (import 'fixtures/tiny.libsonnet')"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(ROOT)
-        params = Params(json.loads(_jsonnet.evaluate_snippet("test", f"{shrunk} + {change}")))
-        train_model(params, str(folder / "model"))
-    archive = shutil.move(folder / "model" / "model.tar.gz", folder)
+    archive = shutil.move(trained_archive(folder, "sst", "both", change), folder)
     for left in ("bilm", "model"):
         shutil.rmtree(folder / left)
     (folder / "vectors.txt").unlink()

@@ -4,7 +4,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import _jsonnet
 import pytest
 import torch
 from allennlp.commands.train import train_model
@@ -18,10 +17,10 @@ from elmo_tasks.modules.token_embedder import ElmoBiLmEmbedder
 from elmo_tasks.store.database import LayerDatabase
 from elmo_tasks.store.layer_store import LayerStore
 from tests.helpers.bilm_examples import ids_of, sentences
+from tests.helpers.configs import tiny
 from tests.helpers.processes import end, start
 from tests.helpers.stored_bilms import fixture_bilm
 
-ROOT = Path(__file__).parents[2]
 SENTENCE = {"sentence": "It 's a film of wit and charm ."}
 
 
@@ -48,10 +47,7 @@ class Losses(TrainerCallback):
 
 def config(store: Any, variant: str = "both") -> dict[str, Any]:
     """Returns the config of a training of SST, shrunk."""
-    parts = [f"training_configs/sst/{variant}.jsonnet", "fixtures/tiny.libsonnet"]
-    snippet = " + ".join(f"(import '{ROOT}/{part}')" for part in parts)
-    change = f"{{ store: {json.dumps(store)} }}"
-    return json.loads(_jsonnet.evaluate_snippet("test", f"{snippet} + {change}"))
+    return tiny("sst", variant, f"{{ store: {json.dumps(store)} }}")
 
 
 def train(folder: Path, store: dict[str, Any] | None) -> list[float]:

@@ -1,4 +1,3 @@
-import copy
 import errno
 import json
 import os
@@ -10,8 +9,6 @@ from typing import Any
 
 import pytest
 import torch
-from allennlp.commands.train import train_model
-from allennlp.common import Params
 from allennlp.models import load_archive
 from allennlp.training.trainer import TrainerCheckpoint
 
@@ -20,6 +17,7 @@ from elmo_tasks.readers.sentences import SentencesReader
 from elmo_tasks.training.checkpointer import ElmoCheckpointer
 from tests.helpers.language_model_configs import ROOT, shrunk
 from tests.helpers.stop_callback import KILL, STOP_AT, Stopped
+from tests.helpers.training import train
 
 # A training has three epochs of nine or ten batches, a checkpoint after every four batches, and a
 # learning rate that changes with every batch.
@@ -37,10 +35,6 @@ NOISE = "{ num_samples: 20, dropout: 0.1 }"
 ACCUMULATE = "{ trainer+: { num_gradient_accumulation_steps: 2 } }"
 
 
-def train(config: dict[str, Any], folder: Path, recover: bool = False) -> None:
-    train_model(Params(copy.deepcopy(config)), str(folder), recover=recover)
-
-
 def state(folder: Path, name: str) -> dict[str, Any]:
     return torch.load(folder / f"{name}_state_e3_b0.th")
 
@@ -56,9 +50,7 @@ def assert_ended_alike(folder: Path, other: Path) -> None:
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("uninterrupted") / "run"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(ROOT)
-        train(shrunk("small", CHANGE), folder)
+    train(shrunk("small", CHANGE), folder)
     return folder
 
 

@@ -3,21 +3,19 @@ import json
 from pathlib import Path
 from typing import Any
 
-import _jsonnet
 import pytest
 import torch
-from allennlp.commands.train import train_model
-from allennlp.common import Params
-from allennlp.models import Model, load_archive
+from allennlp.models import load_archive
 from allennlp.training import GradientDescentTrainer, TrainerCallback
 from allennlp.training.moving_average import MovingAverage
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.training.moving_average import FixedMovingAverage
 from elmo_tasks.training.trainer import ElmoTrainer
+from tests.helpers.configs import tiny
 from tests.helpers.stop_callback import STOP_AT, Stopped
+from tests.helpers.training import train
 
-ROOT = Path(__file__).parents[2]
 StateDict = dict[str, torch.Tensor]
 
 # With this decay, averages and weights differ after a few batches.
@@ -57,13 +55,7 @@ def nothing_noted() -> None:
 
 
 def config(change: str = "{}") -> dict[str, Any]:
-    parts = ["training_configs/sst/baseline.jsonnet", "fixtures/tiny.libsonnet"]
-    snippet = " + ".join(f"(import '{ROOT}/{part}')" for part in parts)
-    return json.loads(_jsonnet.evaluate_snippet("test", f"{snippet} + {TRAINING} + {change}"))
-
-
-def train(params: dict[str, Any], folder: Path, recover: bool = False) -> Model:
-    return train_model(Params(copy.deepcopy(params)), str(folder), recover=recover)
+    return tiny("sst", "baseline", TRAINING, change)
 
 
 def best(folder: Path) -> StateDict:

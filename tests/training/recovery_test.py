@@ -1,17 +1,15 @@
-import copy
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from allennlp.commands.train import train_model
-from allennlp.common import Params
 
 from elmo_tasks.training.recovery import ResumedLoader
 from elmo_tasks.training.trainer import ElmoTrainer
 from scripts.faults import TRAININGS, difference, results, training_config
 from tests.helpers.configs import tiny
+from tests.helpers.training import train
 
 SST, SNLI, SQUAD, NER, LANGUAGE_MODEL = TRAININGS
 
@@ -31,10 +29,6 @@ def kill_after(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(ElmoTrainer, "clip_gradient", count)
     monkeypatch.setattr(ElmoTrainer, "_finalize_best_model_state", lambda trainer: None)
-
-
-def train(config: dict[str, Any], folder: Path, recover: bool = False) -> None:
-    train_model(Params(copy.deepcopy(config)), str(folder), recover=recover)
 
 
 def assert_ends_alike(

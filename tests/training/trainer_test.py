@@ -1,4 +1,3 @@
-import copy
 import json
 import math
 import os
@@ -6,23 +5,21 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import _jsonnet
 import pytest
 import torch
-from allennlp.commands.train import train_model
-from allennlp.common import Params
 from allennlp.common.checks import ConfigurationError as AllenNlpError
-from allennlp.models import Model, load_archive
+from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.models.bcn import Bcn
 from elmo_tasks.training.trainer import ElmoTrainer
+from tests.helpers.configs import tiny
 from tests.helpers.reference_bilm import FIXTURE_FILES
 from tests.helpers.stop_callback import STOP_AT, Stopped
+from tests.helpers.training import train
 
-ROOT = Path(__file__).parents[2]
 BILM = "text_embedder.bilm."
 STAND_IN = f"{BILM}fingerprint"
 StateDict = dict[str, torch.Tensor]
@@ -39,13 +36,7 @@ class Killed(BaseException):
 
 
 def config(change: str = "{}", variant: str = "both") -> dict[str, Any]:
-    parts = [f"training_configs/sst/{variant}.jsonnet", "fixtures/tiny.libsonnet"]
-    snippet = " + ".join(f"(import '{ROOT}/{part}')" for part in parts)
-    return json.loads(_jsonnet.evaluate_snippet("test", f"{snippet} + {TRAINING} + {change}"))
-
-
-def train(params: dict[str, Any], folder: Path, recover: bool = False) -> Model:
-    return train_model(Params(copy.deepcopy(params)), str(folder), recover=recover)
+    return tiny("sst", variant, TRAINING, change)
 
 
 def train_and_kill(
@@ -79,9 +70,7 @@ def assert_equal(one: StateDict, other: StateDict) -> None:
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("trained") / "model"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(ROOT)
-        train(config(), folder)
+    train(config(), folder)
     return folder
 
 

@@ -5,17 +5,16 @@ import struct
 from pathlib import Path
 from typing import Any
 
-import _jsonnet
 import pytest
-from allennlp.commands.train import train_model
-from allennlp.common import Params
 from tensorboardX.proto.event_pb2 import Event
 
 from elmo_tasks.analysis.mix.placed_mix import read_mixes
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.known_models import KNOWN_MODELS
-from tests.helpers.archives import FIXTURE, ROOT, classifier, set_mixes, sst
+from tests.helpers.archives import FIXTURE, classifier, set_mixes, sst
+from tests.helpers.configs import tiny
 from tests.helpers.reference_bilm import FIXTURE_FILES
+from tests.helpers.training import train
 
 ELMO: dict[str, Any] = {"type": "elmo_bilm", "bilm": FIXTURE}
 ONE_LAYER: dict[str, Any] = {"type": "elmo_bilm", "bilm": {**FIXTURE}, "mix": {"layers": 1}}
@@ -102,17 +101,14 @@ def test_an_archive_with_allennlps_elmo_is_refused(
 
 
 def test_the_same_values_are_metrics_of_every_epoch_and_scalars_of_tensorboard(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.chdir(ROOT)
     change = """{ trainer+: {
         callbacks: ['tensorboard'], num_epochs: 3, optimizer+: { lr: 0.1 }, patience: null,
         validation_metric: '-elmo_input_gamma',
     } }"""
-    snippet = "(import 'training_configs/sst/both.jsonnet') + (import 'fixtures/tiny.libsonnet')"
-    config = json.loads(_jsonnet.evaluate_snippet("test", f"{snippet} + {change}"))
 
-    train_model(Params(config), str(tmp_path / "run"))
+    train(tiny("sst", "both", change), tmp_path / "run")
 
     epochs = [
         json.loads((tmp_path / "run" / f"metrics_epoch_{epoch}.json").read_text())
