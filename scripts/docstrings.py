@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 # One or several names, a type or default in parentheses, and what is said of them.
-_PARAMETER = re.compile(r"(\*{0,2}\w+(?:, \w+)*)((?: \([^)]*`\)| \(default no limit\))?(?:: .*)?)")
+_PARAMETER = re.compile(r"(\*{0,2}\w+(?:, \w+)*)((?: \(.*?`\)| \(default no limit\))?(?:: .*)?)")
+# A type that is returned or raised, and what is said of it.
+_TYPE = re.compile(r"`[^`]+`(: .*)?")
 
 
 def to_rst(lines: Iterable[str]) -> list[str]:
@@ -45,15 +47,17 @@ def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _entries(block: list[str]) -> list[str]:
-    """Makes list items of `name: text` and of types, each with the indented lines below it."""
+    """Makes list items of names and types, with the indented lines below them, and paragraphs."""
     items: list[str] = []
     for line in block:
         if line.startswith("    "):
             items.append(f"  {line[4:]}")
         elif match := _PARAMETER.fullmatch(line):
             items += ["", f"- **{match[1]}**{match[2]}"]
+        elif _TYPE.fullmatch(line):
+            items += ["", f"- {line}"]
         else:
-            items += ["", f"- {line}", ""]
+            items.append(line)
     return [*items, ""]
 
 

@@ -38,9 +38,8 @@ def bidirectional_layers(
 
     # Returns
 
-    `torch.Tensor`
-        Shape (batch, num_layers + 1, max_length, 2 * projection_dim), zeros at padding. With
-        boundaries, the length is `max_length + 2`. Layer 0 is x^LM, twice side by side.
+    Shape (batch, num_layers + 1, max_length, 2 * projection_dim), zeros at padding. With
+    boundaries, the length is `max_length + 2`. Layer 0 is x^LM, twice side by side.
     """
     width = max_length + 2
     packing = Packing.of(lengths + 2, width)

@@ -39,8 +39,7 @@ class BiLm(torch.nn.Module):
 
     # Raises
 
-    `ConfigurationError`
-        The options cannot be used, or there is no such state.
+    `ConfigurationError`: The options cannot be used, or there is no such state.
     """
 
     trains = True

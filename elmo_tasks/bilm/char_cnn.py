@@ -80,8 +80,7 @@ class CharCnn(torch.nn.Module):
 
         # Returns
 
-        `torch.Tensor`
-            Shape (tokens, projection_dim).
+        Shape (tokens, projection_dim).
         """
         if not looks_up(self.embedding) or self.num_characters > _MAX_LOOKED_UP:
             order = (char_ids != self.num_characters - 1).sum(dim=1).argsort()

@@ -28,8 +28,7 @@ def bilm_from_config(
 
     # Raises
 
-    `ConfigurationError`
-        A field is unknown, missing, or has a wrong value.
+    `ConfigurationError`: A field is unknown, missing, or has a wrong value.
     """
     if isinstance(bilm, BiLm):
         return bilm

@@ -37,8 +37,8 @@ class FrozenBiLm(BiLm):
 
     # Raises
 
-    `ConfigurationError`
-        As for `BiLm`; or there is no such dtype, or a biLM that carries its state has a store.
+    `ConfigurationError`: As for `BiLm`; or there is no such dtype, or a biLM that carries its state
+        has a store.
     """
 
     trains = False

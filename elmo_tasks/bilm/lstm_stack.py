@@ -50,9 +50,8 @@ class LstmStack(torch.nn.Module):
 
         # Returns
 
-        `tuple[list[torch.Tensor], LstmState]`
-            The output of each layer, shape (tokens, projection_dim), and the state of each row
-            after its last step, with the shapes of `state`.
+        The output of each layer, shape (tokens, projection_dim), and the state of each row after
+        its last step, with the shapes of `state`.
         """
         outputs: list[torch.Tensor] = []
         after = []

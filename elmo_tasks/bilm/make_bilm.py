@@ -46,8 +46,8 @@ def make_bilm(
 
     # Raises
 
-    `ConfigurationError`
-        The options or the weights cannot be used, or two settings contradict each other.
+    `ConfigurationError`: The options or the weights cannot be used, or two settings contradict each
+        other.
     """
     if isinstance(options, str | os.PathLike):
         options = read_options(options)

@@ -72,9 +72,8 @@ class ProjectedLstm(torch.nn.Module):
 
         # Returns
 
-        `tuple[torch.Tensor, LstmState]`
-            The outputs of shape (tokens, projection_dim), packed, and the state of every row
-            after its last step.
+        The outputs of shape (tokens, projection_dim), packed, and the state of every row after its
+        last step.
         """
         h, c = state.h.detach().clone(), state.c.detach().clone()
         weights = (self.input_weight, self.recurrent_weight, self.bias, self.projection_weight)

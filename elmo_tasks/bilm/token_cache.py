@@ -34,8 +34,7 @@ class TokenCache:
 
         # Returns
 
-        `torch.Tensor`
-            Shape (tokens, projection_dim).
+        Shape (tokens, projection_dim).
         """
         if not 0 < len(char_ids) <= self._max_tokens:
             return compute(char_ids)

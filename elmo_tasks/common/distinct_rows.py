@@ -9,9 +9,8 @@ def distinct_rows(char_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
     # Returns
 
-    `tuple[torch.LongTensor, torch.LongTensor]`
-        The distinct rows, shape (distinct tokens, 50), and for each token the index of its row,
-        shape (tokens,).
+    `tuple[torch.LongTensor, torch.LongTensor]`: The distinct rows, shape (distinct tokens, 50), and
+        for each token the index of its row, shape (tokens,).
     """
     if len(char_ids) == 0:
         return char_ids, char_ids.new_zeros(0)

@@ -25,12 +25,9 @@ def local_path(name: str | os.PathLike) -> str:
 
     # Raises
 
-    `FileNotFoundError`
-        There is no such file.
-    `ConfigurationError`
-        There is no file at the path, but a folder, a pipe or a device.
-    `OSError`
-        The address cannot be reached.
+    `FileNotFoundError`: There is no such file.
+    `ConfigurationError`: There is no file at the path, but a folder, a pipe or a device.
+    `OSError`: The address cannot be reached.
     """
     name = os.path.expanduser(os.fspath(name))
     if "://" not in name:

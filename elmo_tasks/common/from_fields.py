@@ -23,8 +23,7 @@ def from_fields(make: Callable[..., T], fields: Mapping[str, Any], **given: Any)
 
     # Raises
 
-    `ConfigurationError`
-        A field is unknown, is missing, or has a value whose type does not fit.
+    `ConfigurationError`: A field is unknown, is missing, or has a value whose type does not fit.
     """
     title = make.__name__.removeprefix("make_")
     parameters = dict(inspect.signature(make).parameters)

@@ -68,8 +68,8 @@ def hub_folder(name: str) -> str:
 
     # Raises
 
-    `ConfigurationError`
-        The repository or revision is not there, cannot be reached, or a file is damaged.
+    `ConfigurationError`: The repository or revision is not there, cannot be reached, or a file is
+        damaged.
     """
     match = _NAME.fullmatch(name)
     if match is None:

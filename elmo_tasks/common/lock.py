@@ -29,9 +29,8 @@ def own(output: str | os.PathLike) -> Iterator[None]:
 
     # Raises
 
-    `ConfigurationError`
-        Another process owns the output, and the message says which; or the file of the lock is a
-        link, which could lead to any file.
+    `ConfigurationError`: Another process owns the output, and the message says which; or the file
+        of the lock is a link, which could lead to any file.
     """
     path = Path(output).absolute()
     lock = path.with_name(f".{path.name}.lock")

@@ -40,8 +40,7 @@ class MemberBounds:
 
         # Raises
 
-        `ConfigurationError`
-            The member must not be unpacked; the message names it.
+        `ConfigurationError`: The member must not be unpacked; the message names it.
         """
         path = PurePosixPath(name)
         self._num_bytes += _HEADER + size

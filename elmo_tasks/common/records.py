@@ -20,8 +20,7 @@ def read_records(path: str | os.PathLike) -> Iterator[Record]:
 
     # Raises
 
-    `ValueError`
-        A row cannot be read; the message names file and line.
+    `ValueError`: A row cannot be read; the message names file and line.
     """
     if delimiter_of(path) is not None:
         yield from read_table(path)

@@ -51,9 +51,8 @@ def read_table(path: str | os.PathLike) -> Iterator[Record]:
 
     # Raises
 
-    `ValueError`
-        Two columns have the same name, or a row has more or fewer fields than the header or cannot
-        be read; the message names file and line.
+    `ValueError`: Two columns have the same name, or a row has more or fewer fields than the header
+        or cannot be read; the message names file and line.
     """
     rows = _reader(path)
     header: list[str] | None = None

@@ -53,8 +53,7 @@ def read_lines(path: str | os.PathLike) -> Iterator[str]:
 
     # Raises
 
-    `ValueError`
-        A line is not UTF-8 or has more than `MAX_LINE_BYTES`, or the file is damaged; the
+    `ValueError`: A line is not UTF-8 or has more than `MAX_LINE_BYTES`, or the file is damaged; the
         message names file and line.
     """
     with open_at(os.fspath(path)) or open(local_path(path), "rb") as raw:

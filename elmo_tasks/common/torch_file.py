@@ -27,9 +27,8 @@ def check_torch_file(path: str | os.PathLike) -> None:
 
     # Raises
 
-    `ConfigurationError`
-        The file is damaged, is older than PyTorch 1.6, has compressed data, or has a pickle that
-        `torch.save` does not write.
+    `ConfigurationError`: The file is damaged, is older than PyTorch 1.6, has compressed data, or
+        has a pickle that `torch.save` does not write.
     """
     check_regular(path)
     try:

@@ -41,10 +41,9 @@ def unpacked(archive: str | os.PathLike, keep: bool = False) -> Iterator[str]:
 
     # Raises
 
-    `ConfigurationError`
-        The file is not a whole archive; it unpacks to more than `MAX_GROWTH` times its size and
-        `MORE_BYTES`; or a member is a link, a device, or would lie outside the folder. The message
-        names the member.
+    `ConfigurationError`: The file is not a whole archive; it unpacks to more than `MAX_GROWTH`
+        times its size and `MORE_BYTES`; or a member is a link, a device, or would lie outside the
+        folder. The message names the member.
     """
     check_regular(archive)
     folder = tempfile.mkdtemp()

@@ -39,9 +39,8 @@ def in_processes(
 
     # Raises
 
-    `ConfigurationError`
-        Five processes were killed while they did the same part, or the number of processes is less
-        than 1. An error of a process is raised here as well.
+    `ConfigurationError`: Five processes were killed while they did the same part, or the number of
+        processes is less than 1. An error of a process is raised here as well.
     """
     if num_processes < 1:
         raise ConfigurationError(f"the number of processes must be at least 1, not {num_processes}")

@@ -43,9 +43,8 @@ def unzip(archive: str | os.PathLike, folder: Path, most: int) -> None:
 
     # Raises
 
-    `ConfigurationError`
-        The file is not a whole zip file, it unpacks to more than `most` bytes, or a member must not
-        be unpacked (see `MemberBounds`).
+    `ConfigurationError`: The file is not a whole zip file, it unpacks to more than `most` bytes, or
+        a member must not be unpacked (see `MemberBounds`).
     """
     bounds = MemberBounds(archive, most)
     try:

@@ -41,8 +41,8 @@ def load_model(archive_file: str | os.PathLike, weights_file: str | None = None)
 
     # Raises
 
-    `ConfigurationError`
-        The file is not an archive, is incomplete, or names code to run (see SECURITY.md).
+    `ConfigurationError`: The file is not an archive, is incomplete, or names code to run (see
+        SECURITY.md).
     """
     registration.register()
     from allennlp.models import load_archive
@@ -63,8 +63,7 @@ def load_bilm(
 
     # Raises
 
-    `ConfigurationError`
-        The model has no biLM, or has several and `name` is missing.
+    `ConfigurationError`: The model has no biLM, or has several and `name` is missing.
     """
     model = load_model(archive_file, weights_file)
     chosen = _choose(model, archive_file, name)

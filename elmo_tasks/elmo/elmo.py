@@ -29,8 +29,7 @@ class Elmo(torch.nn.Module):
 
     # Raises
 
-    `ConfigurationError`
-        `num_mixes` is less than 1, or `ElmoMix` refuses an argument.
+    `ConfigurationError`: `num_mixes` is less than 1, or `ElmoMix` refuses an argument.
     """
 
     def __init__(
@@ -63,8 +62,7 @@ class Elmo(torch.nn.Module):
 
         # Raises
 
-        `ConfigurationError`
-            There is no such biLM, or an argument cannot be used.
+        `ConfigurationError`: There is no such biLM, or an argument cannot be used.
         """
         bilm = make_bilm(*bilm_files(name), requires_grad=requires_grad)
         return cls(bilm, num_mixes, **mix)
@@ -84,16 +82,14 @@ class Elmo(torch.nn.Module):
 
         # Returns
 
-        `tuple[torch.Tensor, ...]`
-            ELMo_k of each mix, shape (batch, length, width of ELMo_k), with zeros at padding; after
-            them the mask, shape (batch, length), true at tokens. All are on the biLM's device. With
-            `keep_sentence_boundaries`, the length is greater by 2. Each sentence that has tokens
-            then begins and ends with a boundary, where the mask is true.
+        ELMo_k of each mix, shape (batch, length, width of ELMo_k), with zeros at padding; after
+        them the mask, shape (batch, length), true at tokens. All are on the biLM's device. With
+        `keep_sentence_boundaries`, the length is greater by 2. Each sentence that has tokens then
+        begins and ends with a boundary, where the mask is true.
 
         # Raises
 
-        `ValueError`
-            A sentence is not a list of strings.
+        `ValueError`: A sentence is not a list of strings.
         """
         if not isinstance(sentences, torch.Tensor):
             sentences = self._char_ids(sentences)

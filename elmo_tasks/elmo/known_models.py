@@ -43,8 +43,7 @@ def model_path(name: str | os.PathLike) -> str:
 
     # Raises
 
-    `ConfigurationError`
-        There is no model of this name.
+    `ConfigurationError`: There is no model of this name.
     """
     path = _model_path(os.path.expanduser(os.fspath(name)))
     if path in KNOWN_MODELS.values():

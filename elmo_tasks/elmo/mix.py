@@ -88,9 +88,8 @@ class ElmoMix(torch.nn.Module):
 
         # Returns
 
-        `torch.Tensor`
-            ELMo_k, shape (batch, length, dim), or for `concat` (batch, length, num_layers * dim);
-            zeros at padding.
+        ELMo_k, shape (batch, length, dim), or for `concat` (batch, length, num_layers * dim); zeros
+        at padding.
         """
         if layers.size(1) != self.num_layers:
             raise ConfigurationError(

@@ -79,8 +79,7 @@ def open_elmo(
 
     # Raises
 
-    `ConfigurationError`
-        There is no biLM or model of this name, or its files cannot be used.
+    `ConfigurationError`: There is no biLM or model of this name, or its files cannot be used.
     """
     if isinstance(name, tuple):
         return Opened(str(name[1]), _read(name, store, device, dtype), {})

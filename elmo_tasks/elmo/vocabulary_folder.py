@@ -17,9 +17,8 @@ def check_vocabulary(folder: str | os.PathLike, archive: str) -> None:
 
     # Raises
 
-    `ConfigurationError`
-        There is no such folder. Or it holds something other than files, a link that leads out of
-        the model (see `check_inside`), or more than `MAX_BYTES` or `MAX_LINES`.
+    `ConfigurationError`: There is no such folder. Or it holds something other than files, a link
+        that leads out of the model (see `check_inside`), or more than `MAX_BYTES` or `MAX_LINES`.
     """
     vocabulary = Path(folder, "vocabulary")
     if not vocabulary.is_dir():

@@ -37,8 +37,7 @@ class Corpus:
 
     # Raises
 
-    `FileNotFoundError`
-        There is no such file.
+    `FileNotFoundError`: There is no such file.
     """
 
     def __init__(
@@ -63,11 +62,9 @@ class Corpus:
 
         # Raises
 
-        `ValueError`
-            A file is damaged, or a row of a table has more or fewer fields than its header;
-            the message names file and line.
-        `ConfigurationError`
-            A file has no such column, or is in columns.
+        `ValueError`: A file is damaged, or a row of a table has more or fewer fields than its
+            header; the message names file and line.
+        `ConfigurationError`: A file has no such column, or is in columns.
         """
         sizes = list(map(_size, self.files))
         total, before = max(1, sum(sizes)), 0

@@ -68,10 +68,8 @@ def parquet_lines(file: str, raw: BinaryIO, column: str | None) -> Iterator[Line
 
     # Raises
 
-    `ConfigurationError`
-        There is no such column.
-    `ValueError`
-        The file is damaged.
+    `ConfigurationError`: There is no such column.
+    `ValueError`: The file is damaged.
     """
     # pyarrow is imported only when it is needed.
     import pyarrow.parquet

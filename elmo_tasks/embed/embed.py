@@ -55,10 +55,8 @@ def read_text(
 
     # Raises
 
-    `ValueError`
-        A line cannot be read; the message has the file and the line.
-    `ConfigurationError`
-        The text is empty, or a table has no such column.
+    `ValueError`: A line cannot be read; the message has the file and the line.
+    `ConfigurationError`: The text is empty, or a table has no such column.
     """
     corpus = Corpus(path if isinstance(path, list) else [path], column, split)
     digest = blake2b(digest_size=16)

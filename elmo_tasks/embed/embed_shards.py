@@ -52,8 +52,7 @@ def embed_shards(
 
     # Returns
 
-    `dict[str, Any]`
-        The manifest.
+    The manifest.
     """
     if format not in FORMATS:
         raise ConfigurationError(f"format must be {' or '.join(FORMATS)}, not {format!r}")

@@ -27,8 +27,7 @@ def vectors(layers: torch.Tensor, embedding: str, mix: ElmoMix | None = None) ->
 
     # Returns
 
-    `torch.Tensor`
-        Shape (num_layers, tokens, dim) for `all`, otherwise (tokens, dim).
+    Shape (num_layers, tokens, dim) for `all`, otherwise (tokens, dim).
     """
     match embedding:
         case "all":

@@ -67,9 +67,8 @@ def embed(
 
     # Raises
 
-    `ConfigurationError`
-        There is no such biLM or embedding, Ray has too few CPUs or GPUs (the dataset would wait for
-        ever), or an object store is too small.
+    `ConfigurationError`: There is no such biLM or embedding, Ray has too few CPUs or GPUs (the
+        dataset would wait for ever), or an object store is too small.
     """
     import ray.data
 

@@ -66,8 +66,7 @@ def joined(address: str | None, num_cpus: int | None, weight_bytes: int) -> Iter
 
     # Raises
 
-    `ConfigurationError`
-        There is no cluster at the address, or an object store is too small.
+    `ConfigurationError`: There is no cluster at the address, or an object store is too small.
     """
     joins = not ray.is_initialized()
     if joins and address is not None:

@@ -30,9 +30,9 @@ def on_ray(address: str | None = None, num_processes: int | None = None) -> Engi
 
     # Raises
 
-    `ConfigurationError`
-        The cluster cannot be joined, an object store is too small, or the number of processes is
-        less than 1 or more than that of the GPUs or CPUs. An error of a process is raised as well.
+    `ConfigurationError`: The cluster cannot be joined, an object store is too small, or the number
+        of processes is less than 1 or more than that of the GPUs or CPUs. An error of a process is
+        raised as well.
     """
     if num_processes is not None and num_processes < 1:
         raise ConfigurationError(f"the number of processes must be at least 1, not {num_processes}")

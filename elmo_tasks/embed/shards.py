@@ -97,10 +97,8 @@ class Shards:
 
         # Raises
 
-        `OSError`
-            The disk is full, or the folder cannot be reached.
-        `ConfigurationError`
-            A value is too large for the float16 of Parquet.
+        `OSError`: The disk is full, or the folder cannot be reached.
+        `ConfigurationError`: A value is too large for the float16 of Parquet.
         """
         with self._output.write(self.file_name(part)) as path:
             if self.about["format"] == "parquet":
@@ -205,14 +203,13 @@ def read_vectors(folder: str | os.PathLike) -> Iterator[tuple[int, list[str], Ar
 
     # Returns
 
-    `Iterator[tuple[int, list[str], numpy.ndarray]]`
-        The index of each sentence in the text, its tokens, and its vectors: shape (num_layers,
-        tokens, dim), or for one layer (tokens, dim); float16 from Parquet, float32 from HDF5.
+    `Iterator[tuple[int, list[str], numpy.ndarray]]`: The index of each sentence in the text, its
+        tokens, and its vectors: shape (num_layers, tokens, dim), or for one layer (tokens, dim);
+        float16 from Parquet, float32 from HDF5.
 
     # Raises
 
-    `ConfigurationError`
-        The folder is not complete.
+    `ConfigurationError`: The folder is not complete.
     """
     manifest, output = read_manifest(folder), OutputFolder(folder)
     for part in manifest["parts"]:

@@ -28,8 +28,7 @@ def vector_columns(
 
     # Raises
 
-    `ConfigurationError`
-        A value is too large for float16.
+    `ConfigurationError`: A value is too large for float16.
     """
     names = vector_names(embedding, num_layers)
     values: list[list[numpy.ndarray]] = [[] for _ in names]

@@ -23,8 +23,7 @@ def join(
 
     # Raises
 
-    `ConfigurationError`
-        The disk is too full: HDF5 would end the process.
+    `ConfigurationError`: The disk is too full: HDF5 would end the process.
     """
     parts = list(parts)
     _refuse_full_disk(parts, path, num_sentences)

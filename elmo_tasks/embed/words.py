@@ -47,8 +47,7 @@ def embed_words(
 
     # Raises
 
-    `ConfigurationError`
-        The text is empty, or the number of words is less than 1.
+    `ConfigurationError`: The text is empty, or the number of words is less than 1.
     """
     if num_words < 1:
         raise ConfigurationError(f"the number of words must be at least 1, not {num_words}")

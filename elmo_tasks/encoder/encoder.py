@@ -105,8 +105,7 @@ class ElmoEncoder:
 
         # Raises
 
-        `ConfigurationError`
-            There is no biLM or model of this name, or its files cannot be used.
+        `ConfigurationError`: There is no biLM or model of this name, or its files cannot be used.
         """
         opened = open_elmo(name, within, store, device, dtype)
         if "mix" in settings:
@@ -156,8 +155,7 @@ class ElmoEncoder:
 
         # Returns
 
-        `dict[str, torch.Tensor | numpy.ndarray]`
-            The outputs, by the names in the table above.
+        `dict[str, torch.Tensor | numpy.ndarray]`: The outputs, by the names in the table above.
         """
         padded = [self.tokenize(sentence) for sentence in _several(sentences)]
         if lengths is None:

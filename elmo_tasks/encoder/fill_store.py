@@ -67,14 +67,12 @@ def fill_store(
 
     # Returns
 
-    `int`
-        The number of texts that were computed.
+    The number of texts that were computed.
 
     # Raises
 
-    `ConfigurationError`
-        The store cannot be written to, such as on a full disk; or a batch ended several processes,
-        for example because memory ran out.
+    `ConfigurationError`: The store cannot be written to, such as on a full disk; or a batch ended
+        several processes, for example because memory ran out.
     """
     store = bilm.store
     assert store is not None

@@ -54,9 +54,8 @@ class SentenceLayers:
 
         # Returns
 
-        `Iterator[torch.Tensor]`
-            Shape (num_layers, length, 2 * projection_dim), on the CPU. Layer 0 is x^LM, twice side
-            by side. The tensors of one batch are views of the same memory.
+        Shape (num_layers, length, 2 * projection_dim), on the CPU. Layer 0 is x^LM, twice side by
+        side. The tensors of one batch are views of the same memory.
         """
         for window in windows(sentences):
             layers = [self.no_layers()] * len(window)

@@ -57,8 +57,7 @@ class FrozenProduct:
 
         # Returns
 
-        `torch.Tensor`
-            Shape (rows, out_dim). A new tensor; `added` does not change.
+        Shape (rows, out_dim). A new tensor; `added` does not change.
         """
         x, rows = x.to(self._dtype), len(x)
         if not self._by_onednn or (rows == 1 and self._plain_weight is not None):

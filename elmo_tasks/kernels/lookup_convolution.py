@@ -31,9 +31,8 @@ def convolution_table(embedding: torch.Tensor, weight: torch.Tensor) -> torch.Te
 
     # Returns
 
-    `torch.Tensor`
-        Shape (blocks, width, characters, 32): the term of each character at each position in a
-        window, for blocks of 32 filters. The last block is filled up with zeros.
+    Shape (blocks, width, characters, 32): the term of each character at each position in a window,
+    for blocks of 32 filters. The last block is filled up with zeros.
     """
     filters = pad(weight, (0, 0, 0, 0, 0, -len(weight) % _BLOCK)).unflatten(0, (-1, _BLOCK))
     with torch.autocast(embedding.device.type, enabled=False):
@@ -55,13 +54,11 @@ def lookup_convolution(
 
     # Returns
 
-    `torch.Tensor`
-        Shape (tokens, num_filters).
+    Shape (tokens, num_filters).
 
     # Raises
 
-    `IndexError`
-        An id has no row in the table.
+    `IndexError`: An id has no row in the table.
     """
     return _LookupConvolution.apply(char_ids, table, num_filters)
 

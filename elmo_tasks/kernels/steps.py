@@ -59,8 +59,7 @@ def run_both_directions(
 
     # Returns
 
-    `torch.Tensor`
-        Shape (batch, length, 2 * hidden_size), zeros at padding.
+    Shape (batch, length, 2 * hidden_size), zeros at padding.
     """
     batch, length = mask.shape
     packing = Packing.of(mask.sum(dim=1), length)

@@ -44,8 +44,7 @@ def product(
 
     # Returns
 
-    `torch.Tensor`
-        Shape (tokens, out_dim).
+    Shape (tokens, out_dim).
     """
     if not _by_onednn(x):
         return linear(x, weight, bias)

@@ -40,8 +40,7 @@ class CorpusLoader(DataLoader):
 
     # Raises
 
-    `FileNotFoundError`
-        There is no such text.
+    `FileNotFoundError`: There is no such text.
     """
 
     def __init__(self, reader: SentencesReader, data_path: str, shuffle: bool = True) -> None:

@@ -112,8 +112,7 @@ class ElmoLanguageModel(Model):
 
         # Returns
 
-        `dict[str, torch.Tensor]`
-            `loss`, a scalar; `num_tokens`, the number of words predicted in each direction.
+        `loss`, a scalar; `num_tokens`, the number of words predicted in each direction.
         """
         with self._precision():
             predictions = self._predict(
@@ -154,9 +153,8 @@ class ElmoLanguageModel(Model):
 
         # Returns
 
-        `list[torch.Tensor]`
-            One tensor for each direction, of shape (batch, length, projection_dim), with zeros at
-            padding and at the boundary where the direction begins.
+        One tensor for each direction, of shape (batch, length, projection_dim), with zeros at
+        padding and at the boundary where the direction begins.
         """
         if isinstance(self.bilm.state, CarryState):
             self.bilm.state.reset()

@@ -44,8 +44,7 @@ def predict(
 
     # Returns
 
-    `list[Prediction]`
-        The predictions of the forward and of the backward direction.
+    The predictions of the forward and of the backward direction.
     """
     windows = backward_char_ids is not None
     with torch.set_grad_enabled(train and torch.is_grad_enabled()):

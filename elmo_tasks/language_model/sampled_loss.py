@@ -62,9 +62,8 @@ def _softmax(
 
     # Returns
 
-    `tuple[torch.Tensor, torch.Tensor, torch.Tensor]`
-        The gradient of the logit of each target, the factor that turns a row into probabilities,
-        and the negative log-likelihood. Shapes (tokens,).
+    The gradient of the logit of each target, the factor that turns a row into probabilities, and
+    the negative log-likelihood. Shapes (tokens,).
     """
     bias, target = bias.detach().contiguous(), target.detach().clone()
     compiled = kernels(logits.device.type, logits.dtype)

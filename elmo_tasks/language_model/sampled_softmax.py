@@ -61,8 +61,7 @@ class SampledSoftmax(torch.nn.Module):
 
         # Returns
 
-        `torch.Tensor`
-            Shape (tokens,): negative log-likelihoods, in float32.
+        Shape (tokens,): negative log-likelihoods, in float32.
         """
         targets = words - 1
         if self.training and self.num_samples is not None:

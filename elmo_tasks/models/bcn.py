@@ -89,9 +89,8 @@ class Bcn(Model):
 
         # Returns
 
-        `dict[str, Any]`
-            `logits` and `class_probabilities`, both of shape (batch, classes); `tokens`, if
-            metadata is given; the scalar `loss`, if labels are given.
+        `logits` and `class_probabilities`, both of shape (batch, classes); `tokens`, if metadata is
+        given; the scalar `loss`, if labels are given.
         """
         (text,) = self.text_embedder(tokens)
         # Shape: (batch, length, encoder width)

@@ -123,10 +123,9 @@ class Bidaf(Model):
 
         # Returns
 
-        `dict[str, Any]`
-            `start_logits` and `end_logits`, of shape (batch, passage length); `best_span`, of shape
-            (batch, 2), the indices of the first and the last token; `id` and `answer`, a slice of
-            the raw passage, if metadata is given; the scalar `loss`, if spans are given.
+        `start_logits` and `end_logits`, of shape (batch, passage length); `best_span`, of shape
+        (batch, 2), the indices of the first and the last token; `id` and `answer`, a slice of the
+        raw passage, if metadata is given; the scalar `loss`, if spans are given.
         """
         scores = self.score(question, passage)
         # Shape: (batch, 2)

@@ -98,11 +98,9 @@ class CrfTagger(Model):
 
         # Returns
 
-        `dict[str, Any]`
-            `logits`, of shape (batch, length, tags), the input of the CRF; `mask` and `best_tags`,
-            the tags of the best path, both of shape (batch, length); `tokens`, if metadata is
-            given; the scalar `loss`, if tags are given: the negative log-likelihood, summed over
-            the batch.
+        `logits`, of shape (batch, length, tags), the input of the CRF; `mask` and `best_tags`, the
+        tags of the best path, both of shape (batch, length); `tokens`, if metadata is given; the
+        scalar `loss`, if tags are given: the negative log-likelihood, summed over the batch.
         """
         (text,) = self.text_embedder(tokens)
         h = text.x
@@ -145,8 +143,7 @@ class CrfTagger(Model):
 
         # Returns
 
-        `list[TagPath]`
-            The k best paths, the best first; fewer if the sentence has fewer paths.
+        The k best paths, the best first; fewer if the sentence has fewer paths.
         """
         logits = logits.to(self.crf.transitions.device, torch.double).unsqueeze(0)
         paths = CrfPaths(self.crf, logits, logits.new_ones(logits.shape[:2], dtype=torch.bool))

@@ -86,12 +86,10 @@ class Esim(Model):
 
         # Returns
 
-        `dict[str, Any]`
-            `logits` and `class_probabilities`, both of shape (batch, classes);
-            `premise_attention`, of shape (batch, premise length, hypothesis length), whose last
-            axis sums to 1; `hypothesis_attention`, of shape (batch, hypothesis length, premise
-            length), likewise; the fields of the metadata, if given; the scalar `loss`, if labels
-            are given.
+        `logits` and `class_probabilities`, both of shape (batch, classes); `premise_attention`, of
+        shape (batch, premise length, hypothesis length), whose last axis sums to 1;
+        `hypothesis_attention`, of shape (batch, hypothesis length, premise length), likewise; the
+        fields of the metadata, if given; the scalar `loss`, if labels are given.
         """
         texts = self.text_embedder(premise, hypothesis)
         masks = [text.mask for text in texts]

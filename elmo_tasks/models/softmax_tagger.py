@@ -70,9 +70,8 @@ class SoftmaxTagger(Model):
 
         # Returns
 
-        `dict[str, Any]`
-            `logits`, of shape (batch, length, tags); `mask`, of shape (batch, length); `tokens`, if
-            metadata is given; the scalar `loss`, if tags are given: the mean over the tokens.
+        `logits`, of shape (batch, length, tags); `mask`, of shape (batch, length); `tokens`, if
+        metadata is given; the scalar `loss`, if tags are given: the mean over the tokens.
         """
         (text,) = self.text_embedder(tokens)
         h = self.encoder(self.dropout(text.x), text.mask)

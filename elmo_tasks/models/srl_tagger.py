@@ -81,11 +81,10 @@ class SrlTagger(Model):
 
         # Returns
 
-        `dict[str, Any]`
-            `logits`, of shape (batch, length, tags); `mask` and `best_tags`, the best sequence that
-            BIO allows, both of shape (batch, length); `tokens` and `predicate`, if metadata is
-            given; the scalar `loss`, if tags are given: the negative log-likelihood of a tag,
-            averaged over the tokens of a sentence and then over the batch.
+        `logits`, of shape (batch, length, tags); `mask` and `best_tags`, the best sequence that BIO
+        allows, both of shape (batch, length); `tokens` and `predicate`, if metadata is given; the
+        scalar `loss`, if tags are given: the negative log-likelihood of a tag, averaged over the
+        tokens of a sentence and then over the batch.
         """
         (text,) = self.text_embedder(tokens)
         marks = torch.zeros_like(text.mask, dtype=torch.long).scatter(1, predicate, 1)

@@ -92,9 +92,8 @@ class TextClassifier(Model):
 
         # Returns
 
-        `dict[str, Any]`
-            `logits` and `class_probabilities`, both of shape (batch, labels); `tokens`, the words
-            of the first text; the scalar `loss`, if labels are given.
+        `logits` and `class_probabilities`, both of shape (batch, labels); `tokens`, the words of
+        the first text; the scalar `loss`, if labels are given.
         """
         texts = [tokens] if second is None else [tokens, second]
         vectors = [

@@ -59,8 +59,7 @@ class ElmoAlternatingLstm(StackedAlternatingLstmSeq2SeqEncoder):
 
         # Returns
 
-        `torch.Tensor`
-            Shape (batch, length, hidden_size), zeros at padding.
+        Shape (batch, length, hidden_size), zeros at padding.
         """
         batch, length = mask.shape
         packing = Packing.of(mask.sum(dim=1), length)
@@ -119,8 +118,7 @@ class HighwaySteps(torch.autograd.Function):
 
         # Returns
 
-        `torch.Tensor`
-            Shape (tokens, hidden_size), packed.
+        Shape (tokens, hidden_size), packed.
         """
         dim = weight.size(1)
         v = gates[:, 5 * dim :].contiguous()

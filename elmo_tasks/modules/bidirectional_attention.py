@@ -39,10 +39,8 @@ class BidirectionalAttention(torch.nn.Module):
 
         # Returns
 
-        `torch.Tensor`
-            Shape (batch, passage length, 4 * dim).
-        `torch.Tensor`
-            The weights of c2q: shape (batch, passage length, question length).
+        `torch.Tensor`: Shape (batch, passage length, 4 * dim).
+        `torch.Tensor`: The weights of c2q: shape (batch, passage length, question length).
         """
         # Shape: (batch, passage length, question length)
         scores = self.score(p, q)

@@ -69,8 +69,7 @@ class BioPaths:
 
         # Returns
 
-        `list[list[float]]`
-            A probability for each span.
+        A probability for each span.
         """
         rows = zip(self._logits.cpu(), self._sums_before().tolist(), self._sums_after().tolist())
         probabilities: list[list[float]] = []

@@ -66,8 +66,7 @@ class CharacterCnn(TokenEmbedder):
 
         # Returns
 
-        `torch.Tensor`
-            Shape (batch, length, num_filters), zeros at padding.
+        Shape (batch, length, num_filters), zeros at padding.
         """
         # `pad` cuts a token if its padding is negative.
         ids = pad(token_characters, (0, self.max_characters - token_characters.size(2)))

@@ -23,8 +23,7 @@ class DistinctCharactersEncoder(TokenCharactersEncoder):
 
         # Returns
 
-        `torch.Tensor`
-            Shape (batch, length, output_dim).
+        Shape (batch, length, output_dim).
         """
         distinct, rows = distinct_rows(token_characters.flatten(0, 1))
         distinct = distinct.unsqueeze(0)

@@ -99,8 +99,7 @@ class CrfPaths:
 
         # Returns
 
-        `list[list[float]]`
-            A probability for each entity.
+        A probability for each entity.
         """
         before, after = self._sums_before(), self._sums_after(inside)
         # The score of the path up to each token. Shape: (batch, length)

@@ -19,8 +19,7 @@ def encode_together(
 
     # Returns
 
-    `list[torch.Tensor]`
-        Shapes (batch, length, output dim).
+    Shapes (batch, length, output dim).
     """
     lengths = [mask.size(1) for mask in masks]
     missing = [max(lengths) - length for length in lengths]

@@ -29,8 +29,7 @@ class GruSteps(torch.autograd.Function):
 
         # Returns
 
-        `torch.Tensor`
-            Shape (tokens, hidden_size), packed.
+        Shape (tokens, hidden_size), packed.
         """
         dim = weight.size(1)
         gates = gates.contiguous()

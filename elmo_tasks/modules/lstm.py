@@ -34,8 +34,7 @@ class LstmSteps(torch.autograd.Function):
 
         # Returns
 
-        `torch.Tensor`
-            Shape (tokens, hidden_size), packed.
+        Shape (tokens, hidden_size), packed.
         """
         dim = weight.size(1)
         weight = _swapped(weight, 0)

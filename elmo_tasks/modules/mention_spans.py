@@ -13,8 +13,7 @@ def candidate_spans(lengths: Sequence[int], max_width: int) -> torch.Tensor:
 
     # Returns
 
-    `torch.LongTensor`
-        Shape (spans, 2): the first and the last word of each span, in their order.
+    `torch.LongTensor`: Shape (spans, 2): the first and the last word of each span, in their order.
     """
     sizes = torch.tensor(lengths)
     # Shape: (words,), the word after the sentence of each word
@@ -38,8 +37,7 @@ def choose_spans(spans: torch.Tensor, scores: torch.Tensor, num_spans: int) -> t
 
     # Returns
 
-    `torch.LongTensor`
-        Shape (chosen,): the indices of the chosen spans, in their order.
+    `torch.LongTensor`: Shape (chosen,): the indices of the chosen spans, in their order.
     """
     pairs = spans.tolist()
     chosen: list[int] = []

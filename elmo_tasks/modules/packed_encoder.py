@@ -33,8 +33,7 @@ class PackedEncoder(Seq2SeqEncoder):
 
         # Returns
 
-        `torch.Tensor`
-            Shape (batch, length, 2 * hidden_size), zeros at padding.
+        Shape (batch, length, 2 * hidden_size), zeros at padding.
         """
         if inputs.is_cuda:
             return super().forward(inputs, mask)

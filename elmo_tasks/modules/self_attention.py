@@ -34,8 +34,7 @@ class SelfAttention(torch.nn.Module):
 
         # Returns
 
-        `torch.Tensor`
-            Shape (batch, length, dim).
+        Shape (batch, length, dim).
         """
         rows = x.size(1) if torch.is_grad_enabled() else max(1, _MAX_SCORES // mask.numel())
         starts = range(0, x.size(1), rows)

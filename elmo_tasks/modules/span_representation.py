@@ -39,8 +39,7 @@ class SpanRepresentation(torch.nn.Module):
 
         # Returns
 
-        `torch.Tensor`
-            Shape (spans, output_dim).
+        Shape (spans, output_dim).
         """
         first, last = spans.unbind(dim=1)
         offsets = torch.arange(self.max_width, device=spans.device)

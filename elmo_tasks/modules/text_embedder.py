@@ -101,8 +101,7 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
 
         # Returns
 
-        `list[EmbeddedText]`
-            One embedded text per text field.
+        One embedded text per text field.
         """
         layers = self._layers(texts)
         return [self._embed(text, layer) for text, layer in zip(texts, layers)]

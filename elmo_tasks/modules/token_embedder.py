@@ -45,8 +45,7 @@ class ElmoBiLmEmbedder(TokenEmbedder):
 
         # Returns
 
-        `torch.Tensor`
-            Shape (batch, ..., length, width of ELMo_k), zeros at padding.
+        Shape (batch, ..., length, width of ELMo_k), zeros at padding.
         """
         layers, mask = self.bilm(elmo_tokens.flatten(0, -3))
         return self.mix(layers, mask).unflatten(0, elmo_tokens.shape[:-2])

@@ -35,8 +35,7 @@ class TrilinearScore(torch.nn.Module):
 
         # Returns
 
-        `torch.Tensor`
-            Shape (batch, rows p, rows q).
+        Shape (batch, rows p, rows q).
         """
         # Shape: (batch, 1, rows q)
         of_q = self.q(q).transpose(1, 2)

@@ -52,8 +52,8 @@ def choose_columns(
 
     # Raises
 
-    `ConfigurationError`
-        No column seems to have texts, or labels, or a given column does not exist.
+    `ConfigurationError`: No column seems to have texts, or labels, or a given column does not
+        exist.
     """
     values: dict[str, list[Any]] = {}
     for record in read_records(path):

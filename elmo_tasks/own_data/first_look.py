@@ -58,8 +58,8 @@ def look(args: argparse.Namespace) -> tuple[Path, Found]:
 
     # Raises
 
-    `ConfigurationError`
-        The file has no columns that fit, or too few rows, or the folder of the parts exists.
+    `ConfigurationError`: The file has no columns that fit, or too few rows, or the folder of the
+        parts exists.
     """
     reader: DatasetReader
     path = args.file

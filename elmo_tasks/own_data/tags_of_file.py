@@ -41,8 +41,7 @@ def choose_tags(
 
     # Raises
 
-    `ConfigurationError`
-        The file has no tags, or no such column.
+    `ConfigurationError`: The file has no tags, or no such column.
     """
     suffix = suffix_of(path)
     columns = None

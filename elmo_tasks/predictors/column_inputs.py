@@ -32,10 +32,8 @@ def column_sentences(path: str, reader: DatasetReader) -> Iterator[tuple[int, li
 
     # Raises
 
-    `ValueError`
-        A line has more or fewer columns; the message names file and line.
-    `ConfigurationError`
-        The columns are not known.
+    `ValueError`: A line has more or fewer columns; the message names file and line.
+    `ConfigurationError`: The columns are not known.
     """
     if suffix_of(path) != ".conllu":
         return _rows(path, reader)

@@ -37,8 +37,7 @@ def sentence_input(
 
     # Raises
 
-    `ValueError`
-        The input has another form or no word.
+    `ValueError`: The input has another form or no word.
     """
     match inputs:
         case {"sentence": str(text), **others} if _may_be(others, options):

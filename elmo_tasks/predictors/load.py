@@ -62,13 +62,12 @@ class LoadedModel:
 
         # Returns
 
-        `Answer | list[Answer]`
-            The answer to one input, or a list with the answer to each of several.
+        `Answer | list[Answer]`: The answer to one input, or a list with the answer to each of
+            several.
 
         # Raises
 
-        `ValueError`
-            An input is not what the model reads, or the batch size is less than 1.
+        `ValueError`: An input is not what the model reads, or the batch size is less than 1.
         """
         if (inputs is None) == (not texts):
             raise ValueError("give either inputs, or one input by the names of its texts")
@@ -119,9 +118,8 @@ def load(model: str | os.PathLike, cuda_device: int = -1, **settings: Any) -> Lo
 
     # Raises
 
-    `ConfigurationError`
-        There is no such model, its files cannot be used (see SECURITY.md), or its predictor has no
-        such parameter.
+    `ConfigurationError`: There is no such model, its files cannot be used (see SECURITY.md), or its
+        predictor has no such parameter.
     """
     archive = load_archive(model, cuda_device=cuda_device)
     return LoadedModel(Predictor.from_archive(archive, extra_args=settings))

@@ -70,11 +70,9 @@ def read_inputs(path: str, predictor: Predictor) -> Inputs:
 
     # Raises
 
-    `ValueError`
-        A line cannot be read; the message has the file and the line.
-    `ConfigurationError`
-        The model needs other inputs than plain text, a table lacks a column, or the columns of a
-        file are not known.
+    `ValueError`: A line cannot be read; the message has the file and the line.
+    `ConfigurationError`: The model needs other inputs than plain text, a table lacks a column, or
+        the columns of a file are not known.
     """
     if isinstance(predictor, TextPredictor) and (is_parquet(path) or delimiter_of(path)):
         return Inputs(path, False, _rows(path, predictor))

@@ -43,8 +43,7 @@ class TextPredictor(Predictor):
 
     # Raises
 
-    `ConfigurationError`
-        The predictor has no such parameter, or the model is of another task.
+    `ConfigurationError`: The predictor has no such parameter, or the model is of another task.
     """
 
     # The fields with the texts of an input. A subclass sets them.

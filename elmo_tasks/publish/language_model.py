@@ -33,8 +33,7 @@ def write_language_model(
 
     # Returns
 
-    `Softmax`
-        The softmax that was written.
+    The softmax that was written.
     """
     folder = Path(folder)
     softmax = softmax_of(model).in_8_bits(MAX_WORDS if max_words is None else max_words)

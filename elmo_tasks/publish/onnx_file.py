@@ -27,18 +27,14 @@ def write_onnx(path: str | os.PathLike, bilm: BiLm, mix: ElmoMix) -> None:
 
     # Parameters
 
-    path : `str | os.PathLike`
-        The file, which appears whole or not at all.
-    bilm : `BiLm`
-        A biLM of characters. If it carries its state, a frozen copy is written, which starts from a
-        snapshot.
-    mix : `ElmoMix`
-        Computes `elmo`. A layer norm is that of each sentence.
+    path: The file, which appears whole or not at all.
+    bilm: A biLM of characters. If it carries its state, a frozen copy is written, which starts from
+        a snapshot.
+    mix: Computes `elmo`. A layer norm is that of each sentence.
 
     # Raises
 
-    `ConfigurationError`
-        The biLM looks words up in a list.
+    `ConfigurationError`: The biLM looks words up in a list.
     """
     if bilm.options.num_words:
         raise ConfigurationError(

@@ -100,9 +100,8 @@ def publish(
 
     # Raises
 
-    `ConfigurationError`
-        The folder has a model, `bilm` is not the biLM of this model, or a number is too large for
-        float16.
+    `ConfigurationError`: The folder has a model, `bilm` is not the biLM of this model, or a number
+        is too large for float16.
     """
     folder = Path(folder)
     there = [folder / name for name in _WRITTEN if (folder / name).exists()]

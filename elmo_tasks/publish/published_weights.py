@@ -40,8 +40,7 @@ def write_published(path: str | os.PathLike, state: StateDict, bilms: dict[str, 
 
     # Raises
 
-    `ConfigurationError`
-        A number is too large for float16.
+    `ConfigurationError`: A number is too large for float16.
     """
     from safetensors.torch import save
 
@@ -69,8 +68,8 @@ def read_published(path: str | os.PathLike) -> StateDict:
 
     # Raises
 
-    `ConfigurationError`
-        The file is damaged, or a biLM cannot be found or has other weights than in the training.
+    `ConfigurationError`: The file is damaged, or a biLM cannot be found or has other weights than
+        in the training.
     """
     tensors, bilms = _read(path)
     state: StateDict = {}

@@ -129,8 +129,7 @@ def read_columns(
 
     # Raises
 
-    `ValueError`
-        A line has more or fewer columns; the message names file and line.
+    `ValueError`: A line has more or fewer columns; the message names file and line.
     """
     indices = [columns.index(name) for name in chosen]
     for first, tokens, _ in read_rows(file_path):

@@ -117,8 +117,7 @@ class CorefReader(TextReader):
 
         # Raises
 
-        `ValueError`
-            The document has more than `max_words` words.
+        `ValueError`: The document has more than `max_words` words.
         """
         num_words = sum(map(len, sentences))
         if num_words > self.max_words:

@@ -85,9 +85,8 @@ def read_coref(
 
     # Raises
 
-    `ValueError`
-        The file has no document; a document is empty or does not end; a line is outside of the
-        documents or has a wrong number of columns; a token is not where it says (see
+    `ValueError`: The file has no document; a document is empty or does not end; a line is outside
+        of the documents or has a wrong number of columns; a token is not where it says (see
         `check_place`); or, without `skip_wrong`, a mention is wrong. The message names file and
         line.
     """

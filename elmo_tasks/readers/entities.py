@@ -57,8 +57,7 @@ def read_entities(tags: Sequence[str], scheme: str | None = None) -> list[Entity
 
     # Raises
 
-    `TagError`
-        The scheme does not allow the tags.
+    `TagError`: The scheme does not allow the tags.
     """
     begun: list[tuple[str, int]] = []
     ends: list[int] = []

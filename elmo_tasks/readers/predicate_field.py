@@ -52,9 +52,8 @@ class PredicateWords:
 
     # Parameters
 
-    vocab : `Vocabulary`
-        That of a model whose training data had `PredicateField`s. If it lacks the words that are no
-        predicates, no other word counts as a predicate.
+    vocab: That of a model whose training data had instances of `PredicateField`. If it lacks the
+        words that are no predicates, no other word counts as a predicate.
     """
 
     def __init__(self, vocab: Vocabulary) -> None:

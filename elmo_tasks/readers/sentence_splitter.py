@@ -13,8 +13,7 @@ def split_sentences(text: str, language: str = "en") -> list[Span]:
 
     # Returns
 
-    `list[Span]`
-        The sentences, except those of white space alone.
+    The sentences, except those of white space alone.
     """
     sentences = blank_pipeline(language, with_sentences=True)(text).sents
     return [sentence for sentence in sentences if sentence.text.strip()]

@@ -122,9 +122,8 @@ def parse_squad(content: Any) -> list[Question]:
 
     # Raises
 
-    `ValueError`
-        The content has another shape, a passage or a question has no word, or two questions have
-        the same id. The message names the path in the JSON.
+    `ValueError`: The content has another shape, a passage or a question has no word, or two
+        questions have the same id. The message names the path in the JSON.
     """
     paths: dict[str, str] = {}
     questions = []

@@ -78,11 +78,10 @@ def read_srl(
 
     # Raises
 
-    `ValueError`
-        The file has no sentence or no predicate; a line has not as many columns as the first line
-        of its sentence; there are not as many columns of roles as predicates; a token is not where
-        it says (see `check_place`); or brackets are unbalanced or overlap. The message names file
-        and line.
+    `ValueError`: The file has no sentence or no predicate; a line has not as many columns as the
+        first line of its sentence; there are not as many columns of roles as predicates; a token is
+        not where it says (see `check_place`); or brackets are unbalanced or overlap. The message
+        names file and line.
     """
     num_sentences = num_predicates = 0
     for rows in read_rows(file_path):
@@ -163,8 +162,7 @@ def read_spans(column: Iterable[str]) -> list[Entity]:
 
     # Raises
 
-    `_RowError`
-        A value has another form, or brackets are unbalanced or overlap.
+    `_RowError`: A value has another form, or brackets are unbalanced or overlap.
     """
     spans: list[Entity] = []
     begun: Entity | None = None

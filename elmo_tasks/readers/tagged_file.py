@@ -63,11 +63,9 @@ def read_tagged(
 
     # Raises
 
-    `ConfigurationError`
-        There is no such column.
-    `ValueError`
-        A line cannot be read, or a span does not begin and end with a token; the message names file
-        and line.
+    `ConfigurationError`: There is no such column.
+    `ValueError`: A line cannot be read, or a span does not begin and end with a token; the message
+        names file and line.
     """
     suffix = suffix_of(path)
     if suffix == ".conllu":

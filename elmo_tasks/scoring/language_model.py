@@ -68,8 +68,7 @@ class LanguageModel:
 
         # Raises
 
-        `ConfigurationError`
-            There is no such biLM, it has no softmax, or a file is damaged.
+        `ConfigurationError`: There is no such biLM, it has no softmax, or a file is damaged.
         """
         if not has_softmax(name):
             raise ConfigurationError(
@@ -133,14 +132,13 @@ class LanguageModel:
 
         # Returns
 
-        `dict[str, list[tuple[str, float]]]`
-            Words with their probabilities for `forward`, for `backward`, and for `both`: the
-            product of the two directions' distributions, normalised over the words.
+        `dict[str, list[tuple[str, float]]]`: Words with their probabilities for `forward`, for
+            `backward`, and for `both`: the product of the two directions' distributions, normalised
+            over the words.
 
         # Raises
 
-        `ValueError`
-            The sentence has no such token, or the softmax has fewer than `k` words.
+        `ValueError`: The sentence has no such token, or the softmax has fewer than `k` words.
         """
         words = tokens_of(tokens)
         if not 0 <= index < len(words):

@@ -28,10 +28,8 @@ class Notes:
 
         # Raises
 
-        `ValueError`
-            A line cannot be read; the message has the file and the line.
-        `ConfigurationError`
-            The text has no line.
+        `ValueError`: A line cannot be read; the message has the file and the line.
+        `ConfigurationError`: The text has no line.
         """
         is_empty = True
         for line in corpus:

@@ -66,8 +66,7 @@ class Reader:
 
         # Returns
 
-        `tuple[Reading, LstmState]`
-            What was read, and the state in which each row ended.
+        What was read, and the state in which each row ended.
         """
         rows = [[BEGIN_TOKEN, *words, END_TOKEN] if words else [] for words in sentences]
         outputs, targets, state = self._run(rows, state)

@@ -25,8 +25,7 @@ class ScoreFile:
 
     # Raises
 
-    `ConfigurationError`
-        The file exists, or was begun with another `about`.
+    `ConfigurationError`: The file exists, or was begun with another `about`.
     """
 
     def __init__(self, path: Path, about: dict[str, str], begin_anew: bool) -> None:

@@ -103,8 +103,8 @@ def in_processes(
 
     # Raises
 
-    `ConfigurationError`
-        The text is a running text, which one process must read, or this is Windows, without forks.
+    `ConfigurationError`: The text is a running text, which one process must read, or this is
+        Windows, without forks.
     """
     if "fork" not in get_all_start_methods():
         raise ConfigurationError("this system has no forks: score the text with one process")

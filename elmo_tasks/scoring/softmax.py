@@ -127,8 +127,7 @@ class Softmax:
 
         # Returns
 
-        `torch.Tensor`
-            Shape (tokens,).
+        Shape (tokens,).
         """
         rows = scaled(self.weight[classes], None if self.scale is None else self.scale[classes])
         target = (h * rows).sum(dim=1) + self.bias[classes]

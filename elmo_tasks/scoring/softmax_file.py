@@ -54,8 +54,7 @@ def read_softmax(folder: str | os.PathLike, bilm: BiLm) -> Softmax:
 
     # Raises
 
-    `ConfigurationError`
-        A file is missing or damaged, or the softmax is that of another biLM.
+    `ConfigurationError`: A file is missing or damaged, or the softmax is that of another biLM.
     """
     from safetensors import SafetensorError, safe_open
 

@@ -60,8 +60,7 @@ def make_app(
 
     # Returns
 
-    `App`
-        An ASGI application.
+    An ASGI application.
     """
     lanes = Lanes()
     functions = (functools.partial(tool, sentence_layers) for tool in (layer_cosines, senses))

@@ -20,14 +20,12 @@ def layer_cosines(sentence_layers: SentenceLayers, inputs: Any) -> dict[str, Any
 
     # Returns
 
-    `dict[str, Any]`
-        `tokens`; `layers`, the names of the layers; and `cosines`, nested lists of shape (layers,
-        tokens, tokens).
+    `tokens`; `layers`, the names of the layers; and `cosines`, nested lists of shape (layers,
+    tokens, tokens).
 
     # Raises
 
-    `ValueError`
-        The input has another form, no token, or too many tokens.
+    `ValueError`: The input has another form, no token, or too many tokens.
     """
     words = words_of(inputs, _MAX_TOKENS)
     (layers,) = sentence_layers([words])

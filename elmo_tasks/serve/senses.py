@@ -27,17 +27,15 @@ def senses(sentence_layers: SentenceLayers, inputs: Any) -> dict[str, Any]:
 
     # Returns
 
-    `dict[str, Any]`
-        - `num_occurrences`: the number of all occurrences;
-        - `occurrences`: the first 100, as `words` and `position`;
-        - `layers`: each has a `name`, the `points` of the occurrences in the plane of their first
-          two principal components, and the matrix of their `cosines`;
-        - `similar`: pairs of a word of the text and its cosine in layer 0.
+    - `num_occurrences`: the number of all occurrences;
+    - `occurrences`: the first 100, as `words` and `position`;
+    - `layers`: each has a `name`, the `points` of the occurrences in the plane of their first
+      two principal components, and the matrix of their `cosines`;
+    - `similar`: pairs of a word of the text and its cosine in layer 0.
 
     # Raises
 
-    `ValueError`
-        The input has another form, or the word is not in the text.
+    `ValueError`: The input has another form, or the word is not in the text.
     """
     match inputs:
         case {"word": str(word), "text": str(text)} if len(inputs) == 2:

@@ -21,8 +21,7 @@ class ServedModel:
 
     # Raises
 
-    `ConfigurationError`
-        The name has other characters than letters, digits and `_ . / -`.
+    `ConfigurationError`: The name has other characters than letters, digits and `_ . / -`.
     """
 
     def __init__(self, name: str, archive: Archive) -> None:

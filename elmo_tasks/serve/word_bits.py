@@ -18,15 +18,13 @@ def word_bits(model: LanguageModel, inputs: Any) -> dict[str, Any]:
 
     # Returns
 
-    `dict[str, Any]`
-        `tokens`; `known`, whether each token is a word of the softmax; `forward` and `backward`,
-        the bits of each token; and `likely`: for each token, the five most probable words in its
-        place with their probabilities, for `forward`, `backward` and `both`.
+    `tokens`; `known`, whether each token is a word of the softmax; `forward` and `backward`, the
+    bits of each token; and `likely`: for each token, the five most probable words in its place with
+    their probabilities, for `forward`, `backward` and `both`.
 
     # Raises
 
-    `ValueError`
-        The input has another form, no token, or too many tokens.
+    `ValueError`: The input has another form, no token, or too many tokens.
     """
     words = words_of(inputs, _MAX_TOKENS)
     [score] = model.score([words])

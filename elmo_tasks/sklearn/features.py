@@ -96,13 +96,10 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
         # Raises
 
-        `ConfigurationError`
-            A parameter cannot be used.
-        `NotFittedError`
-            The pooling is `weighted`, and `fit` was not called.
-        `ValueError`
-            `X` is one string, a table or a mapping, or contains something other than texts; or the
-            tokenizer returns something other than tokens.
+        `ConfigurationError`: A parameter cannot be used.
+        `NotFittedError`: The pooling is `weighted`, and `fit` was not called.
+        `ValueError`: `X` is one string, a table or a mapping, or contains something other than
+            texts; or the tokenizer returns something other than tokens.
         """
         encoder = self._check()
         check_is_fitted(self)

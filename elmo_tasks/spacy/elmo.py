@@ -44,8 +44,8 @@ class ElmoComponent(BatchedPipe):
 
     # Raises
 
-    `ConfigurationError`
-        The name looks like a misspelt biLM. Any other name is looked up at first use.
+    `ConfigurationError`: The name looks like a misspelt biLM. Any other name is looked up at first
+        use.
     """
 
     def __init__(

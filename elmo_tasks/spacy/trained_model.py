@@ -31,8 +31,7 @@ class TrainedModel:
 
     # Raises
 
-    `ConfigurationError`
-        At first use: the model is for another task, or is no archive.
+    `ConfigurationError`: At first use: the model is for another task, or is no archive.
     """
 
     def __init__(self, model: str, predictor: str) -> None:

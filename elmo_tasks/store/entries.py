@@ -20,8 +20,7 @@ def encode(layers: torch.Tensor, dtype: str) -> Array:
 
     # Raises
 
-    `ConfigurationError`
-        A value is too large for the dtype, or not finite.
+    `ConfigurationError`: A value is too large for the dtype, or not finite.
     """
     rounded = layers.to(RETURNED[dtype]).numpy()
     if not numpy.isfinite(rounded).all():

@@ -126,9 +126,8 @@ class LayerStore:
 
         # Returns
 
-        `torch.Tensor`
-            Shape (batch, num_layers, length, dim), on the CPU, in the store's dtype, or in float32
-            for `int8`.
+        Shape (batch, num_layers, length, dim), on the CPU, in the store's dtype, or in float32 for
+        `int8`.
         """
         record = SourceRecord.of(source, self.dtype)
         sentences = _sentences(char_ids)

@@ -41,10 +41,8 @@ def connect(file: str, writable: bool) -> sqlite3.Connection:
 
     # Raises
 
-    `sqlite3.Error`
-        The file cannot be opened (`sqlite3.OperationalError`), or it is damaged.
-    `ConfigurationError`
-        The file is a database of another program.
+    `sqlite3.Error`: The file cannot be opened (`sqlite3.OperationalError`), or it is damaged.
+    `ConfigurationError`: The file is a database of another program.
     """
     connection = sqlite3.connect(
         f"file:{quote(os.fsencode(file))}?mode={'rwc' if writable else 'ro'}",

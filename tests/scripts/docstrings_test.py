@@ -20,8 +20,13 @@ bilm, mix (default `None`): The biLM.
 flag (`bool`)
 # Returns
 
-`Tensor`
-    Shape (batch,).
+Shape (batch,), with
+zeros.
+
+# Raises
+
+`ValueError`: There is
+    no word.
 """
 
 
@@ -62,9 +67,13 @@ and quickly.
 
 **Returns**
 
-- `Tensor`
+Shape (batch,), with
+zeros.
 
-  Shape (batch,)."""
+**Raises**
+
+- `ValueError`: There is
+  no word."""
     )
 
 

@@ -39,9 +39,8 @@ def run_ablation(
 
     # Raises
 
-    `ConfigurationError`
-        A config cannot be read, the runs cannot be compared, or a run was trained before with
-        other settings.
+    `ConfigurationError`: A config cannot be read, the runs cannot be compared, or a run was trained
+        before with other settings.
     """
     remove_leftovers(*(runs[0].root / name for name in REPORTS))
     configs = {run: settings.evaluate(run) for run in runs}

@@ -74,8 +74,7 @@ def start(
 
     # Returns
 
-    `Training`
-        The training, or `None` if another process is training the run.
+    The training, or `None` if another process is training the run.
     """
     run.log.parent.mkdir(parents=True, exist_ok=True)
     with open(run.log, "ab") as log:

@@ -34,8 +34,7 @@ def read_cases(archive: Archive, data: str) -> Judged:
 
     # Raises
 
-    `ConfigurationError`
-        The model is of another task, or the data is empty or has no gold answers.
+    `ConfigurationError`: The model is of another task, or the data is empty or has no gold answers.
     """
     judge = judge_of(archive.model)
     if judge is None:

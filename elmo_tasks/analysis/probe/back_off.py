@@ -11,8 +11,7 @@ def read_back_off(file_path: str | os.PathLike) -> dict[str, str]:
 
     # Raises
 
-    `ValueError`
-        A line does not have two columns; the message names file and line.
+    `ValueError`: A line does not have two columns; the message names file and line.
     """
     tags: dict[str, str] = {}
     for line_number, line in numbered_lines(file_path):

@@ -35,8 +35,7 @@ def item_names(file: h5py.File) -> list[str]:
 
     # Raises
 
-    `ValueError`
-        The file has more than 2,000 items.
+    `ValueError`: The file has more than 2,000 items.
     """
     names: list[str] = []
     groups = [("", file["/"])]

@@ -50,8 +50,7 @@ def bilm_files(name: str | os.PathLike) -> tuple[str, str]:
 
     # Raises
 
-    `ConfigurationError`
-        No biLM has this name, or the folder lacks a file.
+    `ConfigurationError`: No biLM has this name, or the folder lacks a file.
     """
     name = os.path.expanduser(os.fspath(name))
     _check_is_known(name)

@@ -57,8 +57,7 @@ def many_langs_options(config: dict[str, Any], folder: Path) -> dict[str, Any]:
 
     # Raises
 
-    `ConfigurationError`
-        A file is missing, or describes another kind of model.
+    `ConfigurationError`: A file is missing, or describes another kind of model.
     """
     sizes = _sizes(str(config["config_path"]), folder)
     try:
@@ -137,8 +136,7 @@ def read_many_langs(folder: Path, options: BiLmOptions, state: dict[str, torch.T
 
     # Raises
 
-    `ConfigurationError`
-        A file is missing, damaged or does not fit the options.
+    `ConfigurationError`: A file is missing, damaged or does not fit the options.
     """
     tokens = read_tensors(folder / "token_embedder.pkl")
     encoder = read_tensors(folder / "encoder.pkl")

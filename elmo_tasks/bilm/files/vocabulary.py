@@ -29,8 +29,7 @@ def read_vocabulary(weight_file: str | os.PathLike, num_words: int) -> list[str]
 
     # Raises
 
-    `ConfigurationError`
-        There is no vocabulary, or it has a wrong number of words or is not UTF-8.
+    `ConfigurationError`: There is no vocabulary, or it has a wrong number of words or is not UTF-8.
     """
     file = _vocabulary_file(str(weight_file))
     words: list[str] = []

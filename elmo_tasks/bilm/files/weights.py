@@ -32,9 +32,8 @@ def read_weights(weight_file: str | os.PathLike, options: BiLmOptions, state: St
 
     # Raises
 
-    `ConfigurationError`
-        The file is missing, is not HDF5, does not fit the options (the message names the dataset
-        and both shapes), or holds a value that is not a finite number.
+    `ConfigurationError`: The file is missing, is not HDF5, does not fit the options (the message
+        names the dataset and both shapes), or holds a value that is not a finite number.
     """
     with open_weights(weight_file) as file:
         _refuse(layout_problems(file, options))
