@@ -18,43 +18,42 @@ class Contract(NamedTuple):
     """
     # Parameters
 
+    lengths: Numbers of tokens that the fields of three instances are padded to.
+    outputs: Outputs that must not depend on the padding.
+    metrics: Names of the metrics, without those of the mixes.
+    widths: A change of the model that does not fit, and the complaint.
     choices: Changes of `both` that are trained beside the variants.
     overrides: Settings that make two data loaders give the same batches, which AllenNLP compares.
     num_texts: Texts of an instance.
-    lengths: Numbers of tokens that the fields of three instances are padded to.
-    outputs: Outputs that must not depend on the padding.
     at_padding: Outputs that have values at padding, which nothing reads.
     without_gradient: Parameters that are fixed, beside those of the biLM.
-    metrics: Names of the metrics, without those of the mixes.
-    widths: A change of the model that does not fit, and the complaint.
     """
 
-    choices: list[str]
-    overrides: dict[str, Any]
-    num_texts: int
     lengths: list[dict[str, int]]
     outputs: list[str]
-    at_padding: tuple[str, ...]
-    without_gradient: set[str]
     metrics: set[str]
     widths: list[tuple[str, str]]
+    choices: list[str] = []
+    overrides: dict[str, Any] = {"data_loader.batch_sampler.shuffle": False}
+    num_texts: int = 1
+    at_padding: tuple[str, ...] = ()
+    without_gradient: frozenset[str] = frozenset()
 
+
+# A change of the first encoder, which reads the embedded text, and the complaint.
+TEXT_TO_ENCODER = (
+    "{ encoder+: { input_size: 5 } }",
+    "output of text_embedder must match input of encoder",
+)
 
 CONTRACTS = {
     "classify": Contract(
         choices=["{ separator: ';' }", "{ texts: ['text', 'id'] }", "{ max_tokens: 5 }"],
-        overrides={"data_loader.batch_sampler.shuffle": False},
-        num_texts=1,
         lengths=[{"tokens": 60}],
         outputs=["logits"],
-        at_padding=(),
-        without_gradient=set(),
         metrics={"accuracy"},
         widths=[
-            (
-                "{ encoder+: { input_size: 5 } }",
-                "output of text_embedder must match input of encoder",
-            ),
+            TEXT_TO_ENCODER,
             (
                 "{ feedforward+: { input_dim: 5 } }",
                 r"3 \* output of encoder.* input of feedforward",
@@ -68,12 +67,8 @@ CONTRACTS = {
             "{ elmo_layer_norm: 'sentence' }",
             "{ granularity: '2-class' }",
         ],
-        overrides={"data_loader.batch_sampler.shuffle": False},
-        num_texts=1,
         lengths=[{"tokens": 40}],
         outputs=["logits"],
-        at_padding=(),
-        without_gradient=set(),
         metrics={"accuracy"},
         widths=[
             (
@@ -93,19 +88,12 @@ CONTRACTS = {
         ],
     ),
     "snli": Contract(
-        choices=[],
-        overrides={"data_loader.batch_sampler.shuffle": False},
         num_texts=2,
         lengths=[{"premise": 40, "hypothesis": 30}, {"premise": 20, "hypothesis": 40}],
         outputs=["logits"],
-        at_padding=(),
-        without_gradient=set(),
         metrics={"accuracy"},
         widths=[
-            (
-                "{ encoder+: { input_size: 5 } }",
-                "output of text_embedder must match input of encoder",
-            ),
+            TEXT_TO_ENCODER,
             ("{ projection+: { input_dim: 5 } }", r"4 \* output of enc.* must match input of proj"),
             (
                 "{ composer+: { input_size: 5 } }",
@@ -119,19 +107,12 @@ CONTRACTS = {
         ],
     ),
     "squad": Contract(
-        choices=[],
-        overrides={"data_loader.batch_sampler.shuffle": False},
         num_texts=2,
         lengths=[{"question": 30, "passage": 120}],
         outputs=["start_logits", "end_logits"],
-        at_padding=(),
-        without_gradient=set(),
         metrics={"em", "f1"},
         widths=[
-            (
-                "{ encoder+: { input_size: 5 } }",
-                "output of text_embedder must match input of encoder",
-            ),
+            TEXT_TO_ENCODER,
             (
                 "{ start_encoder+: { input_size: 5 } }",
                 "input of residual_encoder must match input of start_encoder",
@@ -149,13 +130,11 @@ CONTRACTS = {
             "{ elmo_layer_norm: 'sentence' }",
             "{ characters: null }",
         ],
-        overrides={"data_loader.batch_sampler.shuffle": False},
-        num_texts=1,
         lengths=[{"tokens": 40, "tags": 40}],
         outputs=["loss"],
         at_padding=("best_tags", "mask", "logits"),
         # The mask of the constraints is a parameter of AllenNLP's CRF.
-        without_gradient={"crf._constraint_mask"},
+        without_gradient=frozenset({"crf._constraint_mask"}),
         metrics={
             f"{name}-{of}"
             for name in ("precision", "recall", "f1-measure")
@@ -178,11 +157,9 @@ CONTRACTS = {
             "data_loader.batch_sampler.shuffle": False,
             "validation_data_loader.batch_sampler.shuffle": False,
         },
-        num_texts=1,
         lengths=[{"tokens": 40, "tags": 40}],
         outputs=["loss"],
         at_padding=("best_tags", "mask", "logits"),
-        without_gradient=set(),
         metrics={
             f"{name}-{of}"
             for name in ("precision", "recall", "f1-measure")
@@ -205,11 +182,8 @@ CONTRACTS = {
     "coref": Contract(
         choices=["{ characters: null }", "{ elmo_layer_norm: 'sentence' }"],
         overrides={"data_loader.shuffle": False},
-        num_texts=1,
         lengths=[{"tokens": 60}],
         outputs=["loss"],
-        at_padding=(),
-        without_gradient=set(),
         metrics={
             "f1-measure-mean",
             *(
@@ -219,10 +193,7 @@ CONTRACTS = {
             ),
         },
         widths=[
-            (
-                "{ encoder+: { input_size: 5 } }",
-                "output of text_embedder must match input of encoder",
-            ),
+            TEXT_TO_ENCODER,
             (
                 "{ mention_feedforward+: { input_dim: 5 } }",
                 "width of a span must match input of mention_feedforward",
@@ -236,19 +207,11 @@ CONTRACTS = {
     ),
     "tag": Contract(
         choices=["{ column: 'xpos', characters: null }"],
-        overrides={"data_loader.batch_sampler.shuffle": False},
-        num_texts=1,
         lengths=[{"tokens": 40, "tags": 40}],
         outputs=["loss"],
         at_padding=("mask", "logits"),
-        without_gradient=set(),
         metrics={"accuracy"},
-        widths=[
-            (
-                "{ encoder+: { input_size: 5 } }",
-                "output of text_embedder must match input of encoder",
-            ),
-        ],
+        widths=[TEXT_TO_ENCODER],
     ),
 }
 TASKS = {name: Task(name) for name in CONTRACTS}
