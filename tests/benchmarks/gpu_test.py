@@ -71,9 +71,7 @@ def call(monkeypatch: pytest.MonkeyPatch, folder: Path, minutes: str = "5") -> N
 
 
 @pytest.mark.usefixtures("_tiny")
-def test_each_part_is_measured_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
+def test_each_part_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gpu.main()
 
     found = json.loads((tmp_path / "gpu.json").read_text())
@@ -110,9 +108,7 @@ def test_no_part_starts_after_the_minutes(
 
 
 @pytest.mark.usefixtures("_tiny")
-def test_a_row_that_fails_has_its_message_and_the_others_their_speed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_row_that_fails_has_its_message_and_the_others_their_speed() -> None:
     def fails() -> None:
         raise RuntimeError("out of memory\nand more")
 

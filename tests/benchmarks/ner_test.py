@@ -29,7 +29,7 @@ def test_stages_and_the_comparison_of_decoders_are_printed(
     assert "; 0 differ." in printed
 
 
-def test_time_is_counted_where_a_function_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_is_counted_where_a_function_fails() -> None:
     seconds = {"one": 0.0}
 
     def fail() -> None:

@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import spacy
@@ -57,74 +58,74 @@ def program(marker: Path) -> dict[str, Any]:
     return {"type": "subprocess.check_call", "args": ["touch", str(marker)]}
 
 
-def predict(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+def predict(archive: Path, folder: Path) -> None:
     inputs = folder / "inputs.jsonl"
     inputs.write_text('{"sentence": "A film ."}\n')
     allennlp("predict", archive, inputs, "--silent", "--output-file", folder / "answers")
 
 
-def evaluate(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+def evaluate(archive: Path, folder: Path) -> None:
     allennlp("evaluate", archive, SST)
 
 
-def mix(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+def mix(archive: Path, folder: Path) -> None:
     allennlp("elmo-mix", archive)
 
 
-def export(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+def export(archive: Path, folder: Path) -> None:
     allennlp("elmo-export", archive, folder / "exported")
 
 
-def embed(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+def embed(archive: Path, folder: Path) -> None:
     text = folder / "text.txt"
     text.write_text("A film .\n")
     allennlp("elmo-embed", text, folder / "text.hdf5", "--bilm", archive)
 
 
-def encode(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+def encode(archive: Path, folder: Path) -> None:
     ElmoEncoder.from_pretrained(archive, "input")(["A film ."])
 
 
-def fine_tune(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+def fine_tune(archive: Path, folder: Path) -> None:
     Model.from_params(Params({"type": "from_archive", "archive_file": str(archive)}))
 
 
-def pack(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+def pack(archive: Path, folder: Path) -> None:
     allennlp("elmo-pack", archive, folder / "packed")
 
 
-def errors(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+def errors(archive: Path, folder: Path) -> None:
     allennlp("elmo-errors", archive, SST)
 
 
-def neighbors(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+def neighbors(archive: Path, folder: Path) -> None:
     corpus = ROOT / "fixtures" / "corpus" / "train.txt"
     allennlp("elmo-neighbors", "the", "--corpus", corpus, "--bilm", archive)
 
 
-def load(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+def load(archive: Path, folder: Path) -> None:
     elmo_tasks.load(archive).predict("A film .")
 
 
-def serve(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
-    patch.setattr("uvicorn.Server.run", lambda *_, **__: None)
-    allennlp("elmo-serve", f"mine={archive}", "--port", 0)
+def serve(archive: Path, folder: Path) -> None:
+    with patch("uvicorn.Server.run"):
+        allennlp("elmo-serve", f"mine={archive}", "--port", 0)
 
 
-def spacy_component(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+def spacy_component(archive: Path, folder: Path) -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("elmo_sentiment", config={"model": str(archive)})
     nlp("A film .")
 
 
-def saved_pipeline(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+def saved_pipeline(archive: Path, folder: Path) -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("elmo_sentiment", config={"model": str(archive)})
     nlp.to_disk(folder / "pipeline")
     spacy.load(folder / "pipeline")("A film .")
 
 
-def load_folder(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+def load_folder(archive: Path, folder: Path) -> None:
     with unpacked(archive) as unpacked_folder:
         load_archive(unpacked_folder)
 
@@ -150,9 +151,9 @@ def refusal(function: Callable[..., Any], *args: Any) -> str:
 
 @WAYS
 def test_the_archive_itself_is_loaded(
-    way: Callable[..., None], archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    way: Callable[..., None], archive: Path, tmp_path: Path
 ) -> None:
-    way(monkeypatch, archive, tmp_path)
+    way(archive, tmp_path)
 
 
 @WAYS
@@ -171,7 +172,7 @@ def test_what_is_not_listed_is_refused_before_anything_is_made(
     for path in refused if way is predict else list(refused)[:2]:
         hostile = repacked(archive, tmp_path / "a.tar.gz", refused[path])
 
-        message = refusal(way, monkeypatch, hostile, tmp_path)
+        message = refusal(way, hostile, tmp_path)
 
         assert f": {path} in config.json " in message
         assert message.endswith(f"if you trust whom it comes from, set {TRUST}=1")
@@ -192,43 +193,38 @@ def test_a_member_outside_the_folder_is_not_written(
     for name in ("../../marker", "../../../marker", str(marker)):
         hostile = repacked(archive, tmp_path / "a.tar.gz", members=[member(name, 1)])
 
-        message = refusal(way, monkeypatch, hostile, tmp_path)
+        message = refusal(way, hostile, tmp_path)
 
         assert f"its member {name!r} would lie outside the folder" in message
     assert not list(tmp_path.rglob("marker")) and not os.listdir(temporary)
 
 
-def check(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+def check(archive: Path, folder: Path) -> None:
     allennlp("elmo-check", archive)
 
 
-def score(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+def score(archive: Path, folder: Path) -> None:
     allennlp("elmo-score", SST, "--bilm", archive)
 
 
-def probe(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+def probe(archive: Path, folder: Path) -> None:
     bilm = f"{{ model+: {{ bilm: {{ pretrained_file: '{archive}' }} }} }}"
     allennlp("elmo-probe", config_file(folder, "pos", bilm))
 
 
-def against(patch: pytest.MonkeyPatch, archive: Path, folder: Path) -> None:
+def against(archive: Path, folder: Path) -> None:
     allennlp("elmo-errors", f"mine={archive}", SST, "--against", f"other={archive}")
 
 
 @pytest.mark.parametrize("way", [check, score, probe, against])
 @pytest.mark.parametrize("packed", [True, False])
 def test_other_commands_run_nothing_of_an_archive(
-    way: Callable[..., None],
-    packed: bool,
-    archive: Path,
-    tmp_path: Path,
-    marker: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    way: Callable[..., None], packed: bool, archive: Path, tmp_path: Path, marker: Path
 ) -> None:
     hostile = repacked(archive, tmp_path / "a.tar.gz", put("dataset_reader", program(marker)))
 
     with unpacked(hostile) as folder:
-        message = refusal(way, monkeypatch, hostile if packed else Path(folder), tmp_path)
+        message = refusal(way, hostile if packed else Path(folder), tmp_path)
 
     assert "\n" not in message and str(hostile if packed else folder) in message
     assert not marker.exists()
@@ -239,7 +235,7 @@ def test_other_commands_run_nothing_of_an_archive(
 
 @pytest.mark.parametrize("key", ["data_loader", "validation_data_loader", "evaluation"])
 def test_what_evaluate_makes_after_loading_is_refused_as_well(
-    archive: Path, tmp_path: Path, marker: Path, monkeypatch: pytest.MonkeyPatch, key: str
+    archive: Path, tmp_path: Path, marker: Path, key: str
 ) -> None:
     def change(config: dict[str, Any]) -> None:
         config.pop("validation_data_loader", None)
@@ -247,7 +243,7 @@ def test_what_evaluate_makes_after_loading_is_refused_as_well(
 
     hostile = repacked(archive, tmp_path / "a.tar.gz", change)
 
-    message = refusal(evaluate, monkeypatch, hostile, tmp_path)
+    message = refusal(evaluate, hostile, tmp_path)
 
     assert f"{key} in config.json names the " in message
     assert not marker.exists()
@@ -300,12 +296,12 @@ def test_the_users_own_config_and_overrides_may_name_any_class(archive: Path) ->
 
 
 def test_an_archive_without_a_data_loader_is_evaluated_with_one_that_is_given(
-    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    archive: Path, tmp_path: Path
 ) -> None:
     bare = repacked(archive, tmp_path / "a.tar.gz", lambda config: config.pop("data_loader") and 0)
     loader = '{"data_loader": {"batch_size": 32}}'
 
-    message = refusal(evaluate, monkeypatch, bare, tmp_path)
+    message = refusal(evaluate, bare, tmp_path)
     allennlp("evaluate", bare, SST, "-o", loader)
 
     assert message.endswith(
@@ -315,10 +311,10 @@ def test_an_archive_without_a_data_loader_is_evaluated_with_one_that_is_given(
 
 @pytest.mark.parametrize("field", ["data_loader", "evaluation"])
 def test_an_archive_with_null_for_what_evaluates_is_refused_in_one_line(
-    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, field: str
+    archive: Path, tmp_path: Path, field: str
 ) -> None:
     message = refusal(
-        evaluate, monkeypatch, repacked(archive, tmp_path / "a.tar.gz", put(field, None)), tmp_path
+        evaluate, repacked(archive, tmp_path / "a.tar.gz", put(field, None)), tmp_path
     )
 
     assert "a.tar.gz: " in message and field in message and "\n" not in message

@@ -120,9 +120,7 @@ def test_a_second_file_has_its_own_metrics(archive: Path, task: str, tmp_path: P
     assert predictions[0].read_text() == predictions[1].read_text()
 
 
-def test_an_answer_has_no_loss_if_its_group_is_one_instance(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_answer_has_no_loss_if_its_group_is_one_instance(tmp_path: Path) -> None:
     config = Task("sst").config("baseline", "{ trainer+: { num_epochs: 1 } }")
     train(config, tmp_path / "model")
     one = tmp_path / "one.txt"

@@ -100,7 +100,7 @@ def test_a_language_that_needs_a_package_says_which_one() -> None:
         tokenized_sentences("แมวนอนอยู่", "th")
 
 
-def test_a_script_without_blanks_is_one_token_until_it_is_cut(tmp_path: Path) -> None:
+def test_a_script_without_blanks_is_one_token_until_it_is_cut() -> None:
     scores = random_model().score(["แมวนอนอยู่บนเสื่อ", ["แมว", "นอน", "อยู่", "บน", "เสื่อ"]])
 
     assert [len(score.forward) for score in scores] == [1, 5]

@@ -256,7 +256,7 @@ def test_a_file_that_comes_while_the_store_is_open_is_read(path: str, tmp_path: 
     assert computed == []
 
 
-def test_a_folder_of_files_that_cannot_be_written_is_read(tmp_path: Path) -> None:
+def test_a_folder_of_files_that_cannot_be_written_is_read() -> None:
     with tempfile.TemporaryDirectory() as folder:
         fixture_bilm(LayerStore(folder, file="other"))(ids_of(BATCH))
         os.chmod(folder, 0o755)

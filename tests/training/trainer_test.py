@@ -101,9 +101,7 @@ def test_best_weights_are_whole_and_those_of_allennlps_trainer(
     assert_equal(of_bilm, bilm.state_dict())
 
 
-def test_archive_is_whole_and_works_without_the_file_of_weights(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_archive_is_whole_and_works_without_the_file_of_weights(tmp_path: Path) -> None:
     weights = tmp_path / "weights.hdf5"
     shutil.copy(FIXTURE_FILES[1], weights)
     options = json.loads(FIXTURE_FILES[0].read_text())

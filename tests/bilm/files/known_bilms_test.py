@@ -183,9 +183,7 @@ def test_a_zip_file_of_the_nlpl_repository_has_the_layers_of_its_files(
     assert_same_state(from_config, expected.layers.bilm)
 
 
-def test_a_zip_file_may_be_at_an_address(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
-) -> None:
+def test_a_zip_file_may_be_at_an_address(tmp_path: Path, address: str) -> None:
     shutil.make_archive(str(tmp_path / "220"), "zip", FIXTURE_FILES[0].parent)
     handler = functools.partial(QuietHandler, directory=str(tmp_path))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
