@@ -4,12 +4,10 @@ from typing import Any
 import pytest
 from allennlp.data import Batch, Instance, Vocabulary
 from allennlp.data.dataset_readers import Conll2003DatasetReader
-from allennlp.data.dataset_readers.dataset_reader import WorkerInfo
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.conll import ConllReader
 from elmo_tasks.readers.entities import read_entities
-from elmo_tasks.readers.fraction import FractionReader
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "ner.txt"
 CONLL = Path(__file__).parents[2] / "data" / "conll2003"
@@ -167,18 +165,6 @@ def test_sequence_that_cannot_be_is_reported_with_file_and_line(
         list(two_columns(file_scheme=file_scheme).read(path))
 
 
-def test_line_that_is_not_utf_8_is_reported_with_file_and_line(tmp_path: Path) -> None:
-    path = written(tmp_path, b"Oslo I-LOC\nMalm\xf6 I-LOC\n")
-
-    with pytest.raises(ValueError, match="ner.txt:2: not UTF-8: .*0xf6"):
-        list(two_columns().read(path))
-
-
-def test_missing_file_is_refused() -> None:
-    with pytest.raises(FileNotFoundError, match="nowhere.txt"):
-        list(ConllReader().read("nowhere.txt"))
-
-
 def test_vocabulary_has_every_tag_of_every_type(tmp_path: Path) -> None:
     path = written(tmp_path, "Oslo I-LOC\n")
 
@@ -236,24 +222,3 @@ def test_sentence_of_two_thousand_tokens_is_one_instance(tmp_path: Path) -> None
     path = written(tmp_path, "Oslo I-LOC\nand O\n" * 1000)
 
     assert sentences(two_columns(), path) == [(["Oslo", "and"] * 1000, ["U-LOC", "O"] * 1000)]
-
-
-@pytest.mark.parametrize("num_workers", [2, 3, 12])
-def test_workers_share_the_sentences_out(num_workers: int) -> None:
-    shares = []
-
-    for worker in range(num_workers):
-        reader = ConllReader()
-        reader._set_worker_info(WorkerInfo(num_workers, worker))
-        shares.append(sentences(reader, FIXTURE))
-
-    assert sorted(sum(shares, [])) == sorted(sentences(ConllReader(), FIXTURE))
-
-
-def test_fraction_of_the_sentences_can_be_read() -> None:
-    everything = sentences(ConllReader(), FIXTURE)
-
-    read = list(FractionReader(ConllReader(), 0.3).read(FIXTURE))
-
-    assert len(read) == 3
-    assert all((words(instance), instance["tags"].labels) in everything for instance in read)

@@ -6,7 +6,6 @@ from typing import Any
 import nltk
 import pytest
 from allennlp.data import Instance, Token, Vocabulary
-from allennlp.data.dataset_readers.dataset_reader import WorkerInfo
 from allennlp.data.tokenizers import WhitespaceTokenizer
 from hypothesis import given
 from hypothesis import strategies as st
@@ -216,23 +215,10 @@ def test_parse_without_leaves_is_refused(tmp_path: Path) -> None:
         read(written(tmp_path, line), tokens_from="binary_parse")
 
 
-def test_line_that_is_not_utf_8_is_reported_with_its_file_and_number(tmp_path: Path) -> None:
-    path = tmp_path / "pairs.txt"
-    path.write_bytes(json.dumps(PAIR).encode() + b"\n" + b'{"sentence1": "caf\xe9"}\n')
-
-    with pytest.raises(ValueError, match="pairs.txt:2: .*0xe9"):
-        read(path)
-
-
 @pytest.mark.parametrize("lines", [[], ["", " "], [NAMES]])
 def test_file_without_a_pair_is_refused(tmp_path: Path, lines: list[str]) -> None:
     with pytest.raises(ValueError, match="pairs.txt:1: the file is empty"):
         read(written(tmp_path, *lines))
-
-
-def test_missing_file_is_refused() -> None:
-    with pytest.raises(FileNotFoundError, match="nowhere.jsonl"):
-        read(Path("nowhere.jsonl"))
 
 
 @pytest.mark.parametrize(("premise", "hypothesis"), [([], [Token("a")]), ([Token("a")], [])])
@@ -248,17 +234,3 @@ def test_setting_that_cannot_be_is_refused() -> None:
 
 def test_max_instances_counts_pairs_with_a_label() -> None:
     assert read(OFFICIAL, max_instances=8) == read(SHORT)[:8]
-
-
-@pytest.mark.parametrize("num_workers", [2, 3, 12])
-def test_workers_share_the_pairs_out(num_workers: int) -> None:
-    shares = []
-
-    for worker in range(num_workers):
-        reader = SnliReader()
-        reader._set_worker_info(WorkerInfo(num_workers, worker))
-        shares += [
-            (*words(instance), instance["label"].label) for instance in reader.read(OFFICIAL)
-        ]
-
-    assert sorted(shares) == sorted(read(SHORT))

@@ -1,12 +1,10 @@
 import json
 import logging
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from allennlp.data import Instance, Vocabulary
-from allennlp.data.dataset_readers.dataset_reader import WorkerInfo
 from allennlp.data.token_indexers import ELMoTokenCharactersIndexer
 
 from elmo_tasks.common.errors import ConfigurationError
@@ -208,17 +206,6 @@ def test_text_without_a_word_is_refused(asked: str, passage: str) -> None:
 def test_setting_that_cannot_be_is_refused(setting: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ConfigurationError, match=complaint):
         SquadReader(**setting)
-
-
-def test_workers_read_every_question_once() -> None:
-    ids: Counter[str] = Counter()
-
-    for worker in range(3):
-        reader = SquadReader()
-        reader._set_worker_info(WorkerInfo(3, worker))
-        ids.update(instance["metadata"]["id"] for instance in reader.read(FIXTURE))
-
-    assert ids == Counter(read(SquadReader()).keys())
 
 
 def test_a_fraction_is_one_of_questions() -> None:

@@ -3,13 +3,11 @@ from typing import Any
 
 import pytest
 from allennlp.data import Batch, Instance, Token, Vocabulary
-from allennlp.data.dataset_readers.dataset_reader import WorkerInfo
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.char_ids_indexer import CharIdsIndexer
 from elmo_tasks.readers.distinct_texts import DistinctTexts
 from elmo_tasks.readers.entities import Entity
-from elmo_tasks.readers.fraction import FractionReader
 from elmo_tasks.readers.predicate_field import PredicateWords
 from elmo_tasks.readers.role_tags_field import UNKNOWN_TAG
 from elmo_tasks.readers.srl import SrlReader
@@ -175,27 +173,6 @@ def test_instances_for_a_prediction_have_no_labels() -> None:
     assert instance["predicate"].sequence_index == 1
     assert instance["metadata"].metadata == {"tokens": ["rain", "fell"], "predicate": 1}
     assert SrlReader().text_to_instances(tokens, []) == []
-
-
-@pytest.mark.parametrize("num_workers", [2, 5])
-def test_workers_share_the_sentences_out(num_workers: int) -> None:
-    shares = []
-
-    for worker in range(num_workers):
-        reader = SrlReader()
-        reader._set_worker_info(WorkerInfo(num_workers, worker))
-        shares.append(labelled(reader, FIXTURE))
-
-    assert sorted(sum(shares, [])) == sorted(labelled(SrlReader(), FIXTURE))
-
-
-def test_fraction_of_the_sentences_can_be_read() -> None:
-    everything = labelled(SrlReader(), FIXTURE)
-
-    read = labelled(FractionReader(SrlReader(), 0.5), FIXTURE)
-
-    assert 0 < len(read) < len(everything)
-    assert all(instance in everything for instance in read)
 
 
 def test_columns_that_cannot_be_are_refused() -> None:

@@ -4,7 +4,6 @@ from pathlib import Path
 import nltk
 import pytest
 from allennlp.data import Instance, Vocabulary
-from allennlp.data.dataset_readers.dataset_reader import WorkerInfo
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.sst import SstReader
@@ -96,23 +95,10 @@ def test_unreadable_tree_is_reported_with_its_file_and_line(
         list(SstReader().read(path))
 
 
-def test_line_that_is_not_utf_8_is_reported_with_its_file_and_line(tmp_path: Path) -> None:
-    path = tmp_path / "trees.txt"
-    path.write_bytes(b"(3 good)\n(3 caf\xe9)\n")
-
-    with pytest.raises(ValueError, match="trees.txt:2: .*0xe9"):
-        list(SstReader().read(path))
-
-
 @pytest.mark.parametrize("content", ["", "\n \n"])
 def test_empty_file_is_refused(tmp_path: Path, content: str) -> None:
     with pytest.raises(ValueError, match="trees.txt:1: the file is empty"):
         list(SstReader().read(written(tmp_path, content)))
-
-
-def test_missing_file_is_refused() -> None:
-    with pytest.raises(FileNotFoundError, match="nowhere.txt"):
-        list(SstReader().read("nowhere.txt"))
 
 
 def test_windows_line_ends_are_no_part_of_a_tree(tmp_path: Path) -> None:
@@ -136,15 +122,3 @@ def test_settings_that_cannot_be_are_refused() -> None:
 
 def test_max_instances_counts_phrases() -> None:
     assert len(list(SstReader(min_phrase_tokens=2, max_instances=7).read(FIXTURE))) == 7
-
-
-@pytest.mark.parametrize("num_workers", [2, 3, 12])
-def test_workers_share_the_sentences_out(num_workers: int) -> None:
-    shares = []
-    for worker in range(num_workers):
-        reader = SstReader(min_phrase_tokens=4)
-        reader._set_worker_info(WorkerInfo(num_workers, worker))
-        shares.append([words(instance) for instance in reader.read(FIXTURE)])
-
-    expected = [words(instance) for instance in SstReader(min_phrase_tokens=4).read(FIXTURE)]
-    assert sorted(sum(shares, [])) == sorted(expected)
