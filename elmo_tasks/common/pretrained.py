@@ -10,7 +10,7 @@ from pathlib import Path
 from elmo_tasks.common.errors import ConfigurationError
 
 # The names in elmo-tasks-models.
-MODELS = ("base", "base-1", "coref", "ner", "snli", "squad", "srl", "sst")
+MODELS = ("base", "coref", "ner", "snli", "squad", "srl", "sst")
 
 
 def pretrained_files(pattern: str) -> dict[str, str]:

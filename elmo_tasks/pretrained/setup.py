@@ -22,6 +22,6 @@ setup(
     project_urls=CODE["LINKS"] if CODE["HAS_ADDRESS"] else {},
     packages=["elmo_tasks_models"],
     package_dir={"elmo_tasks_models": "."},
-    package_data={"elmo_tasks_models": ["README.md", "base/*", "base-1/*", "models/**"]},
+    package_data={"elmo_tasks_models": ["README.md", "base/*", "models/**"]},
     install_requires=[f"elmo-tasks=={VERSION}"],
 )

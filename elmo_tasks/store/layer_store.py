@@ -43,7 +43,7 @@ class LayerStore:
         model that is loaded from an archive does not open the folder of its training (see
         `is_closed_by`).
     dtype (default `'float16'`): The dtype of the layers that are kept: `float16`, `float32`, or
-        `int8`, which takes half the space of `float16` and rounds the layers of `base-1` by 1.09 %
+        `int8`, which takes half the space of `float16` and rounds the layers of `base` by 0.80 %
         (root mean square). Newly computed layers are rounded too, so a sentence has the same layers
         in every epoch.
     memory (default `1000`): The most megabytes (10^6 bytes) of recently used layers that each

@@ -17,7 +17,7 @@ class Distribution:
 
 
 def test_a_checkout_has_all_names_of_the_other_distribution() -> None:
-    assert sorted(MODELS) == sorted(["base", "base-1", *KNOWN_MODELS])
+    assert sorted(MODELS) == sorted(["base", *KNOWN_MODELS])
 
 
 def test_the_other_distribution_adds_names_and_a_checkout_goes_first(
@@ -30,7 +30,6 @@ def test_the_other_distribution_adds_names_and_a_checkout_goes_first(
 
     assert pretrained_files("*/weights.hdf5") == {
         "base": str(FOLDER / "base" / "weights.hdf5"),
-        "base-1": str(FOLDER / "base-1" / "weights.hdf5"),
         "large": str(tmp_path / "elmo_tasks_models" / "large" / "weights.hdf5"),
         "mini": str(FOLDER / "mini" / "weights.hdf5"),
     }

@@ -507,7 +507,7 @@ def test_from_a_pair_of_files_the_softmax_is_learnt_before_the_bilm_moves(
         ("{ from_archive: 'model.tar.gz' }", "give from_archive or from_bilm, not both"),
         (
             "{ from_bilm: 'smal' }",
-            "from_bilm must be one of base, base-1, fixture, medium, .*, not smal",
+            "from_bilm must be one of base, fixture, medium, .*, not smal",
         ),
         ("{ from_bilm: { options: {} } }", "or an object with options and pretrained_file, not"),
         ("{ read_as: 'lines' }", "read_as must be 'sentences' or 'windows', not lines"),

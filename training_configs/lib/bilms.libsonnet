@@ -27,8 +27,8 @@ local ours(name, cell_dim) = bilm(name, cell_dim, 128, 1) {
 };
 
 {
-  // Our own: elmo_tasks/pretrained/NAME/MODEL_CARD.md. `base` is the default; `base-1` is the first
-  // `base`, which the trained models use; `mini` is smaller and knows less.
+  // Our own: elmo_tasks/pretrained/NAME/MODEL_CARD.md. `base` is the default; `mini` is smaller and
+  // knows less.
   base: ours('base', 768) {
     options+: {
       char_cnn+: {
@@ -37,7 +37,6 @@ local ours(name, cell_dim) = bilm(name, cell_dim, 128, 1) {
       },
     },
   },
-  'base-1': ours('base-1', 768),
   mini: ours('mini', 512),
 
   // The biLMs that the paper's authors released; the paper's results are with `original`.
