@@ -70,13 +70,13 @@ def test_the_folder_is_that_of_a_bilm_too(archive: Path, tmp_path: Path) -> None
 
 
 def test_words_may_be_bounded_and_the_command_says_what_it_costs(
-    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     text = tmp_path / "text.txt"
     text.write_text("\n".join(SENTENCES))
 
     allennlp(
-        *(monkeypatch, "elmo-pack", archive, tmp_path / "lm"),
+        *("elmo-pack", archive, tmp_path / "lm"),
         *("--max-words", 5, "--examples", text),
     )
 
