@@ -241,8 +241,8 @@ def _encoder(args: argparse.Namespace) -> ElmoEncoder:
 def _engine(args: argparse.Namespace) -> Engine:
     if args.on == "ray":
         if args.address is not None and os.path.exists(os.path.expanduser("~/.ray/auth_token")):
-            # By default, a cluster asks a process that joins it for a token. Ray gives the token
-            # only if this variable is set before Ray is imported.
+            # A process that joins a cluster must show a token, unless the cluster was set up
+            # otherwise. Ray shows it only if this variable is set before Ray is imported.
             os.environ.setdefault("RAY_AUTH_MODE", "token")
         # Ray is imported only when it is needed.
         from elmo_tasks.embed.ray_engine import on_ray

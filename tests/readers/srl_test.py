@@ -106,6 +106,7 @@ def test_vocabulary_knows_the_words_that_are_predicates_more_often_than_not(
     # `run` is a predicate in two of four places, and `go` in one of two.
     words = ["a", "go", "Fell", "run", "x", "A", "rain"]
     assert PredicateWords(vocab).indices(words) == [0, 5]
+    assert set(vocab.get_token_to_index_vocabulary("no_predicate_labels")) == {"rain"}
 
 
 def test_unseen_word_is_a_predicate_if_most_words_with_its_ending_are(tmp_path: Path) -> None:
