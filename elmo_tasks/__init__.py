@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from elmo_tasks.common import registration
+from elmo_tasks.common.deferred import HEAVY, deferred
 
 if TYPE_CHECKING:
     from elmo_tasks.encoder import ElmoEncoder
@@ -32,7 +33,12 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-registration.register = lambda: importlib.import_module("elmo_tasks.plugin")
+def _register() -> Any:
+    with deferred(*HEAVY):
+        return importlib.import_module("elmo_tasks.plugin")
+
+
+registration.register = _register
 
 # AllenNLP imports its plugins by this name.
 if sys.modules.get("allennlp") is not None:

@@ -33,7 +33,8 @@ def deferred(*names: str) -> Iterator[None]:
     imports the real module when it is called or asked for an attribute. Code that is imported later
     gets the real modules. A package that was imported before is not deferred.
 
-    A class with a stand-in as its base lacks that base, and cannot be used.
+    A class with a stand-in as its base lacks that base. No object of the class can be made: an
+    ImportError says which package to import first.
 
     # Parameters
 
@@ -75,8 +76,16 @@ class _StandIn:
     def __instancecheck__(self, instance: Any) -> bool:
         return isinstance(instance, self._real())
 
-    def __mro_entries__(self, bases: Any) -> tuple[()]:
-        return ()
+    def __mro_entries__(self, bases: Any) -> tuple[type]:
+        package = self._module.partition(".")[0]
+
+        def __new__(cls: type, *args: Any, **kwargs: Any) -> Any:
+            raise ImportError(
+                f"{cls.__name__} needs {self._module}.{self._name}, which elmo_tasks left out to "
+                f"start quickly: import {package} before it"
+            )
+
+        return (type(self._name, (), {"__new__": __new__}),)
 
 
 class _StandInModule(ModuleType):

@@ -2,9 +2,12 @@ import importlib
 import sys
 import typing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+import elmo_tasks
+from elmo_tasks.common import registration
 from elmo_tasks.common.deferred import HEAVY, deferred
 
 
@@ -58,6 +61,16 @@ def test_typing_takes_what_is_imported_from_it(package: str) -> None:
     assert package not in sys.modules
 
 
+def test_a_class_that_lacks_its_base_says_what_to_import(package: str) -> None:
+    with deferred(package):
+        user = importlib.import_module("user_of_it")
+
+    with pytest.raises(
+        ImportError, match=r"Sub needs heavy_one\.part\.Tool, .*: import heavy_one before"
+    ):
+        user.Sub()
+
+
 def test_later_imports_get_the_real_package(package: str) -> None:
     with deferred(package):
         importlib.import_module("user_of_it")
@@ -75,6 +88,18 @@ def test_a_package_that_was_imported_before_stays(package: str) -> None:
 
     assert user.heavy_one is real and isinstance(user.Tool, type)
     assert issubclass(user.Sub, user.Tool)
+
+
+def test_whoever_needs_the_plugin_imports_it_without_the_heavy_packages(
+    package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(elmo_tasks, "HEAVY", (package,))
+    plugin = SimpleNamespace(import_module=lambda name: importlib.import_module("user_of_it"))
+    monkeypatch.setattr(elmo_tasks, "importlib", plugin)
+
+    user = registration.register()
+
+    assert package not in sys.modules and user.heavy_one.LOADED is True
 
 
 def test_a_client_of_a_cloud_is_imported_when_an_address_needs_it(
