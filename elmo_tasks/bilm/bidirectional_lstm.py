@@ -74,8 +74,8 @@ def read_direction(
 ) -> list[torch.Tensor]:
     """
     Runs the LSTMs of one direction (0 is forward, 1 is backward) over packed tokens. Returns a list
-    that begins with the inputs, and goes on with the output of each layer, all of shape (tokens,
-    projection_dim). `start` and `last` are as in `bidirectional_layers`.
+    of the inputs and the output of each layer, all of shape (tokens, projection_dim). `start` and
+    `last` are as in `bidirectional_layers`.
     """
     before = LstmState(*(part[:, direction, packing.rows] for part in start))
     outputs, after = stacks[direction](inputs, packing.batch_sizes, before)

@@ -68,8 +68,8 @@ class BiLm(torch.nn.Module):
     def to_files(self, folder: str | os.PathLike, dtype: str = "float32") -> None:
         """
         Writes `options.json` and `weights.hdf5`, which AllenNLP and bilm-tf can read too. A table
-        of words is written to `vocab.txt`. Each file appears whole, the options last; they name the
-        start state.
+        of words is written to `vocab.txt`. Each file appears whole, and the options appear last.
+        The options name the start state.
         """
         if self.options.word_dim:
             raise ConfigurationError(

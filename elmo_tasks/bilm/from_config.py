@@ -21,8 +21,9 @@ def bilm_from_config(
     # Parameters
 
     bilm: A name, folder or repository (see `bilm_files`); the arguments of `make_bilm`; or a biLM,
-        which is returned as it is. Of the arguments, `store` has the arguments of `LayerStore`.
-        `options` may be left out if `pretrained_file` is a name, folder or repository.
+        which is returned as it is. The argument `store` is an object with the arguments of
+        `LayerStore`. The argument `options` may be left out if `pretrained_file` is a name, folder
+        or repository.
     serialization_dir: The folder of the training, or of the unpacked archive. The biLM of an
         archive gets no store if the store is that of its training (see `LayerStore.is_closed_by`).
 

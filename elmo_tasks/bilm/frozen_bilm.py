@@ -28,8 +28,8 @@ class FrozenBiLm(BiLm):
     options, state: As for `BiLm`.
     dtype (default `'float32'`): The dtype of the matrix products: `float32`; `bfloat16`, which is
         faster on a device that has units for it, and slower than `float32` elsewhere; or `auto`,
-        which takes the faster one on the device of the weights. Weights, sums and layers stay in
-        float32.
+        which takes the faster of the two on the device of the weights. Weights, sums and layers
+        stay in float32.
     cached_tokens (default `50_000`): The number of tokens whose x^LM the biLM remembers on a CPU; 0
         for none.
     store: Remembers the layers of every sentence that the biLM has read. The biLM must not carry
@@ -122,7 +122,7 @@ class FrozenBiLm(BiLm):
         return self._fingerprint(self.dtype)
 
     def fingerprints(self) -> set[bytes]:
-        """Returns the fingerprints of this biLM with its products in any dtype."""
+        """Returns the fingerprint of this biLM for each dtype that its products can have."""
         return {self._fingerprint(dtype) for dtype in DTYPES}
 
     def source(self) -> LayerSource:
@@ -175,7 +175,7 @@ def _take_fingerprint(
     __: bool,
     *problems: list[str],
 ) -> None:
-    """Lets `load_state_dict` accept a state dict with a fingerprint instead of the weights."""
+    """Lets `load_state_dict` accept a state dict that has a fingerprint in place of the weights."""
     if prefix + FINGERPRINT not in state:
         return
     try:

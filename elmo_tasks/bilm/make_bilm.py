@@ -91,11 +91,11 @@ def _read_many_langs(bilm: BiLm, folder: Path) -> None:
 
 
 def _refuse_frozen_settings(state: str, dtype: str, store: LayerStore | None) -> None:
-    """Raises `ConfigurationError` for a setting that a biLM that trains cannot have."""
+    """Raises `ConfigurationError` for a setting that a training biLM cannot have."""
     if state == "snapshot":
         raise ConfigurationError(
             "a biLM that trains (requires_grad) cannot start from a snapshot, since each step of "
-            "the training makes it out of date: state must be reset or carry"
+            "the training makes the snapshot out of date: state must be reset or carry"
         )
     if store is not None:
         raise ConfigurationError(

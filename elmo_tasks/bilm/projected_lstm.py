@@ -10,10 +10,10 @@ from elmo_tasks.kernels.weight_cache import WeightCache
 
 class ProjectedLstm(torch.nn.Module):
     """
-    One direction of one layer of the biLM: an LSTM whose output is projected to a smaller width
-    before it is returned and fed back, with bounds on the memory and on the projected output (Sak
-    et al. 2014; Peters et al. 2018, section 3.2). Without bounds it equals `torch.nn.LSTM` with
-    `proj_size`.
+    One direction of one layer of the biLM: an LSTM with a projection (Sak et al. 2014; Peters et
+    al. 2018, section 3.2). The output is projected to a smaller width before it is returned and fed
+    back. The memory and the projected output have bounds. Without bounds, the layer equals
+    `torch.nn.LSTM` with `proj_size`.
 
     The four gates are in the order input, forget, output, candidate, so that one call of sigmoid
     serves the first three.

@@ -6,8 +6,8 @@ import torch
 from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.bilm.files.options import BiLmOptions
 
-# A snapshot is the state after this text, read several times over: enough for the LSTMs to forget
-# the zeros they started from.
+# A snapshot is the state after this text. The LSTMs read the text several times, which is enough to
+# forget the zeros they started from.
 _TEXT = "The quick brown fox jumps over the lazy dog .".split()
 _PASSES = 5
 
@@ -119,7 +119,7 @@ class CarryState(InitialState):
     """
     Starts a row where the same row of the previous call ended (`carry`), as AllenNLP's ELMo does.
     Vectors then depend on the order of batches. If a batch has more rows than any before, the new
-    rows start from zeros; if it has fewer, the states of the other rows are kept.
+    rows start from zeros; if a batch has fewer rows, the states of the other rows are kept.
     """
 
     def __init__(self, options: BiLmOptions) -> None:

@@ -9,7 +9,7 @@ class TokenCache:
     Keeps x^LM of recent tokens, so that the character CNN of a frozen biLM runs over new tokens
     only. A token is found by its char ids. A full cache drops the token that it has had longest.
     Several threads may share a cache. A thread that finds the cache in use computes the vectors
-    itself. So does a process that was forked while it was in use.
+    itself. A process that was forked while the cache was in use also computes them itself.
 
     # Parameters
 
@@ -70,7 +70,7 @@ class TokenCache:
         if not self._lock.acquire(blocking=False):
             return
         try:
-            # Another thread may have added some of them.
+            # Another thread may have added some of the tokens.
             new = [index for index, key in enumerate(keys) if key not in self._rows]
             kept = self._grown(len(self._rows) + len(new), vectors)
             rows = [self._row(keys[index]) for index in new]
@@ -96,7 +96,7 @@ class TokenCache:
         return self._vectors
 
     def _row(self, key: bytes) -> int:
-        """Returns a row for a new token: a free one, or that of the oldest token."""
+        """Returns a row for a new token: a free row, or the row of the oldest token."""
         full = len(self._rows) == self._max_tokens
         row = self._rows.pop(next(iter(self._rows))) if full else len(self._rows)
         self._rows[key] = row

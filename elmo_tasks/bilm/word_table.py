@@ -7,8 +7,9 @@ from elmo_tasks.bilm.lexicon import Lexicon, words_of
 
 class WordTable(torch.nn.Module):
     """
-    Gives each word of a vocabulary a trained vector as its x^LM, in place of the character CNN. So
-    does bilm-tf without `char_cnn`. All other words have the vector of `<UNK>`.
+    Gives each word of a vocabulary a trained vector as its x^LM, in place of the character CNN.
+    bilm-tf does the same without `char_cnn`. A word outside the vocabulary has the vector of
+    `<UNK>`.
 
     # Parameters
 

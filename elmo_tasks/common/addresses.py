@@ -9,13 +9,13 @@ _FETCHED = ("http", "https", "hf")
 def files_at(address: str) -> list[str] | None:
     """
     Returns the sorted addresses of the files that an address or a glob pattern names. Returns
-    `None` for a local path, and if fsspec cannot open such addresses on this machine. Raises
+    `None` if the path is local, or if fsspec cannot open such addresses on this machine. Raises
     `FileNotFoundError` if there is no such file.
     """
     system, path = _file_system(address)
     if system is None:
         return None
-    # A pattern without a wildcard names itself.
+    # Without a wildcard, `glob` returns the address itself if there is such a file.
     found = sorted(map(str, system.glob(path)))
     if not found:
         raise FileNotFoundError(f"file {address} not found")
@@ -24,19 +24,22 @@ def files_at(address: str) -> list[str] | None:
 
 def open_at(address: str) -> BinaryIO | None:
     """
-    Opens the file at an address as a stream, without a copy on this machine. Returns `None` for a
-    local path, and if fsspec cannot open such addresses on this machine.
+    Opens the file at an address as a stream, without a copy on this machine. Returns `None` if the
+    path is local, or if fsspec cannot open such addresses on this machine.
     """
     system, path = _file_system(address)
     return None if system is None else system.open(path, "rb")
 
 
 def _file_system(address: str) -> tuple[Any, str]:
-    """Returns the file system of an address and the path there, or `None` and the address."""
+    """
+    Returns the file system of an address and the path there. Without a file system, returns `None`
+    and the address.
+    """
     protocol, separator, _ = address.partition("://")
     if not separator or protocol in _FETCHED:
         return None, address
-    # PyTorch requires fsspec.
+    # fsspec is always installed, because PyTorch requires it.
     import fsspec
 
     try:

@@ -14,8 +14,9 @@ def batches_by_length(
     """
     Yields batches of texts, as lists of their indices in `lengths`. The longest texts come first,
     so the texts of a batch have similar lengths. A batch has at most `max_tokens` tokens, padding
-    included. If fewer than `min_texts` texts fit, the batch has up to `min_texts`, and at most
-    `8 * max_tokens` tokens. Every batch has a text. Texts without tokens are left out.
+    included. If fewer than `min_texts` texts fit, the batch is filled up to `min_texts` texts, or
+    up to `8 * max_tokens` tokens. A longer text is a batch of its own. Texts without tokens are
+    left out.
     """
     indices = [index for index, length in enumerate(lengths) if length]
     indices.sort(key=lengths.__getitem__, reverse=True)

@@ -6,8 +6,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-# The modules of cached_path that fetch from clouds, and the schemes of their addresses. When it is
-# imported, cached_path asks each module for its scheme.
+# The modules of cached_path that fetch from clouds, and the schemes of their addresses. The import
+# of cached_path asks each module for its scheme.
 _CLOUDS = {f"cached_path.schemes.{scheme}": scheme for scheme in ("gs", "r2", "s3")}
 
 # Packages that AllenNLP imports, and that take seconds and hundreds of megabytes.
@@ -100,7 +100,7 @@ class _StandInModule(ModuleType):
 
 
 class _Finder:
-    """Finds and loads stand-ins for modules."""
+    """Finds stand-ins for modules and loads them."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
@@ -114,7 +114,7 @@ class _Finder:
         return _StandInModule(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Does nothing."""
+        """Does nothing, since a stand-in has no code."""
 
 
 def _import(name: str) -> ModuleType:

@@ -4,8 +4,9 @@ import torch
 def distinct_rows(char_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """
     Finds the distinct tokens among char ids of shape (tokens, 50), or the distinct rows of any
-    matrix of ids. Compares rows by a hash of 64 bits, ten times as fast as `torch.unique` over
-    rows, and then in full: the result is right even if two rows have the same hash.
+    matrix of ids. Compares rows by a hash of 64 bits first, which is ten times as fast as
+    `torch.unique` over rows. Then compares them in full, so the result is right even if two rows
+    have the same hash.
 
     # Returns
 

@@ -32,6 +32,6 @@ def require_allennlp() -> None:
 
 
 def raised_here(error: BaseException) -> bool:
-    """Returns whether a line of this package raised an error."""
+    """Returns whether an error was raised by a line of this package."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     return bool(frames) and frames[-1].f_globals.get("__name__", "").startswith("elmo_tasks.")

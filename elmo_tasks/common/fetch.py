@@ -7,7 +7,7 @@ import torch
 
 from elmo_tasks.common.errors import ConfigurationError
 
-# The packages that fetch from s3:// and gs://. Their errors are no `OSError`.
+# The packages that fetch from s3:// and gs://. Their errors are not of the type `OSError`.
 _CLIENTS = ("boto3", "botocore", "google")
 
 # The most characters in the name of a file that PyTorch fetched.
@@ -26,7 +26,7 @@ def local_path(name: str | os.PathLike) -> str:
     # Raises
 
     `FileNotFoundError`: There is no such file.
-    `ConfigurationError`: There is no file at the path, but a folder, a pipe or a device.
+    `ConfigurationError`: The path is that of a folder, a pipe or a device.
     `OSError`: The address cannot be reached.
     """
     name = os.path.expanduser(os.fspath(name))
@@ -49,8 +49,8 @@ def local_path(name: str | os.PathLike) -> str:
 
 def check_regular(path: str | os.PathLike) -> None:
     """
-    Raises `ConfigurationError` if there is no file at this path, but a folder, a pipe or a device.
-    A reader of a pipe or a device could wait for ever.
+    Raises `ConfigurationError` if a path is that of a folder, a pipe or a device. A reader of a
+    pipe or a device could wait for ever.
     """
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):
@@ -70,8 +70,9 @@ def _fetched(address: str) -> str:
     if not address.startswith(("http://", "https://")):
         raise OSError(f"{address} is not an http:// or https:// address")
     folder = Path(torch.hub.get_dir(), "elmo_tasks", hashlib.sha256(address.encode()).hexdigest())
-    # The copy is named by the end of the file's name, which keeps a suffix such as .gz. File
-    # systems refuse names of more than 255 bytes, and PyTorch makes the name longer for a while.
+    # The copy gets the end of the file's name, and so its suffix, such as .gz. The end is short
+    # enough: file systems refuse names of more than 255 bytes, and PyTorch adds to the name while
+    # it fetches.
     name = address.partition("?")[0].rstrip("/").rpartition("/")[2]
     path = folder / (name[-_MAX_NAME:] or "file")
     if not path.exists():

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-# A disk with fewer free bytes than this is full.
+# A disk with fewer free bytes than this counts as full.
 _FULL = 2**16
 
 
@@ -46,7 +46,7 @@ def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
             os.fsync(written.fileno())
         aside.replace(target)
     except (OSError, RuntimeError) as error:
-        # PyTorch raises a RuntimeError, and HDF5 an OSError without a number.
+        # If a disk is full, PyTorch raises a RuntimeError, and HDF5 an OSError without a number.
         if _is_full(folder, error):
             full = os.strerror(errno.ENOSPC)
             raise OSError(errno.ENOSPC, full, os.fspath(path)) from error

@@ -36,15 +36,15 @@ _BLOCK = 2**20
 # The most bytes of all data files of a repository: several times the largest biLM with its softmax.
 _MOST_BYTES = 8 * 10**9
 
-# The most bytes of the list of a repository's files. A file takes about 300.
+# The most bytes of the list of a repository's files. A file takes about 300 bytes of it.
 _MOST_LISTED = 10**7
 
 
 def is_hub_name(name: str) -> bool:
     """
     Returns whether this is the name of a repository on the hub, `owner/name` or
-    `owner/name@revision`. A name without a revision is a path if there is a file or folder of this
-    name, or a folder `owner`.
+    `owner/name@revision`. A name without a revision counts as a path if a file or folder has this
+    name, or if there is a folder `owner`.
     """
     match = _NAME.fullmatch(name)
     if match is None or os.path.exists(name):
@@ -85,7 +85,7 @@ def hub_folder(name: str) -> str:
         folder = _fetched(match["repo"], match["revision"] or "main")
     except ConfigurationError:
         raise
-    # Each version of huggingface_hub, and the packages below it, have errors of their own.
+    # Each version of huggingface_hub raises other errors, and so do the packages that it uses.
     except Exception as error:
         raise ConfigurationError(
             f"there is no file or folder {name}, and it cannot be fetched from the hub: "
@@ -111,8 +111,8 @@ def _reason(error: Exception) -> str:
 def _fetched(repo: str, revision: str) -> Path:
     """
     Returns the folder of a revision in the cache of huggingface_hub. The package trusts the hub: it
-    writes to whatever path the hub's hashes give. So the package only reads its cache, and this
-    function writes to it.
+    would write to whatever path the hub's hashes give. So this function writes to the cache, and
+    the package only reads the cache.
     """
     from huggingface_hub import HfApi, constants, snapshot_download
     from huggingface_hub.file_download import repo_folder_name
@@ -165,7 +165,9 @@ def _link(blob: Path, link: Path) -> None:
 
 
 def _about(api: Any, repo: str, revision: str) -> Any:
-    """Returns what `HfApi.model_info` does, but reads at most `_MOST_LISTED` bytes of an answer."""
+    """
+    Returns what `HfApi.model_info` returns, but reads at most `_MOST_LISTED` bytes of an answer.
+    """
     from huggingface_hub import ModelInfo, constants
     from huggingface_hub.utils import get_session
 
@@ -185,7 +187,7 @@ def _get(address: str, written: "_Bounded", name: str) -> None:
     from huggingface_hub.file_download import http_get
     from huggingface_hub.utils import build_hf_headers
 
-    # With HF_HUB_ENABLE_HF_TRANSFER=1 another package would write without a bound.
+    # With HF_HUB_ENABLE_HF_TRANSFER=1, another package would write the file without a bound.
     by_other_package = getattr(constants, "HF_HUB_ENABLE_HF_TRANSFER", False)
     constants.HF_HUB_ENABLE_HF_TRANSFER = False
     try:
@@ -230,8 +232,8 @@ def _hash_name(hash: Any, kind: re.Pattern[str]) -> str:
 
 def _check_hashes(folder: Path) -> None:
     """
-    Checks that each data file is a link to a file of the cache that is named by its own hash, or a
-    copy of such a file. Otherwise raises `ConfigurationError`.
+    Checks that each data file is a link to a file of the cache, or a copy of such a file, and that
+    the cached file is named by its own hash. Otherwise raises `ConfigurationError`.
     """
     blobs = folder.resolve().parents[1] / "blobs"
     for path in folder.rglob("*"):

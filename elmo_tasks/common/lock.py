@@ -24,8 +24,8 @@ def own(output: str | os.PathLike) -> Iterator[None]:
     process, host, command and start. The kernel releases the lock when the process ends, however it
     ends.
 
-    On NFS the lock also holds between machines if the server has locks. Where a file system has no
-    locks, or the folder cannot be written to, the block runs without a lock.
+    On NFS the lock also holds between machines if the server supports locks. Where a file system
+    has no locks, or the folder cannot be written to, the block runs without a lock.
 
     # Raises
 
@@ -39,8 +39,8 @@ def own(output: str | os.PathLike) -> Iterator[None]:
         yield
     finally:
         if handle is not None:
-            # The file is removed before the lock is released: later it could be another owner's. On
-            # Windows the file stays, because an open file cannot be removed.
+            # The file is removed before the lock is released. Later it could be the file of another
+            # owner. On Windows the file stays, because an open file cannot be removed.
             with suppress(PermissionError):
                 lock.unlink(missing_ok=True)
             os.close(handle)

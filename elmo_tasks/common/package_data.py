@@ -1,5 +1,5 @@
 """
-Finds the configs and libraries of this package, which jsonnet and commands know by names.
+Finds the configs and libraries of this package by the names that jsonnet and commands use.
 
 `elmo_tasks:sst/both` is the config `training_configs/sst/both.jsonnet`, wherever the package is. In
 any jsonnet, `import 'elmo_tasks/sst.libsonnet'` is a library, and

@@ -39,7 +39,7 @@ def rank() -> Rank:
 
 
 def device_of_group() -> torch.device:
-    """Returns the device that tensors must be on, to be exchanged by the processes."""
+    """Returns the device on which the processes exchange tensors."""
     if distributed.get_backend() == "nccl":
         return torch.device("cuda", torch.cuda.current_device())
     return torch.device("cpu")

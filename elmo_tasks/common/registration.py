@@ -1,6 +1,7 @@
 """
-Lets the core register the names in the configs of archives. The plugin registers them. No room may
-import the plugin, so `elmo_tasks/__init__.py` sets here how to import it.
+Lets the core register the names that configs of archives use. The plugin registers them when it is
+imported, but no room may import the plugin. So `elmo_tasks/__init__.py` stores a function here that
+imports it.
 """
 
 from collections.abc import Callable

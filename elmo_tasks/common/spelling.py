@@ -8,7 +8,7 @@ _MOST_LISTED = 12
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """
     Returns `; did you mean 'x'?` for the known name that is most like this name or is its initials.
-    Returns "" if no known name is.
+    Returns "" if there is no such name.
     """
     lower = {other.lower(): other for other in known}
     nearest = difflib.get_close_matches(name.lower(), lower, n=1)
@@ -20,8 +20,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def nearest_or_all(name: str, known: Collection[str]) -> str:
     """
-    Returns `; did you mean 'x'?` as `did_you_mean` does, or if no known name is like this one,
-    `; there are a, b and c`. Lists only the first of many names.
+    Returns what `did_you_mean` returns, or if no known name is like this name, `; there are a, b
+    and c`. Lists only the first of many names.
     """
     return did_you_mean(name, known) or f"; there are {listed(known)}"
 

@@ -21,9 +21,9 @@ class Record(NamedTuple):
 
     # Parameters
 
-    line_number: The line at which it begins, from 1; the header of a table is line 1. In Parquet,
-        the number of the row.
-    values: Its values by the names of their columns; texts in `.csv` and `.tsv`.
+    line_number: The number of the line at which the row begins. The header of a table is line 1. In
+        Parquet, this is the number of the row.
+    values: The values by the names of their columns. In `.csv` and `.tsv` all values are texts.
     """
 
     line_number: int
@@ -32,8 +32,9 @@ class Record(NamedTuple):
 
 def delimiter_of(path: str | os.PathLike) -> str | None:
     """
-    Returns what separates the fields of a table, by the suffix of its file: a comma in `.csv`, a
-    tab in `.tsv`, both also compressed (`.gz`, `.xz`, `.bz2`). Returns `None` for other files.
+    Returns the character that separates the fields of a table, by the suffix of its file: a comma
+    for `.csv`, a tab for `.tsv`. The file may be compressed (`.gz`, `.xz`, `.bz2`). Returns `None`
+    for other files.
     """
     name = Path(path)
     return _DELIMITERS.get((name.with_suffix("") if name.suffix in COMPRESSED else name).suffix)
@@ -133,7 +134,7 @@ def _reader(path: str | os.PathLike) -> Any:
     """Returns the `csv.reader` of a table's lines."""
     delimiter = delimiter_of(path)
     assert delimiter is not None, f"{path} is no table"
-    # A field may be as long as a line. The limit is that of the process.
+    # A field may be as long as a line. The limit of `csv` holds for the whole process.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE_BYTES))
     lines = (f"{line}\n" for _, line in numbered_lines(path))
     if delimiter == "\t":

@@ -18,8 +18,8 @@ from elmo_tasks.common.fetch import local_path
 
 logger = logging.getLogger(__name__)
 
-# How to open a compressed file, by its first two bytes. The suffix does not tell: a file that was
-# fetched has none in the cache. No text in UTF-8 begins with these bytes.
+# How to open a compressed file, by its first two bytes. The suffix does not tell, because a fetched
+# file has no suffix in the cache. No text in UTF-8 begins with these bytes.
 _OPEN_COMPRESSED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"\xfd7": lzma.open}
 
 # What a compressed file may raise when it is read; see `refuse_damaged`.
@@ -65,12 +65,12 @@ def read_lines(path: str | os.PathLike) -> Iterator[str]:
 
 def lines_of(raw: BinaryIO, path: str | os.PathLike) -> Iterator[tuple[int, str, str | None]]:
     """
-    Yields for each line of an open file its number, from 1; its text, as `read_lines` gives it; and
-    its error, which is `None` if the line can be read. Otherwise the text is empty. Raises
-    `ValueError` if the file is damaged.
+    Yields three values for each line of an open file: its number, from 1; its text, as `read_lines`
+    gives it; and its error. The error is `None` for a line that can be read; otherwise the text is
+    empty. Raises `ValueError` if the file is damaged.
     """
     line_number = 0
-    # The first two bytes of bzip2 are letters, with which a text may begin.
+    # A text may begin with the first two bytes of bzip2, because these are letters.
     is_bzip2 = os.fspath(path).endswith(".bz2")
     open_compressed = _OPEN_COMPRESSED.get(raw.read(2), bz2.open if is_bzip2 else None)
     raw.seek(0)

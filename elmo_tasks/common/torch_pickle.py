@@ -6,19 +6,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 # The types and functions that `torch.save` names for tensors, dictionaries and NumPy's scalars.
-# `torch.load` calls others too, such as `bytearray(10**11)`.
+# `torch.load` calls other functions too, such as `bytearray(10**11)`.
 _NAMES = re.compile(
     r"collections OrderedDict|torch\._utils _rebuild_(tensor_v2|parameter)|"
     r"torch (Size|[A-Z]\w+Storage|b?float\d+|u?int\d+|bool)|"
     r"_codecs encode|numpy dtype|numpy\._?core\.multiarray scalar"
 )
 
-# The place of a function's string, and the strings that are allowed. Other codecs could double a
-# text again and again, and other dtypes have any size.
+# The string arguments of two functions that are allowed: which argument it is, and what it may be.
+# Other codecs could double a text again and again. Other dtypes may have any size.
 _STRINGS = {"_codecs encode": (1, "latin1"), "numpy dtype": (0, "[bfiu][1-8]")}
 
-# The most bytes of a pickle (about 150 are for a parameter with its state in Adam), the most items
-# of a value (an item that is there twice counts twice), and the most levels of nested values.
+# The most bytes of a pickle (a parameter with its state in Adam takes about 150), the most items of
+# a value (an item that occurs twice counts twice), and the most levels of nested values.
 _MOST_BYTES, _MOST_ITEMS, _MOST_DEPTH = 4 * 10**6, 10**6, 50
 
 
@@ -48,7 +48,8 @@ class _Value:
 def check_pickle(data: bytes) -> None:
     """
     Raises `ValueError` for a pickle that `torch.save` does not write, or that would take much time
-    or memory. The hash of a tuple that has one tuple twice, and so on 60 deep, takes 2^60 steps.
+    or memory. For example, a tuple may hold the same tuple twice, and so on for 60 levels. Its hash
+    takes 2^60 steps.
     """
     if len(data) > _MOST_BYTES:
         raise ValueError(f"the pickle has more than {_MOST_BYTES:,} bytes")

@@ -16,7 +16,7 @@ _NUM_PICKLES, _MAX_PICKLE = 4, 4 * 10**6
 
 def read_tensors(path: Path) -> dict[str, torch.Tensor]:
     """
-    Reads named tensors from a file that `torch.save` wrote, also before PyTorch 1.6. Raises
+    Reads named tensors from a file that `torch.save` wrote, also in versions before 1.6. Raises
     `ConfigurationError` if the file is missing, is damaged, or has anything else.
     """
     try:

@@ -84,7 +84,7 @@ def _unpack(archive: str | os.PathLike, folder: Path, most: int) -> None:
     except (_Damaged, tarfile.TarError, RecursionError, OSError) as error:
         if isinstance(error, OSError) and error.errno in _FULL:
             raise
-        # The message without the path: this may be long, and lies in a temporary folder.
+        # The message leaves out the path, which may be long and is that of a temporary folder.
         reason = getattr(error, "strerror", None) or error
         raise ConfigurationError(f"{archive} is not a whole archive: {reason}") from error
 

@@ -85,7 +85,8 @@ class _Worker:
         self.pipe, end = context.Pipe()
         self.process = context.Process(target=_serve, args=(work, end, os.getpid()), daemon=True)
         self.process.start()
-        # If the process ends, the pipe ends as well, since no other process has this end.
+        # If the process ends, the pipe ends as well, since no other process holds this end of the
+        # pipe.
         end.close()
         self.part: Any = None
         self.tries = 0
@@ -97,7 +98,10 @@ class _Worker:
             self.pipe.send(part)
 
     def end(self) -> bool:
-        """Returns whether the part is done: not if the process died. Raises the part's error."""
+        """
+        Returns whether the part is done. It is not done if the process died. Raises the error of
+        the part.
+        """
         try:
             error = self.pipe.recv()
         except (EOFError, OSError):

@@ -22,7 +22,7 @@ KNOWN_MODELS = {
     name: os.path.dirname(path) for name, path in pretrained_files(f"models/*/{_CONFIG}").items()
 }
 
-# Training data whose terms of use also hold for a model that was trained on it.
+# The terms of training data that also hold for a model trained on them.
 _TERMS = {
     "coref": "OntoGUM, some of whose texts are not for commercial use",
     "ner": "CoNLL-2003, whose text Reuters gives for research alone",
@@ -32,8 +32,8 @@ _TERMS = {
 
 def model_path(name: str | os.PathLike) -> str:
     """
-    Returns the path or address of a trained model. If we trained it on data that are not free,
-    prints their terms to standard error the first time.
+    Returns the path or address of a trained model. If the model is ours and its training data are
+    not free, prints the terms of the data to standard error the first time.
 
     # Parameters
 

@@ -20,9 +20,10 @@ class ElmoMix(torch.nn.Module):
         the index of one layer, 0 for the token layer. Only `all` uses w. A single layer is the
         paper's "last only" (supplement A.2).
     trainable (default `True`): Whether w and gamma are trained.
-    layer_norm: Normalizes each layer to mean 0 and variance 1 before it is weighted: over all
-        features and tokens of the `batch`, as bilm-tf does, or of each `sentence`, so that a
-        sentence's vectors do not depend on its batch. By default layers are not normalized.
+    layer_norm: Normalizes each layer to mean 0 and variance 1 before it is weighted. `batch`
+        normalizes over all features and tokens of the batch, as bilm-tf does. `sentence` normalizes
+        over those of each sentence, so that its vectors do not depend on its batch. By default
+        layers are not normalized.
     dropout (default `0.5`): Dropout on the elements of ELMo_k.
     """
 

@@ -35,7 +35,7 @@ def write_mix(path: str | os.PathLike, mix: ElmoMix) -> None:
 def read_mix(path: str | os.PathLike, num_layers: int) -> ElmoMix:
     """
     Reads a mix that `write_mix` wrote. Raises `ConfigurationError` if the file has another form, or
-    does not fit the number of layers.
+    its mix has another number of layers.
     """
     try:
         with open(path, encoding="utf-8") as file:

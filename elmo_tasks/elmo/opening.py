@@ -33,9 +33,9 @@ class Opened(NamedTuple):
 
     def mix(self, place: str | None = None) -> ElmoMix | None:
         """
-        Returns the mix at a place, or the only mix if no place is given, or `None` if there are no
-        mixes. Raises `ConfigurationError` if the place has no mix, or no place is given and there
-        are several mixes.
+        Returns the mix at a place. If no place is given, returns the only mix, or `None` without
+        mixes. Raises `ConfigurationError` if the place has no mix, or if no place is given and
+        there are several mixes.
         """
         if place is None and len(self.mixes) < 2:
             return next(iter(self.mixes.values()), None)

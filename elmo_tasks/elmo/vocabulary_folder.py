@@ -4,8 +4,8 @@ from pathlib import Path
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_regular
 
-# The most bytes and lines of all files together: several times the words of the largest files of
-# vectors, which take about a gigabyte of memory.
+# The most bytes and lines of all files together: more words than the largest files of word vectors
+# have. A vocabulary of this size takes about a gigabyte of memory.
 MAX_BYTES, MAX_LINES = 10**8, 5 * 10**6
 
 _BLOCK = 2**20
@@ -29,7 +29,7 @@ def check_vocabulary(folder: str | os.PathLike, archive: str) -> None:
         check_inside(path, folder, archive)
         if path == vocabulary:
             continue
-        # AllenNLP empties the file that it locks.
+        # AllenNLP empties the file `.lock`, so it must not be a link to another file.
         if path.name == ".lock" and path.is_symlink():
             raise ConfigurationError(f"{where} is a link")
         check_regular(path)

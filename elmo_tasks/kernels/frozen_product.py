@@ -30,7 +30,7 @@ class FrozenProduct:
     bias: Shape (out_dim,).
     dtype: The dtype of the factors and of the result, by default the dtype of the weight. On a CPU,
         a product in bfloat16 is summed in float32 and rounded once. oneDNN includes `added` in this
-        sum; `linear` does not, and rounds again after adding it.
+        sum. `linear` rounds before and after it adds `added`.
     """
 
     def __init__(

@@ -11,10 +11,10 @@ from elmo_tasks.kernels.trained_product import product, product_dtype, summed, s
 
 class Recurrence(torch.autograd.Function):
     """
-    Runs a `ProjectedLstm` over packed steps, with a gradient. If a product does not depend on an
-    earlier step, it is one product for all steps, and so is the gradient of each weight. A step
-    works in place. `h` and `c` hold the state before the first step. The state after the last step
-    overwrites them in place.
+    Runs a `ProjectedLstm` over packed steps, with a gradient. One product computes for all steps
+    what does not depend on an earlier step. One product computes the gradient of each weight. A
+    step works in place. `h` and `c` hold the state before the first step. The state after the last
+    step overwrites them in place.
 
     Under autocast, matrix products have autocast's dtype; sums, memory and outputs keep the dtype
     of the memory.
@@ -127,7 +127,9 @@ def _rows(like: torch.Tensor, num_tokens: int, tokens: int, dim: int) -> torch.T
 
 
 def _previous(batch_sizes: list[int]) -> list[slice | None]:
-    """Returns for each step the slice of the step before it, with only the rows of both steps."""
+    """
+    Returns for each step the slice of the step before it, cut to the rows that both steps have.
+    """
     previous: list[slice | None] = [None] * bool(batch_sizes)
     start = 0
     for before, rows in zip(batch_sizes, batch_sizes[1:]):

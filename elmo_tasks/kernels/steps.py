@@ -32,7 +32,7 @@ class Steps:
 
     def before(self, states: torch.Tensor) -> torch.Tensor:
         """
-        Returns the state before each token from the states after each token, shape (tokens, dim).
+        Returns the state before each token, shape (tokens, dim), given the states after each token.
         """
         parts = [torch.zeros_like(states[step]) for step in self.slices[:1]]
         for before, step in zip(self.slices, self.slices[1:]):
@@ -86,7 +86,7 @@ def run_both_directions(
 def mirror_of(packing: Packing, num_positions: int) -> torch.Tensor:
     """
     Returns for each token of the backward order its index in the forward order: shape (tokens,).
-    Reordering tokens by it twice changes nothing.
+    Reordering tokens twice by these indices changes nothing.
     """
     index = packing.forward_index.new_empty(num_positions)
     index[packing.forward_index] = torch.arange(len(packing.forward_index), device=index.device)

@@ -17,8 +17,8 @@ _SHARED_PRODUCT = 1 << 24
 def operator_threads(num_threads: int) -> Iterator[None]:
     """
     Lets each PyTorch operator that this thread calls within the context use at most `num_threads`
-    threads. The threads of an operator wait for each other, and wait long if other programs use the
-    cores.
+    threads. The threads of an operator wait for each other. They wait long if other programs use
+    the cores.
     """
     before = torch.get_num_threads()
     if before <= num_threads:
@@ -34,8 +34,8 @@ def operator_threads(num_threads: int) -> Iterator[None]:
 @contextmanager
 def two_at_once(allowed: bool, num_multiplications: int) -> Iterator[bool]:
     """
-    Yields whether two operators may run at once, each on half of the threads. A product of
-    `num_multiplications` may itself be divided among threads.
+    Yields whether two operators may run at once, each on half of the threads. With few
+    multiplications, each operator gets one thread.
     """
     num_threads = torch.get_num_threads()
     if not allowed or num_threads == 1:

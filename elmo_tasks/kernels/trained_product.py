@@ -61,7 +61,7 @@ def summed_product(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     (tokens, x_dim) and (tokens, y_dim). For bfloat16 the result is in float32.
     """
     if x.size(1) > y.size(1):
-        # oneDNN is fast if the first matrix is the narrower.
+        # oneDNN is fast if the first matrix is the narrower one.
         return summed_product(y, x).t()
     dtype = torch.promote_types(x.dtype, torch.float32)
     if not _has_avx512() or not _by_onednn(x):
@@ -89,7 +89,7 @@ def step_product(
     x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
 ) -> torch.Tensor:
     """
-    Computes x W^T + b, as `product` does, for the rows of a recurrent step. Their number is a
+    Computes x W^T + b, as `product` does, for the rows of a recurrent step. The number of rows is a
     multiple of `STEP_ROWS`.
     """
     fast = _has_avx512() and _by_onednn(x)

@@ -6,7 +6,7 @@ import torch
 from allennlp.nn.util import dist_reduce_sum
 from allennlp.training.metrics import Metric
 
-# A mention, such as the pair of its first word and the word after its last word.
+# A mention of any hashable type, such as the pair of its first word and the word after its last.
 Mention = Hashable
 Clusters = Sequence[Iterable[Mention]]
 
@@ -38,8 +38,8 @@ class CorefMetric(Metric):
     def get_metric(self, reset: bool = False) -> dict[str, float]:
         """
         Returns `precision-NAME`, `recall-NAME` and `f1-measure-NAME` for the names `muc`, `b-cubed`
-        and `ceaf`, and `f1-measure-mean`, over the documents of all processes. A score with nothing
-        to count is 0.
+        and `ceaf`, and `f1-measure-mean`, over the documents of all processes. A score is 0 if
+        there is nothing to count.
         """
         metrics: dict[str, float] = {}
         for name, counts in zip(_MEASURES, dist_reduce_sum(self._counts).tolist()):
@@ -95,8 +95,9 @@ def _b_cubed(predicted: list[set[Mention]], gold: list[set[Mention]]) -> numpy.n
 
 def _overlaps(clusters: list[set[Mention]], others: list[set[Mention]]) -> tuple[float, int]:
     """
-    Returns a sum over all mentions of `clusters`, and their number. A mention adds the share of its
-    cluster that is also in its cluster in `others`.
+    Returns a sum over all mentions of `clusters`, and the number of mentions. A mention is in one
+    cluster of `clusters` and in one of `others`. It adds the share of the first cluster that is
+    also in the second.
     """
     owners = _owners(others)
     correct = 0.0

@@ -9,8 +9,8 @@ from elmo_tasks.metrics.srl import summed_counts
 @Metric.register("elmo_span_f1")
 class SpanF1(SpanBasedF1Measure):
     """
-    AllenNLP's `span_f1`, which here also counts the spans of several processes together; AllenNLP's
-    own class refuses to.
+    AllenNLP's `span_f1`, but it also works with several processes, and counts their spans together.
+    AllenNLP's own class refuses several processes.
 
     Registered as a `Metric` with name "elmo_span_f1". It has the parameters of `span_f1`.
     """

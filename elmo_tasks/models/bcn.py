@@ -21,8 +21,8 @@ OUTPUT_PLACES = ("encoder", "integrator")
 class Bcn(Model):
     """
     The biattentive classification network of McCann et al. 2017, section 5, with ELMo as in Peters
-    et al. 2018, supplement A.8. A sentence attends to itself, and a second biLSTM integrates what
-    the attention found. Four poolings make the vector that is classified.
+    et al. 2018, supplement A.8. A sentence attends to itself. A second biLSTM reads what the
+    attention found. Four poolings make the vector that is classified.
 
     Registered as a `Model` with name "elmo_bcn".
 
@@ -133,7 +133,7 @@ class Bcn(Model):
         return text.extend(h) if layer == self.output_place else h
 
     def _output_dim(self, layer: str) -> int:
-        """Returns the width of a layer's output, with ELMo if it joins this layer."""
+        """Returns the width of a layer's output, which includes ELMo if ELMo joins this layer."""
         elmo_dim = self.text_embedder.get_elmo_dim() if layer == self.output_place else 0
         return getattr(self, layer).get_output_dim() + elmo_dim
 

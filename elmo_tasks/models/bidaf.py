@@ -41,9 +41,9 @@ class SpanScores(NamedTuple):
 class Bidaf(Model):
     """
     Bidirectional attention flow with self-attention, the model of Clark and Gardner 2017, section
-    3, with ELMo as in Peters et al. 2018, supplement A.4. One encoder reads question and passage,
-    the passage attends to the question and to itself, and two chained encoders score the tokens as
-    the start and the end of the answer.
+    3, with ELMo as in Peters et al. 2018, supplement A.4. One encoder reads question and passage.
+    The passage attends to the question, then to itself. Two more encoders, one after the other,
+    score the tokens as the start and the end of the answer.
 
     Registered as a `Model` with name "elmo_bidaf".
 

@@ -34,13 +34,15 @@ _MAX_SPANS = 2**11
 @Model.register("elmo_coref")
 class CorefResolver(Model):
     """
-    Finds the mentions of a document and which of them refer to the same, as Lee et al. 2017 do,
-    with ELMo as in Peters et al. 2018, supplement A.6. A biLSTM reads the document sentence by
-    sentence. Every span of a sentence gets a mention score, and the best spans are kept. For each,
-    the model learns a distribution over the mentions before it and no antecedent.
+    Finds the mentions of a document, and the clusters of mentions that refer to the same thing, as
+    Lee et al. 2017 do, with ELMo as in Peters et al. 2018, supplement A.6. A biLSTM reads the
+    document sentence by sentence. Every span of a sentence gets a mention score, and the best spans
+    are kept. For each kept span, the model learns a distribution over its possible antecedents: the
+    mentions before it, or none.
 
-    Mentions are chosen without a gradient, so only they are kept in memory. Scores are computed for
-    a few mentions at a time, so memory grows with the number of words, not with its square.
+    Mentions are chosen without a gradient, so memory holds only the chosen ones. Scores are
+    computed for a few mentions at a time, so memory grows with the number of words, not with its
+    square.
 
     Registered as a `Model` with name "elmo_coref".
 
@@ -56,7 +58,7 @@ class CorefResolver(Model):
     max_antecedents (default `250`): How many of the mentions just before a mention can be its
         antecedent.
     max_training_sentences (default `50`): The most sentences that are read of a document in
-        training, a random run of them.
+        training: a random run of sentences.
     lexical_dropout (default `0.5`): Applied to the embeddings of words and characters. ELMo has its
         own dropout.
     dropout (default `0.2`): Applied to the output of the encoder and to the embeddings of the
@@ -128,8 +130,8 @@ class CorefResolver(Model):
         # Parameters
 
         tokens: Documents of at least one word each.
-        genre (`torch.LongTensor`): Shape (batch,): the genres. An unknown genre is negative; the
-            mean of all genres' embeddings stands for it.
+        genre (`torch.LongTensor`): Shape (batch,): the genres. An unknown genre is negative, and
+        has the mean of all genres' embeddings.
         metadata: A dictionary for each document: `sentences`, the words of each; `speakers`, one
             for each word; and, if they are known, `clusters`, lists of `Span`.
 
@@ -165,12 +167,12 @@ class CorefResolver(Model):
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
         """
         Returns precision, recall and F1 as the official scorer of CoNLL-2012 computes them, and the
-        mean of the three F1. In training they count only the runs that were read.
+        mean of the three F1. In training, the scores count only the runs that were read.
         """
         return {**self.coref.get_metric(reset), **self.text_embedder.mix_metrics()}
 
     def _run(self, about: dict[str, Any]) -> DocumentRun:
-        """Returns the sentences of a document that are read."""
+        """Returns the run of sentences of a document that the model reads."""
         run = DocumentRun.of(about["sentences"], about["speakers"], about.get("clusters"))
         num_more = len(run.lengths) - self.max_training_sentences
         if not self.training or num_more <= 0:

@@ -123,8 +123,8 @@ class CrfTagger(Model):
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
         """
         Adds for each sentence `tags`, the names of its tags; `entities`, a list of `Entity`; and
-        `confidences`, the marginal probabilities of the entities: that exactly these tokens are an
-        entity of this type, summed over all tags of the other tokens.
+        `confidences`, a probability for each entity. It is the marginal probability that exactly
+        these tokens are an entity of this type: the sum over all tags of the other tokens.
         """
         best_tags, mask = output_dict["best_tags"], output_dict["mask"]
         tags = [self._names(row[live]) for row, live in zip(best_tags, mask)]
@@ -178,8 +178,8 @@ class CrfTagger(Model):
 
     def extend_vocab(self, extended_vocab: Vocabulary, **_: Any) -> None:
         """
-        Refuses tags that AllenNLP's `--extend-vocab` found in the data, since the model cannot
-        predict them.
+        Refuses new tags that AllenNLP's `--extend-vocab` found in the data, since the model cannot
+        predict new tags.
         """
         names = extended_vocab.get_index_to_token_vocabulary("labels")
         new = [names[index] for index in range(self.tag_scores.out_features, len(names))]

@@ -149,9 +149,9 @@ class Esim(Model):
         masks: Sequence[torch.Tensor],
     ) -> list[torch.Tensor]:
         """
-        Composes each text from its tokens and from what each token found in the other text, two
-        tensors of the same shape. Returns for each text the mean and the maximum of the composer's
-        output: shape (batch, 2 * width of the composer).
+        Composes each text. The arguments are the tokens of each text and what each token found in
+        the other text, both of the same shape. Returns for each text the mean and the maximum of
+        the composer's output: shape (batch, 2 * width of the composer).
         """
         enhanced = [
             torch.cat([a, other, a - other, a * other], dim=-1) for a, other in zip(texts, found)
@@ -210,7 +210,7 @@ def _pool(v: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
 def _softmax_over(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """
-    Computes the softmax over the last axis of `scores`. The mask of shape (batch, length) marks the
+    Computes the softmax over the last axis of `scores`. `mask`, of shape (batch, length), marks the
     tokens on this axis. The scores of padding are set to the smallest number of the dtype, not to
     zero, because zeros would be the largest scores if all scores of the tokens are far below zero.
     """
@@ -218,7 +218,7 @@ def _softmax_over(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
 
 def _cut(output: dict[str, Any]) -> dict[str, list[torch.Tensor]]:
-    """Returns the attention of each pair without padding. Returns `{}` if there are no words."""
+    """Returns the attention of each pair without padding, or `{}` if there are no words."""
     if "premise_tokens" not in output:
         return {}
     lengths = [

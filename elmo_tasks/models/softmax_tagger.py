@@ -14,8 +14,8 @@ from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 @Model.register("elmo_tagger")
 class SoftmaxTagger(Model):
     """
-    Tags each token by itself, for example with its part of speech: a biLSTM and a softmax. For
-    spans of tokens, such as named entities, see `CrfTagger`.
+    Tags each token by itself, for example with its part of speech. It has a biLSTM and a softmax.
+    For spans of tokens, such as named entities, see `CrfTagger`.
 
     Registered as a `Model` with name "elmo_tagger".
 
@@ -100,5 +100,5 @@ class SoftmaxTagger(Model):
         return {**output_dict, "tags": names, "probabilities": found}
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
-        """Returns the accuracy; a tag that the training data lacks counts as missed."""
+        """Returns the accuracy. A tag that the training data lacks counts as missed."""
         return {"accuracy": self.accuracy.get_metric(reset), **self.text_embedder.mix_metrics()}

@@ -75,7 +75,7 @@ class SrlTagger(Model):
         tokens: Sentences of at least one token each; one row for each predicate.
         predicate (`torch.LongTensor`): Shape (batch, 1): the index of the predicate.
         tags (`torch.LongTensor`): Shape (batch, length), negative at tags that the vocabulary
-            lacks. The loss ignores these.
+            lacks. The loss ignores the negative tags.
         metadata: A dictionary for each predicate: `tokens`, the words; `predicate`, its index; and,
             if they are known, `arguments`, a list of `Entity`.
 
@@ -132,8 +132,8 @@ class SrlTagger(Model):
 
     def extend_vocab(self, extended_vocab: Vocabulary, **_: Any) -> None:
         """
-        Refuses tags that AllenNLP's `--extend-vocab` found in the data, since the model cannot
-        predict them.
+        Refuses new tags that AllenNLP's `--extend-vocab` found in the data, since the model cannot
+        predict new tags.
         """
         names = extended_vocab.get_index_to_token_vocabulary("labels")
         new = [names[index] for index in range(self.tag_scores.out_features, len(names))]

@@ -26,8 +26,8 @@ class TextClassifier(Model):
     """
     Classifies texts of any length. The biLM and a biLSTM read the sentences of a text one by one,
     in batches. The maximum, the mean and an attention over all words of the text make its vector,
-    so memory grows with the number of words, not with its square. For two texts with the vectors u
-    and v, the input of the classifier is [u; v; `|u - v|`; u * v].
+    so memory grows with the number of words, not with its square. If an instance has two texts,
+    with the vectors u and v, the input of the classifier is [u; v; `|u - v|`; u * v].
 
     If texts may have several labels (see `ClassifyReader`), each label has its own probability, and
     a text gets all labels with 0.5 or more. Otherwise a text gets the most probable label.
@@ -149,7 +149,9 @@ class TextClassifier(Model):
         return {**metrics, **self.text_embedder.mix_metrics()}
 
     def _vectors(self, tokens: TextFieldTensors, texts: list[list[list[str]]]) -> torch.Tensor:
-        """Returns the vectors of texts, shape (batch, 3 * word_dim), from their sentences."""
+        """
+        Returns the vectors of texts, shape (batch, 3 * word_dim), given the sentences of each text.
+        """
         runs = [DocumentRun.of(sentences, (), None) for sentences in texts]
         # Shape: (words of all texts, word_dim)
         words = torch.cat(

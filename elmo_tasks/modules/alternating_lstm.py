@@ -17,10 +17,10 @@ from elmo_tasks.kernels.trained_product import step_product, summed_product, tra
 class ElmoAlternatingLstm(StackedAlternatingLstmSeq2SeqEncoder):
     """
     AllenNLP's `alternating_lstm`, the interleaved highway LSTMs of He et al. 2017, section 2.2:
-    layers that read a text forwards and backwards by turns. It has the same weights under the same
-    names, and initializes them alike: orthogonal matrices, and a forget bias of 1. But it is about
-    twice as fast on a CPU, since it skips padding, and since one product computes the inputs of all
-    steps, or the gradient of a weight for all steps.
+    layers that read a text forwards and backwards by turns. The weights have the same names, and
+    are initialized in the same way: orthogonal matrices, and a forget bias of 1. It is about twice
+    as fast on a CPU: it skips padding, one product computes the inputs of all steps, and one
+    product the gradient of a weight for all steps.
 
     Registered as a `Seq2SeqEncoder` with name "elmo_alternating_lstm".
 
@@ -86,7 +86,7 @@ def _run_layer(layer: AugmentedLstm, x: torch.Tensor, steps: Steps) -> torch.Ten
         # Shape: (rows, hidden_size)
         like = gates.new_empty(steps.num_rows, layer.lstm_dim)
         kept = get_dropout_mask(layer.recurrent_dropout_probability, like)
-    # The states add up over all steps, and half precision is too coarse for that.
+    # Half precision is too coarse for the states, because they add up over all steps.
     with torch.autocast(gates.device.type, enabled=False):
         return HighwaySteps.apply(gates, state.weight, state.bias, kept, steps)
 

@@ -51,8 +51,8 @@ def choose_antecedents(
 
     blocks: The scores of all mentions, in their order; at least one block.
     labels (`torch.LongTensor`): Shape (mentions,): the gold cluster of each mention, -1 for none.
-        The gold antecedents of a mention are those before it in its cluster; without any, no
-        antecedent is right.
+        The gold antecedents of a mention are the earlier mentions of its cluster. If there are
+        none, "no antecedent" is right.
     """
     choices, probabilities, losses = [], [], []
     for block in blocks:
@@ -80,7 +80,10 @@ def _right(
 
 
 def cluster_labels(spans: Iterable[Sequence[int]], clusters: Sequence[Sequence[Span]]) -> list[int]:
-    """Returns for each span the index of its cluster (the last, if it has several), or -1."""
+    """
+    Returns for each span the index of its cluster, or -1. If a span has several clusters, returns
+    the last.
+    """
     known = {span: index for index, cluster in enumerate(clusters) for span in cluster}
     return [known.get((start, end), -1) for start, end in spans]
 
@@ -93,7 +96,7 @@ def clusters_of(
     the order of their first mentions. No cluster has a single mention.
     """
     clusters: list[list[CorefMention]] = []
-    # The cluster of each mention, and the index of the mention there.
+    # For each mention: its cluster, and its index in the cluster.
     indices: dict[int, tuple[int, int]] = {}
     for mention, (antecedent, probability) in enumerate(zip(antecedents, probabilities)):
         if antecedent < 0:

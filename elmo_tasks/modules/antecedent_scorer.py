@@ -60,8 +60,8 @@ class AntecedentScorer(torch.nn.Module):
     j), where s_a is a feed-forward network over [g_i; g_j; g_i * g_j; features]. The features tell
     whether the speakers are the same, the genre, and how many mentions j is before i.
 
-    The first layer is computed as a sum, one product for each part of its input. Only the product
-    for g_i * g_j is computed for each pair, for a block of mentions at a time.
+    The first layer is computed as a sum with one product for each part of its input. Only the
+    product for g_i * g_j is computed for each pair, for a block of mentions at a time.
 
     # Parameters
 
@@ -130,7 +130,10 @@ class AntecedentScorer(torch.nn.Module):
             )
 
     def _features(self, genre: torch.Tensor) -> torch.Tensor:
-        """Returns the features of a pair for each kind of speakers and each distance."""
+        """
+        Returns the features of a pair, for each combination of same or different speakers and a
+        distance.
+        """
         speaker, distance = self.speaker_embedding.weight, self.distance_embedding.weight
         return self.dropout(
             torch.cat(
@@ -144,7 +147,7 @@ class AntecedentScorer(torch.nn.Module):
         )
 
     def _rest(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Returns the output of the network from the output of its first linear layer."""
+        """Runs the layers of the network after its first linear layer."""
         network = self.feedforward
         layers = zip(network._linear_layers, network._activations, network._dropout)
         for index, (linear, activation, dropout) in enumerate(layers):

@@ -10,8 +10,8 @@ class BioPaths:
     """
     The allowed sequences of BIO tags of each sentence of a batch: I-X follows only B-X or I-X. The
     score of a sequence is the sum of its logits, and its probability is a softmax over the scores
-    of all these sequences. Transitions have no scores, so a step takes one maximum over the tags;
-    in `CrfPaths` it takes one maximum for each tag.
+    of all these sequences. Transitions have no scores, so a step takes only one maximum over the
+    tags. In `CrfPaths`, a step takes such a maximum for each tag.
 
     # Parameters
 
@@ -61,7 +61,7 @@ class BioPaths:
     def span_probabilities(self, spans: Sequence[Sequence[Entity]]) -> list[list[float]]:
         """
         Computes the marginal probability of each span: the probability that exactly these tokens
-        have this role, summed over all tags of the other tokens.
+        have this role. It is the sum over all tags of the other tokens.
 
         # Parameters
 
@@ -99,8 +99,8 @@ class BioPaths:
 
     def _sums_after(self) -> torch.Tensor:
         """
-        Computes for each token the log-sum-exp of the scores of all sequences that start at it and
-        do not begin with an I: shape (batch, length + 1), zeros at padding.
+        Computes for each token the log-sum-exp of the scores of all sequences from this token on
+        that do not begin with an I: shape (batch, length + 1), zeros at padding.
         """
         # The sums for the tokens after each tag. Shape: (batch, tags)
         after = torch.zeros_like(self._logits[:, 0])
@@ -110,7 +110,7 @@ class BioPaths:
             live = self._mask[:, step]
             outside = scores.masked_fill(self._inside, -torch.inf).logsumexp(dim=1)
             sums.append(torch.where(live, outside, 0))
-            # O continues with O, which `outside` counts already.
+            # `outside` has already counted that O continues with O.
             inside = scores.masked_fill(~self._inside, -torch.inf)
             inside = inside.index_select(1, self._continued)
             longer = torch.logaddexp(outside.unsqueeze(1), inside)

@@ -11,9 +11,10 @@ from elmo_tasks.common.errors import ConfigurationError
 class CharacterCnn(TokenEmbedder):
     """
     A CNN over the first characters of each token, as in the reading comprehension model of Clark
-    and Gardner 2017: convolution, ReLU, and the maximum over the windows that begin in the token.
-    Every token is padded or cut to `max_characters`, so its vector depends on no other token. The
-    CNN runs once for each distinct token of a batch, so all its occurrences share one dropout mask.
+    and Gardner 2017: convolution, ReLU, and the maximum over the windows that begin within the
+    token. Every token is padded or cut to `max_characters`, so its vector depends on no other
+    token. The CNN runs once for each distinct token of a batch, so all its occurrences share one
+    dropout mask.
 
     Registered as a `TokenEmbedder` with name "elmo_character_cnn".
 

@@ -30,8 +30,8 @@ class CrfPaths:
     path has one tag for each token. Its score is the sum of its logits and transitions, and its
     probability is a softmax over the scores of all these paths.
 
-    AllenNLP's `ConditionalRandomField.viterbi_tags` decodes one sentence after the other. This
-    class decodes all sentences at the same time.
+    This class decodes all sentences at the same time, where AllenNLP's
+    `ConditionalRandomField.viterbi_tags` decodes one after the other.
 
     # Parameters
 
@@ -88,7 +88,7 @@ class CrfPaths:
     ) -> list[list[float]]:
         """
         Computes the marginal probability of each entity: the probability that exactly these tokens
-        are an entity of this type, summed over all tags of the other tokens.
+        are an entity of this type. It is the sum over all tags of the other tokens.
 
         # Parameters
 
@@ -136,7 +136,8 @@ class CrfPaths:
         this tag, and paths whose next tag is `inside` do not count.
         """
         leaving = self._transitions.masked_fill(inside, -torch.inf)
-        # `after` is for all paths to the end, `sums` only for paths whose next tag is not inside.
+        # `after` counts all paths to the end. `sums` counts only paths whose next tag is not
+        # inside.
         end = self._end.expand(self._logits.size(0), -1)
         after, sums = end, [end]
         for step in range(self._logits.size(1) - 1, 0, -1):

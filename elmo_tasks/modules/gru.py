@@ -72,8 +72,8 @@ class GruSteps(torch.autograd.Function):
 class ElmoGru(PackedEncoder, GruSeq2SeqEncoder):
     """
     AllenNLP's bidirectional `gru` of one layer, with the same weights under the same names, but
-    several times as fast to train on a CPU: padding is not computed, and the gradient of each
-    weight is one product for all steps. On a GPU, AllenNLP's own code runs cuDNN.
+    several times as fast to train on a CPU: padding is skipped, and one product computes the
+    gradient of each weight for all steps. On a GPU, AllenNLP's own code runs cuDNN.
 
     Registered as a `Seq2SeqEncoder` with name "elmo_gru". It has the parameters of `PackedEncoder`.
     """

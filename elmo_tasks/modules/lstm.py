@@ -15,7 +15,8 @@ class LstmSteps(torch.autograd.Function):
     """
     Runs one direction over packed steps: c_t = f * c_{t-1} + i * g and h_t = o * tanh(c_t), where
     i, f and o are sigmoids of their parts of gates_t + W h_{t-1} + b, and g is a tanh. The parts
-    are in PyTorch's order i, f, g, o. Functions of the biLM's LSTM do the element-wise work.
+    are in PyTorch's order i, f, g, o. The functions `step` and `step_gradient` of the biLM's LSTM
+    do the element-wise work.
     """
 
     @staticmethod
@@ -60,7 +61,7 @@ class LstmSteps(torch.autograd.Function):
         dim = weight.size(1)
         before = steps.before(c)
         d_values = steps.empty(values, 4 * dim)
-        # `step_gradient` also computes h_t again, which is known.
+        # `step_gradient` also computes h_t again, which is already known.
         carried, carried_c, again = values.new_zeros(3, steps.num_rows, dim)
         rows = 0
         for now, window in zip(reversed(steps.slices), reversed(steps.windows)):
@@ -87,7 +88,7 @@ class LstmSteps(torch.autograd.Function):
 class ElmoLstm(PackedEncoder, LstmSeq2SeqEncoder):
     """
     AllenNLP's bidirectional `lstm` of one layer, with the same weights under the same names, but
-    faster to train on a CPU: the gradient of each weight is one product for all steps, where
+    faster to train on a CPU: one product computes the gradient of each weight for all steps.
     PyTorch's LSTM adds up a product for each step. On a GPU, AllenNLP's own code runs cuDNN.
 
     Registered as a `Seq2SeqEncoder` with name "elmo_lstm". It has the parameters of

@@ -11,7 +11,7 @@ class SelfAttention(torch.nn.Module):
     """
     The attention of each token of a passage to the other tokens (Clark and Gardner 2017, section
     3.1). The weights are a softmax over the trilinear scores and one learned null score. The null
-    score stands for a vector of zeros, to which a token attends if it finds nothing. No token
+    score belongs to a vector of zeros. A token that finds nothing attends to this vector. No token
     attends to itself.
 
     # Parameters
@@ -41,12 +41,12 @@ class SelfAttention(torch.nn.Module):
         return torch.cat([self._found(x, mask, start, rows) for start in starts], dim=1)
 
     def _found(self, x: torch.Tensor, mask: torch.Tensor, start: int, rows: int) -> torch.Tensor:
-        """Computes for `rows` tokens, from token `start` on, what they find in the passage."""
+        """Computes what `rows` tokens, from token `start` on, find in the passage."""
         # Shape: (batch, rows, length)
         scores = self.score(x[:, start : start + rows], x)
         itself = torch.ones_like(scores[0], dtype=torch.bool).triu(start).tril(start)
         hidden = itself | ~mask.unsqueeze(1)
         scores = scores.masked_fill(hidden, min_value_of_dtype(scores.dtype))
-        # The sigmoid is the total weight of the tokens. It is about 0 if all tokens are hidden.
+        # The sigmoid is the total weight of the tokens, about 0 if all tokens are hidden.
         total = scores.logsumexp(dim=-1, keepdim=True)
         return torch.sigmoid(total - self.null_logit) * torch.softmax(scores, dim=-1).bmm(x)

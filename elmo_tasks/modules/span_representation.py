@@ -6,7 +6,8 @@ from torch.nn.functional import embedding_bag
 class SpanRepresentation(torch.nn.Module):
     """
     Represents spans of words as Lee et al. 2017, section 4, do: g = [h_first; h_last; width; head].
-    The head is the sum of the x of the span's words, weighted by a softmax over scores of their h.
+    The head is a weighted sum of the vectors x of the span's words. The weights are a softmax over
+    scores of the vectors h.
 
     # Parameters
 

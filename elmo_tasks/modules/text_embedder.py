@@ -41,8 +41,8 @@ class EmbeddedText(NamedTuple):
 class ElmoTextEmbedder(torch.nn.Module, FromParams):
     """
     Embeds the texts of a task model (Peters et al. 2018, section 3.3). ELMo joins the model at each
-    place that has a mix: at the input, as [x_k; ELMo_k], at the output of the encoder, as
-    [h_k; ELMo_k], at both places, or at neither.
+    place that has a mix: at the input as [x_k; ELMo_k], at the output of the encoder as [h_k;
+    ELMo_k], at both or at neither.
 
     # Parameters
 
@@ -118,7 +118,10 @@ class ElmoTextEmbedder(torch.nn.Module, FromParams):
         return EmbeddedText(x, self.output_mix(layers, mask), mask)
 
     def _layers(self, texts: Sequence[TextFieldTensors]) -> list[torch.Tensor | None]:
-        """Returns each text's layers, shape (batch, num_layers, length, dim), from one run."""
+        """
+        Runs the biLM once, and returns the layers of each text, shape (batch, num_layers, length,
+        dim).
+        """
         if self.bilm is None:
             return [None] * len(texts)
         char_ids = [_char_ids(text) for text in texts]

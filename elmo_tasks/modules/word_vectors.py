@@ -55,8 +55,8 @@ class WordVectors(TokenEmbedder):
     ) -> None:
         """
         Adds a row for each word that was added to the vocabulary, as AllenNLP's `--extend-vocab`
-        asks for. A word gets its vector from the file, if a file is given; else the row of its
-        lower case, if there is one; else zeros.
+        asks for. A word gets its vector from the file, if a file is given. Otherwise it gets the
+        row of its lower case or, if there is no such row, zeros.
 
         # Parameters
 

@@ -17,7 +17,7 @@ _GROUP = 200
 
 class Share(NamedTuple):
     """
-    Counts the layers of one biLM in one dtype that a store holds.
+    Counts the layers that a store holds of one biLM in one dtype.
 
     # Parameters
 
@@ -96,8 +96,8 @@ def merge(path: str, other_path: str) -> int:
             num_merged += len(merged)
         if not database.takes_values:
             raise ConfigurationError(
-                f"the store {path} takes no more layers, for the reason above; make room or let it "
-                "be written to, and give the same command again"
+                f"the store {path} takes no more layers, for the reason above; make room or allow "
+                "writing, and run the same command again"
             )
     return num_merged
 
@@ -116,7 +116,7 @@ def _records(database: LayerDatabase, keys: Iterable[bytes]) -> list[SourceRecor
 
 def _split(key: bytes) -> tuple[bytes, bytes]:
     """
-    Splits a key into the parts of the biLM and of the sentence. The key of a `SourceRecord` has no
-    part of a sentence.
+    Splits a key into the parts of the biLM and of the sentence. In the key of a `SourceRecord` the
+    second part is empty.
     """
     return key[:HASH_BYTES], key[HASH_BYTES:]

@@ -44,7 +44,7 @@ class LayerDatabase:
     read, and one at a time writes. A value stays once its transaction has ended, even if its writer
     is killed afterwards. Opening checks only the header. Each value has a checksum, and a damaged
     value counts as missing. Errors of file and disk are logged once, not raised; the database then
-    returns or accepts no more values.
+    returns no values and accepts none.
 
     # Parameters
 
@@ -80,13 +80,16 @@ class LayerDatabase:
         return self._read(sizes, sound_value)
 
     def has(self, sizes: Mapping[bytes, int | None]) -> set[bytes]:
-        """Returns the keys that have a value of their size, damaged or not, without reading it."""
+        """
+        Returns the keys that have a value of their size. A damaged value counts, since values are
+        not read.
+        """
         return set(self._read(sizes, num_bytes))
 
     def put(self, values: Mapping[bytes, bytes], max_bytes: float | None = None) -> None:
         """
-        Adds values in one transaction. Keeps a sound value that is there already. If `max_bytes` is
-        given and the entries take more, deletes the entries that came first.
+        Adds values in one transaction. Keeps a value that is already there and undamaged. If
+        `max_bytes` is given and the entries take more, deletes the entries that came first.
         """
         with self.lock:
             connection = self.opened()

@@ -14,9 +14,9 @@ RETURNED = {"float16": torch.float16, "float32": torch.float32, "int8": torch.fl
 def encode(layers: torch.Tensor, dtype: str) -> Array:
     """
     Makes an entry, an array of bytes, from layers of shape (num_layers, length, dim) on the CPU.
-    The two halves of layer 0 are equal, so an entry has one of them; it has the other layers whole.
-    For `int8`, a token's half layer becomes 8-bit integers, of which the largest is 127, and a
-    scale in float32. All scales come first.
+    The two halves of layer 0 are equal, so an entry has only one half of layer 0. It has the other
+    layers whole. For `int8`, each half layer of a token becomes 8-bit integers and a scale in
+    float32. The largest integer is 127. All scales come first.
 
     # Raises
 

@@ -36,7 +36,7 @@ class StoreFolder:
         return self._ask(record, sizes, lambda database, keys: database.get(keys))
 
     def has(self, record: SourceRecord, sizes: Mapping[bytes, int]) -> set[bytes]:
-        """Returns the hashes that have an entry of their size, without reading the entries."""
+        """Returns the hashes that have an entry of their size. The entries are not read."""
         found = self._ask(record, sizes, lambda database, keys: dict.fromkeys(database.has(keys)))
         return set(found)
 
@@ -69,8 +69,8 @@ class StoreFolder:
 
     def _files(self, record: SourceRecord) -> Iterator[tuple[LayerDatabase, bytes]]:
         """
-        Yields each database that has entries of a source, first the written one, with the bytes
-        that the keys of these entries begin with.
+        Yields pairs: a database that has entries of a source, and the bytes with which the keys of
+        these entries begin. The database that is written comes first.
         """
         for database in self._databases():
             begin = self._key_in(database, record)

@@ -96,9 +96,9 @@ class LayerStore:
 
     def is_closed_by(self, serialization_dir: str | os.PathLike) -> bool:
         """
-        Returns whether this store stays closed. It does if the model that was unpacked into a
-        folder was trained with a store at the same path. A store at any other path comes from
-        `--overrides`, and is opened.
+        Returns whether this store must stay closed: whether the model that was unpacked into a
+        folder was trained with a store at this path. If that store had another path, this path
+        comes from `--overrides`, and this store is opened.
         """
         config = Path(serialization_dir) / "config.json"
         if not config.exists():
@@ -121,8 +121,7 @@ class LayerStore:
 
         source: The biLM that computes the layers.
         char_ids (`torch.LongTensor`): Shape (batch, length, 50).
-        compute: Computes the layers of char ids; it is called with the sentences that the store
-            lacks.
+        compute: Computes the layers of char ids, for the sentences that the store lacks.
 
         # Returns
 

@@ -25,8 +25,8 @@ def add(
 
     connection: A file that can be written.
     values: The values. A value that another process has just added is left out.
-    damaged: The keys whose value in the file is damaged. SQLite may be unable to delete it, so the
-        new value is added beside it.
+    damaged: The keys whose value in the file is damaged. SQLite may be unable to delete a damaged
+        value, so the new value is added beside it.
     max_bytes: Beyond this size of the file, the entries that came first are deleted.
     """
     with transaction(connection, "IMMEDIATE"):
@@ -59,7 +59,7 @@ def num_bytes(connection: sqlite3.Connection, key: bytes, size: int | None) -> i
 def sound_value(
     connection: sqlite3.Connection, key: bytes, size: int | None
 ) -> numpy.ndarray | None:
-    """Returns a value, or `None` if it is missing or damaged or has another size."""
+    """Returns a value, or `None` if it is missing, is damaged, or has another size."""
     row = connection.execute(f"SELECT value, checksum {_LAST_OF_KEY}", (key,)).fetchone()
     if row is None or not isinstance(row[0], bytes) or size not in (None, len(row[0])):
         return None

@@ -50,7 +50,10 @@ class SourceRecord(NamedTuple):
         return self
 
     def found_in(self, database: LayerDatabase) -> "SourceRecord | None":
-        """As `shared_in`, but writes nothing. Returns `None` if the database has no such record."""
+        """
+        Does what `shared_in` does, but writes nothing. Returns `None` if the database has no such
+        record.
+        """
         return self._kept_in(database, self.weights) or self._kept_in(database, self.key())
 
     def _kept_in(self, database: LayerDatabase, key: bytes) -> "SourceRecord | None":

@@ -9,15 +9,15 @@ from elmo_tasks.common.errors import ConfigurationError
 # The name of our files, in their header and in `PRAGMA application_id`.
 _APPLICATION = int.from_bytes(b"ELMo", "big")
 
-# To list entries or look for an entry, SQLite needs only the columns of the index, and reads no
-# values. The ids are in the order in which the entries came.
+# To list entries or to find one, SQLite needs only the columns of the index, and reads no values.
+# The ids are in the order in which the entries came.
 _TABLES = (
     "CREATE TABLE layers"
     " (id INTEGER PRIMARY KEY, key BLOB, num_bytes INTEGER, checksum INTEGER, value BLOB)",
     "CREATE INDEX layers_by_key ON layers (key, num_bytes)",
 )
 
-# Seconds that a process waits for the others that read or write the file.
+# Seconds that a process waits for other processes that read or write the file.
 _PATIENCE = 60
 
 _SETTINGS = (
@@ -28,8 +28,8 @@ _SETTINGS = (
     "mmap_size = 0",
     # Kilobytes of a process's page cache, enough for the upper pages of the index.
     "cache_size = -16000",
-    # The rollback journal, unlike the write-ahead log, needs no memory shared between processes: it
-    # works in forks, in folders that can only be read, and on network disks whose locks work.
+    # The rollback journal, unlike the write-ahead log, needs no memory shared between processes:
+    # the journal works in forks, in read-only folders, and on network disks with working locks.
     "journal_mode = TRUNCATE",
     "synchronous = NORMAL",
 )

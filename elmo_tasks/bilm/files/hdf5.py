@@ -59,7 +59,7 @@ def item_names(file: h5py.File) -> list[str]:
 def find_item(file: h5py.File, name: str) -> h5py.HLObject | str | None:
     """
     Returns the dataset or group at a path in a file, or `None` if the path does not exist. If the
-    path leads over a link, returns a problem, since a link may point to another file.
+    path leads over a link, returns a text that says so, since a link may point to another file.
     """
     item: h5py.HLObject = file["/"]
     parts = name.split("/")
@@ -132,7 +132,8 @@ def _chunk_problem(dataset: h5py.Dataset, name: str, is_compressed: bool) -> str
             return f"{name} has a compressed chunk that is larger than the whole dataset"
         compressed = dataset.id.read_direct_chunk(offset)[1]
         try:
-            # HDF5 itself has no bound. A checksum of 4 bytes may follow the chunk.
+            # HDF5 itself does not bound what it decompresses. A checksum of 4 bytes may follow the
+            # chunk.
             content = zlib.decompressobj().decompress(compressed, chunk_bytes + 5)
         except zlib.error as error:
             return f"{name} cannot be decompressed ({error})"

@@ -42,7 +42,7 @@ _SIZES = {
     },
 }
 
-# The entries that have another name here.
+# The names in this package of entries that ELMoForManyLangs names differently.
 _NAMES = {"<bos>": BEGIN_TOKEN, "<eos>": END_TOKEN, "<oov>": UNKNOWN}
 
 

@@ -32,7 +32,7 @@ class OptionValues:
         self.problems: list[str] = []
 
     def expect(self, holds: bool, problem: str) -> None:
-        # A missing section makes the same problem for each of its values.
+        # If a section is missing, each of its values has the same problem.
         if not holds and problem not in self.problems:
             self.problems.append(problem)
 

@@ -66,8 +66,8 @@ class BiLmOptions(NamedTuple):
 
     def described(self) -> str:
         """
-        Returns all options but the state, for a fingerprint. A default is left out, so that a new
-        option changes no fingerprint.
+        Returns all options but the state, for a fingerprint. Options that have their default are
+        left out, so that a new option changes no fingerprint.
         """
         values, defaults = self._replace(state=None)._asdict().items(), self._field_defaults
         told = (f"{name}={value!r}" for name, value in values if value or name not in defaults)
@@ -177,7 +177,10 @@ def num_parameters(options: BiLmOptions) -> int:
 
 
 def exported(raw: dict[str, Any], options: BiLmOptions, state: str) -> dict[str, Any]:
-    """Adds the state, and the keys for which bilm-tf and AllenNLP have no default."""
+    """
+    Returns raw options with the state, and with the keys that bilm-tf and AllenNLP cannot do
+    without.
+    """
     lstm = {"cell_clip": None, "proj_clip": None, **raw["lstm"]}
     if options.num_words:
         return {**raw, "lstm": lstm, "n_tokens_vocab": options.num_words, "state": state}

@@ -19,8 +19,8 @@ _MAX_CHARACTERS = 10_000
 
 def read_vocabulary(weight_file: str | os.PathLike, num_words: int) -> list[str]:
     """
-    Reads the vocabulary of a biLM of words: `vocab.txt` beside its weights, with a word on each
-    line, as bilm-tf does.
+    Reads the vocabulary of a biLM of words, as bilm-tf does. It is the file `vocab.txt` beside the
+    weights, with a word on each line.
 
     # Parameters
 

@@ -49,8 +49,9 @@ def read_weights(weight_file: str | os.PathLike, options: BiLmOptions, state: St
 @contextmanager
 def open_weights(weight_file: str | os.PathLike) -> Iterator[h5py.File]:
     """
-    Opens a file of weights, given as a name in `KNOWN_BILMS`, a path or an address. If the file
-    cannot be opened, or cannot be read in the block, raises `ConfigurationError` with its name.
+    Opens a file of weights, given as a name in `KNOWN_BILMS`, a path or an address. Raises
+    `ConfigurationError` with the name of the file if it cannot be opened, or cannot be read in the
+    block.
     """
     path = local_weights(str(weight_file))
     try:
@@ -77,7 +78,7 @@ def check_layout(weight_file: str | os.PathLike, options: BiLmOptions) -> None:
 def layout_problems(file: h5py.File, options: BiLmOptions) -> list[str]:
     """
     Lists the datasets that are missing, have a wrong shape or cannot be read safely, and all items
-    that the options do not ask for. Reads only headers.
+    that the options do not mention. Reads only headers.
     """
     asked = {dataset.name: dataset.shape for dataset in datasets(options)}
     unasked = [name for name in item_names(file) if name not in asked]
@@ -95,7 +96,10 @@ def layout_problems(file: h5py.File, options: BiLmOptions) -> list[str]:
 
 
 def value_problems(name: str, array: Array) -> list[str]:
-    """Lists one problem if the dataset holds values that are not finite, else no problem."""
+    """
+    Returns a list of one problem if the dataset holds values that are not finite, else an empty
+    list.
+    """
     num_wrong = array.size - int(numpy.isfinite(array).sum())
     if num_wrong == 0:
         return []

@@ -39,7 +39,7 @@ _ARGUMENTS = {
 }
 _TYPES: dict[str, Any] = {"n": ctypes.c_int64, "f": ctypes.c_float, "p": ctypes.c_void_p}
 
-# The dtypes of the functions, with the ends of the functions' names.
+# The ends of the functions' names, by the dtype of the functions.
 _NAMES = {torch.float32: "float32", torch.bfloat16: "bfloat16"}
 
 
@@ -200,7 +200,7 @@ def _of(tensor: torch.Tensor, dtype: torch.dtype) -> int:
 
 @functools.cache
 def _library() -> ctypes.CDLL | None:
-    """Compiles and loads `kernels.cpp`, or says why not."""
+    """Compiles and loads `kernels.cpp`. If that fails, logs why."""
     if os.environ.get("ELMO_TASKS_NATIVE") == "0":
         logger.info("ELMO_TASKS_NATIVE is 0: PyTorch's operators are used, which are slower.")
         return None
