@@ -29,9 +29,9 @@ class Corpus:
 
     # Parameters
 
-    patterns: Paths, glob patterns, and addresses of any kind that fsspec knows. The text has their
-        files in this order, and the files of a pattern in the order of their names. Files at
-        `http://` and `https://`, and tables at any address, are fetched before they are read.
+    patterns: Paths, glob patterns, and addresses of any kind that fsspec knows. The text consists
+        of their files in this order. The files of a pattern are sorted by name. Files at `http://`
+        and `https://`, and tables at any address, are fetched before they are read.
     column: The column or field that has the sentences, by default `sentence` or `text`.
     split: Cuts a line of raw text into tokenized sentences. Each sentence counts as a line.
 
@@ -64,7 +64,7 @@ class Corpus:
 
         `ValueError`: A file is damaged, or a row of a table has more or fewer fields than its
             header; the message names file and line.
-        `ConfigurationError`: A file has no such column, or is in columns.
+        `ConfigurationError`: A file has no such column, or is a file in columns.
         """
         sizes = list(map(_size, self.files))
         total, before = max(1, sum(sizes)), 0

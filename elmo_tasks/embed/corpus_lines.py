@@ -21,9 +21,9 @@ class Line(NamedTuple):
     # Parameters
 
     file: The path or address of its file.
-    number: Its number in the file, from 1. In a Parquet file, rows are numbered.
+    number: The number of the line in its file, from 1; in a Parquet file, the number of the row.
     text: The tokens with a blank between them, or a raw text.
-    fault: Why the line cannot be read; its text is then empty.
+    fault: Why the line cannot be read. The text of such a line is empty.
     """
 
     file: str
@@ -107,7 +107,7 @@ def _joined(value: Any) -> str:
     """Returns the tokens of a field with a blank between them."""
     if isinstance(value, list) and all(isinstance(token, str) for token in value):
         if bad := [token for token in value if len(token.split()) != 1]:
-            raise ValueError(f"a token must not be empty or have white space, as {bad[0]!r} has")
+            raise ValueError(f"{bad[0]!r} is no token, because it is empty or has white space")
         return " ".join(value)
     if not isinstance(value, str):
         raise ValueError(f"expected a text or a list of tokens, not {value!r:.80}")

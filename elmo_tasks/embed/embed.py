@@ -19,7 +19,7 @@ from elmo_tasks.encoder.sentence_layers import SentenceLayers
 
 logger = logging.getLogger(__name__)
 
-# A line with more tokens than this is probably not one sentence.
+# A line with more tokens than this is probably more than one sentence.
 _LONG_LINE = 1000
 
 
@@ -102,7 +102,7 @@ def embed(
     output_file: The HDF5 file to write.
     embedding (default `'all'`): `all` layers, the `top` layer, the `average` of all layers, or a
         `mix` of them.
-    with_sentences (default `True`): Whether `sentence_to_index` is written, which must fit into
+    with_sentences (default `True`): Whether `sentence_to_index` is written. It must fit into
         memory.
     begin_anew (default `False`): Whether a file that was begun with other settings or another text
         is begun again. If not, such a file raises `ConfigurationError`.
@@ -150,7 +150,7 @@ def embed(
 def about_vectors(
     sentence_layers: SentenceLayers, embedding: str, mix: ElmoMix | None = None
 ) -> dict[str, str]:
-    """Returns everything that vectors depend on besides the text, by names for messages."""
+    """Returns everything besides the text that the vectors depend on, by names for messages."""
     bilm = sentence_layers.bilm
     about = {
         "embedding": embedding,

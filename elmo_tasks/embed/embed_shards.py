@@ -15,7 +15,7 @@ from elmo_tasks.encoder.sentence_layers import SentenceLayers
 # The tokens of a part. With `mini`, a part takes 5 to 15 seconds and 100 MB of Parquet.
 PART_TOKENS = 65_536
 
-# The manifest lists at most this many lines that cannot be read, and counts the others.
+# The manifest lists at most this many lines that cannot be read, and counts all of them.
 _LISTED = 10_000
 
 
@@ -31,10 +31,10 @@ def embed_shards(
     mix: ElmoMix | None = None,
 ) -> dict[str, Any]:
     """
-    Writes the vectors of a text to a folder: a file for each part of the text (see `Shards`), and
-    in the end the manifest. The text is read once, as a stream. Parts that an earlier run with the
-    same settings wrote are not computed again. A line that cannot be read is left out, counted, and
-    listed in the manifest; its index is not used.
+    Writes the vectors of a text to a folder. There is a file for each part of the text (see
+    `Shards`), and the manifest is written last. The text is read once, as a stream. Parts that an
+    earlier run with the same settings wrote are not computed again. A line that cannot be read is
+    left out, counted, and listed in the manifest; no other line gets its index.
 
     # Parameters
 
@@ -104,7 +104,7 @@ class _Found:
             name = self._shards.file_name(part)
             counts = {"num_sentences": len(part.ids), "num_tokens": part.num_tokens}
             self._files.append({"file": name, **counts})
-            # An estimate, until the text has been read.
+            # This is an estimate until the whole text has been read.
             progress.total = int(self._num_tokens / max(self._corpus.share_read, 1e-9))
             yield part
 

@@ -13,7 +13,7 @@ from elmo_tasks.encoder.encoder import ElmoEncoder
 
 class EmbedJob(NamedTuple):
     """
-    What `elmo-embed` writes.
+    Says what `elmo-embed` writes, and writes it.
 
     # Parameters
 
@@ -23,7 +23,8 @@ class EmbedJob(NamedTuple):
     column, split: As for `Corpus`.
     embedding, part_tokens, begin_anew: As for `embed_shards`.
     with_sentences: As for `embed`.
-    words: The format of a file with one vector a word, which is written instead.
+    words: The format of a file with one vector for each word. If it is given, only this file is
+        written.
     num_words: As for `embed_words`.
     """
 
@@ -40,7 +41,7 @@ class EmbedJob(NamedTuple):
     num_words: int
 
     def run(self, open_encoder: Callable[[], ElmoEncoder], engine: Engine) -> None:
-        """Writes the vectors. The encoder is opened after the text was found."""
+        """Writes the vectors. The encoder is opened only after the text has been found."""
         if self.files != ["-"]:
             self._run(open_encoder, engine)
             return

@@ -48,7 +48,7 @@ class OutputFolder:
             aside = Path(local, name)
             yield aside
             system.makedirs(folder, exist_ok=True)
-            # Some file systems show a file before it is whole; they show it under this name.
+            # Some file systems show a file before it is whole. They show it under this name.
             sent = f"{folder}/.{name}.{os.path.basename(local)}"
             system.put_file(str(aside), sent)
             system.mv(sent, f"{folder}/{name}")
@@ -72,11 +72,11 @@ class OutputFolder:
             system.rm_file(f"{folder}/{name}")
 
     def free_bytes(self) -> float:
-        """Returns the free bytes of the disk that files are written to first."""
+        """Returns the free bytes of the disk where files are first written."""
         return shutil.disk_usage(self.name if self.is_local else tempfile.gettempdir()).free
 
     def _system(self) -> tuple[Any, str]:
-        # PyTorch has fsspec among its requirements.
+        # fsspec is always installed, because PyTorch requires it.
         import fsspec
 
         try:

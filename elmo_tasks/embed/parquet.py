@@ -28,7 +28,7 @@ def write_parquet(
         pyarrow.schema(kinds),
         compression="zstd",
         use_dictionary=["tokens.list.element"],
-        # The first bytes of the numbers are alike, and are compressed together.
+        # The first bytes of all numbers are alike, so they are compressed together.
         column_encoding={f"{name}.list.element": "BYTE_STREAM_SPLIT" for name in names},
     ) as writer:
         for window in windows(part.sentences):

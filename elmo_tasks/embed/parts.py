@@ -11,13 +11,14 @@ from elmo_tasks.encoder.sentence_layers import SentenceLayers, windows
 
 Array = numpy.ndarray
 
-# What is written of the layers: all layers, the top layer, their mean, or a trained mix.
+# What is written for a sentence: all layers, the top layer, the mean of the layers, or a trained
+# mix.
 EMBEDDINGS = ("all", "top", "average", "mix")
 
 
 def vectors(layers: torch.Tensor, embedding: str, mix: ElmoMix | None = None) -> torch.Tensor:
     """
-    Returns what is written of a sentence.
+    Returns the vectors that are written for a sentence.
 
     # Parameters
 
@@ -104,8 +105,8 @@ def cut(
     # Parameters
 
     sentences: The index and the tokens of each sentence.
-    num_tokens (default `WINDOW_TOKENS`): A part ends when its tokens and its sentences add up to
-        this number.
+    num_tokens (default `WINDOW_TOKENS`): A part ends when the number of its tokens and the number
+        of its sentences add up to this number.
     """
     ids: list[int] = []
 
@@ -121,8 +122,8 @@ def cut(
 
 def lacking(output: Any, parts: Iterable[Part], progress: tqdm) -> Iterator[Part]:
     """
-    Yields the parts that an output lacks. Moves the progress bar over the others, and says how many
-    sentences come before the first part that is missing.
+    Yields the parts that an output lacks. Moves the progress bar over the parts that are there, and
+    prints how many sentences come before the first missing part.
     """
     num_sentences, said = 0, False
 

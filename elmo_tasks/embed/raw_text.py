@@ -3,18 +3,18 @@ import re
 
 logger = logging.getLogger(__name__)
 
-# How many lines are looked at, from the first.
+# The number of lines that are looked at, from the first.
 _NUM_LINES = 1000
 
-# A word with a comma joined to it, or the last word of a line with a mark that ends a sentence.
+# A word with a comma at its end, or the last word of a line with a final mark at its end.
 _JOINED = re.compile(r"""\S*\w,["')]?(?=\s|$)|\S*\w[.!?]["')]?$""")
 _SEPARATE = re.compile(r"(?<!\S)[,.!?](?!\S)")
 
 
 class RawTextHint:
     """
-    Warns once if the first lines of a text look like raw text: if more commas and final marks of
-    sentences are joined to words than stand alone.
+    Warns once if the first lines of a text look like raw text. They do if more commas and final
+    marks of sentences stand at the end of a word than stand alone.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class RawTextHint:
                 self._warn()
 
     def end(self) -> None:
-        """Judges a text that ends before."""
+        """Judges a text that ends before its first lines are complete."""
         if self._lines_left:
             self._lines_left = 0
             self._warn()

@@ -1,6 +1,6 @@
 """
-Ray Data with ELMo: `elmo_tasks.embed.ray.embed`. A package must not have the name `ray`, because
-AllenNLP's `--include-package elmo_tasks` imports every package below by its last name alone.
+Ray Data with ELMo: `elmo_tasks.embed.ray.embed`. A package must not have the name `ray`. AllenNLP's
+`--include-package elmo_tasks` imports every package inside by the last part of its name alone.
 """
 
 import os
@@ -21,7 +21,7 @@ from elmo_tasks.encoder.sentence_layers import SentenceLayers
 from elmo_tasks.encoder.tokens import Tokenizer, tokenize
 
 if TYPE_CHECKING:
-    # This import takes half a second, which the processes of `ray_engine.py` need not spend.
+    # This import takes half a second, and the processes of `ray_engine.py` do not need it.
     from ray.data import Dataset
 
 # Rows of a batch, whose sentences are sorted by length.
@@ -43,20 +43,21 @@ def embed(
     dtype: str | None = None,
 ) -> "Dataset":
     """
-    Adds to a dataset of Ray the ELMo vectors of its sentences, computed when the dataset is read.
+    Adds the ELMo vectors of its sentences to a dataset of Ray. They are computed when the dataset
+    is read.
 
         dataset = ray.data.read_parquet("s3://bucket/sentences")
         embed(dataset, column="sentence", embedding="average").write_parquet("vectors")
 
     Each row keeps its columns and gets `tokens`, and a column of vectors in float16: `layer_0`,
     `layer_1`, ... for the embedding `all`, otherwise a column named after the embedding. An entry
-    is a list of the tokens' vectors one after the other; `numpy.reshape(entry, (num_tokens, -1))`
-    has shape (tokens, dim). Each machine has one copy of the weights.
+    is a list of the numbers of all tokens' vectors. `numpy.reshape(entry, (num_tokens, -1))` has
+    shape (tokens, dim). Each machine has one copy of the weights.
 
     # Parameters
 
     bilm, place: As for `ElmoEncoder.from_pretrained`.
-    column (default `'text'`): The column of the sentences, texts or lists of tokens.
+    column (default `'text'`): The column of the sentences, which are texts or lists of tokens.
     embedding (default `'all'`): `all` layers, the `top` layer, the `average` of all layers, or the
         trained `mix`.
     tokenizer: Cuts a text into tokens. By default texts are cut at blanks.
@@ -92,7 +93,7 @@ def embed(
     return dataset.map_batches(
         _Embedder,
         fn_constructor_args=(column, embedding, encoder.mix, tokenizer),
-        # Ray warns of references that an actor is made with, and these layers hold a reference.
+        # Ray warns if an actor's arguments have references, and these layers hold a reference.
         fn_kwargs={"layers": SharedLayers(ray.put(shared), batch_tokens)},
         batch_size=_ROWS,
         batch_format="pyarrow",
@@ -102,7 +103,7 @@ def embed(
 
 
 class _Embedder:
-    """Adds the columns to a batch of rows, in a process of its own."""
+    """Adds the columns of vectors to a batch of rows, in a process of its own."""
 
     def __init__(
         self, column: str, embedding: str, mix: ElmoMix, tokenizer: Tokenizer | None

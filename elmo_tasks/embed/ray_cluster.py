@@ -10,7 +10,7 @@ import ray
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.processes import num_cores
 
-# What a local object store has room for besides the weights of a biLM.
+# The bytes that a local object store has besides those of a biLM's weights.
 _STORE_BYTES = 200_000_000
 
 
@@ -40,8 +40,8 @@ class Cluster(NamedTuple):
 
     def require_store(self, num_bytes: int) -> None:
         """
-        Raises `ConfigurationError` if an object store is too small for these bytes: Ray would wait
-        for ever.
+        Raises `ConfigurationError` if an object store is too small for these bytes. Otherwise Ray
+        would wait for ever.
         """
         if self.store_bytes < num_bytes:
             raise ConfigurationError(
@@ -54,8 +54,8 @@ class Cluster(NamedTuple):
 @contextmanager
 def joined(address: str | None, num_cpus: int | None, weight_bytes: int) -> Iterator[Cluster]:
     """
-    Joins a cluster within the context, and yields what the cluster has. A cluster that this process
-    has joined already is used, and not left in the end.
+    Joins a cluster within the context, and yields what the cluster has. If this process has already
+    joined a cluster, that cluster is used, and is not left in the end.
 
     # Parameters
 

@@ -18,7 +18,7 @@ _RETRIES = 4
 def on_ray(address: str | None = None, num_processes: int | None = None) -> Engine:
     """
     Returns an engine that does parts in processes of Ray, on one machine or a cluster: a process
-    for each GPU, or without GPUs for each CPU. Each machine has one copy of the weights. If a
+    for each GPU or, without GPUs, for each CPU. Each machine has one copy of the weights. If a
     process or a machine ends, Ray starts another process, which does the part again.
 
     # Parameters
@@ -72,7 +72,7 @@ def _on_ray(
 
 
 def _done(actors: list[Any], remote: Any, parts: Iterable[Part], progress: tqdm) -> Iterator[Part]:
-    """Gives each actor a part at a time, and yields the parts that are done."""
+    """Gives each actor one part at a time, and yields the parts that are done."""
     idle, busy, parts = list(actors), dict[Any, tuple[Any, Part]](), iter(parts)
     while True:
         while idle and (part := next(parts, None)) is not None:
@@ -92,7 +92,7 @@ def _raise_error(result: Any, part: Part) -> None:
     try:
         ray.get(result)
     except ray.exceptions.RayTaskError as error:
-        # The error as the process raised it: the console knows what to say of it.
+        # This is the error that the process raised, so that the console can explain it.
         raise error.cause from error
     except ray.exceptions.RayError as error:
         raise ConfigurationError(
@@ -106,8 +106,8 @@ class _Worker:
     """Embeds one part after the other in a process of its own."""
 
     def __init__(self) -> None:
-        # Ray warns of references that an actor is made with. These come with each part, in a list,
-        # which Ray does not look into.
+        # Ray warns if an actor's arguments have references. These references come with each part,
+        # in a list that Ray does not look into.
         self._work: EmbedPart | None = None
 
     def embed(self, remote: list[Any], part: Part) -> None:

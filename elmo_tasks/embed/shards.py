@@ -25,10 +25,10 @@ FORMATS = ("parquet", "hdf5")
 
 class Shards:
     """
-    A folder with the vectors of a text, one file for each part of the text. A file is named by the
-    index of the part and a hash of its sentences, and gets its name when it is whole. So several
-    processes and machines may write, and after an interruption the names tell what is missing. The
-    manifest is written last.
+    A folder with the vectors of a text, one file for each part of the text. The name of a file has
+    the index of the part and a hash of its sentences. A file gets its name when it is whole, so
+    several processes and machines may write. After an interruption, the names tell what is missing.
+    The manifest is written last.
 
     # Parameters
 
@@ -73,8 +73,8 @@ class Shards:
 
     def has(self, part: Part) -> bool:
         """
-        Returns whether the file of a part is there. Raises `ConfigurationError` if it is there with
-        other sentences.
+        Returns whether the file of a part is there. Raises `ConfigurationError` if there is a file
+        of this part with other sentences.
         """
         name, found = self.file_name(part), self._found.get(part.index)
         if found not in (None, name):
@@ -129,7 +129,9 @@ class Shards:
         return f"part-{part.index:06}-{digest}.{self.about['format']}"
 
     def _is_whole(self, name: str) -> bool:
-        """Returns whether HDF5 can open a file on a disk: it refuses a file that was cut short."""
+        """
+        Returns whether HDF5 can open a file on a disk. HDF5 refuses a file that was cut short.
+        """
         if self.about["format"] != "hdf5" or not self._output.is_local:
             return True
         try:
@@ -143,7 +145,7 @@ class Shards:
         return self.about["embedding"], self.about["num_layers"]
 
     def _refuse_full_disk(self, part: Part) -> None:
-        """Raises `OSError` if the disk is too full: HDF5 would end the process."""
+        """Raises `OSError` if the disk is too full. Otherwise HDF5 would end the process."""
         embedding, num_layers = self._layout
         width = self.about["dim"] * (num_layers if embedding == "all" else 1)
         needed = 4 * width * part.num_tokens + DATASET_BYTES * len(part.ids)
@@ -182,8 +184,8 @@ def write_hdf5(path: Path, part: Part, arrays: Iterable[Array]) -> None:
 
 def read_manifest(folder: str | os.PathLike) -> dict[str, Any]:
     """
-    Returns the manifest of a folder of shards. Raises `ConfigurationError` if the folder has none:
-    it is then not complete.
+    Returns the manifest of a folder of shards. Raises `ConfigurationError` if the folder has no
+    manifest, and so is not complete.
     """
     output = OutputFolder(folder)
     if MANIFEST not in output.names():
@@ -195,7 +197,8 @@ def read_manifest(folder: str | os.PathLike) -> dict[str, Any]:
 
 def read_vectors(folder: str | os.PathLike) -> Iterator[tuple[int, list[str], Array]]:
     """
-    Yields what a folder of shards has, in the order of the text and in bounded memory.
+    Yields the sentences and vectors of a folder of shards, in the order of the text and in bounded
+    memory.
 
     # Parameters
 

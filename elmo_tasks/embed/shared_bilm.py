@@ -40,7 +40,7 @@ class SharedBiLm(NamedTuple):
         return sum(array.nbytes for array in self.arrays.values())
 
     def open(self, device: str) -> FrozenBiLm:
-        """On a CPU, the biLM shares memory with `arrays`: do not write to its weights."""
+        """Opens the biLM. On a CPU, it shares memory with `arrays`: do not write to its weights."""
         bilm = FrozenBiLm(**self.settings)
         with warnings.catch_warnings():
             # PyTorch warns that the arrays of an object store cannot be written to.
@@ -52,8 +52,8 @@ class SharedBiLm(NamedTuple):
 
 class SharedLayers(NamedTuple):
     """
-    Opens the `SentenceLayers` of a shared biLM in a process of Ray: on the process's GPU, or
-    without a GPU, with one thread on the CPU.
+    Opens the `SentenceLayers` of a shared biLM in a process of Ray. It runs on the GPU of the
+    process or, without a GPU, on the CPU with one thread.
 
     # Parameters
 

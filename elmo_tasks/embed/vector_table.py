@@ -16,7 +16,7 @@ def vector_columns(
 ) -> dict[str, pyarrow.Array]:
     """
     Makes Arrow's columns of vectors in float16: one for each layer, or one with the name of the
-    embedding. The entry of a sentence is a list of its vectors one after the other, which can be
+    embedding. The entry of a sentence is a list of the numbers of all its vectors, which can be
     reshaped to (tokens, dim).
 
     # Parameters

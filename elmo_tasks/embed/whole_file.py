@@ -16,14 +16,14 @@ def join(
     parts: Iterable[Path], path: Path, num_sentences: int, sentence_to_index: dict[str, str] | None
 ) -> None:
     """
-    Joins the parts that `write_hdf5` wrote to one HDF5 file, as `allennlp elmo` wrote it. It has a
-    dataset of float32 for each sentence, named by the index of the sentence: `0`, `1`, ...; and the
-    dataset `sentence_to_index`, a JSON object from sentences to these names. The file appears when
-    it is whole.
+    Joins the parts that `write_hdf5` wrote to one HDF5 file, in the form that `allennlp elmo`
+    wrote. The file has a dataset of float32 for each sentence, named by the index of the sentence:
+    `0`, `1`, ...; and the dataset `sentence_to_index`, a JSON object from sentences to these names.
+    The file appears when it is whole.
 
     # Raises
 
-    `ConfigurationError`: The disk is too full: HDF5 would end the process.
+    `ConfigurationError`: The disk is too full. HDF5 itself would end the process.
     """
     parts = list(parts)
     _refuse_full_disk(parts, path, num_sentences)

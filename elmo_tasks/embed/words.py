@@ -20,7 +20,7 @@ WORD_FORMATS = ("text", "binary")
 NUM_WORDS = 50_000
 
 # While words are counted, at most this many different words are in memory (about 100 MB), or twenty
-# times as many as are written. Beyond that the rarest words are left out, as word2vec does.
+# times as many as are written. Beyond that, the rarest words are dropped, as in word2vec.
 _MAX_COUNTED = 10**6
 
 
@@ -34,7 +34,7 @@ def embed_words(
 ) -> None:
     """
     Writes one vector for each of the most frequent words of a text, the most frequent first. A
-    vector is the mean over the word's occurrences. Gensim and others read the file. Memory is
+    vector is the mean over the word's occurrences. Gensim and other tools read the file. Memory is
     bounded by the number of words that are written. The file appears when it is whole.
 
     # Parameters
@@ -77,7 +77,7 @@ def _most_frequent(sentences: Iterable[list[str]], num_words: int, progress: tqd
         if len(counts) > max(_MAX_COUNTED, 20 * num_words):
             least += 1
             counts = Counter({word: count for word, count in counts.items() if count > least})
-    # Equally frequent words come in the order of the alphabet.
+    # Equally frequent words are in alphabetical order.
     return sorted(counts, key=lambda word: (-counts[word], word))[:num_words]
 
 

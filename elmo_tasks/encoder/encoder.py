@@ -53,8 +53,8 @@ class ElmoEncoder:
 
     bilm: The biLM, on any device. If it trains or carries its state, a frozen copy is used (see
         `FrozenBiLm.of`).
-    mix: Computes `elmo`; by default the mean of all layers, with gamma 1. A copy of the mix is
-        used, without dropout, and with the layer norm `sentence` instead of `batch`.
+    mix: Computes `elmo`. The default is the mean of all layers, with gamma 1. The encoder uses a
+        copy of the mix without dropout, and with the layer norm `sentence` in place of `batch`.
     tokenizer: Cuts strings into tokens. An AllenNLP tokenizer works as well: `ElmoSpacyTokenizer()`
         has spaCy's rules. By default strings are cut at blanks, as tokenized text is.
     batch_tokens (default `2048`): The most tokens per batch, padding included. A batch of at most
@@ -98,9 +98,9 @@ class ElmoEncoder:
             file, a repository on the hub, two files or a trained model.
         place: The place of the mix in a model, `input` or `output`; needed if the model has
             several.
-        layers (default `'all'`): `all` for the trained mix, or without one the mean of all layers;
-            `concat` for all layers side by side; `last`; or the index of one layer, 0 for the token
-            layer.
+        layers (default `'all'`): `all` for the trained mix, or for the mean of all layers if there
+            is no trained mix; `concat` for all layers side by side; `last`; or the index of one
+            layer, 0 for the token layer.
         settings: Arguments of the constructor.
 
         # Raises
@@ -151,7 +151,7 @@ class ElmoEncoder:
         # Parameters
 
         sentences: Strings, or lists of tokens, which may be padded at their end with `""`.
-        lengths: The number of tokens in each sentence; everything after that is padding.
+        lengths: The number of tokens in each sentence. All further tokens are padding.
 
         # Returns
 

@@ -18,7 +18,7 @@ _GROUP = 1000
 
 
 class _Batch(NamedTuple):
-    """The indices of texts that are computed at once, and the number of their tokens."""
+    """The indices of texts that are computed at once, and their number of tokens."""
 
     ids: list[int]
     num_tokens: int
@@ -37,8 +37,8 @@ class _Compute(NamedTuple):
         assert store is not None
         if not store.takes_layers:
             raise ConfigurationError(
-                f"the store {store.path} takes no more layers, for the reason above; it keeps its "
-                "layers; make room or let it be written to, and give the same command again"
+                f"the store {store.path} takes no more layers, for the reason above; what it has "
+                "stays; make room or allow writing, and run the same command again"
             )
 
 
@@ -52,14 +52,15 @@ def fill_store(
 ) -> int:
     """
     Computes the layers of all texts that a biLM's store lacks on disk. After an interruption, only
-    what is still missing is computed. Equal texts count once, and texts without tokens not at all.
+    what is still missing is computed. Equal texts count once. Texts without tokens do not count.
 
     # Parameters
 
     bilm: A biLM with a store that has a path.
     texts: The char ids of each text: shape (length, 50).
-    part, num_parts (default `0` and `1`): Only part `part`, counted from 0, of `num_parts` equal
-        parts of the texts is computed. A text is in the same part on every machine.
+    part, num_parts (default `0` and `1`): The texts are divided into `num_parts` equal parts, and
+        only the part with the number `part`, from 0, is computed. A text is in the same part on
+        every machine.
     batch_tokens (default `2048`): The most tokens per batch, padding included. A batch of at most
         16 long texts may have eight times as many.
     num_processes (default `1`): The number of processes. Several processes run one thread each,
@@ -71,8 +72,8 @@ def fill_store(
 
     # Raises
 
-    `ConfigurationError`: The store cannot be written to, such as on a full disk; or a batch ended
-        several processes, for example because memory ran out.
+    `ConfigurationError`: The store cannot be written to, such as on a full disk; or several
+    processes were killed at the same batch, for example because memory ran out.
     """
     store = bilm.store
     assert store is not None
@@ -90,7 +91,7 @@ def fill_store(
 
     compute = _Compute(bilm, texts)
     with tqdm(total=sum(lengths), unit=" tokens") as progress:
-        # The first batch lays out the weights, which several processes then share.
+        # The first batch lays out the weights, so that several processes share them.
         for batch in batches[:1] if num_processes > 1 else batches:
             compute(batch)
             progress.update(batch.num_tokens)

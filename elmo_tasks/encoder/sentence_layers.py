@@ -13,15 +13,15 @@ from elmo_tasks.kernels.threads import operator_threads
 # in memory at once: 200 MB at the original size.
 WINDOW_TOKENS = 16384
 
-# Batches of fewer sentences are slow, so a batch of so many may have more tokens. With 16 lines of
-# 1,000 tokens a batch, `mini` is five times as fast as with 2.
+# Batches of fewer sentences are slow, so a batch of this many sentences may have more tokens.
+# `mini` is five times as fast with 16 lines of 1,000 tokens a batch as with 2.
 MIN_SENTENCES = 16
 
 
 class SentenceLayers:
     """
-    Computes the layers of sentences, in batches of similar length. The layers of a sentence do not
-    depend on the other sentences.
+    Computes the layers of sentences, in batches of sentences of similar length. The layers of a
+    sentence do not depend on the other sentences.
 
     # Parameters
 
@@ -87,7 +87,7 @@ def windows(
     size = 0
     for words in sentences:
         window.append(words)
-        # A sentence itself counts as well, so that a group of empty sentences ends too.
+        # A sentence counts 1 besides its tokens, so that a group of empty sentences ends too.
         size += len(words) + 1
         if size >= num_tokens:
             yield window

@@ -1,7 +1,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Union
 
-# A sentence is a text, which is cut into tokens, or a list of tokens.
+# A sentence is a list of tokens, or a text that is cut into tokens.
 Sentence = Union[str, Sequence[str]]
 
 # A function that cuts a text into tokens. A token is a string, or an object with the string as its
@@ -11,9 +11,9 @@ Tokenizer = Callable[[str], Iterable[Any]]
 
 def tokenize(sentence: Sentence, tokenizer: Tokenizer | None = None) -> list[str]:
     """
-    Returns the tokens of a sentence, padding included. A string is cut by the tokenizer, or at
-    blanks if there is none. Raises `ValueError` if the sentence is neither a string nor a list of
-    strings.
+    Returns the tokens of a sentence, padding included. The tokenizer cuts a string. Without a
+    tokenizer, a string is cut at blanks. Raises `ValueError` if the sentence is neither a string
+    nor a list of strings.
     """
     if isinstance(sentence, str):
         if tokenizer is None:

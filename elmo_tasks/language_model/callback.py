@@ -22,12 +22,12 @@ LIBSONNET = """\
 @TrainerCallback.register("elmo_pretraining")
 class PretrainingCallback(TrainerCallback):
     """
-    Adds to AllenNLP's trainer what pre-training a biLM needs. After every epoch, and at the end
-    with the best weights, it writes `options.json`, `weights.hdf5` and `bilm.libsonnet` beside the
-    checkpoints. A task's config imports `bilm.libsonnet` as its field `bilm`. A recovered training
-    does not read the text of finished epochs. A training that would end before the biLM trains is
-    refused with a `ConfigurationError`. Progress shows the tokens per second, and the hours left if
-    the vocabulary knows how much text there is.
+    Adds to AllenNLP's trainer what pre-training a biLM needs. After every epoch it writes
+    `options.json`, `weights.hdf5` and `bilm.libsonnet` beside the checkpoints, and at the end once
+    more with the best weights. A task's config imports `bilm.libsonnet` as its field `bilm`. A
+    recovered training does not read the text of finished epochs. A training that would end before
+    the biLM trains is refused with a `ConfigurationError`. Progress shows the tokens per second. It
+    also shows the hours left if the vocabulary knows the size of the text.
 
     Registered as a `TrainerCallback` with name "elmo_pretraining".
     """
@@ -44,7 +44,7 @@ class PretrainingCallback(TrainerCallback):
     ) -> None:
         super().on_start(trainer, is_primary, **kwargs)
         if isinstance(trainer.data_loader, CorpusLoader):
-            # The order of the text follows from the seed, which a config may leave to chance.
+            # The seed determines the order of the text. A config may leave the seed to chance.
             if self._seed is not None:
                 trainer.data_loader.seed = self._seed
             self._seed = trainer.data_loader.seed
@@ -53,7 +53,7 @@ class PretrainingCallback(TrainerCallback):
                 trainer._start_after_epochs_completed,
                 done * trainer._num_gradient_accumulation_steps,
             )
-            # Schedulers continue from this count of batches. The finished batches of the unfinished
+            # Schedulers go on from this number of batches. The finished batches of the unfinished
             # epoch are subtracted, because the trainer counts them again.
             trainer._total_batches_completed = self._total_batches - done
         _check_length(trainer)
@@ -131,9 +131,7 @@ def _num_batches(trainer: GradientDescentTrainer) -> int | None:
 
 
 def _check_length(trainer: GradientDescentTrainer) -> None:
-    """
-    Refuses a training that would end while only the new softmax is trained, and not yet the biLM.
-    """
+    """Refuses a training that would end while only the new softmax trains, before the biLM does."""
     num_alone, num_batches = trainer.model.num_softmax_batches, _num_batches(trainer)
     if num_batches is None or not 0 < num_batches <= num_alone:
         return

@@ -19,15 +19,15 @@ _COUNTS_FILE = ".counts.json"
 class CountedVocabulary(Vocabulary):
     """
     A vocabulary that remembers how much text it was made of. The data loaders need the counts to
-    know the length of an epoch and to notice a changed text. Words are sorted by their counts, as
-    in AllenNLP's vocabulary.
+    know the length of an epoch and to notice a changed text. As in AllenNLP's vocabulary, words are
+    sorted by their counts.
 
     Registered as a `Vocabulary` with name "elmo_counted".
 
     # Parameters
 
     min_count (`dict[str, int]`): The least count of a word, by namespace. The softmax does not know
-        rarer words; the biLM knows every word by its characters.
+    rarer words. The biLM knows every word by its characters.
     max_vocab_size (`int | dict[str, int]`): The most words to keep: the most frequent words.
     directory (`str`): A folder or an archive with a vocabulary. Its words are taken instead of the
         words of the text, so that a new training can continue with the archive's softmax. The text

@@ -30,12 +30,11 @@ class ElmoLanguageModel(Model):
     """
     Pre-trains a biLM (Peters et al. 2018, sections 3.1 and 3.4). Each direction predicts the next
     word from the words that it has read; both directions share the character CNN and the softmax.
-    The loss is the mean of the two directions' negative log-likelihoods per word, with the ends of
-    sentences as words.
+    The loss is the negative log-likelihood per word, averaged over the two directions. The end of a
+    sentence counts as a word.
 
     The metrics are the perplexity of each direction and `perplexity`, the arithmetic mean of the
-    two, as in the paper. During a training with a sampled softmax they are measured with that
-    softmax.
+    two, as in the paper. A training with a sampled softmax measures them with the sampled softmax.
 
     Registered as a `Model` with name "elmo_language_model".
 
@@ -53,8 +52,9 @@ class ElmoLanguageModel(Model):
     num_softmax_batches (default `0`): Number of batches at the start in which only the softmax is
         trained. This is useful for a biLM from `options.json` and `weights.hdf5`, which have no
         softmax.
-    pretrained_file: The `model.tar.gz` of another training, from which this training goes on. It
-        must have the same widths and vocabulary. The new archive does not need this file.
+    pretrained_file: The `model.tar.gz` of another training, from which this training goes on. The
+        two models must have the same widths and vocabulary. The new archive does not need this
+        file.
     """
 
     default_predictor = "elmo_language_model"
@@ -90,7 +90,7 @@ class ElmoLanguageModel(Model):
         self.dtype = dtype or "float32"
         self.num_softmax_batches = num_softmax_batches
         self.register_buffer("num_batches", torch.zeros((), dtype=torch.long))
-        # What a training adds to the loss of each batch, such as the error of word vectors.
+        # Callbacks may add to the loss of each batch, for example the error of word vectors.
         self.auxiliary_loss: Callable[[], torch.Tensor] | None = None
         self._perplexity = Perplexity()
         if pretrained_file is not None:
@@ -102,9 +102,10 @@ class ElmoLanguageModel(Model):
         """
         # Parameters
 
-        tokens: Sentences with both boundaries, which both directions read. With `backward_tokens`,
-            windows of a running text: the char ids of the tokens that the forward direction reads,
-            and under the name `targets` the word ids of the tokens that it predicts there.
+        tokens: Sentences with both boundaries, which both directions read. If `backward_tokens` is
+            given, these are windows of a running text for the forward direction: the char ids of
+            the tokens that it reads, and under the name `targets` the word ids of the tokens that
+            it predicts.
         backward_tokens: Such windows for the backward direction, of a text in which each sentence
             is reversed.
 
@@ -144,8 +145,8 @@ class ElmoLanguageModel(Model):
     def contexts(self, tokens: TextFieldTensors) -> list[torch.Tensor]:
         """
         Returns the vectors from which `softmax` predicts each word of a sentence. The forward
-        vectors depend only on the words before it, the backward vectors only on the words after it.
-        Every sentence starts from zeros, not from a carried state.
+        vectors depend only on the words before this word, the backward vectors only on the words
+        after it. Every sentence starts from zeros, not from a carried state.
 
         # Parameters
 

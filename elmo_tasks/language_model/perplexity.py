@@ -23,7 +23,7 @@ class Perplexity(Metric):
             sums += torch.tensor([loss.detach().sum().item(), len(loss)])
 
     def get_metric(self, reset: bool = False) -> dict[str, float]:
-        """Returns the perplexities; with `reset`, over the words of all processes."""
+        """Returns the perplexities. With `reset`, they are over the words of all processes."""
         sums = self._sums
         if reset:
             self.reset()

@@ -10,8 +10,8 @@ from elmo_tasks.kernels.trained_product import product, product_dtype, summed_pr
 class SampledLoss(torch.autograd.Function):
     """
     Computes the negative log-likelihood of each target among the target itself and sampled classes.
-    The logits are overwritten with what the gradient needs, so there is only one tensor of shape
-    (tokens, samples), in the dtype of the product.
+    What the gradient needs overwrites the logits. So there is only one tensor of shape (tokens,
+    samples), in the dtype of the product.
 
     The arguments are vectors of shape (tokens, dim); the weights and the bias of the samples, of
     shapes (samples, dim) and (samples,); the logit of each token's target, in float32; and the
@@ -38,8 +38,9 @@ class SampledLoss(torch.autograd.Function):
     @once_differentiable
     def backward(ctx, grad):
         h, weight, exponentials, grad_target, scales = ctx.saved_tensors
-        # The gradient of the logits is `exponentials`, each row times its scale. The rows of the
-        # narrower factors are multiplied by the scales instead.
+        # The gradient of the logits is `exponentials`, with each row multiplied by its scale. The
+        # rows of the other factors are multiplied by the scales instead, because these factors are
+        # narrower.
         num_tokens = len(grad)
         scales = pad(scales * grad, (0, len(h) - num_tokens)).unsqueeze(1)
         scaled = (h * scales).to(h.dtype)
@@ -57,8 +58,8 @@ def _softmax(
     logits: torch.Tensor, bias: torch.Tensor, target: torch.Tensor, drawn: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """
-    Overwrites the logits, shape (tokens, samples), with their exponentials, each row relative to
-    its largest logit.
+    Overwrites the logits, shape (tokens, samples), with their exponentials. In each row, they are
+    relative to the largest logit.
 
     # Returns
 

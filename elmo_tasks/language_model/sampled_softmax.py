@@ -9,19 +9,18 @@ from elmo_tasks.language_model.sampled_loss import SampledLoss
 
 logger = logging.getLogger(__name__)
 
-# The number of logits of the full softmax that are computed at a time: 8 MB in float32, which is
-# faster than larger parts. It also bounds the memory, except in a training, which keeps all logits
-# for the gradient.
+# The full softmax computes this many logits at a time: 8 MB in float32, which is faster than larger
+# parts. Memory is bounded too, except in a training, which keeps all logits for the gradient.
 _LOGITS_AT_A_TIME = 1 << 21
 
 
 class SampledSoftmax(torch.nn.Module):
     """
-    The softmax of the biLM over its vocabulary (Peters et al. 2018, section 3.1). In evaluation it
-    is over all words. In training it is over the target and a sample of the other words, which are
-    drawn log-uniformly without replacement. The logarithm of each word's expected count in the
-    sample is subtracted from its logit, as in TensorFlow's `sampled_softmax_loss` (Jean et al.
-    2015). Of several processes, process 0 draws for all.
+    The softmax of the biLM over its vocabulary (Peters et al. 2018, section 3.1). In evaluation,
+    the softmax is over all words. In training, it is over the target and a sample of words, drawn
+    log-uniformly without replacement. The logarithm of each word's expected count in the sample is
+    subtracted from its logit, as in TensorFlow's `sampled_softmax_loss` (Jean et al. 2015). If
+    there are several processes, process 0 draws for all.
 
     Word ids must be sorted by the words' counts. AllenNLP's padding, id 0, is not a class.
 
@@ -96,7 +95,7 @@ class SampledSoftmax(torch.nn.Module):
         num_samples = len(samples)
         # Shape: (tokens,)
         target = (h * weight[num_samples:]).sum(dim=1).float() + bias[num_samples:]
-        # If a target is also in the sample, only the target counts.
+        # A target that is also in the sample counts once.
         columns = torch.full((self.num_classes,), -1, device=h.device)
         columns[samples] = torch.arange(num_samples, device=h.device)
         return SampledLoss.apply(
@@ -136,8 +135,8 @@ class SampledSoftmax(torch.nn.Module):
 
 def _sum_rows(parameter: torch.Tensor) -> None:
     """
-    Sums the rows of a sparse gradient that have the same index. Otherwise the norm of the gradient
-    and the optimizer would each sum them.
+    Sums the rows of a sparse gradient that have the same index. Otherwise both the norm of the
+    gradient and the optimizer would sum them.
     """
     if parameter.grad is not None and parameter.grad.is_sparse:
         parameter.grad = parameter.grad.coalesce()

@@ -21,8 +21,8 @@ class SentenceLoader(CorpusLoader):
 
     # Parameters
 
-    batch_tokens (default `2048`): The most tokens in a batch of a process, where each sentence
-        counts with one boundary. A longer sentence is a batch of its own.
+    batch_tokens (default `2048`): The most tokens in a batch of a process. One boundary of each
+        sentence counts as a token. A longer sentence is a batch of its own.
     """
 
     def __init__(
@@ -46,8 +46,8 @@ class SentenceLoader(CorpusLoader):
         if num_sentences is None or not self.shuffle:
             raise TypeError("the vocabulary does not say how much text there is")
         num_tokens = self._vocab.num_tokens + num_sentences
-        # A batch ends before the first sentence that does not fit. On average, a batch is half a
-        # sentence shorter than it may be.
+        # A batch ends before the first sentence that does not fit. So on average, half a sentence
+        # is missing in a batch.
         mean = num_tokens / num_sentences
         return math.ceil(num_tokens / max(mean, self._all_tokens - mean / 2))
 
@@ -58,7 +58,7 @@ class SentenceLoader(CorpusLoader):
             batches = list(_batches(chunk, self._all_tokens))
             if self.shuffle:
                 order.shuffle(batches)
-            # Sorted by length, so each process gets about as many tokens.
+            # Sentences are sorted by length, so each process gets about as many tokens.
             yield from (batch[index::count] for batch in batches)
 
     @property

@@ -4,7 +4,7 @@ from allennlp.data import TextFieldTensors, Vocabulary
 
 from elmo_tasks.bilm.characters import CharIdTable
 
-# Each token that is read in a window, and the token to predict there.
+# Each token that is read in a window, and the token to predict after it.
 Window = list[tuple[str, str]]
 
 

@@ -9,13 +9,13 @@ from elmo_tasks.bilm.char_cnn import CharCnn
 from elmo_tasks.bilm.characters import CharIdTable
 from elmo_tasks.language_model.word_vectors import FileVectors
 
-# Standard deviation of the numbers that the character CNN is fitted to, chosen by small trials.
+# Standard deviation of the numbers that the character CNN learns, chosen by small trials.
 _SCALE = 0.5
 _WORDS_PER_BATCH = 512
 _LEARNING_RATE = 0.006
 _WARMUP_BATCHES = 100
-# A word of rank r is drawn in proportion to (r + 20)^-0.6. In proportion to the frequency itself,
-# r^-1, words beyond the first two thousand would hardly be drawn.
+# A word of rank r is drawn in proportion to (r + 20)^-0.6. With the frequency itself, r^-1, words
+# beyond the first two thousand would hardly be drawn.
 _RANK_OFFSET, _RANK_POWER = 20, -0.6
 
 
@@ -41,8 +41,9 @@ class VectorFit(NamedTuple):
     def of(cls, words: FileVectors, vocab: Vocabulary) -> "VectorFit":
         """
         Takes the words of a file, the most frequent first, and the words of a vocabulary whose
-        lower case is in the file. The forms of a word share its probability in proportion to their
-        own frequency, which is about 1 / rank in the vocabulary.
+        lower case is in the file. The forms of a word in upper and lower case share its probability
+        in proportion to their frequency. The frequency of a form is about 1 / its rank in the
+        vocabulary.
         """
         ranks = {word: rank for rank, word in enumerate(words.words)}
         forms: dict[str, int] = {}

@@ -25,12 +25,12 @@ class VectorStart(TrainerCallback):
     Starts a pre-training from word vectors, such as GloVe's. First the character CNN learns to give
     the vectors of the file's words from their characters, as in MIMICK (Pinter et al. 2017). Then
     the vectors become the rows of these words in the softmax. While the language model trains, the
-    CNN goes on with this; the language model's gradient alone would wear the vectors down. A biLM
-    that reads words begins with the vectors in its table.
+    CNN goes on learning the vectors. With the language model's gradient alone, it would forget
+    them. A biLM that reads words begins with the vectors in its table.
 
-    The vectors are standardized in each dimension. If they are wider than the biLM's projection,
-    their principal components are taken; if they are narrower, the other dimensions stay as they
-    are. A recovered training skips the start. Archives do not need the file.
+    The vectors are standardized in each dimension. If the vectors are wider than the biLM's
+    projection, their principal components are used. If they are narrower, the other dimensions of
+    the biLM stay as they are. A recovered training skips the start. Archives do not need the file.
 
     Registered as a `TrainerCallback` with name "elmo_vector_start".
 
@@ -110,7 +110,8 @@ def begin_table(table: WordTable, fit: VectorFit) -> None:
 
 def begin_softmax(softmax: SampledSoftmax, words: FileVectors, vocab: Vocabulary) -> int:
     """
-    Sets the rows of words that the file has, as they are or in lower case. Returns their number.
+    Sets the softmax's rows of words that the file has, as they are or in lower case. Returns the
+    number of these rows.
     """
     rows = {word: row for row, word in enumerate(words.words)}
     known = [

@@ -17,13 +17,14 @@ class WindowLoader(CorpusLoader):
     """
     Makes batches of windows of a running text, for a biLM that carries its state from batch to
     batch, as the paper's does (section 3.4 and bilm-tf). In each row the sentences follow one
-    another, and a row goes on where the same row of the previous batch ended. In a training, the
-    backward direction reads the sentences in another order. It reads each from its end.
+    another, and a row goes on where the same row of the previous batch ended. The backward
+    direction reads each sentence from its end. In a training, it reads the sentences in another
+    order.
 
     The targets are those of bilm-tf. A sentence of n words has n + 1 targets in each direction: its
-    words, and then the boundary at its far end. A direction reads the near boundary and does not
-    predict it. It predicts the far boundary and does not read it. A training shuffles the text, and
-    leaves out the last windows if they are not full. A text that is not shuffled is read whole.
+    words, and then the boundary at its far end. A direction only reads the near boundary, and only
+    predicts the far boundary. A training shuffles the text, and leaves out the last windows if they
+    are not full. Without shuffling, the whole text is read.
 
     Registered as a `DataLoader` with name "elmo_windows".
 
@@ -78,8 +79,8 @@ class WindowLoader(CorpusLoader):
                     if row in streams:
                         streams[row].extend(pairwise(words))
                 waiting[row] = num_tokens
-            # The sentences of a shuffled text end elsewhere in the two directions, so only full
-            # windows have the same shape in both.
+            # In a shuffled text, the sentences end at other places in the two directions. So only
+            # full windows have the same shape in both directions.
             if not any(waiting) or (self.shuffle and min(waiting) < self.length):
                 return
             yield [stream[: self.length] for stream in streams.values()]

@@ -23,7 +23,7 @@ class FileVectors(NamedTuple):
         """Returns at most `max_dim` dimensions, each with a mean of 0 and a variance of 1."""
         vectors = self.vectors - self.vectors.mean(dim=0)
         if vectors.size(1) > max_dim:
-            # Shape: (dim, dim), the directions of the greatest variance last.
+            # Shape: (dim, dim). The directions of the greatest variance come last.
             _, directions = torch.linalg.eigh(vectors.T @ vectors)
             vectors = vectors @ directions[:, -max_dim:]
         return FileVectors(self.words, vectors / vectors.std(dim=0).clamp(min=1e-6))

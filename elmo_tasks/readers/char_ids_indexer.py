@@ -12,8 +12,8 @@ _MAX_WORDS = 200_000
 @TokenIndexer.register("elmo_char_ids")
 class CharIdsIndexer(TokenIndexer):
     """
-    Gives the char ids that AllenNLP's `elmo_characters` gives, but makes them when a batch is made.
-    Until then an indexed text is only a list of words; AllenNLP's indexer needs two kilobytes for
+    Gives the same char ids as AllenNLP's `elmo_characters`, but makes them only when a batch is
+    made. Until then, an indexed text is a list of words. AllenNLP's indexer needs two kilobytes for
     each token.
 
     Registered as a `TokenIndexer` with name "elmo_char_ids".

@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 # The fields of an instance for its first and its second text.
 TEXT_FIELDS = ("tokens", "second")
 
-# The namespace of the labels if a text may have several.
+# The namespace of the labels if a text may have several labels.
 SEVERAL = "several_labels"
 
 
@@ -42,11 +42,11 @@ class ClassifyReader(TextReader):
 
     texts (default `['text']`): The names of the one or two columns with texts.
     label (default `'label'`): The name of the column with the label.
-    separator: If given, a row may have several labels, or none: as a list in JSON or Parquet, or as
-        text with the separator between the labels. By default, a row has one label.
+    separator: If it is given, a row may have several labels or none. The labels are a list in JSON
+        or Parquet, or text with the separator between them. By default, a row has one label.
     max_tokens: Only this many tokens of a text are read. By default all are.
-    max_sentence_tokens (default `100`): The biLM reads the sentences of a text one by one; longer
-        ones are cut into pieces.
+    max_sentence_tokens (default `100`): The biLM reads the sentences of a text one by one. Longer
+        sentences are cut into pieces of this many tokens.
     language (default `'en'`): spaCy's code of the language. Its rules cut a text into sentences and
         words.
     token_indexers: By default word ids under the name `tokens`.
@@ -107,7 +107,7 @@ class ClassifyReader(TextReader):
         # Parameters
 
         texts: The sentences of each text. Raises `ValueError` if a text has no sentence.
-        label: The name of the label, or the names of several.
+        label: The name of the label, or the names of several labels.
         origin: The file and the line, with which errors begin.
         """
         if not all(texts):
@@ -142,7 +142,10 @@ class ClassifyReader(TextReader):
 
 
 def label_text(value: Any) -> str:
-    """Returns a label as text: numbers and truth values as JSON writes them, and "" for `None`."""
+    """
+    Returns a label as text. Numbers and truth values become what JSON writes, and `None` becomes
+    "".
+    """
     if isinstance(value, bool):
         return str(value).lower()
     return "" if value is None else str(value).strip()

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text_files import numbered_lines
 
-# How the lines around a document begin, in CoNLL-2003 and in CoNLL-2012. They belong to no
-# sentence.
+# How the lines around a document begin, in CoNLL-2003 and in CoNLL-2012. No sentence contains these
+# lines.
 _DOCUMENT = "-DOCSTART-"
 _DOCUMENT_COMMENTS = (("#begin", "document"), ("#end", "document"))
 
@@ -16,7 +16,7 @@ CONLL_2012 = (
     "document part index word pos parse lemma predicate sense speaker entity roles coreference"
 ).split()
 
-# This name stands for several columns, one for each predicate of the sentence.
+# The name that stands for several columns, one for each predicate of the sentence.
 ROLES = "roles"
 
 _PART = re.compile(r"#begin document .*; part ([0-9]+)")
@@ -64,8 +64,8 @@ def check_columns(columns: Sequence[str], chosen: Sequence[str]) -> None:
 
 def column_index(columns: Sequence[str], name: str) -> int:
     """
-    Returns the index of a column in the values of a token. After `ROLES`, which stands for any
-    number of columns, the index counts from the end.
+    Returns the index of a column in the values of a token. `ROLES` stands for any number of
+    columns. The index of a column after it counts from the end.
     """
     index = columns.index(name)
     return index - len(columns) if ROLES in columns[:index] else index
@@ -167,7 +167,7 @@ def read_rows(file_path: str | os.PathLike) -> Iterator[Rows]:
 def column_lines(file_path: str | os.PathLike) -> Iterator[tuple[int, str]]:
     """
     Yields the lines of a file in columns, as `numbered_lines` does. Raises `ValueError` at a line
-    that begins with a byte order mark, which would be a part of its first word.
+    that begins with a byte order mark, because the mark would become a part of the first word.
     """
     for line_number, line in numbered_lines(file_path):
         if line.startswith(_BYTE_ORDER_MARK):
@@ -179,7 +179,7 @@ def column_lines(file_path: str | os.PathLike) -> Iterator[tuple[int, str]]:
 
 
 def is_document(line: str) -> bool:
-    """Returns whether a line is no token, but one of the lines around a document."""
+    """Returns whether a line is one of the lines around a document, and not a token."""
     values = line.split()
     return values[:1] == [_DOCUMENT] or tuple(values[:2]) in _DOCUMENT_COMMENTS
 

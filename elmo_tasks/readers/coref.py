@@ -45,15 +45,15 @@ class CorefReader(TextReader):
         of CoNLL-2012.
     genre_pattern (default `'([a-z]{2})/'`): A regular expression for the beginning of a document's
         name. Its only group is the genre: by default two letters before a slash, as in CoNLL-2012.
-        A document whose name does not match has no genre. An archive brings its pattern along. So
-        that no name takes it long, no group is repeated, and it has at most three of `*`, `+`, `?`,
-        `{` and `(?:`.
+        A document whose name does not match has no genre. An archive brings its own pattern. To be
+        quick for any name, a pattern may repeat no group, and may have at most three of `*`, `+`,
+        `?`, `{` and `(?:`.
     singletons (default `False`): Whether clusters of only one mention are kept. The model predicts
         none, so they count as missed.
-    wrong_mentions (default `'refuse'`): What to do with a mention whose bracket is not closed or
-        not opened in its sentence, or that is in its cluster already. With `skip`, the reader
-        leaves the mention out, with a warning that counts them. With `refuse`, the reader raises
-        `ValueError`.
+    wrong_mentions (default `'refuse'`): What to do with a wrong mention: its bracket is not closed
+        or not opened in its sentence, or its cluster has the same mention already. With `skip`, the
+        reader leaves wrong mentions out, and logs their number as a warning. With `refuse`, the
+        reader raises `ValueError`.
     max_words (default `25000`): The most words of a document. The memory of the model grows with
         this number.
     language (default `'en'`): spaCy's code of the language. Its rules cut raw text into sentences
@@ -112,8 +112,8 @@ class CorefReader(TextReader):
         sentences: At least one sentence, each of at least one word.
         speakers: The speaker of each word. By default all words have the same speaker.
         genre: A genre of the training data; any other genre counts as no genre.
-        clusters: The gold clusters: for each mention the index of its first word in the document
-            and of the word after its last one.
+        clusters: The gold clusters. A mention is a pair of indices in the document: of its first
+            word, and of the word after its last.
 
         # Raises
 
@@ -151,10 +151,10 @@ class CorefReader(TextReader):
         )
 
 
-# A group that is repeated, or that is neither plain, named nor (?: ... ).
+# A repeated group, or a group that is neither plain nor named nor (?: ... ).
 _REPEATED_OR_STRANGE = re.compile(r"\)[*+?{]|\(\?[^:]")
 
-# A repetition or a group (?: ... ) can match in several ways, and the numbers of ways multiply.
+# A repetition and a group (?: ... ) can match in several ways. Their numbers of ways multiply.
 _CHOICE = re.compile(r"([*+?]|\{[\d,]*\})[?+]?")
 
 _MOST_CHOICES, _MOST_CHARACTERS = 3, 200

@@ -23,7 +23,8 @@ _END = "#end document"
 # The value of the column `coreference` at tokens where no mention begins or ends.
 _NO_MENTION = "-"
 
-# A mention in the column `coreference`: its cluster, with a bracket before it, after it or both.
+# A mention in the column `coreference`: the number of its cluster, with a bracket before it, after
+# it or both.
 _BRACKET = re.compile(r"(\()?([^()|]+)(\))?")
 
 
@@ -42,7 +43,7 @@ class CorefDocument(NamedTuple):
     clusters: The clusters, each with the spans of its mentions in the order of their ends. A
         cluster may have only one mention, mentions may cross, and a span may be in several
         clusters.
-    left_out: Why each mention with a wrong bracket was left out, with its line.
+    left_out: For each mention that was left out: its line, and what is wrong with its bracket.
     """
 
     line_number: int
@@ -80,15 +81,15 @@ def read_coref(
     columns: Names of all columns, in their order; by default those of CoNLL-2012. `word`,
         `coreference` and, if it is there, `speaker` are read. `roles` stands for any number of
         columns.
-    skip_wrong (default `False`): Whether wrong mentions are left out: those with a bracket that is
-        unbalanced within its sentence, and those that are in their cluster already.
+    skip_wrong (default `False`): Whether wrong mentions are left out: mentions with a bracket that
+        is unbalanced within its sentence, and mentions that their cluster has already.
 
     # Raises
 
     `ValueError`: The file has no document; a document is empty or does not end; a line is outside
-        of the documents or has a wrong number of columns; a token is not where it says (see
-        `check_place`); or, without `skip_wrong`, a mention is wrong. The message names file and
-        line.
+        of the documents or has a wrong number of columns; the columns of a token give another place
+        (see `check_place`); or, without `skip_wrong`, a mention is wrong. The message names file
+        and line.
     """
     document: _Parser | None = None
     found = False
@@ -123,7 +124,9 @@ def read_coref(
 
 
 class _LineError(ValueError):
-    """An error in the given line, which may be before the line that is being read."""
+    """
+    An error in a line with the given number. The line may be before the line that is being read.
+    """
 
     def __init__(self, line_number: int, reason: str) -> None:
         super().__init__(reason)
@@ -154,7 +157,7 @@ class _Parser:
         # The values of the token before, or `None` at the beginning of a sentence.
         self._before: list[str] | None = None
         self._clusters: dict[str, list[Span]] = {}
-        # The open mentions of each cluster: the index and the line of their first words.
+        # The open mentions of each cluster: the index of the first word, and its line.
         self._open: dict[str, list[tuple[int, int]]] = {}
 
     def add(self, line_number: int, values: list[str]) -> None:

@@ -12,7 +12,7 @@ from elmo_tasks.readers.document_field import sentences_of
 
 class DistinctTexts(Sequence[numpy.ndarray]):
     """
-    The distinct texts of some instances that a biLM would read, as char ids of shape (length, 50).
+    The distinct texts that a biLM would read of some instances, as char ids of shape (length, 50).
     Memory holds the char ids of each distinct word, and 4 bytes for each token of a text.
 
     # Parameters
@@ -29,7 +29,7 @@ class DistinctTexts(Sequence[numpy.ndarray]):
         texts: dict[bytes, None] = {}
         for instance in instances:
             for tokens, indexer in _texts(instance.fields.values()):
-                # Each reader has its own indexer, and equal indexers make the same char ids.
+                # Each reader has an indexer of its own, but equal indexers make the same char ids.
                 if indexer not in self._indexers:
                     self._indexers.append(indexer)
                 index = self._indexers.index(indexer)

@@ -52,8 +52,8 @@ def read_entities(tags: Sequence[str], scheme: str | None = None) -> list[Entity
     tags: A tag for each token: `O`, or a prefix, a hyphen and a type. The hyphen and the type may
         be missing. The scheme BIOUL accepts the prefixes of BIOES too.
     scheme: `IOB1`, `BIO` or `BIOUL`. By default B and I are accepted in any order and read by the
-        rules of conlleval: a B begins an entity, and so does an I, unless the tag before it has the
-        same type.
+        rules of conlleval. A B begins an entity. An I begins an entity unless the tag before it has
+        the same type.
 
     # Raises
 

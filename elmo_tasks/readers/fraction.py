@@ -20,7 +20,7 @@ class FractionReader(DatasetReader):
     larger fraction contains a smaller one.
 
     The fraction applies to the items that the other reader passes to `shard_iterable`, such as the
-    trees of SST; a chosen tree keeps all its phrases. If the other reader does not shard its data
+    trees of SST. A chosen tree keeps all its phrases. If the other reader does not shard its data
     itself, the fraction applies to its instances.
 
     Registered as a `DatasetReader` with name "elmo_fraction".
@@ -82,7 +82,7 @@ class FractionReader(DatasetReader):
 
     def __getattr__(self, name: str) -> Any:
         """Returns an attribute of the other reader, such as the `tokenizer` for a predictor."""
-        # While an object is copied or unpickled, `reader` is not set yet.
+        # `reader` is not yet set while an object is copied or unpickled.
         if name == "reader" or name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.reader, name)

@@ -1,7 +1,7 @@
 from allennlp.data import Vocabulary
 from allennlp.data.fields import LabelField
 
-# A namespace whose name ends so has no tokens for padding and unknown words.
+# AllenNLP adds no tokens for padding and unknown words to a namespace whose name ends in "labels".
 GENRES = "genre_labels"
 
 # The index of a genre that is not known.
@@ -10,8 +10,8 @@ UNKNOWN_GENRE = -1
 
 class GenreField(LabelField):
     """
-    The genre of a document: a scalar tensor, `UNKNOWN_GENRE` if the document has none or if the
-    vocabulary lacks the genre.
+    The genre of a document, as a scalar tensor. It is `UNKNOWN_GENRE` if the document has no genre,
+    or if the vocabulary lacks the genre.
     """
 
     def __init__(self, genre: str | None) -> None:

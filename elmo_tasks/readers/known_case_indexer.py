@@ -7,8 +7,8 @@ from elmo_tasks.readers.word_id_indexer import WordIdIndexer
 @TokenIndexer.register("elmo_known_case_id")
 class KnownCaseTokenIndexer(WordIdIndexer):
     """
-    Indexes words as AllenNLP's `single_id` does, except that a word which the vocabulary lacks gets
-    the id of its lower case. It is meant for a vocabulary that has only the words of a vector file
+    Indexes words as AllenNLP's `single_id` does, except that a word outside the vocabulary gets the
+    id of its lower case. It is meant for a vocabulary that has only the words of a vector file
     (`only_include_pretrained_words`). Every word then has its own vector or the vector of its lower
     case, as with the embedder `elmo_word_vectors`, even if the training text lacks the word.
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from allennlp.data import Vocabulary
 from allennlp.data.fields import IndexField, TextField
 
-# Namespaces whose names end so have no tokens for padding and unknown words.
+# AllenNLP adds no tokens for padding and unknown words to a namespace whose name ends in "labels".
 _PREDICATES = "predicate_labels"
 _OTHERS = "no_predicate_labels"
 
-# How many letters at its end decide for a word that the training data lack.
+# The number of last letters that decide for a word that the training data lack.
 _ENDING = 3
 
 
@@ -16,14 +16,15 @@ class PredicateField(IndexField):
     """
     The index of a predicate in its sentence: a tensor of shape (1,).
 
-    To find predicates in raw text, a vocabulary keeps words in lower case: those that are
-    predicates more often than not in the training data, and apart from them those that are
-    predicates less often than not (see `PredicateWords`).
+    To find predicates in raw text, a vocabulary keeps two lists of words in lower case: words that
+    are predicates more often than not in the training data, and words that are predicates less
+    often than not (see `PredicateWords`).
 
     # Parameters
 
     tokens: The sentence.
-    others: The words of the sentence that are no predicates; given for only one of its instances.
+    others: The words of the sentence that are no predicates. Only one instance of a sentence has
+        them.
     """
 
     __slots__ = ["others"]
@@ -47,13 +48,13 @@ class PredicateWords:
     """
     Which words of raw text count as predicates, whatever their neighbours are.
 
-    A word that the vocabulary keeps counts as what it is kept as. Any other word counts as a
-    predicate if most of the kept words with the same last three letters are predicates.
+    A word in one of the two lists counts as the list says. Any other word counts as a predicate if
+    most of the listed words with the same last three letters are predicates.
 
     # Parameters
 
     vocab: That of a model whose training data had instances of `PredicateField`. If it lacks the
-        words that are no predicates, no other word counts as a predicate.
+        list of words that are no predicates, no unlisted word counts as a predicate.
     """
 
     def __init__(self, vocab: Vocabulary) -> None:
@@ -76,7 +77,7 @@ class PredicateWords:
 
 
 def _ending(word: str) -> str:
-    """Returns the last three letters of a longer word, and nothing of a short one."""
+    """Returns the last three letters of a longer word, or "" for a short word."""
     return word[-_ENDING:] if len(word) > _ENDING else ""
 
 

@@ -13,14 +13,16 @@ def split_sentences(text: str, language: str = "en") -> list[Span]:
 
     # Returns
 
-    The sentences, except those of white space alone.
+    The sentences. Sentences of white space alone are left out.
     """
     sentences = blank_pipeline(language, with_sentences=True)(text).sents
     return [sentence for sentence in sentences if sentence.text.strip()]
 
 
 def tokenized_sentences(text: str, language: str = "en") -> list[str]:
-    """Returns the sentences of raw text, each as its tokens with a blank between them."""
+    """
+    Returns the sentences of raw text. Each is a string of its tokens with a blank between them.
+    """
     return [
         " ".join(token.text for token in sentence if not token.is_space)
         for sentence in split_sentences(text, language)

@@ -22,8 +22,8 @@ class SentencesReader(TextReader):
     memory. With `max_instances`, all workers and ranks together read only the first
     `max_instances` lines.
 
-    With `reader`, the sentences are the distinct texts of that reader's instances. So the training
-    of a biLM can go on with the text of a task (Peters et al. 2018, supplement A.1).
+    With `reader`, the sentences are the distinct texts of that reader's instances. So a biLM can be
+    trained further on the text of a task (Peters et al. 2018, supplement A.1).
 
     An instance has the field `tokens`, with the boundaries `<S>` and `</S>` around the sentence.
 
@@ -69,8 +69,8 @@ class SentencesReader(TextReader):
         file_path: A path, an address or a glob pattern.
         files_order: The indices of the pattern's files, in reading order. Ignored with
             `max_instances`.
-        shard (default `True`): Whether a worker or a distributed process gets only its share of the
-            lines.
+        shard (default `True`): Whether a worker or a distributed process reads only its share of
+            the lines.
         """
         lines: Iterator[str] = islice(self._lines(file_path, files_order), self.max_instances)
         if shard:
@@ -79,8 +79,8 @@ class SentencesReader(TextReader):
 
     def check(self, file_path: str) -> None:
         """
-        Raises an error, such as `FileNotFoundError`, if there is no such text. Reads the text of a
-        task and keeps it for the first epoch.
+        Raises an error, such as `FileNotFoundError`, if there is no such text. The text of a task
+        is read, and kept for the first epoch.
         """
         if self.reader is None:
             corpus_files(file_path)
@@ -124,7 +124,7 @@ class SentencesReader(TextReader):
 
 def _read_whole(reader: DatasetReader, file_path: str) -> Iterator[Instance]:
     """Yields all instances of a file, even if this is one of several processes."""
-    # Only a copy is changed, because several reads may take turns.
+    # Only a copy of the reader is changed, because another read may be using the reader.
     reader = copy.copy(reader)
     reader._distributed_info = None
     setattr(reader, "shard_iterable", iter)  # noqa: B010  mypy refuses a method

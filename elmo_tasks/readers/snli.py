@@ -30,9 +30,9 @@ TEXT_FIELDS = {"sentence": "sentence{}", "binary_parse": "sentence{}_binary_pars
 class SnliReader(TextReader):
     """
     Reads pairs of the Stanford Natural Language Inference corpus (Bowman et al. 2015) in both
-    official formats: a JSON object on each line, or columns separated by tabs, which the first line
-    names. The reader needs the field `gold_label` and the two fields with the tokens. Pairs without
-    a gold label (`-`) are dropped and counted in the log.
+    official formats: a JSON object on each line, or columns separated by tabs with their names on
+    the first line. The reader needs the field `gold_label` and the two fields with the tokens.
+    Pairs without a gold label (`-`) are dropped and counted in the log.
 
     An instance has the fields `premise`, `hypothesis`, `label` and `metadata`, whose
     `premise_tokens` and `hypothesis_tokens` are the words.
@@ -98,7 +98,7 @@ class SnliReader(TextReader):
         text = _field(pair, name)
         if self.tokens_from == "sentence":
             return self.tokenizer.tokenize(text)
-        # Only the ASCII space separates: a leaf may contain a no-break space.
+        # Only the ASCII space separates leaves, because a leaf may contain a no-break space.
         leaves = [word for word in text.split(" ") if word not in ("(", ")", "")]
         return [Token(unescape(leaf)) for leaf in leaves]
 

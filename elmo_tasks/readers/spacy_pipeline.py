@@ -33,7 +33,7 @@ def blank_pipeline(language: str, with_sentences: bool = False) -> Language:
 @cache
 def _pipeline(language: str, with_sentences: bool) -> Language:
     try:
-        # spaCy would import any of its modules that has this name, such as en.examples.
+        # spaCy would import a module of its own that has this name, such as en.examples.
         if not re.fullmatch("[a-z]{2,3}", language):
             raise ImportError("a code has two or three letters")
         pipeline = spacy.blank(language)
@@ -44,6 +44,7 @@ def _pipeline(language: str, with_sentences: bool) -> Language:
         ) from error
     if with_sentences:
         pipeline.add_pipe("sentencizer")
-        # spaCy's own bound is for the memory of trained parts, which this pipeline lacks.
+        # spaCy limits the length of a text for the memory of trained parts, but this pipeline has
+        # none.
         pipeline.max_length = 10**8
     return pipeline

@@ -22,10 +22,10 @@ _WRITTEN = {"``": '"', "''": '"', "\u2212": "-", "\u2014": "\u2013"}
 class SplittingTokenizer(Tokenizer):
     """
     Cuts raw text into words by spaCy's rules, and splits the words at hyphens, dashes, slashes,
-    tildes, quotes, currency and degree signs and single underscores. Clark and Gardner 2017 do so
-    for reading comprehension, where an answer may be a part of a compound. Endings that spaCy cuts
-    off, such as 's and n't, stay whole. The tokens `` and '' become ", a minus sign becomes a
-    hyphen, and an em dash becomes an en dash. Case is kept.
+    tildes, quotes, currency and degree signs and single underscores. Clark and Gardner 2017 split
+    words in this way for reading comprehension, because an answer may be a part of a compound.
+    Endings that spaCy cuts off, such as 's and n't, stay whole. The tokens `` and '' become ", a
+    minus sign becomes a hyphen, and an em dash becomes an en dash. Case is kept.
 
     Registered as a `Tokenizer` with name "elmo_splitting".
 
@@ -38,9 +38,7 @@ class SplittingTokenizer(Tokenizer):
         self.words = ElmoSpacyTokenizer(language)
 
     def tokenize(self, text: str) -> list[Token]:
-        """
-        Returns the tokens, none of which contains white space. A token covers `text[idx:idx_end]`.
-        """
+        """Returns the tokens. No token contains white space. A token covers `text[idx:idx_end]`."""
         tokens: list[Token] = []
         for word in self.words.tokenize(text):
             for token in _split(word):

@@ -31,8 +31,8 @@ class SquadReader(TextReader):
     Reads SQuAD (Rajpurkar et al. 2016) in its official JSON, version 1.1 or 2.0. The labels of a
     question are the first and the last token that overlap its answer. If a question has several
     answers, the most frequent one counts. Questions that version 2.0 marks as impossible are left
-    out. At the end, logs how many questions were left out and why, and how many answers are not
-    whole tokens.
+    out. At the end, the reader logs how many questions were left out and why, and how many answers
+    are not whole tokens.
 
     An instance has the fields `question`, `passage`, `span_start`, `span_end` and `metadata`.
 
@@ -69,7 +69,7 @@ class SquadReader(TextReader):
         self.max_passage_tokens = max_passage_tokens
         self.wrong_answers = wrong_answers
         self.tokenizer = tokenizer or SplittingTokenizer()
-        # The last passage is kept, because the next question is often about it too.
+        # The last passage is kept, because the next question is often about the same passage.
         self._text: str | None = None
         self._passage: Passage
         self._field: PassageField

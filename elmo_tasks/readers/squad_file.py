@@ -26,7 +26,7 @@ class Answer(NamedTuple):
     start: int
 
     def is_in(self, passage: str) -> bool:
-        """Returns whether the passage has the text at `start`, and the text is not empty."""
+        """Returns whether the text is not empty and stands in the passage at `start`."""
         return self.text != "" and self.start >= 0 and passage.startswith(self.text, self.start)
 
 
@@ -80,7 +80,8 @@ def read_squad(file_path: str | os.PathLike) -> list[Question]:
 def line_of(file_path: str | os.PathLike, path: str) -> int:
     """
     Returns the line of a JSON file where the value at a path begins, such as
-    `data[0].paragraphs[2]`. If the value is missing, the innermost value around it counts.
+    `data[0].paragraphs[2]`. If the value is missing, returns the line of the innermost value around
+    it.
     """
     text = Path(local_path(file_path)).read_text(encoding="utf-8-sig")
     value = _begin(text, 0)
@@ -173,7 +174,7 @@ def _get(parent: Any, key: str, kind: type, path: str) -> Any:
             f"{path or 'the file'}: expected an object with {key!r}, but got {_shown(parent)}"
         )
     value = parent[key]
-    # `isinstance` would take true for an int.
+    # `isinstance` would take `true` for an int.
     if type(value) is not kind:
         raise ValueError(f"{where}{key}: expected {_NAMES[kind]}, but got {_shown(value)}")
     return value
@@ -187,7 +188,7 @@ def _list(parent: Any, key: str, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def _list_if_any(parent: Any, key: str, path: str) -> Iterator[tuple[str, Any]]:
-    """Like `_list`, but yields nothing if the key is missing."""
+    """Does what `_list` does, but yields nothing if the key is missing."""
     return iter(()) if isinstance(parent, dict) and key not in parent else _list(parent, key, path)
 
 

@@ -89,5 +89,5 @@ class SrlReader(TextReader):
                 tags = write_tags(predicate.arguments, len(words), "BIO")
                 fields["tags"] = RoleTagsField(tags, text, "BIO")
             yield Instance(fields)
-            # Only the first instance of the sentence counts them.
+            # Only the first instance of the sentence counts its words.
             others = []

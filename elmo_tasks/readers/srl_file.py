@@ -78,10 +78,10 @@ def read_srl(
 
     # Raises
 
-    `ValueError`: The file has no sentence or no predicate; a line has not as many columns as the
-        first line of its sentence; there are not as many columns of roles as predicates; a token is
-        not where it says (see `check_place`); or brackets are unbalanced or overlap. The message
-        names file and line.
+    `ValueError`: The file has no sentence or no predicate; a line has fewer or more columns than
+        the first line of its sentence; a sentence has fewer or more columns of roles than
+        predicates; the columns of a token give another place (see `check_place`); or brackets are
+        unbalanced or overlap. The message names file and line.
     """
     num_sentences = num_predicates = 0
     for rows in read_rows(file_path):
@@ -121,7 +121,7 @@ def _sentence(sentence: Rows, columns: Sequence[str]) -> SrlSentence:
     tokens = [row for row, values in enumerate(rows) if values[predicate] != _NO_PREDICATE]
     roles = [[values[first + each] for values in rows] for each in range(num_roles)]
     if not tokens and all(set(column) == {"*"} for column in roles):
-        # Some files have a column of roles even without a predicate.
+        # Some files have a column of roles even if a sentence has no predicate.
         roles = []
     if len(tokens) != len(roles):
         raise _RowError(

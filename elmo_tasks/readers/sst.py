@@ -13,7 +13,7 @@ from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 from elmo_tasks.readers.text_reader import TextReader
 from elmo_tasks.readers.treebank import Node, Tree, parse_tree
 
-# The classes of the treebank's labels 0 to 4; phrases without a class are left out.
+# The classes of the treebank's labels 0 to 4. Phrases without a class are left out.
 CLASSES: dict[str, tuple[str | None, ...]] = {
     "5-class": ("very negative", "negative", "neutral", "positive", "very positive"),
     "3-class": ("negative", "negative", "neutral", "positive", "positive"),
@@ -35,10 +35,9 @@ class SstReader(TextReader):
     # Parameters
 
     granularity (default `'5-class'`): `5-class`; `3-class`, which joins the two negative and the
-        two positive labels; or `2-class`, which also leaves neutral phrases out.
-    min_phrase_tokens: If given, for training, every node of at least this many tokens is an
-        instance with its own label. By default only whole sentences are instances, as models are
-        evaluated.
+        two positive labels; or `2-class`, which joins them too and leaves neutral phrases out.
+    min_phrase_tokens: For training: every node of at least this many tokens is an instance with its
+        own label. By default, as for an evaluation, only whole sentences are instances.
     token_indexers: By default word ids under the name `tokens`.
     tokenizer (default `ElmoSpacyTokenizer()`): Used by predictors for raw text; the trees are
         tokenized already.

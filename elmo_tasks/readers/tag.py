@@ -100,7 +100,9 @@ class TagReader(TextReader):
         return read_tagged(file_path, self.column, self.columns, self.tokenizer.tokenize)
 
     def asked(self, inputs: Any) -> Any:
-        """Turns a row of a file for training into an input of a predictor, without its tags."""
+        """
+        Turns a row of a file for training into the input of a predictor, and leaves its tags out.
+        """
         match inputs:
             case {"tokens": words}:
                 return {"tokens": words}

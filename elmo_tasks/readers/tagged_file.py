@@ -23,7 +23,7 @@ class TaggedSentence(NamedTuple):
     """
     # Parameters
 
-    line_number: The line of the sentence or of its first token, from 1.
+    line_number: The number of the line of the sentence, or of its first token, from 1.
     words, tags: A word and a tag for each token; the tags of spans are in BIO.
     is_in_rows (default `True`): Whether each token has a line of its own, in consecutive lines.
     """
@@ -35,7 +35,7 @@ class TaggedSentence(NamedTuple):
 
 
 def suffix_of(path: str | os.PathLike) -> str:
-    """Returns the suffix of a file's name, without `.gz` and the like."""
+    """Returns the suffix of a file's name, without a suffix of compression such as `.gz`."""
     name = Path(path)
     return (name.with_suffix("") if name.suffix in COMPRESSED else name).suffix
 
@@ -51,8 +51,8 @@ def read_tagged(
 
     - `.conllu`: CoNLL-U, without the ranges of multiword tokens and without empty nodes;
     - `.jsonl`, `.json`: an object on each line. It has the list `tokens`, and in the field `column`
-      a tag for each; or a `text`, and in the field `column` spans in characters with an exclusive
-      end: `{"start": ..., "end": ..., "label": ...}` or `[start, end, label]`;
+      a tag for each token. Or it has a `text`, and in the field `column` spans in characters with
+      an exclusive end: `{"start": ..., "end": ..., "label": ...}` or `[start, end, label]`;
     - any other file: columns, as `read_columns` reads them.
 
     # Parameters
@@ -117,7 +117,7 @@ def _of_json(
         case {"tokens": [*words]} if _are_words(words) and _are_words(values.get(column)):
             if len(words) != len(values[column]):
                 raise ValueError(
-                    f"there are {len(words)} tokens, but {len(values[column])} {column}"
+                    f"there are {len(words)} tokens, but {len(values[column])} values of {column}"
                 )
             return words, values[column]
         case {"text": str(text)} if isinstance(values.get(column), list):

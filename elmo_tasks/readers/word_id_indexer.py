@@ -5,9 +5,9 @@ from allennlp.data.token_indexers.token_indexer import IndexedTokenList
 
 class WordIdIndexer(SingleIdTokenIndexer):
     """
-    AllenNLP's `single_id`, except that a word of a text is never padding: the word `@@PADDING@@`,
-    which names padding in a vocabulary, gets the id of unknown words. AllenNLP gives it the id of
-    padding, and models then leave it out of the text.
+    AllenNLP's `single_id`, except that a word of a text is never padding. The word `@@PADDING@@`,
+    the name of padding in a vocabulary, gets the id of unknown words. AllenNLP gives this word the
+    id of padding, so models leave it out of the text.
 
     `in_allennlp/install.py` registers it as a `TokenIndexer` with name "single_id". It has the
     parameters of `SingleIdTokenIndexer`.

@@ -8,7 +8,7 @@ from allennlp.training.optimizers import Optimizer, make_parameter_groups
 class FusedAdam(Optimizer, torch.optim.Adam):
     """
     AllenNLP's `adam` with PyTorch's fused implementation, which updates all weights in one pass. On
-    a CPU it is three to four times as fast. Its weights are equal up to rounding.
+    a CPU it is three to four times as fast. The weights are equal up to rounding.
 
     Registered as an `Optimizer` with name "elmo_adam".
 

@@ -22,8 +22,8 @@ class ElmoCheckpointer(Checkpointer):
     files of a checkpoint appears whole or not at all. A checkpoint with only one file is ignored,
     and removed when the training is recovered.
 
-    Among several processes, process 0 decides when to save, also by the clock, and saves. When the
-    training is recovered, it sends its checkpoint to the others.
+    Of several processes, process 0 saves, and decides when to save, also by its clock. When the
+    training is recovered, process 0 sends its checkpoint to the others.
 
     Registered as a `Checkpointer` with name "elmo". It has the parameters of AllenNLP's
     `Checkpointer`.
@@ -44,13 +44,14 @@ class ElmoCheckpointer(Checkpointer):
         done = num_epochs_completed, num_batches_in_epoch_completed
         saved = super().maybe_save_checkpoint(trainer, *done)
         if saved:
-            # AllenNLP notes this only in the process that writes, but all processes must know it.
+            # AllenNLP records a save only in the process that writes, but all processes must know
+            # of it.
             self._last_save_num_epochs_completed = num_epochs_completed
             self._last_save_num_batches_in_epoch_completed = num_batches_in_epoch_completed
         return saved
 
     def _is_time(self) -> bool:
-        """Returns whether, by its clock, process 0 should save."""
+        """Returns whether process 0 should save, by its clock."""
         seconds = time.time() - self._last_save_time
         answer = torch.tensor([int(seconds >= self._seconds_of_all)], device=device_of_group())
         broadcast([answer])
@@ -64,14 +65,14 @@ class ElmoCheckpointer(Checkpointer):
             state.trainer_state["epochs_completed"],
             state.trainer_state["batches_in_epoch_completed"],
         )
-        # The training state is written last: a checkpoint that has it is complete.
+        # The training state is written last, so a checkpoint that has a training state is complete.
         for path, content in (
             (self._model_state_path(*when), state.model_state),
             (self._training_state_path(*when), state.trainer_state),
         ):
             _save(content, path)
-        # AllenNLP does not write files that exist, so this only records the save and removes old
-        # checkpoints.
+        # AllenNLP does not write files that exist. So this call only records the save and removes
+        # old checkpoints.
         super().save_checkpoint(cast(Trainer, _Saved(state)))
 
     def load_checkpoint(self) -> TrainerCheckpoint | None:
@@ -83,7 +84,10 @@ class ElmoCheckpointer(Checkpointer):
         return None if latest is None else TrainerCheckpoint(*map(_load, latest))
 
     def _load_from_first(self) -> TrainerCheckpoint | None:
-        """Returns the latest checkpoint of process 0. Other processes may lack its folder."""
+        """
+        Returns the latest checkpoint of process 0. Other processes may not have the folder of
+        process 0.
+        """
         latest = self.find_latest_checkpoint() if self._is_primary else None
         for path in latest or ():
             check_torch_file(path)
@@ -112,7 +116,10 @@ class ElmoCheckpointer(Checkpointer):
 
 
 class _Saved(NamedTuple):
-    """Gives AllenNLP a state that was already computed, since processes may have to meet for it."""
+    """
+    Gives AllenNLP a state that was computed before, because processes may have to meet to compute a
+    state.
+    """
 
     state: TrainerCheckpoint
 

@@ -10,10 +10,10 @@ from allennlp.training.optimizers import DenseSparseAdam, Optimizer
 @Optimizer.register("elmo_dense_sparse_adam")
 class FusedDenseSparseAdam(DenseSparseAdam):
     """
-    AllenNLP's `dense_sparse_adam`, with PyTorch's fused implementation for dense gradients. Of a
-    weight with a sparse gradient it updates only the gradient's rows. It takes less than half the
-    time on a CPU. Its weights are equal up to rounding, and each can go on from the other's
-    checkpoints.
+    AllenNLP's `dense_sparse_adam`, with PyTorch's fused implementation for dense gradients. If a
+    gradient is sparse, only the weight's rows in the gradient are updated. On a CPU it takes less
+    than half the time. The weights are equal up to rounding. Each of the two optimizers can go on
+    from a checkpoint of the other.
 
     Registered as an `Optimizer` with name "elmo_dense_sparse_adam". It has the parameters of
     `dense_sparse_adam`.
@@ -42,7 +42,9 @@ class FusedDenseSparseAdam(DenseSparseAdam):
         return loss
 
     def _update(self, weights: list[torch.Tensor], step: int, group: dict[str, Any]) -> None:
-        """Updates weights with dense gradients. All must have been updated equally often."""
+        """
+        Updates weights with dense gradients. All weights must have been updated equally often.
+        """
         beta1, beta2 = group["betas"]
         states = [self.state[weight] for weight in weights]
         torch._fused_adam_(
@@ -56,7 +58,7 @@ class FusedDenseSparseAdam(DenseSparseAdam):
             beta1=beta1,
             beta2=beta2,
             weight_decay=0.0,
-            # PyTorch adds `eps` to the root after its correction, AllenNLP before.
+            # PyTorch adds `eps` to the root after the correction of the root, AllenNLP before.
             eps=group["eps"] / math.sqrt(1 - beta2**step),
             amsgrad=False,
             maximize=False,

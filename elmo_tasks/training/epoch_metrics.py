@@ -12,9 +12,9 @@ logger = logging.getLogger(__name__)
 
 def get_metric_states(model: Model) -> dict[str, dict[str, Any]]:
     """
-    Returns what each metric of a model has counted so far, by the metric's name: its attributes
-    that are numbers, strings or tensors, or containers of these. Skips metrics, and functions and
-    sets, which are settings. Warns about any other attribute.
+    Returns what each metric of a model has counted so far, by the metric's name: the attributes of
+    the metric that are numbers, strings or tensors, or containers of these. Skips metrics. Skips
+    functions and sets, since they are settings. Warns about any other attribute.
     """
     states: dict[str, dict[str, Any]] = {}
     for name, metric in _metrics(model):
@@ -51,7 +51,7 @@ def set_metric_states(model: Model, states: dict[str, dict[str, Any]]) -> None:
         for key, (value, on_model_device) in states.get(name, {}).items():
             present = getattr(metric, key)
             if isinstance(present, dict):
-                # The dictionary keeps its class, which may be `defaultdict`.
+                # The dictionary keeps its class, such as `defaultdict`.
                 present.clear()
                 present.update(value)
             else:
@@ -86,7 +86,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _copy(value: Any) -> tuple[Any, bool]:
-    """Returns a copy, and whether it is a tensor that was not on the CPU."""
+    """Returns a copy, and whether the value is a tensor that was not on the CPU."""
     if isinstance(value, torch.Tensor):
         return value.detach().cpu().clone(), value.device.type != "cpu"
     return dict(value) if isinstance(value, dict) else value, False

@@ -27,7 +27,7 @@ def get_random_state() -> RandomState:
 def set_random_state(state: RandomState) -> None:
     """
     Sets the generators to a state from `get_random_state`. The generators of GPUs are set only if
-    there are as many GPUs as then.
+    there are as many GPUs as when the state was taken.
     """
     random.setstate(state["python"])
     numpy.random.set_state(state["numpy"])

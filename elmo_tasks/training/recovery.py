@@ -72,8 +72,8 @@ class Recovery(TrainerCallback):
 
     def begin_epoch(self, epoch: int) -> bool:
         """
-        Prepares an epoch. Returns whether a recovered training goes on in it; its batches must then
-        come from `resumed`.
+        Prepares an epoch. Returns whether a recovered training goes on in this epoch. If so, the
+        batches must come from `resumed`.
         """
         trainer = self._trainer
         self._loss = self._reg_loss = 0.0
@@ -85,7 +85,10 @@ class Recovery(TrainerCallback):
         return resumes
 
     def resumed(self, data_loader: Any) -> "ResumedLoader":
-        """Returns a loader that restores the state of the checkpoint after the finished batches."""
+        """
+        Returns a loader of the batches. After the finished batches, the loader restores the state
+        of the checkpoint.
+        """
         num_batches = self._num_batches_done * self._trainer._num_gradient_accumulation_steps
         return ResumedLoader(data_loader, num_batches, self._restore)
 
@@ -122,7 +125,7 @@ class Recovery(TrainerCallback):
 
     def epoch_metrics(self, metrics: dict[str, float]) -> dict[str, float]:
         """
-        Completes the training metrics of a resumed epoch. AllenNLP omits the losses of the batches
+        Completes the training metrics of a resumed epoch. AllenNLP leaves out the losses of batches
         that were finished before, and all metrics if no batch was left.
         """
         model, num_batches = self._trainer.model, self._trainer._batches_in_epoch_completed
@@ -182,7 +185,7 @@ class Recovery(TrainerCallback):
 class ResumedLoader:
     """
     Yields the batches of a data loader, and calls `restore` after the first `num_done` batches. All
-    other attributes are the loader's.
+    other attributes are those of the loader.
     """
 
     def __init__(self, loader: Any, num_done: int, restore: Any) -> None:

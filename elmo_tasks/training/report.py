@@ -8,7 +8,7 @@ from allennlp.training.callbacks import TrainerCallback
 
 logger = logging.getLogger(__name__)
 
-# After this many batches, the time of the training is first logged. The first batch is slower and
+# The time of the training is first logged after this many batches. The first batch is slower and
 # does not count.
 _TRIAL = 8
 
@@ -17,7 +17,7 @@ class EpochReport(TrainerCallback):
     """
     Logs after a few batches how long the training will take, and then a line after each epoch: its
     seconds and training batches a second, the loss, the metric that chooses the best epoch, and the
-    time until the last epoch ends. A training that loses patience ends earlier.
+    time until the last epoch ends. A training may end earlier, if its patience ends.
 
     It is a default callback of every trainer of AllenNLP.
     """
@@ -56,7 +56,7 @@ class EpochReport(TrainerCallback):
         if "training_loss" in metrics:
             parts.append(f"loss {metrics['training_loss']:.4g}")
         for _, name in trainer._metric_tracker.tracked_metrics:
-            # A metric that was never a number has no best value.
+            # A metric has no best value if it was never a number.
             if f"best_validation_{name}" in metrics:
                 best = f"best {metrics[f'best_validation_{name}']:.4g}"
                 value = f"validation {name} {metrics[f'validation_{name}']:.4g}"

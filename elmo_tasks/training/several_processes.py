@@ -13,14 +13,14 @@ from elmo_tasks.common.errors import ConfigurationError
 def prepare_processes(params: Params, serialization_dir: str | os.PathLike, recover: bool) -> None:
     """
     Prepares a training with the key `distributed`; does nothing for other trainings. The processes
-    of a recovered training read the vocabulary from the folder. So a training that was killed
-    before its vocabulary was complete gets a new vocabulary.
+    of a recovered training read the vocabulary from the folder. If the training was killed before
+    its vocabulary was complete, it gets a new vocabulary.
 
     # Raises
 
     `ConfigurationError`: The config asks for something that AllenNLP does wrongly with several
-        processes: it would test only a share of the test data, or each node would choose its own
-        port.
+    processes. It would test only a share of the test data, or each node would choose a port of its
+    own.
     """
     distributed = params.params.get("distributed")
     if distributed is None:
@@ -42,7 +42,7 @@ def prepare_processes(params: Params, serialization_dir: str | os.PathLike, reco
 
 
 def num_nodes(params: Params) -> int:
-    """Returns how many machines a config trains on."""
+    """Returns the number of machines that a config trains on."""
     return (params.params.get("distributed") or {}).get("num_nodes", 1)
 
 

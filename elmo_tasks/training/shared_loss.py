@@ -13,9 +13,9 @@ def share_loss(model: Model, batch: dict[str, Any], outputs: dict[str, Any]) -> 
     loss that one process would have for all their batches together. A penalty on the weights,
     `reg_loss`, is not scaled.
 
-    The loss of a model is the mean over `num_tokens` tokens if its outputs have that number,
-    otherwise the mean over the instances, or their sum if the model has `loss_is_sum`. `num_tokens`
-    becomes the number of tokens of all processes.
+    If the outputs of a model have `num_tokens`, its loss is the mean over this many tokens.
+    Otherwise the loss is the mean over the instances, or their sum if the model has `loss_is_sum`.
+    In the outputs, `num_tokens` becomes the number of tokens of all processes.
     """
     if getattr(model, "loss_is_sum", False):
         scale = float(rank().num_processes)

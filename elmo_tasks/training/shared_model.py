@@ -15,10 +15,10 @@ _NONE, _DENSE, _SPARSE = range(3)
 class ElmoDdpAccelerator(DdpAccelerator):
     """
     Lets several processes train one model, each on its share of a batch. It differs from PyTorch's
-    `DistributedDataParallel` in three things. Of a sparse gradient, such as the sampled softmax's,
-    it sends only the rows that some process used. A batch may leave weights unused without
-    `find_unused_parameters`. Gradients are sent once for each step, after the backward pass of its
-    last batch.
+    `DistributedDataParallel` in three things. It sends only those rows of a sparse gradient that
+    some process used, such as a gradient of the sampled softmax. A batch may leave weights unused,
+    even without `find_unused_parameters`. Gradients are sent once for each step, after the backward
+    pass of its last batch.
 
     The trainer `elmo` uses it unless the config names another accelerator in `distributed`.
 
@@ -42,8 +42,8 @@ class SharedModel(DdpWrappedModel):
 
     def average_gradients(self) -> None:
         """
-        Replaces each gradient by its mean over all processes. A process without this gradient
-        counts as zero. A gradient that no process has stays `None`.
+        Replaces each gradient by its mean over all processes. In a process without this gradient,
+        the gradient counts as zero. A gradient that no process has stays `None`.
         """
         weights = [weight for weight in self.model.parameters() if weight.requires_grad]
         kinds = torch.tensor([_kind(weight) for weight in weights], device=device_of_group())
@@ -74,7 +74,7 @@ def _mean_of_rows(weight: torch.Tensor) -> torch.Tensor:
         used[grad.indices()[0]] = 1
     distributed.all_reduce(used, distributed.ReduceOp.MAX)
     rows = used.nonzero().squeeze(1)
-    # Shape: (rows, ...), the same rows in every process.
+    # Shape: (rows, ...), with the same rows in every process.
     values = weight.new_zeros(len(rows), *weight.shape[1:])
     if grad is not None:
         values[torch.searchsorted(rows, grad.indices()[0])] = grad.values()

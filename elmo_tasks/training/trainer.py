@@ -29,8 +29,8 @@ class ElmoTrainer(GradientDescentTrainer):
     AllenNLP's trainer, for models with a frozen biLM. The biLM's weights never change and may be
     375 MB, so checkpoints contain only its fingerprint. The weights are put back before the best
     model is archived. If a training is killed after its best epoch, but before the best weights are
-    saved, the trainer saves them when the training is recovered. With a moving average,
-    `validate_on` of the average names the weights that are validated.
+    saved, the trainer saves them when the training is recovered. If there is a moving average, its
+    `validate_on` says which weights are validated.
 
     A training that was killed and recovered on the same machine ends with the same weights and
     metrics as an uninterrupted training, to the bit (see `Recovery`).
@@ -48,7 +48,7 @@ class ElmoTrainer(GradientDescentTrainer):
     data_loader: Any
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        # AllenNLP's trainer takes any parameter, and ignores those that it does not know.
+        # AllenNLP's trainer takes any parameter, and ignores unknown ones.
         known = inspect.signature(GradientDescentTrainer.__init__).parameters
         for name in kwargs.keys() - known.keys() - {"run_sanity_checks"}:
             raise ConfigurationError(
@@ -56,7 +56,7 @@ class ElmoTrainer(GradientDescentTrainer):
             )
         super().__init__(*args, **kwargs)
         if self._distributed:
-            # AllenNLP lets a process of each node write.
+            # AllenNLP lets one process of each node write.
             self._primary = rank().process == 0
             _draw_like_nobody_else()
             if self.cuda_device.type == "cpu":
@@ -145,8 +145,8 @@ class ElmoTrainer(GradientDescentTrainer):
         average = self._moving_average
         if getattr(average, "validate_on", None) == "raw":
             self._moving_average = None
-        # A recovered training skips the validation of its finished epochs. A loader that goes on
-        # from epoch to epoch must still make the same batches, so validation must not draw.
+        # A recovered training skips the validation of its finished epochs, and its loader must
+        # still make the same batches. So validation must not draw random numbers.
         drawn = random.getstate()
         try:
             return super()._validation_loss(epoch)
@@ -187,7 +187,7 @@ class ElmoTrainer(GradientDescentTrainer):
             super()._save_model_state(str(aside))
 
     def _load_model_state(self, path: str) -> None:
-        # After a training, only process 0 goes on, and only its folder holds the best weights.
+        # After a training, only process 0 goes on. Only its folder holds the best weights.
         if self._primary or self._is_sharded():
             super()._load_model_state(path)
 

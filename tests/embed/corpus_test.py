@@ -135,7 +135,7 @@ def test_lines_that_cannot_be_read_are_said_with_their_number(
         ("[1]", "expected a JSON object"),
         ('{"words": "a"}', "no field sentence or text"),
         ('{"text": 3}', "expected a text or a list of tokens, not 3"),
-        ('{"text": ["a b"]}', "a token must not be empty or have white space, as 'a b' has"),
+        ('{"text": ["a b"]}', "'a b' is no token, because it is empty or has white space"),
     ],
 )
 def test_a_row_of_json_that_cannot_be_used_is_a_fault(

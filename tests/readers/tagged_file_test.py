@@ -92,7 +92,7 @@ def test_json_may_have_tokens_and_their_tags(tmp_path: Path) -> None:
             {"text": "Rain fell", "spans": [[0, 9, "X"], [5, 9, "Y"]]},
             "two spans overlap: 'Rain fell' and 'fell'",
         ),
-        ({"tokens": ["Rain"], "spans": ["N", "V"]}, "there are 1 tokens, but 2 spans"),
+        ({"tokens": ["Rain"], "spans": ["N", "V"]}, "there are 1 tokens, but 2 values of spans"),
         ({"tokens": ["Rain"], "tags": ["N"]}, 'expected an object with "tokens" and "spans"'),
         ({"text": "Rain"}, 'expected .* or with "text" and "spans", a list of spans'),
     ],
