@@ -40,6 +40,6 @@ def _register() -> Any:
 
 registration.register = _register
 
-# AllenNLP imports its plugins by this name.
+# AllenNLP imports its plugins by the name of this package.
 if sys.modules.get("allennlp") is not None:
     import elmo_tasks.plugin  # noqa: F401

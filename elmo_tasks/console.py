@@ -1,6 +1,6 @@
 """
-The script `elmo-tasks`: the commands of this package, without AllenNLP where they do not need it,
-and AllenNLP's commands with the plugin imported.
+The script `elmo-tasks`. It runs the commands of this package, without AllenNLP if they do not need
+it, and AllenNLP's commands with the plugin imported.
 """
 
 import argparse
@@ -24,7 +24,8 @@ from elmo_tasks.common.deferred import HEAVY, deferred
 from elmo_tasks.common.errors import INSTALL_ALLENNLP
 from elmo_tasks.common.spelling import did_you_mean
 
-# The commands of AllenNLP that the help lists, and the others. Further plugins may add commands.
+# The commands of AllenNLP that the help lists, and those that it does not list. Further plugins may
+# add commands.
 OF_ALLENNLP = {
     "train": "Train a model.",
     "evaluate": "Evaluate a model on a data set.",
@@ -40,7 +41,7 @@ def main() -> None:
     """Runs the command that `sys.argv` names. Ctrl-C ends it with one line and exit status 130."""
     sys.argv[0] = "elmo-tasks"
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # Whatever the locale is, answers are in UTF-8, as the texts are.
+        # Answers are in UTF-8 in any locale, as the texts are.
         sys.stdout.reconfigure(encoding="utf-8")
     sys.excepthook = _on_error
     name, *arguments = sys.argv[1:] or ["--help"]
@@ -82,7 +83,7 @@ def _arguments_of_allennlp(name: str, known: list[str]) -> argparse.Namespace:
     from allennlp.commands import Subcommand, import_plugins, parse_args
 
     if name not in known:
-        # A plugin that .allennlp_plugins names may have this command.
+        # A plugin in .allennlp_plugins may have this command.
         import_plugins()
         if name not in Subcommand.list_available():
             sys.exit(f"elmo-tasks: there is no command {name!r}; elmo-tasks --help lists them")
@@ -92,7 +93,7 @@ def _arguments_of_allennlp(name: str, known: list[str]) -> argparse.Namespace:
 def _run(args: argparse.Namespace, with_plugin: bool) -> None:
     packages = getattr(args, "include_package", [])
     if with_plugin:
-        # The processes that a command starts import the plugin by this option, too.
+        # By this option, processes that a command starts import the plugin too.
         args.include_package = packages = ["elmo_tasks.plugin", *packages]
     if packages:
         from allennlp.common.util import import_module_and_submodules

@@ -1,8 +1,8 @@
 """
-Registers every name of elmo_tasks with AllenNLP, by importing every module that registers one.
+Registers every name of elmo_tasks with AllenNLP, by importing every module that registers a name.
 
-AllenNLP's commands import it through `elmo_tasks`. A script that imports elmo_tasks before AllenNLP
-must also `import elmo_tasks.plugin`.
+AllenNLP's commands import the plugin through `elmo_tasks`. A script that imports elmo_tasks before
+AllenNLP must also `import elmo_tasks.plugin`.
 """
 
 from elmo_tasks.common.errors import INSTALL_ALLENNLP

@@ -49,8 +49,8 @@ class CheckReport(NamedTuple):
 
 def check(options_file: str | os.PathLike, weight_file: str | os.PathLike) -> CheckReport:
     """
-    Describes the files of a biLM and lists all their problems, without raising an error. Where
-    AllenNLP is imported, also tries AllenNLP's own loader.
+    Describes the files of a biLM and lists all their problems, without raising an error. If
+    AllenNLP is already imported, also tries AllenNLP's own loader.
     """
     raw, options, of_options = _check_options(options_file)
     path, of_weights = _check_weights(weight_file, options)
@@ -74,7 +74,7 @@ def _check_options(
 ) -> tuple[dict[str, Any] | None, BiLmOptions | None, CheckReport]:
     """
     Returns the JSON of the options, the parsed options and a report on the file. The JSON is `None`
-    if the file cannot be read; the parsed options are `None` if the file has any problem.
+    if the file cannot be read. The parsed options are `None` if the file has any problem.
     """
     fact = ("options", str(options_file))
     try:
@@ -154,7 +154,7 @@ def _check_weights(
                 problems += _dataset_problems(file, name)
             facts = [fact] if problems else [fact, *_biases(file, names)]
             problems = [f"{weight_file}: {problem}" for problem in dict.fromkeys(problems)]
-            # AllenNLP follows links and reads whatever it finds.
+            # AllenNLP follows links, and reads whatever it finds there.
             safe = items.keys() & asked.keys() <= set(names)
             return file.filename if safe else None, CheckReport(facts, problems)
     except ConfigurationError as error:
@@ -165,9 +165,9 @@ def _readable(
     found: dict[str, h5py.Dataset], asked: dict[str, tuple[int, ...]], most_bytes: int
 ) -> list[str]:
     """
-    Returns the names of the datasets whose values are checked: datasets of the shape that the
-    options give, and others up to `most_bytes` in all. If there are options, datasets that they do
-    not name are left out.
+    Returns the names of the datasets whose values are checked. These have the shape that the
+    options give, or take at most `most_bytes` together. If there are options, datasets that they do
+    not name are not checked.
     """
     names = []
     for name, dataset in found.items():
@@ -201,7 +201,7 @@ def _dataset_problems(file: h5py.File, name: str) -> list[str]:
 def _biases(file: h5py.File, names: list[str]) -> list[tuple[str, str]]:
     """
     Returns a fact for the report if there are bias vectors whose values are all equal. Such vectors
-    suggest that the biLM was not trained, but they are no problem of the files.
+    suggest that the biLM was not trained, but do not count as a problem of the files.
     """
     biases = [file[name][...] for name in names if file[name].ndim == 1]
     num_equal = sum(bias.size > 1 and bool((bias == bias[0]).all()) for bias in biases)

@@ -16,7 +16,8 @@ from elmo_tasks.readers.distinct_texts import DistinctTexts
 
 def find_store_path(config: dict[str, Any]) -> str:
     """
-    Returns the path of the store of a config's biLM. Raises `ConfigurationError` if it has no path.
+    Returns the path of the store of a config's biLM. Raises `ConfigurationError` if the store has
+    no path.
     """
     path = _find_bilm(config).get("store", {}).get("path")
     if path is None:
@@ -34,13 +35,13 @@ def fill_from_config(
     num_processes: int = 1,
 ) -> int:
     """
-    Fills the store at `path` with the layers of a config's training and validation texts. Computes
-    missing layers with the biLM of the config's model. Returns the number of texts that were
+    Fills the store at `path` with the layers of a config's training and validation texts. The biLM
+    of the config's model computes the missing layers. Returns the number of texts that were
     computed. The other parameters are those of `fill_store`. Each part writes a file of its own in
     the folder of the store, such as `1-of-4.sqlite`.
     """
     if num_processes > 1:
-        # Threads that PyTorch starts in this process are missing in its forks.
+        # Threads that PyTorch starts in this process would be missing in its forks.
         torch.set_num_threads(1)
     bilm = _load_bilm(config, path, part, num_parts).to(cuda_device if cuda_device >= 0 else "cpu")
     texts = DistinctTexts(_instances(config))

@@ -12,7 +12,7 @@ class Entry(NamedTuple):
 
     path: The module and the class of the command, in `elmo_tasks.commands`.
     help: One line in the help of `elmo-tasks` and `allennlp`.
-    imports_plugin (default `False`): Whether the plugin must be imported before the command is.
+    imports_plugin (default `False`): Whether the plugin must be imported before the command.
     is_subcommand (default `True`): Whether `allennlp` has the command too, as `elmo-NAME`.
     """
 

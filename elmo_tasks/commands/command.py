@@ -10,11 +10,12 @@ from elmo_tasks.common.printable import printable
 class Command:
     """
     The base class of the commands. A subclass sets the texts of its help, adds its arguments, and
-    does its work in `run`. An error that the user can correct ends the command with one line, which
-    begins with the command as it was typed, and exit status 1. An interruption has exit status 130.
+    does its work in `run`. An error that the user can correct ends the command with exit status 1
+    and one line, which begins with the command as it was typed. An interruption ends it with exit
+    status 130.
 
-    The script `elmo-tasks` runs a command without AllenNLP. `elmo_tasks.plugin` registers the
-    command with AllenNLP: it has the interface of a `Subcommand`.
+    The script `elmo-tasks` runs a command without AllenNLP. A command has the interface of a
+    `Subcommand`, so `elmo_tasks.plugin` can register it with AllenNLP.
 
     # Parameters
 
@@ -22,8 +23,8 @@ class Command:
     description: The first paragraph of the command's own help.
     examples: The end of the command's own help, printed as it is.
     help: One line in `allennlp --help`.
-    can_be_continued (default `False`): Whether an interrupted command, run again, goes on from
-        where it was.
+    can_be_continued (default `False`): Whether the command, if it was interrupted and is run again,
+        goes on from there.
     requires_plugins (default `True`): Whether the command has the option `--include-package`.
     """
 

@@ -185,7 +185,7 @@ def _refuse_contradictions(args: argparse.Namespace) -> None:
     several = args.on is not None or (args.processes or 1) > 1
     if several and args.cuda_device >= 0:
         raise ConfigurationError(
-            "--cuda-device is for one process; leave it out: --on ray uses all GPUs"
+            "leave out --cuda-device, which is for one process: --on ray uses all GPUs"
         )
     folder = args.shards or args.on
     if folder is None and "://" in args.output_file:
@@ -221,7 +221,7 @@ def _job(args: argparse.Namespace) -> EmbedJob:
 
 
 def _encoder(args: argparse.Namespace) -> ElmoEncoder:
-    # Most sentences occur once, so layers kept in memory would hardly be read.
+    # Most sentences occur only once, so a memory of their layers would hardly be used.
     store = LayerStore(args.use_store, memory=0) if args.use_store else None
     mixes = args.embedding == "mix"
     if not mixes and args.place is not None:
@@ -242,7 +242,7 @@ def _engine(args: argparse.Namespace) -> Engine:
     if args.on == "ray":
         if args.address is not None and os.path.exists(os.path.expanduser("~/.ray/auth_token")):
             # A process that joins a cluster must show a token, unless the cluster was set up
-            # otherwise. Ray shows it only if this variable is set before Ray is imported.
+            # otherwise. Ray shows the token only if this variable is set before Ray is imported.
             os.environ.setdefault("RAY_AUTH_MODE", "token")
         # Ray is imported only when it is needed.
         from elmo_tasks.embed.ray_engine import on_ray
@@ -250,6 +250,6 @@ def _engine(args: argparse.Namespace) -> Engine:
         return on_ray(args.address, args.processes)
     if args.processes in (None, 1):
         return in_this_process
-    # A fork would wait for ever for its parent's threads, so the parent starts none.
+    # A fork would wait for ever for the threads of its parent, so the parent starts none.
     torch.set_num_threads(1)
     return in_processes(args.processes)

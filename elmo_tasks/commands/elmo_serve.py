@@ -132,6 +132,6 @@ def data_of_models(arguments: list[str], names: list[str]) -> list[tuple[str, st
         else:
             known = ", ".join(names) or "(none)"
             raise ConfigurationError(
-                f"--data {argument}: give NAME=FILE, where NAME is one of the models {known}"
+                f"--data {argument}: give NAME=FILE with the name of a model: {known}"
             )
     return pairs

@@ -39,13 +39,13 @@ def install_in_command_line() -> None:
 
 def install() -> None:
     """
-    Installs the hook and makes the console quiet. Both are done again when AllenNLP sets up the log
+    Installs the hook and makes the console quiet. Does both again when AllenNLP sets up the log
     files of a training.
     """
     if getattr(sys.excepthook, "func", None) is _hook:
         return
     _install()
-    # A log file on a full disk must not print a traceback for each line.
+    # If the disk of a log file is full, Python must not print a traceback for each line.
     logging.raiseExceptions = False
     call_after_logging(_install)
 

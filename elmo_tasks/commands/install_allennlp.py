@@ -1,6 +1,6 @@
 """
-Installs AllenNLP into this environment without its bounds on versions, which are years old: first
-the packages that it imports, in versions that it runs on, and then AllenNLP alone.
+Installs AllenNLP into this environment without its bounds on versions, which are years old. First
+installs the packages that AllenNLP imports, in versions that it runs on, and then AllenNLP alone.
 """
 
 import json
@@ -14,7 +14,8 @@ from importlib.util import find_spec
 
 from elmo_tasks.common.errors import ALLENNLP, ConfigurationError
 
-# What is tried after an installation. Each code runs in a process of its own, and prints nothing.
+# The code that is tried after an installation. Each piece runs in a process of its own, and prints
+# nothing.
 _CHECKS = {
     "the core: vectors": "import elmo_tasks; elmo_tasks.ElmoEncoder.from_pretrained('mini')(['A'])",
     "the plugin: train, evaluate, predict": "import allennlp.commands, elmo_tasks.plugin",
@@ -24,12 +25,13 @@ _CHECKS = {
 
 def install_allennlp(agreed: bool) -> None:
     """
-    Says which commands install AllenNLP and all that they install and replace. Runs them if
-    `agreed`, or if somebody at the terminal agrees. Raises `ConfigurationError` if nobody agreed,
-    or a command fails.
+    Prints the commands that install AllenNLP, and all packages that they install and replace. Runs
+    the commands if `agreed`, or if somebody at the terminal agrees. Raises `ConfigurationError` if
+    nobody agreed, or a command fails.
     """
     if _installed("elmo-tasks") is None:
-        # An index would be asked for a package of this name.
+        # The package must be installed, because pip would ask an index for a missing package of
+        # this name.
         raise ConfigurationError(
             f"elmo-tasks is not installed in {sys.prefix}: run `pip install .` in its folder first"
         )
@@ -65,7 +67,7 @@ def check_what_works() -> None:
 
 
 def _commands() -> list[list[str]]:
-    """Returns the commands: of pip, or of uv where the environment has no pip."""
+    """Returns the commands of pip, or of uv if the environment has no pip."""
     uv = shutil.which("uv")
     if find_spec("pip") is not None:
         install = [sys.executable, "-m", "pip", "install"]
@@ -75,19 +77,22 @@ def _commands() -> list[list[str]]:
         raise ConfigurationError(
             f"{sys.prefix} has no pip, and there is no uv: `python -m ensurepip` installs pip"
         )
-    # A torchvision for another PyTorch would install that PyTorch, with CUDA.
+    # A torchvision for another PyTorch would also install that PyTorch, with CUDA.
     number, _, kind = metadata.version("torch").partition("+")
     torch = f"torch=={number}"
     commands = [[*install, "elmo-tasks[allennlp]", torch], [*install, "--no-deps", ALLENNLP]]
     if kind and _installed("torchvision") is None:
-        # A PyTorch of its own index, such as 2.15.0+cpu, goes with the torchvision of that index.
+        # A PyTorch from an index of its own, such as 2.15.0+cpu, needs the torchvision of that
+        # index.
         index = f"--index-url=https://download.pytorch.org/whl/{kind}"
         commands.insert(0, [*install, index, torch, "torchvision"])
     return commands
 
 
 def _planned(commands: list[list[str]]) -> tuple[list[str], list[str]]:
-    """Returns the packages that the commands would install, and those that they would replace."""
+    """
+    Returns the packages that the commands would install, and the packages that they would replace.
+    """
     planned: dict[str, str] = {}
     for command in commands:
         with_pip = command[0] == sys.executable

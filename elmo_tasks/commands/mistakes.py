@@ -17,7 +17,7 @@ DEBUG = "ELMO_TASKS_DEBUG"
 # The exit status of a command that was interrupted, as a shell gives it for Ctrl-C.
 INTERRUPTED = 130
 
-# The packages that only some commands need, by the modules that they import.
+# Packages that only some commands need, by the modules that the commands import.
 _EXTRAS = {
     "_jsonnet": "jsonnet",
     "matplotlib": "matplotlib",
@@ -35,8 +35,8 @@ _DAMAGED = (EOFError, lzma.LZMAError, pickle.UnpicklingError, zlib.error)
 
 
 def end_without_reader() -> NoReturn:
-    """Ends the process when the program that reads its output, such as `head`, has ended."""
-    # Otherwise Python would write the rest once more when it ends.
+    """Ends the process when the reader of its output, such as `head`, has ended."""
+    # Without this, Python would try to write the rest again when it ends.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(1)
 
@@ -56,7 +56,7 @@ def mistake(error: BaseException) -> str | None:
 
 
 def _joined(message: str, goes_on: str) -> str:
-    """Appends a hint, which begins with "; ". After a question the hint becomes a sentence."""
+    """Appends a hint, which begins with "; ". After a question, the hint becomes a sentence."""
     if not message.endswith("?"):
         return message.rstrip(".") + goes_on
     hint = goes_on.removeprefix("; ")

@@ -15,7 +15,7 @@ from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.package_data import config_folder, import_jsonnet
 from elmo_tasks.common.spelling import nearest_or_all
 
-# The library of each task, with the fields that a first config sets.
+# The library of each task, and the fields that a first config sets.
 _PATHS = ("train_data_path", "validation_data_path")
 _TASKS = {
     "bilm": ("language_model", ("train_text", "heldout_text")),
@@ -25,7 +25,7 @@ _TASKS = {
     },
 }
 
-# The meanings of fields on which the libraries have no comment.
+# The meanings of fields for which the libraries have no comment.
 _MEANINGS = {
     "train_data_path": "The text to train on; a path is relative to the folder of the command.",
     "validation_data_path": "The text that chooses the best epoch.",
@@ -76,7 +76,7 @@ class Field(NamedTuple):
     # Parameters
 
     comment: What the library says above the field.
-    source: What the library says after the field: where its default comes from.
+    source: What the library says after the field about the source of its default.
     """
 
     name: str
@@ -125,7 +125,7 @@ examples:
         # Without AllenNLP a config could be written, but neither read nor trained.
         require_allennlp()
         if args.task in OWN_TASKS and args.file.suffix not in (".jsonnet", ".libsonnet"):
-            # The other tasks do not wait for the import of AllenNLP.
+            # The import is here so that the other tasks do not wait for it.
             with deferred(*HEAVY):
                 from elmo_tasks.own_data.first_look import look
 
@@ -165,7 +165,7 @@ def first_config(
     # Parameters
 
     values: Values that are set in place of the library's.
-    found: Lines on the data, for the head of the config.
+    found: Lines about the data, for the head of the config.
     """
     library, chosen = _TASKS[task]
     values = values or {}
@@ -173,7 +173,7 @@ def first_config(
     libraries = [library] if task == "bilm" else ["base", library]
     fields: dict[str, Field] = {}
     for field in (field for name in libraries for field in _fields(name)):
-        # A task's comment is added to the base's.
+        # The comment of a task is added to the comment of its base.
         base = fields.get(field.name, field._replace(comment=""))
         comment = f"{base.comment} {field.comment}".strip()
         fields[field.name] = field._replace(comment=comment)
@@ -202,12 +202,12 @@ def _command(file: Path) -> str:
 def _fields(library: str) -> Iterator[Field]:
     """Yields the fields of a library that have a default on one line, in their order."""
     text = (config_folder() / "lib" / f"{library}.libsonnet").read_text(encoding="utf-8")
-    # Fields that follow from the choices are not choices.
+    # A field that follows from other fields is not a choice.
     text = text.partition("// The fields below follow from the choices.")[0]
     pattern = r"((?:^  //.*\n)*)^  (\w+):: .*,(?:  // (.*))?$"
     for match in re.finditer(pattern, text, re.MULTILINE):
         above = [line.strip().removeprefix("//").strip() for line in match[1].splitlines()]
-        # A comment on several fields ends with an empty line.
+        # A comment for several fields ends with an empty line.
         last = len(above) - above[::-1].index("") if "" in above else 0
         yield Field(match[2], " ".join(above[last:]), match[3] or "")
 

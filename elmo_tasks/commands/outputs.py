@@ -1,4 +1,4 @@
-"""The outputs of commands with a report: a text, its numbers as JSON, and a chart."""
+"""The outputs of commands that make a report: its text, its numbers as JSON, and its chart."""
 
 import argparse
 import json
@@ -31,8 +31,7 @@ def deliver(
     draw: Callable[[], "Figure"],
 ) -> None:
     """
-    Prints the text, or the numbers if `--json -` is given, and writes the files of `--json` and
-    `--chart`.
+    Prints the text, or with `--json -` the numbers, and writes the files of `--json` and `--chart`.
     """
     content = json.dumps({**numbers, **describe_environment()}, indent=2, ensure_ascii=False)
     # A label or name from an archive may contain anything.

@@ -1,6 +1,6 @@
 """
 Shows only what a person needs on the console of AllenNLP's commands. The log files of a training
-have everything.
+have all messages.
 """
 
 import logging
@@ -30,7 +30,7 @@ def make_quiet() -> None:
 
 
 def _is_shown(record: logging.LogRecord) -> bool:
-    # AllenNLP warns that the loss is that of all inputs together. Nobody asked for a loss.
+    # AllenNLP warns that the loss is the loss of all inputs together, but nobody asked for a loss.
     if record.name == "allennlp.models.model":
         return False
     return record.levelno >= logging.WARNING or record.name.startswith("elmo_tasks.")

@@ -4,7 +4,7 @@ from functools import partial
 
 
 def add_language(parser: argparse.ArgumentParser) -> None:
-    """Adds the option that says which language raw text has."""
+    """Adds the option for the language of raw text."""
     parser.add_argument(
         "--language",
         metavar="CODE",
@@ -14,13 +14,13 @@ def add_language(parser: argparse.ArgumentParser) -> None:
 
 
 def splitter(args: argparse.Namespace) -> Callable[[str], list[str]] | None:
-    """Returns a function that cuts raw text into tokenized sentences, if the text is raw."""
+    """If the text is raw, returns a function that cuts raw text into tokenized sentences."""
     if not args.split:
         return None
     # spaCy is imported only when it is needed.
     from elmo_tasks.readers.sentence_splitter import tokenized_sentences
     from elmo_tasks.readers.spacy_pipeline import blank_pipeline
 
-    # A wrong code is noticed before the text is read.
+    # The pipeline is made here, so that a wrong code is noticed before the text is read.
     blank_pipeline(args.language)
     return partial(tokenized_sentences, language=args.language)

@@ -1,6 +1,6 @@
 """
-Lists what the config of an archive may ask for: types that read no file and fetch nothing, and
-their arguments that do neither. SECURITY.md prints this table.
+Lists what the config of an archive may ask for: types and arguments that read no file and fetch
+nothing. SECURITY.md prints this table.
 """
 
 from allennlp.data import DataLoader, DatasetReader, Vocabulary
@@ -108,7 +108,7 @@ ALLOWED: dict[str, dict[str, str]] = {
         "elmo_splitting": "language",
         "just_spaces": "",
         "letters_digits": "",
-        # Without `language`, it is en_core_web_sm; another name is imported.
+        # The default of `language` is en_core_web_sm. Another name would be imported.
         "spacy": ("pos_tags parse ner keep_spacy_tokens split_on_spaces start_tokens end_tokens"),
         "whitespace": "",
     },
@@ -214,7 +214,8 @@ ALLOWED: dict[str, dict[str, str]] = {
     },
 }
 
-# The fields of a config that become objects in loading or `evaluate`, and their classes.
+# The fields of a config that `load_archive` or `evaluate` makes objects of, and the objects'
+# classes.
 MADE = {
     "dataset_reader": DatasetReader,
     "validation_dataset_reader": DatasetReader,
@@ -225,7 +226,7 @@ MADE = {
     "evaluation": Evaluator,
 }
 
-# The fields that only a training reads.
+# Fields of a config that only a training reads.
 ONLY_TRAINING = frozenset(
     "batch_weight_key datasets_for_vocab_creation ddp_accelerator distributed evaluate_on_test "
     "include_in_archive numpy_seed pytorch_seed random_seed test_data_path train_data_path trainer "
@@ -248,6 +249,6 @@ MOST = {
     "token_min_padding_length": 1000,
 }
 
-# The most items of a list or object, the most items of all together, and the largest number in a
-# list, such as a dilation.
+# The most items of a list or object, the most items of all lists and objects together, and the
+# largest number in a list, such as a dilation.
 MOST_ITEMS, MOST_OF_ALL, MOST_IN_LIST = 1000, 5000, 10_000

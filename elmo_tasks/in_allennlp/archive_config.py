@@ -22,7 +22,10 @@ from elmo_tasks.in_allennlp.archive_allowed import (
 
 
 class NotAllowed(Exception):
-    """Raised for what the table lacks. The arguments are a path in the config and what is wrong."""
+    """
+    Raised for what the table lacks. The arguments are a path in the config, and a text that says
+    what is wrong.
+    """
 
 
 def check_allowed(config: Mapping[str, Any]) -> None:
@@ -35,7 +38,7 @@ def check_allowed(config: Mapping[str, Any]) -> None:
         if field in MADE:
             times = 1
             for path, key, child in items(value, f"{field}."):
-                # AllenNLP loads an archive for this key, wherever it is.
+                # AllenNLP loads an archive for this key, wherever the key is.
                 if key == "_pretrained":
                     raise NotAllowed(path, "names another archive")
                 if isinstance(child, list | dict) and len(child) > MOST_ITEMS:
@@ -45,7 +48,7 @@ def check_allowed(config: Mapping[str, Any]) -> None:
                     raise NotAllowed(field, f"brings all fields to more than {MOST_OF_ALL} items")
                 if key.isdigit() and isinstance(child, int) and child > MOST_IN_LIST:
                     raise NotAllowed(path, f"is more than {MOST_IN_LIST}")
-                # The numbers of nested samplers multiply.
+                # The numbers of passes of nested samplers multiply.
                 if key == "times" and isinstance(child, int):
                     times *= max(1, child)
                     if times > MOST["times"]:
@@ -73,14 +76,14 @@ def _check(kind: Any, value: Any, path: str) -> None:
         _check(args[0], value, path)
     elif origin in (Union, UnionType):
         for each in args:
-            # AllenNLP takes a class before a list.
+            # AllenNLP tries a class before a list.
             if isinstance(value, list) or not _is_many(each):
                 _check(each, value, path)
     elif isinstance(value, dict) and _is_mapping(kind):
         for key, child in value.items():
             _check(args[-1], child, f"{path}.{key}")
     elif isinstance(value, list | dict) and args and _is_many(kind):
-        # Where it expects a list, AllenNLP takes the keys of an object.
+        # If AllenNLP expects a list but gets an object, it takes the keys of the object.
         kinds = args if origin is tuple and ... not in args else len(value) * args[:1]
         for index, (each, child) in enumerate(zip(kinds, value)):
             _check(each, child, f"{path}.{index}")

@@ -19,13 +19,14 @@ from elmo_tasks.common.printable import printable
 from elmo_tasks.elmo.vocabulary_folder import check_inside
 from elmo_tasks.in_allennlp.archive_config import NotAllowed, check_allowed
 
-# With this environment variable at 1, an archive's config is read as AllenNLP reads it, unchecked.
+# If this environment variable is 1, an archive's config is read as AllenNLP reads it, without
+# checks.
 TRUST = "ELMO_TASKS_TRUST_ARCHIVES"
 
 # No config of a model is this large.
 _MAX_CONFIG_BYTES = 10**7
 
-# Unpacked folders, and the archives that they come from.
+# Maps each unpacked folder to its archive.
 origins: dict[str, str] = {}
 
 
@@ -44,7 +45,7 @@ class ArchivedParams(Params):
         config = _read_object(Path(params_file))
         archive = origin(Path(params_file).parent)
         _check_config(config, archive)
-        # The user's own changes may be jsonnet and may name any class.
+        # The user's own changes may be jsonnet and may name any class, so they are not checked.
         if isinstance(params_overrides, dict):
             params_overrides = json.dumps(params_overrides)
         overrides = parse_overrides(params_overrides, ext_vars=ext_vars)
@@ -103,7 +104,7 @@ def one_line_with_name(folder: str | os.PathLike) -> Iterator[None]:
         if isinstance(error, ConfigurationError | AllenNlpConfigurationError):
             text = text if archive in text else f"{archive}: {text}"
             raise type(error)(text) from error.__cause__
-        # A config can be wrong in any way, and AllenNLP checks little.
+        # A config can be wrong in many ways, and AllenNLP checks few of them.
         raise ConfigurationError(
             f"{archive} cannot be loaded: {type(error).__name__}: {text:.400}"
         ) from error
@@ -127,8 +128,8 @@ def _check_config(config: dict[str, Any], archive: str) -> None:
 
 def without_files(model: Any) -> Any:
     """
-    Returns the config of a model without the files that only its training needed. AllenNLP leaves
-    them out too, but not within lists.
+    Returns the config of a model without the files that only its training needed. AllenNLP also
+    leaves them out, except within lists.
     """
     if isinstance(model, list):
         return [without_files(each) for each in model]

@@ -3,13 +3,14 @@ from typing import Any, NamedTuple
 
 class Change(NamedTuple):
     """
-    A change to a module or class of another package: a name in it gets another value.
+    A change to a module or class of another package. A name in the module or class gets another
+    value.
 
     # Parameters
 
-    module (`ModuleType | type`): What is changed.
-    name: The name in it.
-    value: What the name stands for from now on.
+    module (`ModuleType | type`): The module or class.
+    name: The name that gets another value.
+    value: The new value.
     reason: Why the package needs the change.
     version (default `'allennlp 2.10.1'`): The package and the version that the change was made for.
     """

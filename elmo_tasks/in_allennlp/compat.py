@@ -2,7 +2,7 @@
 Repairs AllenNLP 2.10.1 where it fails with current versions of Python, PyTorch and NumPy.
 
 Two classes are registered under AllenNLP's own names, so that existing configs run unchanged. A
-plugin cannot repair what fails while AllenNLP itself is imported; `requirements.txt` pins the
+plugin cannot repair a failure in the import of AllenNLP itself. So `requirements.txt` pins the
 packages on which the import depends.
 """
 
@@ -69,7 +69,8 @@ class CompatibleReduceOnPlateau(ReduceOnPlateauLearningRateScheduler):
             min_lr=min_lr,
             eps=eps,
         )
-        # The parent's __init__ would pass `verbose` to PyTorch, so the grandparent's is called.
+        # The parent's __init__ would pass `verbose` to PyTorch, so the grandparent's __init__ is
+        # called.
         _PyTorchLearningRateSchedulerWithMetricsWrapper.__init__(self, scheduler)
 
 
@@ -84,8 +85,8 @@ class CompatibleMultiProcessDataLoader(MultiProcessDataLoader):
 
     In distributed training, AllenNLP ends an epoch or a validation with the process that has the
     fewest batches, and drops the batches that other processes still have. Here a process with fewer
-    batches halves its largest batches, so nothing is dropped. This needs all instances in memory:
-    with `max_instances_in_memory`, AllenNLP's way remains.
+    batches halves its largest batches, so nothing is dropped. This needs all instances in memory.
+    With `max_instances_in_memory`, AllenNLP's behaviour remains.
 
     Registered as a `DataLoader` with name "multiprocess".
     """
@@ -140,8 +141,9 @@ def _split(batches: list[list[Instance]], num_batches: int, path: Any) -> list[l
         index = max(range(len(batches)), key=lambda index: len(batches[index]), default=None)
         if index is None or len(batches[index]) == 1:
             raise ConfigurationError(
-                f"{path} has too few instances: another process has {num_batches} batches, and "
-                f"this one only {sum(map(len, batches))} instances; use larger batches or fewer "
+                f"{path} has too few instances: another process has {num_batches} batches, but "
+                f"this process only {sum(map(len, batches))} instances; use larger batches or "
+                "fewer "
                 "processes"
             )
         half = len(batches[index]) // 2
@@ -192,7 +194,7 @@ def allow_numpy_scalars() -> None:
 
 
 def ignore_amp_warning() -> None:
-    """Silences the warning on `torch.cuda.amp` that AllenNLP's trainer causes."""
+    """Silences the warning about `torch.cuda.amp` that AllenNLP's trainer causes."""
     warnings.filterwarnings(
         "ignore",
         message=r".*torch\.cuda\.amp\.",

@@ -35,7 +35,7 @@ class JsonnetError(ConfigurationError, RuntimeError):
 
 
 def hidden_fields() -> list[str]:
-    """Returns all fields, also hidden fields, of the config that was read last."""
+    """Returns all fields of the config that was read last, hidden fields included."""
     file = _last_file.get()
     with contextlib.suppress(RuntimeError, ValueError):
         if file is not None and os.path.isfile(file):
@@ -63,14 +63,17 @@ def _evaluate_named_snippet(name: str, snippet: str, **kwargs: Any) -> str:
     try:
         return _evaluate_snippet(name, snippet, import_callback=import_jsonnet, **kwargs)
     except RuntimeError as error:
-        # AllenNLP gives the overrides no name.
+        # AllenNLP passes the overrides without a name.
         if name:
             raise
         raise JsonnetError(f"the overrides cannot be read: {_message(error)}") from error
 
 
 def _message(error: RuntimeError) -> str:
-    """Returns the first line of jsonnet's message, and what an unknown name may have meant."""
+    """
+    Returns the first line of jsonnet's message. For an unknown name, adds the name that may have
+    been meant.
+    """
     message = re.sub(r"^(RUNTIME|STATIC) ERROR: ", "", str(error).strip().split("\n")[0])
     if match := _NOT_ONE_OF.search(message):
         known = [name.strip(" '") for name in re.split(r",| or ", match[1])]

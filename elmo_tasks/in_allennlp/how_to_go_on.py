@@ -9,13 +9,13 @@ from contextlib import contextmanager
 
 from elmo_tasks.common.program import program
 
-# Advice of AllenNLP that does not fit every command.
+# Advice in AllenNLP's messages that does not fit every command.
 _CPU_ADVICE = (
     "if you want to run on CPU use the override 'trainer.cuda_device=-1' in the json config file."
 )
 _EXISTING = re.compile(r"Serialization directory \((.*)\) already exists and is not empty\..*")
 
-# What AllenNLP writes in the folder of a training before the first checkpoint.
+# What AllenNLP writes to the folder of a training before the first checkpoint.
 _BEFORE_CHECKPOINT = {"config.json", "meta.json", "out.log", "log", "vocabulary"}
 
 
@@ -36,8 +36,8 @@ def how_to_go_on(arguments: list[str]) -> str:
 def noting_how_to_go_on() -> Iterator[None]:
     """
     Adds a note on how to go on to an error that the block raises, if a file could not be read or
-    written, or `--recover` finds no checkpoint. This process must own the folder of the training:
-    otherwise another process may be training in it.
+    written, or `--recover` finds no checkpoint. This process must own the folder of the training,
+    because otherwise another process may train in it.
     """
     try:
         yield
@@ -63,8 +63,8 @@ def has_checkpoint(folder: str | os.PathLike | None) -> bool:
 
 def is_left_over(folder: str | os.PathLike | None) -> bool:
     """
-    Returns whether the folder of a training has only files from before the first checkpoint: then
-    another training may replace it.
+    Returns whether the folder of a training has only files from before the first checkpoint.
+    Another training may then replace the folder.
     """
     names = {name for name in _names(folder) if not name.startswith("metrics_epoch_")}
     return {"config.json", "meta.json"} <= names <= _BEFORE_CHECKPOINT

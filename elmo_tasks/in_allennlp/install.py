@@ -1,6 +1,6 @@
 """
-Makes every change of this package to AllenNLP. What is registered under one of AllenNLP's own names
-(`exist_ok=True`) is in this room as well.
+Makes every change of this package to AllenNLP. The classes that are registered under AllenNLP's own
+names (`exist_ok=True`) are in this room as well.
 """
 
 from allennlp.data import TokenIndexer

@@ -7,7 +7,7 @@ from allennlp.common import logging as allennlp_logging
 
 def call_after_logging(function: Callable[[], None]) -> None:
     """
-    Calls a function each time that AllenNLP has set up the log files of a training. That setup
+    Calls a function each time that AllenNLP has set up the log files of a training. Setting them up
     replaces the hook for errors and the handlers of the console.
     """
     prepare = allennlp_logging.prepare_global_logging

@@ -1,7 +1,7 @@
 """
 Makes AllenNLP 2.10.1 say which field of a config, or which file, is wrong.
 
-An unknown field is refused before a missing field is asked for: a misspelt field looks like both.
+An unknown field is refused before a missing field is asked for, because a misspelt field is both.
 """
 
 import gzip
@@ -28,11 +28,11 @@ from elmo_tasks.common.spelling import did_you_mean, nearest_or_all
 from elmo_tasks.in_allennlp.change import Change
 from elmo_tasks.in_allennlp.configs import hidden_fields
 
-# Fields that `allennlp train` reads before it makes a `TrainModel` of the others.
+# Fields that `allennlp train` reads before it makes a `TrainModel` of the other fields.
 _OF_TRAIN = ["distributed", "include_in_archive", "numpy_seed", "pytorch_seed", "random_seed"]
 
-# Numbers of trainers, data loaders and samplers that must be 1 or more. With less, AllenNLP shows a
-# traceback, or makes no batch.
+# Numbers in trainers, data loaders and samplers that must be 1 or more. With 0 or less, AllenNLP
+# shows a traceback, or makes no batch.
 _AT_LEAST_ONE = frozenset(
     "batch_size batches_per_epoch max_instances_in_memory max_tokens num_epochs "
     "num_gradient_accumulation_steps times".split()
@@ -60,7 +60,7 @@ _read = DatasetReader.read
 def _create_checked(constructor: Callable, cls: type, params: Params, **extras: Any) -> Any:
     parameters = from_params.infer_method_params(cls, constructor)
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
-    # `extras`, such as the vocabulary, are given by code and not by the config.
+    # Code gives `extras`, such as the vocabulary. The config does not.
     known = [name for name in parameters if name not in {"self", "cls", "kwargs", *extras}]
     title = f"{cls.__name__} has no parameter"
     if cls.__name__ == "TrainModel":
@@ -87,7 +87,7 @@ def _pop_checked_int(params: Params, key: str, default: Any = Params.DEFAULT) ->
         value = _pop_int(params, key, default)
     except (TypeError, ValueError):
         raise ConfigurationError(f"{key} must be a whole number, not {given!r:.80}") from None
-    # NumPy takes no other seeds.
+    # NumPy accepts only these seeds.
     if key in _OF_TRAIN and value is not None and not 0 <= value < 2**32:
         raise ConfigurationError(f"{key} must be from 0 to 2**32 - 1, not {value}")
     return value

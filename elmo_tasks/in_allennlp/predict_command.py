@@ -20,8 +20,8 @@ for JSON. Empty lines are skipped and have no answer; an empty text in a table i
 class ElmoPredict(predict.Predict):
     """
     AllenNLP's `predict` with options for text and tables. `allennlp predict` reads its options
-    before it imports plugins, so it has these options only if the plugin was imported before.
-    Otherwise `--predictor-args` sets the same (see `TextPredictor`).
+    before it imports plugins, so it has the new options only if the plugin was imported before.
+    Without them, `--predictor-args` has the same effect (see `TextPredictor`).
 
     Registered as a `Subcommand` with name "predict".
     """

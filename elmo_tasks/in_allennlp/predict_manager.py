@@ -24,14 +24,14 @@ from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 class PredictManager(_PredictManager):
     """
     Runs a predictor over a file as AllenNLP's class does, but reads the file by `read_inputs`,
-    refuses a file without inputs, and prints answers in text as they are, without the inputs.
-    `elmo-tasks predict` prints answers in JSON in this way, too.
+    refuses a file without inputs, and prints answers in text without the inputs.
+    `elmo-tasks predict` prints answers in JSON without the inputs, too.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self._output_file is not None:
-            # AllenNLP opens it in the encoding of the locale.
+            # AllenNLP opens the file in the encoding of the locale.
             self._output_file.reconfigure(encoding="utf-8")
 
     def run(self) -> None:
@@ -81,8 +81,8 @@ def _with_fields(text: str, fields: JsonDict) -> str:
 @contextmanager
 def _named(name: str, group: list[LocatedInput]) -> Iterator[None]:
     """
-    Puts the file and the lines of a batch before the message of a `ValueError` with which this
-    package refuses an input. Other errors may be bugs, and are left as they are.
+    Puts the file and the lines of a batch before the message of a `ValueError`, if this package
+    raised the error to refuse an input. Other errors may be bugs, and stay as they are.
     """
     try:
         yield

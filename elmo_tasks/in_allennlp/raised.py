@@ -6,7 +6,8 @@ import sys
 from elmo_tasks.common.spelling import did_you_mean
 from elmo_tasks.in_allennlp.how_to_go_on import with_fitting_advice
 
-# Messages of AllenNLP 2.10.1 and PyTorch, and what is said instead; `{}` is their first line.
+# Messages of AllenNLP 2.10.1 and PyTorch, and the messages in place of them. `{}` stands for the
+# first line of the original.
 _SAID: tuple[tuple[type[Exception], str, str], ...] = (
     (
         ValueError,
@@ -24,7 +25,7 @@ _SAID: tuple[tuple[type[Exception], str, str], ...] = (
     (RuntimeError, "Device index must not be negative", "cuda_device: {}"),
     (RuntimeError, r"worker raised (Value|Configuration)Error\(", "{}"),
 )
-# These messages have further lines that say what is wrong.
+# Messages whose further lines say what is wrong.
 _SAID_IN_FULL = r"Error\(s\) in loading state_dict"
 
 _NO_CHOICE = re.compile(r"(\S+) not in acceptable choices for (\S+): (\[.*?\])")
@@ -32,7 +33,7 @@ _ARGUMENT = re.compile(r"Failed to construct argument (\S+) with type")
 
 
 def said_by_allennlp(error: BaseException) -> str | None:
-    """Returns the message of an error of AllenNLP or PyTorch that is not a bug."""
+    """Returns a message for an error of AllenNLP or PyTorch, if the error is not a bug."""
     text = str(error)
     if is_of_allennlp(error, "common.checks", "ConfigurationError"):
         reason = "" if error.__cause__ is None else f" ({error.__cause__})"
@@ -53,7 +54,9 @@ def is_of_allennlp(error: BaseException, module: str, name: str) -> bool:
 
 
 def _wrong_choice(error: BaseException) -> str | None:
-    """Returns the message on a name that AllenNLP does not know, if it knows a similar name."""
+    """
+    Returns the message for a name that AllenNLP does not know, if AllenNLP knows a similar name.
+    """
     argument = _ARGUMENT.match(str(error))
     cause: BaseException | None = error
     while cause is not None:

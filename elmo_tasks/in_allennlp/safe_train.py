@@ -1,9 +1,10 @@
 """
-Makes `allennlp train` the only owner of its folder while it runs, and its archive appear whole or
-not at all. The folder is owned before AllenNLP looks into it, so `--force` removes no folder in
-which another process trains. Files of the folder are checked before they are read. The config in
-the folder has the options of each biLM in full. A training that ended before its first checkpoint
-needs no `--force` to begin again. If several nodes train one model, the first node archives it.
+Makes `allennlp train` the only owner of its folder while it runs. Makes its archive appear whole or
+not at all. A process owns the folder before AllenNLP looks into the folder, so `--force` removes no
+folder in which another process trains. Files of the folder are checked before they are read. The
+config in the folder has the options of each biLM in full. A training that ended before its first
+checkpoint needs no `--force` to begin again. If several nodes train one model, the first node
+archives it.
 """
 
 import functools
@@ -35,7 +36,7 @@ def archive_model(
     archive_path: str | os.PathLike | None = None,
     include_in_archive: list[str] | None = None,
 ) -> None:
-    """Writes an archive as AllenNLP's function of this name does, but whole or not at all."""
+    """Writes an archive as AllenNLP's `archive_model` does, but whole or not at all."""
     if _node_rank.get() > 0:
         logger.info("node 0 has the weights and the archive; this node has the log alone")
         return

@@ -12,7 +12,7 @@ from elmo_tasks.language_model.counted_vocabulary import CountedVocabulary, coun
 class SavedVocabulary(Vocabulary):
     """
     AllenNLP's vocabulary of the type `from_files`. In distributed training, AllenNLP gives each
-    process the vocabulary of the training in this type. If it has counts, it becomes a
+    process the vocabulary of the training as this type. A vocabulary with counts becomes a
     `CountedVocabulary`.
     """
 

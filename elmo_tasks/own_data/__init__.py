@@ -1,1 +1,3 @@
-"""What leads from a user's own file to a model: its content, its split, and the result."""
+"""
+What leads from a user's own file to a model: looking at the file, splitting it, and the result.
+"""

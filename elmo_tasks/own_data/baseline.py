@@ -12,7 +12,7 @@ from elmo_tasks.readers.classify import ClassifyReader
 from elmo_tasks.readers.entities import Entity, read_entities, split_tag, tag_of
 from elmo_tasks.readers.tag import TagReader
 
-# The prefixes of BIOUL in BIO.
+# Maps the prefixes of BIOUL to those of BIO.
 _BIO = {"O": "O", "B": "B", "I": "I", "U": "B", "L": "I"}
 
 
@@ -32,8 +32,9 @@ def baseline(
     reader: DatasetReader, train: str | os.PathLike, dev: str | os.PathLike
 ) -> Baseline | None:
     """
-    Returns the score on `dev` of the most frequent answers in `train`: the label of texts, or the
-    tag of each word. Returns `None` for readers of other tasks than `classify` and `tag`.
+    Returns the score on `dev` of always giving the most frequent answer in `train`: the most
+    frequent label, or the most frequent tag of each word. Returns `None` for readers of other tasks
+    than `classify` and `tag`.
     """
     if isinstance(reader, ClassifyReader):
         return _of_labels(*([*_labels(reader, path)] for path in (train, dev)))
@@ -51,7 +52,7 @@ def _labels(reader: ClassifyReader, path: str | os.PathLike) -> Iterable[Sequenc
 def _of_labels(train: list[Sequence[str]], dev: list[Sequence[str]]) -> Baseline:
     ((label, _),) = Counter(each for labels in train for each in labels).most_common(1)
     num_right = sum(label in labels for labels in dev)
-    # With one label for each text, F1 is the accuracy.
+    # If each text has one label, F1 is the accuracy.
     score = _f1(num_right, len(dev), sum(map(len, dev)))
     return Baseline(score, f"every text as {label!r}, the most frequent label")
 
@@ -79,7 +80,7 @@ def _of_tags(reader: TagReader, train: str | os.PathLike, dev: str | os.PathLike
 def _claims(tags: list[str], spans: bool) -> set[Entity]:
     if not spans:
         return {Entity(tag, index, index + 1) for index, tag in enumerate(tags)}
-    # Tags of single words need not follow a scheme, and each begins or continues a span.
+    # The tags of single words need not follow a scheme. A tag begins or continues a span.
     pairs = map(split_tag, tags)
     return set(read_entities([tag_of(_BIO[prefix], type_) for prefix, type_ in pairs]))
 

@@ -7,7 +7,7 @@ from elmo_tasks.common.records import read_records
 from elmo_tasks.common.spelling import listed, nearest_or_all
 from elmo_tasks.readers.classify import label_text
 
-# Pairs of columns that are two texts of a row.
+# Names of two columns that are the two texts of a row.
 _PAIRS = [
     (f"{name}{one}", f"{name}{two}")
     for name in ("sentence", "text", "question", "text_", "sentence_")
@@ -16,8 +16,8 @@ _PAIRS = [
 _TEXTS = "text sentence review body content comment message document tweet title".split()
 _LABELS = "label labels class category sentiment topic target rating stars".split()
 
-# A column has no labels if its different values are more than this and more than a third of the
-# rows.
+# A column has no labels if it has more different values than this, and more than a third of the
+# number of rows.
 _MAX_LABELS = 100
 
 # What may separate the labels of a text.
@@ -47,8 +47,8 @@ def choose_columns(
 ) -> Columns:
     """
     Returns the columns with texts and labels of a table or of JSON lines. Columns that are not
-    given are chosen by their names, or else by their values: the text has the longest values, and
-    the label few different values.
+    given are chosen by their names, or else by their values. The texts have the longest values, and
+    the labels have few different values.
 
     # Raises
 
@@ -112,13 +112,16 @@ def _label_column(path: str | os.PathLike, values: dict[str, list[Any]]) -> str:
 
 
 def _single(column: list[Any]) -> Iterator[str]:
-    """Yields the values as text, and the items of lists one by one."""
+    """Yields each value as text. Yields the items of a list one by one."""
     for value in column:
         yield from map(label_text, value if isinstance(value, list) else [value])
 
 
 def _separator(column: list[Any]) -> str | None:
-    """Returns what separates labels, if a value may have several. Lists get the first separator."""
+    """
+    Returns the separator of labels, if a value may have several labels. If values are lists,
+    returns the first known separator.
+    """
     if any(isinstance(value, list) for value in column):
         return _SEPARATORS[0]
     texts = [label_text(value) for value in column]
@@ -126,7 +129,8 @@ def _separator(column: list[Any]) -> str | None:
     for separator in _SEPARATORS:
         joined = {text for text in alone if separator in text}
         parts = {part.strip() for text in alone for part in text.split(separator)}
-        # A true separator leaves fewer different labels, and some rows have a single label.
+        # With a true separator, there are fewer different labels, and some rows have a single
+        # label.
         if joined and len(parts) < len(alone) and parts & (alone - joined):
             return separator
     return None

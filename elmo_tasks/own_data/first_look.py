@@ -19,15 +19,15 @@ from elmo_tasks.readers.entities import split_tag
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 from elmo_tasks.readers.tag import TagReader
 
-# If there are fewer rows or sentences than this, a fifth is for validation, and folds are advised.
+# With fewer rows or sentences than this, a fifth of them is for validation, and folds are advised.
 _SMALL = 1000
-# The most labels that are listed, with their numbers.
+# The most labels that are listed with their counts.
 _LISTED = 12
-# Pairs of a number of examples and a schedule (batch size, epochs, patience). The schedule is for
-# at most that many examples.
+# Pairs of a number of examples and a schedule (batch size, epochs, patience). A schedule is for at
+# most its number of examples.
 _SCHEDULES = [(500, (8, 60, 15)), (2_000, (16, 40, 10)), (10_000, (32, 20, 5))]
 _LONGEST_SCHEDULE = (32, 10, 3)
-# Where the commands of the docs put GloVe.
+# The folder where the commands of the docs put GloVe.
 _GLOVE = "data/vectors/glove.6B.100d.120k.txt.gz"
 
 
@@ -38,7 +38,7 @@ class Found(NamedTuple):
     lines: What is in the file, for people.
     fields: Fields of the config.
     files: The parts of the data that are to be written, with their text.
-    is_small: Whether the data is so little that a score on one part of it says little.
+    is_small: Whether there are so few examples that a score on one part of them says little.
     """
 
     lines: list[str]

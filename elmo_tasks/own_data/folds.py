@@ -12,15 +12,15 @@ from elmo_tasks.common.files import atomic_write
 from elmo_tasks.own_data.result import metric_of, score_of
 from elmo_tasks.own_data.units import deal, part_suffix, read_units, written
 
-# Trains with the given overrides into a folder.
+# A function that trains with the given overrides into a folder.
 Train = Callable[[dict[str, Any], Path], Any]
 
 
 def train_folds(config: dict[str, Any], folder: Path, num_folds: int, train: Train) -> list[float]:
     """
-    Deals the training and the validation data together into folds, and trains once for each fold:
-    on the other folds, with this fold as validation data. A fold that an earlier call has finished
-    is not trained again. Only the scores are kept.
+    Joins the training and the validation data, deals them into folds, and trains once for each
+    fold. A fold is the validation data of its training, and the other folds are the training data.
+    A training that an earlier call has finished is not repeated. Only the scores are kept.
 
     # Parameters
 
@@ -46,7 +46,7 @@ def train_folds(config: dict[str, Any], folder: Path, num_folds: int, train: Tra
                 data.parent.mkdir(parents=True, exist_ok=True)
                 data.write_text(written(chosen), encoding="utf-8")
                 overrides[f"{name}_data_path"] = str(data)
-            # What a killed training left.
+            # Remove what a killed training left.
             training = folder / f"{number}"
             shutil.rmtree(training, ignore_errors=True)
             train(overrides, training)

@@ -30,8 +30,8 @@ def score_of(config: dict[str, Any], folder: Path) -> float:
 def result_lines(config: dict[str, Any], folder: Path) -> list[str]:
     """
     Returns what a person wants to know after a training on data of one's own: the score on the
-    validation data with what it must beat, and the command that predicts. Returns nothing for other
-    trainings.
+    validation data, the score that it must beat, and the command that predicts. Returns no lines
+    for other trainings.
     """
     if not is_own(config) or not (folder / "metrics.json").exists():
         return []

@@ -35,9 +35,9 @@ def choose_tags(
     path: str | os.PathLike, column: str | None, tokenize: Callable[[str], list[Token]]
 ) -> Tags:
     """
-    Chooses the column with the tags of a file, unless `column` is given: in CoNLL-U `upos`, in JSON
-    lines the field with tags or spans, and in other files the last column. The tags mark spans if
-    all are O or begin with B, I, E, S, U or L.
+    Chooses the column with the tags of a file, unless `column` is given. It is `upos` in CoNLL-U,
+    the field with tags or spans in JSON lines, and the last column in other files. The tags mark
+    spans if all are O or begin with B, I, E, S, U or L.
 
     # Raises
 

@@ -22,7 +22,7 @@ class Unit(NamedTuple):
 
     # Parameters
 
-    lines: The unit as the file of a part has it.
+    lines: The lines that are written for the unit.
     label: Each part gets about as many units of each label.
     text: Equal texts are dealt to the same part.
     """
@@ -35,7 +35,7 @@ class Unit(NamedTuple):
 def read_units(reader: DatasetReader, path: str | os.PathLike) -> Iterator[Unit]:
     """
     Yields the units of a file that `ClassifyReader` or `TagReader` reads. The rows of tables become
-    JSON; sentences stay as they are.
+    JSON. Sentences stay as they are.
     """
     if isinstance(reader, ClassifyReader):
         for record in read_records(path):
@@ -60,8 +60,8 @@ def part_suffix(reader: DatasetReader, path: str | os.PathLike) -> str:
 
 def deal(units: Sequence[Unit], num_parts: int, seed: int) -> list[list[Unit]]:
     """
-    Deals units into parts at random: parts of about equal size, each with about as many units of
-    each label, and with equal texts in the same part. A part keeps the order of the units.
+    Deals units into parts at random. The parts have about equal sizes, and about as many units of
+    each label. Equal texts are in the same part. A part keeps the order of the units.
     """
     indices: dict[str, list[int]] = {}
     for index, unit in enumerate(units):

@@ -20,8 +20,8 @@ class ClassifyPredictor(TextPredictor):
 
     An answer has all outputs of the model; `tokens` are the words of the first text;
     `probabilities` maps the name of each label to its probability; `label` is the most probable
-    label. If a text may have several, `labels` are those of 0.5 or more. In text, an answer is the
-    label, its probability and the tokens.
+    label. If a text may have several labels, `labels` are all labels with 0.5 or more. In text, an
+    answer is the label, its probability and the tokens.
 
     Registered as a `Predictor` with name "elmo_classify". Its parameters are those of
     `TextPredictor`.

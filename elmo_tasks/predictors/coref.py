@@ -29,16 +29,17 @@ class CorefPredictor(TextPredictor):
     """
     Finds the mentions in a document that refer to the same thing. An input is
     `{"document": "..."}`, raw text that spaCy's rules cut into sentences and tokens, or
-    `{"sentences": [["...", ...], ...]}`, the tokens of each sentence; the text is then the tokens
-    with a blank between them. Both may have a `"genre"` of the training data. With sentences there
-    may be `"speakers"`, the speaker of each sentence; by default all have the same.
+    `{"sentences": [["...", ...], ...]}`, the tokens of each sentence. The text of sentences is the
+    tokens with a blank between them. Both inputs may have a `"genre"` of the training data.
+    Sentences may have `"speakers"`, the speaker of each; by default all sentences have the same
+    speaker.
 
     An answer has `document`, the text; `sentences`, their tokens; and `clusters`, each a list of
     two mentions or more. A mention has a `text`; the index of its `sentence`; `tokens` and
     `characters`, pairs of its start and its exclusive end in the document; `antecedent`, the index
     in the cluster of the mention to which it refers back; and the `probability` of this antecedent.
-    The last two are null for the first mention. In text, an answer is the document and a line for
-    each cluster.
+    `antecedent` and `probability` are null for the first mention. In text, an answer is the
+    document and a line for each cluster.
 
     Registered as a `Predictor` with name "elmo_coref". Its parameters are those of `TextPredictor`.
     """
@@ -140,7 +141,7 @@ def _speakers(inputs: JsonDict, sentences: list[list[Token]]) -> list[str] | Non
     if len(speakers) != len(sentences):
         raise ValueError(
             f"there are {len(speakers)} speakers, but {len(sentences)} sentences; expected a "
-            "speaker for each"
+            "speaker for each sentence"
         )
     return [speaker for speaker, sentence in zip(speakers, sentences) for _ in sentence]
 

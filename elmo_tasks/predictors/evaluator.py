@@ -21,13 +21,13 @@ _GROUP = 32
 @Evaluator.register("elmo")
 class ElmoEvaluator(SimpleEvaluator):
     """
-    AllenNLP's evaluator, with other predictions for models whose predictor has `answers_instances`.
-    Each instance has a line of its own, in the order of the data file, with the answer that
-    `elmo-tasks predict` gives. AllenNLP writes one line for each batch, with the columns of all its
-    instances.
+    AllenNLP's evaluator, which writes other predictions if the model's predictor has
+    `answers_instances`. It writes a line for each instance, in the order of the data file, with the
+    answer that `elmo-tasks predict` gives. AllenNLP writes one line for each batch, with the
+    columns of all its instances.
 
-    The metrics are logged; otherwise `elmo-tasks evaluate` would show them only in a bar. The
-    predictions are a second pass over the data. Other models are evaluated as AllenNLP does.
+    The metrics are logged, because `elmo-tasks evaluate` shows them only in a progress bar. The
+    predictions take a second pass over the data. Other models are evaluated as AllenNLP does.
 
     Registered as an `Evaluator` with name "elmo", and the default of `elmo-tasks evaluate`. A
     config with `evaluation: { type: 'simple' }` chooses AllenNLP's own.
@@ -59,7 +59,7 @@ class ElmoEvaluator(SimpleEvaluator):
             predictor = kind(model, data_loader.reader)  # type: ignore[misc]
             with open(predictions_output_file, "w", encoding="utf-8") as file:  # type: ignore
                 file.writelines(_lines(predictor, Tqdm.tqdm(instances, desc="predictions")))
-            # Predicting labelled instances has counted them again.
+            # The predictions have counted the labelled instances a second time.
             model.get_metrics(reset=True)
         return metrics
 
@@ -73,6 +73,6 @@ def _answering_predictor(model: Model) -> type[TextPredictor] | None:
 def _lines(predictor: Predictor, instances: Iterable[Instance]) -> Iterable[str]:
     for group in lazy_groups_of(instances, _GROUP):
         for answer in predictor.predict_batch_instance(group):
-            # The loss of a batch of one would be an output of the instance.
+            # With a batch of one, its loss would become an output of the instance.
             answer.pop("loss", None)
             yield predictor.dump_line(answer)

@@ -32,7 +32,7 @@ def sentence_input(
 
     inputs: The input in JSON.
     tokenize: The function that cuts raw text into tokens.
-    options: Further fields that the caller reads. A field requires the fields before it. Their
+    options: Further fields that the caller reads. Each of them requires the fields before it. The
         values are not checked.
 
     # Raises
@@ -66,7 +66,7 @@ def check_texts(inputs: Any, names: tuple[str, ...], alternative: str = "") -> N
 
     inputs: The input in JSON.
     names: The keys.
-    alternative: Another form of input that the caller accepts, as the message describes it.
+    alternative: The words in the message for another form of input that the caller accepts.
     """
     match inputs:
         case dict() if all(isinstance(inputs.get(name), str) for name in names):

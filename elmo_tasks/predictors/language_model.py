@@ -20,7 +20,7 @@ class _Request(NamedTuple):
     # Parameters
 
     words: At least one word.
-    asked: The index for which the best words are wanted, or `None`.
+    asked: The index for which the best words are asked, or `None`.
     top_k: Number of best words.
     """
 
@@ -38,16 +38,17 @@ class LanguageModelPredictor(TextPredictor):
     - `tokens`;
     - `unknown`: for each token, whether it is missing from the vocabulary. All such tokens share
       one probability;
-    - `forward_log_probs` and `backward_log_probs`: the log probability of each token given those
-      before it, and given those after it;
+    - `forward_log_probs` and `backward_log_probs`: the log probability of each token given the
+      tokens before it, and given the tokens after it;
     - `end_log_prob` and `begin_log_prob`: the log probability of the sentence's end in the forward
       direction, and of its beginning in the backward direction;
     - `forward_perplexity` and `backward_perplexity`, which include the end or the beginning.
 
     With `"place": 3, "top_k": 5` beside the sentence, an answer also has `best`: the 5 most
-    probable words at index 3; the word that the sentence has there does not matter. They are given
-    for `forward`, for `backward` and for `both`, the normalised product of the two distributions.
-    `top_k` is 10 by default. In text, an answer is the two perplexities and the tokens.
+    probable words at index 3. The word of the sentence at this index does not matter. `best` has
+    words for `forward`, for `backward` and for `both`, the normalised product of the two
+    distributions. `top_k` is 10 by default. In text, an answer is the two perplexities and the
+    tokens.
 
     Registered as a `Predictor` with name "elmo_language_model". Its parameters are those of
     `TextPredictor`.
@@ -56,7 +57,7 @@ class LanguageModelPredictor(TextPredictor):
     _model: ElmoLanguageModel
     input_names = ("sentence",)
     other_names = ("tokens", "place", "top_k")
-    # The instances of an evaluation may be windows of a running text.
+    # The instances of an evaluation may be windows of a running text, which have no sentences.
     answers_instances = False
 
     def readable(self, answer: JsonDict) -> list[str]:

@@ -15,8 +15,8 @@ _PATIENCE = 3
 
 class Answer(dict):
     """
-    The answer of a model: the JSON of its predictor. Each value is an attribute as well, at every
-    depth: `answer["entities"][0]["type"]` is `answer.entities[0].type`.
+    The answer of a model: the JSON of its predictor. Each value can be read as an attribute, at
+    every depth: `answer["entities"][0]["type"]` is `answer.entities[0].type`.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -54,8 +54,8 @@ class LoadedModel:
 
         # Parameters
 
-        inputs (`str | Mapping | Iterable`): A text, if the model reads only one text; an input in
-            JSON, such as `{"premise": "...", "hypothesis": "..."}`; or several of these.
+        inputs (`str | Mapping | Iterable`): A text, if an input of the model is one text; an input
+        in JSON, such as `{"premise": "...", "hypothesis": "..."}`; or several of these.
         batch_size (default `32`): The number of inputs that are answered at a time.
         texts: One input, by the names of its texts, in place of `inputs`: `predict(premise="...",
             hypothesis="...")`.

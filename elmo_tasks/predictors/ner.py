@@ -18,8 +18,8 @@ from elmo_tasks.readers.tag import TagReader
 class NerPredictor(TextPredictor):
     """
     Finds the named entities of a sentence. An input is `{"sentence": "..."}`, raw text that the
-    dataset reader's tokenizer cuts, or `{"tokens": ["...", ...]}`, whose text is the tokens with a
-    blank between them.
+    dataset reader's tokenizer cuts, or `{"tokens": ["...", ...]}`. The text of tokens is the tokens
+    with a blank between them.
 
     An answer has `sentence`, the text; `tokens`; `tags`, one for each token; and `entities`. An
     entity has a `type`; a `text`; `tokens` and `characters`, pairs of its start and its exclusive
@@ -34,8 +34,8 @@ class NerPredictor(TextPredictor):
     top_k (default `0`): Number of the best sequences of tags to give as `paths`, the best first.
         Each has `tags`, `entities` and a `probability`. A short sentence may have fewer sequences.
     format: As in `TextPredictor`. In text, an answer is the sentence with its entities marked, such
-        as `[PER John Smith] lives in [LOC New York].`; with `top_k`, it is such a line for each
-        path, after the path's probability.
+        as `[PER John Smith] lives in [LOC New York].` With `top_k`, an answer has such a line for
+        each path, after the path's probability.
     column, split: As in `TextPredictor`.
     """
 

@@ -27,8 +27,8 @@ class SnliPredictor(TextPredictor):
     # Parameters
 
     attention (default `False`): Whether an answer also has `premise_attention` and
-        `hypothesis_attention`. The first has a row for each token of the premise, with its
-        attention weights over the tokens of the hypothesis; the second is the reverse.
+        `hypothesis_attention`. The first has a row for each token of the premise, with the token's
+        attention weights over the hypothesis. The second has rows for the hypothesis, likewise.
         `--predictor-args '{"attention": true}'` asks for it.
     format: As in `TextPredictor`.
     """

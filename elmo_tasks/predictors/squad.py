@@ -16,7 +16,7 @@ from elmo_tasks.predictors.inputs import check_texts
 from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 from elmo_tasks.readers.squad_file import parse_squad
 
-# The most passage tokens of a batch, padding included; a longer passage is a batch of its own.
+# The most passage tokens of a batch, padding included. A longer passage is a batch of its own.
 _MAX_TOKENS = 8192
 
 
@@ -26,11 +26,11 @@ class SquadPredictor(TextPredictor):
     Answers questions about passages. An input is `{"passage": "raw text", "question": "raw text"}`,
     or a whole file in SQuAD's format on one line.
 
-    The answer to a question has `answer`, a slice of the passage; `start` and `end`, its character
-    offsets in the passage; `probability`; and `best`, the most probable spans with these four
-    fields, the answer first. If the dataset reader read the question from a file, its answer also
-    has the `id`. The answer to a file in SQuAD's format maps the id of each question to its answer.
-    In text, an answer is the slice and its probability.
+    The answer to a question has `answer`, a slice of the passage; `start` and `end`, the character
+    offsets of the slice; `probability`; and `best`, the most probable spans with these four fields,
+    the answer first. If the question came from a file of the dataset reader, the answer also has
+    the question's `id`. The answer to a file in SQuAD's format maps the id of each question to its
+    answer. In text, an answer is the slice and its probability.
 
     Registered as a `Predictor` with name "elmo_squad".
 
@@ -38,7 +38,7 @@ class SquadPredictor(TextPredictor):
 
     num_best (default `5`): Number of spans in `best`.
     attention (default `False`): Whether an answer also has `passage_tokens`, `question_tokens` and
-        `attention`, which has a row for each passage token with its attention weights over the
+        `attention`. `attention` has a row for each passage token, with its weights over the
         question tokens. The weights of a row sum to 1.
     official (default `False`): Whether the answer to a file is `{id: text}`, the form that SQuAD's
         official script reads.

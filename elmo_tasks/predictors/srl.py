@@ -12,8 +12,8 @@ from elmo_tasks.predictors.inputs import SentenceInput, joined_tokens, sentence_
 from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 from elmo_tasks.readers.predicate_field import PredicateWords
 
-# The most tokens that the model reads at a time, padding included. It reads a sentence once for
-# each predicate.
+# The most tokens that the model reads at a time, padding included. The model reads a sentence once
+# for each predicate.
 _MAX_TOKENS = 4096
 
 
@@ -22,23 +22,23 @@ class SrlPredictor(TextPredictor):
     """
     Finds the predicates of a sentence and labels their semantic roles. An input is
     `{"sentence": "..."}`, raw text that the dataset reader's tokenizer cuts, or
-    `{"tokens": ["...", ...]}`, whose text is the tokens with a blank between them. The predicates
-    are those of `PredicateWords`; with `"predicates": [1, 5]` they are the tokens with these
-    indices.
+    `{"tokens": ["...", ...]}`. The text of tokens is the tokens with a blank between them.
+    `PredicateWords` finds the predicates, unless the input gives their indices:
+    `"predicates": [1, 5]`.
 
     An answer has `sentence`, the text; `tokens`; and `predicates`. A predicate has its `text`; its
-    `index`; `tags`, one for each token; and `roles`. A role has a `role`, such as ARG0, or V for
-    the predicate; a `text`; `tokens` and `characters`, pairs of its start and its exclusive end;
-    and a `confidence`, the marginal probability that exactly these tokens have this role, over all
-    sequences of tags that the scheme BIO allows. In text, an answer is the sentence and a line for
-    each predicate, with its roles.
+    `index`; `tags`, one for each token; and `roles`. Each of these has a `role`, such as ARG0, or V
+    for the predicate; a `text`; `tokens` and `characters`, pairs of a start and an exclusive end;
+    and a `confidence`, the marginal probability that exactly these tokens have this role. The
+    probability is over all sequences of tags that the scheme BIO allows. In text, an answer is the
+    sentence and a line for each predicate, with its roles.
 
     Registered as a `Predictor` with name "elmo_srl".
 
     # Parameters
 
-    max_tags: The most tags that the inputs of a call may need: the tokens of each sentence times
-        its predicates. More are refused with `ValueError`. By default there is no limit.
+    max_tags: The most tags that the inputs of a call may need: for each sentence, tokens times
+        predicates. Inputs that need more raise `ValueError`. By default there is no limit.
     format, column, split: As in `TextPredictor`.
     """
 

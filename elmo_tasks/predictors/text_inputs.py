@@ -31,7 +31,7 @@ class LocatedInput(NamedTuple):
 
     # Parameters
 
-    line_number: The line of the file at which the input begins, from 1.
+    line_number: The number of the line in the file at which the input begins, from 1.
     json: What the predictor reads.
     """
 
@@ -59,7 +59,7 @@ def read_inputs(path: str, predictor: Predictor) -> Inputs:
     Reads the inputs for a predictor from a file, which may be compressed by gzip, xz or bzip2, or
     from the standard input if the path is `-`. Lines of white space are skipped.
 
-    A predictor that is no `TextPredictor` gets each line by its `load_line`. Otherwise
+    If the predictor is no `TextPredictor`, its `load_line` reads each line. Otherwise
 
     - `.csv`, `.tsv` and `.parquet` files are tables with named columns;
     - `.json` and `.jsonl` files have JSON on each line;
@@ -120,7 +120,7 @@ def _json(
 ) -> Iterator[LocatedInput]:
     for number, line in lines:
         try:
-            # Predictors of others may expect the line end, which AllenNLP leaves there.
+            # Somebody's own predictor may expect the line end, which AllenNLP leaves in the line.
             asked = predictor.load_line(f"{line}\n")
             if isinstance(predictor, TextPredictor) and not isinstance(asked, dict):
                 raise ValueError(f"{EXPECTED_JSON}, but got {line[:80]!r}")
@@ -164,8 +164,8 @@ def _rows(path: str, predictor: TextPredictor) -> Iterator[LocatedInput]:
 
 def _further(row: Record, read: tuple[str, ...], predictor: TextPredictor) -> JsonDict:
     """
-    Returns the values of the named columns that the predictor does not read, renamed if an input
-    has a field of that name.
+    Returns the values of the named columns that the predictor does not read. A column is renamed if
+    an input has a field of that name.
     """
     taken = (*predictor.input_names, *predictor.other_names)
     columns = {name: value for name, value in row.values.items() if name and name not in read}

@@ -16,19 +16,20 @@ from elmo_tasks.common.spelling import did_you_mean, nearest_or_all
 
 FORMATS = ("json", "text")
 
-# A field that is at least so similar to a known field is misspelt, and no further field: so is
-# `predicate` (0.95 with `predicates`), but not `gender` (0.73 with `genre`).
+# A field that is at least so similar to a known field is misspelt, and is no further field:
+# `predicate` is misspelt (0.95 with `predicates`), but `gender` is not (0.73 with `genre`).
 _MISSPELT = 0.9
 
-# The beginning of the message on a line that is no input in JSON.
+# The beginning of the message on a line that is not an input in JSON.
 EXPECTED_JSON = "expected one JSON object on each line"
 
 
 class TextPredictor(Predictor):
     """
     The base class of the predictors. `elmo-tasks predict` can give them JSON, plain text and tables
-    (see `read_inputs`), and they can answer in lines for people. An answer begins with further
-    fields of its input, such as an id. A field whose name is taken becomes `input_NAME`.
+    (see `read_inputs`), and they can answer in text for people. An answer begins with the further
+    fields of its input, such as an id. If the answer has a field of the same name, the field of the
+    input becomes `input_NAME`.
 
     # Parameters
 
@@ -49,7 +50,7 @@ class TextPredictor(Predictor):
     # The fields with the texts of an input. A subclass sets them.
     input_names: tuple[str, ...]
 
-    # Further fields that an input may have, in place of the texts or beside them.
+    # Further fields that an input may have, in place of its texts or in addition.
     other_names: tuple[str, ...] = ()
 
     # Whether `elmo-tasks evaluate` writes an answer of this predictor for each instance.
@@ -137,7 +138,10 @@ def _as_json(answer: JsonDict) -> str:
 
 
 def with_fields(answer: JsonDict, fields: JsonDict) -> JsonDict:
-    """Puts further fields before an answer's own; renames those whose names the answer has."""
+    """
+    Puts further fields before the fields of an answer. Renames a further field if the answer has
+    its name.
+    """
     renamed: JsonDict = {}
     for name, value in fields.items():
         renamed[unlike(name, answer.keys() | renamed.keys())] = value

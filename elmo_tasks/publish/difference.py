@@ -19,7 +19,7 @@ class Difference(NamedTuple):
     # Parameters
 
     num_answers: The number of answers.
-    num_changed: The number of answers that differ in something else than a number, such as the
+    num_changed: The number of answers that differ in something other than a number, such as the
         label.
     largest: The largest difference of the numbers under each key of an answer.
     """
@@ -56,10 +56,13 @@ def compare(
 
 
 def _differences(one: Any, other: Any, key: str = "") -> Iterator[tuple[str, float | None]]:
-    """Yields the difference of each number, with its key, or `None` if something else differs."""
+    """
+    Yields the key and the difference of each number. If something else differs, yields `None` in
+    place of the difference.
+    """
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
         for name in one:
-            # Class names within `probabilities` are no keys of their own.
+            # The names of classes below `probabilities` do not count as keys.
             yield from _differences(one[name], other[name], key or name)
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         for left, right in zip(one, other):

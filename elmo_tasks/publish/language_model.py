@@ -25,7 +25,7 @@ def write_language_model(
     """
     Writes a trained language model for `LanguageModel.from_pretrained`: the biLM in float16 to
     `options.json` and `weights.hdf5`, and its softmax in 8 bits. An old softmax in the folder is
-    removed first, so a killed run cannot leave it beside the new biLM.
+    removed first, so a killed run cannot leave the old softmax beside the new biLM.
 
     # Parameters
 

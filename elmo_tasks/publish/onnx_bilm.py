@@ -16,8 +16,8 @@ from elmo_tasks.publish.onnx_graph import OnnxGraph
 
 def add_bilm(graph: OnnxGraph, bilm: BiLm) -> None:
     """
-    Adds the computation of `layers` from `char_ids`, and on the way that of `lengths`, shape
-    (batch, 1), and `layer_mask`, shape (batch, 1, length, 1).
+    Adds the computation of `layers` from `char_ids`. On the way, adds `lengths` of shape (batch, 1)
+    and `layer_mask` of shape (batch, 1, length, 1).
     """
     _sentences(graph, bilm.options.max_characters)
     _token_layer(graph, bilm.char_cnn)
@@ -70,8 +70,8 @@ def _sentences(graph: OnnxGraph, max_characters: int) -> None:
 
 def _token_layer(graph: OnnxGraph, cnn: CharCnn) -> None:
     """
-    Computes x^LM of the distinct tokens. All windows after the longest token are equal, so one
-    of them is enough. The largest id and 0 are padding.
+    Computes x^LM of the distinct tokens. All windows after the longest token are equal, so one of
+    these windows is enough. The largest id and 0 are padding.
     """
     graph.add(
         """
@@ -135,7 +135,7 @@ def _token_layer(graph: OnnxGraph, cnn: CharCnn) -> None:
 
 
 def _direction(graph: OnnxGraph, direction: str, stack: LstmStack, start: LstmState) -> None:
-    """Runs the LSTMs of one direction. The first one multiplies each distinct token once."""
+    """Runs the LSTMs of one direction. The first LSTM multiplies each distinct token once."""
     below = "vectors"
     for j, lstm in enumerate(stack.layers, start=1):
         name = f"{direction}_{j}"

@@ -10,7 +10,7 @@ from elmo_tasks.publish.onnx_graph import OnnxGraph
 # The file, in the folder that a person chooses.
 ONNX_FILE = "bilm.onnx"
 
-# Axes are attributes in this version of the operators, and every onnxruntime of today reads it.
+# In this version of the operators, axes are attributes. Every onnxruntime of today reads it.
 _OPERATORS, _FORMAT = 12, 7
 
 
@@ -28,9 +28,9 @@ def write_onnx(path: str | os.PathLike, bilm: BiLm, mix: ElmoMix) -> None:
     # Parameters
 
     path: The file, which appears whole or not at all.
-    bilm: A biLM of characters. If it carries its state, a frozen copy is written, which starts from
-        a snapshot.
-    mix: Computes `elmo`. A layer norm is that of each sentence.
+    bilm: A biLM of characters. If it carries its state, a frozen copy that starts from a snapshot
+        is written.
+    mix: Computes `elmo`. A layer norm is written as the layer norm of each sentence.
 
     # Raises
 

@@ -50,7 +50,8 @@ class Published(NamedTuple):
     num_bytes: The size of all files in the folder.
     parts: The bytes of the largest parts of the weights, by the names of modules, the largest
         first.
-    bilms: The name and the fingerprint of each biLM that was left out, by its name in the model.
+    bilms: For each biLM that was left out: its known name and its fingerprint, by its name in the
+        model.
     kept: The biLMs whose weights were written, by their names in the model.
     num_words: The number of words in the vocabulary.
     """
@@ -81,16 +82,16 @@ def publish(
     `write_language_model`.
 
     The weights of a model that is replaced (`force`) are removed before its other files, so a kill
-    leaves no mixture of two models. Its files in `vocabulary/` that the new model lacks are
-    removed, too. Its `MODEL_CARD.md` stays, since a person may have written it; if it is deleted, a
-    new card is begun.
+    leaves no mixture of two models. Old files in `vocabulary/` that the new model lacks are
+    removed, too. An old `MODEL_CARD.md` stays, since a person may have written it. Delete it to get
+    a new one.
 
     # Parameters
 
     archive_file: The model (see `model_path`).
     folder: The folder to write to.
-    bilm: The name by which the biLM can be had (see `bilm_files`), by default the name in the
-        config of the model. The weights of a biLM without a name are written.
+    bilm: The name under which others can get the biLM (see `bilm_files`), by default the name in
+        the config of the model. The weights of a biLM without a name are written.
     max_words: The number of words to keep, by default all. The first words of a vocabulary are
         those of the training text, the most frequent first. The most frequent words of a file of
         vectors follow. The model treats the other words as unknown. A language model keeps the
@@ -128,8 +129,8 @@ def publish(
         "config.json": json.dumps(_without_training(config, bilms), indent=2) + "\n",
         **_vocabulary_files(model.vocab, num_words),
     }
-    # The folder is complete when it has the weights. They are written first, because this may fail,
-    # and renamed last.
+    # The folder is complete when it has the weights. They are written first, because writing may
+    # fail, and renamed last.
     weights = folder / f".{PUBLISHED_WEIGHTS}.new"
     write_published(weights, state, {name: known for name, (known, _) in bilms.items()})
     (folder / PUBLISHED_WEIGHTS).unlink(missing_ok=True)
@@ -166,13 +167,13 @@ def _named_bilms(
     model: Model, config: dict[str, Any], name: str | None
 ) -> dict[str, tuple[str, str]]:
     """
-    Finds the biLMs of a model that others know by a name. Returns this name and the fingerprint, by
-    the biLM's name in the model.
+    Finds the biLMs of a model that others can get by a name. Returns the known name and the
+    fingerprint of each, by the biLM's name in the model.
     """
     if name is not None and not is_name(name):
         raise ConfigurationError(
-            f"{name} is not the name of a biLM: give a name that others know too (of a known biLM "
-            "or a repository of the hub), or none, so that the weights are written"
+            f"{name} is not the name of a biLM: give the name of a known biLM or of a repository "
+            "on the hub, or leave the name out, so that the weights are written"
         )
     prints = {key: hash_of_weights(found.weights()) for key, found in find_bilms(model).items()}
     bilms = [parent["bilm"] for parent in parents_of_bilms(config.get("model"))]
@@ -189,8 +190,8 @@ def _named_bilms(
 
 def _bound_words(model: Model, state: dict[str, torch.Tensor], max_words: int | None) -> int:
     """
-    Cuts the rows of all but the first words from the state dict, in place. Returns the number of
-    words, without padding and the unknown word.
+    Cuts the rows of words in the state dict, in place: only the first words keep their rows.
+    Returns the number of words, without padding and the unknown word.
     """
     size = model.vocab.get_vocab_size(_WORDS)
     num_words = max(0, size - 2)
@@ -242,7 +243,7 @@ def _parts(state: dict[str, torch.Tensor], bilms: dict[str, tuple[str, str]]) ->
 
 
 def _card(folder: Path, config: dict[str, Any], published: Published) -> str:
-    """Returns the beginning of a model card, with what is known here."""
+    """Returns the beginning of a model card, with the facts that are known here."""
     bilms = [f"`{name}`, fingerprint `{found}`" for name, found in published.bilms.values()]
     bilms += [f"`{name}`, with its weights" for name in published.kept]
     kind = config["model"].get("type", "a model")

@@ -20,7 +20,7 @@ PUBLISHED_WEIGHTS = "weights.safetensors"
 # The key of the file's metadata for the biLMs and a hash of the content.
 _METADATA = "elmo_tasks"
 
-# The most biLMs that a file may leave out.
+# A file may leave out at most this many biLMs.
 _MOST_BILMS = 4
 
 # The most characters of a fingerprint that a message shows.
@@ -29,14 +29,14 @@ _SHOWN = 16
 
 def write_published(path: str | os.PathLike, state: StateDict, bilms: dict[str, str]) -> None:
     """
-    Writes the weights of a model with float16 in place of float32. Of a biLM that has a name, it
-    writes this name and the hash of the weights, instead of the weights.
+    Writes the weights of a model with float16 in place of float32. If a biLM has a name, writes its
+    name and the hash of its weights in place of the weights.
 
     # Parameters
 
     state: The state dict of the model.
-    bilms: The biLMs to leave out: from their names in the model, such as `text_embedder.bilm`, to
-        names that `bilm_files` knows.
+    bilms: The biLMs to leave out. A key is a name in the model, such as `text_embedder.bilm`; its
+        value is a name that `bilm_files` knows.
 
     # Raises
 
@@ -68,8 +68,8 @@ def read_published(path: str | os.PathLike) -> StateDict:
 
     # Raises
 
-    `ConfigurationError`: The file is damaged, or a biLM cannot be found or has other weights than
-        in the training.
+    `ConfigurationError`: The file is damaged, or a biLM cannot be found, or its weights are not
+    those of the training.
     """
     tensors, bilms = _read(path)
     state: StateDict = {}
@@ -88,7 +88,7 @@ def read_published(path: str | os.PathLike) -> StateDict:
                 f"{found[:_SHOWN]}; use the biLM of the training, or a model trained with this biLM"
             )
         state |= {f"{name}.{key}": tensor for key, tensor in weights.items()}
-    # The biLM is read first, and only one tensor at a time is in memory in both dtypes.
+    # The biLM is read first. Then only one tensor at a time is in memory in both dtypes.
     for name in list(tensors):
         tensor = tensors.pop(name)
         state[name] = tensor.float() if tensor.is_floating_point() else tensor
@@ -138,7 +138,7 @@ def _hash(tensors: StateDict, bilms: dict[str, dict[str, str]]) -> str:
 
 
 def _named_weights(name: str) -> StateDict:
-    # `reset`: no start state is computed; it is not a weight.
+    # `reset` avoids computing a start state, which is not a weight.
     return make_bilm(*bilm_files(name), state="reset").weights()
 
 

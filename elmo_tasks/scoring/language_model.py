@@ -16,7 +16,7 @@ from elmo_tasks.scoring.scores import Perplexity, Score
 from elmo_tasks.scoring.softmax import UNKNOWN, Softmax
 from elmo_tasks.scoring.softmax_file import SOFTMAX_FILE, read_softmax
 
-# A sentence: its tokens, or a string, which is cut at its blanks.
+# A sentence is a list of tokens, or a string that is cut at its blanks.
 Sentence = str | Sequence[str]
 
 # Words with their probabilities, the most probable first.
@@ -34,7 +34,7 @@ class LanguageModel:
         model.fill("The boat left the bank .".split(), 2, k=5)["both"]
 
     A sentence is a list of tokens, or a string that is cut at its blanks. Words that the softmax
-    does not know share one class; the biLM reads each word by its characters all the same.
+    does not know share one class. The biLM still reads each of these words by its characters.
 
     # Parameters
 
@@ -86,8 +86,8 @@ class LanguageModel:
 
     def score(self, sentences: Iterable[Sentence]) -> list[Score]:
         """
-        Returns the log probabilities, in nats, of the tokens of each sentence, in both directions.
-        The score of a sentence does not depend on the other sentences.
+        Returns the log probabilities, in nats, of each sentence's tokens, in both directions. The
+        score of a sentence does not depend on the other sentences.
         """
         return list(self.iterate(sentences))
 
@@ -103,7 +103,7 @@ class LanguageModel:
         context (default `0`): How many earlier sentences of the document each direction reads
             before a sentence. `None` carries the state through the whole stream, as a running text
             is read.
-        skip (default `0`): The number of sentences at the beginning that are context alone.
+        skip (default `0`): The number of sentences at the beginning that are only context.
         """
         yield from self._scorer.iterate(map(tokens_of, sentences), context, skip)
 
@@ -127,8 +127,8 @@ class LanguageModel:
 
     def fill(self, tokens: Sentence, index: int, k: int = 10) -> dict[str, Words]:
         """
-        Returns the `k` most probable words at an index of the sentence, from 0. Which word the
-        sentence has there does not matter.
+        Returns the `k` most probable words at an index of the sentence, from 0. The word of the
+        sentence at this index does not matter.
 
         # Returns
 
@@ -146,7 +146,8 @@ class LanguageModel:
                 f"index must be from 0 to {len(words) - 1}, not {index}: {words!r:.80}"
             )
         reading, _ = self._reader.read([words])
-        # The forward direction reads from the first token on, the backward from the last.
+        # The forward direction reads from the first token on, and the backward direction from the
+        # last.
         forward, backward = reading.outputs[0][index], reading.outputs[1][len(words) - 1 - index]
         scores = self.softmax.distribution(torch.stack([forward, backward]))
         both = scores.sum(dim=0).log_softmax(dim=0)
@@ -168,15 +169,16 @@ class LanguageModel:
 
         # Parameters
 
-        temperature (default `1.0`): What log probabilities are divided by: below 1, probable words
-            are drawn more often; 0 takes the most probable word.
+        temperature (default `1.0`): The number by which log probabilities are divided. Below 1,
+            probable words are drawn more often. With 0, the most probable word is taken.
         seed (default `0`): The same seed draws the same words.
         max_tokens (default `50`)
         """
         if not temperature >= 0:
             raise ValueError(f"temperature must be 0 or more, not {temperature}")
         generator = torch.Generator().manual_seed(seed)
-        # Never drawn: the boundary, and the class of unknown words, which is not a word.
+        # Two classes are never drawn: the boundary, and the unknown words, since their class is not
+        # a word.
         barred = self.softmax.classes([BEGIN_TOKEN]) + [UNKNOWN]
         words = tokens_of(prefix)
         unread, state = [BEGIN_TOKEN, *words], None

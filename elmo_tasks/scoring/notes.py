@@ -4,7 +4,7 @@ from elmo_tasks.bilm.characters import MAX_CHARACTERS
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.embed.corpus import Corpus
 
-# The most bytes of a token that the biLM reads. The marks of a word's ends take two characters.
+# The most bytes of a token that the biLM reads. Two characters mark the ends of a word.
 _BYTES = MAX_CHARACTERS - 2
 
 
@@ -19,7 +19,7 @@ class Notes:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        # For empty lines, and for long tokens: their number, and the line of the first.
+        # The number of empty lines and of long tokens, and the line of the first of each.
         self._empty = self._long = (0, 0)
 
     def tokens(self, corpus: Corpus) -> Iterator[list[str]]:
@@ -48,7 +48,7 @@ class Notes:
             raise ConfigurationError(f"{self._name} has no line: there is nothing to score")
 
     def texts(self) -> Iterator[str]:
-        """Yields a line for each kind of thing that was noted."""
+        """Yields a line of text for each kind of fact that was noted."""
         for (number, first), what in (
             (self._empty, "lines without tokens, which have no score"),
             (self._long, f"tokens longer than {_BYTES} bytes, of which the biLM reads no more"),

@@ -21,9 +21,9 @@ class Reading(NamedTuple):
 
     sentences: The tokens of each sentence, without its boundaries.
     outputs: The top layer of the forward and of the backward direction, packed: shapes (tokens,
-        projection_dim), where a sentence of n tokens has n + 1 outputs.
-    targets: The index of each output's target among the tokens of the batch with both boundaries,
-        flattened from shape (batch, width): shapes (tokens,).
+        projection_dim). A sentence of n tokens has n + 1 outputs.
+    targets: For each output, the index of its target among the tokens of the batch. The tokens
+        include both boundaries, and are flattened from shape (batch, width). Shapes (tokens,).
     """
 
     sentences: list[list[str]]
@@ -38,8 +38,8 @@ class Reading(NamedTuple):
 
 class Reader:
     """
-    Runs both directions of a biLM over sentences, which start from the biLM's start state or go on
-    from where other sentences ended.
+    Runs both directions of a biLM over sentences. A sentence starts from the biLM's start state, or
+    from the state in which another sentence ended.
 
     # Parameters
 
@@ -60,8 +60,8 @@ class Reader:
 
         # Parameters
 
-        sentences: A sentence without tokens is not read: its row ends in the state that it starts
-            from.
+        sentences: A sentence without tokens is not read. Its row ends in the state from which it
+            starts.
         state: The state that each row starts from, by default the biLM's start state.
 
         # Returns
@@ -77,8 +77,8 @@ class Reader:
     ) -> tuple[torch.Tensor, LstmState]:
         """
         Reads a part of a sentence in the forward direction. The first part begins with the
-        boundary, as a word. Returns the top layer at the last word, shape (1, projection_dim), and
-        the state from which the sentence goes on.
+        boundary, which counts as a word. Returns the top layer at the last word, shape (1,
+        projection_dim), and the state from which the sentence goes on.
         """
         outputs, _, state = self._run([[*words, END_TOKEN]], state)
         return outputs[0][-1:], state
@@ -100,8 +100,8 @@ class Reader:
 
 class _CarriedState(InitialState):
     """
-    Holds the state from which the next batch starts. The state in which that batch ends takes its
-    place. Each thread has its own states.
+    Holds the state from which the next batch starts. After the next batch, its last state is held.
+    Each thread has its own states.
     """
 
     def __init__(self, options: BiLmOptions) -> None:

@@ -8,15 +8,15 @@ from typing import BinaryIO
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
 
-# The file is saved after each so many new characters.
+# The file is saved each time that it has this many new characters.
 _CHARACTERS = 1 << 20
 
 
 class ScoreFile:
     """
     Writes lines for a stream of sentences to `PATH.partial`, which becomes `PATH` in the end.
-    `PATH.partial.json` says how many sentences and bytes are complete, with a hash of these
-    sentences. So a stopped run can be continued.
+    `PATH.partial.json` has the number of complete sentences, the number of their bytes, and a hash
+    of the sentences. So a stopped run can go on.
 
     # Parameters
 
@@ -42,7 +42,7 @@ class ScoreFile:
 
     def write(self, header: str, lines: Iterable[str], sentences: "Hashed") -> None:
         """
-        Writes the lines of each sentence after the first `num_done`. The lines are made from
+        Writes the lines of each sentence after the first `num_done` ones. The lines are made from
         `sentences`.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -61,7 +61,9 @@ class ScoreFile:
         self._record.unlink(missing_ok=True)
 
     def check(self, sentences: Iterable[list[str]]) -> "Hashed":
-        """Returns the sentences. Reading them raises an error if a scored sentence has changed."""
+        """
+        Returns the sentences. They raise an error if a sentence that is already scored has changed.
+        """
         return Hashed(sentences, self.num_done, self._hash, self._partial)
 
     def _save(self, file: BinaryIO, new: list[str], number: int, sentences: "Hashed") -> None:
@@ -88,7 +90,7 @@ class ScoreFile:
 
 
 class Hashed:
-    """Sentences with a running hash, which is compared after the first `num_done`."""
+    """Sentences with a running hash. The hash is compared after the first `num_done` sentences."""
 
     def __init__(
         self, sentences: Iterable[list[str]], num_done: int, expected: str, path: Path

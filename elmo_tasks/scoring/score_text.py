@@ -29,7 +29,7 @@ SUMS = (
     ),
 )
 
-# Cuts a word into the tokens of the training text.
+# A function that cuts a word into the tokens of the training text.
 Cut = Callable[[str], list[str]]
 
 
@@ -97,14 +97,14 @@ def in_processes(
     skip: int = 0,
 ) -> Iterator[Score]:
     """
-    Yields the same as `scores_of`. It is computed by forks of this process, which share the memory
-    of the weights and have one thread each. Call `torch.set_num_threads(1)` before the model is
+    Yields what `scores_of` yields, computed by forks of this process. The forks share the memory of
+    the weights and have one thread each. Call `torch.set_num_threads(1)` before the model is
     loaded: a fork waits for ever for the threads that PyTorch has started in its parent.
 
     # Raises
 
-    `ConfigurationError`: The text is a running text, which one process must read, or this is
-        Windows, without forks.
+    `ConfigurationError`: The text is a running text, which one process must read; or the system is
+    Windows, which has no forks.
     """
     if "fork" not in get_all_start_methods():
         raise ConfigurationError("this system has no forks: score the text with one process")
@@ -126,7 +126,7 @@ def in_processes(
             pool.shutdown(cancel_futures=True)
 
 
-# What a process of `in_processes` works with.
+# What each process of `in_processes` works with.
 _shared: list[tuple[LanguageModel, Settings]] = []
 
 

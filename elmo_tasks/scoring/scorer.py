@@ -14,7 +14,7 @@ from elmo_tasks.scoring.reader import Reader, Reading
 from elmo_tasks.scoring.scores import Score
 from elmo_tasks.scoring.softmax import Softmax
 
-# The most tokens of a batch, and of a computation of the softmax, in each direction.
+# The most tokens in each direction of a batch, and of a computation of the softmax.
 _TOKENS = 1024
 
 _NOTHING = Score([], [], numpy.zeros(0, numpy.float32), numpy.zeros(0, numpy.float32), 0.0, 0.0)
@@ -70,7 +70,7 @@ class Scorer:
         return scores
 
     def _after(self, contexts: list[list[list[str]]], context: int) -> LstmState | None:
-        """Returns the state after the sentences before each sentence of a batch."""
+        """Returns the state in which the context of each sentence of a batch ends."""
         state: LstmState | None = None
         for back in range(context, 0, -1):
             rows = [each[-back] if back <= len(each) else [] for each in contexts]
@@ -79,7 +79,9 @@ class Scorer:
         return state
 
     def _scores(self, readings: list[Reading]) -> list[Score]:
-        """Returns the scores of all sentences; the softmax is one product for all of them."""
+        """
+        Returns the scores of all sentences. One product computes the softmax for all sentences.
+        """
         if not readings:
             return []
         # Shape: (tokens of all readings in both directions, projection_dim)

@@ -8,16 +8,18 @@ import numpy
 
 class Score(NamedTuple):
     """
-    Holds how likely the tokens of a sentence are: log probabilities in nats (`log2(e)` bits each).
+    Holds how likely the tokens of a sentence are: log probabilities in nats. A nat is `log2(e)`
+    bits.
 
     # Parameters
 
-    known: Whether each token is a word of the softmax. All others share one class, and so one
-        probability: that of any unknown word.
-    forward: Shape (tokens,): the log probability of each token given those before it.
-    backward: Shape (tokens,): the log probability of each token given those after it.
+    known: Whether each token is a word of the softmax. All other tokens share the class of unknown
+        words, and so one probability.
+    forward: Shape (tokens,): the log probability of each token given the tokens before it.
+    backward: Shape (tokens,): the log probability of each token given the tokens after it.
     end: The log probability of the sentence's end, given all tokens, in the forward direction.
-    begin: The log probability of its beginning, given all tokens, in the backward direction.
+    begin: The log probability of the sentence's beginning, given all tokens, in the backward
+        direction.
 
     A sentence without tokens has no score: `end` and `begin` are 0.
     """
@@ -67,13 +69,13 @@ class Score(NamedTuple):
 @dataclass
 class Perplexity:
     """
-    Counts the scores of a text, and computes its perplexity in each direction, with the ends of
-    sentences as words.
+    Counts the scores of a text, and computes its perplexity in each direction, which counts the
+    ends of sentences as words.
 
     # Parameters
 
     num_sentences, num_tokens, num_unknown: Numbers of sentences, of tokens, and of tokens that are
-        no words of the softmax.
+        not words of the softmax.
     """
 
     num_sentences: int = 0

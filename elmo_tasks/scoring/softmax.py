@@ -14,15 +14,15 @@ _LARGEST = 127
 
 class LeftOut(NamedTuple):
     """
-    Stands for the classes that a smaller softmax leaves out. The log of the sum of their
-    exponentials is `bias + mean h + h covariance h / 2`, which is exact if their rows have a normal
-    distribution.
+    Stands for the classes that a smaller softmax leaves out. It gives the log of the sum of the
+    classes' exponentials as `bias + mean h + h covariance h / 2`. This is exact if the rows of the
+    classes have a normal distribution.
 
     # Parameters
 
-    bias: A scalar: the log of the summed exponentials of their biases.
-    mean: Shape (dim,): the mean of their rows, weighted by the exponentials of their biases.
-    covariance: Shape (dim, dim): the covariance of their rows, weighted in the same way.
+    bias: A scalar: the log of the summed exponentials of the classes' biases.
+    mean: Shape (dim,): the mean of the classes' rows, weighted by the exponentials of the biases.
+    covariance: Shape (dim, dim): the covariance of the rows, weighted in the same way.
     """
 
     bias: torch.Tensor
@@ -31,7 +31,10 @@ class LeftOut(NamedTuple):
 
     @classmethod
     def of(cls, weight: torch.Tensor, bias: torch.Tensor) -> "LeftOut":
-        """Returns what stands for classes of such weights (classes, dim) and biases (classes,)."""
+        """
+        Returns the `LeftOut` of classes with these weights, shape (classes, dim), and biases, shape
+        (classes,).
+        """
         shares = bias.softmax(dim=0)
         mean = shares @ weight
         centred = weight - mean
@@ -46,16 +49,16 @@ class LeftOut(NamedTuple):
 class Softmax:
     """
     The softmax of a language model (Peters et al. 2018, section 3.1), which both directions share,
-    for scoring. Products are in float32, whatever the weight is stored in.
+    for scoring. Products are in float32, whatever the dtype of the weight.
 
     # Parameters
 
     words: The words of the classes; the first class is that of all unknown words.
     weight: Shape (words, dim), in float32, or in int8 with a `scale`.
     bias: Shape (words,).
-    scale: Shape (words,): what each row of the weight is multiplied by.
-    left_out: The classes of further words, which count as unknown: approximated by `LeftOut`, or
-        exact.
+    scale: Shape (words,): the factor of each row of the weight.
+    left_out: The classes of further words, which count as unknown. They are approximated by
+        `LeftOut`, or exact.
     """
 
     def __init__(
@@ -88,11 +91,11 @@ class Softmax:
 
     def in_8_bits(self, max_words: int | None = None) -> "Softmax":
         """
-        Returns what `bounded` does, but in 8 bits a number with a scale for each row, and with a
+        Returns what `bounded` returns, but in 8 bits a number with a scale for each row, and with a
         `LeftOut` in place of the other words.
         """
         exact = self.bounded(max_words)
-        # A row of zeros has any scale.
+        # Any scale will do for a row of zeros.
         scale = exact.weight.abs().amax(dim=1).clamp(min=1e-30) / _LARGEST
         rounded = (exact.weight / scale.unsqueeze(1)).round().to(torch.int8)
         left_out = None
@@ -117,12 +120,12 @@ class Softmax:
 
     def log_probs(self, h: torch.Tensor, classes: torch.Tensor) -> torch.Tensor:
         """
-        Returns the log probability, in nats, of a class at each token.
+        Returns the log probability, in nats, of one class for each token.
 
         # Parameters
 
-        h: Shape (tokens, dim): the top layer of one direction; or of both, with all tokens forward
-            and then all tokens backward.
+        h: Shape (tokens, dim): the top layer of one direction; or of both directions, first all
+            forward tokens and then all backward tokens.
         classes (`torch.LongTensor`): Shape (tokens,).
 
         # Returns

@@ -15,7 +15,7 @@ from elmo_tasks.scoring.softmax import LeftOut, Softmax
 # The files of a softmax, beside the options and weights of its biLM.
 SOFTMAX_FILE, WORDS_FILE = "softmax.safetensors", "softmax_words.txt"
 
-# The key of the file's metadata under which the hashes are.
+# The key of the file's metadata that has the hashes.
 _METADATA = "elmo_tasks"
 
 _DTYPES = {"weight": torch.int8}
@@ -24,7 +24,7 @@ _DTYPES = {"weight": torch.int8}
 def write_softmax(folder: str | os.PathLike, softmax: Softmax, bilm: BiLm) -> None:
     """
     Writes a softmax of 8 bits to a folder: `softmax.safetensors`, and its words to
-    `softmax_words.txt`, one on each line, the class of unknown words first.
+    `softmax_words.txt`. The words are one on each line; the class of unknown words is first.
 
     # Parameters
 
@@ -42,7 +42,7 @@ def write_softmax(folder: str | os.PathLike, softmax: Softmax, bilm: BiLm) -> No
         {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()},
         {_METADATA: json.dumps(about)},
     )
-    # The softmax is complete when its words are those of the hash.
+    # The softmax is complete if its words have the hash in the file.
     for name, written in ((WORDS_FILE, words), (SOFTMAX_FILE, content)):
         with atomic_write(Path(folder) / name) as aside:
             aside.write_bytes(written)
@@ -72,7 +72,7 @@ def read_softmax(folder: str | os.PathLike, bilm: BiLm) -> Softmax:
             f"{path} is damaged, or elmo-tasks pack did not write it: {error}"
         ) from error
     if known_as != _fingerprint(bilm):
-        raise ConfigurationError(f"{path} is the softmax of another biLM than the one beside it")
+        raise ConfigurationError(f"{path} is not the softmax of the biLM beside it")
     if not is_whole:
         raise ConfigurationError(
             f"{path.with_name(WORDS_FILE)} is not the list of words of {path.name}"

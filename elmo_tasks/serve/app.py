@@ -30,10 +30,10 @@ T = TypeVar("T")
 
 STATIC = Path(__file__).parent / "static"
 
-# Detailed answers have attention matrices, whose size grows with the square of the length.
+# Detailed answers have attention matrices, which grow with the square of the text's length.
 _MAX_DETAILED_WORDS = 1000
 
-# The most characters of an error, which may quote the input.
+# The most characters in the message of an error, which may quote the input.
 _MAX_MESSAGE = 2000
 
 
@@ -124,7 +124,7 @@ def _add_model(app: FastAPI, model: ServedModel, lanes: Lanes, limits: Limits) -
         name=model.name,
         summary=f"The answer of {model.name} to an input, or the answers to a list of them",
         openapi_extra=_body_schema(examples),
-        # Otherwise the schema has FastAPI's own form of this error.
+        # Without this, the schema would have FastAPI's own form of this error.
         responses={422: {"description": "The input or the query is refused"}},
     )
     async def predict(request: Request, details: bool = False) -> Response:
@@ -165,7 +165,7 @@ async def _first(answers: Awaitable[list[T]]) -> T:
 
 
 async def _inputs(request: Request, max_words: int) -> Any:
-    """Returns the JSON of the body, which may have `max_words` words."""
+    """Returns the JSON of the body. The JSON may have at most `max_words` words."""
     try:
         inputs = parse_json(await request.body())
     except ValueError as error:
@@ -189,7 +189,7 @@ async def _timed(request: Request, answering: Awaitable[Any]) -> Response:
     try:
         await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
         if not answer.done():
-            # Nobody reads this. 499 is what nginx logs for a client that has gone.
+            # Nobody reads this answer. nginx logs 499 for a client that has gone.
             return Response(status_code=499)
         response = JSONResponse(answer.result())
     except ValueError as error:
@@ -236,7 +236,7 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
-        # Only the query is read by FastAPI.
+        # FastAPI reads only the query.
         first = error.errors()[0]
         reason = f"{first['loc'][-1]} in the query is {first['input']!r:.200}: {first['msg']}"
         return JSONResponse({"error": reason}, 422)
@@ -249,7 +249,7 @@ def _add_errors(app: FastAPI) -> None:
 
 
 def _body_schema(examples: list[dict[str, Any]]) -> dict[str, Any]:
-    """Returns what OpenAPI says of a body, which is read by `parse_json` and not by FastAPI."""
+    """Returns what OpenAPI says of a body. `parse_json` reads the body, and not FastAPI."""
     media: dict[str, Any] = {"schema": {}}
     if examples:
         properties = {name: {"type": "string"} for name in examples[0]}

@@ -17,8 +17,8 @@ class _Waiting(NamedTuple):
 
 class Batcher:
     """
-    Answers inputs in batches. While the model answers one batch, the inputs of other requests
-    wait; they make up the next batch. An input that finds the model idle does not wait.
+    Answers inputs in batches. While the model answers one batch, the inputs of other requests wait
+    for the next batch. An input that finds the model idle does not wait.
 
     # Parameters
 
@@ -46,7 +46,7 @@ class Batcher:
     async def answer(self, inputs: list[Any]) -> list[Any]:
         """
         Returns an answer for each input. If the caller is cancelled, inputs that still wait are
-        never computed, and a batch that nobody else waits for is given up.
+        never computed. A batch is given up if nobody else waits for it.
 
         # Raises
 
@@ -98,7 +98,7 @@ class Batcher:
             answers = await loop.run_in_executor(self._executor, compute)
         except Exception as error:
             if len(batch) > 1:
-                # A bad input must not fail the other requests.
+                # A bad input must not make the other requests fail.
                 for each in batch:
                     if not each.answer.done():
                         await self._answer_batch([each])

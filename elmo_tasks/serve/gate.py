@@ -10,7 +10,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
-# A browser loads nothing from other machines, and no other page shows this one in a frame.
+# A browser loads nothing from other machines, and shows this page in no frame of another page.
 _HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -30,8 +30,8 @@ _HOST = re.compile(r"([\w.-]+|\[[0-9a-f:.]+\])(:\d*)?", re.IGNORECASE)
 
 _CLOSE = {"connection": "close"}
 
-# A body over the limit is read up to this many times the limit before the answer, because many
-# clients read no answer before they have sent everything.
+# If a body is over the limit, up to this many times the limit are read before the answer, because
+# many clients read no answer before they have sent everything.
 _PATIENCE = 64
 
 
@@ -55,8 +55,8 @@ class Limits(NamedTuple):
 
 class Gate:
     """
-    ASGI middleware that refuses requests which the server should not work on, reads the bodies of
-    the others, and sets the headers that keep other sites' pages out.
+    ASGI middleware. It refuses requests that the server should not work on, reads the bodies of the
+    other requests, and sets headers that keep pages of other sites out.
 
     A request is refused with
     - 400 if it gives the length of its body in two ways;
@@ -67,8 +67,8 @@ class Gate:
 
     # Parameters
 
-    host: The name or address that the server listens on. IP addresses and `localhost` are always
-        names of the server, because a page of another site cannot have them as its host.
+    host: The name or address that the server listens on. IP addresses and `localhost` always count
+        as names of the server, because they cannot be the host of another site's page.
     """
 
     def __init__(self, app: App, host: str, limits: Limits) -> None:
@@ -85,7 +85,7 @@ class Gate:
             await refuse(answer, 403, reason)
             return
         if b"content-length" in headers and b"transfer-encoding" in headers:
-            # A proxy and the server could disagree on where the next request begins.
+            # A proxy and the server could disagree about where the next request begins.
             reason = "the request has both a Content-Length and a Transfer-Encoding"
             await refuse(answer, 400, reason, _CLOSE)
             return
@@ -133,7 +133,9 @@ class Gate:
 
 
 class _Answer:
-    """Sends an answer with the headers that all answers have; knows whether it was `started`."""
+    """
+    Sends an answer with the headers that all answers have. Knows whether the answer was `started`.
+    """
 
     def __init__(self, path: str, send: Send) -> None:
         policy = {"content-security-policy": _DOCS_POLICY} if path == "/docs" else {}

@@ -9,12 +9,14 @@ _useless: ContextVar[Callable[[], bool] | None] = ContextVar("useless", default=
 
 
 class GivenUpError(Exception):
-    """The answer is of no use any more."""
+    """Raised if nobody waits for the answer any more."""
 
 
 @contextmanager
 def give_up_when(useless: Callable[[], bool]) -> Iterator[None]:
-    """Makes modules that `can_give_up` raise `GivenUpError` in this block, once `useless()`."""
+    """
+    Makes modules that `can_give_up` raise `GivenUpError` in this block, once `useless()` is true.
+    """
     token = _useless.set(useless)
     try:
         yield

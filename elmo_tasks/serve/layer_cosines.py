@@ -54,7 +54,7 @@ def words_of(inputs: Any, max_tokens: int) -> list[str]:
 
 
 def rounded(values: torch.Tensor) -> list:
-    """Returns the values as nested lists, rounded to what a page shows."""
+    """Returns the values as nested lists, rounded to the digits that a page shows."""
     return torch.round(values.double(), decimals=4).tolist()
 
 

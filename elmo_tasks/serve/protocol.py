@@ -15,9 +15,10 @@ ANSWER_SECONDS = 60.0
 
 class TimedProtocol(H11Protocol):
     """
-    uvicorn's HTTP, with time limits for sending the head of a request and for reading an answer.
-    uvicorn itself waits for ever on a client that sends a few bytes now and then, and keeps the
-    answers that a client does not read. Its own refusals, which are plain text, are JSON here.
+    uvicorn's HTTP protocol with two time limits: for a client to send the head of a request, and to
+    read an answer. uvicorn itself waits for ever for a client that sends a few bytes now and then,
+    and keeps answers that a client does not read. uvicorn's refusals become JSON in place of plain
+    text.
     """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -36,7 +37,7 @@ class TimedProtocol(H11Protocol):
     def handle_events(self) -> None:
         most = self.config.limit_concurrency
         assert most is not None
-        # As many connections may send or read as wait for an answer.
+        # At most as many connections may send or read as may wait for an answer.
         full = len(self.tasks) >= most or len(self.connections) > 2 * most
         self.app = _full if full else self.config.loaded_app
         self.limit_concurrency = None
@@ -51,7 +52,7 @@ class TimedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Is called when the client has left so much unread that no more should be written."""
+        """Is called when the client has left so much unread that no more should be sent."""
         super().pause_writing()
         self._reading = self.loop.call_later(ANSWER_SECONDS, self.transport.abort)
 
@@ -77,7 +78,7 @@ class TimedProtocol(H11Protocol):
             self._timer = None
 
     def _refuse(self, status: str, reason: str) -> None:
-        """Answers without h11, which does not answer a request that it cannot read."""
+        """Answers without h11, because h11 does not answer a request that it cannot read."""
         if not self.transport.is_closing():
             body = json.dumps({"error": reason})
             self.transport.write(

@@ -11,7 +11,7 @@ from elmo_tasks.encoder.sentence_layers import SentenceLayers
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 from elmo_tasks.serve.layer_cosines import rounded
 
-# The matrix of cosines grows with the square of this.
+# The matrix of cosines grows with the square of this number.
 _MAX_OCCURRENCES = 100
 _NUM_SIMILAR = 8
 
@@ -23,12 +23,13 @@ def senses(sentence_layers: SentenceLayers, inputs: Any) -> dict[str, Any]:
     # Parameters
 
     inputs: `{"word": "play", "text": "raw text, a sentence a line"}`. spaCy's rules for English cut
-        each line. Upper and lower case are not told apart. Only the first 100 occurrences count.
+        each line. Upper and lower case count as equal. Only the first 100 occurrences count.
 
     # Returns
 
     - `num_occurrences`: the number of all occurrences;
-    - `occurrences`: the first 100, as `words` and `position`;
+    - `occurrences`: the first 100 occurrences, each with the `words` of its line and its `position`
+      there;
     - `layers`: each has a `name`, the `points` of the occurrences in the plane of their first
       two principal components, and the matrix of their `cosines`;
     - `similar`: pairs of a word of the text and its cosine in layer 0.

@@ -38,7 +38,7 @@ class ServedModel:
         if self.task is not None and not self.task.fields:
             names = self.predictor.input_names  # type: ignore[attr-defined]
             self.task = self.task._replace(fields={name: name.capitalize() for name in names})
-        # The predictor whose answers have what the page shows; it shares the model.
+        # The predictor whose answers have everything that the page shows. It shares the model.
         self.detailed = self.predictor
         if self.task is not None and self.task.details:
             self.detailed = type(self.predictor)(

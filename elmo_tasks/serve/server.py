@@ -8,7 +8,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.serve.gate import App, Limits
 from elmo_tasks.serve.protocol import TimedProtocol
 
-# Seconds in which a server that stops answers the requests that it has.
+# The seconds that a stopping server has to answer the requests that it already has.
 STOP_SECONDS = 3
 
 
@@ -60,7 +60,7 @@ def make_server(app: App, limits: Limits = Limits()) -> uvicorn.Server:
 
 def run(server: uvicorn.Server, listening: socket.socket) -> None:
     """Runs a server until SIGINT or SIGTERM, after which this function returns."""
-    # uvicorn answers what it can, and then raises the signal again.
+    # After SIGINT or SIGTERM, uvicorn answers what it can, and then raises the signal again.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         server.run(sockets=[listening])

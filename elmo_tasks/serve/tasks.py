@@ -1,5 +1,7 @@
-"""The tasks that have a tab of their own: a `Task` here, and a function of the same name in
-static/page.js, which shows an answer."""
+"""
+The tasks that have a tab of their own. Each is a `Task` here, and a function of the same name in
+static/page.js shows its answers.
+"""
 
 from typing import Any, NamedTuple
 
@@ -18,8 +20,9 @@ class Task(NamedTuple):
     title: The text on the tab.
     fields: The label of each text box, by the name of the field in the predictor's input.
     examples: Inputs to click.
-    details: Arguments of the predictor with which its answers have all that the page shows.
-    limits: Arguments of the predictor that limit its work, where the number of words does not.
+    details: Arguments of the predictor that make its answers have all that the page shows.
+    limits: Arguments of the predictor that limit its work, if the number of words is no sufficient
+        limit.
     max_short: The most words of a short request.
     """
 
@@ -45,7 +48,7 @@ _LIBRARY = (
     "is a herbal of 1542, which a baker gave in exchange for a lost novel."
 )
 
-# The tasks by the registered names of their predictors.
+# The tasks, by the registered names of their predictors.
 TASKS = {
     "elmo_sst": Task(
         "sentiment",
@@ -58,7 +61,7 @@ TASKS = {
             {"sentence": "The film opens in Lisbon in 1961."},
         ],
     ),
-    # A model of the user's own has the fields of its columns, and no examples.
+    # The fields of a model of the user's own are its columns. It has no examples.
     "elmo_classify": Task("texts", "Texts", {}, []),
     "elmo_tag": Task("tags", "Tags", {"sentence": "Sentence"}, []),
     "elmo_ner": Task(
@@ -160,7 +163,7 @@ We walked down the bank to the water.
 The river broke its bank after the rain.
 """
 
-# The tabs that show the biLM itself; their names are also their addresses.
+# The tabs that show the biLM itself. Their names are also their addresses.
 TOOLS = [
     Task(
         "layers",

@@ -24,19 +24,20 @@ _TOKEN = re.compile(
 
 POOLINGS = ("mean", "max", "both", "weighted")
 
-# The a of a word's weight a / (a + p), where p is the word's share of the text (Arora et al. 2017).
+# The number a in a word's weight a / (a + p), where p is the word's share of the text (Arora et al.
+# 2017).
 _SMOOTHING = 1e-3
 
 
 class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """
-    Turns texts into vectors for scikit-learn: the layers of a biLM or ELMo_k (Peters et al. 2018,
-    equation 1), pooled over the tokens of a text.
+    Turns texts into vectors for scikit-learn: the layers of a biLM, or ELMo_k (Peters et al. 2018,
+    equation 1). Vectors are pooled over the tokens of a text.
 
         make_pipeline(ElmoFeatures(), StandardScaler(), LogisticRegression())
 
-    Only the pooling `weighted` has something to fit. A pickle contains the parameters and what was
-    fitted, but not the biLM. Each process opens the biLM once.
+    Only the pooling `weighted` has something to fit. A pickle contains the parameters and the
+    fitted values, but not the biLM. Each process opens the biLM once.
 
     # Parameters
 

@@ -1,7 +1,7 @@
 """
 ELMo in spaCy: the components `elmo`, `elmo_coref`, `elmo_ner`, `elmo_sentiment`, `elmo_srl`,
 `elmo_tagger` and `elmo_textcat`, and the architecture `elmo_tasks.Tok2Vec.v1`. Importing this
-package registers them; where elmo_tasks is installed, spaCy finds them by itself.
+package registers them. If elmo_tasks is installed, spaCy finds them without an import.
 """
 
 from elmo_tasks.spacy.coreference import CoreferenceComponent

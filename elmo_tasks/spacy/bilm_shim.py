@@ -8,8 +8,8 @@ from elmo_tasks.store import LayerStore
 
 class BiLmShim(Shim):
     """
-    Holds a frozen biLM in a thinc model and is saved with it. The biLM is opened at first use, so a
-    saved model can be loaded where the biLM's name or path means nothing.
+    Holds a frozen biLM in a thinc model, and is saved with the model. The biLM is opened at first
+    use, so a saved model can be loaded where the biLM's name or path means nothing.
 
     # Parameters
 
@@ -35,7 +35,7 @@ class BiLmShim(Shim):
         """Does nothing, since the biLM is frozen."""
 
     def to_device(self, device_type: str, device_id: int) -> None:
-        """Does nothing: the biLM is opened on the device that spaCy uses."""
+        """Does nothing, because the biLM is opened on the device that spaCy uses."""
 
     def to_bytes(self) -> bytes:
         return encoder_to_bytes(self.encoder)

@@ -13,8 +13,8 @@ if not Doc.has_extension("elmo_coref"):
 @Language.factory("elmo_coref", assigns=["doc._.elmo_coref"])
 class CoreferenceComponent(ModelPipe):
     """
-    Sets `doc._.elmo_coref` to the clusters of mentions that refer to the same. A cluster is a list
-    of pairs: the start and the exclusive end of a mention's tokens in the doc. Its spans are
+    Sets `doc._.elmo_coref` to the clusters of mentions that refer to the same thing. A cluster is a
+    list of pairs: the start and the exclusive end of a mention's tokens in the doc. Its spans are
     `[doc[start:end] for start, end in cluster]`. A doc without sentence boundaries is one sentence.
 
     Registered as a factory with the name "elmo_coref". Its parameters are those of

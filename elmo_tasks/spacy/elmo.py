@@ -22,11 +22,12 @@ from elmo_tasks.spacy.vectors import use_elmo
 class ElmoComponent(BatchedPipe):
     """
     Sets `doc._.elmo`, an array of shape (tokens, width of ELMo_k) in float32. The vectors and
-    similarities of the doc, its spans and its tokens then come from it (see `use_elmo`).
+    similarities of the doc, its spans and its tokens then come from this array (see `use_elmo`).
 
     A sentence is one input of the biLM, and its vectors equal those of `ElmoEncoder`. A doc without
-    sentence boundaries is one sentence; `sentencizer` or `parser` before this component sets them.
-    Tokens of white space are left out of the sentence, and their vectors are all zeros.
+    sentence boundaries is one sentence. The components `sentencizer` and `parser` set boundaries,
+    if they come before this component. Tokens of white space are left out of the sentence, and
+    their vectors are all zeros.
 
     Registered as a factory with the name "elmo". A saved pipeline contains the biLM and the mix.
     The biLM is opened at first use.
@@ -84,8 +85,8 @@ class ElmoComponent(BatchedPipe):
             arrays[sentence.doc][sentence.indices] = elmo.numpy()
         for doc, array in zip(docs, arrays):
             doc._.elmo = array
-            # spaCy passes a doc's tensor between processes, but no hooks. If the tensor is set
-            # already, a `tok2vec` set it for later components.
+            # spaCy passes a doc's tensor between processes, but no hooks. If a doc already has a
+            # tensor, a `tok2vec` set it for later components.
             if not doc.tensor.size:
                 doc.tensor = array
             use_elmo(doc)

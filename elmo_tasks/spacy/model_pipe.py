@@ -11,7 +11,7 @@ from elmo_tasks.spacy.trained_model import TrainedModel
 class ModelPipe(BatchedPipe):
     """
     The base class of the components that annotate docs with the answers of a trained task model.
-    Such a component needs AllenNLP. It opens its model at first use; a saved pipeline contains the
+    Such a component needs AllenNLP. It opens its model at first use. A saved pipeline contains the
     model.
 
     # Parameters

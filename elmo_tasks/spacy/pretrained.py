@@ -19,6 +19,6 @@ def encoder_from_bytes(data: bytes, device: str) -> ElmoEncoder:
     """Returns the encoder that `encoder_to_bytes` saved."""
     with tempfile.TemporaryDirectory() as folder:
         for name, content in srsly.msgpack_loads(data).items():
-            # Only the last part of the name is used, so no path leads out of the folder.
+            # Only the last part of the name is used, so that no path leads out of the folder.
             Path(folder, Path(name).name).write_bytes(content)
         return ElmoEncoder.from_pretrained(folder, device=device)

@@ -12,7 +12,7 @@ if not Doc.has_extension("elmo_srl"):
 class RolesComponent(ModelPipe):
     """
     Sets `doc._.elmo_srl` to a list of dictionaries, one for each predicate of the doc: `predicate`
-    is the index of its token, and `roles` are its semantic roles. Each has a `role`, the `start`
+    is the index of its token, and `roles` are its semantic roles. A role has a `role`, the `start`
     and the exclusive `end` of its tokens in the doc, and a `confidence`. A doc without sentence
     boundaries is one sentence.
 
@@ -28,7 +28,8 @@ class RolesComponent(ModelPipe):
         answers = dict(self.model.answers([sentence.words for sentence in sentences]))
         for doc in docs:
             doc._.elmo_srl = []
-        # The batches are sorted by length, but predicates are in the order of the text.
+        # Batches are sorted by length, but the predicates of a doc must be in the order of the
+        # text.
         for index, (doc_index, indices, _) in enumerate(sentences):
             docs[doc_index]._.elmo_srl += [
                 {

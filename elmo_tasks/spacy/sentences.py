@@ -6,7 +6,7 @@ from spacy.tokens import Doc
 
 class DocSentence(NamedTuple):
     """
-    A sentence of a doc, as a biLM reads it: without tokens of white space.
+    A sentence of a doc without its tokens of white space, as a biLM reads it.
 
     # Parameters
 

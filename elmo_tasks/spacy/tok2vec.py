@@ -20,12 +20,12 @@ def tok2vec(
     store: str | None = None,
 ) -> Model[list[Doc], list[Floats2d]]:
     """
-    Makes a tok2vec layer of ELMo for spaCy's trainable components: the layers of a frozen biLM,
-    their mix ELMo_k (Peters et al. 2018, equation 1), [x_k; ELMo_k] if there are word vectors x_k
-    (section 3.3), dropout, and a maxout layer with layer norm. All but the biLM is trained.
-    `training.dropout` of spaCy's config sets the dropout.
+    Makes a tok2vec layer of ELMo for spaCy's trainable components. The mix of a frozen biLM's
+    layers is ELMo_k (Peters et al. 2018, equation 1). Word vectors x_k, if any, are joined to it:
+    [x_k; ELMo_k] (section 3.3). Dropout and a maxout layer with layer norm follow. All but the biLM
+    is trained. `training.dropout` of spaCy's config sets the dropout.
 
-    A sentence is one input of the biLM; a doc without sentence boundaries is one sentence. The
+    A sentence is one input of the biLM. A doc without sentence boundaries is one sentence. The
     layers of white space are all zeros.
 
     Registered in `architectures` with the name "elmo_tasks.Tok2Vec.v1". A saved pipeline contains
@@ -68,7 +68,7 @@ def _layers_forward(
 def mix() -> Model[Floats3d, Floats2d]:
     """
     Returns a thinc model that computes ELMo_k of shape (tokens, dim), as an `ElmoMix` of all layers
-    does. It is no PyTorch module, which thinc would save as a pickle.
+    does. It is not a PyTorch module, because thinc would save such a module as a pickle.
     """
     return Model("elmo_mix", _mix_forward, init=_mix_init, params={"w": None, "gamma": None})
 
@@ -90,7 +90,8 @@ def _mix_forward(
     mean = xp.einsum("j,kjd->kd", weights, X)
 
     def backprop(dY: Floats2d) -> Floats3d:
-        # The gradient of each layer's weight s_j, and from it, through the softmax, of w.
+        # The gradient of each layer's weight s_j. The gradient of w follows from it through the
+        # softmax.
         ds = gamma * xp.einsum("kd,kjd->j", dY, X)
         model.inc_grad("w", weights * (ds - (weights * ds).sum()))
         model.inc_grad("gamma", (dY * mean).sum().reshape(1))

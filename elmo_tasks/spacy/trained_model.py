@@ -22,7 +22,7 @@ _ARCHIVE = "model.tar.gz"
 
 class TrainedModel:
     """
-    A trained task model in a component of spaCy, opened at first use. It needs AllenNLP.
+    A trained task model in a component of spaCy. It is opened at first use, and needs AllenNLP.
 
     # Parameters
 
@@ -41,7 +41,7 @@ class TrainedModel:
         self._predictor: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # Another process opens the model itself.
+        # Another process must open the model itself.
         return {**self.__dict__, "_predictor": None}
 
     def predict(self, inputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -51,7 +51,7 @@ class TrainedModel:
     def answers(self, sentences: Sequence[list[str]]) -> Iterator[tuple[int, dict[str, Any]]]:
         """
         Yields the index of each sentence and the answer of the predictor (see
-        `elmo_tasks.predictors`), in batches of similar length.
+        `elmo_tasks.predictors`). Computes in batches of similar length.
         """
         predictor = self._open()
         for batch in batches_by_length(list(map(len, sentences)), _BATCH_TOKENS):
@@ -59,7 +59,10 @@ class TrainedModel:
             yield from zip(batch, predictor.predict_batch_json(inputs))
 
     def to_bytes(self) -> bytes:
-        """Returns the archive of the model, made first if the model is a folder without one."""
+        """
+        Returns the archive of the model. If the model is a folder without an archive, makes the
+        archive first.
+        """
         if self._archive is not None:
             return self._archive
         path = model_path(self._model)
@@ -110,7 +113,7 @@ def _archived(folder: str) -> bytes:
         if not path.is_dir():
             check_regular(path)
     file = io.BytesIO()
-    # The files of a repository are links into a cache.
+    # The files of a repository are links into a cache, so their content is archived.
     with tarfile.open(fileobj=file, mode="w:gz", dereference=True) as archive:
         for path in sorted(Path(folder).iterdir()):
             archive.add(path, path.name)

@@ -18,11 +18,11 @@ def use_elmo(doc: Doc) -> Doc:
     The component `elmo` calls this function. Call it yourself for a doc that comes from another
     process (`n_process`), from bytes or from a `DocBin` with user data, because spaCy drops the
     hooks there. Without this call, a doc from another process or from bytes may have vectors in
-    `doc.tensor`. But its similarity is spaCy's own: 1 for equal words in any sentences.
+    `doc.tensor`, but its similarity is spaCy's own: 1 for equal words in any sentences.
 
     # Raises
 
-    `ValueError`: When a vector is used: the doc has no vectors, or too few or too many.
+    `ValueError`: Only when a vector is used: the doc has no vectors, or too few or too many.
     """
     doc.user_hooks.update(vector=_mean, has_vector=_has_vector, similarity=_similarity)
     doc.user_span_hooks.update(vector=_mean, has_vector=_has_vector, similarity=_similarity)

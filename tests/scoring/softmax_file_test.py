@@ -40,7 +40,7 @@ def test_a_softmax_of_another_bilm_is_refused(folder: Path) -> None:
     other.char_cnn.embedding.data += 1
     other.to_files(folder)
 
-    with pytest.raises(ConfigurationError, match="the softmax of another biLM than the one beside"):
+    with pytest.raises(ConfigurationError, match="not the softmax of the biLM beside"):
         LanguageModel.from_pretrained(folder)
 
 

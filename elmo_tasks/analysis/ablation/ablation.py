@@ -46,7 +46,8 @@ def run_ablation(
     configs = {run: settings.evaluate(run) for run in runs}
     refuse_other_settings(configs)
     metric = find_metric(configs)
-    # All variants are trained with the first seed before the second, to compare them early.
+    # All variants are trained with one seed before the next seed, so that they can be compared
+    # early.
     seeds = list(dict.fromkeys(run.seed for run in runs))
     ordered = sorted(runs, key=lambda run: seeds.index(run.seed))
 

@@ -9,8 +9,8 @@ from elmo_tasks.analysis.ablation.run import percent
 
 def draw(report: AblationReport) -> Figure:
     """
-    Draws the means over seeds, with standard deviations: a bar for each variant, or a curve if the
-    runs have several fractions of the training data. The figure needs no screen.
+    Draws the means over seeds, with standard deviations. There is a bar for each variant, or a
+    curve if the runs have several fractions of the training data. The figure needs no screen.
     """
     rows = [row for row in report.rows if row.values]
     fractions = {row.fraction for row in report.rows}
@@ -78,7 +78,7 @@ def _draw_published(axes: Axes, report: AblationReport, variant: str, color: str
         for fraction in fractions
         if (paper := published(report.task, variant, fraction)) is not None
     ]
-    # For most tasks the paper has one point, which is no curve.
+    # For most tasks the paper has only one point, and no curve.
     if len(points) > 1 and report.is_percent:
         label = _paper_label(variant)
         axes.plot(*zip(*points), color=color, linestyle="--", marker="x", label=label)

@@ -44,9 +44,10 @@ def _f1(value: float, source: str, split: str = "dev", std: float = None) -> Pub
     return Published(value, "F1", split, source, std)
 
 
-# The paper's best result of a task is listed for the variant with ELMo in the same places. The
-# variant `paper` has the released biLM as it is. For the best results of SNLI and SQuAD, the biLM
-# was first trained further on the task's text. The paper has a result without that for SNLI only.
+# The paper's best result of a task is listed for the variant with ELMo in the same places. For the
+# best results of SNLI and SQuAD, the biLM was first trained further on the task's text. The variant
+# `paper` has the released biLM without further training. For these two tasks, the paper has such a
+# result only of SNLI.
 _PUBLISHED: dict[str, dict[str, Published]] = {
     "sst": {
         "baseline": _accuracy(51.4, "Table 1", "test"),
@@ -91,7 +92,7 @@ _PUBLISHED: dict[str, dict[str, Published]] = {
     },
 }
 
-# These are read from the coordinates of the figure's lines, and agree with its printed gains.
+# These points are read from the lines of the figure, and agree with its printed gains.
 _FIGURE_1: dict[tuple[str, str, float], Published] = {
     (task, variant, fraction): result(value, "Figure 1")
     for task, result, variant, values in (

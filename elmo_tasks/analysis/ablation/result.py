@@ -60,8 +60,8 @@ class AblationRow(NamedTuple):
 def find_metric(configs: Mapping[Run, dict[str, Any]]) -> str:
     """
     Returns the validation metric that chooses the best epoch of every run, with its sign. If a
-    config has several metrics, the first counts. Raises `ConfigurationError` if the configs have
-    different metrics, or if a config has no trainer or no validation data.
+    config has several metrics, the first one is used. Raises `ConfigurationError` if the configs
+    have different metrics, or if a config has no trainer or no validation data.
     """
     metrics = set()
     for run, config in configs.items():
@@ -119,9 +119,9 @@ def _training_durations(run: Run) -> list[float]:
 
 def _epoch_seconds(durations: list[float]) -> list[float]:
     """
-    Returns the seconds of each epoch. A recovered training counts its time from zero again. If its
-    first epoch took longer than all epochs before, the restart cannot be seen, and the seconds of
-    that epoch are too few. Callers take the median for this reason.
+    Returns the seconds of each epoch. A recovered training counts its time from zero again. If the
+    first epoch after the restart took longer than all epochs before, the restart cannot be seen,
+    and that epoch gets too few seconds. So callers take the median.
     """
     before = [0.0, *durations[:-1]]
     return [now - then if now > then else now for then, now in zip(before, durations)]

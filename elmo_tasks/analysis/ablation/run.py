@@ -15,7 +15,7 @@ class Progress(Enum):
 
 class Run(NamedTuple):
     """
-    One training of an ablation. Its folder is AllenNLP's serialization directory; its config and
+    One training of an ablation. Its folder is AllenNLP's serialization directory. Its config and
     its log are beside that folder.
 
     # Parameters
@@ -71,7 +71,9 @@ class Run(NamedTuple):
         return json.loads(path.read_text(encoding="utf-8")) if _is_json(path) else None
 
     def num_epochs_done(self) -> int:
-        """Returns how many epochs have metrics, which AllenNLP writes at the end of each."""
+        """
+        Returns the number of epochs with metrics. AllenNLP writes metrics at the end of each epoch.
+        """
         return sum(1 for _ in self.folder.glob("metrics_epoch_*.json"))
 
     def is_in_the_way(self) -> bool:

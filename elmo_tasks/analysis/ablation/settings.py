@@ -45,8 +45,8 @@ class Settings(NamedTuple):
             files = self.configs.parent.glob("*/*.jsonnet")
             tasks = sorted({path.parent.name for path in files})
             raise ConfigurationError(
-                f"there is no task {self.configs.name!r}, which is no folder with configs: "
-                f"{self.configs}{nearest_or_all(self.configs.name, tasks)}"
+                f"there is no task {self.configs.name!r}, because {self.configs} is no folder with "
+                f"configs{nearest_or_all(self.configs.name, tasks)}"
             )
         if not names:
             raise ConfigurationError(f"give one or more --variants; there are {listed(known)}")
@@ -119,9 +119,9 @@ def _part(config: dict[str, Any], run: Run) -> dict[str, Any]:
     Returns a config with a fraction of its training data and as many updates as with all data.
 
     For a fraction of 1/n^2, there are n times as many epochs, and each epoch goes through the data
-    n times. If only the number of epochs grew, validation would take most of the time. If only the
-    passes in each epoch grew, a model that overfits early would be validated too rarely. Patience
-    grows with the number of epochs.
+    n times. With more epochs alone, validation would take most of the time. With more passes alone,
+    a model that overfits early would be validated too rarely. Patience grows with the number of
+    epochs.
     """
     if "trainer" not in config:
         raise ConfigurationError(f"{run.variant} has no trainer, which --train-fraction needs")
@@ -132,7 +132,7 @@ def _part(config: dict[str, Any], run: Run) -> dict[str, Any]:
         )
     sampler = loader["batch_sampler"]
     if "drop_last" in sampler:
-        # A small fraction may be less than a batch, and this batch must not be dropped.
+        # A small fraction may be smaller than a batch, and this batch must not be dropped.
         sampler = {**sampler, "drop_last": False}
     times = round(run.fraction**-0.5)
     repeated = {"type": "elmo_repeated", "sampler": sampler, "times": times}
@@ -170,8 +170,7 @@ def parse_change(text: str) -> tuple[str, Any]:
         # Files that the value imports are looked for in the working directory.
         return field, json.loads(params.evaluate_snippet(os.path.join(os.getcwd(), field), value))
     except RuntimeError as error:
-        # The message begins with the name of a file that does not exist, and a line in it. Both
-        # are left out.
+        # The message begins with a line of a file that does not exist. This beginning is left out.
         reason = re.split(r":[\d():-]+: ", _first_line(error), maxsplit=1)[-1]
         raise ValueError(
             f"the value of {text!r} is not jsonnet ({reason}); a string needs quotes: "
@@ -193,7 +192,7 @@ def refuse_other_settings(configs: Mapping[Run, dict[str, Any]]) -> None:
         trained = run.trained_config()
         if trained is None or trained == config:
             continue
-        # `elmo-tasks train` saves the options of a biLM that the config names.
+        # `elmo-tasks train` saves the options of a biLM that the config has by name.
         config, trained = _with_options(config), _with_options(trained)
         if trained == config:
             continue

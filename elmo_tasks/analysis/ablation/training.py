@@ -16,7 +16,7 @@ from elmo_tasks.analysis.ablation.run import Progress, Run
 from elmo_tasks.analysis.ablation.settings import Settings
 from elmo_tasks.common.files import atomic_write
 
-# A stopped training has so many seconds to end by itself: AllenNLP first archives its best weights.
+# The seconds that a stopped training has to end by itself. It first archives its best weights.
 _SECONDS_TO_END = 60
 
 
@@ -78,7 +78,7 @@ def start(
     """
     run.log.parent.mkdir(parents=True, exist_ok=True)
     with open(run.log, "ab") as log:
-        # On Windows a process inherits no lock, and could not write to a locked log.
+        # On Windows a process inherits no lock, and could not write to a locked log file.
         if os.name != "nt" and not lock_descriptor(log.fileno(), blocking=False):
             return None
         progress = run.progress()
@@ -103,9 +103,8 @@ def train_all(
     watch: Callable[[Sequence[Training]], None] = lambda running: None,
 ) -> Generator[Training, None, None]:
     """
-    Trains `jobs` runs at the same time, and yields each training when it has ended. Calls `watch`
-    with the trainings that run, five times a second. When the generator is closed, trainings that
-    still run are stopped.
+    Trains `jobs` runs at the same time, and yields each training when it has ended. Five times a
+    second, calls `watch` with the running trainings. Stops them when the generator is closed.
     """
     waiting, running = list(runs), list[Training]()
     announced = set[Run]()

@@ -17,8 +17,8 @@ class Difference(NamedTuple):
 
     difference: The score of the first model minus that of the second.
     low, high: The ends of its 95 % interval.
-    p_value: How often a difference at least as large, in either direction, would come by chance if
-        the models were equally good.
+    p_value: The probability of a difference at least as large, in either direction, if the models
+        were equally good.
     """
 
     difference: float
@@ -35,8 +35,8 @@ def paired_bootstrap(
 ) -> Difference:
     """
     Compares two models by the paired bootstrap (Efron and Tibshirani 1993; Berg-Kirkpatrick et al.
-    2012): draws the same cases with replacement for both models. The p-value is the share of
-    resamples whose difference is at least as far from the observed difference as this is from zero.
+    2012). The same cases are drawn with replacement for both models. Let d be the observed
+    difference. The p-value is the share of resamples whose difference is at least |d| away from d.
 
     # Parameters
 
@@ -58,7 +58,8 @@ def paired_bootstrap(
         found.append(_differences(numpy.tensordot(weights, counts, 1)))
     differences = numpy.concatenate(found)
     low, high = numpy.quantile(differences, [0.025, 0.975])
-    # Equal differences may come out unequal, since sums are rounded. The margin lets them be equal.
+    # Sums are rounded, so equal differences may come out unequal. The margin makes them count as
+    # equal.
     is_far = numpy.abs(differences - observed) >= abs(observed) - 1e-12
     p_value = (1 + is_far.sum()) / (1 + num_resamples)
     return Difference(float(observed), float(low), float(high), float(p_value))

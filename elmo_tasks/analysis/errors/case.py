@@ -6,7 +6,7 @@ import numpy
 # The numerator and the denominator of the precision and of the recall, for each measure of a score.
 Counts = Sequence[Sequence[float]]
 
-# The error of a judge that finds nothing to compare with.
+# The message of a judge that finds nothing to compare with.
 NO_ANSWERS = "the data has no gold answers to compare with"
 
 
@@ -19,7 +19,8 @@ class Claim(NamedTuple):
 
     predicted, expected: What the model says, and what the data says.
     confidence: The probability that the model gives its statement.
-    text: The part of the case's text that a person reads with the statement. By default all of it.
+    text: The part of the case's text that a person reads with the statement. By default the whole
+        text.
     """
 
     predicted: str
@@ -38,8 +39,8 @@ class Case(NamedTuple):
     # Parameters
 
     text: The text that a person reads.
-    num_tokens, num_unknown: Number of tokens, and of tokens without a word vector of their own in
-        the model.
+    num_tokens, num_unknown: Number of tokens, and of tokens for which the model has no word vector
+        of their own.
     counts: The counts of the score. Precision and recall are equal for classes and answers.
     claims: One claim, or one for each predicted entity, role or link.
     expected: The expected class, the types of the expected entities or roles, the gold answers, or
@@ -70,7 +71,7 @@ def same_counts(score: float) -> Counts:
 def scores_of(counts: numpy.ndarray) -> numpy.ndarray:
     """
     Returns the mean F1 of all measures, given counts of shape (..., measures, 4): shape (...). F1
-    is 1 where nothing is expected and nothing predicted.
+    is 1 if nothing is expected and nothing is predicted.
     """
     correct, predicted, found, expected = numpy.moveaxis(counts, -1, 0)
     precision, recall = _ratios(correct, predicted), _ratios(found, expected)

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from elmo_tasks.analysis.errors.report import ErrorReport, Group
 
-# Shares above this are written in white, as their cells are dark.
+# Shares above this are written in white, because their cells are dark.
 _DARK = 0.6
 
 
@@ -14,8 +14,8 @@ def draw(report: ErrorReport) -> Figure:
     """
     Draws four panels:
 
-    - the confusion matrix; precision and recall of each type or role; or the number of links of
-      each kind (a report on answers to questions has no such panel);
+    - by the task, the confusion matrix, precision and recall of each type or role, or the number of
+      links of each kind (for answers to questions, there is no such panel);
     - the score by length;
     - the score by share of unknown words;
     - the calibration.

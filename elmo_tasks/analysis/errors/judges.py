@@ -27,7 +27,7 @@ class Judge(NamedTuple):
 
     kind: `classes`, `labels`, `tags`, `entities`, `answers`, `roles` or `links`.
     metric: The name of the score.
-    judge: Compares an answer with its instance. The case has no counts of tokens yet.
+    judge: Makes a case of an answer and its instance, without the counts of tokens.
     classes: The order in which reports show the classes.
     """
 
@@ -49,7 +49,7 @@ def _judge_class(instance: Instance, answer: Answer) -> Case:
 
 
 def _judge_labels(instance: Instance, answer: Answer) -> Case:
-    """Judges the labels of a text that may have several."""
+    """Judges the labels of a text that may have several labels."""
     expected = list(map(str, _field(instance, "label").labels))
     gold = "; ".join(expected) or "nothing"
     predicted = answer["labels"]
@@ -87,7 +87,7 @@ def _judge_entities(instance: Instance, answer: Answer) -> Case:
 
 
 def _judge_roles(instance: Instance, answer: Answer) -> Case:
-    """Judges one predicate. An argument is as confident as its least confident part."""
+    """Judges one predicate. The confidence of an argument is that of its least confident part."""
     words, (predicate,) = answer["tokens"], answer["predicates"]
     about = instance["metadata"].metadata  # type: ignore[attr-defined]
     if "arguments" not in about:
@@ -134,7 +134,7 @@ def _judge_answer(instance: Instance, answer: Answer) -> Case:
     return Case(text, 0, 0, same_counts(score), [claim], list(expected), [predicted])
 
 
-# The judges by the registered names of the predictors.
+# The judges, by the registered names of the predictors.
 JUDGES = {
     "elmo_classify": Judge("classes", "accuracy", _judge_class),
     "elmo_sst": Judge("classes", "accuracy", _judge_class, CLASSES["5-class"]),

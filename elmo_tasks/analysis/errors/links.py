@@ -10,7 +10,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.metrics.coref import coref_counts
 from elmo_tasks.readers.coref_file import Span
 
-# The first three are kinds of predicted links, the last two of missed gold links.
+# The first three are kinds of predicted links. The last two are kinds of missed gold links.
 RIGHT = "right"
 CONFLATED = "wrong: joins two clusters"
 EXTRA = "wrong: joins what is no mention"
@@ -21,7 +21,7 @@ KINDS = (RIGHT, CONFLATED, EXTRA, MISSED, DIVIDED)
 
 def judge_links(instance: Instance, answer: dict[str, Any]) -> Case:
     """
-    Compares predicted and gold clusters link by link; a gold mention links to the previous mention
+    Compares predicted and gold clusters link by link. A gold mention links to the previous mention
     in its cluster. The score is the mean F1 of `CorefMetric`.
     """
     about = instance["metadata"].metadata  # type: ignore[attr-defined]

@@ -135,7 +135,7 @@ def _said(case: Case) -> str:
 
 
 def _plain(text: Any) -> str:
-    """Returns a text on one line, cut if it is long, in which no character is markup."""
+    """Returns a text on one line. A long text is cut, and no character is markup."""
     line = " ".join(str(text).split())
     if len(line) > _LONGEST:
         line = line[:_LONGEST].rsplit(" ", 1)[0] + " …"

@@ -60,7 +60,7 @@ def read_cases(archive: Archive, data: str) -> Judged:
 
 def _count(instance: Instance, vocab: Vocabulary) -> tuple[int, int]:
     """
-    Returns the number of tokens, and how many of them are unknown to the indexer of words.
+    Returns the number of tokens, and the number of tokens that the indexer of words does not know.
     """
     fields = [field for field in instance.fields.values() if isinstance(field, TextField)]
     num_tokens = num_unknown = 0

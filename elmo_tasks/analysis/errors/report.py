@@ -52,10 +52,10 @@ class ErrorReport(NamedTuple):
 
     model, data: Their names.
     judged: The model's cases.
-    other: The name of the model that is compared.
-    other_cases: Its cases, in the same order.
-    num_mistakes (default `10`): The number of mistakes, and of cases that only one model gets
-        right, to show.
+    other: The name of a second model to compare with.
+    other_cases: The cases of that model, in the same order.
+    num_mistakes (default `10`): The most mistakes to show, and the most cases that only one model
+        gets right.
     """
 
     model: str
@@ -175,7 +175,10 @@ class ErrorReport(NamedTuple):
         return [(mine, others) for others, mine in pairs]
 
     def agreement(self) -> dict[str, int]:
-        """Returns in how many cases the model is better than the other, as good, and worse."""
+        """
+        Returns the numbers of cases in which the model is better than the other, as good, and
+        worse.
+        """
         signs = Counter(
             numpy.sign(mine.score - others.score)
             for mine, others in zip(self.cases, self.other_cases)
@@ -247,7 +250,10 @@ def _groups(
     ends: Sequence[float],
     value_of: Callable[[Case], float],
 ) -> list[Group]:
-    """Groups the cases by value, up to each end. Returns the scores, without empty groups."""
+    """
+    Groups the cases by value, one group up to each end. Returns the scores of the groups that have
+    cases.
+    """
     members: list[list[Case]] = [[] for _ in ends]
     for case in cases:
         members[numpy.searchsorted(ends, value_of(case))].append(case)

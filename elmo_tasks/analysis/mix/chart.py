@@ -6,19 +6,19 @@ from matplotlib.figure import Figure
 from elmo_tasks.analysis.mix.placed_mix import PlacedMix
 from elmo_tasks.analysis.tables import layer_name
 
-# Weights above this part of the largest weight are written in white.
+# Weights above this share of the largest weight are written in white.
 _DARK = 0.6
 
 
 def draw(mixes: Sequence[PlacedMix]) -> Figure:
     """
-    Draws the weights of the layers as in the paper's Figure 2: a row for each layer, with the layer
-    of the tokens at the bottom, and a column for each mix, with the mixes at the input first. A
+    Draws the weights of the layers as in the paper's Figure 2: a row for each layer and a column
+    for each mix. The layer of the tokens is at the bottom. The mixes at the input come first. A
     star marks the tasks that Figure 2 has too.
     """
     mixes = sorted(mixes, key=lambda mix: (mix.place != "input", mix.place))
     num_layers = max(len(mix.weights) for mix in mixes)
-    # Shape: (layers, mixes); NaN for layers that a biLM does not have
+    # Shape: (layers, mixes), NaN for layers that a biLM does not have
     weights = numpy.full((num_layers, len(mixes)), numpy.nan)
     for column, mix in enumerate(mixes):
         weights[: len(mix.weights), column] = mix.weights

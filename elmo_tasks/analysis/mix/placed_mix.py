@@ -3,13 +3,13 @@ from typing import Any, NamedTuple
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.archives import describe_model, find_mixes, load_model
 
-# The task models of this package whose tasks are in the paper's Figure 2, which has no NER.
+# The task models of this package whose tasks are in the paper's Figure 2. NER is not in it.
 _IN_FIGURE_2 = {"Bcn", "Bidaf", "CorefResolver", "Esim", "SrlTagger"}
 
 
 class PlacedMix(NamedTuple):
     """
-    The mix of a biLM's layers that a model uses at one of the places where ELMo joins it.
+    The mix of a biLM's layers that a model uses at one of its places for ELMo.
 
     # Parameters
 

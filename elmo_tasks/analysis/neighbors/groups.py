@@ -36,7 +36,8 @@ def cluster(vectors: torch.Tensor, num_clusters: int, seed: int = 0) -> list[Gro
     # Parameters
 
     vectors: Shape (occurrences, dim); each vector has length 1.
-    num_clusters: There are fewer clusters if there are fewer distinct vectors.
+    num_clusters: The number of clusters. If there are fewer distinct vectors, there are fewer
+        clusters.
     seed (default `0`)
     """
     # Only this function needs scikit-learn, whose import takes a second.
@@ -56,8 +57,8 @@ def cluster(vectors: torch.Tensor, num_clusters: int, seed: int = 0) -> list[Gro
 
 def mean_cosine(vectors: torch.Tensor, group: Group, other: Group) -> float:
     """
-    Returns the mean cosine over all pairs of a member of `group` and a member of `other`. If both
-    are the same group, pairs of a member with itself are left out.
+    Returns the mean cosine over all pairs of a member of `group` and a member of `other`. If the
+    two groups are the same, pairs of a member with itself are left out.
     """
     first, second = vectors[group.members].double(), vectors[other.members].double()
     total, num_pairs = float(first.sum(0) @ second.sum(0)), len(first) * len(second)

@@ -37,16 +37,15 @@ def neighbors(
     bilm: The name of the biLM in the report.
     word: One token.
     text: A path or glob pattern of tokenized text, one sentence a line.
-    sentence: A tokenized sentence that contains the word. If given, the occurrences are ranked by
-        their cosine to the first occurrence in this sentence, instead of being clustered.
+    sentence: A tokenized sentence that contains the word. If it is given, the occurrences are not
+        clustered, but ranked by their cosine to the first occurrence in this sentence.
     num_clusters (default `2`)
     layer: The layer whose vectors are compared; 0 is the layer of the tokens. By default the top
         layer.
     ignore_case (default `False`): Whether `Bank` is an occurrence of `bank`.
-    max_occurrences (default `1000`): If the word occurs more often, this many occurrences are
-        drawn.
-    max_words (default `20_000`): The number of the text's most frequent words that are compared in
-        layer 0.
+    max_occurrences (default `1000`): If the word has more occurrences, this many are drawn.
+    max_words (default `20_000`): The number of words that are compared in layer 0: the most
+        frequent words of the text.
     num_similar (default `8`): The number of nearest words in layer 0.
     seed (default `0`): The seed of the draw and of the clusters.
     """

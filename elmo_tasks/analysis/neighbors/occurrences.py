@@ -30,15 +30,15 @@ class Occurrence(NamedTuple):
 
     def window(self, width: int = _WINDOW) -> tuple[str, str, str]:
         """
-        Returns the text before the word, the word, and the text after it. Each of the two texts
-        consists of whole words and has at most `width` characters.
+        Returns the text before the word, the word, and the text after it. Both texts consist of
+        whole words and have at most `width` characters.
         """
         before, after = self.words[: self.position], self.words[self.position + 1 :]
         left = _as_fit(before[::-1], width)[::-1]
         return " ".join(left), self.words[self.position], " ".join(_as_fit(after, width))
 
     def line(self) -> str:
-        """Returns the word with its context as one line, in which the word begins at column 42."""
+        """Returns the word with its context as one line. The word begins at column 42."""
         before, word, after = self.window()
         return f"{before:>{_WINDOW}}  {word}  {after}"
 

@@ -26,13 +26,13 @@ class NeighborsReport(NamedTuple):
 
     # Parameters
 
-    layer: The name of the layer that the vectors are from.
+    layer: The name of the layer of the vectors.
     bilm: The name of the biLM.
     text: The path of the text.
     vectors: Shape (occurrences, dim); each vector has length 1.
     groups: The clusters, or one group of all occurrences if they are ranked.
     similar: The nearest words in layer 0, with their cosines.
-    wanted: The occurrence that the others are ranked by, and its vector.
+    wanted: The occurrence by which the others are ranked, and its vector.
     """
 
     word: str

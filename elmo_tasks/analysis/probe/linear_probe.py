@@ -16,10 +16,10 @@ _GROUP = 8192
 @Probe.register("linear")
 class LinearProbe(Probe):
     """
-    A linear classifier of each layer alone, and of a mix of all layers, whose weights are trained
-    together with the classifier (Peters et al. 2018, section 5.3). It is trained with Adam and a
-    learning rate that falls to 0. The number of epochs is fixed, so that nothing is chosen on the
-    validation data. A token with several gold tags is trained on the first.
+    Trains a linear classifier on each layer alone, and one on a mix of all layers (Peters et al.
+    2018, section 5.3). The weights of the mix are trained together with the classifier. Training
+    uses Adam and a learning rate that falls to 0. The number of epochs is fixed, so that nothing is
+    chosen on the validation data. Training uses the first gold tag of a token with several.
 
     Registered as a `Probe` with name "linear".
 
@@ -81,7 +81,7 @@ class LinearProbe(Probe):
 
 
 class LinearClassifier(torch.nn.Module):
-    """Softmax regression on a mix of layers; its classes are the tags of the training data."""
+    """Softmax regression on a mix of layers. Its classes are the tags of the training data."""
 
     def __init__(self, train: TaggedTokens, random: torch.Generator) -> None:
         super().__init__()

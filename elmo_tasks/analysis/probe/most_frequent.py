@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping
 
 class MostFrequent:
     """
-    Predicts the most frequent tag of a word in the training data. If the word is not there, it
-    predicts the tag of the back-off, or the most frequent of all tags if the back-off lacks the
-    word too. If two tags are equally frequent, the tag that came first is taken.
+    Predicts the most frequent tag of a word in the training data. For a word that the training data
+    lacks, predicts the tag of the back-off. If the back-off lacks the word too, predicts the most
+    frequent of all tags. Of two equally frequent tags, takes the one that came first.
 
     # Parameters
 
     keys: The words or lemmas of the training data.
-    tags: Their gold tags. A token with several tags counts once for each tag.
+    tags: The gold tags of each. A token with several tags counts once for each tag.
     back_off: A tag for each word that the training data may lack.
     """
 

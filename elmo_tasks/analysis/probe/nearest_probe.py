@@ -14,11 +14,11 @@ from elmo_tasks.analysis.tables import layer_name
 class NearestProbe(Probe):
     """
     Predicts the nearest sense of each word in each layer (Peters et al. 2018, section 5.3). The
-    tags of a word are its senses, and a sense has the mean vector of its tokens in the training
-    data. The nearest sense is the sense of the same word whose vector has the largest cosine; if
-    two senses are equally near, the more frequent sense is taken. A word that is not in the
-    training data gets the tag of the back-off, such as its first sense in WordNet, or the most
-    frequent tag of all tokens if the back-off lacks the word too.
+    tags of a word are its senses. The vector of a sense is the mean over its tokens in the training
+    data. The nearest sense is the sense of the same word whose vector has the largest cosine. Of
+    two equally near senses, the more frequent one is taken. A word that the training data lacks
+    gets the tag of the back-off, such as its first sense in WordNet. If the back-off lacks the word
+    too, it gets the most frequent of all tags.
 
     Registered as a `Probe` with name "nearest".
     """
@@ -57,7 +57,7 @@ class _Senses:
     def nearest(self, key: str, vectors: torch.Tensor) -> list[str]:
         """Returns the tag of the nearest sense for each of the vectors, of shape (tokens, dim)."""
         cosines = normalize(vectors) @ self._means[key].T
-        # Cosines are rounded. Of several equal cosines, the first is taken.
+        # Cosines are rounded, so that several can be equal. The first of equal cosines is taken.
         nearest = cosines.mul(1e4).round().argmax(dim=1)
         return [self._tags[key][sense] for sense in nearest.tolist()]
 

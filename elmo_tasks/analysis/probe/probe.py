@@ -24,7 +24,9 @@ class ProbeRow(NamedTuple):
 
 
 class Probe(Registrable):
-    """Predicts the tags of words from their vectors, to measure what a layer knows of the tags."""
+    """
+    Predicts the tags of words from their vectors, to measure what a layer knows about the tags.
+    """
 
     default_implementation = "linear"
 

@@ -13,9 +13,9 @@ class ProbeReport(NamedTuple):
 
     title: The names of the tag column, the validation data and the biLM.
     rows: The two baselines, then the rows of the probe.
-    counts: `train_tokens`, their distinct `tags`, and `validation_tokens`. Of the validation
-        tokens: `unseen_words` and `unseen_tags`, whose word or whose gold tags the training data
-        lacks, and `backed_off_words`, whose word only the back-off has.
+    counts: `train_tokens`, their distinct `tags`, and `validation_tokens`. Also numbers of
+        validation tokens: `unseen_words` and `unseen_tags`, if the training data lacks the word or
+        the gold tags; and `backed_off_words`, if only the back-off has the word.
     """
 
     title: str
