@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import h5py
 import torch
 
-from elmo_tasks.bilm import BiLm, make_bilm
+from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.characters import NUM_CHARACTERS, batch_char_ids
 from elmo_tasks.bilm.files.hdf5 import find_item, item_names, storage_problem
 from elmo_tasks.bilm.files.layout import datasets
@@ -58,7 +58,7 @@ def check(options_file: str | os.PathLike, weight_file: str | os.PathLike) -> Ch
     problems = of_options.problems + of_weights.problems
     if raw is not None and options is not None and path is not None:
         if not problems:
-            of_layers = _check_layers(make_bilm(raw, path))
+            of_layers = _check_layers(raw, path)
             facts, problems = facts + of_layers.facts, of_layers.problems
         # The import takes seconds, and AllenNLP may not be installed.
         if "allennlp" in sys.modules:
@@ -93,15 +93,18 @@ def _describe(raw: dict[str, Any], options: BiLmOptions) -> list[tuple[str, str]
 
 
 def _describe_tokens(raw: dict[str, Any], options: BiLmOptions) -> list[tuple[str, str]]:
-    if options.num_words:
-        return [("words", f"{options.num_words:,}, all others as <UNK>; no characters")]
+    words = f"{options.num_words:,}, all others as <UNK>"
+    if options.num_words and not options.word_dim:
+        return [("words", f"{words}; no characters")]
     num_characters = raw["char_cnn"].get("n_characters") or NUM_CHARACTERS
-    of_training = " (as for training; bilm-tf needs 262 for prediction)"
+    is_usual = options.word_dim or num_characters == NUM_CHARACTERS
+    of_training = "" if is_usual else " (as for training; bilm-tf needs 262 for prediction)"
     filters = ", ".join(f"{count} of width {width}" for width, count in options.filters)
     return [
+        *([("words", words)] if options.word_dim else []),
         (
             "characters",
-            f"{num_characters}{of_training if num_characters != NUM_CHARACTERS else ''}, "
+            f"{num_characters:,}{of_training}, "
             f"{options.max_characters} a token, embedded in {options.char_dim}",
         ),
         ("filters", f"{filters}; {options.num_filters} in all, {options.activation}"),
@@ -140,6 +143,9 @@ def _check_weights(
     Returns the local path of the weights and a report on them. The path is `None` if the file
     cannot be opened, or if AllenNLP's loader could not open it safely.
     """
+    if options is not None and options.word_dim:
+        # The biLM is made of pickles, which `_check_layers` reads.
+        return str(weight_file), CheckReport([("weights", str(weight_file))], [])
     try:
         with open_weights(weight_file) as file:
             items = {name: find_item(file, name) for name in item_names(file)}
@@ -215,8 +221,13 @@ def _biases(file: h5py.File, names: list[str]) -> list[tuple[str, str]]:
     ]
 
 
-def _check_layers(bilm: BiLm) -> CheckReport:
+def _check_layers(raw: dict[str, Any], weight_file: str) -> CheckReport:
     """Computes the layers of a sentence, and returns facts about them and their problems."""
+    try:
+        bilm = make_bilm(raw, weight_file)
+    # A list of words or characters may be damaged, too.
+    except ConfigurationError as error:
+        return CheckReport([], [str(error)])
     # Shape: (num_layers, length, 2 * projection_dim)
     layers = bilm(batch_char_ids([_SENTENCE], bilm.options.max_characters)).layers[0]
     facts, problems = [("sentence", " ".join(_SENTENCE))], []
@@ -267,6 +278,8 @@ def _refused_by_allennlp(
 def _refusals(raw: dict[str, Any]) -> list[str]:
     """Returns the reasons why AllenNLP's loader refuses options that elmo_tasks may accept."""
     lstm, cnn = raw.get("lstm"), raw.get("char_cnn")
+    if "many_langs" in raw:
+        return ["it cannot load a biLM of ELMoForManyLangs"]
     if "n_tokens_vocab" in raw and cnn is None:
         return ["it cannot load a biLM of words"]
     if not isinstance(lstm, dict) or not isinstance(cnn, dict):

@@ -10,6 +10,7 @@ import numpy
 import pytest
 import torch
 
+from elmo_tasks.analysis.check import check
 from elmo_tasks.bilm import bilm_from_config
 from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.bilm.files.many_langs import many_langs_options
@@ -167,6 +168,23 @@ def test_a_wrong_folder_is_refused_in_one_line(
         ElmoEncoder.from_pretrained(folder)
 
     assert "\n" not in str(refused.value)
+
+
+def test_a_check_finds_it_sound_or_says_what_is_wrong(tmp_path: Path) -> None:
+    folder = many_langs.write(tmp_path / "de")
+    files = folder / "config.json", folder / "encoder.pkl"
+
+    sound = check(*files)
+    cut(folder)
+    damaged = check(*files)
+
+    assert not sound.problems
+    facts = dict(sound.facts)
+    assert facts["words"] == "8, all others as <UNK>"
+    assert facts["characters"] == "15, 20 a token, embedded in 4"
+    assert facts["AllenNLP"].endswith("it cannot load a biLM of ELMoForManyLangs")
+    (problem,) = damaged.problems
+    assert "encoder.pkl is damaged" in problem
 
 
 def test_it_is_not_written_in_another_layout(tmp_path: Path) -> None:
