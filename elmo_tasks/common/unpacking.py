@@ -46,11 +46,16 @@ def unpacked(archive: str | os.PathLike, keep: bool = False) -> Iterator[str]:
         folder. The message names the member.
     """
     check_regular(archive)
-    folder = tempfile.mkdtemp()
+    # A message about a file in the folder shows the name of the archive.
+    folder = tempfile.mkdtemp(prefix=f"{Path(archive).name:.40}-")
     try:
-        with open(archive, "rb") as start:
-            unpack = unzip if start.read(2) == b"PK" else _unpack
-        unpack(archive, Path(folder), _most_bytes(archive))
+        with open(archive, "rb") as file:
+            start = file.read(2)
+        if start not in (b"PK", b"\x1f\x8b"):
+            raise ConfigurationError(
+                f"{archive} is not a whole archive: it is neither a zip file nor a tar.gz file"
+            )
+        (unzip if start == b"PK" else _unpack)(archive, Path(folder), _most_bytes(archive))
         yield folder
     except BaseException:
         keep = False
