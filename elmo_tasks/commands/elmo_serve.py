@@ -6,6 +6,7 @@ from elmo_tasks.analysis.mix.archive_names import name_archives
 from elmo_tasks.commands.bilm_arguments import add_bilm_options, open_from_args
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
+from elmo_tasks.commands.raw_text import add_language
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.known_models import KNOWN_MODELS
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
@@ -72,6 +73,7 @@ examples:
             metavar="N",
             help="the most words and punctuation marks of a request (default: 5000)",
         )
+        add_language(parser, "the text in the tabs Layers, Senses and Words")
         add_bilm_options(parser)
 
     def run(self, args: argparse.Namespace) -> None:
@@ -84,6 +86,7 @@ examples:
             ) from error
         from allennlp.models import load_archive
 
+        from elmo_tasks.readers.spacy_pipeline import blank_pipeline
         from elmo_tasks.scoring.language_model import LanguageModel, has_softmax
         from elmo_tasks.serve.app import make_app
         from elmo_tasks.serve.gate import Limits
@@ -92,6 +95,8 @@ examples:
 
         if args.max_words < 1:
             raise ConfigurationError(f"--max-words must be 1 or more, not {args.max_words}")
+        # A wrong code is noticed before the models are loaded.
+        blank_pipeline(args.language)
         limits = Limits(max_words=args.max_words)
         with listen(args.host, args.port) as listening:
             named = name_archives(args.models) if args.models else dict(KNOWN_MODELS)
@@ -107,7 +112,16 @@ examples:
             language_model = None
             if not args.weight_file and has_softmax(opened.name):
                 language_model = LanguageModel.from_pretrained(opened.name)
-            app = make_app(models, layers, opened.name, args.host, limits, reports, language_model)
+            app = make_app(
+                models,
+                layers,
+                opened.name,
+                args.host,
+                limits,
+                reports,
+                language_model,
+                args.language,
+            )
             if not is_loopback(listening):
                 print(
                     "WARNING: every machine that reaches this one can use the server; it asks for "

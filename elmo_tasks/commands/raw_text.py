@@ -3,13 +3,13 @@ from collections.abc import Callable
 from functools import partial
 
 
-def add_language(parser: argparse.ArgumentParser) -> None:
-    """Adds the option for the language of raw text."""
+def add_language(parser: argparse.ArgumentParser, text: str = "raw text") -> None:
+    """Adds the option for the language of a text."""
     parser.add_argument(
         "--language",
         metavar="CODE",
         default="en",
-        help="spaCy's code of the language of raw text, such as de or zh (default: en)",
+        help=f"spaCy's code of the language of {text}, such as de or zh (default: en)",
     )
 
 

@@ -45,6 +45,7 @@ def make_app(
     limits: Limits = Limits(),
     reports: Sequence[dict[str, Any]] = (),
     language_model: LanguageModel | None = None,
+    language: str = "en",
 ) -> App:
     """
     Makes the server's application: the page at `/`, its tabs' data, and the models.
@@ -57,16 +58,20 @@ def make_app(
     host (default `'127.0.0.1'`): The name or address that the server listens on.
     reports: Error reports for the tab "Errors".
     language_model: The biLM with its softmax, for the tab "Words".
+    language (default `'en'`): spaCy's code of the language of raw text in these three tabs.
 
     # Returns
 
     An ASGI application.
     """
     lanes = Lanes()
-    functions = (functools.partial(tool, sentence_layers) for tool in (layer_cosines, senses))
+    functions = (
+        functools.partial(tool, sentence_layers, language=language)
+        for tool in (layer_cosines, senses)
+    )
     tools: list[tuple[Task, Callable[[Any], Any]]] = list(zip(TOOLS, functions, strict=True))
     if language_model is not None:
-        tools.append((WORDS, functools.partial(word_bits, language_model)))
+        tools.append((WORDS, functools.partial(word_bits, language_model, language=language)))
     app = FastAPI(
         title="elmo-serve", docs_url=None, redoc_url=None, description=_DESCRIPTION, version="1"
     )

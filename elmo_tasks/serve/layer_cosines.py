@@ -10,13 +10,16 @@ from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 _MAX_TOKENS = 100
 
 
-def layer_cosines(sentence_layers: SentenceLayers, inputs: Any) -> dict[str, Any]:
+def layer_cosines(
+    sentence_layers: SentenceLayers, inputs: Any, language: str = "en"
+) -> dict[str, Any]:
     """
     Computes the cosines between the words of a sentence in each layer of a biLM.
 
     # Parameters
 
-    inputs: `{"sentence": "raw text"}`, which spaCy's rules for English cut into at most 100 tokens.
+    inputs: `{"sentence": "raw text"}`, which spaCy's rules cut into at most 100 tokens.
+    language (default `'en'`): spaCy's code of the language.
 
     # Returns
 
@@ -27,7 +30,7 @@ def layer_cosines(sentence_layers: SentenceLayers, inputs: Any) -> dict[str, Any
 
     `ValueError`: The input has another form, no token, or too many tokens.
     """
-    words = words_of(inputs, _MAX_TOKENS)
+    words = words_of(inputs, _MAX_TOKENS, language)
     (layers,) = sentence_layers([words])
     # Shape: (layers, tokens, tokens)
     cosines = _cosines(layers)
@@ -38,14 +41,14 @@ def layer_cosines(sentence_layers: SentenceLayers, inputs: Any) -> dict[str, Any
     }
 
 
-def words_of(inputs: Any, max_tokens: int) -> list[str]:
+def words_of(inputs: Any, max_tokens: int, language: str) -> list[str]:
     """
     Returns the tokens of `{"sentence": "raw text"}`. Raises `ValueError` if the input has another
     form, no token, or too many tokens.
     """
     match inputs:
         case {"sentence": str(text)} if len(inputs) == 1:
-            words = [token.text for token in ElmoSpacyTokenizer().tokenize(text)]
+            words = [token.text for token in ElmoSpacyTokenizer(language).tokenize(text)]
         case _:
             raise ValueError(f'expected {{"sentence": "raw text"}}, but got {inputs!r:.200}')
     if not 1 <= len(words) <= max_tokens:

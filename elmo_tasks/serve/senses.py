@@ -16,14 +16,15 @@ _MAX_OCCURRENCES = 100
 _NUM_SIMILAR = 8
 
 
-def senses(sentence_layers: SentenceLayers, inputs: Any) -> dict[str, Any]:
+def senses(sentence_layers: SentenceLayers, inputs: Any, language: str = "en") -> dict[str, Any]:
     """
     Compares the occurrences of a word in a text by their vectors in each layer of a biLM.
 
     # Parameters
 
-    inputs: `{"word": "play", "text": "raw text, a sentence a line"}`. spaCy's rules for English cut
-        each line. Upper and lower case count as equal. Only the first 100 occurrences count.
+    inputs: `{"word": "play", "text": "raw text, a sentence a line"}`. spaCy's rules cut each line.
+        Upper and lower case count as equal. Only the first 100 occurrences count.
+    language (default `'en'`): spaCy's code of the language.
 
     # Returns
 
@@ -46,7 +47,7 @@ def senses(sentence_layers: SentenceLayers, inputs: Any) -> dict[str, Any]:
                 'expected {"word": "play", "text": "raw text, a sentence a line"}, but got '
                 f"{inputs!r:.200}"
             )
-    tokenize = ElmoSpacyTokenizer().tokenize
+    tokenize = ElmoSpacyTokenizer(language).tokenize
     sentences = [[token.text for token in tokenize(line)] for line in text.splitlines()]
     found = [
         Occurrence(words, position)
@@ -59,7 +60,9 @@ def senses(sentence_layers: SentenceLayers, inputs: Any) -> dict[str, Any]:
     shown = found[:_MAX_OCCURRENCES]
     # Shape: (layers, occurrences, dim)
     vectors = _vectors(sentence_layers, shown)
-    others = sorted({other.lower() for words in sentences for other in words if other.isalpha()})
+    # Vowel signs, such as those of Hindi, are no letters.
+    words = {other.lower() for each in sentences for other in each if any(map(str.isalpha, other))}
+    others = sorted(words - {word.lower()})
     similar = similar_words(sentence_layers.bilm, word, others, _NUM_SIMILAR)
     return {
         "num_occurrences": len(found),

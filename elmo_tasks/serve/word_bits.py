@@ -8,13 +8,14 @@ _MAX_TOKENS = 50
 _LIKELIER = 5
 
 
-def word_bits(model: LanguageModel, inputs: Any) -> dict[str, Any]:
+def word_bits(model: LanguageModel, inputs: Any, language: str = "en") -> dict[str, Any]:
     """
     Says how likely the words of a sentence are, and which words would be likeliest there.
 
     # Parameters
 
-    inputs: `{"sentence": "raw text"}`, which spaCy's rules for English cut into at most 50 tokens.
+    inputs: `{"sentence": "raw text"}`, which spaCy's rules cut into at most 50 tokens.
+    language (default `'en'`): spaCy's code of the language.
 
     # Returns
 
@@ -26,7 +27,7 @@ def word_bits(model: LanguageModel, inputs: Any) -> dict[str, Any]:
 
     `ValueError`: The input has another form, no token, or too many tokens.
     """
-    words = words_of(inputs, _MAX_TOKENS)
+    words = words_of(inputs, _MAX_TOKENS, language)
     [score] = model.score([words])
     forward, backward = (
         [round(-each / math.log(2), 4) for each in log_probs.tolist()]

@@ -1,9 +1,18 @@
 import re
+import unicodedata
 from typing import Any
 
-# A run of letters and digits, or any other single character but white space. Tokenizers find about
-# as many tokens.
-_WORD = re.compile(r"\w+|[^\w\s]")
+# Vowel signs and accents, which belong to the letter before them.
+_SIGNS = "".join(
+    chr(code) for code in range(0x300, 0xFE30) if unicodedata.category(chr(code)).startswith("M")
+)
+
+# Letters of scripts without blanks: Thai, Lao, Burmese, Khmer, Chinese and Japanese.
+_ALONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+
+# A run of letters, their signs and digits, a letter of a script without blanks, or any
+# other single character but white space. Tokenizers find about as many tokens.
+_WORD = re.compile(rf"(?:[^\W{_ALONE}][{_SIGNS}]*)+|[{_ALONE}]|[^\w\s]")
 
 
 def count_words(value: Any) -> int:

@@ -90,8 +90,10 @@ def test_mistakes_are_refused_in_a_line(tmp_path: Path) -> None:
 
     words = refusal("elmo-serve", "--port", 0, "--max-words", 0)
     name = refusal("elmo-serve", f"a b={archive}", "--port", 0)
+    language = refusal("elmo-serve", "--port", 0, "--language", "xx-wrong")
 
     assert words == "elmo-serve: --max-words must be 1 or more, not 0"
+    assert language.startswith("elmo-serve: spaCy cannot tokenize language 'xx-wrong'")
     assert name.startswith("elmo-serve: a model cannot be named 'a b': give it as NAME=MODEL")
 
 

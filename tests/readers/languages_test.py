@@ -19,21 +19,9 @@ from tests.helpers.archives import task_model
 from tests.helpers.command_line import allennlp
 from tests.helpers.embedding import read_hdf5
 from tests.helpers.language_models import random_bilm, random_model, written_model
+from tests.helpers.languages import CUT_THAI, TEXTS
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
-# Raw texts, and the tokens of their sentences.
-TEXTS = {
-    "ar": ("نام القط على السجادة. هل رأيته؟", ["نام القط على السجادة .", "هل رأيته ؟"]),
-    "de": ("Die Bank ist zu. Hast du's gesehen?", ["Die Bank ist zu .", "Hast du 's gesehen ?"]),
-    "eu": ("Katua lo dago. Ikusi duzu?", ["Katua lo dago .", "Ikusi duzu ?"]),
-    "hi": ("बिल्ली सो रही है। क्या तुमने देखा?", ["बिल्ली सो रही है ।", "क्या तुमने देखा ?"]),
-    "tr": (
-        "İstanbul'da ILIK bir akşam. Irmağı gördün mü?",
-        ["İstanbul'da ILIK bir akşam .", "Irmağı gördün mü ?"],
-    ),
-    # spaCy cuts Chinese into characters.
-    "zh": ("猫在睡觉。你看见了吗？", ["猫 在 睡 觉 。", "你 看 见 了 吗 ？"]),
-}
 FILES = ["--options-file", FIXTURE_FILES[0], "--weight-file", FIXTURE_FILES[1]]
 
 
@@ -97,10 +85,19 @@ def test_dotted_and_dotless_capitals_are_different_words_of_a_biLM() -> None:
 
 def test_a_language_that_needs_a_package_says_which_one() -> None:
     with pytest.raises(ConfigurationError, match="'th'.*PyThaiNLP"):
-        tokenized_sentences("แมวนอนอยู่", "th")
+        tokenized_sentences("".join(CUT_THAI.split()), "th")
 
 
-def test_a_script_without_blanks_is_one_token_until_it_is_cut() -> None:
-    scores = random_model().score(["แมวนอนอยู่บนเสื่อ", ["แมว", "นอน", "อยู่", "บน", "เสื่อ"]])
+def test_a_script_without_blanks_is_one_token_until_it_is_cut(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    words, text = CUT_THAI.split(), tmp_path / "cut.txt"
+    text.write_text(f"{''.join(words)}\n{CUT_THAI}\n", encoding="utf-8")
+
+    scores = random_model().score(["".join(words), words])
+    allennlp("elmo-embed", text, tmp_path / "a.hdf5", "--top", *FILES)
+    answer = tagger(tmp_path_factory.getbasetemp() / "tagger").predict_json({"tokens": words})
 
     assert [len(score.forward) for score in scores] == [1, 5]
+    assert [len(read_hdf5(tmp_path / "a.hdf5")[line]) for line in "01"] == [1, 5]
+    assert answer["tokens"] == words and len(answer["tags"]) == 5

@@ -9,6 +9,9 @@ from elmo_tasks.serve.word_count import count_words
         ("Two words.", 3),
         ("", 0),
         ({"tokens": ["A", "b-c"], "top_k": 5}, 4),
+        # Vowel signs belong to a word of Hindi; Chinese is cut into characters.
+        ("बिल्ली सो रही है।", 5),
+        ("猫在睡觉。", 5),
         ([{"a": "x y"}, {"b": {"c": ["z"]}}, None, 3.5], 3),
     ],
 )
