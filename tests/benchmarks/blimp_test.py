@@ -1,5 +1,5 @@
 import json
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -56,15 +56,13 @@ def test_the_published_means_are_those_of_their_paradigms() -> None:
 
 
 def test_the_table_and_the_chart_are_made(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    data: Path, tmp_path: Path, printed: Callable[..., str]
 ) -> None:
     written_model(tmp_path / "lm")
-    outputs = ["--json", str(tmp_path / "out.json"), "--chart", str(tmp_path / "blimp.png")]
-    monkeypatch.setattr(sys, "argv", ["blimp", str(data), "--bilm", str(tmp_path / "lm"), *outputs])
+    outputs = ["--json", tmp_path / "out.json", "--chart", tmp_path / "blimp.png"]
 
-    main()
+    lines = printed(main, data, "--bilm", tmp_path / "lm", *outputs).splitlines()
 
-    lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("3 pairs; unknown tokens: lm ")
     assert lines[-1].startswith("| overall |") and lines[-1].endswith(
         "| 61.2 | 69.8 | 69.6 | 83.0 |"

@@ -1,9 +1,7 @@
 import re
-import sys
 from argparse import Namespace
+from collections.abc import Callable
 from pathlib import Path
-
-import pytest
 
 from benchmarks.cases import Case, lines_of, main
 from tests.helpers.reference_bilm import FIXTURE_FILES
@@ -11,16 +9,12 @@ from tests.helpers.reference_bilm import FIXTURE_FILES
 TEXT = Path(__file__).parents[2] / "fixtures" / "corpus" / "train.txt"
 
 
-def test_a_row_for_each_case_is_printed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
-    files = ["--options-file", str(FIXTURE_FILES[0]), "--weight-file", str(FIXTURE_FILES[1])]
+def test_a_row_for_each_case_is_printed(printed: Callable[..., str]) -> None:
+    files = ["--options-file", FIXTURE_FILES[0], "--weight-file", FIXTURE_FILES[1]]
     settings = ["--tokens", "100", "--long-tokens", "1000", "--single", "1", "--turns", "1"]
-    monkeypatch.setattr(sys, "argv", ["cases.py", str(TEXT), *files, *settings, "--threads", "1"])
 
-    main()
+    out = printed(main, TEXT, *files, *settings, "--threads", "1")
 
-    out = capsys.readouterr().out
     rows = re.findall(r"^\| (.+?) \| ([\d,]+) \| ([\d,]+) \| [\d.]+ \| (.*)\|$", out, re.MULTILINE)
     assert len(rows) == 8 and "100 tokens of train.txt" in out
     # Only single calls have milliseconds: those of 20 tokens.

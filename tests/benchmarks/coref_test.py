@@ -1,4 +1,4 @@
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,16 +9,15 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_our_model_is_measured_without_allennlp_models(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    monkeypatch: pytest.MonkeyPatch, printed: Callable[..., str]
 ) -> None:
     monkeypatch.setattr(coref, "CoreferenceResolver", None)
     tiny = f"import '{ROOT}/fixtures/tiny.libsonnet'"
     arguments = ["fixtures/coref.gold_conll", "--words", "20", "--turns", "1", "--set", tiny]
-    monkeypatch.setattr(sys, "argv", ["coref.py", *arguments])
 
-    coref.main()
+    out = printed(coref.main, *arguments)
 
-    _, _, titles, _, *rows, _, words, last = capsys.readouterr().out.splitlines()
+    _, _, titles, _, *rows, _, words, last = out.splitlines()
     assert [row.split(" | ")[0] for row in rows] == ["| `baseline`", "| `input`"]
     for row in rows:
         assert row.count("|") == titles.count("|")

@@ -1,9 +1,8 @@
 import re
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy
-import pytest
 from allennlp.modules.elmo import _ElmoBiLm
 
 from benchmarks.embed import main, upstream
@@ -13,15 +12,13 @@ TEXT = Path(__file__).parents[2] / "fixtures" / "corpus" / "train.txt"
 
 
 def test_a_row_for_each_way_is_printed_and_what_they_say_is_alike(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    printed: Callable[..., str],
 ) -> None:
-    files = ["--options-file", str(FIXTURE_FILES[0]), "--weight-file", str(FIXTURE_FILES[1])]
+    files = ["--options-file", FIXTURE_FILES[0], "--weight-file", FIXTURE_FILES[1]]
     settings = ["--lines", "25", "--turn", "10", "--batch-size", "4", "--threads", "1"]
-    monkeypatch.setattr(sys, "argv", ["embed.py", str(TEXT), *files, *settings])
 
-    main()
+    out = printed(main, TEXT, *files, *settings)
 
-    out = capsys.readouterr().out
     num_tokens = sum(
         len(line.split()) for line in TEXT.read_text(encoding="utf-8").splitlines()[:25]
     )

@@ -1,5 +1,5 @@
 import re
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,7 @@ FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 
 def test_an_epoch_of_a_task_is_measured(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    monkeypatch: pytest.MonkeyPatch, printed: Callable[..., str]
 ) -> None:
     class Here:
         """A pool that runs in this process, which has imported everything."""
@@ -27,11 +27,8 @@ def test_an_epoch_of_a_task_is_measured(
     monkeypatch.setattr(epochs.multiprocessing, "get_context", lambda _: epochs.multiprocessing)
     monkeypatch.setattr(epochs.multiprocessing, "Pool", lambda _: Here())
     tiny = f"(import '{FIXTURES}/tiny.libsonnet')"
-    monkeypatch.setattr(
-        sys, "argv", ["epochs.py", "--tasks", "sst", "--instances", "5", "--set", tiny]
-    )
 
-    epochs.main()
+    out = printed(epochs.main, "--tasks", "sst", "--instances", "5", "--set", tiny)
 
-    row = re.search(r"^\| sst \| ([\d,]+) \| ([\d,]+) \|", capsys.readouterr().out, re.MULTILINE)
+    row = re.search(r"^\| sst \| ([\d,]+) \| ([\d,]+) \|", out, re.MULTILINE)
     assert row is not None and row[1] == "5" and int(row[2]) >= 5

@@ -1,5 +1,5 @@
 import re
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,21 +10,15 @@ TEXT = Path(__file__).parents[2] / "fixtures" / "corpus" / "train.txt"
 
 
 def test_tables_and_a_chart_are_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: Callable[..., str]
 ) -> None:
     monkeypatch.setattr(growth, "in_a_process", lambda function, *arguments: function(*arguments))
     monkeypatch.setitem(growth.SIZES, "mini", (16, 8, 1, [[1, 4], [2, 4]]))
     chart = tmp_path / "growth.png"
     settings = ["--batches", "1", "3", "--lengths", "5", "8", "--tokens", "100", "--turns", "1"]
-    monkeypatch.setattr(
-        sys,
-        "argv",
-        ["growth.py", str(TEXT), "--sizes", "mini", *settings, "--chart", str(chart)],
-    )
 
-    growth.main()
+    out = printed(growth.main, TEXT, "--sizes", "mini", *settings, "--chart", chart)
 
-    out = capsys.readouterr().out
     heads = re.findall(r"^\| (\w.+?) \| (.+) \|$", out, re.MULTILINE)
     assert heads == [
         ("lines of 20 tokens", "1 | 3"),

@@ -1,22 +1,18 @@
 import re
-import sys
 import time
+from collections.abc import Callable
 
 import pytest
 
 from benchmarks.one_sentence import SENTENCE, Clock, main
 
 
-def test_the_parts_of_each_model_add_up_to_its_time(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
+def test_the_parts_of_each_model_add_up_to_its_time(printed: Callable[..., str]) -> None:
     assert len(SENTENCE.replace(".", " .").split()) == 20
-    arguments = ["--models", "base", "sst", "--turns", "1"]
-    monkeypatch.setattr(sys, "argv", ["one_sentence.py", *arguments])
 
-    main()
+    out = printed(main, "--models", "base", "sst", "--turns", "1")
 
-    rows = re.findall(r"^\| `(\w+)` \| (.+) \|$", capsys.readouterr().out, re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \| (.+) \|$", out, re.MULTILINE)
     assert [name for name, _ in rows] == ["base", "sst"]
     for name, cells in rows:
         total, *parts = map(float, cells.split(" | "))

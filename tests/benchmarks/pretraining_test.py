@@ -1,4 +1,4 @@
-import sys
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -9,15 +9,12 @@ from elmo_tasks.bilm.files.options import BiLmOptions
 from tests.helpers.reference_bilm import make_options
 
 
-def test_a_row_for_each_size_and_precision_is_printed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
+def test_a_row_for_each_size_and_precision_is_printed(printed: Callable[..., str]) -> None:
     arguments = ["--quick", "--sizes", "mini", "--dtypes", "bfloat16", "--words", "3000"]
-    monkeypatch.setattr(sys, "argv", ["pretraining.py", *arguments, "--threads", "1"])
 
-    main()
+    out = printed(main, *arguments, "--threads", "1")
 
-    heading, _, titles, _, row = capsys.readouterr().out.splitlines()
+    heading, _, titles, _, row = out.splitlines()
     assert "1 threads" in heading and "3,000 words" in heading
     assert titles.count("|") == row.count("|") and row.startswith("| mini | bfloat16 | ")
 

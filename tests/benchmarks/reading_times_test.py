@@ -1,4 +1,4 @@
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy
@@ -91,15 +91,13 @@ def test_a_story_is_predicted_from_the_others_alone() -> None:
 
 
 def test_the_table_and_the_chart_are_made(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    data: Path, tmp_path: Path, printed: Callable[..., str]
 ) -> None:
     written_model(tmp_path / "lm")
-    options = ["--bilm", str(tmp_path / "lm"), "--chart", str(tmp_path / "times.png")]
-    monkeypatch.setattr(sys, "argv", ["reading_times", str(data), "--context", "1", *options])
+    options = ["--bilm", tmp_path / "lm", "--chart", tmp_path / "times.png"]
 
-    main()
+    lines = printed(main, data, "--context", "1", *options).splitlines()
 
-    lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("30 words of 5 sentences.")
     assert lines[-1].startswith("| lm | ")
     assert (tmp_path / "times.png").read_bytes().startswith(b"\x89PNG")

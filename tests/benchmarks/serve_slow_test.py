@@ -1,8 +1,7 @@
 import re
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from allennlp.models import load_archive
 
 from benchmarks.serve_slow import main
@@ -11,17 +10,13 @@ from tests.helpers.archives import sst
 from tests.helpers.served import app_of, running
 
 
-def test_a_row_for_each_slow_model_is_printed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
+def test_a_row_for_each_slow_model_is_printed(tmp_path: Path, printed: Callable[..., str]) -> None:
     model = ServedModel("feelings", load_archive(str(sst(tmp_path, "baseline"))))
     with running(app_of([model])) as address:
         settings = ["--slow", "feelings", "--words", "300", "--requests", "3"]
-        monkeypatch.setattr(sys, "argv", ["serve_slow.py", address, "feelings", *settings])
 
-        main()
+        out = printed(main, address, "feelings", *settings)
 
-    out = capsys.readouterr().out
     assert "; 3 requests\n" in out
     rows = re.findall(r"^\| (\w+) +\| +(\d+) \| +(\d+) \| +(\d+) \|$", out, re.MULTILINE)
     assert [name for name, *_ in rows] == ["none", "feelings"]

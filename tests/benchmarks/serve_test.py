@@ -1,16 +1,14 @@
 import json
 import re
-import sys
+from collections.abc import Callable
 from pathlib import Path
-
-import pytest
 
 from benchmarks.serve import main
 from tests.helpers.archives import sst
 
 
 def test_a_row_for_each_number_of_clients_is_printed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    tmp_path: Path, printed: Callable[..., str]
 ) -> None:
     (tmp_path / "model").mkdir()
     archive = sst(tmp_path / "model", "baseline")
@@ -18,12 +16,9 @@ def test_a_row_for_each_number_of_clients_is_printed(
     inputs.write_text(
         "".join(json.dumps({"sentence": f"film {k}"}) + "\n" for k in range(70)), encoding="utf-8"
     )
-    settings = ["--requests", "20", "--turns", "1"]
-    monkeypatch.setattr(sys, "argv", ["serve.py", str(archive), str(inputs), *settings])
 
-    main()
+    out = printed(main, archive, inputs, "--requests", "20", "--turns", "1")
 
-    out = capsys.readouterr().out
     assert "; 20 inputs a turn\n" in out
     rows = re.findall(r"^\| (.*?) +\| +([\d]+) \| +([\d.]+) \|$", out, re.MULTILINE)
     assert [name for name, *_ in rows] == [

@@ -1,4 +1,4 @@
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,17 +9,14 @@ from elmo_tasks.readers.squad_file import parse_squad
 ROOT = Path(__file__).parents[2]
 
 
-def test_a_row_for_each_variant_is_printed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
+def test_a_row_for_each_variant_is_printed(printed: Callable[..., str]) -> None:
     tiny = f"import '{ROOT}/fixtures/tiny.libsonnet'"
     arguments = ["fixtures/squad.json", "--questions", "5", "--turns", "1", "--threads", "1"]
     arguments += ["--batch-size", "2", "--passage-tokens", "30", "--set", tiny]
-    monkeypatch.setattr(sys, "argv", ["squad.py", *arguments, "--variants", "both"])
 
-    main()
+    out = printed(main, *arguments, "--variants", "both")
 
-    heading, _, titles, _, row = capsys.readouterr().out.splitlines()
+    heading, _, titles, _, row = out.splitlines()
     assert "first 5 questions of squad.json" in heading
     assert titles.count("|") == row.count("|") and row.startswith("| both | ")
     cells = [cell.strip() for cell in row.strip("|").split("|")]

@@ -1,4 +1,4 @@
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,16 +11,15 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_our_model_is_measured_without_allennlp_models(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    monkeypatch: pytest.MonkeyPatch, printed: Callable[..., str]
 ) -> None:
     monkeypatch.setattr(srl, "SemanticRoleLabeler", None)
     tiny = f"import '{ROOT}/fixtures/tiny.libsonnet'"
     arguments = ["fixtures/srl.gold_conll", "--sentences", "3", "--turns", "1", "--set", tiny]
-    monkeypatch.setattr(sys, "argv", ["srl.py", *arguments])
 
-    main()
+    out = printed(main, *arguments)
 
-    heading, _, titles, _, *rows, _, first, _ = capsys.readouterr().out.splitlines()
+    heading, _, titles, _, *rows, _, first, _ = out.splitlines()
     assert "; 3 sentences with " in heading and " of srl.gold_conll, " in heading
     assert [row.split(" | ")[0] for row in rows] == ["| `baseline`", "| `input`"]
     for row in rows:

@@ -1,6 +1,6 @@
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -8,19 +8,14 @@ from benchmarks import store
 
 
 def test_a_store_is_measured_at_each_number_of_entries(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: Callable[..., str]
 ) -> None:
-    def here(function: Any, *arguments: Any) -> Any:
-        return function(*arguments)
-
-    monkeypatch.setattr(store, "in_a_process", here)
+    monkeypatch.setattr(store, "in_a_process", lambda function, *arguments: function(*arguments))
     folder = str(tmp_path / "store")
     options = ["--entries", "150", "40", "--tokens", "2", "--look-ups", "10", "--folder", folder]
-    monkeypatch.setattr(sys, "argv", ["store.py", *options, "--cold"])
 
-    store.main()
+    out = printed(store.main, *options, "--cold")
 
-    out = capsys.readouterr().out
     assert "entries of 2,560 bytes, cold" in out
     rows = [line.split(" | ") for line in out.splitlines() if line.startswith(("| 40", "| 150"))]
     assert [row[0] for row in rows] == ["| 40", "| 150"]

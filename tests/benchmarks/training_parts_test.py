@@ -1,5 +1,5 @@
 import re
-import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -8,14 +8,13 @@ from tests.helpers.configs import TINY
 
 
 def test_the_parts_of_steps_of_a_bilm_and_of_a_task_are_printed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    printed: Callable[..., str],
 ) -> None:
     arguments = ["base", "sst", "--set", TINY, "--turns", "1", "--words", "200"]
-    monkeypatch.setattr(sys, "argv", ["training_parts.py", *arguments, "--dtype", "float32"])
 
-    main()
+    out = printed(main, *arguments, "--dtype", "float32")
 
-    _, base, sst = capsys.readouterr().out.split("\n\n")
+    _, base, sst = out.split("\n\n")
     of_both = {"recurrences", "products of layers", "reading", "optimizer", "rest of the gradients"}
     for table, further in ((base, {"softmax"}), (sst, {"rest of the forward pass"})):
         rows = re.findall(r"^\| (.+) \| ([\d.]+) \| (\d+)% \|$", table, re.MULTILINE)

@@ -1,5 +1,5 @@
 import re
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,18 +14,12 @@ from benchmarks.without_pytorch import main
 ROOT = Path(__file__).parents[2]
 
 
-def test_three_ways_are_timed_and_their_layers_are_alike(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
+def test_three_ways_are_timed_and_their_layers_are_alike(printed: Callable[..., str]) -> None:
     text, bilm = ROOT / "fixtures" / "corpus" / "train.txt", ROOT / "fixtures" / "bilm"
     settings = ["--lines", "9", "--batch-size", "4", "--turns", "1"]
-    monkeypatch.setattr(
-        sys, "argv", ["without_pytorch.py", str(text), "--bilms", str(bilm), *settings]
-    )
 
-    main()
+    out = printed(main, text, "--bilms", bilm, *settings)
 
-    out = capsys.readouterr().out
     assert "9 lines and " in out
     rows = re.findall(r"^\| .* \| 0 \| (\S+) \| (.*) \| [\d,]+ \| [\d.]+ \|$", out, re.MULTILINE)
     assert [what for _, what in rows] == [
