@@ -85,11 +85,11 @@ def _check_options(
     if problems:
         problems = [f"{options_file}: {problem}" for problem in problems]
         return raw, None, CheckReport([fact], problems)
-    return raw, options, CheckReport([fact, *_describe(raw, options)], [])
-
-
-def _describe(raw: dict[str, Any], options: BiLmOptions) -> list[tuple[str, str]]:
-    return [*_describe_tokens(raw, options), *_describe_lstms(options)]
+    return (
+        raw,
+        options,
+        CheckReport([fact, *_describe_tokens(raw, options), *_describe_lstms(options)], []),
+    )
 
 
 def _describe_tokens(raw: dict[str, Any], options: BiLmOptions) -> list[tuple[str, str]]:

@@ -62,12 +62,9 @@ class ManyLangsTokens(torch.nn.Module):
         width = self.char_cnn.max_characters
         entries: list[bytes] = []
         for word in words:
-            inner = [word] if word in _BOUNDARIES else _split(word)[: width - 2]
+            characters = [each.encode() for each in word.decode("utf-8", "ignore")]
+            inner = [word] if word in _BOUNDARIES else characters[: width - 2]
             marked = [BEGIN_WORD, *inner, END_WORD]
             entries += marked + [PADDING] * (width - len(marked))
         # Row 0 of the CNN's embedding is for the padding of a batch.
         return self.characters.rows(entries).view(len(words), width) + 1
-
-
-def _split(word: bytes) -> list[bytes]:
-    return [character.encode() for character in word.decode("utf-8", "ignore")]

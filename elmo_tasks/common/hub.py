@@ -246,18 +246,13 @@ def _check_hashes(folder: Path) -> None:
         if not path.is_symlink() and any((blobs / _hash(path, kind)).exists() for kind in _KINDS):
             continue
         blob = path.resolve()
-        kind = _kind(blob.name)
+        kind = next((kind for kind in _KINDS if kind.fullmatch(blob.name)), None)
         if kind is None or blob.parent != blobs:
             raise ConfigurationError(f"{path} has no hash: remove {folder} and fetch it again")
         if _hash(blob, kind) != blob.name:
             raise ConfigurationError(
                 f"{path} is damaged: its hash is not {blob.name}; remove {blob} and fetch it again"
             )
-
-
-def _kind(name: str) -> re.Pattern[str] | None:
-    """Returns the pattern that a hash fits, or `None`."""
-    return next((kind for kind in _KINDS if kind.fullmatch(name)), None)
 
 
 def _hash(path: Path, kind: re.Pattern[str]) -> str:

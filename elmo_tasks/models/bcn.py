@@ -10,6 +10,7 @@ from allennlp.nn.util import masked_max, masked_mean, masked_softmax, weighted_s
 from allennlp.training.metrics import CategoricalAccuracy
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.modules.check_input import check_input
 from elmo_tasks.modules.linear import use_products
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
 
@@ -154,40 +155,20 @@ class Bcn(Model):
         return torch.cat(pooled, dim=-1)
 
     def _check_dimensions(self) -> None:
-        checks = [
-            (
-                self.text_embedder.get_output_dim(),
-                self.feedforward.get_input_dim(),
-                "output of text_embedder",
-                "input of feedforward",
-            ),
-            (
-                self.feedforward.get_output_dim(),
-                self.encoder.get_input_dim(),
-                "output of feedforward",
-                "input of encoder",
-            ),
-            (
-                3 * self._output_dim("encoder"),
-                self.integrator.get_input_dim(),
-                "3 * x, with the ELMo that joins it,",
-                "input of integrator",
-            ),
-            (
-                4 * self._output_dim("integrator"),
-                self.classifier.get_input_dim(),
-                "4 * output of integrator, with the ELMo that joins it,",
-                "input of classifier",
-            ),
-            (
-                self.classifier.get_output_dim(),
-                self.vocab.get_vocab_size("labels"),
-                "output of classifier",
-                "number of classes in the data",
-            ),
-        ]
-        for check in checks:
-            check_dimensions_match(*check)
+        embedded = self.text_embedder.get_output_dim()
+        x_dim, y_dim = self._output_dim("encoder"), self._output_dim("integrator")
+        joined = "with the ELMo that joins it,"
+        check_input("feedforward", self.feedforward, embedded, "output of text_embedder")
+        hidden = self.feedforward.get_output_dim()
+        check_input("encoder", self.encoder, hidden, "output of feedforward")
+        check_input("integrator", self.integrator, 3 * x_dim, f"3 * x, {joined}")
+        check_input("classifier", self.classifier, 4 * y_dim, f"4 * output of integrator, {joined}")
+        check_dimensions_match(
+            self.classifier.get_output_dim(),
+            self.vocab.get_vocab_size("labels"),
+            "output of classifier",
+            "number of classes in the data",
+        )
 
 
 def _attend(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

@@ -1,7 +1,6 @@
 from typing import Any, NamedTuple
 
 import torch
-from allennlp.common.checks import check_dimensions_match
 from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
 from allennlp.modules import InputVariationalDropout, Seq2SeqEncoder
@@ -12,6 +11,7 @@ from torch.nn.functional import cross_entropy
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.metrics.squad import SquadMetric
 from elmo_tasks.modules.bidirectional_attention import BidirectionalAttention
+from elmo_tasks.modules.check_input import check_input
 from elmo_tasks.modules.linear import Linear
 from elmo_tasks.modules.self_attention import SelfAttention
 from elmo_tasks.modules.spans import BestSpans, best_spans
@@ -181,26 +181,11 @@ class Bidaf(Model):
         return torch.relu(self.self_attended(torch.cat([found, h, found * h], dim=-1)))
 
     def _check_dimensions(self) -> None:
-        x_dim = self.residual_encoder.get_input_dim()
-        checks = [
-            (
-                self.text_embedder.get_output_dim(),
-                self.encoder.get_input_dim(),
-                "output of text_embedder",
-                "input of encoder",
-            ),
-            (
-                x_dim,
-                self.start_encoder.get_input_dim(),
-                "input of residual_encoder",
-                "input of start_encoder",
-            ),
-            (
-                x_dim + self.start_encoder.get_output_dim(),
-                self.end_encoder.get_input_dim(),
-                "input of residual_encoder with output of start_encoder",
-                "input of end_encoder",
-            ),
-        ]
-        for check in checks:
-            check_dimensions_match(*check)
+        embedded = self.text_embedder.get_output_dim()
+        check_input("encoder", self.encoder, embedded, "output of text_embedder")
+        x_dim, source = self.residual_encoder.get_input_dim(), "input of residual_encoder"
+        check_input("start_encoder", self.start_encoder, x_dim, source)
+        x_dim += self.start_encoder.get_output_dim()
+        check_input(
+            "end_encoder", self.end_encoder, x_dim, f"{source} with output of start_encoder"
+        )

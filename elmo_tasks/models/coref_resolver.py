@@ -2,7 +2,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from allennlp.common.checks import check_dimensions_match
 from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
 from allennlp.modules import FeedForward, Seq2SeqEncoder
@@ -17,6 +16,7 @@ from elmo_tasks.modules.antecedent_choice import (
     clusters_of,
 )
 from elmo_tasks.modules.antecedent_scorer import AntecedentScorer, Mentions
+from elmo_tasks.modules.check_input import check_input
 from elmo_tasks.modules.document_run import DocumentRun, sentence_batches
 from elmo_tasks.modules.linear import use_products
 from elmo_tasks.modules.mention_spans import candidate_spans, choose_spans
@@ -97,18 +97,8 @@ class CorefResolver(Model):
             dropout,
         )
         span_dim = self.spans.get_output_dim()
-        check_dimensions_match(
-            text_embedder.get_output_dim(),
-            encoder.get_input_dim(),
-            "output of text_embedder",
-            "input of encoder",
-        )
-        check_dimensions_match(
-            span_dim,
-            mention_feedforward.get_input_dim(),
-            "width of a span",
-            "input of mention_feedforward",
-        )
+        check_input("encoder", encoder, text_embedder.get_output_dim(), "output of text_embedder")
+        check_input("mention_feedforward", mention_feedforward, span_dim, "width of a span")
         self.mention_feedforward = mention_feedforward
         use_products(mention_feedforward)
         self.mention_scores = torch.nn.Linear(mention_feedforward.get_output_dim(), 1)

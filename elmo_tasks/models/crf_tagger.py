@@ -2,7 +2,6 @@ import math
 from typing import Any, NamedTuple
 
 import torch
-from allennlp.common.checks import check_dimensions_match
 from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
 from allennlp.modules import ConditionalRandomField, InputVariationalDropout, Seq2SeqEncoder
@@ -12,6 +11,7 @@ from allennlp.nn import InitializerApplicator
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.spelling import listed
 from elmo_tasks.metrics.span_f1 import SpanF1
+from elmo_tasks.modules.check_input import check_input
 from elmo_tasks.modules.crf_paths import CrfPaths
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 from elmo_tasks.readers.entities import Entity, has_ends, read_entities, split_tag
@@ -196,7 +196,5 @@ class CrfTagger(Model):
             )
         width, name = self.text_embedder.get_output_dim(), "output of text_embedder"
         for index, encoder in enumerate(self.encoders, start=1):
-            check_dimensions_match(
-                width, encoder.get_input_dim(), name, f"input of encoder {index}"
-            )
+            check_input(f"encoder {index}", encoder, width, name)
             width, name = encoder.get_output_dim(), f"output of encoder {index}"

@@ -11,6 +11,7 @@ from allennlp.nn import InitializerApplicator
 from allennlp.nn.util import masked_max, masked_mean, masked_softmax, weighted_sum
 from allennlp.training.metrics import CategoricalAccuracy
 
+from elmo_tasks.modules.check_input import check_input
 from elmo_tasks.modules.encode_together import encode_together
 from elmo_tasks.modules.linear import use_products
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
@@ -165,40 +166,21 @@ class Esim(Model):
         return [_pool(v, mask) for v, mask in zip(composed, masks)]
 
     def _check_dimensions(self) -> None:
-        checks = [
-            (
-                self.text_embedder.get_output_dim(),
-                self.encoder.get_input_dim(),
-                "output of text_embedder",
-                "input of encoder",
-            ),
-            (
-                4 * (self.encoder.get_output_dim() + self.text_embedder.get_elmo_dim()),
-                self.projection.get_input_dim(),
-                "4 * output of encoder, with the ELMo that joins it,",
-                "input of projection",
-            ),
-            (
-                self.projection.get_output_dim(),
-                self.composer.get_input_dim(),
-                "output of projection",
-                "input of composer",
-            ),
-            (
-                4 * self.composer.get_output_dim(),
-                self.classifier.get_input_dim(),
-                "4 * output of composer",
-                "input of classifier",
-            ),
-            (
-                self.classifier.get_output_dim(),
-                self.vocab.get_vocab_size("labels"),
-                "output of classifier",
-                "number of classes in the data",
-            ),
-        ]
-        for check in checks:
-            check_dimensions_match(*check)
+        embedded = self.text_embedder.get_output_dim()
+        check_input("encoder", self.encoder, embedded, "output of text_embedder")
+        enhanced = 4 * (self.encoder.get_output_dim() + self.text_embedder.get_elmo_dim())
+        source = "4 * output of encoder, with the ELMo that joins it,"
+        check_input("projection", self.projection, enhanced, source)
+        projected = self.projection.get_output_dim()
+        check_input("composer", self.composer, projected, "output of projection")
+        pooled = 4 * self.composer.get_output_dim()
+        check_input("classifier", self.classifier, pooled, "4 * output of composer")
+        check_dimensions_match(
+            self.classifier.get_output_dim(),
+            self.vocab.get_vocab_size("labels"),
+            "output of classifier",
+            "number of classes in the data",
+        )
 
 
 def _pool(v: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

@@ -1,13 +1,13 @@
 from typing import Any
 
 import torch
-from allennlp.common.checks import check_dimensions_match
 from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
 from allennlp.modules import InputVariationalDropout, Seq2SeqEncoder
 from allennlp.nn import InitializerApplicator
 from allennlp.training.metrics import CategoricalAccuracy
 
+from elmo_tasks.modules.check_input import check_input
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 
 
@@ -39,12 +39,7 @@ class SoftmaxTagger(Model):
         **kwargs,
     ) -> None:
         super().__init__(vocab, **kwargs)
-        check_dimensions_match(
-            text_embedder.get_output_dim(),
-            encoder.get_input_dim(),
-            "output of text_embedder",
-            "input of encoder",
-        )
+        check_input("encoder", encoder, text_embedder.get_output_dim(), "output of text_embedder")
         self.text_embedder = text_embedder
         self.encoder = encoder
         self.dropout = InputVariationalDropout(dropout)

@@ -1,7 +1,6 @@
 from typing import Any
 
 import torch
-from allennlp.common.checks import check_dimensions_match
 from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
 from allennlp.modules import Seq2SeqEncoder
@@ -12,6 +11,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.spelling import listed
 from elmo_tasks.metrics.srl import SrlMetric
 from elmo_tasks.modules.bio_paths import BioPaths
+from elmo_tasks.modules.check_input import check_input
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
 from elmo_tasks.readers.entities import Entity, read_entities
 
@@ -49,12 +49,8 @@ class SrlTagger(Model):
         self.text_embedder = text_embedder
         self.predicate_embedding = torch.nn.Embedding(2, predicate_dim)
         self.encoder = encoder
-        check_dimensions_match(
-            text_embedder.get_output_dim() + predicate_dim,
-            encoder.get_input_dim(),
-            "output of text_embedder with predicate_dim",
-            "input of encoder",
-        )
+        width = text_embedder.get_output_dim() + predicate_dim
+        check_input("encoder", encoder, width, "output of text_embedder with predicate_dim")
         names = vocab.get_index_to_token_vocabulary("labels")
         self.tag_names = [names[index] for index in range(len(names))]
         output_dim = encoder.get_output_dim() + text_embedder.get_elmo_dim()

@@ -2,13 +2,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from allennlp.common.checks import check_dimensions_match
 from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
 from allennlp.modules import FeedForward, Seq2SeqEncoder
 from allennlp.nn import InitializerApplicator
 from allennlp.training.metrics import CategoricalAccuracy, FBetaMultiLabelMeasure
 
+from elmo_tasks.modules.check_input import check_input
 from elmo_tasks.modules.document_run import DocumentRun, sentence_batches
 from elmo_tasks.modules.linear import use_products
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder
@@ -180,16 +180,8 @@ class TextClassifier(Model):
         return torch.nn.functional.cross_entropy(logits, label)
 
     def _check_dimensions(self, text_dim: int) -> None:
-        check_dimensions_match(
-            self.text_embedder.get_output_dim(),
-            self.encoder.get_input_dim(),
-            "output of text_embedder",
-            "input of encoder",
-        )
+        embedded = self.text_embedder.get_output_dim()
+        check_input("encoder", self.encoder, embedded, "output of text_embedder")
         if self.feedforward.get_input_dim() != 4 * text_dim:
-            check_dimensions_match(
-                text_dim,
-                self.feedforward.get_input_dim(),
-                "3 * output of encoder, with the ELMo that joins it,",
-                "input of feedforward",
-            )
+            source = "3 * output of encoder, with the ELMo that joins it,"
+            check_input("feedforward", self.feedforward, text_dim, source)

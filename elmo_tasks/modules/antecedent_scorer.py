@@ -2,12 +2,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import torch
-from allennlp.common.checks import check_dimensions_match
 from allennlp.modules import FeedForward
 from allennlp.nn.util import min_value_of_dtype
 from torch.autograd.function import once_differentiable
 
 from elmo_tasks.kernels.trained_product import product, summed_product
+from elmo_tasks.modules.check_input import check_input
 from elmo_tasks.modules.linear import use_products
 
 # The number of mentions whose antecedents are scored at a time.
@@ -82,12 +82,8 @@ class AntecedentScorer(torch.nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        check_dimensions_match(
-            3 * (span_dim + feature_dim),
-            feedforward.get_input_dim(),
-            "3 * width of a span with 3 * feature_dim",
-            "input of antecedent_feedforward",
-        )
+        pair_dim, source = 3 * (span_dim + feature_dim), "3 * width of a span with 3 * feature_dim"
+        check_input("antecedent_feedforward", feedforward, pair_dim, source)
         self.feedforward = feedforward
         use_products(feedforward)
         self.pair_scores = torch.nn.Linear(feedforward.get_output_dim(), 1)

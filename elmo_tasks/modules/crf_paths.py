@@ -109,7 +109,10 @@ class CrfPaths:
         ends = (_pick(after, tags) + path).tolist()
         totals = self._log_sum_of_paths(before[:, -1]).tolist()
         return [
-            [_exp(starts[row][start] + ends[row][end - 1] - total) for _, start, end in entities]
+            [
+                min(1.0, math.exp(starts[row][start] + ends[row][end - 1] - total))
+                for _, start, end in entities
+            ]
             for row, (entities, total) in enumerate(zip(spans, totals))
         ]
 
@@ -151,7 +154,3 @@ class CrfPaths:
 def _pick(values: torch.Tensor, tags: torch.Tensor) -> torch.Tensor:
     """Selects the values of the tags: from shape (batch, length, tags) to (batch, length)."""
     return values.gather(-1, tags.unsqueeze(-1)).squeeze(-1)
-
-
-def _exp(log_probability: float) -> float:
-    return min(1.0, math.exp(log_probability))

@@ -10,7 +10,7 @@ from allennlp.evaluation import Evaluator, SimpleEvaluator
 from allennlp.models import Model
 from allennlp.predictors import Predictor
 
-from elmo_tasks.predictors.text_predictor import TextPredictor, predictor_of
+from elmo_tasks.predictors.text_predictor import predictor_of
 
 logger = logging.getLogger(__name__)
 
@@ -42,8 +42,9 @@ class ElmoEvaluator(SimpleEvaluator):
         predictions_output_file: str | PathLike | None = None,
     ) -> dict[str, Any]:
         """Evaluates a model, and returns its metrics. The parameters are those of `Evaluator`."""
-        kind = _answering_predictor(model)
-        answers_lines = predictions_output_file is not None and kind is not None
+        kind = predictor_of(model)
+        has_answers = kind is not None and kind.answers_instances
+        answers_lines = predictions_output_file is not None and has_answers
         # A loader may shuffle its own list of the instances.
         instances = list(data_loader.iter_instances()) if answers_lines else []
         metrics = super().__call__(
@@ -62,12 +63,6 @@ class ElmoEvaluator(SimpleEvaluator):
             # The predictions have counted the labelled instances a second time.
             model.get_metrics(reset=True)
         return metrics
-
-
-def _answering_predictor(model: Model) -> type[TextPredictor] | None:
-    """Returns the predictor that answers the instances of a model, or `None`."""
-    kind = predictor_of(model)
-    return kind if kind is not None and kind.answers_instances else None
 
 
 def _lines(predictor: Predictor, instances: Iterable[Instance]) -> Iterable[str]:

@@ -115,7 +115,9 @@ def softmax_of(model: ElmoLanguageModel) -> Softmax:
 
 
 def _parse_request(inputs: JsonDict, num_words: int) -> _Request:
-    found = sentence_input(inputs, _cut_at_blanks, options=("place", "top_k"))
+    found = sentence_input(
+        inputs, lambda text: [Token(word) for word in text.split()], options=("place", "top_k")
+    )
     words = [token.text for token in found.tokens]
     if "place" not in inputs:
         return _Request(words)
@@ -131,7 +133,3 @@ def _parse_request(inputs: JsonDict, num_words: int) -> _Request:
             f"{inputs!r}"
         )
     return _Request(words, index, top_k)
-
-
-def _cut_at_blanks(text: str) -> list[Token]:
-    return [Token(word) for word in text.split()]

@@ -43,7 +43,11 @@ class SplittingTokenizer(Tokenizer):
         for word in self.words.tokenize(text):
             for token in _split(word):
                 # spaCy splits `` into two tokens.
-                if tokens and token.text == "`" == tokens[-1].text and _touch(tokens[-1], token):
+                if (
+                    tokens
+                    and token.text == "`" == tokens[-1].text
+                    and tokens[-1].idx_end == token.idx
+                ):
                     token = _token("``", tokens.pop().idx)
                 tokens.append(token)
         return tokens
@@ -58,10 +62,6 @@ def _split(word: Token) -> Iterator[Token]:
         if part:
             yield _token(part, start)
         start += len(part)
-
-
-def _touch(one: Token, other: Token) -> bool:
-    return one.idx_end == other.idx
 
 
 def _token(raw: str, start: int) -> Token:

@@ -33,7 +33,8 @@ def layer_cosines(
     words = words_of(inputs, _MAX_TOKENS, language)
     (layers,) = sentence_layers([words])
     # Shape: (layers, tokens, tokens)
-    cosines = _cosines(layers)
+    units = normalize(layers, dim=-1)
+    cosines = units @ units.transpose(1, 2)
     return {
         "tokens": words,
         "layers": [layer_name(index) for index in range(len(layers))],
@@ -59,8 +60,3 @@ def words_of(inputs: Any, max_tokens: int, language: str) -> list[str]:
 def rounded(values: torch.Tensor) -> list:
     """Returns the values as nested lists, rounded to the digits that a page shows."""
     return torch.round(values.double(), decimals=4).tolist()
-
-
-def _cosines(layers: torch.Tensor) -> torch.Tensor:
-    units = normalize(layers, dim=-1)
-    return units @ units.transpose(1, 2)

@@ -30,7 +30,8 @@ def markdown(report: ErrorReport) -> str:
     if judge.kind == "roles":
         parts += ["## Roles", _types(report)]
     if judge.kind == "links":
-        parts += ["## Links between mentions", _links(report)]
+        links = [[kind, f"{count:,}"] for kind, count in report.links().items()]
+        parts += ["## Links between mentions", table(["link", "how many"], links)]
     parts += [
         "## By length",
         _group_table("tokens", metric, report.by_length()),
@@ -69,10 +70,6 @@ def _types(report: ErrorReport) -> str:
         for each in report.types()
     ]
     return table(["type", "expected", "predicted", "precision, %", "recall, %"], rows)
-
-
-def _links(report: ErrorReport) -> str:
-    return table(["link", "how many"], [[k, f"{count:,}"] for k, count in report.links().items()])
 
 
 def _group_table(name: str, metric: str, groups: Sequence[Group]) -> str:

@@ -36,7 +36,8 @@ def draw(mixes: Sequence[PlacedMix]) -> Figure:
             horizontalalignment="center",
             verticalalignment="center",
         )
-    axes.set_xticks(range(len(mixes)), [_label(mix) for mix in mixes])
+    labels = [f"{mix.model}{'*' if mix.in_figure_2 else ''}\n{mix.place}" for mix in mixes]
+    axes.set_xticks(range(len(mixes)), labels)
     axes.set_yticks(range(num_layers), [layer_name(layer) for layer in range(num_layers)])
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
@@ -45,10 +46,6 @@ def draw(mixes: Sequence[PlacedMix]) -> Figure:
     if any(mix.in_figure_2 for mix in mixes):
         figure.supxlabel("* also in Figure 2 of Peters et al. 2018", fontsize="small")
     return figure
-
-
-def _label(mix: PlacedMix) -> str:
-    return f"{mix.model}{'*' if mix.in_figure_2 else ''}\n{mix.place}"
 
 
 def _size(mixes: Sequence[PlacedMix], num_layers: int) -> tuple[float, float]:
