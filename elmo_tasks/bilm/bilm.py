@@ -21,7 +21,7 @@ from elmo_tasks.bilm.state import INITIAL_STATES, LstmState
 from elmo_tasks.bilm.token_vectors import TokenVectors
 from elmo_tasks.bilm.word_table import WordTable
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.kernels.threads import for_each, two_at_once
 
@@ -46,8 +46,7 @@ class BiLm(torch.nn.Module):
 
     def __init__(self, options: dict[str, Any], state: str, dropout: float = 0.0) -> None:
         super().__init__()
-        if state not in STATES:
-            raise ConfigurationError(f"state must be one of {', '.join(STATES)}, not {state!r}")
+        check_choice("state", state, STATES)
         self._raw_options = copy.deepcopy(options)
         self.options = BiLmOptions.from_dict(self._raw_options)
         self.state_name = state

@@ -9,7 +9,7 @@ from elmo_tasks.bilm.characters import check_char_ids
 from elmo_tasks.bilm.frozen_checkpoint import FINGERPRINT, put_back_weights
 from elmo_tasks.bilm.outputs import BiLmOutput
 from elmo_tasks.bilm.token_cache import TokenCache
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.hashing import hash_bytes, hash_tensors
 from elmo_tasks.kernels.dtypes import DTYPES, used_dtype
 from elmo_tasks.kernels.weight_cache import WeightCache
@@ -51,10 +51,7 @@ class FrozenBiLm(BiLm):
         cached_tokens: int = 50_000,
         store: LayerStore | None = None,
     ) -> None:
-        if dtype not in DTYPES:
-            raise ConfigurationError(
-                f"dtype of a biLM must be one of {', '.join(DTYPES)}, not {dtype!r}"
-            )
+        check_choice("dtype of a biLM", dtype, DTYPES)
         if store is not None and state == "carry":
             raise ConfigurationError(
                 "a store needs a biLM that gives a sentence the same layers every time: set state "

@@ -1,4 +1,5 @@
 import traceback
+from collections.abc import Collection
 from importlib.util import find_spec
 
 
@@ -15,6 +16,13 @@ INSTALL_ALLENNLP = (
     f'pip install "elmo-tasks[allennlp]" && pip install --no-deps {ALLENNLP} '
     "(elmo-tasks setup runs both)"
 )
+
+
+def check_choice(name: str, value: object, choices: Collection[str]) -> None:
+    """Raises `ConfigurationError` unless the value of a setting is one of the choices."""
+    if value not in choices:
+        known = " or ".join(choices) if len(choices) == 2 else f"one of {', '.join(choices)}"
+        raise ConfigurationError(f"{name} must be {known}, not {value!r}")
 
 
 def has_allennlp() -> bool:

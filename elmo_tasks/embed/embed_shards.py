@@ -4,7 +4,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.embed.corpus import Corpus
 from elmo_tasks.embed.embed import about_vectors
@@ -54,8 +54,7 @@ def embed_shards(
 
     The manifest.
     """
-    if format not in FORMATS:
-        raise ConfigurationError(f"format must be {' or '.join(FORMATS)}, not {format!r}")
+    check_choice("format", format, FORMATS)
     if part_tokens < 1:
         raise ConfigurationError(f"a part must have at least 1 token, not {part_tokens}")
     bilm = sentence_layers.bilm

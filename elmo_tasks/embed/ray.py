@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow
 
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.spelling import listed
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.embed.parts import EMBEDDINGS, vectors
@@ -73,10 +73,7 @@ def embed(
     """
     import ray.data
 
-    if embedding not in EMBEDDINGS:
-        raise ConfigurationError(
-            f"embedding must be one of {', '.join(EMBEDDINGS)}, not {embedding!r}"
-        )
+    check_choice("embedding", embedding, EMBEDDINGS)
     encoder = ElmoEncoder.from_pretrained(bilm, place, dtype=dtype, tokenizer=tokenizer)
     shared = SharedBiLm.of(encoder.bilm)
     cluster = Cluster.of_ray()

@@ -13,7 +13,7 @@ from allennlp.nn.util import read_state_dict
 from elmo_tasks.bilm import BiLm, bilm_from_config
 from elmo_tasks.bilm.lexicon import UNKNOWN
 from elmo_tasks.bilm.state import CarryState
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.fetch import local_path
 from elmo_tasks.common.torch_file import check_torch_file
 from elmo_tasks.common.unpacking import unpacked
@@ -80,8 +80,8 @@ class ElmoLanguageModel(Model):
             raise ConfigurationError("a biLM of ELMoForManyLangs cannot be trained further")
         if not bilm.trains:
             raise ConfigurationError("the bilm of a language model needs requires_grad: true")
-        if dtype not in (None, *DTYPES):
-            raise ConfigurationError(f"dtype must be one of {', '.join(DTYPES)}, not {dtype!r}")
+        if dtype is not None:
+            check_choice("dtype", dtype, DTYPES)
         self.bilm = bilm
         self.dropout = torch.nn.Dropout(dropout)
         self.softmax = SampledSoftmax(

@@ -9,7 +9,7 @@ from allennlp.nn import InitializerApplicator
 from allennlp.nn.util import masked_max, masked_mean, masked_softmax, weighted_sum
 from allennlp.training.metrics import CategoricalAccuracy
 
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import check_choice
 from elmo_tasks.modules.check_input import check_input
 from elmo_tasks.modules.linear import use_products
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
@@ -57,10 +57,7 @@ class Bcn(Model):
         **kwargs,
     ) -> None:
         super().__init__(vocab, **kwargs)
-        if output_place not in OUTPUT_PLACES:
-            raise ConfigurationError(
-                f"output_place must be {' or '.join(OUTPUT_PLACES)}, not {output_place!r}"
-            )
+        check_choice("output_place", output_place, OUTPUT_PLACES)
         self.text_embedder = text_embedder
         self.feedforward = feedforward
         self.encoder = encoder

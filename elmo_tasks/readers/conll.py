@@ -6,7 +6,7 @@ from allennlp.data.fields import Field, MetadataField, TextField
 from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import check_choice
 from elmo_tasks.common.text_files import at_line
 from elmo_tasks.readers.columns import check_columns, read_columns
 from elmo_tasks.readers.entities import SCHEMES, TagError, has_ends, read_entities, write_tags
@@ -103,9 +103,6 @@ class ConllReader(TextReader):
 
     def _check_settings(self) -> None:
         check_columns(self.columns, ("word", self.tag_column))
-        if self.file_scheme not in (None, *SCHEMES):
-            raise ConfigurationError(
-                f"file_scheme must be one of {', '.join(SCHEMES)}, not {self.file_scheme!r}"
-            )
-        if self.scheme not in ("BIO", "BIOUL"):
-            raise ConfigurationError(f"scheme must be BIO or BIOUL, not {self.scheme!r}")
+        if self.file_scheme is not None:
+            check_choice("file_scheme", self.file_scheme, SCHEMES)
+        check_choice("scheme", self.scheme, ("BIO", "BIOUL"))

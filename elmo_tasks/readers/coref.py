@@ -9,7 +9,7 @@ from allennlp.data.fields import MetadataField
 from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token
 
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.readers.coref_file import (
     CONLL_2012,
     CorefDocument,
@@ -75,10 +75,7 @@ class CorefReader(TextReader):
         super().__init__(token_indexers, **kwargs)
         self.columns = columns or CONLL_2012
         self.genre_pattern = _pattern(genre_pattern)
-        if wrong_mentions not in WRONG_MENTIONS:
-            raise ConfigurationError(
-                f"wrong_mentions must be {' or '.join(WRONG_MENTIONS)}, not {wrong_mentions!r}"
-            )
+        check_choice("wrong_mentions", wrong_mentions, WRONG_MENTIONS)
         self.singletons = singletons
         self.wrong_mentions = wrong_mentions
         self.max_words = max_words

@@ -8,7 +8,7 @@ from allennlp.data.fields import Field, LabelField, MetadataField, TextField
 from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import check_choice
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
@@ -57,10 +57,7 @@ class SnliReader(TextReader):
         **kwargs,
     ) -> None:
         super().__init__(token_indexers, **kwargs)
-        if tokens_from not in TEXT_FIELDS:
-            raise ConfigurationError(
-                f"tokens_from must be {' or '.join(TEXT_FIELDS)}, not {tokens_from!r}"
-            )
+        check_choice("tokens_from", tokens_from, TEXT_FIELDS)
         self.tokens_from = tokens_from
         self.tokenizer = tokenizer or ElmoSpacyTokenizer()
 

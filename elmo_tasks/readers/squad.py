@@ -9,7 +9,7 @@ from allennlp.data.fields import Field, IndexField, MetadataField, TextField
 from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Tokenizer
 
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.text_files import at_line
 from elmo_tasks.readers.passage import Passage
 from elmo_tasks.readers.passage_field import PassageField
@@ -62,10 +62,7 @@ class SquadReader(TextReader):
             raise ConfigurationError(
                 f"max_passage_tokens must be 1 or more, not {max_passage_tokens}"
             )
-        if wrong_answers not in WRONG_ANSWERS:
-            raise ConfigurationError(
-                f"wrong_answers must be {' or '.join(WRONG_ANSWERS)}, not {wrong_answers!r}"
-            )
+        check_choice("wrong_answers", wrong_answers, WRONG_ANSWERS)
         self.max_passage_tokens = max_passage_tokens
         self.wrong_answers = wrong_answers
         self.tokenizer = tokenizer or SplittingTokenizer()

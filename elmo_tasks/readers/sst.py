@@ -7,7 +7,7 @@ from allennlp.data.fields import Field, LabelField, MetadataField, TextField
 from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 from elmo_tasks.readers.text_reader import TextReader
@@ -52,10 +52,7 @@ class SstReader(TextReader):
         **kwargs,
     ) -> None:
         super().__init__(token_indexers, **kwargs)
-        if granularity not in CLASSES:
-            raise ConfigurationError(
-                f"granularity must be one of {', '.join(CLASSES)}, not {granularity!r}"
-            )
+        check_choice("granularity", granularity, CLASSES)
         if min_phrase_tokens is not None and min_phrase_tokens < 1:
             raise ConfigurationError(
                 f"min_phrase_tokens must be 1 or more, not {min_phrase_tokens}"

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import check_choice
 from elmo_tasks.encoder import ElmoEncoder
 
 # A sentence ends at one of these marks before white space.
@@ -152,10 +152,7 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return _open(self.bilm, self.place, device=self.device, layers=self.layers)
 
     def _check(self) -> ElmoEncoder:
-        if self.pooling not in POOLINGS:
-            raise ConfigurationError(
-                f"pooling must be one of {', '.join(POOLINGS)}, not {self.pooling!r}"
-            )
+        check_choice("pooling", self.pooling, POOLINGS)
         return self._encoder()
 
     def _sentences(self, text: Union[str, list[str]], index: int) -> Iterator[list[str]]:

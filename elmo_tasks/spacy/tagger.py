@@ -1,7 +1,7 @@
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import check_choice
 from elmo_tasks.spacy.model_pipe import ModelPipe
 from elmo_tasks.spacy.sentences import of_docs
 
@@ -28,10 +28,7 @@ class TaggerComponent(ModelPipe):
 
     def __init__(self, nlp: Language, name: str, model: str, attribute: str = "tag") -> None:
         super().__init__(nlp, name, model)
-        if attribute not in _ATTRIBUTES:
-            raise ConfigurationError(
-                f"attribute must be one of {', '.join(_ATTRIBUTES)}, not {attribute!r}"
-            )
+        check_choice("attribute", attribute, _ATTRIBUTES)
         self.attribute = attribute
 
     def annotate(self, docs: list[Doc]) -> None:

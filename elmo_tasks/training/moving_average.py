@@ -4,7 +4,7 @@ from typing import Any
 import torch
 from allennlp.training.moving_average import MovingAverage
 
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import ConfigurationError, check_choice
 
 VALIDATIONS = ("average", "raw")
 
@@ -37,10 +37,7 @@ class FixedMovingAverage(MovingAverage):
         super().__init__(parameters)
         if not 0 <= decay < 1:
             raise ConfigurationError(f"decay must be from 0 to below 1, not {decay}")
-        if validate_on not in VALIDATIONS:
-            raise ConfigurationError(
-                f"validate_on must be {' or '.join(VALIDATIONS)}, not {validate_on!r}"
-            )
+        check_choice("validate_on", validate_on, VALIDATIONS)
         self.decay = decay
         self.validate_on = validate_on
 
