@@ -10,7 +10,7 @@ from elmo_tasks.analysis.mix.archive_names import name_archives
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
 from elmo_tasks.commands.outputs import add_outputs, deliver
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import check_positive
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,8 +63,7 @@ examples:
         add_outputs(parser)
 
     def run(self, args: argparse.Namespace) -> None:
-        if args.top < 1:
-            raise ConfigurationError(f"--top must be 1 or more, not {args.top}")
+        check_positive("--top", args.top)
         given = [args.model] if args.against is None else [args.model, args.against]
         (name, path), *others = name_archives(given).items()
         report = ErrorReport(

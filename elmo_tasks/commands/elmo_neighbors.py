@@ -6,7 +6,7 @@ from elmo_tasks.commands.bilm_arguments import add_bilm_options, open_from_args
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
 from elmo_tasks.commands.outputs import add_outputs, deliver
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import check_positive
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
 
 if TYPE_CHECKING:
@@ -88,9 +88,7 @@ examples:
 
     def run(self, args: argparse.Namespace) -> None:
         for name in ("clusters", "max_occurrences", "top", "max_words"):
-            if getattr(args, name) < 1:
-                option = name.replace("_", "-")
-                raise ConfigurationError(f"--{option} must be 1 or more, not {getattr(args, name)}")
+            check_positive(f"--{name.replace('_', '-')}", getattr(args, name))
         opened = open_from_args(args)
         report = neighbors(
             SentenceLayers(opened.bilm),

@@ -11,7 +11,7 @@ from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
 from elmo_tasks.commands.raw_text import add_language, splitter
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import ConfigurationError, check_positive
 from elmo_tasks.common.lock import own
 from elmo_tasks.common.text_files import spooled
 from elmo_tasks.embed.corpus import Corpus
@@ -117,8 +117,7 @@ examples:
         add("--force", action="store_true", help="overwrite OUT, and what an earlier run has begun")
 
     def run(self, args: argparse.Namespace) -> None:
-        if args.processes < 1:
-            raise ConfigurationError(f"--processes must be 1 or more, not {args.processes}")
+        check_positive("--processes", args.processes)
         if args.processes > 1:
             if args.cuda_device >= 0:
                 raise ConfigurationError("--cuda-device is for one process")

@@ -7,7 +7,7 @@ from elmo_tasks.commands.bilm_arguments import add_bilm_options, open_from_args
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
 from elmo_tasks.commands.raw_text import add_language
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import ConfigurationError, check_positive
 from elmo_tasks.elmo.known_models import KNOWN_MODELS
 from elmo_tasks.encoder.sentence_layers import SentenceLayers
 
@@ -93,8 +93,7 @@ examples:
         from elmo_tasks.serve.served_model import ServedModel
         from elmo_tasks.serve.server import address_of, is_loopback, listen, make_server, run
 
-        if args.max_words < 1:
-            raise ConfigurationError(f"--max-words must be 1 or more, not {args.max_words}")
+        check_positive("--max-words", args.max_words)
         # A wrong code is noticed before the models are loaded.
         blank_pipeline(args.language)
         limits = Limits(max_words=args.max_words)

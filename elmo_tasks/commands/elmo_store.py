@@ -6,7 +6,7 @@ from allennlp.common import Params
 from elmo_tasks.analysis.config_store import fill_from_config, find_store_path
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import ConfigurationError, check_positive
 from elmo_tasks.store.contents import Contents, contents, merge
 
 
@@ -53,8 +53,7 @@ one folder. --merge adds the contents of other stores.
         add("-o", "--overrides", default="", help="a JSON object with changes to the config")
 
     def run(self, args: argparse.Namespace) -> None:
-        if args.processes < 1:
-            raise ConfigurationError(f"--processes must be at least 1, not {args.processes}")
+        check_positive("--processes", args.processes)
         if not args.config and not (args.path and (args.info or args.merge)):
             raise ConfigurationError(
                 "give the path of a training config, or --path with --info or --merge"

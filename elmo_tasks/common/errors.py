@@ -25,6 +25,12 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> None:
         raise ConfigurationError(f"{name} must be {known}, not {value!r}")
 
 
+def check_positive(name: str, number: int | None) -> None:
+    """Raises `ConfigurationError` if the number of a setting is below 1. `None` is no limit."""
+    if number is not None and number < 1:
+        raise ConfigurationError(f"{name} must be 1 or more, not {number}")
+
+
 def has_allennlp() -> bool:
     """Returns whether AllenNLP is installed."""
     try:

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import ConfigurationError, check_positive
 
 # How often a part is tried if the process that does it is killed.
 _TRIES = 5
@@ -42,8 +42,7 @@ def in_processes(
     `ConfigurationError`: Five processes were killed while they did the same part, or the number of
         processes is less than 1. An error of a process is raised here as well.
     """
-    if num_processes < 1:
-        raise ConfigurationError(f"the number of processes must be at least 1, not {num_processes}")
+    check_positive("the number of processes", num_processes)
     return partial(_in_processes, num_processes)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import ray
 from tqdm import tqdm
 
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import ConfigurationError, check_positive
 from elmo_tasks.embed.parts import EmbedPart, Engine, Part
 from elmo_tasks.embed.ray_cluster import joined
 from elmo_tasks.embed.shared_bilm import SharedBiLm, SharedLayers
@@ -34,8 +34,7 @@ def on_ray(address: str | None = None, num_processes: int | None = None) -> Engi
         of processes is less than 1 or more than that of the GPUs or CPUs. An error of a process is
         raised as well.
     """
-    if num_processes is not None and num_processes < 1:
-        raise ConfigurationError(f"the number of processes must be at least 1, not {num_processes}")
+    check_positive("the number of processes", num_processes)
     return partial(_on_ray, address, num_processes)
 
 

@@ -8,7 +8,7 @@ import numpy
 import torch
 from tqdm import tqdm
 
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import ConfigurationError, check_positive
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.embed.parts import vectors
 from elmo_tasks.encoder.encoder import ElmoEncoder
@@ -49,8 +49,7 @@ def embed_words(
 
     `ConfigurationError`: The text is empty, or the number of words is less than 1.
     """
-    if num_words < 1:
-        raise ConfigurationError(f"the number of words must be at least 1, not {num_words}")
+    check_positive("the number of words", num_words)
     with tqdm(unit=" tokens", desc="counting") as progress:
         words = _most_frequent(map(str.split, lines()), num_words, progress)
     if not words:

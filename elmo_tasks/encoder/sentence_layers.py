@@ -6,7 +6,7 @@ from tqdm import tqdm
 from elmo_tasks.bilm import BiLm, FrozenBiLm
 from elmo_tasks.bilm.characters import CharIdTable
 from elmo_tasks.common.batches import batches_by_length
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import check_positive
 from elmo_tasks.kernels.threads import operator_threads
 
 # Sentences are sorted by length in groups of this size (see `windows`). The layers of a group are
@@ -31,8 +31,7 @@ class SentenceLayers:
     """
 
     def __init__(self, bilm: BiLm, batch_tokens: int = 2048) -> None:
-        if batch_tokens < 1:
-            raise ConfigurationError(f"batch_tokens must be at least 1, not {batch_tokens}")
+        check_positive("batch_tokens", batch_tokens)
         frozen = isinstance(bilm, FrozenBiLm)
         if frozen and not bilm.training and bilm.state_name != "carry":
             self.bilm = bilm

@@ -13,7 +13,7 @@ from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.files.known_bilms import bilm_files, is_name
 from elmo_tasks.bilm.files.options import num_parameters
 from elmo_tasks.bilm.from_config import parents_of_bilms
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import ConfigurationError, check_positive
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.elmo.archives import find_bilms
 from elmo_tasks.language_model.model import ElmoLanguageModel
@@ -110,8 +110,7 @@ def publish(
         raise ConfigurationError(
             f"{there[0]} would be overwritten; choose another folder, or use --force"
         )
-    if max_words is not None and max_words < 1:
-        raise ConfigurationError(f"max_words must be 1 or more, not {max_words}")
+    check_positive("max_words", max_words)
     archive = load_archive(archive_file, weights_file=weights_file)
     model, config = archive.model, archive.config.as_dict(quiet=True)
     if isinstance(model, ElmoLanguageModel):

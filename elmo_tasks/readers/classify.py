@@ -8,7 +8,7 @@ from allennlp.data.fields import Field, MetadataField
 from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token
 
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import ConfigurationError, check_positive
 from elmo_tasks.common.records import read_records
 from elmo_tasks.common.spelling import nearest_or_all
 from elmo_tasks.common.tables import Record
@@ -72,12 +72,8 @@ class ClassifyReader(TextReader):
             raise ConfigurationError(
                 f"texts must be the names of one or two columns, not {self.texts!r}"
             )
-        for name, number in (
-            ("max_tokens", max_tokens),
-            ("max_sentence_tokens", max_sentence_tokens),
-        ):
-            if number is not None and number < 1:
-                raise ConfigurationError(f"{name} must be 1 or more, not {number}")
+        check_positive("max_tokens", max_tokens)
+        check_positive("max_sentence_tokens", max_sentence_tokens)
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
         num_rows = num_empty = 0

@@ -7,7 +7,7 @@ from allennlp.data.fields import TextField
 from allennlp.data.token_indexers import ELMoTokenCharactersIndexer
 
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import ConfigurationError, check_positive
 from elmo_tasks.common.text_files import corpus_files, read_lines, split_lines
 from elmo_tasks.readers.document_field import sentences_of
 from elmo_tasks.readers.text_reader import TextReader
@@ -50,8 +50,7 @@ class SentencesReader(TextReader):
             token_indexers or {"elmo": ELMoTokenCharactersIndexer(), "tokens": WordIdIndexer()},
             **kwargs,
         )
-        if max_tokens < 1:
-            raise ConfigurationError(f"max_tokens must be at least 1, not {max_tokens}")
+        check_positive("max_tokens", max_tokens)
         self.max_tokens = max_tokens
         self.reader = reader
         self.fields = fields

@@ -9,7 +9,7 @@ from allennlp.data.fields import Field, IndexField, MetadataField, TextField
 from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Tokenizer
 
-from elmo_tasks.common.errors import ConfigurationError, check_choice
+from elmo_tasks.common.errors import check_choice, check_positive
 from elmo_tasks.common.text_files import at_line
 from elmo_tasks.readers.passage import Passage
 from elmo_tasks.readers.passage_field import PassageField
@@ -58,10 +58,7 @@ class SquadReader(TextReader):
         **kwargs,
     ) -> None:
         super().__init__(token_indexers, **kwargs)
-        if max_passage_tokens is not None and max_passage_tokens < 1:
-            raise ConfigurationError(
-                f"max_passage_tokens must be 1 or more, not {max_passage_tokens}"
-            )
+        check_positive("max_passage_tokens", max_passage_tokens)
         check_choice("wrong_answers", wrong_answers, WRONG_ANSWERS)
         self.max_passage_tokens = max_passage_tokens
         self.wrong_answers = wrong_answers

@@ -2,7 +2,7 @@ from typing import NamedTuple
 
 import torch
 
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import check_positive
 from elmo_tasks.kernels.blocked_product import BlockedProduct, scaled
 
 # The class of all unknown words.
@@ -80,8 +80,7 @@ class Softmax:
         Returns the softmax of the first `max_words` words, or of all for `None`. The probability of
         the other words goes to the unknown word. The weight of this softmax must be in float32.
         """
-        if max_words is not None and max_words < 1:
-            raise ConfigurationError(f"max_words must be 1 or more, not {max_words}")
+        check_positive("max_words", max_words)
         # The class of unknown words does not count as a word.
         if max_words is None or max_words + 1 >= len(self.words):
             return self

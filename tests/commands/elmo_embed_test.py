@@ -208,7 +208,7 @@ def test_the_trained_mix_of_a_model_is_written(paths: Paths, tmp_path: Path) -> 
         (["--address", "auto"], "--address is for a cluster of Ray: give --on ray as well"),
         (["--processes", 2, "--cuda-device", 0], "--cuda-device is for one process"),
         (["--on", "ray", "--cuda-device", 0], "--on ray uses all GPUs"),
-        (["--processes", 0], "the number of processes must be at least 1, not 0"),
+        (["--processes", 0], "the number of processes must be 1 or more, not 0"),
         (["--place", "input"], "--place chooses a mix: give --mix as well"),
         (["--mix"], "--mix needs --bilm with a model"),
         (["--shards", "parquet", "--part-tokens", 0], "at least 1 token, not 0"),
@@ -524,7 +524,7 @@ def test_a_bilm_that_cannot_be_had_is_refused(paths: Paths, tmp_path: Path) -> N
     assert "nowhere/model.tar.gz not found" in refused("--bilm", "nowhere/model.tar.gz")
     assert "together with --weight-file" in refused(*FILES[:2])
     assert "without --bilm" in refused(*FILES, "--bilm", "mini")
-    assert "batch_tokens must be at least 1" in refused("--batch-tokens", 0)
+    assert "batch_tokens must be 1 or more" in refused("--batch-tokens", 0)
     (tmp_path / "training").mkdir()
     archive = sst(tmp_path / "training", "baseline")
     assert "holds no biLM of elmo_tasks" in refused("--bilm", archive)

@@ -103,7 +103,7 @@ def test_what_cannot_be_done_is_refused(tmp_path: Path, path: str) -> None:
 
     assert f"there is no store at {path}" in refusal("elmo-store", "--info", "--path", path)
     assert "I/N with I from 1 to N" in refusal("elmo-store", file, "--path", path, "--shard", "3/2")
-    assert "--processes must be at least 1, not 0" in refusal(
+    assert "--processes must be 1 or more, not 0" in refusal(
         "elmo-store", file, "--path", path, "--processes", "0"
     )
     assert "no store at nowhere" in refusal(

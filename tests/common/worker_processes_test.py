@@ -171,7 +171,7 @@ def is_running(pid: int) -> bool:
 
 
 def test_the_number_of_processes_is_checked() -> None:
-    with pytest.raises(ConfigurationError, match="must be at least 1, not 0"):
+    with pytest.raises(ConfigurationError, match="must be 1 or more, not 0"):
         in_processes(0)
 
 

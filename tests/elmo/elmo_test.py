@@ -151,5 +151,5 @@ def test_a_pretrained_bilm_is_given_by_its_name_or_folder() -> None:
 
 
 def test_no_mix_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="num_mixes must be at least 1, not 0"):
+    with pytest.raises(ConfigurationError, match="num_mixes must be 1 or more, not 0"):
         make_elmo(num_mixes=0)

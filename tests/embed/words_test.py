@@ -114,6 +114,6 @@ def test_what_cannot_be_written_is_refused(text: Path, tmp_path: Path) -> None:
     assert "leave out --all" in refusal("elmo-embed", text, path, "--words", "text", "--all")
     assert "leave out" in refusal("elmo-embed", text, path, "--words", "text", "--processes", "2")
     assert "nothing to embed" in refusal("elmo-embed", empty, path, "--words", "text", *FILES)
-    with pytest.raises(ConfigurationError, match="at least 1, not 0"):
+    with pytest.raises(ConfigurationError, match="1 or more, not 0"):
         embed_words(lambda: iter(LINES), path, encoder, num_words=0)
     assert not path.exists()

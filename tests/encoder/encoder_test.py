@@ -238,7 +238,7 @@ def test_sentences_of_another_form_are_refused(encoder: ElmoEncoder) -> None:
         encoder(TEXT[:2], lengths=[3])
     with pytest.raises(ValueError, match="length of sentence 1 is 3, but it has 2 tokens"):
         encoder(TEXT[:2], lengths=[3, 3])
-    with pytest.raises(ConfigurationError, match="batch_tokens must be at least 1, not 0"):
+    with pytest.raises(ConfigurationError, match="batch_tokens must be 1 or more, not 0"):
         ElmoEncoder(encoder.bilm, batch_tokens=0)
 
 

@@ -98,5 +98,5 @@ def test_of_a_bilm_that_varies_a_frozen_copy_is_used(state: str) -> None:
 
 
 def test_a_batch_without_tokens_is_refused(bilm: BiLm) -> None:
-    with pytest.raises(ConfigurationError, match="batch_tokens must be at least 1, not 0"):
+    with pytest.raises(ConfigurationError, match="batch_tokens must be 1 or more, not 0"):
         SentenceLayers(bilm, batch_tokens=0)

@@ -182,7 +182,7 @@ def test_an_instance_has_the_boundaries_of_allennlps_character_mapper() -> None:
 
 
 def test_pieces_have_a_token_at_least() -> None:
-    with pytest.raises(ConfigurationError, match="max_tokens must be at least 1, not 0"):
+    with pytest.raises(ConfigurationError, match="max_tokens must be 1 or more, not 0"):
         SentencesReader(max_tokens=0)
 
 
