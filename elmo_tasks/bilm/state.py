@@ -79,7 +79,7 @@ class SnapshotState(InitialState):
     """
     Starts every row of every call from one fixed state, the state of the biLM after a fixed text
     (`snapshot`). A snapshot suits weights that were trained with the state carried from sentence to
-    sentence. It is saved with the weights.
+    sentence. The snapshot is saved with the weights.
     """
 
     h: torch.Tensor

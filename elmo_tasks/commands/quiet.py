@@ -13,8 +13,8 @@ from elmo_tasks.common.printable import printable
 
 def make_quiet() -> None:
     """
-    Hides messages and deprecation warnings from the console. Does nothing if the user has chosen a
-    level with ALLENNLP_LOG_LEVEL or ALLENNLP_DEBUG. Python's option -W still shows warnings.
+    Hides most messages and deprecation warnings on the console. Does nothing if the user has chosen
+    a level with ALLENNLP_LOG_LEVEL or ALLENNLP_DEBUG. Python's option -W still shows warnings.
     """
     if "ALLENNLP_LOG_LEVEL" in os.environ or "ALLENNLP_DEBUG" in os.environ:
         return

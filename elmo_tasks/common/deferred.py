@@ -60,7 +60,7 @@ class _StandIn:
         return getattr(_import(self._module), self._name)
 
     def __getattr__(self, name: str) -> Any:
-        # `typing` asks for such names.
+        # `typing` asks a stand-in for special names, which it must not have.
         if name.startswith("__"):
             raise AttributeError(name)
         if name == "scheme" and self._module in _CLOUDS:

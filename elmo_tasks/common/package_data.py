@@ -17,7 +17,7 @@ _PACKAGE = Path(__file__).parents[1]
 
 
 def config_folder() -> Path:
-    """Returns the folder `training_configs`: in the installed package, or of the repository."""
+    """Returns the folder `training_configs` of the installed package or of the repository."""
     installed = _PACKAGE / "training_configs"
     return installed if installed.is_dir() else _PACKAGE.parent / "training_configs"
 

@@ -7,8 +7,8 @@ _MOST_LISTED = 12
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """
-    Returns `; did you mean 'x'?` for the known name that is most like this name or is its initials.
-    Returns "" if there is no such name.
+    Returns `; did you mean 'x'?` for the known name x that is similar to this name, or that
+    consists of its initials. Returns "" if there is no such x.
     """
     lower = {other.lower(): other for other in known}
     nearest = difflib.get_close_matches(name.lower(), lower, n=1)
@@ -20,8 +20,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def nearest_or_all(name: str, known: Collection[str]) -> str:
     """
-    Returns what `did_you_mean` returns, or if no known name is like this name, `; there are a, b
-    and c`. Lists only the first of many names.
+    Returns the end of a message about an unknown name: `did_you_mean`, or `; there are a, b and c`
+    if no known name is similar. Lists only the first of many names.
     """
     return did_you_mean(name, known) or f"; there are {listed(known)}"
 

@@ -35,7 +35,7 @@ def in_processes(
 
     # Parameters
 
-    num_processes: The number of processes, at best that of the CPU's cores.
+    num_processes: The number of processes, at best the number of the CPU's cores.
 
     # Raises
 
@@ -118,7 +118,8 @@ class _Worker:
 
 def new_processes() -> Any:
     """
-    Returns the context of `multiprocessing` that forks, or on Windows the context that spawns.
+    Returns a context of `multiprocessing` that starts processes by a fork, or on Windows by
+    spawning.
     """
     can_fork = "fork" in multiprocessing.get_all_start_methods()
     return multiprocessing.get_context("fork" if can_fork else "spawn")

@@ -13,7 +13,10 @@ _PLACES = {"input_mix": "input", "output_mix": "output", "mix": "input"}
 
 
 def find_bilms(model: torch.nn.Module) -> dict[str, BiLm]:
-    """Returns the biLMs of a model, each once, by their names in it: `text_embedder.bilm`."""
+    """
+    Returns the biLMs of a model by their names there, such as `text_embedder.bilm`. Each biLM
+    occurs once.
+    """
     return {name: module for name, module in model.named_modules() if isinstance(module, BiLm)}
 
 

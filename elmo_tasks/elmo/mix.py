@@ -111,8 +111,8 @@ class ElmoMix(torch.nn.Module):
 
     def of_sentence(self, layers: torch.Tensor) -> torch.Tensor:
         """
-        Computes ELMo_k of one sentence, shape (length, dim), without a gradient, from its layers of
-        shape (num_layers, length, dim).
+        Computes ELMo_k of one sentence, shape (length, dim), without a gradient. The layers of the
+        sentence have shape (num_layers, length, dim).
         """
         mask = torch.ones(1, layers.size(1), dtype=torch.bool)
         with torch.no_grad():

@@ -58,7 +58,7 @@ class Corpus:
 
     def __iter__(self) -> Iterator[Line]:
         """
-        Yields the lines. `share_read` is the share of the files' bytes that has been read.
+        Yields the lines. Meanwhile `share_read` is the share of the files' bytes that was read.
 
         # Raises
 

@@ -26,13 +26,13 @@ def on_ray(address: str | None = None, num_processes: int | None = None) -> Engi
     address: The address of a cluster, such as `auto` or `HOST:6379`. Its machines need this package
         in the same version, and the same folder of the output. By default Ray is started on this
         machine.
-    num_processes: The number of processes, by default that of the GPUs or CPUs.
+    num_processes: The number of processes, by default the number of GPUs or CPUs.
 
     # Raises
 
     `ConfigurationError`: The cluster cannot be joined, an object store is too small, or the number
-        of processes is less than 1 or more than that of the GPUs or CPUs. An error of a process is
-        raised as well.
+        of processes is less than 1 or larger than the number of GPUs or CPUs. An error of a process
+        is raised as well.
     """
     check_positive("the number of processes", num_processes)
     return partial(_on_ray, address, num_processes)

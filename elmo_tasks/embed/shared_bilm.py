@@ -40,7 +40,9 @@ class SharedBiLm(NamedTuple):
         return sum(array.nbytes for array in self.arrays.values())
 
     def open(self, device: str) -> FrozenBiLm:
-        """Opens the biLM. On a CPU, it shares memory with `arrays`: do not write to its weights."""
+        """
+        Opens the biLM. On a CPU, the biLM shares memory with `arrays`: do not write to its weights.
+        """
         bilm = FrozenBiLm(**self.settings)
         with warnings.catch_warnings():
             # PyTorch warns that the arrays of an object store cannot be written to.

@@ -73,7 +73,7 @@ def fill_store(
     # Raises
 
     `ConfigurationError`: The store cannot be written to, such as on a full disk; or several
-    processes were killed at the same batch, for example because memory ran out.
+        processes were killed at the same batch, for example because memory ran out.
     """
     store = bilm.store
     assert store is not None

@@ -34,8 +34,8 @@ _STACKED = (
 _RECURRENT = "input_size hidden_size num_layers bias dropout bidirectional"
 _BAG = "embedding_dim averaged"
 
-# The arguments of each type, by the class that it is registered with. The arguments of a vocabulary
-# are not read: an archive's vocabulary is always its own.
+# The arguments of each type, by its class. The arguments of a vocabulary are not read, because an
+# archive always has its own vocabulary.
 ALLOWED: dict[str, dict[str, str]] = {
     "Model": {
         "basic_classifier": (

@@ -85,7 +85,7 @@ def with_fitting_advice(message: str, arguments: list[str]) -> str:
 
 
 def _names(folder: str | os.PathLike | None) -> set[str]:
-    """Returns the names of the files in a folder, which may be missing."""
+    """Returns the names of the files in a folder. The folder may be missing."""
     try:
         return set() if folder is None else set(os.listdir(folder))
     except OSError:

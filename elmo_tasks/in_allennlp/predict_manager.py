@@ -72,7 +72,7 @@ class PredictManager(_PredictManager):
 
 
 def _with_fields(text: str, fields: JsonDict) -> str:
-    """Returns a readable answer with further fields at the end of its first line."""
+    """Returns an answer in text with further fields at the end of its first line."""
     first, end, rest = text.partition("\n")
     shown = [printable(one_line(f"{name}: {value}")) for name, value in fields.items()]
     return "\t".join([first, *shown]) + end + rest

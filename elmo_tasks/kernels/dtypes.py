@@ -6,7 +6,7 @@ import torch
 
 logger = logging.getLogger(__name__)
 
-# The settings `dtype` of a biLM and of its training.
+# The values of the setting `dtype` of a biLM and of its training.
 DTYPES = ("auto", "float32", "bfloat16")
 
 

@@ -47,7 +47,7 @@ def _version(weight: torch.Tensor) -> int | None:
 
 
 def _equal(samples: list[torch.Tensor], others: list[torch.Tensor]) -> bool:
-    # While a CUDA graph is captured, the CPU cannot ask for numbers.
+    # While a CUDA graph is captured, the CPU cannot read numbers from the GPU.
     if torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing():
         return True
     return all(torch.equal(sample, other) for sample, other in zip(samples, others))

@@ -105,10 +105,7 @@ class CorpusLoader(DataLoader):
             )
 
     def _groups(self, order: random.Random) -> Iterator[Any]:
-        """
-        Yields the sentences of this process's share of each batch, in the form that `_tensors`
-        takes.
-        """
+        """Yields this process's sentences of each batch, in the form that `_tensors` takes."""
         raise NotImplementedError
 
     def _tensors(self, group: Any) -> TensorDict:

@@ -27,7 +27,7 @@ class CountedVocabulary(Vocabulary):
     # Parameters
 
     min_count (`dict[str, int]`): The least count of a word, by namespace. The softmax does not know
-    rarer words. The biLM knows every word by its characters.
+        rarer words. The biLM knows every word by its characters.
     max_vocab_size (`int | dict[str, int]`): The most words to keep: the most frequent words.
     directory (`str`): A folder or an archive with a vocabulary. Its words are taken instead of the
         words of the text, so that a new training can continue with the archive's softmax. The text

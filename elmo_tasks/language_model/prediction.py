@@ -15,9 +15,9 @@ class Prediction(NamedTuple):
 
     output: Shape (tokens, projection_dim): the top layer of one direction, packed.
     targets (`torch.LongTensor`): Shape (tokens,): for each output, the index of its target in the
-    word ids of the batch, which are flattened from shape (batch, length). The word ids of sentences
-    are those of their tokens. The word ids of windows are those of their targets, each at the index
-    of the token that was read.
+        word ids of the batch. These are flattened from shape (batch, length). Sentences have the
+        ids of their tokens. Windows have the ids of their targets, at the indices of the tokens
+        that are read.
     """
 
     output: torch.Tensor
@@ -37,8 +37,8 @@ def predict(
     # Parameters
 
     char_ids (`torch.LongTensor`): Shape (batch, length, 50). Sentences with both boundaries, which
-    both directions read. If `backward_char_ids` is given, these are windows of a running text,
-    which only the forward direction reads.
+        both directions read. If `backward_char_ids` is given, these are windows of a running text,
+        which only the forward direction reads.
     backward_char_ids (`torch.LongTensor`): Such windows for the backward direction, of a text in
         which each sentence is reversed. They have the same shape, and as many tokens in each row.
     train (default `True`): Whether gradients reach the biLM.

@@ -121,7 +121,7 @@ class CorefResolver(Model):
 
         tokens: Documents of at least one word each.
         genre (`torch.LongTensor`): Shape (batch,): the genres. An unknown genre is negative, and
-        has the mean of all genres' embeddings.
+            has the mean of all genres' embeddings.
         metadata: A dictionary for each document: `sentences`, the words of each; `speakers`, one
             for each word; and, if they are known, `clusters`, lists of `Span`.
 

@@ -84,8 +84,7 @@ class TextClassifier(Model):
         # Parameters
 
         tokens: Texts of at least one word each.
-        metadata: For each instance a dictionary: `sentences` has the words of each sentence of each
-            text.
+        metadata: For each instance a dictionary. For each text, `sentences` has lists of words.
         second: The second text of each instance.
         label (`torch.LongTensor`): Shape (batch,). If texts may have several labels, shape (batch,
             labels), 1 at a text's labels.

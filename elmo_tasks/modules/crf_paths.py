@@ -134,9 +134,9 @@ class CrfPaths:
 
     def _sums_after(self, inside: torch.Tensor) -> torch.Tensor:
         """
-        Computes, for each tag at each token, the log-sum-exp of the scores of all paths from there
-        to the end of the sentence: shape (batch, length, tags). The scores leave out the logit of
-        this tag, and paths whose next tag is `inside` do not count.
+        Computes, for each tag at each token, the log-sum-exp of the scores of all paths that go on
+        from there to the end of the sentence: shape (batch, length, tags). The scores leave out the
+        logit of this tag. Paths whose next tag is `inside` do not count.
         """
         leaving = self._transitions.masked_fill(inside, -torch.inf)
         # `after` counts all paths to the end. `sums` counts only paths whose next tag is not

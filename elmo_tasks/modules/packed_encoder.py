@@ -6,9 +6,9 @@ from elmo_tasks.kernels.steps import run_both_directions
 
 class PackedEncoder(Seq2SeqEncoder):
     """
-    Speeds up AllenNLP's encoder with a bidirectional LSTM or GRU of one layer. It is a base class
-    to name before AllenNLP's. It skips padding, and computes the gradient of each weight by one
-    product for all steps. On a GPU, AllenNLP's own code runs cuDNN.
+    A base class that speeds up AllenNLP's encoder with a bidirectional LSTM or GRU of one layer. A
+    subclass names it before AllenNLP's class. It skips padding, and computes the gradient of each
+    weight by one product for all steps. On a GPU, AllenNLP's own code runs cuDNN.
 
     # Parameters
 

@@ -19,7 +19,7 @@ ELMO_INDEXER = "elmo"
 
 class EmbeddedText(NamedTuple):
     """
-    Holds the vectors of a text, and its ELMo for the output.
+    Holds the vectors of a text for the input of an encoder, and its ELMo to join the output.
 
     # Parameters
 

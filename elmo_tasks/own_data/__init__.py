@@ -1,3 +1,1 @@
-"""
-What leads from a user's own file to a model: looking at the file, splitting it, and the result.
-"""
+"""Helps from a user's own file to a model: looks at the file, splits it, and shows the result."""

@@ -80,7 +80,8 @@ def _of_tags(reader: TagReader, train: str | os.PathLike, dev: str | os.PathLike
 def _claims(tags: list[str], spans: bool) -> set[Entity]:
     if not spans:
         return {Entity(tag, index, index + 1) for index, tag in enumerate(tags)}
-    # The tags of single words need not follow a scheme. A tag begins or continues a span.
+    # The most frequent tags of words may break the scheme, so a tag either begins or continues a
+    # span.
     pairs = map(split_tag, tags)
     return set(read_entities([tag_of(_BIO[prefix], type_) for prefix, type_ in pairs]))
 

@@ -30,8 +30,8 @@ class Columns(NamedTuple):
 
     # Parameters
 
-    texts: One or two.
-    separator: What separates the labels of a text, if it may have several.
+    texts: The names of one or two columns.
+    separator: What separates the labels of a text, if a text may have several labels.
     """
 
     texts: list[str]

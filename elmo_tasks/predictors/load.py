@@ -55,7 +55,7 @@ class LoadedModel:
         # Parameters
 
         inputs (`str | Mapping | Iterable`): A text, if an input of the model is one text; an input
-        in JSON, such as `{"premise": "...", "hypothesis": "..."}`; or several of these.
+            in JSON, such as `{"premise": "...", "hypothesis": "..."}`; or several of these.
         batch_size (default `32`): The number of inputs that are answered at a time.
         texts: One input, by the names of its texts, in place of `inputs`: `predict(premise="...",
             hypothesis="...")`.

@@ -149,7 +149,9 @@ def with_fields(answer: JsonDict, fields: JsonDict) -> JsonDict:
 
 
 def unlike(name: str, taken: Collection[str]) -> str:
-    """Returns the name of a further field, with `input_` before it if the name is taken."""
+    """
+    Returns the name of a further field, with `input_` before it if an answer has this name already.
+    """
     while name in taken:
         name = f"input_{name}"
     return name

@@ -6,7 +6,7 @@ import torch
 
 class OnnxGraph:
     """
-    Holds a computation in the text format of ONNX, a line for each operator, with the tensors and
+    Holds a computation in the text format of ONNX: a line for each operator, and the tensors and
     numbers that the lines name.
     """
 

@@ -69,7 +69,7 @@ def read_published(path: str | os.PathLike) -> StateDict:
     # Raises
 
     `ConfigurationError`: The file is damaged, or a biLM cannot be found, or its weights are not
-    those of the training.
+        those of the training.
     """
     tensors, bilms = _read(path)
     state: StateDict = {}

@@ -86,8 +86,8 @@ def check_place(
     values: Sequence[str], before: Sequence[str] | None, part: int | None, columns: Sequence[str]
 ) -> None:
     """
-    Raises `ValueError` if a token is not where its columns `index` and `part` say. Either column
-    may be missing.
+    Raises `ValueError` if the columns `index` or `part` of a token do not fit its place. Either
+    column may be missing.
 
     # Parameters
 

@@ -24,7 +24,7 @@ class KnownCaseTokenIndexer(WordIdIndexer):
         super().__init__(namespace, lowercase_tokens)
 
     def count_vocab_items(self, token: Token, counter: dict[str, dict[str, int]]) -> None:
-        """Counts a word, and its lower case if they differ."""
+        """Counts a word, and also the word in lower case if it is different."""
         super().count_vocab_items(token, counter)
         lower = token.text.lower()
         if not self.lowercase_tokens and lower != token.text:

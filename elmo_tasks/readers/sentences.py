@@ -122,7 +122,7 @@ class SentencesReader(TextReader):
 
 
 def _read_whole(reader: DatasetReader, file_path: str) -> Iterator[Instance]:
-    """Yields all instances of a file, even if this is one of several processes."""
+    """Yields all instances of a file, even if this process is one of several."""
     # Only a copy of the reader is changed, because another read may be using the reader.
     reader = copy.copy(reader)
     reader._distributed_info = None

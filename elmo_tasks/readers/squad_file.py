@@ -94,7 +94,9 @@ def line_of(file_path: str | os.PathLike, path: str) -> int:
 
 
 def _child(text: str, parent: int, step: str) -> int | None:
-    """Returns the offset of an element, from its key or index and the offset of its parent."""
+    """
+    Returns the offset at which an element begins, given its key or index and its parent's offset.
+    """
     decode = json.JSONDecoder().raw_decode
     if text[parent] not in "[{":
         return None

@@ -96,7 +96,7 @@ class TagReader(TextReader):
         return Instance(fields)
 
     def sentences(self, file_path: str | os.PathLike) -> Iterator[TaggedSentence]:
-        """Yields the sentences of a file in one of the formats for training."""
+        """Yields the sentences of a file of training data, whatever the file's format."""
         return read_tagged(file_path, self.column, self.columns, self.tokenizer.tokenize)
 
     def asked(self, inputs: Any) -> Any:

@@ -104,7 +104,7 @@ def in_processes(
     # Raises
 
     `ConfigurationError`: The text is a running text, which one process must read; or the system is
-    Windows, which has no forks.
+        Windows, which has no forks.
     """
     if "fork" not in get_all_start_methods():
         raise ConfigurationError("this system has no forks: score the text with one process")

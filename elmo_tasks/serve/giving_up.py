@@ -25,7 +25,7 @@ def give_up_when(useless: Callable[[], bool]) -> Iterator[None]:
 
 
 def can_give_up(model: nn.Module) -> None:
-    """Lets `give_up_when` stop a model before each `forward` of the model or of a module in it."""
+    """Lets `give_up_when` stop a model before each `forward` of the model or of its modules."""
     for module in model.modules():
         module.register_forward_pre_hook(_ask)
 

@@ -81,7 +81,7 @@ class LayerDatabase:
 
     def has(self, sizes: Mapping[bytes, int | None]) -> set[bytes]:
         """
-        Returns the keys that have a value of their size. A damaged value counts, since values are
+        Returns the keys whose value has the given size. A damaged value counts, because values are
         not read.
         """
         return set(self._read(sizes, num_bytes))

@@ -62,7 +62,7 @@ class SourceRecord(NamedTuple):
         return first if first is not None and first.starts_like(self) else None
 
     def starts_like(self, other: "SourceRecord") -> bool:
-        """Returns whether both start states are equal, except for rounding."""
+        """Returns whether the start states of two records are equal, except for rounding."""
         return numpy.allclose(self.start, other.start, rtol=0, atol=_SAME_START)
 
     def to_bytes(self) -> bytes:

@@ -19,8 +19,8 @@ def prepare_processes(params: Params, serialization_dir: str | os.PathLike, reco
     # Raises
 
     `ConfigurationError`: The config asks for something that AllenNLP does wrongly with several
-    processes. It would test only a share of the test data, or each node would choose a port of its
-    own.
+        processes. It would test only a share of the test data, or each node would choose its own
+        port.
     """
     distributed = params.params.get("distributed")
     if distributed is None:

@@ -67,7 +67,10 @@ def _kind(weight: torch.Tensor) -> int:
 
 
 def _mean_of_rows(weight: torch.Tensor) -> torch.Tensor:
-    """Returns the mean of a sparse gradient, with the rows that at least one process has."""
+    """
+    Returns the mean of a sparse gradient over all processes. Its rows are those that any process
+    has.
+    """
     grad = None if weight.grad is None else weight.grad.coalesce()
     used = torch.zeros(len(weight), dtype=torch.uint8, device=weight.device)
     if grad is not None:

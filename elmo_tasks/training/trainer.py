@@ -177,7 +177,7 @@ class ElmoTrainer(GradientDescentTrainer):
                 self._save_best(whole)
 
     def _frozen_bilms(self) -> Iterator[tuple[str, FrozenBiLm]]:
-        """Yields the prefix of each frozen biLM in the model's state dict, and the biLM."""
+        """Yields each frozen biLM with its prefix in the model's state dict, the prefix first."""
         for name, module in self.model.named_modules(remove_duplicate=False):
             if isinstance(module, FrozenBiLm):
                 yield f"{name}.", module

@@ -76,7 +76,7 @@ def run_ablation(
 
 
 def _share(run: Run, config: dict[str, Any]) -> float:
-    """Returns the share of its epochs that a run has done."""
+    """Returns the share of a run's epochs that are done."""
     num_epochs = config.get("trainer", {}).get("num_epochs") or 1
     return min(run.num_epochs_done() / num_epochs, 1)
 

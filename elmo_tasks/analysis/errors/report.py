@@ -108,7 +108,7 @@ class ErrorReport(NamedTuple):
 
     def by_length(self) -> list[Group]:
         """
-        Splits cases by length into four groups of about equal size; returns each group's score.
+        Splits cases by length into four groups of about equal size. Returns the score of each.
         """
         lengths = [case.num_tokens for case in self.cases]
         ends = numpy.quantile(lengths, numpy.arange(1, _NUM_LENGTH_GROUPS + 1) / _NUM_LENGTH_GROUPS)
@@ -128,7 +128,7 @@ class ErrorReport(NamedTuple):
         )
 
     def bins(self) -> list[Bin]:
-        """Returns the claims in ten intervals of confidence, without empty intervals."""
+        """Groups the claims into ten intervals of confidence. Empty intervals are left out."""
         found: list[list[Claim]] = [[] for _ in range(_NUM_BINS)]
         for claim in self._claims():
             found[min(int(claim.confidence * _NUM_BINS), _NUM_BINS - 1)].append(claim)
