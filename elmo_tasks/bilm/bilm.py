@@ -78,7 +78,7 @@ class BiLm(torch.nn.Module):
         options = exported(self._raw_options, self.options, self.state_name)
         with atomic_write(Path(folder) / OPTIONS_FILE) as aside:
             aside.write_text(json.dumps(options, indent=2) + "\n", encoding="utf-8")
-            # Inside the block, so that the options appear only after the other files.
+            # This stands inside the block so that the options appear after the other files.
             write_weights(Path(folder) / WEIGHTS_FILE, self.options, self.state_dict(), dtype)
             if self.options.num_words:
                 write_vocabulary(folder, self.word_table.lexicon.get_words())

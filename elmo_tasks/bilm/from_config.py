@@ -68,7 +68,7 @@ def parents_of_bilms(config: Any) -> Iterator[dict[str, Any]]:
 
 
 def _with_options(bilm: Any) -> dict[str, Any]:
-    """Returns the fields of a biLM, with options."""
+    """Returns the fields of a biLM, its options included."""
     fields = {"pretrained_file": bilm} if isinstance(bilm, str) else bilm
     if not isinstance(fields, Mapping):
         raise ConfigurationError(

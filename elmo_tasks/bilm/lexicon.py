@@ -32,7 +32,10 @@ class Lexicon(torch.nn.Module):
         self._rows = WeightCache(_rows)
 
     def set_words(self, words: Sequence[str]) -> None:
-        """Sets the words. Raises `ConfigurationError` without `<UNK>` or for a wrong number."""
+        """
+        Sets the words. Raises `ConfigurationError` if `<UNK>` is missing or the number of words is
+        wrong.
+        """
         if UNKNOWN not in words:
             raise ConfigurationError(f"the vocabulary has no {UNKNOWN}, the word for all others")
         if len(words) != len(self.words):
@@ -66,7 +69,9 @@ def words_of(char_ids: torch.Tensor) -> list[bytes]:
 
 
 def _key(word: bytes) -> bytes:
-    """Returns the bytes of a word, without a last character that was cut in two."""
+    """
+    Returns the bytes of a word. If its last character was cut in two, leaves this character out.
+    """
     return word if len(word) < _WORD_BYTES else word.decode("utf-8", "ignore").encode()
 
 

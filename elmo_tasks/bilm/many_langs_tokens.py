@@ -15,9 +15,9 @@ _BOUNDARIES = (BEGIN_TOKEN.encode(), END_TOKEN.encode())
 
 class ManyLangsTokens(torch.nn.Module):
     """
-    Computes x^LM as ELMoForManyLangs does (Che et al. 2018): a character CNN over listed characters
-    and a vector for each word of a vocabulary, projected together. Words and characters that are
-    not listed count as `<UNK>`.
+    Computes x^LM as ELMoForManyLangs does (Che et al. 2018): a character CNN over listed
+    characters, and a vector for each word of a vocabulary. A projection joins the two. Words and
+    characters that are not listed count as `<UNK>`.
 
     # Parameters
 

@@ -110,7 +110,7 @@ class SnapshotState(InitialState):
         self.keep(state)
 
     def keep(self, state: LstmState) -> None:
-        """Sets the fixed state to the one in which the first row of a batch ended."""
+        """Sets the fixed state to the state in which the first row of a batch ended."""
         self.h.copy_(state.h[:, :, 0])
         self.c.copy_(state.c[:, :, 0])
 

@@ -34,7 +34,7 @@ def add_bilm_options(subparser: argparse.ArgumentParser) -> None:
 
 
 def open_from_args(args: argparse.Namespace, store: LayerStore | None = None) -> Opened:
-    """Opens the biLM that the options choose."""
+    """Opens the biLM that the options name."""
     name: Source = args.bilm or DEFAULT_BILM
     files = args.options_file, args.weight_file
     if any(files):

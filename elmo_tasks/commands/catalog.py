@@ -22,7 +22,7 @@ class Entry(NamedTuple):
     is_subcommand: bool = True
 
     def load(self) -> Any:
-        """Returns the class, a `Command`."""
+        """Imports the command, and returns its class."""
         module, _, name = self.path.partition(".")
         return getattr(importlib.import_module(f"elmo_tasks.commands.{module}"), name)
 

@@ -200,7 +200,7 @@ def _command(file: Path) -> str:
 
 
 def _fields(library: str) -> Iterator[Field]:
-    """Yields the fields of a library that have a default on one line, in their order."""
+    """Yields the fields of a library in their order, if their default is on one line."""
     text = (config_folder() / "lib" / f"{library}.libsonnet").read_text(encoding="utf-8")
     # A field that follows from other fields is not a choice.
     text = text.partition("// The fields below follow from the choices.")[0]

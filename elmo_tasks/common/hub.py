@@ -224,7 +224,7 @@ class _Bounded(io.BufferedWriter):
 
 
 def _hash_name(hash: Any, kind: re.Pattern[str]) -> str:
-    """Returns a hash. Raises `ConfigurationError` for a value that is not a hash."""
+    """Returns the hash. Raises `ConfigurationError` if the value is not a hash."""
     if not isinstance(hash, str) or not kind.fullmatch(hash):
         raise ConfigurationError(f"the hub gives {hash!r:.80}, which is not a hash")
     return hash

@@ -28,7 +28,7 @@ _DECOMPRESSING_ERRORS = (EOFError, OSError, lzma.LZMAError, zlib.error)
 # A small compressed file may hold one line that fills the memory.
 MAX_LINE_BYTES = 10**8
 
-# The most characters of an error on a line.
+# The most characters of a message about a line.
 _MAX_MESSAGE = 400
 
 

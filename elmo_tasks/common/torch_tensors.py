@@ -17,7 +17,7 @@ _NUM_PICKLES, _MAX_PICKLE = 4, 4 * 10**6
 def read_tensors(path: Path) -> dict[str, torch.Tensor]:
     """
     Reads named tensors from a file that `torch.save` wrote, also in versions before 1.6. Raises
-    `ConfigurationError` if the file is missing, is damaged, or has anything else.
+    `ConfigurationError` if the file is missing, is damaged, or holds anything else.
     """
     try:
         check_regular(path)

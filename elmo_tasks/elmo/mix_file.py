@@ -61,5 +61,6 @@ def read_mix(path: str | os.PathLike, num_layers: int) -> ElmoMix:
 
 
 def _is_number(value: object) -> bool:
-    # Integers may be of any size: Python compares them, but `math.isfinite` and torch raise errors.
+    # Integers of JSON may have any size. Python can compare them, but `math.isfinite` and torch
+    # raise errors for large ones.
     return type(value) in (int, float) and abs(value) <= _LARGEST  # type: ignore[arg-type]

@@ -54,7 +54,7 @@ class Cluster(NamedTuple):
 @contextmanager
 def joined(address: str | None, num_cpus: int | None, weight_bytes: int) -> Iterator[Cluster]:
     """
-    Joins a cluster within the context, and yields what the cluster has. If this process has already
+    Joins a cluster for the block, and yields what the cluster has. If this process has already
     joined a cluster, that cluster is used, and is not left in the end.
 
     # Parameters

@@ -73,8 +73,8 @@ class Shards:
 
     def has(self, part: Part) -> bool:
         """
-        Returns whether the file of a part is there. Raises `ConfigurationError` if there is a file
-        of this part with other sentences.
+        Returns whether a part has its file. Raises `ConfigurationError` if the file has other
+        sentences.
         """
         name, found = self.file_name(part), self._found.get(part.index)
         if found not in (None, name):
@@ -111,7 +111,7 @@ class Shards:
                 write_hdf5(path, part, arrays)
 
     def finish(self, manifest: dict[str, Any]) -> None:
-        """Writes the manifest. All parts must have been seen by `has`."""
+        """Writes the manifest. Before, `has` must have seen all parts."""
         surplus = [name for index, name in self._found.items() if index >= len(manifest["parts"])]
         if surplus and not self._begin_anew:
             raise ConfigurationError(

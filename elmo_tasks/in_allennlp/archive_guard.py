@@ -46,8 +46,8 @@ from elmo_tasks.publish.published_weights import PUBLISHED_WEIGHTS, read_publish
 
 T = TypeVar("T")
 
-# A model may have this many parameters that are not in its file: a published model may name a biLM,
-# which has up to 94 million.
+# A model may have this many parameters that are not in its file. A published model may name a biLM
+# in place of its parameters, which are up to 94 million.
 _MORE_PARAMETERS = 2 * 10**8
 
 # The memory that a parameter takes besides its numbers, as a count of numbers.

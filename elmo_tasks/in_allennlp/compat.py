@@ -130,7 +130,7 @@ class CompatibleMultiProcessDataLoader(MultiProcessDataLoader):
 
 
 def _largest(number: int) -> int:
-    """Returns the largest of the numbers of all processes."""
+    """Returns the largest of the numbers that the processes have."""
     return dist_reduce(number, torch.distributed.ReduceOp.MAX)
 
 

@@ -20,7 +20,9 @@ _BEFORE_CHECKPOINT = {"config.json", "meta.json", "out.log", "log", "vocabulary"
 
 
 def how_to_go_on(arguments: list[str]) -> str:
-    """Returns what to type to go on with a command of AllenNLP, as the end of a sentence."""
+    """
+    Returns what to type to go on with a command of AllenNLP. The text is the end of a sentence.
+    """
     if not arguments:
         return ""
     if arguments[0] != "train":
@@ -93,7 +95,7 @@ def _names(folder: str | os.PathLike | None) -> set[str]:
 
 
 def _folder(arguments: list[str]) -> str | None:
-    """Returns the training's folder that the arguments of a command name."""
+    """Returns the folder of the training, from the arguments of a command."""
     names = ("-s", "--serialization-dir")
     for argument, value in zip(arguments, [*arguments[1:], ""]):
         if argument in names:

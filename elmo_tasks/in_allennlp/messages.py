@@ -147,7 +147,10 @@ def _load_with_loader(archive_file: str, *args: Any, **kwargs: Any) -> Archive:
 
 
 class PrintableTqdm(Tqdm):
-    """Makes bars whose description is escaped: it has the names of metrics, and so of labels."""
+    """
+    Makes progress bars with an escaped description, because it has the names of metrics, and these
+    may have labels.
+    """
 
     @staticmethod
     def tqdm(*args: Any, **kwargs: Any) -> Any:

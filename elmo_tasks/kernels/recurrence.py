@@ -48,7 +48,7 @@ class Recurrence(torch.autograd.Function):
         gates = product(inputs, input_weight, bias)
         outputs = _rows(inputs, num_tokens, tokens, h.size(1))
         cells = c.new_empty(num_tokens, c.size(1))
-        # A copy, since the state after the last step overwrites h and c.
+        # Copies, because the state after the last step overwrites h and c.
         first = h.to(dtype, copy=True), c.clone()
         output, hidden, start = h.to(dtype), inputs.new_empty(c.shape), 0
         for rows in batch_sizes:

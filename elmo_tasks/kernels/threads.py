@@ -48,8 +48,8 @@ def two_at_once(allowed: bool, num_multiplications: int) -> Iterator[bool]:
 def for_each(work: Callable[[T], R], items: Sequence[T], at_once: bool) -> list[R]:
     """
     Returns the results of `work` for each item. If `at_once`, this thread works on the first item,
-    and each other item has its own thread, without gradients and with as many threads per operator
-    as here.
+    and each other item has a thread of its own. There are no gradients in these threads, and
+    operators use as many threads as here.
     """
     if not at_once:
         return [work(item) for item in items]
@@ -60,7 +60,7 @@ def for_each(work: Callable[[T], R], items: Sequence[T], at_once: bool) -> list[
         with torch.inference_mode(inference), torch.no_grad():
             return work(item)
 
-    # The threads end with this call: a fork of the process would not have them.
+    # The threads end with this call, because a fork of the process would not have them.
     with ThreadPoolExecutor(max(1, len(items) - 1)) as pool:
         others = [pool.submit(on_another_thread, item) for item in items[1:]]
         with torch.no_grad():

@@ -1,7 +1,7 @@
 """
 Matrix products of a training. On a CPU, oneDNN does them, and on some CPUs takes less than half the
 time of PyTorch's own products in float32. Unlike in a `FrozenProduct`, a weight is not laid out
-first: that pays only for a weight that is used many times.
+first, because this pays only if the weight is used many times.
 
 oneDNN compiles code for each number of rows that it meets, and keeps it. So a product whose number
 of rows is not one of `padded_rows` gets more rows, or is divided into blocks of few sizes.
@@ -57,8 +57,9 @@ def product(
 
 def summed_product(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """
-    Computes X^T Y, shape (x_dim, y_dim), without a gradient, for x and y of one dtype and of shapes
-    (tokens, x_dim) and (tokens, y_dim). For bfloat16 the result is in float32.
+    Computes X^T Y without a gradient. x and y have one dtype and the shapes (tokens, x_dim) and
+    (tokens, y_dim), and the result has shape (x_dim, y_dim). For bfloat16, the result is in
+    float32.
     """
     if x.size(1) > y.size(1):
         # oneDNN is fast if the first matrix is the narrower one.
@@ -97,7 +98,9 @@ def step_product(
 
 
 def product_dtype(inputs: torch.Tensor) -> torch.dtype:
-    """Returns the dtype of matrix products with these inputs: autocast's dtype, or the inputs'."""
+    """
+    Returns the dtype of matrix products with these inputs: that of autocast, or that of the inputs.
+    """
     device = inputs.device.type
     return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else inputs.dtype
 
@@ -140,7 +143,7 @@ def _by_onednn(x: torch.Tensor) -> bool:
 @functools.cache
 def _has_avx512() -> bool:
     """
-    Returns whether the CPU has AVX-512. With AVX2 alone, PyTorch's products of few rows, and those
-    of transposed matrices, take no more time than oneDNN's.
+    Returns whether the CPU has AVX-512. With AVX2 alone, oneDNN is no faster than PyTorch for
+    products of few rows and of transposed matrices.
     """
     return torch.backends.cpu.get_cpu_capability() == "AVX512"

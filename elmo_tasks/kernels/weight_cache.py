@@ -27,7 +27,7 @@ class WeightCache(Generic[T]):
         seen.append(settings)
         # A write through `.data` does not change the version, so some numbers are compared too.
         samples = [weight.detach().flatten()[:: 1 + weight.numel() // 512] for weight in weights]
-        # Read and set at once, since two threads may need the value.
+        # The value is read and set at once, because two threads may need it.
         kept = self._kept
         if kept is None or seen != kept[0] or not _equal(samples, kept[1]):
             value = self._make(*weights, **settings)
@@ -42,7 +42,10 @@ class WeightCache(Generic[T]):
 
 
 def _version(weight: torch.Tensor) -> int | None:
-    """Returns a number that changes with each write to the weight. Inference tensors have none."""
+    """
+    Returns a number that changes with each write to the weight. Inference tensors have no such
+    number.
+    """
     return None if weight.is_inference() else weight._version
 
 

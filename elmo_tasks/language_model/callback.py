@@ -9,7 +9,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.language_model.corpus_loader import CorpusLoader
 
-# The weights are found beside this file, wherever the folder is.
+# The weights are found beside the libsonnet file, wherever the folder is.
 LIBSONNET = """\
 // The biLM of this folder, for a config: `bilm: import 'FOLDER/bilm.libsonnet'`.
 {

@@ -65,7 +65,7 @@ class CountedVocabulary(Vocabulary):
     ) -> "CountedVocabulary":
         """
         Makes the vocabulary of a text. A recovered training gets the vocabulary that it saved,
-        because its weights belong to those word ids.
+        because the weights of the training belong to its word ids.
         """
         saved = Path(serialization_dir or ".", "vocabulary")
         if serialization_dir and counts_path(saved).exists():

@@ -10,8 +10,8 @@ from elmo_tasks.kernels.trained_product import product, product_dtype, summed_pr
 class SampledLoss(torch.autograd.Function):
     """
     Computes the negative log-likelihood of each target among the target itself and sampled classes.
-    What the gradient needs overwrites the logits. So there is only one tensor of shape (tokens,
-    samples), in the dtype of the product.
+    The logits are overwritten by values for the gradient, so there is only one tensor of shape
+    (tokens, samples), in the dtype of the product.
 
     The arguments are vectors of shape (tokens, dim); the weights and the bias of the samples, of
     shapes (samples, dim) and (samples,); the logit of each token's target, in float32; and the

@@ -46,7 +46,7 @@ class SentenceLoader(CorpusLoader):
             raise TypeError("the vocabulary does not say how much text there is")
         num_tokens = self._vocab.num_tokens + num_sentences
         # A batch ends before the first sentence that does not fit. So on average, half a sentence
-        # is missing in a batch.
+        # more would fit.
         mean = num_tokens / num_sentences
         return math.ceil(num_tokens / max(mean, self._all_tokens - mean / 2))
 

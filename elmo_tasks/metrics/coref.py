@@ -64,8 +64,8 @@ class CorefMetric(Metric):
 def coref_counts(predicted: Clusters, gold: Clusters) -> numpy.ndarray:
     """
     Returns the counts of a document's clusters, shape (3, 4): for MUC, B-cubed and CEAF, the
-    numerator and denominator of the precision, then of the recall. Counts of several documents add
-    up.
+    numerator and denominator of the precision, then of the recall. The counts of several documents
+    can be added.
     """
     found, facts = _without_repetitions(predicted), [set(cluster) for cluster in gold]
     return numpy.array([counts(found, facts) for counts in _MEASURES.values()])
@@ -95,9 +95,8 @@ def _b_cubed(predicted: list[set[Mention]], gold: list[set[Mention]]) -> numpy.n
 
 def _overlaps(clusters: list[set[Mention]], others: list[set[Mention]]) -> tuple[float, int]:
     """
-    Returns a sum over all mentions of `clusters`, and the number of mentions. A mention is in one
-    cluster of `clusters` and in one of `others`. It adds the share of the first cluster that is
-    also in the second.
+    Returns a sum over all mentions of `clusters`, and their number. For each mention it adds a
+    share: how much of its cluster in `clusters` is also in its cluster in `others`.
     """
     owners = _owners(others)
     correct = 0.0

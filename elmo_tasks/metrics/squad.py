@@ -15,8 +15,8 @@ _ARTICLE = re.compile(r"\b(a|an|the)\b")
 class SquadMetric(Metric):
     """
     Computes exact match and F1 as SQuAD's official script for version 1.1 does (Rajpurkar et al.
-    2016, section 6.1), but from 0 to 1. A question's score is the best over its answers; the metric
-    is the mean over all questions.
+    2016, section 6.1), but from 0 to 1. The score of a question is its best score with any of its
+    answers. The metric is the mean over all questions.
 
     Registered as a `Metric` with name "elmo_squad".
     """
@@ -54,7 +54,9 @@ def exact_match(prediction: str, answer: str) -> bool:
 
 
 def f1(prediction: str, answer: str) -> float:
-    """Returns the F1 of two bags of words; 0 if they share no word, even if both are empty."""
+    """
+    Returns the F1 of two bags of words. It is 0 if they share no word, even if both are empty.
+    """
     predicted, expected = normalize(prediction).split(), normalize(answer).split()
     num_same = sum((Counter(predicted) & Counter(expected)).values())
     if num_same == 0:

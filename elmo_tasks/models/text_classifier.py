@@ -115,7 +115,7 @@ class TextClassifier(Model):
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
         """
         Adds for each text `probabilities`, a dictionary by the names of the labels; and its
-        `label`, or its `labels` if texts may have several, the most probable first.
+        `label`. If texts may have several labels, adds its `labels`, the most probable first.
         """
         names = self.vocab.get_index_to_token_vocabulary(self.namespace)
         by_name = [
@@ -133,8 +133,8 @@ class TextClassifier(Model):
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
         """
-        Returns the accuracy, or if texts may have several labels, precision, recall and F1 over all
-        pairs of a text and a label.
+        Returns the accuracy. If texts may have several labels, returns precision, recall and F1
+        over all pairs of a text and a label.
         """
         if self.several:
             found = self.f1.get_metric(reset)

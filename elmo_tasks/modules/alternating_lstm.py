@@ -19,8 +19,8 @@ class ElmoAlternatingLstm(StackedAlternatingLstmSeq2SeqEncoder):
     AllenNLP's `alternating_lstm`, the interleaved highway LSTMs of He et al. 2017, section 2.2:
     layers that read a text forwards and backwards by turns. The weights have the same names, and
     are initialized in the same way: orthogonal matrices, and a forget bias of 1. It is about twice
-    as fast on a CPU: it skips padding, one product computes the inputs of all steps, and one
-    product the gradient of a weight for all steps.
+    as fast on a CPU: it skips padding, and one product for all steps computes the inputs, or the
+    gradient of a weight.
 
     Registered as a `Seq2SeqEncoder` with name "elmo_alternating_lstm".
 
@@ -153,9 +153,9 @@ class HighwaySteps(torch.autograd.Function):
         dim = weight.size(1)
         i, f, g, o, r = gates.split(dim, dim=1)
         # The gradient of c_t times the first three factors is the gradient of i, f and g before
-        # their sigmoid or tanh. The gradient of h_t times the last three is the gradient of o, r
-        # and v; times `by_c`, it is a part of the gradient of c_t. The gradients overwrite the
-        # factors. Shape: (tokens, 6, hidden_size)
+        # their sigmoid or tanh. The gradient of h_t times the last three factors is the gradient of
+        # o, r and v. The gradient of h_t times `by_c` is a part of the gradient of c_t. The
+        # gradients overwrite the factors. Shape: (tokens, 6, hidden_size)
         d_gates = steps.empty(gates, 6, dim)
         by_i, by_f, by_g, by_o, by_r, by_v = d_gates[: steps.num_tokens].unbind(1)
         torch.mul(g * i, 1 - i, out=by_i)

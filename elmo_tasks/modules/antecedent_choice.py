@@ -70,7 +70,9 @@ def choose_antecedents(
 def _right(
     log_probabilities: torch.Tensor, block: AntecedentBlock, labels: torch.Tensor
 ) -> torch.Tensor:
-    """Returns the log probabilities of the gold choices, and very small numbers for the others."""
+    """
+    Returns the log probabilities of the gold choices. All other choices get very small numbers.
+    """
     rows, columns = labels[block.rows].unsqueeze(1), labels[block.columns]
     smallest = min_value_of_dtype(log_probabilities.dtype)
     # Columns after the antecedents have probability 0.

@@ -153,9 +153,9 @@ class AntecedentScorer(torch.nn.Module):
 
 class PairProducts(torch.autograd.Function):
     """
-    Computes W (a_i * b_j) for all i and j, for a and b of shapes (rows, dim) and (columns, dim) and
-    W of shape (out_dim, dim): shape (rows, columns, out_dim). The products a_i * b_j are larger
-    than the result and are not kept for the gradient.
+    Computes W (a_i * b_j) for all i and j: shape (rows, columns, out_dim). a, b and W have the
+    shapes (rows, dim), (columns, dim) and (out_dim, dim). The products a_i * b_j are larger than
+    the result, so they are not kept for the gradient.
     """
 
     @staticmethod

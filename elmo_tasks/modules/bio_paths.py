@@ -25,11 +25,11 @@ class BioPaths:
         names = list(map(split_tag, tag_names))
         indices = self._tags = {name: index for index, name in enumerate(names)}
         self._inside = logits.new_tensor([prefix == "I" for prefix, _ in names]).bool()
-        # For I-X the index of B-X, for any other tag its own index.
+        # The index of B-X for I-X, and the own index of any other tag.
         self._begin = _indices(
             [indices["B" if prefix == "I" else prefix, role] for prefix, role in names], logits
         )
-        # For B-X and I-X the index of I-X, for O its own index.
+        # The index of I-X for B-X and I-X, and the own index of O.
         self._continued = _indices(
             [indices["O" if prefix == "O" else "I", role] for prefix, role in names], logits
         )

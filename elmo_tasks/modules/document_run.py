@@ -42,8 +42,8 @@ class DocumentRun(NamedTuple):
 
     def part(self, first: int, last: int) -> "DocumentRun":
         """
-        Returns the sentences `first` to `last - 1`, and the clusters that have two mentions or more
-        in them.
+        Returns the sentences `first` to `last - 1`, and the clusters with two or more mentions
+        there.
         """
         start, stop = sum(self.lengths[:first]), sum(self.lengths[:last])
         clusters = None
@@ -58,7 +58,7 @@ class DocumentRun(NamedTuple):
         )
 
     def speaker_ids(self) -> list[int]:
-        """Returns a number for each word; words of the same speaker have the same number."""
+        """Returns a number for each word. Words of the same speaker have the same number."""
         ids: dict[str, int] = {}
         return [ids.setdefault(speaker, len(ids)) for speaker in self.speakers]
 

@@ -39,7 +39,7 @@ class LstmSteps(torch.autograd.Function):
         """
         dim = weight.size(1)
         weight = _swapped(weight, 0)
-        # The gates with their bias; each step overwrites its part by the values of the gates.
+        # The gates with their bias. Each step overwrites its part with the values of the gates.
         values = _swapped(gates + bias, 1)
         c, h = values.new_empty(len(values), dim), steps.empty(values, dim)
         output, memory = values.new_zeros(2, steps.num_rows, dim)

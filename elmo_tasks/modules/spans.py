@@ -29,7 +29,8 @@ def best_spans(
     num_best: int = 1,
 ) -> BestSpans:
     """
-    Finds the most probable spans: the probability of the start times that of the end.
+    Finds the most probable spans. The probability of a span is that of its start times that of its
+    end.
 
     # Parameters
 

@@ -91,7 +91,7 @@ def _rows(words: list[str], vectors: dict[str, numpy.ndarray], dim: int) -> torc
 
 
 def _file_vectors(path: str | None, dim: int, words: Iterable[str]) -> dict[str, numpy.ndarray]:
-    """Returns the vectors that a file has for the words and for their lower case."""
+    """Returns the vectors that a file has for the words, and for their lower case."""
     if path is None:
         return {}
     wanted = {form for word in words for form in (word, word.lower())}

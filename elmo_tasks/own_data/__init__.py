@@ -1,1 +1,1 @@
-"""Helps from a user's own file to a model: looks at the file, splits it, and shows the result."""
+"""From a user's own file to a model: a look at the file, its parts, and the result."""

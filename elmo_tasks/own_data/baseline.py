@@ -1,4 +1,4 @@
-"""The score that a model must beat: that of the most frequent answers in the training data."""
+"""The score that a model must beat: the score of the most frequent answers in the training data."""
 
 import os
 from collections import Counter

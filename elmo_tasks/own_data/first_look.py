@@ -54,7 +54,7 @@ class Found(NamedTuple):
 
 def look(args: argparse.Namespace) -> tuple[Path, Found]:
     """
-    Returns the path of the config for some data, and what was found in it.
+    Returns the path of the config for some data, and what was found in the data.
 
     # Raises
 

@@ -60,7 +60,10 @@ def train_folds(config: dict[str, Any], folder: Path, num_folds: int, train: Tra
 
 
 def folds_line(metric: str, scores: list[float]) -> str:
-    """Returns the mean and the standard deviation of the scores, and the scores, in percent."""
+    """
+    Returns a line with the mean and the standard deviation of the scores, and all scores, in
+    percent.
+    """
     mean, deviation = 100 * statistics.mean(scores), 100 * statistics.stdev(scores)
     each = ", ".join(f"{100 * score:.1f}" for score in scores)
     return f"{metric} in {len(scores)} folds: {mean:.1f} ± {deviation:.1f} ({each})"

@@ -42,7 +42,7 @@ def write_onnx(path: str | os.PathLike, bilm: BiLm, mix: ElmoMix) -> None:
             "can be written"
         )
     if bilm.state_name == "carry":
-        # As `ElmoEncoder`.
+        # As in `ElmoEncoder`.
         bilm = FrozenBiLm.of(bilm)
     import onnx
 

@@ -189,15 +189,15 @@ def _named_bilms(
 
 def _bound_words(model: Model, state: dict[str, torch.Tensor], max_words: int | None) -> int:
     """
-    Cuts the rows of words in the state dict, in place: only the first words keep their rows.
-    Returns the number of words, without padding and the unknown word.
+    Removes the rows of all but the first words from the state dict, in place. Returns the number of
+    words, without padding and the unknown word.
     """
     size = model.vocab.get_vocab_size(_WORDS)
     num_words = max(0, size - 2)
     if max_words is None or max_words >= num_words:
         return num_words
     for name, module in model.named_modules():
-        # The first is AllenNLP's `embedding`, the second `elmo_word_vectors`.
+        # The first name is that of AllenNLP's `embedding`, the second that of `elmo_word_vectors`.
         namespaces = (getattr(module, each, None) for each in ("_vocab_namespace", "_namespace"))
         key = f"{name}.weight"
         if _WORDS in namespaces and key in state and len(state[key]) == size:
@@ -206,10 +206,10 @@ def _bound_words(model: Model, state: dict[str, torch.Tensor], max_words: int | 
 
 
 def _vocabulary_files(vocab: Vocabulary, num_words: int) -> dict[str, str]:
-    """Returns the files of a vocabulary, cut to its first words: their contents by path."""
+    """Returns the files of a vocabulary, cut to its first words. The contents are given by path."""
     with tempfile.TemporaryDirectory() as folder:
         vocab.save_to_files(folder)
-        # As bytes, because a word may have a carriage return.
+        # The contents are bytes, because a word may have a carriage return.
         files = {path.name: path.read_bytes().decode() for path in Path(folder).glob("*.txt")}
     words = files.get(f"{_WORDS}.txt")
     if words is not None and vocab.is_padded(_WORDS):

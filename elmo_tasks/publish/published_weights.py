@@ -96,7 +96,9 @@ def read_published(path: str | os.PathLike) -> StateDict:
 
 
 def hash_of_weights(weights: StateDict) -> str:
-    """Returns a hash of the weights of a biLM, whatever file they come from, as 32 hex digits."""
+    """
+    Returns a hash of the weights of a biLM as 32 hex digits, whatever file the weights come from.
+    """
     return hash_tensors(*(tensor for _, tensor in sorted(weights.items()))).hex()
 
 

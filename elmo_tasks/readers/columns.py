@@ -65,7 +65,7 @@ def check_columns(columns: Sequence[str], chosen: Sequence[str]) -> None:
 def column_index(columns: Sequence[str], name: str) -> int:
     """
     Returns the index of a column in the values of a token. `ROLES` stands for any number of
-    columns. The index of a column after it counts from the end.
+    columns. The index of a column behind `ROLES` counts from the end.
     """
     index = columns.index(name)
     return index - len(columns) if ROLES in columns[:index] else index

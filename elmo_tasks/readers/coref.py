@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 WRONG_MENTIONS = ("skip", "refuse")
 
-# At most this many wrong mentions of a file are logged one by one; the others are only counted.
+# At most this many wrong mentions of a file are logged one by one. The others are only counted.
 _MAX_NAMED = 10
 
 

@@ -23,7 +23,7 @@ class DistinctTexts(Sequence[numpy.ndarray]):
 
     def __init__(self, instances: Iterable[Instance]) -> None:
         self._indexers: list[ELMoTokenCharactersIndexer] = []
-        # Maps the index of an indexer and a word to the row of the word's char ids.
+        # Maps pairs of an indexer's index and a word to the row of the word's char ids.
         self._rows: dict[tuple[int, str], int] = {}
         char_ids: list[list[int]] = []
         texts: dict[bytes, None] = {}

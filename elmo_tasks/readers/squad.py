@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 WRONG_ANSWERS = ("skip", "refuse")
 
-# At most this many wrong answers are logged one by one; the others are only counted.
+# At most this many wrong answers are logged one by one. The others are only counted.
 _MAX_NAMED = 10
 
 

@@ -66,7 +66,10 @@ class SrlReader(TextReader):
         return instance
 
     def text_to_instances(self, tokens: list[Token], predicates: Sequence[int]) -> list[Instance]:
-        """Returns an instance for each predicate of a sentence; `predicates` are indices."""
+        """
+        Returns an instance for each predicate of a sentence. `predicates` has the predicates'
+        indices.
+        """
         without_arguments = [Predicate(index, []) for index in predicates]
         return list(self._instances(tokens, without_arguments, labelled=False))
 

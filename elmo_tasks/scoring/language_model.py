@@ -177,8 +177,8 @@ class LanguageModel:
         if not temperature >= 0:
             raise ValueError(f"temperature must be 0 or more, not {temperature}")
         generator = torch.Generator().manual_seed(seed)
-        # Two classes are never drawn: the boundary, and the unknown words, since their class is not
-        # a word.
+        # The boundary is never drawn. The class of unknown words is never drawn either, because it
+        # is not a word.
         barred = self.softmax.classes([BEGIN_TOKEN]) + [UNKNOWN]
         words = tokens_of(prefix)
         unread, state = [BEGIN_TOKEN, *words], None
@@ -215,5 +215,5 @@ def has_softmax(name: str | os.PathLike) -> bool:
 
 
 def tokens_of(sentence: Sentence) -> list[str]:
-    """Returns the tokens of a sentence; a string is cut at its blanks."""
+    """Returns the tokens of a sentence. A string is cut at its blanks."""
     return sentence.split() if isinstance(sentence, str) else list(sentence)

@@ -100,7 +100,7 @@ class Reader:
 
 class _CarriedState(InitialState):
     """
-    Holds the state from which the next batch starts. After the next batch, its last state is held.
+    Holds the state from which the next batch starts. The last state of that batch takes its place.
     Each thread has its own states.
     """
 

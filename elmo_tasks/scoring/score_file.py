@@ -75,7 +75,7 @@ class ScoreFile:
             aside.write_text(json.dumps({**done, "about": self._about}), encoding="utf-8")
 
     def _done(self) -> dict:
-        """Returns the record of an earlier run, or an empty one if no run can go on."""
+        """Returns the record of an earlier run. The record is empty if no run can go on."""
         try:
             done = json.loads(self._record.read_text(encoding="utf-8"))
             is_there = self._partial.stat().st_size >= done["bytes"]

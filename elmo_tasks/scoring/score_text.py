@@ -58,7 +58,7 @@ class Settings(NamedTuple):
         return "" if self.as_json else "\t".join(columns) + "\n"
 
     def lines(self, index: int, score: Score) -> str:
-        """Returns the lines of the sentence with this index."""
+        """Returns the lines of a sentence, given its index."""
         rows = [_sums(index, score)] if self.sums else _tokens(index, score)
         if self.as_json:
             return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

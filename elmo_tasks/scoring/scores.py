@@ -43,7 +43,7 @@ class Score(NamedTuple):
 
     def by_word(self, words: Sequence[str], num_pieces: Sequence[int]) -> "Score":
         """
-        Returns the score of words that were cut into pieces before they were scored. The log
+        Returns the score of whole words, if the scored tokens are pieces of words. The log
         probability of a word is the sum over its pieces. A word is known if all its pieces are.
 
         # Parameters
@@ -69,8 +69,8 @@ class Score(NamedTuple):
 @dataclass
 class Perplexity:
     """
-    Counts the scores of a text, and computes its perplexity in each direction, which counts the
-    ends of sentences as words.
+    Counts the scores of a text, and computes its perplexity in each direction. The ends of
+    sentences count as words.
 
     # Parameters
 

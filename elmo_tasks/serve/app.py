@@ -186,8 +186,8 @@ async def _inputs(request: Request, max_words: int) -> Any:
 
 async def _timed(request: Request, answering: Awaitable[Any]) -> Response:
     """
-    Waits for an answer, unless the client goes away. The response says in its header
-    `Server-Timing` how many milliseconds the answer took.
+    Waits for an answer, unless the client goes away. The header `Server-Timing` of the response has
+    the milliseconds that the answer took.
     """
     start = time.perf_counter()
     answer, gone = asyncio.ensure_future(answering), asyncio.ensure_future(_gone(request))
@@ -228,7 +228,7 @@ def _add_pages(app: FastAPI) -> None:
 
 
 def _add_errors(app: FastAPI) -> None:
-    """Makes the answer to every error `{"error": "a sentence"}`."""
+    """Gives the answer to every error the form `{"error": "a sentence"}`."""
 
     @app.exception_handler(StarletteHTTPException)
     async def refused(request: Request, error: StarletteHTTPException) -> Response:

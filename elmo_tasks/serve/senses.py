@@ -11,7 +11,8 @@ from elmo_tasks.encoder.sentence_layers import SentenceLayers
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 from elmo_tasks.serve.layer_cosines import rounded
 
-# The matrix of cosines grows with the square of this number.
+# The most occurrences that are compared. The matrix of cosines grows with the square of this
+# number.
 _MAX_OCCURRENCES = 100
 _NUM_SIMILAR = 8
 

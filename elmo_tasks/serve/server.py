@@ -41,7 +41,9 @@ def is_loopback(listening: socket.socket) -> bool:
 
 
 def make_server(app: App, limits: Limits = Limits()) -> uvicorn.Server:
-    """Makes the server of an application. Its `run(sockets=[...])` runs until it is stopped."""
+    """
+    Makes the server of an application. The server's `run(sockets=[...])` runs until it is stopped.
+    """
     config = uvicorn.Config(
         app,
         http=TimedProtocol,

@@ -31,7 +31,9 @@ class BatchedPipe(Pipe):
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Yields the docs of a stream with their annotations, `batch_size` of them at once."""
+        """
+        Yields the docs of a stream with their annotations. Annotates `batch_size` docs at a time.
+        """
         for docs in minibatch(stream, batch_size):
             try:
                 with threads_of_this_process():

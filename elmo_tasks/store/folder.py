@@ -36,7 +36,7 @@ class StoreFolder:
         return self._ask(record, sizes, lambda database, keys: database.get(keys))
 
     def has(self, record: SourceRecord, sizes: Mapping[bytes, int]) -> set[bytes]:
-        """Returns the hashes that have an entry of their size. The entries are not read."""
+        """Returns the hashes whose entry has the given size. The entries are not read."""
         found = self._ask(record, sizes, lambda database, keys: dict.fromkeys(database.has(keys)))
         return set(found)
 

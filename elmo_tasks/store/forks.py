@@ -1,6 +1,6 @@
 """
 Keeps other threads from using databases and caches while this process is forked. Otherwise the fork
-could get a lock that is held for ever. Closes the databases before the fork, because SQLite allows
+could get a lock that is never released. Closes the databases before the fork, because SQLite allows
 no connection to cross it. The process and the fork open them again when they need them.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, Protocol
 class Lockable(Protocol):
     """An object that is used under a lock."""
 
-    # A `threading.RLock`, which type checkers do not take for a type.
+    # This is a `threading.RLock`, which type checkers do not accept as a type.
     lock: Any
 
 

@@ -91,7 +91,7 @@ class LayerStore:
         self._folder = None if path is None else StoreFolder(path, file, max_bytes)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A copy, in this process or another, opens the folder itself.
+        # A copy of the store, in this process or another, opens the folder itself.
         return LayerStore, (self.path, self.dtype, self.memory, self.disk, self.file)
 
     def is_closed_by(self, serialization_dir: str | os.PathLike) -> bool:

@@ -24,7 +24,7 @@ _SETTINGS = (
     # A file that was changed to do harm runs no code, and damaged pages are noticed.
     "trusted_schema = OFF",
     "cell_size_check = ON",
-    # Nothing is mapped into memory, so a file that is cut short ends no process.
+    # Nothing is mapped into memory, so a file that is cut short does not end the process.
     "mmap_size = 0",
     # Kilobytes of a process's page cache, enough for the upper pages of the index.
     "cache_size = -16000",

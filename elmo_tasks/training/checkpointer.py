@@ -117,8 +117,7 @@ class ElmoCheckpointer(Checkpointer):
 
 class _Saved(NamedTuple):
     """
-    Gives AllenNLP a state that was computed before, because processes may have to meet to compute a
-    state.
+    Gives AllenNLP a state that was computed before. To compute a state, processes may have to meet.
     """
 
     state: TrainerCheckpoint

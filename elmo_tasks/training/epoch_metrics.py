@@ -33,7 +33,7 @@ def get_metric_states(model: Model) -> dict[str, dict[str, Any]]:
 
 @functools.cache
 def _warn(metric: str, attribute: str, kind: str) -> None:
-    """Warns only once, not for each checkpoint."""
+    """Warns once, and not for each checkpoint."""
     logger.warning(
         "A checkpoint lacks the attribute %s of the metric %s, because its type is %s, not a "
         "number or a tensor. If the metric counts in it, a training that is recovered in the "

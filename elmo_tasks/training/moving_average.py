@@ -12,10 +12,10 @@ VALIDATIONS = ("average", "raw")
 @MovingAverage.register("elmo_exponential")
 class FixedMovingAverage(MovingAverage):
     """
-    An exponential moving average of the trained weights with the same decay from the first batch
-    on; AllenNLP's average increases its decay step by step. Checkpoints contain the averages under
-    the names of the weights, and a recovered training goes on with them. The best weights that a
-    training keeps are averages.
+    An exponential moving average of the trained weights. The decay is the same from the first batch
+    on, whereas AllenNLP's average increases its decay step by step. Checkpoints contain the
+    averages under the names of the weights, and a recovered training goes on with them. The best
+    weights, which a training keeps, are averages.
 
     Registered as a `MovingAverage` with name "elmo_exponential".
 

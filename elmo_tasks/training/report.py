@@ -15,8 +15,8 @@ _TRIAL = 8
 
 class EpochReport(TrainerCallback):
     """
-    Logs after a few batches how long the training will take, and then a line after each epoch: its
-    seconds and training batches a second, the loss, the metric that chooses the best epoch, and the
+    Logs after a few batches how long the training will take. Logs a line after each epoch: its
+    seconds, training batches a second, the loss, the metric that chooses the best epoch, and the
     time until the last epoch ends. A training may end earlier, if its patience ends.
 
     It is a default callback of every trainer of AllenNLP.

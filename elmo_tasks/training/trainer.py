@@ -177,7 +177,7 @@ class ElmoTrainer(GradientDescentTrainer):
                 self._save_best(whole)
 
     def _frozen_bilms(self) -> Iterator[tuple[str, FrozenBiLm]]:
-        """Yields each frozen biLM with its prefix in the model's state dict, the prefix first."""
+        """Yields pairs: the prefix of a frozen biLM in the model's state dict, and the biLM."""
         for name, module in self.model.named_modules(remove_duplicate=False):
             if isinstance(module, FrozenBiLm):
                 yield f"{name}.", module
@@ -203,7 +203,9 @@ class ElmoTrainer(GradientDescentTrainer):
 
 
 def _draw_like_nobody_else() -> None:
-    """Gives each process its own dropout. Until now all processes drew the same random numbers."""
+    """
+    Gives each process a dropout of its own. Until now all processes drew the same random numbers.
+    """
     if index := rank().process:
         torch.manual_seed(torch.initial_seed() + index)
 

@@ -51,7 +51,7 @@ class AblationRow(NamedTuple):
         return statistics.stdev(self.values) if len(self.values) > 1 else None
 
     def mean_of(self, name: str) -> float | None:
-        """Returns the mean of the field `name`, `epochs` or `seconds`, over the results."""
+        """Returns the mean of a field of the results, `epochs` or `seconds`."""
         if not self.results:
             return None
         return statistics.fmean(getattr(result, name) for result in self.results)

@@ -25,9 +25,9 @@ class TaggedSentence(NamedTuple):
 
 class ColumnReader(FromParams):
     """
-    Reads tags of any kind from files in columns: one token a line, and an empty line after each
-    sentence. The columns are separated by spaces and tabs. Lines that begin with `-DOCSTART-` are
-    ignored. The text is UTF-8, plain or compressed as `.gz` or `.xz`.
+    Reads tags of any kind from files in columns: one token on each line, and an empty line after
+    each sentence. The columns are separated by spaces and tabs. Lines that begin with `-DOCSTART-`
+    are ignored. The text is UTF-8, plain or compressed as `.gz` or `.xz`.
 
     # Parameters
 

@@ -20,8 +20,8 @@ _MAX_CHUNKS = 10_000
 # A chunk that is larger than its dataset may have at most this many bytes.
 _SMALL_CHUNK = 2**20
 
-# A dataset may be compressed with these filters, each used once. Only `gzip` can hide more data
-# than it should, so it is tried out.
+# A dataset may be compressed with these filters, each used once. Only data of `gzip` can grow
+# beyond their shape, so they are decompressed as a check.
 _FILTERS = {
     h5py.h5z.FILTER_DEFLATE: "gzip",
     h5py.h5z.FILTER_SHUFFLE: "shuffle",

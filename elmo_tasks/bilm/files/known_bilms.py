@@ -121,7 +121,10 @@ def is_zip(name: str) -> bool:
 
 
 def _folder_of(name: str) -> str | None:
-    """Returns the local folder of a folder, repository or zip file; `None` for any other name."""
+    """
+    Returns the local folder with the files of a biLM, given a folder, a repository or a zip file.
+    Returns `None` for any other name.
+    """
     if os.path.isdir(name):
         return name
     if is_hub_name(name):

@@ -21,7 +21,7 @@ from elmo_tasks.common.torch_tensors import read_tensors
 
 _SAMPLE = "cnn_50_100_512_4096_sample.json"
 
-# The sizes in the sample config. Most of the released folders name it, but lack it.
+# The sizes in the sample config. Most of the released folders name this config, but do not have it.
 _SIZES = {
     "encoder": {
         "name": "elmo",

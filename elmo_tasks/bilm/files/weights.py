@@ -147,8 +147,8 @@ def _is_dataset(item: object) -> bool:
 
 def _is_left_out(name: str, options: BiLmOptions) -> bool:
     """
-    Returns whether bilm-tf leaves this dataset out. It writes no projection of the filters if the
-    widths before and after are equal.
+    Returns whether bilm-tf leaves this dataset out. bilm-tf writes no projection of the filters if
+    the widths before and after are equal.
     """
     return name.startswith("CNN_proj/") and options.num_filters == options.projection_dim
 
