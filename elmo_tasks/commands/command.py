@@ -23,8 +23,8 @@ class Command:
     description: The first paragraph of the command's own help.
     examples: The end of the command's own help, printed as it is.
     help: One line in `allennlp --help`.
-    can_be_continued (default `False`): Whether the command, if it was interrupted and is run again,
-        goes on from there.
+    can_be_continued (default `False`): Whether a second run goes on where an interrupted run
+        stopped.
     requires_plugins (default `True`): Whether the command has the option `--include-package`.
     """
 

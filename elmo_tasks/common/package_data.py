@@ -24,8 +24,8 @@ def config_folder() -> Path:
 
 def config_path(name: str | os.PathLike) -> str | os.PathLike:
     """
-    Returns the path of the config `elmo_tasks:TASK/VARIANT`, and any other name as it is. Raises
-    `ConfigurationError` if there is no such config.
+    Returns the path of a config that is named `elmo_tasks:TASK/VARIANT`. Any other name is a path
+    already, and is returned. Raises `ConfigurationError` if there is no such config.
     """
     if not str(name).startswith(_PREFIX):
         return name

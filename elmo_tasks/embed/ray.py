@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     # This import takes half a second, and the processes of `ray_engine.py` do not need it.
     from ray.data import Dataset
 
-# Rows of a batch, whose sentences are sorted by length.
+# The number of rows in a batch. The sentences of a batch are sorted by length.
 _ROWS = 512
 
 # An estimate of the tokens of a row, to estimate the memory of a batch.

@@ -62,7 +62,8 @@ class ScoreFile:
 
     def check(self, sentences: Iterable[list[str]]) -> "Hashed":
         """
-        Returns the sentences. They raise an error if a sentence that is already scored has changed.
+        Returns the sentences. Reading them raises an error if an already scored sentence has
+        changed.
         """
         return Hashed(sentences, self.num_done, self._hash, self._partial)
 

@@ -34,13 +34,14 @@ class Case(NamedTuple):
     """
     An instance of a data set with a model's answer to it.
 
-    The score of several cases is the mean F1 of the measures, given the sums of their `counts`.
+    The score of several cases is the mean F1 of the measures. It is computed from the sums of the
+    cases' `counts`.
 
     # Parameters
 
     text: The text that a person reads.
-    num_tokens, num_unknown: Number of tokens, and of tokens for which the model has no word vector
-        of their own.
+    num_tokens, num_unknown: The number of tokens, and how many of them the model's indexer of words
+        does not know.
     counts: The counts of the score. Precision and recall are equal for classes and answers.
     claims: One claim, or one for each predicted entity, role or link.
     expected: The expected class, the types of the expected entities or roles, the gold answers, or

@@ -235,8 +235,8 @@ def check_same_data(first: Sequence[Case], second: Sequence[Case]) -> None:
     """Raises `ConfigurationError` unless two models' cases have the same gold answers."""
     if [case.expected for case in first] != [case.expected for case in second]:
         raise ConfigurationError(
-            "the two models read the data in different ways, so their answers cannot be compared: "
-            f"{len(first):,} and {len(second):,} cases, or other gold answers"
+            "the answers of the two models cannot be compared, because the models read the data in "
+            f"different ways: {len(first):,} and {len(second):,} cases, or other gold answers"
         )
 
 

@@ -13,9 +13,9 @@ class ProbeReport(NamedTuple):
 
     title: The names of the tag column, the validation data and the biLM.
     rows: The two baselines, then the rows of the probe.
-    counts: `train_tokens`, their distinct `tags`, and `validation_tokens`. Also numbers of
-        validation tokens: `unseen_words` and `unseen_tags`, if the training data lacks the word or
-        the gold tags; and `backed_off_words`, if only the back-off has the word.
+    counts: The numbers of `train_tokens`, of their distinct `tags`, and of `validation_tokens`.
+        Three counts are of validation tokens: `unseen_words` are not in the training data, the gold
+        tags of `unseen_tags` are not there, and only the back-off has `backed_off_words`.
     """
 
     title: str
