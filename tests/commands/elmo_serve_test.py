@@ -113,5 +113,5 @@ def test_a_file_of_data_belongs_to_a_model() -> None:
         ("b", "f.txt"),
         ("a", "g=h.txt"),
     ]
-    with pytest.raises(ConfigurationError, match="--data f.txt: give NAME=FILE, .* models a, b"):
+    with pytest.raises(ConfigurationError, match="--data f.txt: .* the name of a model: a, b"):
         data_of_models(["f.txt"], ["a", "b"])
