@@ -11,7 +11,7 @@ from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
 from elmo_tasks.common.deferred import HEAVY, deferred
 from elmo_tasks.common.errors import ConfigurationError, require_allennlp
-from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.files import write_whole
 from elmo_tasks.common.package_data import config_folder, import_jsonnet
 from elmo_tasks.common.spelling import nearest_or_all
 
@@ -140,8 +140,7 @@ examples:
             config, more = args.file, ""
             _refuse_existing(config)
             text = first_config(args.task, config)
-        with atomic_write(config) as aside:
-            aside.write_text(text, encoding="utf-8")
+        write_whole(config, text)
         print(f"Wrote {config}. Train it with: {_command(config)}{more}")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from elmo_tasks.analysis.environment import describe_environment
-from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.files import atomic_write, write_whole
 from elmo_tasks.common.printable import printable
 
 # Matplotlib is imported only when a chart is drawn, because the import takes long.
@@ -37,8 +37,7 @@ def deliver(
     # A label or name from an archive may contain anything.
     print(content if args.json == "-" else "\n".join(map(printable, text.split("\n"))))
     if args.json not in (None, "-"):
-        with atomic_write(args.json) as aside:
-            aside.write_text(content + "\n", encoding="utf-8")
+        write_whole(args.json, content + "\n")
     if args.chart is not None:
         with atomic_write(args.chart) as aside:
             draw().savefig(aside, format="png", dpi=150)

@@ -55,6 +55,15 @@ def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
         aside.unlink(missing_ok=True)
 
 
+def write_whole(path: str | os.PathLike, content: str | bytes | memoryview) -> None:
+    """Writes a file whole or not at all, as `atomic_write` does. Text becomes UTF-8."""
+    with atomic_write(path) as aside:
+        if isinstance(content, str):
+            aside.write_text(content, encoding="utf-8")
+        else:
+            aside.write_bytes(content)
+
+
 def _is_stream(path: Path) -> bool:
     # `/dev/stdout` is a link to an open file, which may be a regular file.
     if path.is_symlink() and os.readlink(path).startswith("/proc/"):

@@ -4,7 +4,7 @@ import os
 import torch
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.files import write_whole
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.elmo.mix import ElmoMix
 
@@ -28,8 +28,7 @@ def write_mix(path: str | os.PathLike, mix: ElmoMix) -> None:
         "gamma": mix.gamma.item(),
         "layer_norm": mix.layer_norm,
     }
-    with atomic_write(path) as aside:
-        aside.write_text(json.dumps(fields, indent=2) + "\n", encoding="utf-8")
+    write_whole(path, json.dumps(fields, indent=2) + "\n")
 
 
 def read_mix(path: str | os.PathLike, num_layers: int) -> ElmoMix:

@@ -6,7 +6,7 @@ from typing import Any
 from allennlp.training import GradientDescentTrainer, TrainerCallback
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.files import write_whole
 from elmo_tasks.language_model.corpus_loader import CorpusLoader
 
 # The weights are found beside the libsonnet file, wherever the folder is.
@@ -110,8 +110,7 @@ class PretrainingCallback(TrainerCallback):
 
     def _export(self, trainer: GradientDescentTrainer) -> None:
         trainer.model.bilm.to_files(self.serialization_dir)
-        with atomic_write(Path(self.serialization_dir) / "bilm.libsonnet") as aside:
-            aside.write_text(LIBSONNET, encoding="utf-8")
+        write_whole(Path(self.serialization_dir) / "bilm.libsonnet", LIBSONNET)
 
     def state_dict(self) -> dict[str, Any]:
         return {"total_batches": self._total_batches, "seed": self._seed}

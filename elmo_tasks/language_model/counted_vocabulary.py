@@ -9,7 +9,7 @@ from allennlp.data import Instance, Vocabulary
 
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.files import write_whole
 
 # The name begins with a dot because AllenNLP takes every other file of the folder for a namespace.
 _COUNTS_FILE = ".counts.json"
@@ -51,8 +51,7 @@ class CountedVocabulary(Vocabulary):
     def save_to_files(self, directory: str) -> None:
         super().save_to_files(directory)
         counts = {"sentences": self.num_sentences, "tokens": self.num_tokens}
-        with atomic_write(counts_path(directory)) as aside:
-            aside.write_text(json.dumps(counts), encoding="utf-8")
+        write_whole(counts_path(directory), json.dumps(counts))
 
     @classmethod
     def from_corpus(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from allennlp.data import DatasetReader
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.files import write_whole
 from elmo_tasks.common.records import read_records
 from elmo_tasks.own_data.columns_of_table import choose_columns
 from elmo_tasks.own_data.tags_of_file import choose_tags
@@ -48,8 +48,7 @@ class Found(NamedTuple):
 
     def write(self) -> None:
         for path, text in self.files.items():
-            with atomic_write(path) as aside:
-                aside.write_text(text, encoding="utf-8")
+            write_whole(path, text)
 
 
 def look(args: argparse.Namespace) -> tuple[Path, Found]:

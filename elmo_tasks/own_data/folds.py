@@ -8,7 +8,7 @@ from typing import Any
 from allennlp.common import Params
 from allennlp.data import DatasetReader
 
-from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.files import write_whole
 from elmo_tasks.own_data.result import metric_of, score_of
 from elmo_tasks.own_data.units import deal, part_suffix, read_units, written
 
@@ -50,8 +50,7 @@ def train_folds(config: dict[str, Any], folder: Path, num_folds: int, train: Tra
             training = folder / f"{number}"
             shutil.rmtree(training, ignore_errors=True)
             train(overrides, training)
-            with atomic_write(result) as aside:
-                aside.write_text(json.dumps({metric_of(config): score_of(config, training)}))
+            write_whole(result, json.dumps({metric_of(config): score_of(config, training)}))
             shutil.rmtree(training)
             for path in overrides.values():
                 Path(path).unlink()

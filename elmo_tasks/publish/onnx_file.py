@@ -2,7 +2,7 @@ import os
 
 from elmo_tasks.bilm import BiLm, FrozenBiLm
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.files import write_whole
 from elmo_tasks.elmo.mix import ElmoMix
 from elmo_tasks.publish.onnx_bilm import add_bilm
 from elmo_tasks.publish.onnx_graph import OnnxGraph
@@ -60,8 +60,7 @@ def write_onnx(path: str | os.PathLike, bilm: BiLm, mix: ElmoMix) -> None:
     for name, values in graph.tensors.items():
         model.graph.initializer.append(onnx.numpy_helper.from_array(values, name))
     onnx.checker.check_model(model)
-    with atomic_write(path) as aside:
-        aside.write_bytes(model.SerializeToString())
+    write_whole(path, model.SerializeToString())
 
 
 def _add_elmo(graph: OnnxGraph, mix: ElmoMix, width: int) -> None:

@@ -8,7 +8,7 @@ from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.files.known_bilms import bilm_files, is_name
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_regular
-from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.files import write_whole
 from elmo_tasks.common.hashing import hash_bytes, hash_tensors
 from elmo_tasks.common.json_text import parse_json
 
@@ -57,8 +57,7 @@ def write_published(path: str | os.PathLike, state: StateDict, bilms: dict[str, 
     tensors = {name: _halved(name, tensor) for name, tensor in rest.items()} | exact
     tensors = {name: tensor.clone().contiguous() for name, tensor in sorted(tensors.items())}
     about = {"bilms": left_out, "hash": _hash(tensors, left_out)}
-    with atomic_write(path) as aside:
-        aside.write_bytes(save(tensors, {_METADATA: json.dumps(about, sort_keys=True)}))
+    write_whole(path, save(tensors, {_METADATA: json.dumps(about, sort_keys=True)}))
 
 
 def read_published(path: str | os.PathLike) -> StateDict:

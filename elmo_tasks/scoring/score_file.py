@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.files import write_whole
 
 # The file is saved each time that it has this many new characters.
 _CHARACTERS = 1 << 20
@@ -72,8 +72,7 @@ class ScoreFile:
         file.flush()
         os.fsync(file.fileno())
         done = {"sentences": number, "bytes": file.tell(), "hash": sentences.hash_of(number)}
-        with atomic_write(self._record) as aside:
-            aside.write_text(json.dumps({**done, "about": self._about}), encoding="utf-8")
+        write_whole(self._record, json.dumps({**done, "about": self._about}))
 
     def _done(self) -> dict:
         """Returns the record of an earlier run. The record is empty if no run can go on."""

@@ -7,7 +7,7 @@ import torch
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_regular
-from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.files import write_whole
 from elmo_tasks.common.hashing import hash_bytes, hash_tensors
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.scoring.softmax import LeftOut, Softmax
@@ -44,8 +44,7 @@ def write_softmax(folder: str | os.PathLike, softmax: Softmax, bilm: BiLm) -> No
     )
     # The softmax is complete if its words have the hash in the file.
     for name, written in ((WORDS_FILE, words), (SOFTMAX_FILE, content)):
-        with atomic_write(Path(folder) / name) as aside:
-            aside.write_bytes(written)
+        write_whole(Path(folder) / name, written)
 
 
 def read_softmax(folder: str | os.PathLike, bilm: BiLm) -> Softmax:

@@ -10,7 +10,7 @@ from elmo_tasks.common import registration
 from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_regular, local_path
-from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.files import write_whole
 from elmo_tasks.elmo.known_models import model_path
 from elmo_tasks.elmo.vocabulary_folder import check_inside
 
@@ -77,8 +77,7 @@ class TrainedModel:
 
     def to_disk(self, folder: str | Path) -> None:
         """Writes the archive to a folder."""
-        with atomic_write(Path(folder) / _ARCHIVE) as aside:
-            aside.write_bytes(self.to_bytes())
+        write_whole(Path(folder) / _ARCHIVE, self.to_bytes())
 
     def from_disk(self, folder: str | Path) -> None:
         """Takes the archive in a folder in place of the model."""

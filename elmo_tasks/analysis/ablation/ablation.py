@@ -11,7 +11,7 @@ from elmo_tasks.analysis.ablation.result import Result, find_metric, read_result
 from elmo_tasks.analysis.ablation.run import Run
 from elmo_tasks.analysis.ablation.settings import Settings, refuse_other_settings
 from elmo_tasks.analysis.ablation.training import Training, start, train_all
-from elmo_tasks.common.files import atomic_write, remove_leftovers
+from elmo_tasks.common.files import atomic_write, remove_leftovers, write_whole
 
 # The files of the report, in the folder of the runs.
 REPORTS = ("results.json", "table.md", "chart.png")
@@ -103,9 +103,7 @@ def _write(report: AblationReport, folder: Path) -> None:
     # Matplotlib takes long to import, and no other command needs it.
     from elmo_tasks.analysis.ablation.chart import draw
 
-    with atomic_write(folder / "results.json") as aside:
-        aside.write_text(json.dumps(report.as_dict(), indent=2) + "\n", encoding="utf-8")
-    with atomic_write(folder / "table.md") as aside:
-        aside.write_text(report.text(), encoding="utf-8")
+    write_whole(folder / "results.json", json.dumps(report.as_dict(), indent=2) + "\n")
+    write_whole(folder / "table.md", report.text())
     with atomic_write(folder / "chart.png") as aside:
         draw(report).savefig(aside, format="png", dpi=150)

@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from elmo_tasks.analysis.ablation.run import Progress, Run
 from elmo_tasks.analysis.ablation.settings import Settings
-from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.files import atomic_write, write_whole
 
 # The seconds that a stopped training has to end by itself. It first archives its best weights.
 _SECONDS_TO_END = 60
@@ -88,8 +88,7 @@ def start(
             return Training(run)
         if progress == Progress.NOTHING and run.folder.exists():
             shutil.rmtree(run.folder)
-        with atomic_write(run.config_file) as aside:
-            aside.write_text(settings.child(run, run.log.parent), encoding="utf-8")
+        write_whole(run.config_file, settings.child(run, run.log.parent))
         command = _command(run, settings.overrides_of(run), packages)
         if progress == Progress.INTERRUPTED:
             command.append("--recover")

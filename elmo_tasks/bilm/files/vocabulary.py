@@ -6,7 +6,7 @@ from pathlib import Path
 from elmo_tasks.bilm.files.known_bilms import WEIGHTS_FILE, is_zip, local_weights
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
-from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.files import write_whole
 from elmo_tasks.common.text_files import read_lines
 
 VOCABULARY_FILE = "vocab.txt"
@@ -53,8 +53,7 @@ def read_vocabulary(weight_file: str | os.PathLike, num_words: int) -> list[str]
 
 def write_vocabulary(folder: str | os.PathLike, words: Iterable[str]) -> None:
     """Writes `vocab.txt` to a folder."""
-    with atomic_write(Path(folder) / VOCABULARY_FILE) as aside:
-        aside.write_text("".join(f"{word}\n" for word in words), encoding="utf-8")
+    write_whole(Path(folder) / VOCABULARY_FILE, "".join(f"{word}\n" for word in words))
 
 
 def _vocabulary_file(weight_file: str) -> str:

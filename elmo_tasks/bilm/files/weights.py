@@ -12,7 +12,7 @@ from elmo_tasks.bilm.files.known_bilms import local_weights
 from elmo_tasks.bilm.files.layout import Array, Dataset, datasets
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.files import write_whole
 
 StateDict = dict[str, torch.Tensor]
 
@@ -129,8 +129,7 @@ def write_weights(
             _refuse([f"{problem} as {dtype}" for problem in value_problems(dataset.name, array)])
             written = file.require_dataset(dataset.name, dataset.shape, dtype)
             written[dataset.rows] = array
-    with atomic_write(weight_file) as aside:
-        aside.write_bytes(content.getbuffer())
+    write_whole(weight_file, content.getbuffer())
 
 
 def _refuse(problems: list[str]) -> None:
