@@ -49,5 +49,17 @@ def import_jsonnet(folder: str, name: str) -> tuple[str, bytes]:
         choices = [config_folder() / "lib" / inside, config_folder() / inside]
         path = next((choice for choice in choices if choice.is_file()), path)
     if not path.is_file():
-        raise FileNotFoundError("there is no such file, neither here nor in elmo_tasks")
+        raise FileNotFoundError(
+            f"there is no such file, neither here nor in elmo_tasks{_hint(path.name)}"
+        )
     return str(path), path.read_bytes()
+
+
+def _hint(name: str) -> str:
+    """Returns how to import the only file of the package with a name, or nothing."""
+    folder = config_folder()
+    found = [each for each in folder.glob("*/*sonnet") if each.name == name]
+    if len(found) != 1:
+        return ""
+    inside = found[0].relative_to(folder).as_posix().removeprefix("lib/")
+    return f"; did you mean 'elmo_tasks/{inside}'?"
