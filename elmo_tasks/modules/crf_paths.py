@@ -152,5 +152,7 @@ class CrfPaths:
 
 
 def _pick(values: torch.Tensor, tags: torch.Tensor) -> torch.Tensor:
-    """Selects the values of the tags: from shape (batch, length, tags) to (batch, length)."""
+    """
+    Selects the value of each tag: returns shape (batch, length) for shape (batch, length, tags).
+    """
     return values.gather(-1, tags.unsqueeze(-1)).squeeze(-1)

@@ -104,7 +104,7 @@ def read_srl(
 
 
 class _RowError(ValueError):
-    """An error in the row with the given index of a sentence."""
+    """An error in a row of a sentence. The row is given by its index."""
 
     def __init__(self, row: int, reason: str) -> None:
         super().__init__(reason)

@@ -96,9 +96,9 @@ class LayerStore:
 
     def is_closed_by(self, serialization_dir: str | os.PathLike) -> bool:
         """
-        Returns whether this store must stay closed: whether the model that was unpacked into a
-        folder was trained with a store at this path. If that store had another path, this path
-        comes from `--overrides`, and this store is opened.
+        Returns whether this store must stay closed. It must if the model that was unpacked into a
+        folder was trained with a store at this path. If its store had another path, `--overrides`
+        named this store, and the store is opened.
         """
         config = Path(serialization_dir) / "config.json"
         if not config.exists():

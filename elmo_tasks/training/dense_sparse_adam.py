@@ -58,7 +58,7 @@ class FusedDenseSparseAdam(DenseSparseAdam):
             beta1=beta1,
             beta2=beta2,
             weight_decay=0.0,
-            # PyTorch adds `eps` to the root after its bias correction, and AllenNLP before.
+            # PyTorch adds `eps` to the root after correcting its bias, but AllenNLP adds it before.
             eps=group["eps"] / math.sqrt(1 - beta2**step),
             amsgrad=False,
             maximize=False,

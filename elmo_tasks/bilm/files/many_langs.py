@@ -170,7 +170,9 @@ def read_many_langs(folder: Path, options: BiLmOptions, state: dict[str, torch.T
             ):
                 _take(encoder, f"{theirs}.{name}", state[f"{ours}.{key}"], folder, convert)
     if further := sorted([*tokens, *encoder]):
-        raise ConfigurationError(f"{folder}: {further[0]!r:.80} is not asked for by its config")
+        raise ConfigurationError(
+            f"{folder}: {further[0]!r:.80} does not belong to a biLM with its config"
+        )
 
 
 def character_order(characters: list[str]) -> list[int]:
