@@ -24,8 +24,7 @@ from elmo_tasks.common.deferred import HEAVY, deferred
 from elmo_tasks.common.errors import INSTALL_ALLENNLP
 from elmo_tasks.common.spelling import did_you_mean
 
-# The commands of AllenNLP that the help lists, and those that it does not list. Further plugins may
-# add commands.
+# The commands of AllenNLP that the help lists, and the others. Plugins may add commands.
 OF_ALLENNLP = {
     "train": "Train a model.",
     "evaluate": "Evaluate a model on a data set.",

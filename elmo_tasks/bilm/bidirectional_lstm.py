@@ -31,10 +31,9 @@ def bidirectional_layers(
     start, last: `start` is the state that each row starts from; `last` is overwritten, in place,
         with the state in which each row ends. Shapes (num_layers, 2, batch, projection_dim) and
         (num_layers, 2, batch, cell_dim).
-    at_once (default `False`): Whether the two directions run on two threads; only without
-        gradients.
-    boundaries (default `False`): Whether the output includes the boundaries of each sentence that
-        has tokens.
+    at_once (default `False`): Whether the directions run on two threads; only without gradients.
+    boundaries (default `False`): Whether the output includes the boundaries of sentences with
+        tokens.
 
     # Returns
 

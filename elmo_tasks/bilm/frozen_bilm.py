@@ -30,14 +30,14 @@ class FrozenBiLm(BiLm):
         faster on a device that has units for it, and slower than `float32` elsewhere; or `auto`,
         which takes the faster of the two on the device of the weights. Weights, sums and layers
         stay in float32.
-    cached_tokens (default `50_000`): The number of tokens whose x^LM the biLM remembers on a CPU; 0
-        for none.
+    cached_tokens (default `50_000`): The number of tokens whose x^LM is remembered on a CPU; 0 for
+        none.
     store: Remembers the layers of every sentence that the biLM has read. The biLM must not carry
         its state, so that a sentence has the same layers every time.
 
     # Raises
 
-    `ConfigurationError`: As for `BiLm`; or there is no such dtype, or a biLM that carries its state
+    `ConfigurationError`: As for `BiLm`; there is no such dtype; or a biLM that carries its state
         has a store.
     """
 

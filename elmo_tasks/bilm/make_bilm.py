@@ -25,7 +25,7 @@ def make_bilm(
     store: LayerStore = None,
 ) -> BiLm:
     """
-    Makes a `BiLm` that trains, or a `FrozenBiLm`. The parameters are the fields of `bilm` in a
+    Makes a `BiLm` that trains, or a `FrozenBiLm`. Its parameters are the fields of `bilm` in a
     config.
 
     # Parameters
@@ -45,7 +45,7 @@ def make_bilm(
 
     # Raises
 
-    `ConfigurationError`: The options or the weights cannot be used, or two settings contradict each
+    `ConfigurationError`: The options or weights cannot be used, or two settings contradict each
         other.
     """
     if isinstance(options, str | os.PathLike):

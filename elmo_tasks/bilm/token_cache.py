@@ -13,8 +13,7 @@ class TokenCache:
 
     # Parameters
 
-    max_tokens: The most tokens that the cache keeps; at the original size, a token takes about 2
-        kB.
+    max_tokens: The most tokens that are kept; at the original size, a token takes about 2 kB.
     """
 
     def __init__(self, max_tokens: int) -> None:

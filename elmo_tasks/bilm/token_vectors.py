@@ -14,8 +14,8 @@ class TokenVectors(NamedTuple):
     # Parameters
 
     vectors: Shape (distinct tokens, projection_dim).
-    rows (`torch.LongTensor`): Shape (batch * length,): the row of `vectors` at each index of the
-        flattened batch.
+    rows (`torch.LongTensor`): Shape (batch * length,): the row of `vectors` for each index of the
+        flat batch.
     """
 
     vectors: torch.Tensor

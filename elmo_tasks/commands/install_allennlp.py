@@ -14,8 +14,7 @@ from importlib.util import find_spec
 
 from elmo_tasks.common.errors import ALLENNLP, ConfigurationError
 
-# The code that is tried after an installation. Each piece runs in a process of its own, and prints
-# nothing.
+# Code to try after an installation. Each piece runs in a process of its own and prints nothing.
 _CHECKS = {
     "the core: vectors": "import elmo_tasks; elmo_tasks.ElmoEncoder.from_pretrained('mini')(['A'])",
     "the plugin: train, evaluate, predict": "import allennlp.commands, elmo_tasks.plugin",
@@ -30,8 +29,7 @@ def install_allennlp(agreed: bool) -> None:
     nobody agreed, or a command fails.
     """
     if _installed("elmo-tasks") is None:
-        # The package must be installed, because pip would ask an index for a missing package of
-        # this name.
+        # If elmo-tasks were missing, pip would ask an index for a package of this name.
         raise ConfigurationError(
             f"elmo-tasks is not installed in {sys.prefix}: run `pip install .` in its folder first"
         )
@@ -82,8 +80,7 @@ def _commands() -> list[list[str]]:
     torch = f"torch=={number}"
     commands = [[*install, "elmo-tasks[allennlp]", torch], [*install, "--no-deps", ALLENNLP]]
     if kind and _installed("torchvision") is None:
-        # A PyTorch from an index of its own, such as 2.15.0+cpu, needs the torchvision of that
-        # index.
+        # A PyTorch from its own index, such as 2.15.0+cpu, needs the torchvision of that index.
         index = f"--index-url=https://download.pytorch.org/whl/{kind}"
         commands.insert(0, [*install, index, torch, "torchvision"])
     return commands

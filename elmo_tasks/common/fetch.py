@@ -70,9 +70,8 @@ def _fetched(address: str) -> str:
     if not address.startswith(("http://", "https://")):
         raise OSError(f"{address} is not an http:// or https:// address")
     folder = Path(torch.hub.get_dir(), "elmo_tasks", hashlib.sha256(address.encode()).hexdigest())
-    # The copy gets the end of the file's name, and so its suffix, such as .gz. The end is short
-    # enough: file systems refuse names of more than 255 bytes, and PyTorch adds to the name while
-    # it fetches.
+    # The copy gets the end of the file's name with its suffix, such as .gz. File systems refuse
+    # names of more than 255 bytes, and PyTorch adds to the name while it fetches.
     name = address.partition("?")[0].rstrip("/").rpartition("/")[2]
     path = folder / (name[-_MAX_NAME:] or "file")
     if not path.exists():

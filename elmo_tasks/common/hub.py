@@ -27,8 +27,7 @@ _NAME = re.compile(
 # `a/b` is the path of a file if it ends with one of these suffixes.
 _FILE = re.compile(r"\.(csv|gz|h5|hdf5|json|jsonl|jsonnet|safetensors|th|tsv|txt|xz|zip)$")
 
-# A commit is named by a SHA-1, and a file by its hash: SHA-256 of large files, and git's SHA-1 of
-# small ones.
+# A commit is named by a SHA-1, a file by its hash: SHA-256 if it is large, otherwise git's SHA-1.
 _SHA1, _SHA256 = _KINDS = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{64}")
 
 _BLOCK = 2**20

@@ -21,8 +21,7 @@ def own(output: str | os.PathLike) -> Iterator[None]:
     """
     Makes this process the only owner of an output (a file or a folder) while the block runs. The
     owner holds a lock on the file `.NAME.lock` beside the output. This file tells the owner's
-    process, host, command and start. The kernel releases the lock when the process ends, however it
-    ends.
+    process, host, command and start. The kernel releases the lock when the process ends in any way.
 
     On NFS the lock also holds between machines if the server supports locks. Where a file system
     has no locks, or the folder cannot be written to, the block runs without a lock.

@@ -29,8 +29,7 @@ _MAX_READ = 2**20
 @contextmanager
 def unpacked(archive: str | os.PathLike, keep: bool = False) -> Iterator[str]:
     """
-    Unpacks the `model.tar.gz` of a training, or a zip file, into a new temporary folder, and yields
-    its path.
+    Unpacks the `model.tar.gz` of a training or a zip file into a temporary folder. Yields its path.
 
     Only the bytes of files are taken: owners, permissions and times are not.
 

@@ -84,8 +84,7 @@ class _Worker:
         self.pipe, end = context.Pipe()
         self.process = context.Process(target=_serve, args=(work, end, os.getpid()), daemon=True)
         self.process.start()
-        # If the process ends, the pipe ends as well, since no other process holds this end of the
-        # pipe.
+        # If the process ends, the pipe ends too, since nobody else holds this end of the pipe.
         end.close()
         self.part: Any = None
         self.tries = 0

@@ -44,7 +44,7 @@ def load_model(archive_file: str | os.PathLike, weights_file: str | None = None)
 
     # Raises
 
-    `ConfigurationError`: The file is not an archive, is incomplete, or names code to run (see
+    `ConfigurationError`: The file is no archive, is incomplete, or names code to run (see
         SECURITY.md).
     """
     registration.register()

@@ -54,8 +54,7 @@ class Elmo(torch.nn.Module):
 
         # Parameters
 
-        name: The name of a biLM, a folder with its two files, or a repository on the hub (see
-            `bilm_files`).
+        name: The name of a biLM, a folder with its files, or a hub repository (see `bilm_files`).
         num_mixes, mix: As for the constructor. `mix` may also include `keep_sentence_boundaries`.
         requires_grad (default `False`): Whether the biLM is trained too.
 

@@ -102,8 +102,7 @@ def embed(
     output_file: The HDF5 file to write.
     embedding (default `'all'`): `all` layers, the `top` layer, the `average` of all layers, or a
         `mix` of them.
-    with_sentences (default `True`): Whether `sentence_to_index` is written. It must fit into
-        memory.
+    with_sentences (default `True`): Whether to write `sentence_to_index`. It must fit into memory.
     begin_anew (default `False`): Whether a file that was begun with other settings or another text
         is begun again. If not, such a file raises `ConfigurationError`.
     engine (default `in_this_process`): Does the parts of the text, in one process or several.

@@ -42,12 +42,10 @@ def embed_shards(
     embedding (default `'all'`): `all` layers, the `top` layer, the `average` of all layers, or a
         `mix` of them.
     format (default `'parquet'`): `parquet`, in float16, or `hdf5`, in float32.
-    part_tokens (default `65536`): Tokens in a part. A process that is killed loses one part at
-        most.
+    part_tokens (default `65536`): Tokens in a part. A killed process loses one part at most.
     begin_anew (default `False`): Whether files of an earlier run with other settings or another
         text are removed. If not, they raise `ConfigurationError`.
-    engine (default `in_this_process`): Does the parts, in one process or several, on one machine or
-        several.
+    engine (default `in_this_process`): Does the parts, on one or several processes or machines.
     mix: The mix of an `ElmoEncoder`, for the embedding `mix`.
 
     # Returns

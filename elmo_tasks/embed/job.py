@@ -23,8 +23,7 @@ class EmbedJob(NamedTuple):
     column, split: As for `Corpus`.
     embedding, part_tokens, begin_anew: As for `embed_shards`.
     with_sentences: As for `embed`.
-    words: The format of a file with one vector for each word. If it is given, only this file is
-        written.
+    words: The format of a file with one vector a word. If given, only this file is written.
     num_words: As for `embed_words`.
     """
 

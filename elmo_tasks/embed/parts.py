@@ -11,8 +11,7 @@ from elmo_tasks.encoder.sentence_layers import SentenceLayers, windows
 
 Array = numpy.ndarray
 
-# What is written for a sentence: all layers, the top layer, the mean of the layers, or a trained
-# mix.
+# What is written for a sentence: all layers, the top layer, their mean, or a trained mix.
 EMBEDDINGS = ("all", "top", "average", "mix")
 
 

@@ -43,8 +43,7 @@ def embed(
     dtype: str | None = None,
 ) -> "Dataset":
     """
-    Adds the ELMo vectors of its sentences to a dataset of Ray. They are computed when the dataset
-    is read.
+    Adds the ELMo vectors of its sentences to a dataset of Ray. Reading the dataset computes them.
 
         dataset = ray.data.read_parquet("s3://bucket/sentences")
         embed(dataset, column="sentence", embedding="average").write_parquet("vectors")

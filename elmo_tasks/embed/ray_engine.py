@@ -24,7 +24,7 @@ def on_ray(address: str | None = None, num_processes: int | None = None) -> Engi
     # Parameters
 
     address: The address of a cluster, such as `auto` or `HOST:6379`. Its machines need this package
-        in the same version, and the same folder of the output. By default Ray is started on this
+        in the same version, and the same folder of the output. By default Ray starts on this
         machine.
     num_processes: The number of processes, by default the number of GPUs or CPUs.
 

@@ -96,8 +96,7 @@ class ElmoEncoder:
 
         name, within, store, device, dtype: As for `open_elmo`: the name of a biLM, a folder, a zip
             file, a repository on the hub, two files or a trained model.
-        place: The place of the mix in a model, `input` or `output`; needed if the model has
-            several.
+        place: The place of the mix in a model, `input` or `output`; needed if there are several.
         layers (default `'all'`): `all` for the trained mix, or for the mean of all layers if there
             is no trained mix; `concat` for all layers side by side; `last`; or the index of one
             layer, 0 for the token layer.
@@ -120,8 +119,8 @@ class ElmoEncoder:
     def save_pretrained(self, folder: str | os.PathLike, dtype: str = "float32") -> None:
         """
         Writes the biLM and the mix to a folder, for `from_pretrained`: `options.json` and
-        `weights.hdf5`, which AllenNLP and bilm-tf can read too, and `mix.json`. The tokenizer is
-        not saved.
+        `weights.hdf5`, which AllenNLP and bilm-tf can read too, and `mix.json`. No tokenizer is
+        saved.
 
         # Parameters
 

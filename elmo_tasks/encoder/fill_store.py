@@ -59,8 +59,7 @@ def fill_store(
     bilm: A biLM with a store that has a path.
     texts: The char ids of each text: shape (length, 50).
     part, num_parts (default `0` and `1`): The texts are divided into `num_parts` equal parts, and
-        only the part with the number `part`, from 0, is computed. A text is in the same part on
-        every machine.
+        only the part with the number `part`, from 0, is computed. All machines make the same parts.
     batch_tokens (default `2048`): The most tokens per batch, padding included. A batch of at most
         16 long texts may have eight times as many.
     num_processes (default `1`): The number of processes. Several processes run one thread each,

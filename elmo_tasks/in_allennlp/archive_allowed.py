@@ -214,8 +214,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     },
 }
 
-# The fields of a config that `load_archive` or `evaluate` makes objects of, and the objects'
-# classes.
+# The fields of a config that `load_archive` or `evaluate` makes objects of, and their classes.
 MADE = {
     "dataset_reader": DatasetReader,
     "validation_dataset_reader": DatasetReader,

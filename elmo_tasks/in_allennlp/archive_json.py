@@ -19,8 +19,7 @@ from elmo_tasks.common.printable import printable
 from elmo_tasks.elmo.vocabulary_folder import check_inside
 from elmo_tasks.in_allennlp.archive_config import NotAllowed, check_allowed
 
-# If this environment variable is 1, an archive's config is read as AllenNLP reads it, without
-# checks.
+# If this environment variable is 1, an archive's config is read unchecked, as AllenNLP does.
 TRUST = "ELMO_TASKS_TRUST_ARCHIVES"
 
 # No config of a model is this large.

@@ -3,8 +3,7 @@ from typing import Any, NamedTuple
 
 class Change(NamedTuple):
     """
-    A change to a module or class of another package. A name in the module or class gets another
-    value.
+    A change to another package: a name in one of its modules or classes gets another value.
 
     # Parameters
 

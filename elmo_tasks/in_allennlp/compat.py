@@ -69,8 +69,7 @@ class CompatibleReduceOnPlateau(ReduceOnPlateauLearningRateScheduler):
             min_lr=min_lr,
             eps=eps,
         )
-        # The parent's __init__ would pass `verbose` to PyTorch, so the grandparent's __init__ is
-        # called.
+        # The parent's __init__ would pass `verbose` to PyTorch, so the grandparent's is called.
         _PyTorchLearningRateSchedulerWithMetricsWrapper.__init__(self, scheduler)
 
 

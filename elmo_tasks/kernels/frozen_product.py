@@ -52,8 +52,7 @@ class FrozenProduct:
         # Parameters
 
         x: Shape (rows, in_dim), of any dtype.
-        added: Shape (rows, out_dim), in the dtype of the product; a term that is added to the
-            result.
+        added: Shape (rows, out_dim), in the dtype of the product; a term to add to the result.
 
         # Returns
 

@@ -23,8 +23,8 @@ def gru_step(
 
     # Parameters
 
-    gates, recurrent: Shapes (rows, 3 * hidden_size): the products of the inputs and the products of
-        the state.
+    gates, recurrent: Shapes (rows, 3 * hidden_size): the products of the inputs and those of the
+        state.
     before: Shape (rows, hidden_size): the state before the step.
     rz, n, h: Shapes (rows, 2 * hidden_size), (rows, hidden_size) and (rows, hidden_size): receive
         the values of the gates and the new state.

@@ -11,8 +11,7 @@ class Packing(NamedTuple):
     # Parameters
 
     rows (`torch.LongTensor`): Shape (batch,): the rows of the batch, longest first.
-    batch_sizes: The number of rows that have a token, for each step. Their sum is the number of
-        tokens.
+    batch_sizes: The number of rows with a token, for each step. The sum is the number of tokens.
     forward_index, backward_index (`torch.LongTensor`): Shape (tokens,): the indices of the packed
         tokens in the flattened (batch, length). `forward_index` reads every row from its first
         token on, `backward_index` from its last.

@@ -36,8 +36,7 @@ class CorpusLoader(DataLoader):
 
     reader: The reader of the sentences.
     data_path: A path, an address or a glob pattern.
-    shuffle (default `True`): Whether each epoch has its own order. It is true for the training text
-        only.
+    shuffle (default `True`): Whether each epoch has its own order; true for the training text only.
 
     # Raises
 

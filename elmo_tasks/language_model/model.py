@@ -43,18 +43,15 @@ class ElmoLanguageModel(Model):
     bilm: The biLM to train, or its arguments, with `requires_grad: true`. Its own `dropout` applies
         to the inputs of its LSTMs. Options without `char_cnn` make a biLM that reads the words of
         the vocabulary in place of characters.
-    num_samples: Number of words drawn for the sampled softmax of a batch. By default the softmax is
-        full.
+    num_samples: Number of words drawn for the sampled softmax of a batch. By default it is full.
     dropout (default `0.1`): Dropout on the inputs of the softmax.
     dtype: The dtype of products while training: `float32` (the default), `bfloat16`, or `auto`,
         which is `bfloat16` on a device that has units for it and `float32` elsewhere. Weights,
         memory cells and sums are always float32.
     num_softmax_batches (default `0`): Number of batches at the start in which only the softmax is
-        trained. This is useful for a biLM from `options.json` and `weights.hdf5`, which have no
-        softmax.
-    pretrained_file: The `model.tar.gz` of another training, from which this training goes on. The
-        two models must have the same widths and vocabulary. The new archive does not need this
-        file.
+        trained. This helps a biLM from `options.json` and `weights.hdf5`, which have no softmax.
+    pretrained_file: The `model.tar.gz` of another training, from which this training goes on.
+        Widths and vocabulary must be the same. The new archive does not need this file.
     """
 
     default_predictor = "elmo_language_model"
@@ -106,8 +103,7 @@ class ElmoLanguageModel(Model):
             given, these are windows of a running text for the forward direction: the char ids of
             the tokens that it reads, and under the name `targets` the word ids of the tokens that
             it predicts.
-        backward_tokens: Such windows for the backward direction, of a text in which each sentence
-            is reversed.
+        backward_tokens: Such windows for the backward direction, of a text with reversed sentences.
 
         One process's batch may have no tokens; its loss is then 0.
 
@@ -168,8 +164,7 @@ class ElmoLanguageModel(Model):
         return contexts
 
     def train(self, mode: bool = True) -> "ElmoLanguageModel":
-        # Every epoch of training or evaluation reads a text from its beginning, so no state is
-        # carried over.
+        # Every epoch of training or evaluation begins a text anew, so no state is carried over.
         if isinstance(self.bilm.state, CarryState):
             self.bilm.state.reset()
         return super().train(mode)

@@ -38,9 +38,8 @@ class SampledLoss(torch.autograd.Function):
     @once_differentiable
     def backward(ctx, grad):
         h, weight, exponentials, grad_target, scales = ctx.saved_tensors
-        # The gradient of the logits is `exponentials`, with each row multiplied by its scale. The
-        # rows of the other factors are multiplied by the scales instead, because these factors are
-        # narrower.
+        # The gradient of the logits is `exponentials`, with each row multiplied by its scale.
+        # Instead, the rows of the other, narrower factors are multiplied by the scales.
         num_tokens = len(grad)
         scales = pad(scales * grad, (0, len(h) - num_tokens)).unsqueeze(1)
         scaled = (h * scales).to(h.dtype)

@@ -28,8 +28,7 @@ class SampledSoftmax(torch.nn.Module):
 
     num_words: Size of the vocabulary, padding included.
     dim: Width of the inputs.
-    num_samples: Number of words drawn for each batch. With `None`, the softmax is full in training
-        too.
+    num_samples: Number of words drawn for each batch. With `None`, training uses the full softmax.
     """
 
     def __init__(self, num_words: int, dim: int, num_samples: int | None = None) -> None:

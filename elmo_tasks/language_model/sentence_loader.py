@@ -14,8 +14,7 @@ from elmo_tasks.readers.sentences import SentencesReader
 @DataLoader.register("elmo_sentences")
 class SentenceLoader(CorpusLoader):
     """
-    Makes batches of whole sentences of similar length, for a biLM that reads each sentence by
-    itself.
+    Makes batches of sentences of similar length, for a biLM that reads each sentence by itself.
 
     Registered as a `DataLoader` with name "elmo_sentences".
 
@@ -45,8 +44,8 @@ class SentenceLoader(CorpusLoader):
         if num_sentences is None or not self.shuffle:
             raise TypeError("the vocabulary does not say how much text there is")
         num_tokens = self._vocab.num_tokens + num_sentences
-        # A batch ends before the first sentence that does not fit. So on average, half a sentence
-        # more would fit.
+        # A batch ends before the first sentence that does not fit. On average, half a sentence is
+        # missing.
         mean = num_tokens / num_sentences
         return math.ceil(num_tokens / max(mean, self._all_tokens - mean / 2))
 

@@ -21,8 +21,8 @@ _RANK_OFFSET, _RANK_POWER = 20, -0.6
 
 class VectorFit(NamedTuple):
     """
-    Holds words and the vectors that a character CNN learns to give for them, as in MIMICK (Pinter
-    et al. 2017).
+    Holds words and the vectors that a character CNN learns for them, as MIMICK (Pinter et al.
+    2017).
 
     # Parameters
 

@@ -18,8 +18,7 @@ class WindowLoader(CorpusLoader):
     Makes batches of windows of a running text, for a biLM that carries its state from batch to
     batch, as the paper's does (section 3.4 and bilm-tf). In each row the sentences follow one
     another, and a row goes on where the same row of the previous batch ended. The backward
-    direction reads each sentence from its end. In a training, it reads the sentences in another
-    order.
+    direction reads each sentence from its end. In a training, its sentences have another order.
 
     The targets are those of bilm-tf. A sentence of n words has n + 1 targets in each direction: its
     words, and then the boundary at its far end. A direction only reads the near boundary, and only

@@ -24,8 +24,8 @@ class SpanScores(NamedTuple):
 
     # Parameters
 
-    start_logits, end_logits: Shape (batch, passage length), with the smallest number of the dtype
-        at padding.
+    start_logits, end_logits: Shape (batch, passage length), with the dtype's smallest number at
+        padding.
     attention: Shape (batch, passage length, question length): the weights by which each token of
         the passage attends to the question.
     mask (`torch.BoolTensor`): Shape (batch, passage length).
@@ -52,15 +52,13 @@ class Bidaf(Model):
     text_embedder: Embeds the words of question and passage, with ELMo at the input, the output,
         both or neither.
     encoder: Reads the question, and the passage.
-    residual_encoder: Reads the passage after the attention to the question, before the
-        self-attention.
+    residual_encoder: Reads the passage between the attention to the question and to itself.
     start_encoder: Reads the passage after the self-attention. The start is scored from its output.
-    end_encoder: Reads the passage and the output of `start_encoder`. The end is scored from its
-        output.
+    end_encoder: Reads the passage and the output of `start_encoder`. Its output scores the end.
     dropout (default `0.2`): Applied to the inputs and outputs of `encoder` and `residual_encoder`,
         and to the passage that the other two encoders read. All tokens of a text share one mask.
-    max_answer_tokens (default `17`): The longest answer that is predicted. Training uses longer
-        answers too.
+    max_answer_tokens (default `17`): The longest answer to predict. Training uses longer answers
+        too.
     """
 
     default_predictor = "elmo_squad"

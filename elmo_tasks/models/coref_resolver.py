@@ -41,8 +41,7 @@ class CorefResolver(Model):
     mentions before it, or none.
 
     Mentions are chosen without a gradient, so memory holds only the chosen ones. Scores are
-    computed for a few mentions at a time, so memory grows with the number of words, not with its
-    square.
+    computed for a few mentions at a time, so memory grows with the number of words, not its square.
 
     Registered as a `Model` with name "elmo_coref".
 
@@ -59,8 +58,8 @@ class CorefResolver(Model):
         antecedent.
     max_training_sentences (default `50`): The most sentences that are read of a document in
         training: a random run of sentences.
-    lexical_dropout (default `0.5`): Applied to the embeddings of words and characters. ELMo has its
-        own dropout.
+    lexical_dropout (default `0.5`): Applied to the embeddings of words and characters, but not to
+        ELMo.
     dropout (default `0.2`): Applied to the output of the encoder and to the embeddings of the
         features.
     """

@@ -31,8 +31,8 @@ class AntecedentChoice(NamedTuple):
 
     # Parameters
 
-    antecedents (`torch.LongTensor`): Shape (mentions,): the index of the most probable antecedent,
-        -1 for none.
+    antecedents (`torch.LongTensor`): Shape (mentions,): the most probable antecedent's index, -1
+        for none.
     probabilities: Shape (mentions,): the probability of this choice.
     loss: A scalar: -log of the summed probability of a mention's gold antecedents, summed over the
         mentions (Lee et al. 2017, equation 8). 0 if no labels are given.

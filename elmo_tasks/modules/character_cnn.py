@@ -13,8 +13,8 @@ class CharacterCnn(TokenEmbedder):
     A CNN over the first characters of each token, as in the reading comprehension model of Clark
     and Gardner 2017: convolution, ReLU, and the maximum over the windows that begin within the
     token. Every token is padded or cut to `max_characters`, so its vector depends on no other
-    token. The CNN runs once for each distinct token of a batch, so all its occurrences share one
-    dropout mask.
+    token. The CNN runs once for each distinct token of a batch, so its occurrences share a dropout
+    mask.
 
     Registered as a `TokenEmbedder` with name "elmo_character_cnn".
 
@@ -23,7 +23,7 @@ class CharacterCnn(TokenEmbedder):
     embedding_dim: Width of a character's vector.
     num_filters: Width of a token's vector.
     width: The number of characters in a window.
-    max_characters (default `14`): The number of characters of a token that are read; at least
+    max_characters (default `14`): The number of characters that are read of a token, at least
         `width`.
     dropout (default `0.2`): Applied to each element of the characters' vectors.
     vocab_namespace (default `'token_characters'`)

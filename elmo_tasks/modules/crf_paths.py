@@ -16,7 +16,7 @@ class BestPaths(NamedTuple):
 
     tags (`torch.LongTensor`): Shape (batch, k, length), the best path first, with arbitrary tags at
         padding.
-    scores: Shape (batch, k), with minus infinity for the missing paths of a sentence that has fewer
+    scores: Shape (batch, k), with minus infinity for the missing paths of a sentence with fewer
         than k.
     """
 
@@ -139,8 +139,7 @@ class CrfPaths:
         logit of this tag. Paths whose next tag is `inside` do not count.
         """
         leaving = self._transitions.masked_fill(inside, -torch.inf)
-        # `after` counts all paths to the end. `sums` counts only paths whose next tag is not
-        # inside.
+        # `after` counts all paths to the end, and `sums` only those whose next tag is not inside.
         end = self._end.expand(self._logits.size(0), -1)
         after, sums = end, [end]
         for step in range(self._logits.size(1) - 1, 0, -1):

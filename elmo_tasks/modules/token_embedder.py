@@ -19,8 +19,8 @@ class ElmoBiLmEmbedder(TokenEmbedder):
     # Parameters
 
     bilm: The biLM, its name or its arguments (see `bilm_from_config`).
-    mix: The arguments of `ElmoMix`. By default the mix uses all layers, trains, and has a dropout
-        of 0.5.
+    mix: The arguments of `ElmoMix`. By default it uses all layers, trains, and has a dropout of
+        0.5.
     serialization_dir: AllenNLP passes this argument (see `bilm_from_config`).
     """
 

@@ -100,8 +100,7 @@ def _file_vectors(path: str | None, dim: int, words: Iterable[str]) -> dict[str,
         for line in Tqdm.tqdm(lines, desc=f"reading {path}"):
             word, _, numbers = line.partition(" ")
             fields = numbers.split()
-            # Some words of GloVe 840B contain a space. Their lines have too many fields and are
-            # skipped.
+            # Some words of GloVe 840B contain a space. Lines with too many fields are skipped.
             if word in wanted and len(fields) == dim:
                 vectors[word] = numpy.array(fields, dtype=numpy.float32)
     if not vectors:

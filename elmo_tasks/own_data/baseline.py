@@ -80,8 +80,7 @@ def _of_tags(reader: TagReader, train: str | os.PathLike, dev: str | os.PathLike
 def _claims(tags: list[str], spans: bool) -> set[Entity]:
     if not spans:
         return {Entity(tag, index, index + 1) for index, tag in enumerate(tags)}
-    # The most frequent tags of words may break the scheme, so a tag either begins or continues a
-    # span.
+    # The most frequent tags may break the scheme, so a tag either begins or continues a span.
     pairs = map(split_tag, tags)
     return set(read_entities([tag_of(_BIO[prefix], type_) for prefix, type_ in pairs]))
 

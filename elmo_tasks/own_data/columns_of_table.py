@@ -16,8 +16,7 @@ _PAIRS = [
 _TEXTS = "text sentence review body content comment message document tweet title".split()
 _LABELS = "label labels class category sentiment topic target rating stars".split()
 
-# A column has no labels if it has more different values than this, and more than a third of the
-# number of rows.
+# A column of labels has at most this many different values, or at most a third as many as rows.
 _MAX_LABELS = 100
 
 # What may separate the labels of a text.
@@ -129,8 +128,7 @@ def _separator(column: list[Any]) -> str | None:
     for separator in _SEPARATORS:
         joined = {text for text in alone if separator in text}
         parts = {part.strip() for text in alone for part in text.split(separator)}
-        # With a true separator, there are fewer different labels, and some rows have a single
-        # label.
+        # A true separator makes fewer different labels, and some rows have a single label.
         if joined and len(parts) < len(alone) and parts & (alone - joined):
             return separator
     return None

@@ -47,8 +47,7 @@ class LanguageModelPredictor(TextPredictor):
     With `"place": 3, "top_k": 5` beside the sentence, an answer also has `best`: the 5 most
     probable words at index 3. The word of the sentence at this index does not matter. `best` has
     words for `forward`, for `backward` and for `both`, the normalised product of the two
-    distributions. `top_k` is 10 by default. In text, an answer is the two perplexities and the
-    tokens.
+    distributions. `top_k` is 10 by default. In text, an answer is both perplexities and the tokens.
 
     Registered as a `Predictor` with name "elmo_language_model". Its parameters are those of
     `TextPredictor`.

@@ -62,8 +62,7 @@ class LoadedModel:
 
         # Returns
 
-        `Answer | list[Answer]`: The answer to one input, or a list with the answer to each of
-            several.
+        `Answer | list[Answer]`: The answer to one input, or a list of answers to several.
 
         # Raises
 

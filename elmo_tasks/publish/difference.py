@@ -19,8 +19,7 @@ class Difference(NamedTuple):
     # Parameters
 
     num_answers: The number of answers.
-    num_changed: The number of answers that differ in something other than a number, such as the
-        label.
+    num_changed: The number of answers that differ in more than numbers, such as in the label.
     largest: The largest difference of the numbers under each key of an answer.
     """
 

@@ -51,7 +51,7 @@ class Rounding(NamedTuple):
 
     # Parameters
 
-    before, after: The perplexities over the words of the published softmax, in float32 and as
+    before, after: The perplexities over the words of the published softmax, in float32 and
         published.
     largest: The largest difference of a token's log probability, in bits.
     mean: The mean absolute difference, in bits.

@@ -28,8 +28,8 @@ def write_onnx(path: str | os.PathLike, bilm: BiLm, mix: ElmoMix) -> None:
     # Parameters
 
     path: The file, which appears whole or not at all.
-    bilm: A biLM of characters. If it carries its state, a frozen copy that starts from a snapshot
-        is written.
+    bilm: A biLM of characters. If it carries its state, a copy that starts from a snapshot is
+        written.
     mix: Computes `elmo`. A layer norm is written as the layer norm of each sentence.
 
     # Raises

@@ -48,10 +48,8 @@ class Published(NamedTuple):
     # Parameters
 
     num_bytes: The size of all files in the folder.
-    parts: The bytes of the largest parts of the weights, by the names of modules, the largest
-        first.
-    bilms: For each biLM that was left out: its known name and its fingerprint, by its name in the
-        model.
+    parts: The bytes of the largest parts of the weights, by module, the largest first.
+    bilms: The known name and the fingerprint of each omitted biLM, by its name in the model.
     kept: The biLMs whose weights were written, by their names in the model.
     num_words: The number of words in the vocabulary.
     """
@@ -83,8 +81,8 @@ def publish(
 
     The weights of a model that is replaced (`force`) are removed before its other files, so a kill
     leaves no mixture of two models. Old files in `vocabulary/` that the new model lacks are
-    removed, too. An old `MODEL_CARD.md` stays, since a person may have written it. Delete it to get
-    a new one.
+    removed, too. An old `MODEL_CARD.md` stays, since a person may have written it. Without a card,
+    a new card is made.
 
     # Parameters
 

@@ -13,8 +13,8 @@ _MAX_WORDS = 200_000
 class CharIdsIndexer(TokenIndexer):
     """
     Gives the same char ids as AllenNLP's `elmo_characters`, but makes them only when a batch is
-    made. Until then, an indexed text is a list of words. AllenNLP's indexer needs two kilobytes for
-    each token.
+    made. Until then, an indexed text is a list of words. AllenNLP's indexer takes two kilobytes a
+    token.
 
     Registered as a `TokenIndexer` with name "elmo_char_ids".
     """

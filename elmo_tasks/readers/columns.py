@@ -6,8 +6,7 @@ from typing import NamedTuple
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text_files import numbered_lines
 
-# How the lines around a document begin, in CoNLL-2003 and in CoNLL-2012. No sentence contains these
-# lines.
+# How the lines around a document begin in CoNLL-2003 and CoNLL-2012. They are in no sentence.
 _DOCUMENT = "-DOCSTART-"
 _DOCUMENT_COMMENTS = (("#begin", "document"), ("#end", "document"))
 

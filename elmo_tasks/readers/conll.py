@@ -32,8 +32,7 @@ class ConllReader(TextReader):
     tag_column (default `'ner'`): The name of the column with the tags to learn.
     file_scheme: The scheme of the tags in the file: `IOB1`, `BIO` or `BIOUL` (which includes
         BIOES). A tag that the scheme does not allow is an error. By default, a file with tags of L,
-        U, E or S is read as BIOUL. Any other file is read by the rules of conlleval, which suit
-        IOB1 and BIO.
+        U, E or S is read as BIOUL. Any other file is read by conlleval's rules, for IOB1 and BIO.
     scheme (default `'BIOUL'`): The scheme of the tags to learn: `BIO` or `BIOUL`.
     token_indexers: By default word ids under the name `tokens`.
     tokenizer (default `ElmoSpacyTokenizer()`): Used by predictors for raw text; the files are

@@ -54,8 +54,7 @@ class CorefReader(TextReader):
         or not opened in its sentence, or its cluster has the same mention already. With `skip`, the
         reader leaves wrong mentions out, and logs their number as a warning. With `refuse`, the
         reader raises `ValueError`.
-    max_words (default `25000`): The most words of a document. The memory of the model grows with
-        this number.
+    max_words (default `25000`): The most words of a document. The model's memory grows with them.
     language (default `'en'`): spaCy's code of the language. Its rules cut raw text into sentences
         and tokens for predictors.
     token_indexers: By default word ids under the name `tokens`.

@@ -23,8 +23,7 @@ _END = "#end document"
 # The value of the column `coreference` at tokens where no mention begins or ends.
 _NO_MENTION = "-"
 
-# A mention in the column `coreference`: the number of its cluster, with a bracket before it, after
-# it or both.
+# A mention in the column `coreference`: the number of its cluster, with one or two brackets.
 _BRACKET = re.compile(r"(\()?([^()|]+)(\))?")
 
 
@@ -38,11 +37,9 @@ class CorefDocument(NamedTuple):
     name: The name in that line, such as `bc/cctv/00/cctv_0000`. Each part of a document counts as a
         document, with the same name.
     sentences: At least one sentence, each of at least one word.
-    speakers: The speaker of each word of the document; empty strings if the file has no such
-        column.
+    speakers: The speaker of each word; empty strings if the file has no such column.
     clusters: The clusters, each with the spans of its mentions in the order of their ends. A
-        cluster may have only one mention, mentions may cross, and a span may be in several
-        clusters.
+        cluster may have one mention, mentions may cross, and clusters may share a span.
     left_out: For each mention that was left out: its line, and what is wrong with its bracket.
     """
 

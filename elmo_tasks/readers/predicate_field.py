@@ -23,8 +23,7 @@ class PredicateField(IndexField):
     # Parameters
 
     tokens: The sentence.
-    others: The words of the sentence that are no predicates. Only one instance of a sentence has
-        them.
+    others: The words of the sentence that are no predicates. Only one instance has them.
     """
 
     __slots__ = ["others"]

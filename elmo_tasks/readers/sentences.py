@@ -66,10 +66,9 @@ class SentencesReader(TextReader):
         # Parameters
 
         file_path: A path, an address or a glob pattern.
-        files_order: The indices of the pattern's files, in reading order. Ignored with
-            `max_instances`.
-        shard (default `True`): Whether a worker or a distributed process reads only its share of
-            the lines.
+        files_order: The order of the pattern's files, as indices. Ignored with `max_instances`.
+        shard (default `True`): Whether a worker or distributed process reads only its share of the
+            lines.
         """
         lines: Iterator[str] = islice(self._lines(file_path, files_order), self.max_instances)
         if shard:

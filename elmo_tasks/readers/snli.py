@@ -21,8 +21,7 @@ LABELS = ("entailment", "neutral", "contradiction")
 # The gold label of a pair if the annotators did not agree on one.
 NO_LABEL = "-"
 
-# Maps each value of `tokens_from` to the names of the fields with the premise (1) and the
-# hypothesis (2).
+# The names of the fields with the premise (1) and the hypothesis (2), by `tokens_from`.
 TEXT_FIELDS = {"sentence": "sentence{}", "binary_parse": "sentence{}_binary_parse"}
 
 

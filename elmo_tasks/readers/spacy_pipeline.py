@@ -44,7 +44,6 @@ def _pipeline(language: str, with_sentences: bool) -> Language:
         ) from error
     if with_sentences:
         pipeline.add_pipe("sentencizer")
-        # spaCy limits the length of a text for the memory of trained parts, but this pipeline has
-        # none.
+        # spaCy's limit for the length of a text is meant for trained parts, which are missing here.
         pipeline.max_length = 10**8
     return pipeline

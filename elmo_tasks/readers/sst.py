@@ -26,8 +26,7 @@ class SstReader(TextReader):
     """
     Reads the Stanford Sentiment Treebank (Socher et al. 2013): one tree on each line, such as
     `(3 (2 It) (4 (2 's) (4 good)))`, with a label from 0 (very negative) to 4 (very positive) at
-    every node. Escapes of the Penn Treebank, such as `-LRB-`, become the characters that they stand
-    for.
+    every node. Escapes of the Penn Treebank, such as `-LRB-`, are undone.
 
     An instance has the fields `tokens`, `label` and `metadata`, whose `tokens` are the words.
 

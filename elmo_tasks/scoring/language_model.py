@@ -101,8 +101,7 @@ class LanguageModel:
 
         sentences: A sentence without tokens ends a document, as an empty line does.
         context (default `0`): How many earlier sentences of the document each direction reads
-            before a sentence. `None` carries the state through the whole stream, as a running text
-            is read.
+            before a sentence. `None` carries the state through the whole stream.
         skip (default `0`): The number of sentences at the beginning that are only context.
         """
         yield from self._scorer.iterate(map(tokens_of, sentences), context, skip)
@@ -146,8 +145,7 @@ class LanguageModel:
                 f"index must be from 0 to {len(words) - 1}, not {index}: {words!r:.80}"
             )
         reading, _ = self._reader.read([words])
-        # The forward direction reads from the first token on, and the backward direction from the
-        # last.
+        # The forward direction begins at the first token, and the backward direction at the last.
         forward, backward = reading.outputs[0][index], reading.outputs[1][len(words) - 1 - index]
         scores = self.softmax.distribution(torch.stack([forward, backward]))
         both = scores.sum(dim=0).log_softmax(dim=0)
@@ -177,8 +175,8 @@ class LanguageModel:
         if not temperature >= 0:
             raise ValueError(f"temperature must be 0 or more, not {temperature}")
         generator = torch.Generator().manual_seed(seed)
-        # The boundary is never drawn. The class of unknown words is never drawn either, because it
-        # is not a word.
+        # The boundary is never drawn. Unknown words are never drawn, because their class is no
+        # word.
         barred = self.softmax.classes([BEGIN_TOKEN]) + [UNKNOWN]
         words = tokens_of(prefix)
         unread, state = [BEGIN_TOKEN, *words], None

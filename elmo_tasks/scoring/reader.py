@@ -60,8 +60,7 @@ class Reader:
 
         # Parameters
 
-        sentences: A sentence without tokens is not read. Its row ends in the state from which it
-            starts.
+        sentences: A sentence without tokens is not read. Its row ends in its start state.
         state: The state that each row starts from, by default the biLM's start state.
 
         # Returns

@@ -18,8 +18,7 @@ class Score(NamedTuple):
     forward: Shape (tokens,): the log probability of each token given the tokens before it.
     backward: Shape (tokens,): the log probability of each token given the tokens after it.
     end: The log probability of the sentence's end, given all tokens, in the forward direction.
-    begin: The log probability of the sentence's beginning, given all tokens, in the backward
-        direction.
+    begin: The log probability of the beginning, given all tokens, in the backward direction.
 
     A sentence without tokens has no score: `end` and `begin` are 0.
     """

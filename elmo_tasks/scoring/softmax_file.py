@@ -28,8 +28,7 @@ def write_softmax(folder: str | os.PathLike, softmax: Softmax, bilm: BiLm) -> No
 
     # Parameters
 
-    bilm: The biLM as it is read from its files in the folder. `read_softmax` refuses any other
-        biLM.
+    bilm: The biLM as read from its files in the folder. `read_softmax` refuses any other.
     """
     from safetensors.torch import save
 

@@ -11,8 +11,7 @@ from elmo_tasks.encoder.sentence_layers import SentenceLayers
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 from elmo_tasks.serve.layer_cosines import rounded
 
-# The most occurrences that are compared. The matrix of cosines grows with the square of this
-# number.
+# The most occurrences to compare. The matrix of cosines grows with the square of this number.
 _MAX_OCCURRENCES = 100
 _NUM_SIMILAR = 8
 
@@ -30,8 +29,7 @@ def senses(sentence_layers: SentenceLayers, inputs: Any, language: str = "en") -
     # Returns
 
     - `num_occurrences`: the number of all occurrences;
-    - `occurrences`: the first 100 occurrences, each with the `words` of its line and its `position`
-      there;
+    - `occurrences`: the first 100, each with the `words` of its line and its `position`;
     - `layers`: each has a `name`, the `points` of the occurrences in the plane of their first
       two principal components, and the matrix of their `cosines`;
     - `similar`: pairs of a word of the text and its cosine in layer 0.

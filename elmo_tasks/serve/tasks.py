@@ -21,8 +21,7 @@ class Task(NamedTuple):
     fields: The label of each text box, by the name of the field in the predictor's input.
     examples: Inputs to click.
     details: Arguments of the predictor that make its answers have all that the page shows.
-    limits: Arguments of the predictor that limit its work, if the number of words is no sufficient
-        limit.
+    limits: Arguments of the predictor that limit its work, besides the number of words.
     max_short: The most words of a short request.
     """
 

@@ -24,8 +24,7 @@ _TOKEN = re.compile(
 
 POOLINGS = ("mean", "max", "both", "weighted")
 
-# The number a in a word's weight a / (a + p), where p is the word's share of the text (Arora et al.
-# 2017).
+# The a of a word's weight a / (a + p), with p its share of the text (Arora et al. 2017).
 _SMOOTHING = 1e-3
 
 

@@ -45,7 +45,7 @@ class ElmoComponent(BatchedPipe):
 
     # Raises
 
-    `ConfigurationError`: The name looks like a misspelt biLM. Any other name is looked up at first
+    `ConfigurationError`: The name looks like a misspelt biLM. Other names are looked up at first
         use.
     """
 

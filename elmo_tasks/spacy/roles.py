@@ -28,8 +28,7 @@ class RolesComponent(ModelPipe):
         answers = dict(self.model.answers([sentence.words for sentence in sentences]))
         for doc in docs:
             doc._.elmo_srl = []
-        # Batches are sorted by length, but the predicates of a doc must be in the order of the
-        # text.
+        # Batches are sorted by length, but predicates must be in the order of the text.
         for index, (doc_index, indices, _) in enumerate(sentences):
             docs[doc_index]._.elmo_srl += [
                 {

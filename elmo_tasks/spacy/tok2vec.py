@@ -90,8 +90,7 @@ def _mix_forward(
     mean = xp.einsum("j,kjd->kd", weights, X)
 
     def backprop(dY: Floats2d) -> Floats3d:
-        # The gradient of each layer's weight s_j. The gradient of w follows from it through the
-        # softmax.
+        # The gradient of each weight s_j. The gradient of w follows through the softmax.
         ds = gamma * xp.einsum("kd,kjd->j", dY, X)
         model.inc_grad("w", weights * (ds - (weights * ds).sum()))
         model.inc_grad("gamma", (dY * mean).sum().reshape(1))

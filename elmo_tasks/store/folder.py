@@ -28,7 +28,7 @@ class StoreFolder:
         # The databases are kept here, so that their files stay open.
         self._others: list[LayerDatabase] = []
         # For each database and key of a record: the connection that was used, and the record's key
-        # in that file.
+        # there.
         self._keys: dict[tuple[LayerDatabase, bytes], tuple[object, bytes]] = {}
 
     def get(self, record: SourceRecord, sizes: Mapping[bytes, int]) -> dict[bytes, numpy.ndarray]:

@@ -44,8 +44,8 @@ class ElmoCheckpointer(Checkpointer):
         done = num_epochs_completed, num_batches_in_epoch_completed
         saved = super().maybe_save_checkpoint(trainer, *done)
         if saved:
-            # AllenNLP records a save only in the process that writes, but all processes must know
-            # of it.
+            # AllenNLP records a save only in the writing process, but all processes must know of
+            # it.
             self._last_save_num_epochs_completed = num_epochs_completed
             self._last_save_num_batches_in_epoch_completed = num_batches_in_epoch_completed
         return saved
@@ -71,8 +71,8 @@ class ElmoCheckpointer(Checkpointer):
             (self._training_state_path(*when), state.trainer_state),
         ):
             _save(content, path)
-        # AllenNLP does not write files that exist. So this call only records the save and removes
-        # old checkpoints.
+        # AllenNLP does not write existing files, so this records the save and removes old
+        # checkpoints.
         super().save_checkpoint(cast(Trainer, _Saved(state)))
 
     def load_checkpoint(self) -> TrainerCheckpoint | None:

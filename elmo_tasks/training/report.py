@@ -8,8 +8,7 @@ from allennlp.training.callbacks import TrainerCallback
 
 logger = logging.getLogger(__name__)
 
-# The time of the training is first logged after this many batches. The first batch is slower and
-# does not count.
+# The time of the training is first logged after this many batches, without the slower first batch.
 _TRIAL = 8
 
 

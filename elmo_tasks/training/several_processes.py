@@ -19,8 +19,7 @@ def prepare_processes(params: Params, serialization_dir: str | os.PathLike, reco
     # Raises
 
     `ConfigurationError`: The config asks for something that AllenNLP does wrongly with several
-        processes. It would test only a share of the test data, or each node would choose its own
-        port.
+        processes. It would test a share of the test data, or each node would choose a port.
     """
     distributed = params.params.get("distributed")
     if distributed is None:

@@ -46,8 +46,7 @@ def run_ablation(
     configs = {run: settings.evaluate(run) for run in runs}
     refuse_other_settings(configs)
     metric = find_metric(configs)
-    # All variants are trained with one seed before the next seed, so that they can be compared
-    # early.
+    # All variants are trained with one seed before the next seed, so that they can be compared.
     seeds = list(dict.fromkeys(run.seed for run in runs))
     ordered = sorted(runs, key=lambda run: seeds.index(run.seed))
 

@@ -58,8 +58,7 @@ def paired_bootstrap(
         found.append(_differences(numpy.tensordot(weights, counts, 1)))
     differences = numpy.concatenate(found)
     low, high = numpy.quantile(differences, [0.025, 0.975])
-    # Sums are rounded, so equal differences may come out unequal. The margin makes them count as
-    # equal.
+    # Rounding may make equal differences unequal. The margin makes them count as equal.
     is_far = numpy.abs(differences - observed) >= abs(observed) - 1e-12
     p_value = (1 + is_far.sum()) / (1 + num_resamples)
     return Difference(float(observed), float(low), float(high), float(p_value))

@@ -19,8 +19,7 @@ class Claim(NamedTuple):
 
     predicted, expected: What the model says, and what the data says.
     confidence: The probability that the model gives its statement.
-    text: The part of the case's text that a person reads with the statement. By default the whole
-        text.
+    text: The part of the case's text that a person reads with the statement. By default all of it.
     """
 
     predicted: str
@@ -34,14 +33,14 @@ class Case(NamedTuple):
     """
     An instance of a data set with a model's answer to it.
 
-    The score of several cases is the mean F1 of the measures. It is computed from the sums of the
-    cases' `counts`.
+    The score of several cases is the mean F1 of the measures. It comes from the sums of their
+    `counts`.
 
     # Parameters
 
     text: The text that a person reads.
-    num_tokens, num_unknown: The number of tokens, and how many of them the model's indexer of words
-        does not know.
+    num_tokens, num_unknown: The number of tokens, and how many the model's indexer of words does
+        not know.
     counts: The counts of the score. Precision and recall are equal for classes and answers.
     claims: One claim, or one for each predicted entity, role or link.
     expected: The expected class, the types of the expected entities or roles, the gold answers, or

@@ -54,8 +54,8 @@ class ErrorReport(NamedTuple):
     judged: The model's cases.
     other: The name of a second model to compare with.
     other_cases: The cases of that model, in the same order.
-    num_mistakes (default `10`): The most mistakes to show, and the most cases that only one model
-        gets right.
+    num_mistakes (default `10`): The most mistakes to show, and the most cases that one model gets
+        right.
     """
 
     model: str

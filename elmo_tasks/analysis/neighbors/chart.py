@@ -8,8 +8,7 @@ from matplotlib.figure import Figure
 from elmo_tasks.analysis.neighbors.principal_plane import principal_plane
 from elmo_tasks.analysis.neighbors.report import NeighborsReport
 
-# At most five lines are written for each section. A line is 0.17 inches high, and its text 8
-# points.
+# At most five lines are written for each section. A line is 0.17 inches high, its text 8 points.
 _NUM_LINES, _LINE, _POINTS = 5, 0.17, 8
 # The maximum numbers of characters in a line of the title, and in a line of words of layer 0.
 _TITLE_WIDTH, _WORDS_WIDTH = 70, 95

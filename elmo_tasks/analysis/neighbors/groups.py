@@ -36,8 +36,7 @@ def cluster(vectors: torch.Tensor, num_clusters: int, seed: int = 0) -> list[Gro
     # Parameters
 
     vectors: Shape (occurrences, dim); each vector has length 1.
-    num_clusters: The number of clusters. If there are fewer distinct vectors, there are fewer
-        clusters.
+    num_clusters: The number of clusters; fewer if there are fewer distinct vectors.
     seed (default `0`)
     """
     # Only this function needs scikit-learn, whose import takes a second.

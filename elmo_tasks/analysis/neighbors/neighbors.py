@@ -40,8 +40,7 @@ def neighbors(
     sentence: A tokenized sentence that contains the word. If it is given, the occurrences are not
         clustered, but ranked by their cosine to the first occurrence in this sentence.
     num_clusters (default `2`)
-    layer: The layer whose vectors are compared; 0 is the layer of the tokens. By default the top
-        layer.
+    layer: The layer whose vectors are compared; 0 is the token layer. By default the top layer.
     ignore_case (default `False`): Whether `Bank` is an occurrence of `bank`.
     max_occurrences (default `1000`): If the word has more occurrences, this many are drawn.
     max_words (default `20_000`): The number of words that are compared in layer 0: the most

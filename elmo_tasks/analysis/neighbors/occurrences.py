@@ -78,8 +78,7 @@ def search(
 
     pattern: The path of a text with one sentence a line, plain or compressed as `.gz` or `.xz`, or
         a glob pattern of such paths. A line of more than 256 tokens is cut into several sentences.
-    max_occurrences: If there are more occurrences, this many are drawn, each with the same
-        probability.
+    max_occurrences: If there are more occurrences, this many are drawn, all equally probable.
     ignore_case (default `False`): Whether `Bank` is an occurrence of `bank`.
     seed (default `0`): The seed of the draw.
     """

@@ -39,8 +39,7 @@ def run_config(config: dict[str, Any]) -> ProbeReport:
     sentence_layers = SentenceLayers(bilm_from_config(bilm.as_dict(quiet=True)).eval())
     probe = Probe.from_params(model)
     params.assert_empty("elmo-probe")
-    # All files are read before any layers are computed, so that errors in the files are found
-    # early.
+    # All files are read before any layers are computed, so that their errors are found early.
     back_off = None if back_off_path is None else read_back_off(back_off_path)
     sentences = [list(reader.read(path)) for path in (train_path, validation_path)]
     train, validation = (embed(sentence_layers, part) for part in sentences)

@@ -132,7 +132,7 @@ def _chunk_problem(dataset: h5py.Dataset, name: str, is_compressed: bool) -> str
             return f"{name} has a compressed chunk that is larger than the whole dataset"
         compressed = dataset.id.read_direct_chunk(offset)[1]
         try:
-            # HDF5 itself does not bound what it decompresses. A checksum of 4 bytes may follow the
+            # HDF5 sets no bound to what it decompresses. A checksum of 4 bytes may follow the
             # chunk.
             content = zlib.decompressobj().decompress(compressed, chunk_bytes + 5)
         except zlib.error as error:

@@ -123,8 +123,7 @@ def _gates(order: tuple[int, ...]) -> Callable[[Array], Array]:
     return reorder
 
 
-# The file's order of gates is input, candidate, forget, output; ours is input, forget, output,
-# candidate.
+# The file's gates are input, candidate, forget, output; ours are input, forget, output, candidate.
 _to_our_gates, _to_their_gates = _gates((0, 2, 3, 1)), _gates((0, 3, 1, 2))
 
 

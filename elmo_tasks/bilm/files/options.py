@@ -21,8 +21,7 @@ class BiLmOptions(NamedTuple):
 
     # Parameters
 
-    filters: Pairs (width in characters, number of filters), one per convolution, in the file's
-        order.
+    filters: Pairs of a width in characters and a number of filters, in the file's order.
     activation: `relu` or `tanh`, applied to the maximum of each filter over a token.
     char_dim: Width of a character embedding.
     max_characters: The number of character ids per token, word boundaries and padding included: 50.

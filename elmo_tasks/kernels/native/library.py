@@ -17,8 +17,8 @@ logger = logging.getLogger(__name__)
 _SOURCE = Path(__file__).with_name("kernels.cpp")
 _FLAGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd", "-shared", "-fPIC"]
 
-# The instructions that PyTorch itself uses on this CPU. The variable ATEN_CPU_CAPABILITY can
-# restrict them.
+# The instructions that PyTorch uses on this CPU. ATEN_CPU_CAPABILITY in the environment limits
+# them.
 _INSTRUCTIONS = {
     "AVX2": ["-mavx2", "-mfma"],
     "AVX512": ["-mavx2", "-mfma"]
