@@ -7,8 +7,8 @@ _MOST_LISTED = 12
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """
-    Returns `; did you mean 'x'?` for the known name x that is similar to this name, or that
-    consists of its initials. Returns "" if there is no such x.
+    Returns `; did you mean 'x'?` for the known name x that is similar to this name or is made of
+    the initials of this name's words. Returns "" if there is no such x.
     """
     lower = {other.lower(): other for other in known}
     nearest = difflib.get_close_matches(name.lower(), lower, n=1)

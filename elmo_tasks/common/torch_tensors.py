@@ -36,7 +36,7 @@ def read_tensors(path: Path) -> dict[str, torch.Tensor]:
     if not isinstance(tensors, dict) or not all(
         isinstance(tensor, torch.Tensor) for tensor in tensors.values()
     ):
-        raise ConfigurationError(f"{path} holds something else than tensors")
+        raise ConfigurationError(f"{path} holds something other than tensors")
     return dict(tensors)
 
 

@@ -128,7 +128,7 @@ def _next_try(worker: _Worker, part: Any) -> int:
     if worker.tries == _TRIES:
         raise ConfigurationError(
             f"the sentences {part.ids[0]} to {part.ids[-1]} ended {_TRIES} processes (exit status "
-            f"{worker.process.exitcode}), which may have had too little memory; use fewer "
+            f"{worker.process.exitcode}), perhaps for lack of memory; use fewer "
             "processes or smaller batches"
         )
     return worker.tries + 1

@@ -96,7 +96,7 @@ def _raise_error(result: Any, part: Part) -> None:
     except ray.exceptions.RayError as error:
         raise ConfigurationError(
             f"the sentences {part.ids[0]} to {part.ids[-1]} ended {_RETRIES + 1} processes of Ray "
-            f"({type(error).__name__}), which may have had too little memory; use fewer processes "
+            f"({type(error).__name__}), perhaps for lack of memory; use fewer processes "
             "or smaller batches"
         ) from error
 

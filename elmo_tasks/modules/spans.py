@@ -29,7 +29,7 @@ def best_spans(
     num_best: int = 1,
 ) -> BestSpans:
     """
-    Finds the most probable spans. A span has the probability of its start times that of its end.
+    Finds the most probable spans. A span's probability is that of its start times that of its end.
 
     # Parameters
 

@@ -105,7 +105,7 @@ def change_sizes(folder: Path, section: str, **fields: Any) -> None:
             ),
             "encoder.pkl holds no tensors of PyTorch: the pickle names 'posix system'",
         ),
-        (lambda folder: torch.save([1], folder / "encoder.pkl"), "something else than tensors"),
+        (lambda folder: torch.save([1], folder / "encoder.pkl"), "something other than tensors"),
         (
             lambda folder: (folder / "token_embedder.pkl").unlink(),
             "there is no file .*_embedder.pkl",
