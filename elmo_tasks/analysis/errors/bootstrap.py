@@ -36,7 +36,7 @@ def paired_bootstrap(
     """
     Compares two models by the paired bootstrap (Efron and Tibshirani 1993; Berg-Kirkpatrick et al.
     2012). The same cases are drawn with replacement for both models. Let d be the observed
-    difference. The p-value is the share of resamples whose difference is at least |d| away from d.
+    difference. The p-value is the share of resamples whose difference is `|d|` or more away from d.
 
     # Parameters
 
