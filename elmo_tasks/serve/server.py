@@ -21,7 +21,11 @@ def listen(host: str, port: int) -> socket.socket:
         family, *_, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        return socket.create_server(address[:2], family=family, backlog=512)
+        listening = socket.create_server(address[:2], family=family, backlog=512)
+        # The head and the body of an answer are sent one after the other. Without this, the body
+        # waits up to 40 ms until the client has acknowledged the head.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listening
     except (OSError, OverflowError) as error:
         raise ConfigurationError(
             f"the server cannot listen on {host}, port {port} ({error}); choose another --port, "

@@ -1,5 +1,6 @@
 import os
 import signal
+import socket
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
@@ -49,3 +50,14 @@ def test_sigterm_ends_the_server_once_the_requests_in_flight_are_answered_or_ref
         assert {response.text for response in responses} == {'{"error": "the server stops"}'}
     assert "Traceback" not in caplog.text
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_the_body_of_an_answer_does_not_wait_until_its_head_is_acknowledged() -> None:
+    with (
+        server.listen("127.0.0.1", 0) as listening,
+        socket.create_connection(listening.getsockname()),
+    ):
+        accepted, _ = listening.accept()
+
+    with accepted:
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
