@@ -1,12 +1,14 @@
 """
 Measures how many requests `elmo-tasks serve` answers in a second for 1, 8 and 64 clients, beside
 the predictor that `elmo-tasks predict` calls, with one input at a time and with 32. Prints
-Markdown.
+Markdown. The milliseconds of CPU time, of server and clients together, are for a machine that other
+programs use as well.
 
     python benchmarks/serve.py runs/sst/both/model.tar.gz in.jsonl
 
 Each client sends its next request when it has the answer to the last one. The clients run in the
-process of the server, so the cores do their work too. The rows take turns; each rate is the median.
+process of the server, so the cores do their work too. The rows take turns; each figure is the
+median.
 """
 
 import argparse
@@ -50,13 +52,27 @@ def main() -> None:
         }
         for measure in rows.values():
             measure()
-        turns = [{name: rows[name]() for name in rows} for _ in range(arguments.turns)]
+        turns = [{name: timed(rows[name]) for name in rows} for _ in range(arguments.turns)]
     date = datetime.date.today().isoformat()
     print(f"{machine()}, {arguments.threads} threads, {date}; {len(inputs)} inputs a turn\n")
-    rates = {name: statistics.median(turn[name] for turn in turns) for name in rows}
-    first = next(iter(rates.values()))
-    cells = [[name, f"{rate:.0f}", f"{rate / first:.2f}"] for name, rate in rates.items()]
-    print(table(["", "inputs per second", "ratio"], cells))
+    medians = {
+        name: [statistics.median(seconds) for seconds in zip(*(turn[name] for turn in turns))]
+        for name in rows
+    }
+    first, first_cpu = next(iter(medians.values()))
+    cells = [
+        [name, f"{len(inputs) / seconds:.0f}", f"{first / seconds:.2f}"]
+        + [f"{1000 * cpu / len(inputs):.2f}", f"{first_cpu / cpu:.2f}"]
+        for name, (seconds, cpu) in medians.items()
+    ]
+    print(table(["", "inputs per second", "ratio", "ms of CPU an input", "ratio"], cells))
+
+
+def timed(measure: Callable[[], None]) -> tuple[float, float]:
+    """Returns the seconds that a function takes, and those of CPU time."""
+    start, cpu = time.perf_counter(), time.process_time()
+    measure()
+    return time.perf_counter() - start, time.process_time() - cpu
 
 
 def clients(count: int) -> str:
@@ -87,12 +103,11 @@ def running(model: ServedModel) -> Iterator[int]:
         thread.join()
 
 
-def predicting(model: ServedModel, inputs: list[dict], size: int) -> Callable[[], float]:
-    """Returns a function that predicts all inputs and returns the inputs per second."""
+def predicting(model: ServedModel, inputs: list[dict], size: int) -> Callable[[], None]:
+    """Returns a function that predicts all inputs."""
     predictor = model.predictor
 
-    def measure() -> float:
-        start = time.perf_counter()
+    def measure() -> None:
         for group in lazy_groups_of(inputs, size):
             answers = (
                 [predictor.predict_json(group[0])]
@@ -101,13 +116,12 @@ def predicting(model: ServedModel, inputs: list[dict], size: int) -> Callable[[]
             )
             for answer in answers:
                 predictor.dump_line(answer)
-        return len(inputs) / (time.perf_counter() - start)
 
     return measure
 
 
-def asking(port: int, inputs: list[dict], num_clients: int) -> Callable[[], float]:
-    """Returns a function that asks for all inputs and returns the inputs per second."""
+def asking(port: int, inputs: list[dict], num_clients: int) -> Callable[[], None]:
+    """Returns a function that asks for all inputs."""
     bodies = [json.dumps(each).encode() for each in inputs]
 
     def client(mine: list[bytes]) -> None:
@@ -119,11 +133,9 @@ def asking(port: int, inputs: list[dict], num_clients: int) -> Callable[[], floa
             assert response.status == 200
         connection.close()
 
-    def measure() -> float:
-        start = time.perf_counter()
+    def measure() -> None:
         with ThreadPoolExecutor(num_clients) as pool:
             list(pool.map(client, [bodies[k::num_clients] for k in range(num_clients)]))
-        return len(inputs) / (time.perf_counter() - start)
 
     return measure
 

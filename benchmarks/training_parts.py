@@ -1,5 +1,6 @@
 """
-Says where the time of a training step goes: of `base` or of a task. Prints a table in Markdown.
+Says where the time of a training step goes: of `base` or of a task. Prints two tables in Markdown:
+of the parts, and of PyTorch's operators.
 
     python -m benchmarks.training_parts base snli squad [--text my/text.txt] [--turns 5]
 
@@ -7,7 +8,9 @@ Times are milliseconds of CPU time on one thread, medians of the turns, and shar
 `base` trains on batches of `--text`, a tokenized sentence a line, with a softmax of 50,000 words; a
 task trains on the first instances of the data that its `both` names, with layers from a store.
 "Products of layers" are those outside of the recurrences, forward and backward: the projections of
-their inputs, feed-forward layers, highways.
+their inputs, feed-forward layers, highways. The operators' shares are of the time of day of as many
+steps more, each without the operators that it calls. `LstmSteps`, `GruSteps` and `Recurrence` are
+the compiled functions, and Python, between the operators.
 """
 
 import argparse
@@ -17,6 +20,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -26,6 +30,7 @@ import torch
 from allennlp.common import Params
 from allennlp.models import Model
 from allennlp.training.optimizers import Optimizer
+from torch.profiler import ProfilerActivity, profile
 
 import elmo_tasks.plugin  # noqa: F401  registers every name
 from benchmarks import epochs, pretraining
@@ -76,7 +81,11 @@ def main() -> None:
                 snippet += f" + {{ store: '{store}' }}"
             config = json.loads(_jsonnet.evaluate_snippet(name, snippet))
             model, batches = (language_model if name == "base" else task)(config, arguments)
-            report(name, measure(model, batches, config["trainer"], arguments.turns))
+            trainer = config["trainer"]
+            optimizer = optimizer_of(model, trainer["optimizer"])
+            step = partial(epochs.step, model, optimizer, trainer.get("grad_norm"))
+            report(name, measure(model, optimizer, step, batches, arguments.turns))
+            report_operators(step, batches, arguments.turns)
 
 
 def language_model(
@@ -96,11 +105,13 @@ def task(config: dict[str, Any], arguments: argparse.Namespace) -> tuple[Model, 
 
 
 def measure(
-    model: Model, batches: Iterator[Any], trainer: dict[str, Any], turns: int
+    model: Model,
+    optimizer: torch.optim.Optimizer,
+    step: Callable[[Any], None],
+    batches: Iterator[Any],
+    turns: int,
 ) -> list[dict[str, float]]:
     """Returns the seconds of each part in each step."""
-    trained = [(name, each) for name, each in model.named_parameters() if each.requires_grad]
-    optimizer = Optimizer.from_params(Params(trainer["optimizer"]), model_parameters=trained)
     taken, clock = [], Clock()
     with ExitStack() as stack:
 
@@ -128,9 +139,27 @@ def measure(
             with clock.part("reading"):
                 batch = next(batches)
             with clock.part("the rest"):
-                epochs.step(model, optimizer, trainer.get("grad_norm"), batch)
+                step(batch)
             taken.append(dict(clock.seconds))
     return taken[2:]
+
+
+def optimizer_of(model: Model, params: dict[str, Any]) -> torch.optim.Optimizer:
+    trained = [(name, each) for name, each in model.named_parameters() if each.requires_grad]
+    return Optimizer.from_params(Params(params), model_parameters=trained)
+
+
+def report_operators(step: Callable[[Any], None], batches: Iterator[Any], turns: int) -> None:
+    """Prints the operators that take a hundredth of the steps or more."""
+    with profile(activities=[ProfilerActivity.CPU]) as profiled:
+        for _ in range(turns):
+            step(next(batches))
+    found = profiled.key_averages()
+    total = sum(each.self_cpu_time_total for each in found)
+    print("\n| operator | calls a step | share |\n| --- | --- | --- |")
+    for each in sorted(found, key=lambda each: -each.self_cpu_time_total):
+        if (share := each.self_cpu_time_total / total) >= 0.01:
+            print(f"| {each.key} | {each.count / turns:.0f} | {share:.0%} |", flush=True)
 
 
 def report(name: str, taken: list[dict[str, float]]) -> None:
