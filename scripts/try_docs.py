@@ -86,9 +86,6 @@ LEFT_OUT = (
     "python scripts/fetch_data.py",
     "elmo-tasks train training_configs/bilm/paper_",
     "elmo-tasks train training_configs/snli/paper_",
-    # Entities in two columns of another language, which fixtures/ lacks.
-    "elmo-tasks train training_configs/ner/mine",
-    "elmo-tasks predict runs/ner/mine ",
     # Waits for another machine.
     "elmo-tasks train training_configs/bilm/mine_on_two_machines",
 )
@@ -101,6 +98,7 @@ SHORTER = [
     (r"--seeds [\d ]+", "--seeds 1 "),
     (r"--train-fraction \S+", "--train-fraction 0.5,1"),
     (r"--turns \d+", "--turns 1"),
+    (r"neighbors Bank", "neighbors river"),
     (r"(benchmarks/growth\.py .*)", r"\1 --batches 1 --lengths 5 --tokens 1000 --turns 1"),
     (r"(benchmarks/processes\.py .*)", r"\1 --steps 1 --words 3000"),
     (r"(benchmarks/bilm\.py .*)--batches \d+", r"\1--batches 1 --batch-size 8"),
@@ -187,6 +185,10 @@ def make_copy(folder: Path) -> None:
     for part in ("train", "dev"):
         table = folder / "data" / "movie-reviews" / f"imdb_cad_orig_{part}.tsv"
         table.write_text("\n".join(["Sentiment\tText", *rows, ""]), encoding="utf-8")
+    entities = (ROOT / "fixtures" / "ner.txt").read_text(encoding="utf-8")
+    for file in ("de.tsv", "de.dev.tsv"):
+        two_columns = re.sub(r"(?m)^(\S+) .* (\S+)$", r"\1\t\2", entities)
+        (folder / "my" / file).write_text(two_columns, encoding="utf-8")
 
 
 def run(block: Block, folder: Path) -> bool:
