@@ -206,7 +206,7 @@ def test_the_trained_mix_of_a_model_is_written(paths: Paths, tmp_path: Path) -> 
     ("options", "message"),
     [
         (["--address", "auto"], "--address is for a cluster of Ray: give --on ray as well"),
-        (["--processes", 2, "--cuda-device", 0], "--cuda-device is for one process"),
+        (["--processes", 2, "--cuda-device", 0], "--cuda-device, which is for one process"),
         (["--on", "ray", "--cuda-device", 0], "--on ray uses all GPUs"),
         (["--processes", 0], "the number of processes must be 1 or more, not 0"),
         (["--place", "input"], "--place chooses a mix: give --mix as well"),
