@@ -48,7 +48,7 @@ def lookup_convolution(
 
     # Parameters
 
-    char_ids (`torch.LongTensor`): Shape (tokens, 50), with the last row of `table` as padding.
+    char_ids (`torch.LongTensor`): Shape (tokens, 50). The last row of `table` is that of padding.
     table: What `convolution_table` returns.
     num_filters: The number of filters.
 

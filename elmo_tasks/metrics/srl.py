@@ -18,9 +18,9 @@ _PREDICATE = "V"
 @Metric.register("elmo_srl")
 class SrlMetric(Metric):
     """
-    Computes precision, recall and F1 of arguments with the counts of `srl-eval.pl`, the official
-    script of CoNLL-2005 (Carreras and Màrquez 2005), but from 0 to 1. A predicted argument is right
-    if a gold argument of the same predicate has the same role and the same spans. `C-X` continues
+    Computes precision, recall and F1 of arguments, from 0 to 1, counted as in `srl-eval.pl`, the
+    official script of CoNLL-2005 (Carreras and Màrquez 2005). A predicted argument is right if a
+    gold argument of the same predicate has the same role and the same spans. `C-X` continues
     the last argument X before it. If there is no such argument, `C-X` counts as X. `R-X` is a role
     of its own. The role V does not count.
 

@@ -130,7 +130,7 @@ class HighwaySteps(torch.autograd.Function):
         for step, window in zip(steps.slices, steps.windows):
             rows, padded = step.stop - step.start, window.stop - window.start
             u = step_product(output[:padded], weight)[:rows].add_(gates[step])
-            # tanh(x) = 2 sigmoid(2x) - 1, as PyTorch's sigmoid is several times as fast as its
+            # tanh(x) = 2 sigmoid(2x) - 1, since PyTorch's sigmoid is several times as fast as its
             # tanh.
             u[:, 2 * dim : 3 * dim].mul_(2)
             i, f, g, o, r = torch.sigmoid(u, out=gates[step]).split(dim, dim=1)

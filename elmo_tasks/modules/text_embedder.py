@@ -19,7 +19,7 @@ ELMO_INDEXER = "elmo"
 
 class EmbeddedText(NamedTuple):
     """
-    Holds the vectors of a text for the input of an encoder, and its ELMo to join the output.
+    Holds a text's vectors for the input of an encoder, and ELMo_k for the encoder's output.
 
     # Parameters
 

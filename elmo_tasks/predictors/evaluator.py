@@ -21,13 +21,13 @@ _GROUP = 32
 @Evaluator.register("elmo")
 class ElmoEvaluator(SimpleEvaluator):
     """
-    AllenNLP's evaluator, which writes other predictions if the model's predictor has
-    `answers_instances`. It writes a line for each instance, in the order of the data file, with the
-    answer that `elmo-tasks predict` gives. AllenNLP writes one line for each batch, with the
-    columns of all its instances.
+    Evaluates as AllenNLP's evaluator does, but writes the predictions in another form if the
+    model's predictor has `answers_instances`: a line for each instance, in the order of the data
+    file, with the answer that `elmo-tasks predict` gives. AllenNLP writes one line for each batch,
+    with the columns of all its instances.
 
     The metrics are logged, because `elmo-tasks evaluate` shows them only in a progress bar. The
-    predictions take a second pass over the data. Other models are evaluated as AllenNLP does.
+    predictions take a second pass over the data. For other models, all is as in AllenNLP.
 
     Registered as an `Evaluator` with name "elmo", and the default of `elmo-tasks evaluate`. A
     config with `evaluation: { type: 'simple' }` chooses AllenNLP's own.

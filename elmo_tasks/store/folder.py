@@ -27,8 +27,8 @@ class StoreFolder:
         self._max_bytes = max_bytes
         # The databases are kept here, so that their files stay open.
         self._others: list[LayerDatabase] = []
-        # For each database and key of a record: the connection that was used, and the record's key
-        # there.
+        # By a database and the key of a record: the connection that found the record, and the key
+        # of the record in that database.
         self._keys: dict[tuple[LayerDatabase, bytes], tuple[object, bytes]] = {}
 
     def get(self, record: SourceRecord, sizes: Mapping[bytes, int]) -> dict[bytes, numpy.ndarray]:
@@ -70,7 +70,7 @@ class StoreFolder:
     def _files(self, record: SourceRecord) -> Iterator[tuple[LayerDatabase, bytes]]:
         """
         Yields pairs: a database that has entries of a source, and the bytes with which the keys of
-        these entries begin. The database that is written comes first.
+        these entries begin. The database that is written to comes first.
         """
         for database in self._databases():
             begin = self._key_in(database, record)

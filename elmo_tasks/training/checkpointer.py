@@ -117,7 +117,7 @@ class ElmoCheckpointer(Checkpointer):
 
 class _Saved(NamedTuple):
     """
-    Gives AllenNLP a state that was computed before. To compute a state, processes may have to meet.
+    Gives AllenNLP a state that was computed before: all processes may be needed to compute one.
     """
 
     state: TrainerCheckpoint

@@ -15,9 +15,9 @@ _NONE, _DENSE, _SPARSE = range(3)
 class ElmoDdpAccelerator(DdpAccelerator):
     """
     Lets several processes train one model, each on its share of a batch. It differs from PyTorch's
-    `DistributedDataParallel` in three things. It sends only those rows of a sparse gradient that
-    some process used, such as a gradient of the sampled softmax. A batch may leave weights unused,
-    even without `find_unused_parameters`. Gradients are sent once for each step, after the backward
+    `DistributedDataParallel` in three things. Of a sparse gradient, such as the sampled softmax's,
+    it sends only the rows that some process used. A batch may leave weights unused, even without
+    `find_unused_parameters`. Gradients are sent once for each step, after the backward
     pass of its last batch.
 
     The trainer `elmo` uses it unless the config names another accelerator in `distributed`.

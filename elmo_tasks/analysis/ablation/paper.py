@@ -46,8 +46,8 @@ def _f1(value: float, source: str, split: str = "dev", std: float = None) -> Pub
 
 # The paper's best result of a task is listed for the variant with ELMo in the same places. For the
 # best results of SNLI and SQuAD, the biLM was first trained further on the task's text. The variant
-# `paper` has the released biLM without further training. For these two tasks, the paper has such a
-# result only of SNLI.
+# `paper` has the released biLM without further training. Of a biLM
+# without it, the paper gives the result of SNLI, but not of SQuAD.
 _PUBLISHED: dict[str, dict[str, Published]] = {
     "sst": {
         "baseline": _accuracy(51.4, "Table 1", "test"),

@@ -73,5 +73,5 @@ def _vocabulary_file(weight_file: str) -> str:
         except OSError as error:
             raise ConfigurationError(f"{name} cannot be fetched: {error}") from error
     raise ConfigurationError(
-        f"there is no {VOCABULARY_FILE} beside {weight_file}, which a biLM of words needs"
+        f"a biLM of words needs {VOCABULARY_FILE} beside {weight_file}, but there is none"
     )
