@@ -61,7 +61,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("trainings", nargs="+", choices=("base", *epochs.TASKS))
+    add("trainings", nargs="+", choices=("base", *epochs.TASKS, "srl", "coref"))
     add("--text", type=Path, default=ROOT / "fixtures" / "corpus" / "train.txt",
         help="of base; plain, .gz or .xz (default: the text of the tests)")  # fmt: skip
     add("--words", type=int, default=50_000, help="words of the softmax (default: 50000)")
