@@ -92,7 +92,7 @@ def _arguments_of_allennlp(name: str, known: list[str]) -> argparse.Namespace:
 def _run(args: argparse.Namespace, with_plugin: bool) -> None:
     packages = getattr(args, "include_package", [])
     if with_plugin:
-        # By this option, processes that a command starts import the plugin too.
+        # The processes that a command starts import the plugin, too, because of this option.
         args.include_package = packages = ["elmo_tasks.plugin", *packages]
     if packages:
         from allennlp.common.util import import_module_and_submodules

@@ -128,11 +128,14 @@ def _import(name: str) -> ModuleType:
 
 
 def _forget(names: Sequence[str]) -> None:
-    """Removes the stand-ins for packages, so the next import is real."""
+    """
+    Removes the stand-ins for packages, so the next import is real. As an attribute of a real
+    package, a stand-in stays: whoever uses it gets the real module.
+    """
     for name, module in list(sys.modules.items()):
         is_one = any(name == each or name.startswith(f"{each}.") for each in names)
         if is_one and isinstance(module, _StandInModule):
             del sys.modules[name]
-            parent, _, child = name.rpartition(".")
-            if parent in sys.modules:
-                vars(sys.modules[parent]).pop(child, None)
+            # The real module may have a function of this name, as `spacy.cli.download`.
+            for child in [key for key, one in vars(module).items() if isinstance(one, ModuleType)]:
+                delattr(module, child)

@@ -27,8 +27,8 @@ class StoreFolder:
         self._max_bytes = max_bytes
         # The databases are kept here, so that their files stay open.
         self._others: list[LayerDatabase] = []
-        # By a database and the key of a record: the connection that found the record, and the key
-        # of the record in that database.
+        # A record has another key in each database. This maps a database and the record's own key
+        # to the key in that database, with the connection that found it.
         self._keys: dict[tuple[LayerDatabase, bytes], tuple[object, bytes]] = {}
 
     def get(self, record: SourceRecord, sizes: Mapping[bytes, int]) -> dict[bytes, numpy.ndarray]:
