@@ -55,6 +55,7 @@ ORDER: dict[str, set[str]] = {
         "store",
         "bilm",
         "elmo",
+        "language_model",
         "publish",
         "own_data",
         "in_allennlp",

@@ -5,10 +5,10 @@ from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
 from elmo_tasks.elmo.archives import load_model
 from elmo_tasks.embed.corpus import Corpus
+from elmo_tasks.language_model.softmax_file import SOFTMAX_FILE
 from elmo_tasks.publish.difference import compare
 from elmo_tasks.publish.language_model import rounding
 from elmo_tasks.publish.publish import publish
-from elmo_tasks.scoring.softmax_file import SOFTMAX_FILE
 
 
 class ElmoPack(Command):

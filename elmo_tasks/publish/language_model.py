@@ -9,11 +9,11 @@ import numpy
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.files.known_bilms import OPTIONS_FILE, WEIGHTS_FILE
 from elmo_tasks.language_model.model import ElmoLanguageModel
+from elmo_tasks.language_model.softmax import Softmax
+from elmo_tasks.language_model.softmax_file import SOFTMAX_FILE, write_softmax
 from elmo_tasks.predictors.language_model import softmax_of
 from elmo_tasks.scoring.language_model import LanguageModel
 from elmo_tasks.scoring.scores import Perplexity, Score
-from elmo_tasks.scoring.softmax import Softmax
-from elmo_tasks.scoring.softmax_file import SOFTMAX_FILE, write_softmax
 
 # The number of words in the softmax of a published language model.
 MAX_WORDS = 50_000

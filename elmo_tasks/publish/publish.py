@@ -17,9 +17,9 @@ from elmo_tasks.common.errors import ConfigurationError, check_positive
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.elmo.archives import find_bilms
 from elmo_tasks.language_model.model import ElmoLanguageModel
+from elmo_tasks.language_model.softmax_file import SOFTMAX_FILE
 from elmo_tasks.publish.language_model import write_language_model
 from elmo_tasks.publish.published_weights import PUBLISHED_WEIGHTS, hash_of_weights, write_published
-from elmo_tasks.scoring.softmax_file import SOFTMAX_FILE
 
 CARD = "MODEL_CARD.md"
 

@@ -10,7 +10,7 @@ from elmo_tasks.common.fetch import check_regular
 from elmo_tasks.common.files import write_whole
 from elmo_tasks.common.hashing import hash_bytes, hash_tensors
 from elmo_tasks.common.json_text import parse_json
-from elmo_tasks.scoring.softmax import LeftOut, Softmax
+from elmo_tasks.language_model.softmax import LeftOut, Softmax
 
 # The files of a softmax, beside the options and weights of its biLM.
 SOFTMAX_FILE, WORDS_FILE = "softmax.safetensors", "softmax_words.txt"

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.scoring.softmax import UNKNOWN, LeftOut, Softmax
+from elmo_tasks.language_model.softmax import UNKNOWN, LeftOut, Softmax
 from tests.helpers.language_models import WORDS, random_softmax
 
 
