@@ -38,8 +38,8 @@ class ElmoEncoder:
         encoder([["The", "boat", "left"], ["Banks", "lend", ""]], lengths=[3, 2])
         for outputs in encoder.iterate(open("text.txt")): ...
 
-    Outputs have the names and shapes of the outputs of the ELMo module on TensorFlow Hub, for any
-    number of layers. They are on the CPU and have no gradient:
+    The outputs have the names and shapes of the ELMo module on TensorFlow Hub, for any number of
+    layers. They are on the CPU and have no gradient:
 
     | name | shape | |
     | --- | --- | --- |
@@ -51,14 +51,14 @@ class ElmoEncoder:
 
     # Parameters
 
-    bilm: The biLM, on any device. If it trains or carries its state, a frozen copy is used (see
-        `FrozenBiLm.of`).
+    bilm: The biLM, on any device. If it trains, or carries its state from batch to batch, a frozen
+        copy is used (see `FrozenBiLm.of`).
     mix: Computes `elmo`. The default is the mean of all layers, with gamma 1. The encoder uses a
         copy of the mix without dropout, and with the layer norm `sentence` in place of `batch`.
     tokenizer: Cuts strings into tokens. An AllenNLP tokenizer works as well: `ElmoSpacyTokenizer()`
-        has spaCy's rules. By default strings are cut at blanks, as tokenized text is.
-    batch_tokens (default `2048`): The most tokens per batch, padding included. A batch of at most
-        16 long sentences may have eight times as many.
+        has spaCy's rules. By default strings must be tokenized text, and are cut at white space.
+    batch_tokens (default `2048`): The maximum number of tokens per batch, padding included. A batch
+        of at most 16 long sentences may have eight times as many.
     as_numpy (default `False`): Whether outputs are NumPy arrays. By default they are tensors.
     """
 
@@ -96,7 +96,7 @@ class ElmoEncoder:
 
         name, within, store, device, dtype: As for `open_elmo`: the name of a biLM, a folder, a zip
             file, a repository on the hub, two files or a trained model.
-        place: The place of the mix in a model, `input` or `output`; needed if there are several.
+        place: `input` or `output`: the place of the mix, if a model has several mixes.
         layers (default `'all'`): `all` for the trained mix, or for the mean of all layers if there
             is no trained mix; `concat` for all layers side by side; `last`; or the index of one
             layer, 0 for the token layer.
@@ -118,8 +118,8 @@ class ElmoEncoder:
 
     def save_pretrained(self, folder: str | os.PathLike, dtype: str = "float32") -> None:
         """
-        Writes the biLM and the mix to a folder, for `from_pretrained`: `options.json` and
-        `weights.hdf5`, which AllenNLP and bilm-tf can read too, and `mix.json`. No tokenizer is
+        Writes the biLM (`options.json`, `weights.hdf5`) and the mix (`mix.json`) to a folder, for
+        `from_pretrained`. AllenNLP and bilm-tf can read the biLM's files too. No tokenizer is
         saved.
 
         # Parameters
@@ -154,7 +154,7 @@ class ElmoEncoder:
 
         # Returns
 
-        `dict[str, torch.Tensor | numpy.ndarray]`: The outputs, by the names in the table above.
+        `dict[str, torch.Tensor | numpy.ndarray]`: The outputs, named as in the class's table.
         """
         padded = [self.tokenize(sentence) for sentence in _several(sentences)]
         if lengths is None:
@@ -171,7 +171,7 @@ class ElmoEncoder:
     def iterate(self, sentences: Iterable[Sentence]) -> Iterator[dict[str, Any]]:
         """
         Encodes a stream of any length in bounded memory. Yields the outputs of each sentence, in
-        order, by the names in the table above. They have no batch dimension and no padding.
+        order, named as in the class's table. They have no batch dimension and no padding.
         """
         tokens = (without_padding(self.tokenize(sentence)) for sentence in _several(sentences))
         with _progress() as progress:
@@ -205,7 +205,7 @@ class ElmoEncoder:
         return {**outputs, "elmo": elmo, "default": elmo.sum(0) / max(1, len(elmo)), "mask": mask}
 
     def _empty(self, batch_size: int, length: int) -> dict[str, torch.Tensor]:
-        """Returns the outputs of a batch of padding alone."""
+        """Returns the outputs of a batch that is all padding."""
         outputs = {
             name: output.new_zeros(batch_size, length, *output.shape[1:])
             for name, output in self._outputs(self.layers.no_layers()).items()

@@ -25,7 +25,7 @@ class _Batch(NamedTuple):
 
 
 class _Compute(NamedTuple):
-    """Computes the layers of a batch of these texts for the store of a biLM."""
+    """Computes a batch of texts with the biLM, which puts the layers into its store."""
 
     bilm: FrozenBiLm
     texts: Sequence[numpy.ndarray]
@@ -37,8 +37,8 @@ class _Compute(NamedTuple):
         assert store is not None
         if not store.takes_layers:
             raise ConfigurationError(
-                f"the store {store.path} takes no more layers, for the reason above; what it has "
-                "stays; make room or allow writing, and run the same command again"
+                f"the store {store.path} takes no more layers (see the reason above), but keeps "
+                "what it has; make room or allow writing, and run the same command again"
             )
 
 
@@ -58,10 +58,10 @@ def fill_store(
 
     bilm: A biLM with a store that has a path.
     texts: The char ids of each text: shape (length, 50).
-    part, num_parts (default `0` and `1`): The texts are divided into `num_parts` equal parts, and
-        only the part with the number `part`, from 0, is computed. All machines make the same parts.
-    batch_tokens (default `2048`): The most tokens per batch, padding included. A batch of at most
-        16 long texts may have eight times as many.
+    part, num_parts (default `0` and `1`): The texts are divided into `num_parts` parts of about
+        equal size, the same on all machines. Only the part number `part`, from 0, is computed.
+    batch_tokens (default `2048`): The maximum number of tokens per batch, padding included. A batch
+        of at most 16 long texts may have eight times as many.
     num_processes (default `1`): The number of processes. Several processes run one thread each,
         share the weights and the texts, and take turns at writing. The biLM must then be on a CPU.
 
@@ -71,8 +71,8 @@ def fill_store(
 
     # Raises
 
-    `ConfigurationError`: The store cannot be written to, such as on a full disk; or several
-        processes were killed at the same batch, for example because memory ran out.
+    `ConfigurationError`: The store cannot be written to, for example because the disk is full; or
+        several processes were killed at the same batch, for example because memory ran out.
     """
     store = bilm.store
     assert store is not None
@@ -90,7 +90,7 @@ def fill_store(
 
     compute = _Compute(bilm, texts)
     with tqdm(total=sum(lengths), unit=" tokens") as progress:
-        # The first batch lays out the weights, so that several processes share them.
+        # Computing the first batch lays out the weights, so that the processes share them.
         for batch in batches[:1] if num_processes > 1 else batches:
             compute(batch)
             progress.update(batch.num_tokens)
@@ -115,7 +115,7 @@ def _padded(sentences: list[numpy.ndarray]) -> torch.Tensor:
 
 
 def _distinct(texts: Sequence[numpy.ndarray], part: int, num_parts: int) -> list[int]:
-    """Returns the indices of the distinct texts of a part that have tokens."""
+    """Returns the indices of those distinct texts of a part that have tokens."""
     found: dict[bytes, int] = {}
     for index in range(len(texts)):
         char_ids = texts[index]

@@ -10,11 +10,11 @@ from elmo_tasks.common.errors import check_positive
 from elmo_tasks.kernels.threads import operator_threads
 
 # Sentences are sorted by length in groups of this size (see `windows`). The layers of a group are
-# in memory at once: 200 MB at the original size.
+# in memory at once: 200 MB for a biLM of the original size.
 WINDOW_TOKENS = 16384
 
-# Batches of fewer sentences are slow, so a batch of this many sentences may have more tokens.
-# `mini` is five times as fast with 16 lines of 1,000 tokens a batch as with 2.
+# Batches of fewer sentences are slow, so a batch of up to this many may have more tokens. With
+# lines of 1,000 tokens, `mini` is five times as fast at 16 lines a batch as at 2.
 MIN_SENTENCES = 16
 
 
@@ -25,9 +25,10 @@ class SentenceLayers:
 
     # Parameters
 
-    bilm: The biLM, on any device. If it trains or carries its state, a frozen copy is used.
-    batch_tokens (default `2048`): The most tokens per batch, padding included. A batch of at most
-        16 long sentences may have eight times as many.
+    bilm: The biLM, on any device. If it trains, or carries its state from batch to batch, a frozen
+        copy is used.
+    batch_tokens (default `2048`): The maximum number of tokens per batch, padding included. A batch
+        of at most 16 long sentences may have eight times as many.
     """
 
     def __init__(self, bilm: BiLm, batch_tokens: int = 2048) -> None:

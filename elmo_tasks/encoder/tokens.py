@@ -11,9 +11,9 @@ Tokenizer = Callable[[str], Iterable[Any]]
 
 def tokenize(sentence: Sentence, tokenizer: Tokenizer | None = None) -> list[str]:
     """
-    Returns the tokens of a sentence, padding included. The tokenizer cuts a string. Without a
-    tokenizer, a string is cut at blanks. Raises `ValueError` if the sentence is neither a string
-    nor a list of strings.
+    Returns the tokens of a sentence, padding included. A string is cut by the tokenizer, or at
+    white space if there is none. Raises `ValueError` if the sentence is neither a string nor a list
+    of strings.
     """
     if isinstance(sentence, str):
         if tokenizer is None:

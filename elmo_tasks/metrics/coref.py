@@ -14,8 +14,8 @@ Clusters = Sequence[Iterable[Mention]]
 @Metric.register("elmo_coref")
 class CorefMetric(Metric):
     """
-    Computes precision, recall and F1 of clusters with the counts of the official scorer of
-    CoNLL-2012 (Pradhan et al. 2014, version 8.01), but from 0 to 1: MUC (Vilain et al. 1995),
+    Computes precision, recall and F1 of clusters, from 0 to 1, counted as in the official scorer of
+    CoNLL-2012 (Pradhan et al. 2014, version 8.01). The measures are MUC (Vilain et al. 1995),
     B-cubed (Bagga and Baldwin 1998), CEAF with the similarity phi4 of clusters (Luo 2005), and the
     mean of the three F1, by which CoNLL-2012 ranks. Counts are summed over the documents.
 
@@ -37,8 +37,8 @@ class CorefMetric(Metric):
 
     def get_metric(self, reset: bool = False) -> dict[str, float]:
         """
-        Returns `precision-NAME`, `recall-NAME` and `f1-measure-NAME` for the names `muc`, `b-cubed`
-        and `ceaf`, and `f1-measure-mean`, over the documents of all processes. A score is 0 if
+        Returns `f1-measure-mean`; and `precision-NAME`, `recall-NAME` and `f1-measure-NAME`, where
+        NAME is `muc`, `b-cubed` or `ceaf`. The documents of all processes count. A score is 0 if
         there is nothing to count.
         """
         metrics: dict[str, float] = {}
@@ -57,7 +57,7 @@ class CorefMetric(Metric):
         return metrics
 
     def reset(self) -> None:
-        # Shape: (3, 4), as of `coref_counts`.
+        # Shape: (3, 4), as returned by `coref_counts`.
         self._counts = torch.zeros(len(_MEASURES), 4, dtype=torch.float64)
 
 
@@ -95,8 +95,8 @@ def _b_cubed(predicted: list[set[Mention]], gold: list[set[Mention]]) -> numpy.n
 
 def _overlaps(clusters: list[set[Mention]], others: list[set[Mention]]) -> tuple[float, int]:
     """
-    Returns a sum over all mentions of `clusters`, and their number. For each mention it adds a
-    share: how much of its cluster in `clusters` is also in its cluster in `others`.
+    Returns a sum over all mentions of `clusters`, and their number. Each mention adds the share of
+    its cluster in `clusters` that is also in its cluster in `others`.
     """
     owners = _owners(others)
     correct = 0.0

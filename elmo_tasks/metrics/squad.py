@@ -14,8 +14,8 @@ _ARTICLE = re.compile(r"\b(a|an|the)\b")
 @Metric.register("elmo_squad")
 class SquadMetric(Metric):
     """
-    Computes exact match and F1 as SQuAD's official script for version 1.1 does (Rajpurkar et al.
-    2016, section 6.1), but from 0 to 1. The score of a question is its best score with any of its
+    Computes exact match and F1, from 0 to 1, as SQuAD's official script for version 1.1 does
+    (Rajpurkar et al. 2016, section 6.1). The score of a question is its best score with any of its
     answers. The metric is the mean over all questions.
 
     Registered as a `Metric` with name "elmo_squad".

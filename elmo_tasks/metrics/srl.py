@@ -36,8 +36,9 @@ class SrlMetric(Metric):
         """
         # Parameters
 
-        predictions, gold: The predicted and the gold spans of each predicate, in their order, with
-            roles such as `ARG0`, `C-ARG0` and `R-ARG0`. Spans of a predicate do not overlap.
+        predictions, gold: The predicted and the gold spans of each predicate, in the sentence's
+            order, with roles such as `ARG0`, `C-ARG0` and `R-ARG0`. Spans of a predicate do not
+            overlap.
         """
         for predicted, expected in zip(predictions, gold, strict=True):
             found, facts = set(arguments(predicted)), set(arguments(expected))

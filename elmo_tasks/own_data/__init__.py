@@ -1,1 +1,1 @@
-"""From a user's own file to a model: a look at the file, its parts, and the result."""
+"""From a user's own file to a model: looks at the file, divides it, and reports the result."""

@@ -21,7 +21,7 @@ class Baseline(NamedTuple):
     # Parameters
 
     score: The score on the validation data, by the metric of the task.
-    what: What is predicted.
+    what: In words, what the baseline predicts.
     """
 
     score: float
@@ -33,8 +33,8 @@ def baseline(
 ) -> Baseline | None:
     """
     Returns the score on `dev` of always giving the most frequent answer in `train`: the most
-    frequent label, or the most frequent tag of each word. Returns `None` for readers of other tasks
-    than `classify` and `tag`.
+    frequent label, or the most frequent tag of each word. Returns `None` if the reader is of
+    neither `classify` nor `tag`.
     """
     if isinstance(reader, ClassifyReader):
         return _of_labels(*([*_labels(reader, path)] for path in (train, dev)))
@@ -80,7 +80,7 @@ def _of_tags(reader: TagReader, train: str | os.PathLike, dev: str | os.PathLike
 def _claims(tags: list[str], spans: bool) -> set[Entity]:
     if not spans:
         return {Entity(tag, index, index + 1) for index, tag in enumerate(tags)}
-    # The most frequent tags may break the scheme, so a tag either begins or continues a span.
+    # The most frequent tags may break BIOUL. With B and I alone, they can always be read.
     pairs = map(split_tag, tags)
     return set(read_entities([tag_of(_BIO[prefix], type_) for prefix, type_ in pairs]))
 

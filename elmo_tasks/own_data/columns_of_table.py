@@ -7,7 +7,7 @@ from elmo_tasks.common.records import read_records
 from elmo_tasks.common.spelling import listed, nearest_or_all
 from elmo_tasks.readers.classify import label_text
 
-# Names of two columns that are the two texts of a row.
+# Pairs of column names, for the two texts of a row.
 _PAIRS = [
     (f"{name}{one}", f"{name}{two}")
     for name in ("sentence", "text", "question", "text_", "sentence_")
@@ -16,7 +16,7 @@ _PAIRS = [
 _TEXTS = "text sentence review body content comment message document tweet title".split()
 _LABELS = "label labels class category sentiment topic target rating stars".split()
 
-# A column of labels has at most this many different values, or at most a third as many as rows.
+# A column of labels has at most this many different values, or one for every three rows.
 _MAX_LABELS = 100
 
 # What may separate the labels of a text.
@@ -45,14 +45,14 @@ def choose_columns(
     separator: str | None = None,
 ) -> Columns:
     """
-    Returns the columns with texts and labels of a table or of JSON lines. Columns that are not
-    given are chosen by their names, or else by their values. The texts have the longest values, and
-    the labels have few different values.
+    Returns the columns of a table, or of JSON lines, that have the texts and the labels. Columns
+    that are not given are chosen by their names. If no name is known, the texts are in the column
+    with the longest values, and the labels in the one with the fewest different values.
 
     # Raises
 
-    `ConfigurationError`: No column seems to have texts, or labels, or a given column does not
-        exist.
+    `ConfigurationError`: No column seems to have texts, none seems to have labels, or a given
+        column does not exist.
     """
     values: dict[str, list[Any]] = {}
     for record in read_records(path):
@@ -84,7 +84,7 @@ def _text_columns(path: str | os.PathLike, values: dict[str, list[Any]]) -> list
 
 
 def _mean_length(column: list[Any]) -> float:
-    """Returns the mean number of characters, or 0 unless all values are texts."""
+    """Returns the mean number of characters, or 0 if any value is something other than text."""
     if not all(value is None or isinstance(value, str) for value in column):
         return 0
     return sum(len(value or "") for value in column) / len(column)
@@ -101,7 +101,7 @@ def _label_column(path: str | os.PathLike, values: dict[str, list[Any]]) -> str:
         for name in fitting:
             if name.lower() == known:
                 return name
-    # An id has as many values as there are rows.
+    # A column of ids has as many different values as rows.
     fewest = [name for name, number in fitting.items() if 2 * number <= len(values[name])]
     if not fewest:
         raise ConfigurationError(
@@ -118,8 +118,8 @@ def _single(column: list[Any]) -> Iterator[str]:
 
 def _separator(column: list[Any]) -> str | None:
     """
-    Returns the separator of labels, if a value may have several labels. If values are lists,
-    returns the first known separator.
+    Returns the separator of labels if a value may have several labels. If a value is a list, any
+    separator will do.
     """
     if any(isinstance(value, list) for value in column):
         return _SEPARATORS[0]

@@ -21,13 +21,13 @@ from elmo_tasks.readers.tag import TagReader
 
 # With fewer rows or sentences than this, a fifth of them is for validation, and folds are advised.
 _SMALL = 1000
-# The most labels that are listed with their counts.
+# At most this many labels are listed with their counts.
 _LISTED = 12
-# Pairs of a number of examples and a schedule (batch size, epochs, patience). A schedule is for at
-# most its number of examples.
+# (number of examples, schedule): the schedule (batch size, epochs, patience) is for at most this
+# many examples.
 _SCHEDULES = [(500, (8, 60, 15)), (2_000, (16, 40, 10)), (10_000, (32, 20, 5))]
 _LONGEST_SCHEDULE = (32, 10, 3)
-# The folder where the commands of the docs put GloVe.
+# Where the commands of the docs put GloVe.
 _GLOVE = "data/vectors/glove.6B.100d.120k.txt.gz"
 
 
@@ -35,9 +35,9 @@ class Found(NamedTuple):
     """
     # Parameters
 
-    lines: What is in the file, for people.
+    lines: A description of the file, for people.
     fields: Fields of the config.
-    files: The parts of the data that are to be written, with their text.
+    files: The text of each part of the data, by the path to write it to.
     is_small: Whether there are so few examples that a score on one part of them says little.
     """
 
@@ -53,12 +53,12 @@ class Found(NamedTuple):
 
 def look(args: argparse.Namespace) -> tuple[Path, Found]:
     """
-    Returns the path of the config for some data, and what was found in the data.
+    Returns the path for a config that trains on a file of data, and what was found in the file.
 
     # Raises
 
-    `ConfigurationError`: The file has no columns that fit, or too few rows, or the folder of the
-        parts exists.
+    `ConfigurationError`: The file has no fitting columns or too few rows, or the folder of the
+        parts exists already.
     """
     reader: DatasetReader
     path = args.file

@@ -29,7 +29,7 @@ def train_folds(config: dict[str, Any], folder: Path, num_folds: int, train: Tra
 
     # Returns
 
-    The best score on the validation data of each training.
+    For each training, the best score on its validation data.
     """
     reader = DatasetReader.from_params(Params(dict(config["dataset_reader"])))
     paths = [config["train_data_path"], config["validation_data_path"]]

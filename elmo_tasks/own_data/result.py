@@ -12,7 +12,7 @@ READERS = ("elmo_classify", "elmo_tag")
 
 
 def is_own(config: dict[str, Any]) -> bool:
-    """Returns whether a config trains on data of one's own, by `classify` or `tag`."""
+    """Returns whether a config is of `classify` or `tag`, the tasks for a user's own data."""
     return config.get("dataset_reader", {}).get("type") in READERS
 
 
@@ -22,16 +22,15 @@ def metric_of(config: dict[str, Any]) -> str:
 
 
 def score_of(config: dict[str, Any], folder: Path) -> float:
-    """Returns the best score on the validation data of a training, from its folder."""
+    """Returns the best score of the training in a folder on its validation data."""
     metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
     return metrics[f"best_validation_{metric_of(config)}"]
 
 
 def result_lines(config: dict[str, Any], folder: Path) -> list[str]:
     """
-    Returns what a person wants to know after a training on data of one's own: the score on the
-    validation data, the score that it must beat, and the command that predicts. Returns no lines
-    for other trainings.
+    Returns what users want to know after a training on their own data: the score on the validation
+    data, the score to beat, and the command that predicts. Returns no lines for other trainings.
     """
     if not is_own(config) or not (folder / "metrics.json").exists():
         return []

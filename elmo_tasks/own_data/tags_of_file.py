@@ -35,9 +35,9 @@ def choose_tags(
     path: str | os.PathLike, column: str | None, tokenize: Callable[[str], list[Token]]
 ) -> Tags:
     """
-    Chooses the column with the tags of a file, unless `column` is given. It is `upos` in CoNLL-U,
-    the field with tags or spans in JSON lines, and the last column in other files. The tags mark
-    spans if all are O or begin with B, I, E, S, U or L.
+    Finds the tags of a file. Unless `column` is given, they are in the column `upos` of CoNLL-U, in
+    the field with tags or spans of JSON lines, or in the last column of other files. The tags mark
+    spans if each is O, or is B, I, E, S, U or L, alone or with a type.
 
     # Raises
 

@@ -23,7 +23,7 @@ class Unit(NamedTuple):
     # Parameters
 
     lines: The lines that are written for the unit.
-    label: Each part gets about as many units of each label.
+    label: Units of the same label are dealt evenly to the parts.
     text: Equal texts are dealt to the same part.
     """
 
@@ -54,14 +54,14 @@ def read_units(reader: DatasetReader, path: str | os.PathLike) -> Iterator[Unit]
 
 
 def part_suffix(reader: DatasetReader, path: str | os.PathLike) -> str:
-    """Returns the suffix of a file with units of `path`."""
+    """Returns the suffix of a file to which units of `path` are written."""
     return ".jsonl" if isinstance(reader, ClassifyReader) else suffix_of(path)
 
 
 def deal(units: Sequence[Unit], num_parts: int, seed: int) -> list[list[Unit]]:
     """
-    Deals units into parts at random. The parts have about equal sizes, and about as many units of
-    each label. Equal texts are in the same part. A part keeps the order of the units.
+    Deals units into parts at random. The parts have about equal sizes, and about equal numbers of
+    units of each label. Equal texts are in the same part. A part keeps the order of the units.
     """
     indices: dict[str, list[int]] = {}
     for index, unit in enumerate(units):

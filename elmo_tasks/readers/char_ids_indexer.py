@@ -5,7 +5,7 @@ import torch
 from allennlp.data import Token, TokenIndexer, Vocabulary
 from allennlp.data.token_indexers import ELMoTokenCharactersIndexer
 
-# The most words whose char ids are kept.
+# The maximum number of words whose char ids are kept.
 _MAX_WORDS = 200_000
 
 
@@ -13,8 +13,8 @@ _MAX_WORDS = 200_000
 class CharIdsIndexer(TokenIndexer):
     """
     Gives the same char ids as AllenNLP's `elmo_characters`, but makes them only when a batch is
-    made. Until then, an indexed text is a list of words. AllenNLP's indexer takes two kilobytes a
-    token.
+    made. Until then, an indexed text is a list of words. With AllenNLP's indexer, it takes two
+    kilobytes a token.
 
     Registered as a `TokenIndexer` with name "elmo_char_ids".
     """

@@ -30,11 +30,11 @@ SEVERAL = "several_labels"
 @DatasetReader.register("elmo_classify")
 class ClassifyReader(TextReader):
     """
-    Reads texts with labels from tables (`.csv`, `.tsv`, `.parquet`), or from JSON on each line
-    (`.jsonl`); see `read_records`. Rows without a word are left out and counted in the log.
+    Reads texts with labels from tables (`.csv`, `.tsv`, `.parquet`), or from JSON lines (`.jsonl`);
+    see `read_records`. Rows without a word are left out and counted in the log.
 
-    An instance has the fields `tokens` and `label`; `second`, if a row has two texts; and
-    `metadata`, where `sentences` has the words of each sentence of each text.
+    An instance has the fields `tokens`, `label` and `metadata`, and `second` if a row has two
+    texts. `metadata["sentences"]` has the words of each sentence of each text.
 
     Registered as a `DatasetReader` with name "elmo_classify".
 
@@ -104,7 +104,7 @@ class ClassifyReader(TextReader):
 
         texts: The sentences of each text. Raises `ValueError` if a text has no sentence.
         label: The name of the label, or the names of several labels.
-        origin: The file and the line, with which errors begin.
+        origin: The beginning of an error message: the file and the line.
         """
         if not all(texts):
             raise ValueError("a text must have at least one word")
@@ -139,8 +139,7 @@ class ClassifyReader(TextReader):
 
 def label_text(value: Any) -> str:
     """
-    Returns a label as text. Numbers and truth values become what JSON writes, and `None` becomes
-    "".
+    Returns a label as text. Numbers and truth values are written as in JSON, and `None` as "".
     """
     if isinstance(value, bool):
         return str(value).lower()

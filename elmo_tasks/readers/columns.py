@@ -24,13 +24,13 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 class Rows(NamedTuple):
     """
-    The tokens of a sentence of a file in columns.
+    A sentence of a file in columns, with all values of each token.
 
     # Parameters
 
     line_number: The line of the first token, from 1; the other tokens are on the lines after it.
-    tokens: The values of each token's columns.
-    part: The part in the line `#begin document` above the sentence, if it has one.
+    tokens: For each token, its values in all columns.
+    part: The part number in the line `#begin document` above the sentence, if there is one.
     """
 
     line_number: int
@@ -40,7 +40,7 @@ class Rows(NamedTuple):
 
 class ColumnSentence(NamedTuple):
     """
-    A sentence of a file in columns.
+    A sentence of a file in columns, with the values of the chosen columns.
 
     # Parameters
 
@@ -63,15 +63,15 @@ def check_columns(columns: Sequence[str], chosen: Sequence[str]) -> None:
 
 def column_index(columns: Sequence[str], name: str) -> int:
     """
-    Returns the index of a column in the values of a token. `ROLES` stands for any number of
-    columns. The index of a column behind `ROLES` counts from the end.
+    Returns the index of a column in a token's values. As `ROLES` stands for any number of columns,
+    the index of a column after `ROLES` counts from the end.
     """
     index = columns.index(name)
     return index - len(columns) if ROLES in columns[:index] else index
 
 
 def check_width(values: Sequence[str], columns: Sequence[str]) -> None:
-    """Raises `ValueError` unless a token has a value for each column, except `ROLES`."""
+    """Raises `ValueError` unless a token has a value for each column (for `ROLES`, any number)."""
     has_roles = ROLES in columns
     expected = len(columns) - has_roles
     if len(values) < expected or len(values) > expected and not has_roles:
@@ -85,7 +85,7 @@ def check_place(
     values: Sequence[str], before: Sequence[str] | None, part: int | None, columns: Sequence[str]
 ) -> None:
     """
-    Raises `ValueError` if the columns `index` or `part` of a token do not fit its place. Either
+    Raises `ValueError` if a token's column `index` or `part` contradicts the token's place. Either
     column may be missing.
 
     # Parameters
@@ -117,8 +117,8 @@ def read_columns(
     on each line, and an empty line after each sentence. A line whose first column is `-DOCSTART-`,
     or that begins with `#begin document` or `#end document`, ends a sentence and is no token.
 
-    Any number of spaces and tabs separates two columns; other white space belongs to its column.
-    The file is UTF-8, and may be compressed by gzip or xz.
+    Any number of spaces and tabs separates two columns; other white space is part of a value. The
+    file is UTF-8, and may be compressed by gzip or xz.
 
     # Parameters
 
@@ -184,6 +184,6 @@ def is_document(line: str) -> bool:
 
 
 def part_of(line: str) -> int | None:
-    """Returns the part that a line `#begin document (NAME); part 000` names, or `None`."""
+    """Returns the part number in a line `#begin document (NAME); part 000`, or `None`."""
     part = _PART.match(line)
     return int(part[1]) if part else None

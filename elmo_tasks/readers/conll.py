@@ -21,7 +21,7 @@ class ConllReader(TextReader):
     Reads sentences with tagged entities from files in columns, such as those of CoNLL-2003 (Tjong
     Kim Sang and De Meulder 2003). `read_columns` describes the format of the files.
 
-    An instance has the fields `tokens`, `tags` and `metadata`, whose `tokens` are the words.
+    An instance has the fields `tokens`, `tags` and `metadata`. The words are `metadata["tokens"]`.
 
     Registered as a `DatasetReader` with name "elmo_conll".
 
@@ -30,9 +30,9 @@ class ConllReader(TextReader):
     columns (default `['word', 'pos', 'chunk', 'ner']`): Names of all columns of the file, in their
         order; one of them must be `word`.
     tag_column (default `'ner'`): The name of the column with the tags to learn.
-    file_scheme: The scheme of the tags in the file: `IOB1`, `BIO` or `BIOUL` (which includes
-        BIOES). A tag that the scheme does not allow is an error. By default, a file with tags of L,
-        U, E or S is read as BIOUL. Any other file is read by conlleval's rules, for IOB1 and BIO.
+    file_scheme: The scheme of the tags in the file: `IOB1`, `BIO` or `BIOUL` (for BIOES too). A tag
+        that the scheme does not allow is an error. By default, a file is read as BIOUL if it has
+        tags with L, U, E or S, and otherwise by conlleval's rules, which fit IOB1 and BIO.
     scheme (default `'BIOUL'`): The scheme of the tags to learn: `BIO` or `BIOUL`.
     token_indexers: By default word ids under the name `tokens`.
     tokenizer (default `ElmoSpacyTokenizer()`): Used by predictors for raw text; the files are

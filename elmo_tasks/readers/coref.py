@@ -45,16 +45,16 @@ class CorefReader(TextReader):
         of CoNLL-2012.
     genre_pattern (default `'([a-z]{2})/'`): A regular expression for the beginning of a document's
         name. Its only group is the genre: by default two letters before a slash, as in CoNLL-2012.
-        A document whose name does not match has no genre. An archive brings its own pattern. To be
-        quick for any name, a pattern may repeat no group, and may have at most three of `*`, `+`,
-        `?`, `{` and `(?:`.
+        A document whose name does not match has no genre. As a pattern may come with a stranger's
+        archive, it must be quick for any name: it may repeat no group, and have at most three of
+        `*`, `+`, `?`, `{` and `(?:`.
     singletons (default `False`): Whether clusters of only one mention are kept. The model predicts
-        none, so they count as missed.
-    wrong_mentions (default `'refuse'`): What to do with a wrong mention: its bracket is not closed
-        or not opened in its sentence, or its cluster has the same mention already. With `skip`, the
-        reader leaves wrong mentions out, and logs their number as a warning. With `refuse`, the
-        reader raises `ValueError`.
-    max_words (default `25000`): The most words of a document. The model's memory grows with them.
+        no such cluster, so those kept count as missed.
+    wrong_mentions (default `'refuse'`): What to do with a wrong mention. A mention is wrong if its
+        bracket is not closed or not opened in its sentence, or if its cluster has the same mention
+        already. With `skip`, the reader leaves wrong mentions out, and logs their number as a
+        warning. With `refuse`, the reader raises `ValueError`.
+    max_words (default `25000`): At most this many words in a document, for the model's memory.
     language (default `'en'`): spaCy's code of the language. Its rules cut raw text into sentences
         and tokens for predictors.
     token_indexers: By default word ids under the name `tokens`.
@@ -108,8 +108,7 @@ class CorefReader(TextReader):
         sentences: At least one sentence, each of at least one word.
         speakers: The speaker of each word. By default all words have the same speaker.
         genre: A genre of the training data; any other genre counts as no genre.
-        clusters: The gold clusters. A mention is a pair of indices in the document: of its first
-            word, and of the word after its last.
+        clusters: The gold clusters. A mention `(start, end)` is the document's `words[start:end]`.
 
         # Raises
 
@@ -118,8 +117,8 @@ class CorefReader(TextReader):
         num_words = sum(map(len, sentences))
         if num_words > self.max_words:
             raise ValueError(
-                f"the document has {num_words:,} words, more than max_words, {self.max_words:,}; "
-                "divide it, or give the dataset reader a larger max_words and much memory"
+                f"the document has {num_words:,} words, but max_words is {self.max_words:,}; "
+                "divide the document, or give the dataset reader a larger max_words and more memory"
             )
         metadata: dict[str, Any] = {
             "sentences": sentences,
@@ -150,7 +149,7 @@ class CorefReader(TextReader):
 # A repeated group, or a group that is neither plain nor named nor (?: ... ).
 _REPEATED_OR_STRANGE = re.compile(r"\)[*+?{]|\(\?[^:]")
 
-# A repetition and a group (?: ... ) can match in several ways. Their numbers of ways multiply.
+# Repetitions and groups (?: ... ) can each match in several ways, and the numbers of ways multiply.
 _CHOICE = re.compile(r"([*+?]|\{[\d,]*\})[?+]?")
 
 _MOST_CHOICES, _MOST_CHARACTERS = 3, 200
@@ -172,8 +171,8 @@ def _pattern(text: str) -> re.Pattern[str]:
         or len(text) > _MOST_CHARACTERS
     ):
         raise ConfigurationError(
-            "genre_pattern needs one group in brackets, which is the genre and is not repeated, at "
-            f"most {_MOST_CHOICES} of * + ? {{ and (?:, and at most {_MOST_CHARACTERS} characters, "
-            f"but is {text!r:.200}"
+            "genre_pattern must have one group in brackets, which is the genre and is not "
+            f"repeated; it may have at most {_MOST_CHOICES} of * + ? {{ and (?: and at most "
+            f"{_MOST_CHARACTERS} characters; but it is {text!r:.200}"
         )
     return pattern

@@ -39,8 +39,8 @@ class CorefDocument(NamedTuple):
     sentences: At least one sentence, each of at least one word.
     speakers: The speaker of each word; empty strings if the file has no such column.
     clusters: The clusters, each with the spans of its mentions in the order of their ends. A
-        cluster may have one mention, mentions may cross, and clusters may share a span.
-    left_out: For each mention that was left out: its line, and what is wrong with its bracket.
+        cluster may have only one mention, mentions may cross, and clusters may share a span.
+    left_out: The line of each mention that was left out, and what is wrong with the mention.
     """
 
     line_number: int
@@ -84,7 +84,7 @@ def read_coref(
     # Raises
 
     `ValueError`: The file has no document; a document is empty or does not end; a line is outside
-        of the documents or has a wrong number of columns; the columns of a token give another place
+        of the documents or has a wrong number of columns; a token's columns contradict its place
         (see `check_place`); or, without `skip_wrong`, a mention is wrong. The message names file
         and line.
     """
@@ -197,7 +197,7 @@ class _Parser:
         self._open.clear()
 
     def _refuse(self, line_number: int, reason: str) -> None:
-        """Leaves out a mention with a wrong bracket, or raises an error."""
+        """Leaves out a wrong mention with `skip_wrong`, and otherwise raises an error."""
         if not self._skip_wrong:
             raise _LineError(
                 line_number,

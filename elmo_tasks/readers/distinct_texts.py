@@ -12,8 +12,8 @@ from elmo_tasks.readers.document_field import sentences_of
 
 class DistinctTexts(Sequence[numpy.ndarray]):
     """
-    The distinct texts that a biLM would read of some instances, as char ids of shape (length, 50).
-    Memory holds the char ids of each distinct word, and 4 bytes for each token of a text.
+    The distinct texts that a biLM would read from instances, each as char ids of shape (length,
+    50). Memory holds the char ids of each distinct word, and 4 bytes for each token of a text.
 
     # Parameters
 
@@ -23,7 +23,7 @@ class DistinctTexts(Sequence[numpy.ndarray]):
 
     def __init__(self, instances: Iterable[Instance]) -> None:
         self._indexers: list[ELMoTokenCharactersIndexer] = []
-        # Maps pairs of an indexer's index and a word to the row of the word's char ids.
+        # Maps (index of an indexer, word) to the row of the word's char ids.
         self._rows: dict[tuple[int, str], int] = {}
         char_ids: list[list[int]] = []
         texts: dict[bytes, None] = {}

@@ -9,8 +9,8 @@ from elmo_tasks.readers.word_id_indexer import WordIdIndexer
 class FoldedIdTokenIndexer(WordIdIndexer):
     """
     Replaces each digit by 0 and then indexes words as AllenNLP's `single_id` does, so 1996 and 1997
-    are the same word. The word vectors of Senna (Collobert et al. 2011) need this, and lower case
-    as well (`lowercase_tokens`).
+    get the same id. The word vectors of Senna (Collobert et al. 2011) need this, and lower case as
+    well (`lowercase_tokens`).
 
     Registered as a `TokenIndexer` with name "elmo_folded_id". It has the parameters of
     `SingleIdTokenIndexer`.

@@ -15,8 +15,8 @@ T = TypeVar("T")
 @DatasetReader.register("elmo_fraction")
 class FractionReader(DatasetReader):
     """
-    Reads a random fraction of another reader's data, in that reader's order, to train with less
-    data, as in Figure 1 of Peters et al. 2018. The same seed always chooses the same data, and a
+    Reads a random fraction of another reader's data, for training with less data as in Figure 1 of
+    Peters et al. 2018. The data keep their order. The same seed always chooses the same data, and a
     larger fraction contains a smaller one.
 
     The fraction applies to the items that the other reader passes to `shard_iterable`, such as the

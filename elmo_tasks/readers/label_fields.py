@@ -12,7 +12,7 @@ class KnownLabelField(LabelField):
 
     # Parameters
 
-    origin: The file and the line, with which the error begins.
+    origin: The beginning of the error message: the file and the line.
     """
 
     __slots__ = ["origin"]
@@ -32,8 +32,8 @@ class KnownLabelsField(MultiLabelField):
 
     # Parameters
 
-    namespace: The vocabulary's namespace of the labels.
-    origin: The file and the line, with which the error begins.
+    namespace: The labels' namespace in the vocabulary.
+    origin: The beginning of the error message: the file and the line.
     """
 
     def __init__(self, labels: Sequence[str], namespace: str, origin: str) -> None:

@@ -8,7 +8,7 @@ class Passage(NamedTuple):
     """
     A passage's raw text with the positions of its tokens. It converts between character offsets and
     tokens. Offsets count the characters of a Python string, with exclusive ends. A span of tokens
-    includes its last token, as the labels of a question do.
+    includes its last token, as in the labels of a question.
 
     # Parameters
 

@@ -7,7 +7,7 @@ UNKNOWN_TAG = -1
 
 class PlainTagsField(SequenceLabelField):
     """
-    The tags of a sentence's tokens. No tag depends on another. A tag that the vocabulary lacks gets
+    The tags of a sentence, where any tag may follow any other. A tag that the vocabulary lacks gets
     the index `UNKNOWN_TAG`, because rare tags, such as those of `feats`, may occur only in
     validation data.
 

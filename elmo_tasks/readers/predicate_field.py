@@ -8,7 +8,7 @@ from allennlp.data.fields import IndexField, TextField
 _PREDICATES = "predicate_labels"
 _OTHERS = "no_predicate_labels"
 
-# The number of last letters that decide for a word that the training data lack.
+# How many last letters decide about a word that the training data lacks.
 _ENDING = 3
 
 
@@ -16,14 +16,15 @@ class PredicateField(IndexField):
     """
     The index of a predicate in its sentence: a tensor of shape (1,).
 
-    To find predicates in raw text, a vocabulary keeps two lists of words in lower case: words that
-    are predicates more often than not in the training data, and words that are predicates less
-    often than not (see `PredicateWords`).
+    For finding predicates in raw text, a vocabulary keeps two lists of words in lower case: words
+    that are mostly predicates in the training data, and words that mostly are not (see
+    `PredicateWords`).
 
     # Parameters
 
     tokens: The sentence.
-    others: The words of the sentence that are no predicates. Only one instance has them.
+    others: The words of the sentence that are no predicates. Only one of the sentence's instances
+        has them, so that each word counts once.
     """
 
     __slots__ = ["others"]
@@ -45,15 +46,15 @@ class PredicateField(IndexField):
 
 class PredicateWords:
     """
-    Which words of raw text count as predicates, whatever their neighbours are.
+    Decides which words of raw text count as predicates, whatever their neighbours are.
 
-    A word in one of the two lists counts as the list says. Any other word counts as a predicate if
-    most of the listed words with the same last three letters are predicates.
+    A word in one of `PredicateField`'s two lists counts as the list says. Any other word counts as
+    a predicate if most of the listed words with the same last three letters are predicates.
 
     # Parameters
 
-    vocab: That of a model whose training data had instances of `PredicateField`. If it lacks the
-        list of words that are no predicates, no unlisted word counts as a predicate.
+    vocab: The vocabulary of a model whose training data had instances of `PredicateField`. If it
+        lacks the list of words that are no predicates, no unlisted word counts as a predicate.
     """
 
     def __init__(self, vocab: Vocabulary) -> None:

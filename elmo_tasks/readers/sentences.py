@@ -77,8 +77,8 @@ class SentencesReader(TextReader):
 
     def check(self, file_path: str) -> None:
         """
-        Raises an error, such as `FileNotFoundError`, if there is no such text. The text of a task
-        is read, and kept for the first epoch.
+        Raises an error, such as `FileNotFoundError`, if there is no text to read. With `reader`,
+        reads the task's texts, and keeps them for the first epoch.
         """
         if self.reader is None:
             corpus_files(file_path)

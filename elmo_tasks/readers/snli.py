@@ -21,7 +21,7 @@ LABELS = ("entailment", "neutral", "contradiction")
 # The gold label of a pair if the annotators did not agree on one.
 NO_LABEL = "-"
 
-# The names of the fields with the premise (1) and the hypothesis (2), by `tokens_from`.
+# The names of the fields by `tokens_from`; `{}` is 1 for the premise and 2 for the hypothesis.
 TEXT_FIELDS = {"sentence": "sentence{}", "binary_parse": "sentence{}_binary_parse"}
 
 
@@ -42,8 +42,8 @@ class SnliReader(TextReader):
 
     tokens_from (default `'sentence'`): With `sentence`, the tokenizer cuts the raw text of
         `sentence1` and `sentence2`. With `binary_parse`, the tokens are the leaves of
-        `sentence1_binary_parse` and `sentence2_binary_parse`, as in Chen et al. 2017, without the
-        escapes of the Penn Treebank.
+        `sentence1_binary_parse` and `sentence2_binary_parse`, as in Chen et al. 2017. Escapes of
+        the Penn Treebank are undone.
     token_indexers: By default word ids under the name `tokens`.
     tokenizer (default `ElmoSpacyTokenizer()`): Used for raw text. Predictors always use it.
     """

@@ -33,7 +33,7 @@ def blank_pipeline(language: str, with_sentences: bool = False) -> Language:
 @cache
 def _pipeline(language: str, with_sentences: bool) -> Language:
     try:
-        # spaCy would import a module of its own that has this name, such as en.examples.
+        # spaCy would import one of its own modules by this name, such as en.examples.
         if not re.fullmatch("[a-z]{2,3}", language):
             raise ImportError("a code has two or three letters")
         pipeline = spacy.blank(language)

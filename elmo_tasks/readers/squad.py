@@ -40,7 +40,7 @@ class SquadReader(TextReader):
 
     # Parameters
 
-    max_passage_tokens: The length to which passages are cut, for training. A question is left out
+    max_passage_tokens: For training: passages are cut to this many tokens. A question is left out
         if no answer lies wholly before the cut. By default nothing is cut. Predictors never cut.
     wrong_answers (default `'skip'`): What to do with an answer that is not in the passage at its
         `answer_start`. With `skip`, the reader leaves the answer out with a warning, and the
@@ -97,7 +97,7 @@ class SquadReader(TextReader):
         id: The question's id in its file.
         answers: Raw texts of the gold answers, for the metric.
         span: First and last token of the answer.
-        max_passage_tokens: The length to which the passage is cut.
+        max_passage_tokens: The passage is cut to this many tokens.
         """
         question_tokens = self.tokenizer.tokenize(question)
         if not question_tokens:

@@ -79,9 +79,8 @@ def read_squad(file_path: str | os.PathLike) -> list[Question]:
 
 def line_of(file_path: str | os.PathLike, path: str) -> int:
     """
-    Returns the line of a JSON file where the value at a path begins, such as
-    `data[0].paragraphs[2]`. If the value is missing, returns the line of the innermost value around
-    it.
+    Returns the line where the value at a path such as `data[0].paragraphs[2]` begins in a JSON
+    file. If the value is missing, returns the line of the innermost value around it.
     """
     text = Path(local_path(file_path)).read_text(encoding="utf-8-sig")
     value = _begin(text, 0)

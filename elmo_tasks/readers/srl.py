@@ -92,5 +92,5 @@ class SrlReader(TextReader):
                 tags = write_tags(predicate.arguments, len(words), "BIO")
                 fields["tags"] = RoleTagsField(tags, text, "BIO")
             yield Instance(fields)
-            # Only the first instance of the sentence counts its words.
+            # Only the sentence's first instance has the other words, so that each word counts once.
             others = []

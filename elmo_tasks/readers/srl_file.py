@@ -74,13 +74,13 @@ def read_srl(
     file_path: A path or an address.
     columns: Names of all columns, in their order; by default those of CoNLL-2012. Three are read:
         `word`; `predicate`, which is `-` unless the token is a predicate; and `roles`, which stands
-        for one column for each predicate of the sentence, in the order of their tokens.
+        for one column for each predicate of the sentence, in the order of the predicates.
 
     # Raises
 
     `ValueError`: The file has no sentence or no predicate; a line has fewer or more columns than
         the first line of its sentence; a sentence has fewer or more columns of roles than
-        predicates; the columns of a token give another place (see `check_place`); or brackets are
+        predicates; a token's columns contradict its place (see `check_place`); or brackets are
         unbalanced or overlap. The message names file and line.
     """
     num_sentences = num_predicates = 0
@@ -126,8 +126,8 @@ def _sentence(sentence: Rows, columns: Sequence[str]) -> SrlSentence:
     if len(tokens) != len(roles):
         raise _RowError(
             tokens[-1] if tokens else 0,
-            f"{len(tokens)} tokens of the sentence are predicates (their column predicate is not "
-            f"{_NO_PREDICATE}), but it has {len(roles)} columns of roles; expected one for each",
+            f"the sentence has {len(tokens)} predicates (tokens whose column predicate is not "
+            f"{_NO_PREDICATE}), but {len(roles)} columns of roles; expected one for each predicate",
         )
     return SrlSentence(
         sentence.line_number,
@@ -158,7 +158,7 @@ def _check_places(sentence: Rows, columns: Sequence[str]) -> None:
 
 def read_spans(column: Iterable[str]) -> list[Entity]:
     """
-    Returns the spans that a column has in brackets, such as `(ARG0*`, `*`, `*)` and `(V*)`.
+    Returns the spans of a column of roles, whose values look like `(ARG0*`, `*`, `*)` or `(V*)`.
 
     # Raises
 

@@ -28,7 +28,7 @@ class SstReader(TextReader):
     `(3 (2 It) (4 (2 's) (4 good)))`, with a label from 0 (very negative) to 4 (very positive) at
     every node. Escapes of the Penn Treebank, such as `-LRB-`, are undone.
 
-    An instance has the fields `tokens`, `label` and `metadata`, whose `tokens` are the words.
+    An instance has the fields `tokens`, `label` and `metadata`. The words are `metadata["tokens"]`.
 
     Registered as a `DatasetReader` with name "elmo_sst".
 

@@ -21,10 +21,10 @@ _SCHEME = "BIOUL"
 @DatasetReader.register("elmo_tag")
 class TagReader(TextReader):
     """
-    Reads sentences with tagged tokens or labelled spans: from CoNLL-U (`.conllu`), from JSON on
-    each line (`.jsonl`), or from columns; see `read_tagged`.
+    Reads sentences with tagged tokens or labelled spans: from CoNLL-U (`.conllu`), from JSON lines
+    (`.jsonl`), or from columns; see `read_tagged`.
 
-    An instance has the fields `tokens`, `tags` and `metadata`, whose `tokens` are the words.
+    An instance has the fields `tokens`, `tags` and `metadata`. The words are `metadata["tokens"]`.
 
     Registered as a `DatasetReader` with name "elmo_tag".
 
@@ -32,8 +32,9 @@ class TagReader(TextReader):
 
     column (default `'upos'`): The name of what is learnt: a column of CoNLL-U or of `columns`, or a
         field in JSON.
-    spans (default `False`): Whether spans of tokens have labels. Tags are then read as IOB1 or BIO,
-        or as BIOUL (which includes BIOES) if a tag of the file marks an end, and learnt as BIOUL.
+    spans (default `False`): Whether spans of tokens have labels. Tags are then learnt as BIOUL.
+        They are read as BIOUL or BIOES if a tag of the file marks an end, and otherwise as IOB1 or
+        BIO.
     columns (default `['word', 'tag']`): Names of all columns of files in columns, in their order;
         one of them must be `word`.
     token_indexers: By default word ids under the name `tokens`.
@@ -100,9 +101,7 @@ class TagReader(TextReader):
         return read_tagged(file_path, self.column, self.columns, self.tokenizer.tokenize)
 
     def asked(self, inputs: Any) -> Any:
-        """
-        Turns a row of a file for training into the input of a predictor, and leaves its tags out.
-        """
+        """Turns a row of training data into a predictor's input, without the tags."""
         match inputs:
             case {"tokens": words}:
                 return {"tokens": words}

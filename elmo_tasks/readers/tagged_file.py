@@ -23,8 +23,8 @@ class TaggedSentence(NamedTuple):
     """
     # Parameters
 
-    line_number: The number of the line of the sentence, or of its first token, from 1.
-    words, tags: A word and a tag for each token; the tags of spans are in BIO.
+    line_number: The line of the sentence, or of its first token, from 1.
+    words, tags: A word and a tag for each token; tags made from spans in characters are in BIO.
     is_in_rows (default `True`): Whether each token has a line of its own, in consecutive lines.
     """
 

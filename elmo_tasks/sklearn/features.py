@@ -24,7 +24,7 @@ _TOKEN = re.compile(
 
 POOLINGS = ("mean", "max", "both", "weighted")
 
-# The a of a word's weight a / (a + p), with p its share of the text (Arora et al. 2017).
+# The a in a word's weight a / (a + p), where p is the word's share of the text (Arora et al. 2017).
 _SMOOTHING = 1e-3
 
 
@@ -41,14 +41,14 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     # Parameters
 
     bilm (default `'base'`): The biLM: its name, or a path as for `ElmoEncoder.from_pretrained`.
-    place: The place of the trained mix, `input` or `output`, if `bilm` is an archive with several.
-    layers (default `'all'`): `all` for the trained mix of an archive, otherwise the mean of all
-        layers; `concat` for all layers side by side; `last`; or the index of one layer, 0 for the
-        token layer.
-    pooling (default `'mean'`): How the tokens of a text are pooled: `mean`; `max`; `both` of these
-        side by side; or `weighted`, a mean in which rare words count more. A word's weight is a /
-        (a + p), where p is its share of the texts of `fit`, in lower case, and a is 0.001 (Arora et
-        al. 2017, without their removal of a common direction).
+    place: `input` or `output`: the place of the mix, if the archive `bilm` has several mixes.
+    layers (default `'all'`): `all` for an archive's trained mix, or for the mean of all layers if
+        there is none; `concat` for all layers side by side; `last`; or the index of one layer, 0
+        for the token layer.
+    pooling (default `'mean'`): How the tokens of a text are pooled: `mean`; `max`; `both`, the mean
+        and the maximum side by side; or `weighted`, a mean in which rare words count more. A word's
+        weight is a / (a + p), where p is the share of its lower-case form in the texts of `fit`,
+        and a is 0.001 (Arora et al. 2017, without their removal of a common direction).
     tokenizer: Cuts a sentence into tokens. By default words, numbers, English clitics and
         punctuation marks are tokens.
     device (default `'cpu'`): The device that the biLM runs on.
@@ -116,7 +116,7 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """Returns the sentences of each text."""
         if isinstance(X, str):
             raise ValueError(f"expected an iterable of texts, not one string: {X!r:.80}")
-        # A mapping, or a table such as a `DataFrame`, would iterate over the names of its columns.
+        # Iterating over a mapping or a `DataFrame` would give the names of its columns.
         if isinstance(X, Mapping) or hasattr(X, "columns"):
             raise ValueError(
                 f"expected an iterable of texts, not a {type(X).__name__}; give one of its "
@@ -155,7 +155,7 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return self._encoder()
 
     def _sentences(self, text: Union[str, list[str]], index: int) -> Iterator[list[str]]:
-        """Yields the sentences of a text that have tokens."""
+        """Yields those sentences of a text that have tokens."""
         if isinstance(text, str):
             sentences = [self._cut(sentence) for sentence in _SENTENCE.split(text)]
         elif isinstance(text, list) and all(isinstance(token, str) for token in text):

@@ -140,7 +140,7 @@ SENTENCES = '"document": "raw text".*"sentences".*but got'
         ({"sentences": [["Yes"]], "speakers": ["A", "B"]}, "there are 2 speakers, but 1 sentences"),
         ({"document": "yes \ud800"}, "half of a surrogate pair"),
         ({"sentences": [["\ud800"]]}, "half of a surrogate pair"),
-        ({"document": "yes " * 25001}, "25,001 words, more than max_words, 25,000; divide it"),
+        ({"document": "yes " * 25001}, "25,001 words, but max_words is 25,000; divide the"),
     ],
 )
 def test_inputs_that_cannot_be_are_refused(

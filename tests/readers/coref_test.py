@@ -80,8 +80,8 @@ def test_names_that_do_not_match_have_no_genre() -> None:
 @pytest.mark.parametrize(
     ("pattern", "complaint"),
     [
-        ("nw", "genre_pattern needs one group in brackets"),
-        ("(?:nw)", "genre_pattern needs one group in brackets"),
+        ("nw", "genre_pattern must have one group in brackets"),
+        ("(?:nw)", "genre_pattern must have one group in brackets"),
         ("(", "is no regular expression"),
         # Names of 30 letters take 2^30 steps.
         ("((?:[a-z_/0-9]+)+)!", "and is not repeated"),
@@ -117,7 +117,7 @@ def test_a_pattern_of_one_group_is_taken(pattern: str) -> None:
 
 
 def test_longer_document_than_max_words_is_refused_with_file_and_line() -> None:
-    complaint = r"coref.gold_conll:26: the document has 27 words, more than max_words, 20"
+    complaint = r"coref.gold_conll:26: the document has 27 words, but max_words is 20"
 
     with pytest.raises(ValueError, match=complaint):
         list(CorefReader(max_words=20).read(FIXTURE))
