@@ -25,20 +25,20 @@ def bidirectional_layers(
     # Parameters
 
     stacks: The LSTMs of the forward and of the backward direction.
-    tokens: x^LM of a batch of length `max_length + 2`: each sentence between its two boundaries.
+    tokens: x^LM of each sentence between its two boundaries; the batch has length `max_length + 2`.
     lengths (`torch.LongTensor`): Shape (batch,): tokens of each sentence, without the boundaries.
     max_length: Length of the longest sentence, without the boundaries.
-    start, last: `start` is the state that each row starts from; `last` is overwritten, in place,
-        with the state in which each row ends. Shapes (num_layers, 2, batch, projection_dim) and
-        (num_layers, 2, batch, cell_dim).
+    start: The state that each row starts from: `h` and `c` of shapes (num_layers, 2, batch,
+        projection_dim) and (num_layers, 2, batch, cell_dim).
+    last: Has the same shapes. Overwritten, in place, with the state in which each row ends.
     at_once (default `False`): Whether the directions run on two threads; only without gradients.
-    boundaries (default `False`): Whether the output includes the boundaries of sentences with
-        tokens.
+    boundaries (default `False`): Whether the output includes the boundaries of each sentence that
+        has tokens.
 
     # Returns
 
     Shape (batch, num_layers + 1, max_length, 2 * projection_dim), zeros at padding. With
-    boundaries, the length is `max_length + 2`. Layer 0 is x^LM, twice side by side.
+    boundaries, the length is `max_length + 2`. Layer 0 is [x^LM; x^LM].
     """
     width = max_length + 2
     packing = Packing.of(lengths + 2, width)
@@ -72,9 +72,9 @@ def read_direction(
     last: LstmState,
 ) -> list[torch.Tensor]:
     """
-    Runs the LSTMs of one direction (0 is forward, 1 is backward) over packed tokens. Returns a list
-    of the inputs and the output of each layer, all of shape (tokens, projection_dim). `start` and
-    `last` are as in `bidirectional_layers`.
+    Runs the LSTMs of one direction (0 is forward, 1 is backward) over packed tokens. Returns a
+    list: the inputs, then the output of each layer, all of shape (tokens, projection_dim). `start`
+    and `last` are as in `bidirectional_layers`.
     """
     before = LstmState(*(part[:, direction, packing.rows] for part in start))
     outputs, after = stacks[direction](inputs, packing.batch_sizes, before)

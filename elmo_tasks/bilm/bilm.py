@@ -28,8 +28,8 @@ from elmo_tasks.kernels.threads import for_each, two_at_once
 
 class BiLm(torch.nn.Module):
     """
-    The bidirectional language model of Peters et al. 2018, sections 3.1 and 3.2: a character CNN, a
-    table of words, or both, and two separate stacks of LSTMs. It trains; a `FrozenBiLm` does not.
+    The bidirectional language model of Peters et al. 2018, sections 3.1 and 3.2: a character CNN
+    and/or a table of words, and two separate stacks of LSTMs. It trains; a `FrozenBiLm` does not.
 
     # Parameters
 
@@ -66,9 +66,9 @@ class BiLm(torch.nn.Module):
 
     def to_files(self, folder: str | os.PathLike, dtype: str = "float32") -> None:
         """
-        Writes `options.json` and `weights.hdf5`, which AllenNLP and bilm-tf can read too. A table
-        of words is written to `vocab.txt`. Each file appears whole, and the options appear last.
-        The options name the start state.
+        Writes `options.json` and `weights.hdf5`, which AllenNLP and bilm-tf can read too. The words
+        of a biLM of words go to `vocab.txt`. Each file appears whole, and the options, which name
+        the start state, appear last.
         """
         if self.options.word_dim:
             raise ConfigurationError(
@@ -78,7 +78,7 @@ class BiLm(torch.nn.Module):
         options = exported(self._raw_options, self.options, self.state_name)
         with atomic_write(Path(folder) / OPTIONS_FILE) as aside:
             aside.write_text(json.dumps(options, indent=2) + "\n", encoding="utf-8")
-            # This stands inside the block so that the options appear after the other files.
+            # The other files are written inside this block, so that the options appear last.
             write_weights(Path(folder) / WEIGHTS_FILE, self.options, self.state_dict(), dtype)
             if self.options.num_words:
                 write_vocabulary(folder, self.word_table.lexicon.get_words())
@@ -134,7 +134,7 @@ class BiLm(torch.nn.Module):
         char_ids (`torch.LongTensor`): Shape (batch, length, 50), as AllenNLP's indexer
             `elmo_characters` gives them, with zeros at padding.
         boundaries (default `False`): Whether the layers include the boundaries of each sentence;
-            they are then longer by 2.
+            the length is then greater by 2.
 
         # Returns
 

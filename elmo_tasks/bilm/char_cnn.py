@@ -13,8 +13,8 @@ from elmo_tasks.kernels.weight_cache import WeightCache
 # groups, of tokens of similar length.
 _GROUP_TOKENS, _WINDOW_TOKENS = 2048, 128
 
-# A look-up table has a row for each character. At the original size, 1,000 rows of all tables take
-# 50 MB.
+# The most characters that are looked up. Each table has a row for each character. At the original
+# size, 1,000 rows in every table take 50 MB together.
 _MAX_LOOKED_UP = 1000
 
 
@@ -91,8 +91,8 @@ class CharCnn(torch.nn.Module):
             vectors = [
                 self._vectors(self._looked_up(group)) for group in char_ids.split(_GROUP_TOKENS)
             ]
-        # Even under autocast, these vectors keep the dtype of the weights: roundings add up in the
-        # LSTMs.
+        # Even under autocast, these vectors keep the dtype of the weights, because roundings add up
+        # in the LSTMs.
         return torch.cat(vectors).to(self.embedding.dtype)
 
     def _vectors(self, filters: torch.Tensor) -> torch.Tensor:

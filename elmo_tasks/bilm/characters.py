@@ -6,8 +6,8 @@ import torch
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
 
-# Character ids: 0 is the padding of a batch; 1 to 256 are the bytes of UTF-8, plus 1; the next four
-# mark where sentences and words begin and end; `PAD_CHARACTER` is the padding within a token.
+# Character ids: 0 is the padding of a batch; 1 to 256 are the bytes of UTF-8, each plus 1; the next
+# four mark where sentences and words begin and end; `PAD_CHARACTER` is the padding within a token.
 NUM_CHARACTERS = 262
 BEGIN_SENTENCE, END_SENTENCE, BEGIN_WORD, END_WORD, PAD_CHARACTER = 257, 258, 259, 260, 261
 
@@ -33,7 +33,7 @@ def word_char_ids(word: str, max_characters: int = MAX_CHARACTERS) -> list[int]:
 
 class CharIdTable:
     """
-    Remembers the char ids of the words met so far, so that a batch of text becomes a tensor by one
+    Remembers the char ids of the words seen so far, so that a batch of text becomes a tensor by one
     look-up per token. Several threads may share a table.
 
     # Parameters

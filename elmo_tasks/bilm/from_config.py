@@ -21,11 +21,11 @@ def bilm_from_config(
     # Parameters
 
     bilm: A name, folder or repository (see `bilm_files`); the arguments of `make_bilm`; or a biLM,
-        which is returned as it is. The argument `store` is an object with the arguments of
-        `LayerStore`. The argument `options` may be left out if `pretrained_file` is a name, folder
-        or repository.
-    serialization_dir: The folder of the training, or of the unpacked archive. The biLM of an
-        archive gets no store if the store is that of its training (see `LayerStore.is_closed_by`).
+        which is returned as it is. Among the arguments, `store` is an object with the arguments of
+        `LayerStore`, and `options` may be left out if `pretrained_file` is a name, folder or
+        repository.
+    serialization_dir: The folder of the training, or of the unpacked archive. A biLM from an
+        archive does not use the store that it was trained with (see `LayerStore.is_closed_by`).
 
     # Raises
 
@@ -56,7 +56,7 @@ def with_options(config: Any) -> Any:
 
 
 def parents_of_bilms(config: Any) -> Iterator[dict[str, Any]]:
-    """Yields each object in a config that has a `bilm`, given by its name or its fields."""
+    """Yields each object of a config whose field `bilm` is a name or an object."""
     if isinstance(config, dict):
         if isinstance(config.get("bilm"), str | dict):
             yield config

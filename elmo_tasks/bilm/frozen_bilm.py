@@ -143,7 +143,7 @@ class FrozenBiLm(BiLm):
         return cache.vectors(char_ids, compute)
 
     def _apply(self, *args: Any, **kwargs: Any) -> "FrozenBiLm":
-        """Moves or casts all tensors. On another device, `auto` may be another dtype."""
+        """Moves or casts all tensors. On another device, `auto` may choose another dtype."""
         super()._apply(*args, **kwargs)
         self._set_dtype()
         return self

@@ -38,7 +38,7 @@ def put_back_weights(
 ) -> StateDict:
     """
     Reverses `leave_out_weights`. Returns the state dict itself if it has no fingerprint. Raises
-    `ValueError` if its fingerprint is not among the given ones, because it was saved with other
+    `ValueError` if its fingerprint is not among the given ones: the state dict was saved with other
     weights of the biLM.
     """
     kept = state.get(prefix + FINGERPRINT)

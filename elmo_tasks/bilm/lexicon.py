@@ -7,7 +7,7 @@ from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.kernels.weight_cache import WeightCache
 
-# The word of a vocabulary that stands for all others.
+# The word that stands for all words outside a vocabulary.
 UNKNOWN = "<UNK>"
 
 # The most bytes of a word: as many as its char ids hold.
@@ -18,8 +18,8 @@ _BOUNDARIES = {BEGIN_SENTENCE: BEGIN_TOKEN.encode(), END_SENTENCE: END_TOKEN.enc
 
 class Lexicon(torch.nn.Module):
     """
-    Finds the rows of words. The words are saved with the weights, as bytes. A word of more than 48
-    bytes is known by its first 48, as in char ids.
+    Maps words to the rows of a table. The words are saved with the weights, as bytes. A word of
+    more than 48 bytes is known by its first 48, as in char ids.
 
     # Parameters
 
@@ -37,7 +37,7 @@ class Lexicon(torch.nn.Module):
         wrong.
         """
         if UNKNOWN not in words:
-            raise ConfigurationError(f"the vocabulary has no {UNKNOWN}, the word for all others")
+            raise ConfigurationError(f"the vocabulary has no {UNKNOWN}, the word for unknown words")
         if len(words) != len(self.words):
             raise ConfigurationError(
                 f"the vocabulary has {len(words)} words, but the options ask for {len(self.words)}"

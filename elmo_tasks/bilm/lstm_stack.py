@@ -8,8 +8,8 @@ from elmo_tasks.bilm.state import LstmState
 class LstmStack(torch.nn.Module):
     """
     The LSTM layers of one direction of the biLM (Peters et al. 2018, section 3.1). With skip
-    connections, each layer but the first adds its input to its output. A layer feeds back to itself
-    its output before this sum.
+    connections, each layer but the first adds its input to its output. The recurrent input of a
+    layer is its output before this sum.
 
     # Parameters
 

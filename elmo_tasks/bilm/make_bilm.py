@@ -39,9 +39,9 @@ def make_bilm(
     state: As for `BiLm`. By default the state that the options name. If they name no state, it is
         `reset` with `requires_grad`, and `snapshot` without.
     requires_grad (default `False`): Whether the biLM is trained too.
-    dropout: As for `BiLm`, with `requires_grad`.
-    dtype, cached_tokens, store: As for `FrozenBiLm`, without `requires_grad`. The dtype `auto` of a
-        biLM that trains is `float32`.
+    dropout: As for `BiLm`; only with `requires_grad`.
+    dtype, cached_tokens, store: As for `FrozenBiLm`. With `requires_grad`, there is no store, and
+        the dtype is `float32`, which `auto` then means.
 
     # Raises
 

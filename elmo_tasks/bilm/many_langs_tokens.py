@@ -6,7 +6,7 @@ from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.bilm.lexicon import Lexicon, words_of
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 
-# The marks in words. ELMoForManyLangs begins a word with `<eow>` and ends it with `<bow>`.
+# ELMoForManyLangs swaps the marks of words: a word begins with `<eow>` and ends with `<bow>`.
 BEGIN_WORD, END_WORD, PADDING = b"<eow>", b"<bow>", b"<pad>"
 
 _BOUNDARIES = (BEGIN_TOKEN.encode(), END_TOKEN.encode())

@@ -10,7 +10,7 @@ class BiLmOutput(NamedTuple):
     # Parameters
 
     layers: Shape (batch, num_layers + 1, length, 2 * projection_dim): h_{k,0} to h_{k,L}, without
-        the sentence boundaries, zeros at padding. Layer 0 is x^LM, twice side by side.
+        the sentence boundaries, zeros at padding. Layer 0 is [x^LM; x^LM].
     mask (`torch.BoolTensor`): Shape (batch, length): true at tokens.
     """
 

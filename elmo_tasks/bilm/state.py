@@ -28,8 +28,8 @@ class LstmState(NamedTuple):
 
 class InitialState(torch.nn.Module):
     """
-    Gives the state that the LSTMs of both directions start from. This class, `reset`, gives zeros,
-    for a biLM that was trained sentence by sentence. The other two classes extend it.
+    Gives the state that the LSTMs of both directions start from. This class is `reset`: it gives
+    zeros, for a biLM that was trained sentence by sentence. The other two classes extend it.
 
     # Parameters
 

@@ -75,14 +75,14 @@ class TokenCache:
             rows = [self._row(keys[index]) for index in new]
             kept[rows] = vectors[new].clone()
         except BaseException:
-            # Some rows may not have their vectors yet.
+            # Some rows may not have their vectors yet, so all are forgotten.
             self._rows = {}
             raise
         finally:
             self._lock.release()
 
     def _grown(self, num_tokens: int, like: torch.Tensor) -> torch.Tensor:
-        """Returns the vectors, with room for `num_tokens`, but for no more than the cache keeps."""
+        """Returns the vectors, with room for `num_tokens` tokens, but at most `max_tokens`."""
         if self._vectors is None:
             self._vectors = like.new_empty(0, like.size(1))
         wanted = min(self._max_tokens, num_tokens)

@@ -15,7 +15,7 @@ class TokenVectors(NamedTuple):
 
     vectors: Shape (distinct tokens, projection_dim).
     rows (`torch.LongTensor`): Shape (batch * length,): the row of `vectors` for each index of the
-        flat batch.
+        flattened batch.
     """
 
     vectors: torch.Tensor

@@ -8,7 +8,7 @@ from elmo_tasks.bilm.lexicon import Lexicon, words_of
 class WordTable(torch.nn.Module):
     """
     Gives each word of a vocabulary a trained vector as its x^LM, in place of the character CNN.
-    bilm-tf does the same without `char_cnn`. Any other word has the vector of `<UNK>`.
+    bilm-tf does the same if its options lack `char_cnn`. Any other word has the vector of `<UNK>`.
 
     # Parameters
 

@@ -14,7 +14,7 @@ _PLACES = {"input_mix": "input", "output_mix": "output", "mix": "input"}
 
 def find_bilms(model: torch.nn.Module) -> dict[str, BiLm]:
     """
-    Returns the biLMs of a model by their names there, such as `text_embedder.bilm`. Each biLM
+    Returns the biLMs of a model by their names in it, such as `text_embedder.bilm`. Each biLM
     occurs once.
     """
     return {name: module for name, module in model.named_modules() if isinstance(module, BiLm)}
@@ -22,8 +22,8 @@ def find_bilms(model: torch.nn.Module) -> dict[str, BiLm]:
 
 def find_mixes(model: torch.nn.Module) -> dict[str, ElmoMix]:
     """
-    Returns the mixes of a model by their places, `input` and `output`. If mixes share a place, each
-    has its name in the model as the key.
+    Returns the mixes of a model by their places, `input` and `output`. If mixes share a place, the
+    key of each is its name in the model.
     """
     mixes = {name: module for name, module in model.named_modules() if isinstance(module, ElmoMix)}
     places = [_PLACES.get(name.rpartition(".")[2], name) for name in mixes]

@@ -4,8 +4,8 @@ from pathlib import Path
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_regular
 
-# The most bytes and lines of all files together: more words than the largest files of word vectors
-# have. A vocabulary of this size takes about a gigabyte of memory.
+# The most bytes and lines of all files together. The largest files of word vectors have fewer
+# words. A vocabulary of this size takes about a gigabyte of memory.
 MAX_BYTES, MAX_LINES = 10**8, 5 * 10**6
 
 _BLOCK = 2**20

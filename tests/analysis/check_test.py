@@ -217,8 +217,8 @@ def test_every_problem_is_said(tmp_path: Path) -> None:
             f"has no {CELL}/B, which the options ask for",
             "CNN/b_cnn_1 has shape (7,), but the options ask for (6,)",
             "all values of CNN_high_1/W_carry are 2.5",
-            "CNN_high_0/b_carry holds a value that is not a finite number (15 of 15 are)",
-            "CNN_proj/W_proj holds a value that is not a finite number (1 of 90 are)",
+            "CNN_high_0/b_carry holds a value that is not a finite number (15 of 15 are not)",
+            "CNN_proj/W_proj holds a value that is not a finite number (1 of 90 are not)",
         )
     }
     assert len(problems) == 8
@@ -277,7 +277,7 @@ def test_every_problem_of_the_options_is_said_with_those_of_the_weights(tmp_path
         f"{files[0]}: char_cnn.n_characters must be 262 (or 261, as while training with bilm-tf), "
         "but is 100",
         f"{files[0]}: state must be one of reset, snapshot, carry, but is 'no'",
-        f"{files[1]}: char_embed holds a value that is not a finite number (1044 of 1044 are)",
+        f"{files[1]}: char_embed holds a value that is not a finite number (1044 of 1044 are not)",
     ]
 
 

@@ -180,7 +180,7 @@ KINDS: dict[str, tuple[Callable[[h5py.File], None], str]] = {
     "no space": (_no_space, f"{MATRIX} is empty and has no shape"),
     "large shape": (_large_shape, "has shape (1000000, 1000000), but the options ask for (12, 36)"),
     "packed zeros": (_packed_zeros, "has shape (16384, 16384), but the options ask for (12, 36)"),
-    "packed bomb": (_packed_bomb, f"{MATRIX} grows to more than its shape (12, 36) says"),
+    "packed bomb": (_packed_bomb, f"{MATRIX} has more data than its shape (12, 36) says"),
     "twice packed": (_twice_packed, _OTHER_FILTERS),
     "other filter": (_other_filter, _OTHER_FILTERS),
     "large chunks": (_large_chunks, "has chunks of 1,073,741,824 bytes, more than"),

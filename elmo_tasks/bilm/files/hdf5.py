@@ -1,6 +1,6 @@
 """
-Checks an HDF5 file, which may be damaged or made to do harm, without following its links or reading
-its numbers.
+Checks an HDF5 file, which may be damaged or made to do harm, without following its links. Of its
+numbers, only those compressed with `gzip` are read.
 """
 
 import math
@@ -9,7 +9,7 @@ import zlib
 
 import h5py
 
-# The most items that are listed, and the deepest nesting of groups, such as
+# The most items that are listed, and the most parts of a path, as many as in
 # `RNN_0/RNN/MultiRNNCell/Cell0/LSTMCell/B`.
 _MAX_ITEMS = 2_000
 _MAX_DEPTH = 6
@@ -20,8 +20,8 @@ _MAX_CHUNKS = 10_000
 # A chunk that is larger than its dataset may have at most this many bytes.
 _SMALL_CHUNK = 2**20
 
-# A dataset may be compressed with these filters, each used once. Only data of `gzip` can grow
-# beyond their shape, so they are decompressed as a check.
+# A dataset may be compressed with these filters, each used once. Only `gzip` can hide more data
+# than the shape says, so its data are decompressed as a check.
 _FILTERS = {
     h5py.h5z.FILTER_DEFLATE: "gzip",
     h5py.h5z.FILTER_SHUFFLE: "shuffle",
@@ -85,8 +85,8 @@ def storage_problem(
 ) -> str | None:
     """
     Returns why the numbers of a dataset cannot be read, or `None`. The dataset must hold numbers
-    and have the given shape, if any. The numbers must be in the file itself, and must not be more
-    than the shape says once they are decompressed.
+    and have the given shape, if any. The numbers must be in the file itself. Decompressed, they
+    must not be more than the shape says.
     """
     if dataset.shape is None:
         return f"{name} is empty and has no shape"
@@ -132,11 +132,10 @@ def _chunk_problem(dataset: h5py.Dataset, name: str, is_compressed: bool) -> str
             return f"{name} has a compressed chunk that is larger than the whole dataset"
         compressed = dataset.id.read_direct_chunk(offset)[1]
         try:
-            # HDF5 sets no bound to what it decompresses. A checksum of 4 bytes may follow the
-            # chunk.
+            # HDF5 would decompress without a bound. A checksum of 4 bytes may follow the chunk.
             content = zlib.decompressobj().decompress(compressed, chunk_bytes + 5)
         except zlib.error as error:
             return f"{name} cannot be decompressed ({error})"
         if len(content) > chunk_bytes + 4:
-            return f"{name} grows to more than its shape {dataset.shape} says"
+            return f"{name} has more data than its shape {dataset.shape} says"
     return None

@@ -96,8 +96,8 @@ def is_name(name: str) -> bool:
 
 def check_spelling(name: str) -> None:
     """
-    Raises `ConfigurationError` if a name looks like a misspelt biLM. Any other name may be a folder
-    on another machine, such as the one where a pipeline was saved.
+    Raises `ConfigurationError` if a name looks like the misspelt name of a biLM. Any other name may
+    be a folder on another machine, such as the one where a pipeline was saved.
     """
     if did_you_mean(name, KNOWN_BILMS):
         _check_is_known(name)
@@ -146,7 +146,7 @@ def _unzipped(path: str) -> str:
     """Unpacks a zip file until the process ends, and returns the folder of its files."""
     with unpacked(path, keep=True) as folder:
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    # The files may be in a folder of the zip file.
+    # The zip file may have the files in a folder.
     (entry, *more) = os.listdir(folder) or [""]
     inside = os.path.join(folder, entry)
     return inside if not more and os.path.isdir(inside) else folder
@@ -165,7 +165,7 @@ def _files_in(folder: str, name: str) -> tuple[str, str]:
     files = []
     for known in ((OPTIONS_FILE,), (WEIGHTS_FILE, _NLPL_WEIGHTS_FILE)):
         paths = [path for file in known if (path := Path(folder, file)).is_file()]
-        # The names of the authors' files only end alike, such as `elmo_small_weights.hdf5`.
+        # The names of the authors' files are longer but end alike: `elmo_small_weights.hdf5`.
         others = sorted(Path(folder).glob(f"*{known[0]}"))
         if not paths and len(others) != 1:
             is_model = os.path.isfile(os.path.join(folder, "config.json"))

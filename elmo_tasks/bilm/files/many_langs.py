@@ -21,7 +21,7 @@ from elmo_tasks.common.torch_tensors import read_tensors
 
 _SAMPLE = "cnn_50_100_512_4096_sample.json"
 
-# The sizes in the sample config. Most of the released folders name this config, but do not have it.
+# The sizes in the sample config. Most released folders name this config, but do not contain it.
 _SIZES = {
     "encoder": {
         "name": "elmo",
@@ -42,7 +42,7 @@ _SIZES = {
     },
 }
 
-# The names in this package of entries that ELMoForManyLangs names differently.
+# Our names for the entries that ELMoForManyLangs names differently.
 _NAMES = {"<bos>": BEGIN_TOKEN, "<eos>": END_TOKEN, "<oov>": UNKNOWN}
 
 
@@ -109,7 +109,7 @@ def read_dictionary(path: Path) -> list[str]:
     try:
         for number, line in enumerate(read_lines(path), start=1):
             fields = line.strip().split("\t")
-            # `strip` removes an entry that is an ideographic space.
+            # If `strip` removed the entry, it was an ideographic space.
             entry = fields[0] if len(fields) == 2 else "\u3000"
             if len(fields) > 2 or not fields[-1].isdecimal() or len(fields[-1]) > 8:
                 raise ValueError(f"{path}:{number}: expected an entry, a tab and a number")
@@ -171,7 +171,7 @@ def read_many_langs(folder: Path, options: BiLmOptions, state: dict[str, torch.T
                 _take(encoder, f"{theirs}.{name}", state[f"{ours}.{key}"], folder, convert)
     if further := sorted([*tokens, *encoder]):
         raise ConfigurationError(
-            f"{folder}: {further[0]!r:.80} does not belong to a biLM with its config"
+            f"{folder}: {further[0]!r:.80} does not belong to a biLM of this config"
         )
 
 

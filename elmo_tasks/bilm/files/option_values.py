@@ -2,8 +2,8 @@ from typing import Any
 
 from elmo_tasks.common.spelling import did_you_mean
 
-# The bounds of the options. The released biLMs are far below: two layers of 4096, 2048 filters and
-# 94 million parameters. Without the bounds, a damaged file could ask for all memory.
+# The bounds of the options. The released biLMs are far below them: two layers of 4096, 2048 filters
+# and 94 million parameters. Without the bounds, a damaged file could ask for all memory.
 MAX_LAYERS = 100
 MAX_WIDTH = 100_000
 MAX_PARAMETERS = 10**9

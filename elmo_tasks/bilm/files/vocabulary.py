@@ -11,7 +11,7 @@ from elmo_tasks.common.text_files import read_lines
 
 VOCABULARY_FILE = "vocab.txt"
 
-# bilm-tf leaves out this line, which some vocabularies have.
+# A line in some vocabularies that is no word. bilm-tf leaves it out.
 _NO_WORD = "!!!MAXTERMID"
 
 _MAX_CHARACTERS = 10_000

@@ -51,7 +51,7 @@ def open_weights(weight_file: str | os.PathLike) -> Iterator[h5py.File]:
     """
     Opens a file of weights, given as a name in `KNOWN_BILMS`, a path or an address. Raises
     `ConfigurationError` with the name of the file if it cannot be opened, or cannot be read in the
-    block.
+    `with` block.
     """
     path = local_weights(str(weight_file))
     try:
@@ -68,8 +68,8 @@ def open_weights(weight_file: str | os.PathLike) -> Iterator[h5py.File]:
 
 def check_layout(weight_file: str | os.PathLike, options: BiLmOptions) -> None:
     """
-    Raises `ConfigurationError` if a file of weights does not fit the options. Only the headers of
-    the file are read.
+    Raises `ConfigurationError` if a file of weights does not fit the options. Reads the headers,
+    and checks compressed data.
     """
     with open_weights(weight_file) as file:
         _refuse(layout_problems(file, options))
@@ -78,7 +78,7 @@ def check_layout(weight_file: str | os.PathLike, options: BiLmOptions) -> None:
 def layout_problems(file: h5py.File, options: BiLmOptions) -> list[str]:
     """
     Lists the datasets that are missing, have a wrong shape or cannot be read safely, and all items
-    that the options do not mention. Reads only headers.
+    that the options do not mention. Reads the headers, and checks compressed data.
     """
     asked = {dataset.name: dataset.shape for dataset in datasets(options)}
     unasked = [name for name in item_names(file) if name not in asked]
@@ -103,7 +103,9 @@ def value_problems(name: str, array: Array) -> list[str]:
     num_wrong = array.size - int(numpy.isfinite(array).sum())
     if num_wrong == 0:
         return []
-    return [f"{name} holds a value that is not a finite number ({num_wrong} of {array.size} are)"]
+    return [
+        f"{name} holds a value that is not a finite number ({num_wrong} of {array.size} are not)"
+    ]
 
 
 def read_array(file: h5py.File, name: str) -> Array:

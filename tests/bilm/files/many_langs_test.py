@@ -135,7 +135,7 @@ def change_sizes(folder: Path, section: str, **fields: Any) -> None:
         ),
         (
             lambda folder: change(folder, "encoder.pkl", further=torch.zeros(1)),
-            "'further' does not belong to a biLM with its config",
+            "'further' does not belong to a biLM of this config",
         ),
         (
             lambda folder: change(
