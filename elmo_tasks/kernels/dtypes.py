@@ -36,7 +36,7 @@ def has_bfloat16(device_type: str) -> bool:
     try:
         supported = torch.ops.mkldnn._is_mkldnn_bf16_supported()
         if platform.machine() in ("x86_64", "AMD64"):
-            # oneDNN also supports an AVX-512 CPU without units, where it converts to float32.
+            # oneDNN also supports an AVX-512 CPU without such units: it converts to float32.
             supported = supported and torch.cpu._is_avx512_bf16_supported()
     except (AttributeError, RuntimeError):
         return False

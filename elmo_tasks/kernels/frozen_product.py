@@ -134,7 +134,7 @@ def padded_rows(rows: int) -> int:
 
 
 def extended(x: torch.Tensor, rows: int) -> torch.Tensor:
-    """Returns x with more rows, up to `rows`. The new rows may have any values."""
+    """Returns x extended to `rows` rows. The new rows may have any values."""
     end = x.storage_offset() + rows * x.size(1)
     if x.is_contiguous() and end * x.element_size() <= x.untyped_storage().nbytes():
         # x is the beginning of a larger tensor, so nothing is copied.

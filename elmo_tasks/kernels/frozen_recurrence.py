@@ -13,7 +13,7 @@ _BLOCK_GATES = 2 << 20
 
 class FrozenRecurrence:
     """
-    Runs a `ProjectedLstm` over packed steps, without a gradient. See `Recurrence` for a gradient.
+    Runs a `ProjectedLstm` over packed steps, without a gradient. `Recurrence` has a gradient.
 
     # Parameters
 

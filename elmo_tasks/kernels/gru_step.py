@@ -36,7 +36,7 @@ def gru_step(
     dim = h.size(1)
     torch.add(gates[:, : 2 * dim], recurrent[:, : 2 * dim], out=rz).sigmoid_()
     r, z = rz.split(dim, dim=1)
-    # tanh(x) = 2 sigmoid(2x) - 1, since PyTorch's sigmoid is several times as fast as its tanh.
+    # tanh(x) is computed as 2 sigmoid(2x) - 1: PyTorch's sigmoid is several times as fast.
     torch.addcmul(gates[:, 2 * dim :], r, recurrent[:, 2 * dim :], out=n)
     n.mul_(2).sigmoid_().mul_(2).sub_(1)
     torch.lerp(n, before, z, out=h)

@@ -1,6 +1,6 @@
 """
-The element-wise work of a step of a `ProjectedLstm`, from the sums in the gates to the memory and
-the projection's input, and its gradient. The compiled functions of `native/` do it in one pass;
+The element-wise work of a step of a `ProjectedLstm`, and its gradient: from the sums in the gates
+to the memory and the projection's input. The compiled functions of `native/` do it in one pass;
 without them, PyTorch's operators do it.
 
 Gates, hidden vectors and their gradients have the dtype of the matrix products; memories have the
@@ -27,8 +27,8 @@ def step(
 
     # Parameters
 
-    gates: Shape (rows, 4 * cell_dim): a term of the sums in the gates. If `memories` is given, the
-        values of the gates overwrite it.
+    gates: Shape (rows, 4 * cell_dim): one term of the sums in the gates. If `memories` is given,
+        the values of the gates overwrite it.
     recurrent: Shape (rows, 4 * cell_dim): the other term.
     memory: Shape (rows, cell_dim): the memory. The new memory overwrites it.
     clip: The bound on the absolute values of the memory.
@@ -41,7 +41,7 @@ def step(
         return
     dim = memory.size(1)
     sums = gates.to(memory.dtype) + recurrent
-    # tanh(x) = 2 sigmoid(2x) - 1, since PyTorch's sigmoid is ten times as fast as its tanh.
+    # tanh(x) is computed as 2 sigmoid(2x) - 1: PyTorch's sigmoid is ten times as fast.
     sums[:, 3 * dim :].mul_(2)
     i, f, o, g = sums.sigmoid_().split(dim, dim=1)
     g.mul_(2).sub_(1)

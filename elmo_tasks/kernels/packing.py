@@ -25,8 +25,8 @@ class Packing(NamedTuple):
     @classmethod
     def of(cls, lengths: torch.Tensor, width: int | None = None) -> "Packing":
         """
-        Packs rows of `lengths` tokens, shape (batch,). `width` is the length of a padded row, by
-        default the longest length.
+        Packs rows. `lengths` has shape (batch,). `width` is the length of a padded row, by default
+        the greatest of `lengths`.
         """
         lengths, rows = lengths.sort(descending=True, stable=True)
         longest = int(lengths[0]) if len(lengths) else 0

@@ -11,10 +11,10 @@ from elmo_tasks.kernels.trained_product import product, product_dtype, summed, s
 
 class Recurrence(torch.autograd.Function):
     """
-    Runs a `ProjectedLstm` over packed steps, with a gradient. One product computes for all steps
-    what does not depend on an earlier step. One product computes the gradient of each weight. A
-    step works in place. `h` and `c` hold the state before the first step. The state after the last
-    step overwrites them in place.
+    Runs a `ProjectedLstm` over packed steps, with a gradient. What does not depend on an earlier
+    step is one product for all steps, and so is the gradient of each weight. A step works in place.
+    `h` and `c` hold the state before the first step. The state after the last step overwrites them
+    in place.
 
     Under autocast, matrix products have autocast's dtype; sums, memory and outputs keep the dtype
     of the memory.
@@ -105,7 +105,7 @@ class Recurrence(torch.autograd.Function):
             )
             grad_h[:rows] = recur(grad_gates[now])
             stop -= rows
-        # The output of the step before, shape (tokens, projection_dim)
+        # The outputs that were fed back, shape (tokens, projection_dim)
         first_rows = ctx.batch_sizes[0] if ctx.batch_sizes else 0
         fed = [first_h[:first_rows], *(outputs[before] for before in previous[1:])]
         fed = torch.cat([*fed, outputs[num_tokens:]])

@@ -27,7 +27,7 @@ class Steps:
         self.num_tokens = sum(sizes)
 
     def empty(self, like: torch.Tensor, *dims: int) -> torch.Tensor:
-        """Returns a new tensor of shape `(tokens + 15, *dims)`, in which all windows have space."""
+        """Returns a new tensor of shape `(tokens + 15, *dims)`, long enough for the last window."""
         return like.new_empty(self.num_tokens + STEP_ROWS - 1, *dims)
 
     def before(self, states: torch.Tensor) -> torch.Tensor:
@@ -52,8 +52,8 @@ def run_both_directions(
     # Parameters
 
     module: Has the weights.
-    recurrence: Computes the states of one direction from the products of its inputs, its recurrent
-        weight and bias, and its `Steps`.
+    recurrence: Computes the states of one direction. Takes its input products, recurrent weight,
+        bias and `Steps`.
     inputs: Shape (batch, length, input_size).
     mask (`torch.BoolTensor`): Shape (batch, length); padding is at the end.
 

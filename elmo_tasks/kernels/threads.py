@@ -48,8 +48,8 @@ def two_at_once(allowed: bool, num_multiplications: int) -> Iterator[bool]:
 def for_each(work: Callable[[T], R], items: Sequence[T], at_once: bool) -> list[R]:
     """
     Returns the results of `work` for each item. If `at_once`, this thread works on the first item,
-    and each other item has a thread of its own. There are no gradients in these threads, and
-    operators use as many threads as here.
+    and each other item has a thread of its own. No gradients are computed then, and operators use
+    as many threads as in the calling thread.
     """
     if not at_once:
         return [work(item) for item in items]

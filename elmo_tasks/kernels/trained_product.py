@@ -51,7 +51,7 @@ def product(
     rows = padded_rows(len(x))
     if rows == len(x) or len(x) < _BLOCK or len(weight) >= x.size(1):
         return _multiply(extended(x, rows), weight, bias)[: len(x)]
-    # The result is narrower than x, so copying the result costs less.
+    # The result is narrower than x, so copying the blocks' results costs less than padding x.
     return torch.cat([product(block, weight, bias) for block in x.split(_BLOCK)])
 
 

@@ -71,11 +71,11 @@ def _right(
     log_probabilities: torch.Tensor, block: AntecedentBlock, labels: torch.Tensor
 ) -> torch.Tensor:
     """
-    Returns the log probabilities of the gold choices. All other choices get very small numbers.
+    Returns the log probabilities, with the smallest number of the dtype in place of wrong choices.
     """
     rows, columns = labels[block.rows].unsqueeze(1), labels[block.columns]
     smallest = min_value_of_dtype(log_probabilities.dtype)
-    # Columns after the antecedents have probability 0.
+    # A mention that cannot be an antecedent has the smallest score.
     is_right = (rows == columns) & (rows >= 0) & (block.scores[:, 1:] > smallest)
     is_right = torch.cat([~is_right.any(dim=1, keepdim=True), is_right], dim=1)
     return log_probabilities.masked_fill(~is_right, smallest)
@@ -94,8 +94,8 @@ def clusters_of(
     spans: Sequence[Sequence[int]], antecedents: Sequence[int], probabilities: Sequence[float]
 ) -> list[list[CorefMention]]:
     """
-    Returns the clusters of a document: the mentions that are linked with each other. They are in
-    the order of their first mentions. No cluster has a single mention.
+    Returns the clusters of a document: the mentions that are linked with each other. The clusters
+    are in the order of their first mentions. A mention without links is in no cluster.
     """
     clusters: list[list[CorefMention]] = []
     # For each mention: its cluster, and its index in the cluster.

@@ -13,8 +13,8 @@ from elmo_tasks.modules.linear import use_products
 # The number of mentions whose antecedents are scored at a time.
 _BLOCK = 16
 
-# The groups of distances that share an embedding, by the smallest distance of each group but the
-# first: 1, 2, 3, 4, 5 to 7, 8 to 15, 16 to 31, 32 to 63, and 64 or more mentions.
+# Each group of distances shares an embedding: 1, 2, 3, 4, 5 to 7, 8 to 15, 16 to 31, 32 to 63, and
+# 64 or more mentions. Listed is the smallest distance of each group but the first.
 _DISTANCES = (2, 3, 4, 5, 8, 16, 32, 64)
 
 
@@ -43,7 +43,7 @@ class AntecedentBlock(NamedTuple):
 
     # Parameters
 
-    rows, columns: The mentions, and the mentions that are their antecedents.
+    rows, columns: The mentions i, and the mentions j that may be their antecedents.
     scores: Shape (rows, 1 + columns): the scores s(i, j). The first column stands for no antecedent
         and is 0. Where j cannot be an antecedent of i, the score is the smallest number of the
         dtype.
@@ -58,9 +58,9 @@ class AntecedentScorer(torch.nn.Module):
     """
     Scores pairs of mentions as Lee et al. 2017, section 4, do: s(i, j) = s_m(i) + s_m(j) + s_a(i,
     j), where s_a is a feed-forward network over [g_i; g_j; g_i * g_j; features]. The features tell
-    whether the speakers are the same, the genre, and how many mentions j is before i.
+    the genre, whether the speakers are the same, and by how many mentions j precedes i.
 
-    The first layer is computed as a sum with one product for each part of its input. Only the
+    The first layer is computed as a sum of products, one for each part of its input. Only the
     product for g_i * g_j is computed for each pair, for a block of mentions at a time.
 
     # Parameters
@@ -127,8 +127,8 @@ class AntecedentScorer(torch.nn.Module):
 
     def _features(self, genre: torch.Tensor) -> torch.Tensor:
         """
-        Returns the features of a pair, for each combination of same or different speakers and a
-        distance.
+        Returns the features of pairs: a row for each group of distances, first for different
+        speakers, then for the same speaker.
         """
         speaker, distance = self.speaker_embedding.weight, self.distance_embedding.weight
         return self.dropout(

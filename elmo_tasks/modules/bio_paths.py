@@ -11,11 +11,11 @@ class BioPaths:
     The allowed sequences of BIO tags of each sentence of a batch: I-X follows only B-X or I-X. The
     score of a sequence is the sum of its logits, and its probability is a softmax over the scores
     of all these sequences. Transitions have no scores, so a step takes only one maximum over the
-    tags. In `CrfPaths`, a step takes such a maximum for each tag.
+    tags. A step of `CrfPaths` takes one for each tag.
 
     # Parameters
 
-    tag_names: `O`, and for each role B and I, in any order.
+    tag_names: `O`, and `B-X` and `I-X` for each role X, in any order.
     logits: Shape (batch, length, tags).
     mask (`torch.BoolTensor`): Shape (batch, length). Padding is at the end, and each sentence has
         at least one token.
@@ -25,11 +25,11 @@ class BioPaths:
         names = list(map(split_tag, tag_names))
         indices = self._tags = {name: index for index, name in enumerate(names)}
         self._inside = logits.new_tensor([prefix == "I" for prefix, _ in names]).bool()
-        # The index of B-X for I-X, and the own index of any other tag.
+        # For I-X the index of B-X, for any other tag its own index.
         self._begin = _indices(
             [indices["B" if prefix == "I" else prefix, role] for prefix, role in names], logits
         )
-        # The index of I-X for B-X and I-X, and the own index of O.
+        # For B-X and I-X the index of I-X, for O its own index.
         self._continued = _indices(
             [indices["O" if prefix == "O" else "I", role] for prefix, role in names], logits
         )
@@ -110,7 +110,7 @@ class BioPaths:
             live = self._mask[:, step]
             outside = scores.masked_fill(self._inside, -torch.inf).logsumexp(dim=1)
             sums.append(torch.where(live, outside, 0))
-            # `outside` has already counted that O continues with O.
+            # This adds nothing for O: `outside` has already counted O after O.
             inside = scores.masked_fill(~self._inside, -torch.inf)
             inside = inside.index_select(1, self._continued)
             longer = torch.logaddexp(outside.unsqueeze(1), inside)

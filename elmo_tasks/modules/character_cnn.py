@@ -13,7 +13,7 @@ class CharacterCnn(TokenEmbedder):
     A CNN over the first characters of each token, as in the reading comprehension model of Clark
     and Gardner 2017: convolution, ReLU, and the maximum over the windows that begin within the
     token. Every token is padded or cut to `max_characters`, so its vector depends on no other
-    token. The CNN runs once for each distinct token of a batch, so its occurrences share a dropout
+    token. The CNN runs once for each distinct token of a batch, so equal tokens share a dropout
     mask.
 
     Registered as a `TokenEmbedder` with name "elmo_character_cnn".
@@ -69,7 +69,7 @@ class CharacterCnn(TokenEmbedder):
 
         Shape (batch, length, num_filters), zeros at padding.
         """
-        # `pad` cuts a token if its padding is negative.
+        # A negative padding cuts the tokens.
         ids = pad(token_characters, (0, self.max_characters - token_characters.size(2)))
         distinct, rows = distinct_rows(ids.flatten(0, 1))
         # Shape: (distinct tokens, embedding_dim, max_characters)

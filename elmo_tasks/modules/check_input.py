@@ -4,5 +4,5 @@ from allennlp.common.checks import check_dimensions_match
 
 
 def check_input(name: str, module: Any, width: int, source: str) -> None:
-    """Raises `ConfigurationError` unless the input of a module has the width of its source."""
+    """Raises `ConfigurationError` unless a module's input has `width`, the width of `source`."""
     check_dimensions_match(width, module.get_input_dim(), source, f"input of {name}")

@@ -16,8 +16,7 @@ class BestPaths(NamedTuple):
 
     tags (`torch.LongTensor`): Shape (batch, k, length), the best path first, with arbitrary tags at
         padding.
-    scores: Shape (batch, k), with minus infinity for the missing paths of a sentence with fewer
-        than k.
+    scores: Shape (batch, k). If a sentence has fewer than k paths, the rest is minus infinity.
     """
 
     tags: torch.Tensor
@@ -26,12 +25,12 @@ class BestPaths(NamedTuple):
 
 class CrfPaths:
     """
-    The paths through the sentences of a batch that the constraints of a linear-chain CRF allow. A
+    The paths that the constraints of a linear-chain CRF allow through the sentences of a batch. A
     path has one tag for each token. Its score is the sum of its logits and transitions, and its
     probability is a softmax over the scores of all these paths.
 
-    This class decodes all sentences at the same time, where AllenNLP's
-    `ConditionalRandomField.viterbi_tags` decodes one after the other.
+    This class decodes all sentences at the same time; AllenNLP's
+    `ConditionalRandomField.viterbi_tags` decodes them one by one.
 
     # Parameters
 
@@ -80,7 +79,7 @@ class CrfPaths:
         return BestPaths(torch.stack(tags[::-1], dim=-1), scores)
 
     def log_partition(self) -> torch.Tensor:
-        """Computes the log-sum-exp of all scores: shape (batch,)."""
+        """Computes the log-sum-exp of the scores of all paths: shape (batch,)."""
         return self._log_sum_of_paths(self._sums_before()[:, -1])
 
     def span_probabilities(
@@ -151,7 +150,5 @@ class CrfPaths:
 
 
 def _pick(values: torch.Tensor, tags: torch.Tensor) -> torch.Tensor:
-    """
-    Selects the value of each tag: returns shape (batch, length) for shape (batch, length, tags).
-    """
+    """Selects the value of each token's tag: shape (batch, length) from (batch, length, tags)."""
     return values.gather(-1, tags.unsqueeze(-1)).squeeze(-1)

@@ -11,7 +11,7 @@ from elmo_tasks.readers.coref_file import Span
 
 class DocumentRun(NamedTuple):
     """
-    Consecutive sentences of a document, which the model reads.
+    The consecutive sentences of a document that the model reads.
 
     # Parameters
 

@@ -73,7 +73,7 @@ class ElmoGru(PackedEncoder, GruSeq2SeqEncoder):
     """
     AllenNLP's bidirectional `gru` of one layer, with the same weights under the same names, but
     several times as fast to train on a CPU: padding is skipped, and one product computes the
-    gradient of each weight for all steps. On a GPU, AllenNLP's own code runs cuDNN.
+    gradient of each weight for all steps. On a GPU, AllenNLP's code with cuDNN is used.
 
     Registered as a `Seq2SeqEncoder` with name "elmo_gru". It has the parameters of `PackedEncoder`.
     """

@@ -89,7 +89,7 @@ class ElmoLstm(PackedEncoder, LstmSeq2SeqEncoder):
     """
     AllenNLP's bidirectional `lstm` of one layer, with the same weights under the same names, but
     faster to train on a CPU: one product computes the gradient of each weight for all steps.
-    PyTorch's LSTM adds up a product for each step. On a GPU, AllenNLP's own code runs cuDNN.
+    PyTorch's LSTM adds up a product for each step. On a GPU, AllenNLP's code with cuDNN is used.
 
     Registered as a `Seq2SeqEncoder` with name "elmo_lstm". It has the parameters of
     `PackedEncoder`.

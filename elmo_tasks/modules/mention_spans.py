@@ -13,7 +13,7 @@ def candidate_spans(lengths: Sequence[int], max_width: int) -> torch.Tensor:
 
     # Returns
 
-    `torch.LongTensor`: Shape (spans, 2): the first and the last word of each span, in their order.
+    `torch.LongTensor`: Shape (spans, 2): the first and the last word of each span, sorted.
     """
     sizes = torch.tensor(lengths)
     # Shape: (words,), the word after the sentence of each word
@@ -30,14 +30,13 @@ def choose_spans(spans: torch.Tensor, scores: torch.Tensor, num_spans: int) -> t
 
     # Parameters
 
-    spans (`torch.LongTensor`): Shape (spans, 2): the first and the last word of each span, in their
-        order.
+    spans (`torch.LongTensor`): Shape (spans, 2): the first and the last word of each span, sorted.
     scores: Shape (spans,).
     num_spans: The most spans to choose.
 
     # Returns
 
-    `torch.LongTensor`: Shape (chosen,): the indices of the chosen spans, in their order.
+    `torch.LongTensor`: Shape (chosen,): the indices of the chosen spans, sorted.
     """
     pairs = spans.tolist()
     chosen: list[int] = []

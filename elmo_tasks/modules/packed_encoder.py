@@ -6,9 +6,10 @@ from elmo_tasks.kernels.steps import run_both_directions
 
 class PackedEncoder(Seq2SeqEncoder):
     """
-    A base class that speeds up AllenNLP's encoder with a bidirectional LSTM or GRU of one layer. A
-    subclass names it before AllenNLP's class. It skips padding, and computes the gradient of each
-    weight by one product for all steps. On a GPU, AllenNLP's own code runs cuDNN.
+    A base class that speeds up AllenNLP's encoders of one bidirectional LSTM or GRU layer. A
+    subclass inherits first from this class, then from AllenNLP's encoder. It skips padding, and
+    computes the gradient of each weight by one product for all steps. On a GPU, AllenNLP's code
+    with cuDNN is used.
 
     # Parameters
 

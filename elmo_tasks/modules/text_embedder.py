@@ -24,7 +24,7 @@ class EmbeddedText(NamedTuple):
     # Parameters
 
     x: Shape (batch, length, x_dim): [x_k; ELMo_k], or x_k if ELMo is not at the input.
-    elmo: Shape (batch, length, elmo_dim): ELMo_k for the output. The width is 0 without ELMo there.
+    elmo: Shape (batch, length, elmo_dim): ELMo_k for the output, of width 0 if it has no ELMo.
     mask (`torch.BoolTensor`): Shape (batch, length): true at tokens.
     """
 

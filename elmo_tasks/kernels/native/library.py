@@ -147,7 +147,7 @@ class Kernels:
         largest: torch.Tensor,
         first: torch.Tensor,
     ) -> None:
-        """Does what `lookup_convolution` describes."""
+        """Computes what `lookup_convolution` returns, and the first window with each maximum."""
         self._functions["convolve"](
             *char_ids.shape,
             *table.shape[2:0:-1],
@@ -165,7 +165,7 @@ class Kernels:
         first: torch.Tensor,
         grad_table: torch.Tensor,
     ) -> None:
-        """Does what `lookup_convolution` describes."""
+        """Computes the gradient of the table of `lookup_convolution`."""
         self._functions["convolve_gradient"](
             *char_ids.shape,
             *grad_table.shape[2:0:-1],
