@@ -136,8 +136,8 @@ def _check_length(trainer: GradientDescentTrainer) -> None:
         return
     num_epochs = math.ceil(num_alone * trainer._num_epochs / num_batches) + 1
     raise ConfigurationError(
-        f"the biLM would not train at all: in the first {num_alone} batches the softmax is trained "
-        f"alone (num_softmax_batches), and the training has about {num_batches}; with "
-        f"num_epochs: {num_epochs}, the biLM trains for at least one epoch; a very short text "
-        "needs a smaller num_softmax_batches"
+        f"the biLM would not train at all: the softmax is trained alone in the first {num_alone} "
+        f"batches (num_softmax_batches), and the training has only about {num_batches}; with "
+        f"num_epochs: {num_epochs}, the biLM would train for at least one epoch; for a very short "
+        "text, give a smaller num_softmax_batches"
     )

@@ -29,14 +29,14 @@ class CorpusLoader(DataLoader):
 
     Each of several processes reads the whole text, makes the same batches for all processes
     together, and yields its share of each batch. So all processes make the same number of steps,
-    and no sentence is lost or used twice. The steps are those of one process with batches of all
-    processes' size. In the last batches, the share of a process may be empty.
+    and no sentence is lost or used twice. The steps equal those of one process with batches as
+    large as all processes' together. In the last batches, the share of a process may be empty.
 
     # Parameters
 
     reader: The reader of the sentences.
     data_path: A path, an address or a glob pattern.
-    shuffle (default `True`): Whether each epoch has its own order; true for the training text only.
+    shuffle (default `True`): Whether each epoch has its own order; only for the training text.
 
     # Raises
 

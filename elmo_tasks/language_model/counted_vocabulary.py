@@ -18,7 +18,7 @@ _COUNTS_FILE = ".counts.json"
 @Vocabulary.register("elmo_counted", constructor="from_corpus")
 class CountedVocabulary(Vocabulary):
     """
-    A vocabulary that remembers how much text it was made of. The data loaders need the counts to
+    A vocabulary that remembers how much text it was made from. The data loaders need the counts to
     know the length of an epoch and to notice a changed text. As in AllenNLP's vocabulary, words are
     sorted by their counts.
 

@@ -43,7 +43,7 @@ class ElmoLanguageModel(Model):
     bilm: The biLM to train, or its arguments, with `requires_grad: true`. Its own `dropout` applies
         to the inputs of its LSTMs. Options without `char_cnn` make a biLM that reads the words of
         the vocabulary in place of characters.
-    num_samples: Number of words drawn for the sampled softmax of a batch. By default it is full.
+    num_samples: Number of words drawn for the softmax of a batch. By default the softmax is full.
     dropout (default `0.1`): Dropout on the inputs of the softmax.
     dtype: The dtype of products while training: `float32` (the default), `bfloat16`, or `auto`,
         which is `bfloat16` on a device that has units for it and `float32` elsewhere. Weights,
@@ -100,7 +100,7 @@ class ElmoLanguageModel(Model):
         # Parameters
 
         tokens: Sentences with both boundaries, which both directions read. If `backward_tokens` is
-            given, these are windows of a running text for the forward direction: the char ids of
+            given, `tokens` are windows of a running text for the forward direction: the char ids of
             the tokens that it reads, and under the name `targets` the word ids of the tokens that
             it predicts.
         backward_tokens: Such windows for the backward direction, of a text with reversed sentences.
@@ -202,7 +202,7 @@ class ElmoLanguageModel(Model):
         num_new = extended_vocab.get_vocab_size("tokens") - 1 - self.softmax.num_classes
         if num_new > 0:
             raise ConfigurationError(
-                f"the softmax cannot learn the {num_new} words of the data that it does not know; "
+                f"the data has {num_new} words that the softmax does not know and cannot learn; "
                 "evaluate without --extend-vocab, and they count as unknown"
             )
 

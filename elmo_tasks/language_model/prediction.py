@@ -15,9 +15,8 @@ class Prediction(NamedTuple):
 
     output: Shape (tokens, projection_dim): the top layer of one direction, packed.
     targets (`torch.LongTensor`): Shape (tokens,): for each output, the index of its target in the
-        word ids of the batch. These are flattened from shape (batch, length). Sentences have the
-        ids of their tokens. Windows have the ids of their targets, at the indices of the tokens
-        that are read.
+        batch's word ids, flattened from shape (batch, length). In sentences, the id at a token is
+        its own; in windows, that of its target.
     """
 
     output: torch.Tensor
@@ -32,7 +31,7 @@ def predict(
 ) -> list[Prediction]:
     """
     Computes what a language model needs from each direction: the top layer at every token that the
-    direction reads, and the index of the target there.
+    direction reads, and the index of that token's target.
 
     # Parameters
 

@@ -9,7 +9,7 @@ from elmo_tasks.kernels.trained_product import product, product_dtype, summed_pr
 
 class SampledLoss(torch.autograd.Function):
     """
-    Computes the negative log-likelihood of each target among the target itself and sampled classes.
+    Computes each target's negative log-likelihood by a softmax over the target and sampled classes.
     The logits are overwritten by values for the gradient, so there is only one tensor of shape
     (tokens, samples), in the dtype of the product.
 
@@ -57,8 +57,8 @@ def _softmax(
     logits: torch.Tensor, bias: torch.Tensor, target: torch.Tensor, drawn: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """
-    Overwrites the logits, shape (tokens, samples), with their exponentials. In each row, they are
-    relative to the largest logit.
+    Overwrites the logits, shape (tokens, samples), with their exponentials, after subtracting the
+    largest logit of each row.
 
     # Returns
 

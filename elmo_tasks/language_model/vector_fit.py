@@ -21,7 +21,7 @@ _RANK_OFFSET, _RANK_POWER = 20, -0.6
 
 class VectorFit(NamedTuple):
     """
-    Holds words and the vectors that a character CNN learns for them, as MIMICK (Pinter et al.
+    Holds words and the vectors that a character CNN learns for them, as in MIMICK (Pinter et al.
     2017).
 
     # Parameters
@@ -40,9 +40,9 @@ class VectorFit(NamedTuple):
     @classmethod
     def of(cls, words: FileVectors, vocab: Vocabulary) -> "VectorFit":
         """
-        Takes the words of a file, the most frequent first, and the words of a vocabulary whose
-        lower case is in the file. The forms of a word in upper and lower case share its probability
-        in proportion to their frequency. The frequency of a form is about 1 / its rank in the
+        Takes a file's words, the most frequent first, and the words of a vocabulary that, in lower
+        case, are in the file. The forms of a word in upper and lower case share its probability in
+        proportion to their frequency. The frequency of a form is about 1 / its rank in the
         vocabulary.
         """
         ranks = {word: rank for rank, word in enumerate(words.words)}

@@ -42,7 +42,7 @@ class VectorStart(TrainerCallback):
         at the start. Frequent words are drawn more often. With 0, for a biLM that is trained
         already, CNN and softmax begin as they are.
     weight (default `1.0`): The weight of the vectors' mean squared error in the loss of each later
-        batch; vectors of zeros have an error of 1. With 0, they are learnt at the start alone.
+        batch; vectors of zeros have an error of 1. With 0, the CNN learns them only at the start.
     num_words (default `256`): The number of words that are drawn for each later batch.
     max_words (default `200_000`): The most words that are read from the file.
     """

@@ -18,7 +18,7 @@ class WindowLoader(CorpusLoader):
     Makes batches of windows of a running text, for a biLM that carries its state from batch to
     batch, as the paper's does (section 3.4 and bilm-tf). In each row the sentences follow one
     another, and a row goes on where the same row of the previous batch ended. The backward
-    direction reads each sentence from its end. In a training, its sentences have another order.
+    direction reads each sentence from its end. In a training, it has its own order of sentences.
 
     The targets are those of bilm-tf. A sentence of n words has n + 1 targets in each direction: its
     words, and then the boundary at its far end. A direction only reads the near boundary, and only
@@ -78,8 +78,8 @@ class WindowLoader(CorpusLoader):
                     if row in streams:
                         streams[row].extend(pairwise(words))
                 waiting[row] = num_tokens
-            # In a shuffled text, the sentences end at other places in the two directions. So only
-            # full windows have the same shape in both directions.
+            # In a shuffled text, the sentences end at different places in the two directions. So
+            # only full windows have the same shape in both directions.
             if not any(waiting) or (self.shuffle and min(waiting) < self.length):
                 return
             yield [stream[: self.length] for stream in streams.values()]

@@ -20,7 +20,7 @@ class FileVectors(NamedTuple):
     vectors: torch.Tensor
 
     def standardized(self, max_dim: int) -> "FileVectors":
-        """Returns at most `max_dim` dimensions, each with a mean of 0 and a variance of 1."""
+        """Returns the vectors in at most `max_dim` dimensions of mean 0 and variance 1."""
         vectors = self.vectors - self.vectors.mean(dim=0)
         if vectors.size(1) > max_dim:
             # Shape: (dim, dim). The directions of the greatest variance come last.

@@ -51,8 +51,8 @@ class Bidaf(Model):
 
     text_embedder: Embeds the words of question and passage, with ELMo at the input, the output,
         both or neither.
-    encoder: Reads the question, and the passage.
-    residual_encoder: Reads the passage after the attention to the question, before that to itself.
+    encoder: Reads question and passage, each by itself.
+    residual_encoder: Reads the passage between attention to the question and self-attention.
     start_encoder: Reads the passage after the self-attention. The start is scored from its output.
     end_encoder: Reads the passage and the output of `start_encoder`. Its output scores the end.
     dropout (default `0.2`): Applied to the inputs and outputs of `encoder` and `residual_encoder`,

@@ -97,8 +97,8 @@ class CrfTagger(Model):
 
         # Returns
 
-        `logits`, of shape (batch, length, tags), the input of the CRF; `mask` and `best_tags`, the
-        tags of the best path, both of shape (batch, length); `tokens`, if metadata is given; the
+        `logits`, of shape (batch, length, tags), the input of the CRF; `mask` and `best_tags` (the
+        best path), both of shape (batch, length); `tokens`, if metadata is given; the
         scalar `loss`, if tags are given: the negative log-likelihood, summed over the batch.
         """
         (text,) = self.text_embedder(tokens)
@@ -122,8 +122,8 @@ class CrfTagger(Model):
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
         """
         Adds for each sentence `tags`, the names of its tags; `entities`, a list of `Entity`; and
-        `confidences`, a probability for each entity. It is the marginal probability that exactly
-        these tokens are an entity of this type: the sum over all tags of the other tokens.
+        `confidences`, a probability for each entity: the marginal probability that exactly these
+        tokens are an entity of this type, summed over all tags of the other tokens.
         """
         best_tags, mask = output_dict["best_tags"], output_dict["mask"]
         tags = [self._names(row[live]) for row, live in zip(best_tags, mask)]

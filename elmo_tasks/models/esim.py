@@ -150,9 +150,9 @@ class Esim(Model):
         masks: Sequence[torch.Tensor],
     ) -> list[torch.Tensor]:
         """
-        Composes each text. The arguments are the tokens of each text and what each token found in
-        the other text, both of the same shape. Returns for each text the mean and the maximum of
-        the composer's output: shape (batch, 2 * width of the composer).
+        Composes each text. `found` is what each token of `texts` found in the other text, in the
+        same shape. Returns for each text the mean and the maximum of the composer's output: shape
+        (batch, 2 * width of the composer).
         """
         enhanced = [
             torch.cat([a, other, a - other, a * other], dim=-1) for a, other in zip(texts, found)

@@ -77,8 +77,8 @@ class SrlTagger(Model):
 
         # Returns
 
-        `logits`, of shape (batch, length, tags); `mask` and `best_tags`, the best sequence that BIO
-        allows, both of shape (batch, length); `tokens` and `predicate`, if metadata is given; the
+        `logits`, of shape (batch, length, tags); `mask` and `best_tags` (the best sequence that BIO
+        allows), both of shape (batch, length); `tokens` and `predicate`, if metadata is given; the
         scalar `loss`, if tags are given: the negative log-likelihood of a tag, averaged over the
         tokens of a sentence and then over the batch.
         """
@@ -106,8 +106,8 @@ class SrlTagger(Model):
         """
         Adds for each predicate `tags`, the names of its tags; `arguments`, a list of `Entity`,
         which includes the predicate itself with the role V; and `confidences`, a probability for
-        each argument. It is the marginal probability that exactly these tokens have this role: the
-        sum over all tags of the other tokens.
+        each argument: the marginal probability that exactly these tokens have this role, summed
+        over all tags of the other tokens.
         """
         mask = output_dict["mask"]
         tags = self._names(output_dict["best_tags"], mask)
@@ -136,7 +136,7 @@ class SrlTagger(Model):
         if new:
             raise ConfigurationError(
                 f"the data has tags that the model was not trained on: {listed(new)}; evaluate "
-                "without --extend-vocab, so that these arguments count as missed"
+                "without --extend-vocab, and arguments with such tags count as missed"
             )
 
     def _names(self, tags: torch.Tensor, mask: torch.Tensor) -> list[list[str]]:

@@ -84,7 +84,8 @@ class TextClassifier(Model):
         # Parameters
 
         tokens: Texts of at least one word each.
-        metadata: For each instance a dictionary. For each text, `sentences` has lists of words.
+        metadata: For each instance a dictionary. Its `sentences` has for each text a list of
+            sentences, each a list of words.
         second: The second text of each instance.
         label (`torch.LongTensor`): Shape (batch,). If texts may have several labels, shape (batch,
             labels), 1 at a text's labels.
@@ -115,7 +116,7 @@ class TextClassifier(Model):
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
         """
         Adds for each text `probabilities`, a dictionary by the names of the labels; and its
-        `label`. If texts may have several labels, adds its `labels`, the most probable first.
+        `label`. If texts may have several labels, adds `labels` instead, the most probable first.
         """
         names = self.vocab.get_index_to_token_vocabulary(self.namespace)
         by_name = [
