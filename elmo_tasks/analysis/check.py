@@ -160,7 +160,7 @@ def _check_weights(
                 problems += _dataset_problems(file, name)
             facts = [fact] if problems else [fact, *_biases(file, names)]
             problems = [f"{weight_file}: {problem}" for problem in dict.fromkeys(problems)]
-            # AllenNLP follows links, and reads whatever it finds there.
+            # AllenNLP follows links in the file, and reads whatever they lead to.
             safe = items.keys() & asked.keys() <= set(names)
             return file.filename if safe else None, CheckReport(facts, problems)
     except ConfigurationError as error:
@@ -171,9 +171,9 @@ def _readable(
     found: dict[str, h5py.Dataset], asked: dict[str, tuple[int, ...]], most_bytes: int
 ) -> list[str]:
     """
-    Returns the names of the datasets whose values are checked. These have the shape that the
-    options give, or take at most `most_bytes` together. If there are options, datasets that they do
-    not name are not checked.
+    Returns the names of the datasets whose values are checked: those that the options name, or all
+    if there are no options. Datasets without the shape in the options are left out once they take
+    more than `most_bytes` together.
     """
     names = []
     for name, dataset in found.items():
@@ -243,8 +243,8 @@ def _check_layers(raw: dict[str, Any], weight_file: str) -> CheckReport:
 
 def _degenerate(layer: torch.Tensor, contextual: bool) -> str | None:
     """
-    Returns what is wrong with one direction of a layer, of shape (length, projection_dim), or
-    `None`.
+    Returns what is wrong with one direction of a layer, or `None`. `layer` has the shape (length,
+    projection_dim).
     """
     if not layer.isfinite().all():
         return "the sentence has values that are not finite numbers"

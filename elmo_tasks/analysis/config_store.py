@@ -37,8 +37,8 @@ def fill_from_config(
     """
     Fills the store at `path` with the layers of a config's training and validation texts. The biLM
     of the config's model computes the missing layers. Returns the number of texts that were
-    computed. The other parameters are those of `fill_store`. Each part writes a file of its own in
-    the folder of the store, such as `1-of-4.sqlite`.
+    computed. The parameters that `fill_store` has too are described there. Each part writes a file
+    of its own in the folder of the store, such as `1-of-4.sqlite`.
     """
     if num_processes > 1:
         # Threads that PyTorch starts in this process would be missing in its forks.

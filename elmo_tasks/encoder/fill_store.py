@@ -51,8 +51,9 @@ def fill_store(
     num_processes: int = 1,
 ) -> int:
     """
-    Computes the layers of all texts that a biLM's store lacks on disk. After an interruption, only
-    what is still missing is computed. Equal texts count once. Texts without tokens do not count.
+    For all texts, computes the layers that the biLM's store lacks on disk. After an interruption,
+    only what is still missing is computed. Equal texts count once. Texts without tokens do not
+    count.
 
     # Parameters
 

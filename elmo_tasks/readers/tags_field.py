@@ -6,9 +6,9 @@ from elmo_tasks.readers.entities import SCHEMES, split_tag, tag_of
 
 class TagsField(SequenceLabelField):
     """
-    The tags of a sentence. If a type occurs, a vocabulary counts all tags of the scheme for this
-    type. So a model knows the tag I-PER, for example, even if no entity in its training data had
-    three tokens. A tag that is not in the vocabulary is an error with file and line.
+    The tags of a sentence. For each type that occurs, a vocabulary counts all tags of the scheme.
+    So a model knows the tag I-PER, for example, even if no entity in its training data had three
+    tokens. A tag that is not in the vocabulary is an error with file and line.
 
     # Parameters
 

@@ -6,8 +6,8 @@ from allennlp.data.token_indexers.token_indexer import IndexedTokenList
 class WordIdIndexer(SingleIdTokenIndexer):
     """
     AllenNLP's `single_id`, except that a word of a text is never padding. The word `@@PADDING@@`,
-    the name of padding in a vocabulary, gets the id of unknown words. AllenNLP gives this word the
-    id of padding, so models leave it out of the text.
+    the name of padding in a vocabulary, gets the id of unknown words. AllenNLP's indexer gives this
+    word the id of padding, so models leave it out of the text.
 
     `in_allennlp/install.py` registers it as a `TokenIndexer` with name "single_id". It has the
     parameters of `SingleIdTokenIndexer`.

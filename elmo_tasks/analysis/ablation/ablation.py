@@ -26,13 +26,13 @@ def run_ablation(
     packages: Sequence[str] = (),
 ) -> AblationReport:
     """
-    Trains the runs that are not complete, and writes a report beside them after each run:
-    `table.md`, `results.json` and `chart.png`.
+    Trains the runs that are not complete. After each run, writes a report to the folder of the
+    ablation: `table.md`, `results.json` and `chart.png`.
 
     # Parameters
 
     task: The name of the task in the report.
-    runs: All have the same root.
+    runs: Runs with the same root.
     jobs (default `1`): The number of runs that are trained at the same time.
     threads (default `1`): The number of threads of each run.
     packages: Further packages that each training imports, as with `--include-package`.
@@ -46,7 +46,7 @@ def run_ablation(
     configs = {run: settings.evaluate(run) for run in runs}
     refuse_other_settings(configs)
     metric = find_metric(configs)
-    # All variants are trained with one seed before the next seed, so that they can be compared.
+    # All variants are trained with a seed before the next seed, so that they can be compared early.
     seeds = list(dict.fromkeys(run.seed for run in runs))
     ordered = sorted(runs, key=lambda run: seeds.index(run.seed))
 
@@ -99,7 +99,7 @@ def _line(training: Training, result: Result, report: AblationReport) -> str:
 
 
 def _write(report: AblationReport, folder: Path) -> None:
-    # Matplotlib takes long to import, and no other command needs it.
+    # Matplotlib takes long to import, and most commands do not need it.
     from elmo_tasks.analysis.ablation.chart import draw
 
     write_whole(folder / "results.json", json.dumps(report.as_dict(), indent=2) + "\n")

@@ -85,7 +85,7 @@ def _draw_published(axes: Axes, report: AblationReport, variant: str, color: str
 
 
 def _draw_legend(axes: Axes, variants: list[str]) -> None:
-    """Draws a legend with each variant next to its curve in the paper."""
+    """Draws a legend that lists a variant's curve in the paper right after the variant's own."""
     handles, labels = axes.get_legend_handles_labels()
     handle_of = dict(zip(labels, handles))
     order = [label for name in variants for label in (name, _paper_label(name))]

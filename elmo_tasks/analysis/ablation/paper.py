@@ -44,10 +44,10 @@ def _f1(value: float, source: str, split: str = "dev", std: float = None) -> Pub
     return Published(value, "F1", split, source, std)
 
 
-# The paper's best result of a task is listed for the variant with ELMo in the same places. For the
-# best results of SNLI and SQuAD, the biLM was first trained further on the task's text. The variant
-# `paper` has the released biLM without further training. Of a biLM
-# without it, the paper gives the result of SNLI, but not of SQuAD.
+# The paper's best result of a task is listed for the variant with ELMo in the places of the paper's
+# best model. For SNLI and SQuAD, that model's biLM was first trained further on the task's text.
+# The variant `paper` has the released biLM, not trained further. With this biLM, the paper gives a
+# result for SNLI, but none for SQuAD.
 _PUBLISHED: dict[str, dict[str, Published]] = {
     "sst": {
         "baseline": _accuracy(51.4, "Table 1", "test"),

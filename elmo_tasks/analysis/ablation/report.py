@@ -34,7 +34,9 @@ class AblationReport:
 
     @cached_property
     def environment(self) -> dict[str, Any]:
-        """Where and when the report was first asked for, so that all its forms say the same."""
+        """
+        The first result of `describe_environment`, so that all forms of the report say the same.
+        """
         return describe_environment()
 
     def text(self) -> str:

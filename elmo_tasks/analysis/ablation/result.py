@@ -51,7 +51,7 @@ class AblationRow(NamedTuple):
         return statistics.stdev(self.values) if len(self.values) > 1 else None
 
     def mean_of(self, name: str) -> float | None:
-        """Returns the mean of a field of the results, `epochs` or `seconds`."""
+        """Returns the mean of the field `epochs` or `seconds` over the results."""
         if not self.results:
             return None
         return statistics.fmean(getattr(result, name) for result in self.results)
@@ -120,8 +120,8 @@ def _training_durations(run: Run) -> list[float]:
 def _epoch_seconds(durations: list[float]) -> list[float]:
     """
     Returns the seconds of each epoch. A recovered training counts its time from zero again. If the
-    first epoch after the restart took longer than all epochs before, the restart cannot be seen,
-    and that epoch gets too few seconds. So callers take the median.
+    first epoch after the restart took longer than all epochs before together, the restart cannot be
+    seen, and that epoch gets too few seconds. So callers take the median.
     """
     before = [0.0, *durations[:-1]]
     return [now - then if now > then else now for then, now in zip(before, durations)]

@@ -24,7 +24,7 @@ class Settings(NamedTuple):
     # Parameters
 
     configs: The folder of the task's variants: each is a `.jsonnet` file.
-    changes: New values of fields of the task's library.
+    changes: New values for fields of the task's libsonnet.
     overrides: AllenNLP's `--overrides`: JSON that is merged into the evaluated config.
     """
 
@@ -62,9 +62,9 @@ class Settings(NamedTuple):
 
     def child(self, run: Run, folder: Path) -> str:
         """
-        Returns the text of a run's config file, which is to be saved in `folder`. For all training
-        data, the file imports the variant and sets the changed fields. For a fraction of the data,
-        the file is JSON without imports.
+        Returns the text of a run's config file, which is to be saved in `folder`. To train on all
+        data, the file imports the variant and sets the changed fields. To train on a fraction, it
+        is JSON without imports.
         """
         if run.fraction != 1:
             return json.dumps(self.evaluate(run), indent=2) + "\n"
@@ -80,8 +80,8 @@ class Settings(NamedTuple):
 
     def overrides_of(self, run: Run) -> str:
         """
-        Returns the overrides to train a run with. For a fraction of the data there are no
-        overrides, because the config file includes them.
+        Returns the overrides to train a run with. For a fraction of the data they are empty,
+        because the config file includes them.
         """
         return self.overrides if run.fraction == 1 else ""
 
@@ -180,8 +180,8 @@ def parse_change(text: str) -> tuple[str, Any]:
 
 def refuse_other_settings(configs: Mapping[Run, dict[str, Any]]) -> None:
     """
-    Raises `ConfigurationError` if the folder of a run was trained with another config, or if it has
-    files that do not come from a training.
+    Raises `ConfigurationError` if a run was trained with another config, or if its folder has files
+    that do not come from a training.
     """
     for run, config in configs.items():
         if run.is_in_the_way():
@@ -192,7 +192,7 @@ def refuse_other_settings(configs: Mapping[Run, dict[str, Any]]) -> None:
         trained = run.trained_config()
         if trained is None or trained == config:
             continue
-        # `elmo-tasks train` saves the options of a biLM that the config has by name.
+        # If a config names a biLM, `elmo-tasks train` saves the config with the biLM's options.
         config, trained = _with_options(config), _with_options(trained)
         if trained == config:
             continue

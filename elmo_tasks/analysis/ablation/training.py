@@ -16,7 +16,7 @@ from elmo_tasks.analysis.ablation.run import Progress, Run
 from elmo_tasks.analysis.ablation.settings import Settings
 from elmo_tasks.common.files import atomic_write, write_whole
 
-# The seconds that a stopped training has to end by itself. It first archives its best weights.
+# A stopped training has this many seconds to archive its best weights and to end.
 _SECONDS_TO_END = 60
 
 
@@ -146,7 +146,7 @@ def _process(command: list[str], threads: int, log: BinaryIO) -> subprocess.Pope
     log.flush()
     return subprocess.Popen(
         command,
-        # The log of a run has all messages, since nobody watches it.
+        # The log of a run has all messages, since nobody watches the run.
         env={"ALLENNLP_LOG_LEVEL": "INFO", **os.environ, "OMP_NUM_THREADS": str(threads)},
         stdin=subprocess.DEVNULL,
         stdout=log,

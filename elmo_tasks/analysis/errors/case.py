@@ -3,16 +3,16 @@ from typing import NamedTuple
 
 import numpy
 
-# The numerator and the denominator of the precision and of the recall, for each measure of a score.
+# For each measure of a score: the numerator and denominator of the precision, then of the recall.
 Counts = Sequence[Sequence[float]]
 
-# The message of a judge that finds nothing to compare with.
+# The message of a judge if the data has no gold answers.
 NO_ANSWERS = "the data has no gold answers to compare with"
 
 
 class Claim(NamedTuple):
     """
-    A statement of a model that is right or wrong: a class, an entity, an answer, a semantic role or
+    A model's statement, which is right or wrong: a class, an entity, an answer, a semantic role or
     a link between two mentions.
 
     # Parameters
@@ -33,13 +33,12 @@ class Case(NamedTuple):
     """
     An instance of a data set with a model's answer to it.
 
-    The score of several cases is the mean F1 of the measures. It comes from the sums of their
-    `counts`.
+    The score of several cases is the mean F1 of all measures, from the sums of their `counts`.
 
     # Parameters
 
     text: The text that a person reads.
-    num_tokens, num_unknown: The number of tokens, and how many the model's indexer of words does
+    num_tokens, num_unknown: The numbers of tokens, and of tokens that the model's word indexer does
         not know.
     counts: The counts of the score. Precision and recall are equal for classes and answers.
     claims: One claim, or one for each predicted entity, role or link.
@@ -70,7 +69,7 @@ def same_counts(score: float) -> Counts:
 
 def scores_of(counts: numpy.ndarray) -> numpy.ndarray:
     """
-    Returns the mean F1 of all measures, given counts of shape (..., measures, 4): shape (...). F1
+    Returns the mean F1 of all measures, shape (...), given counts of shape (..., measures, 4). F1
     is 1 if nothing is expected and nothing is predicted.
     """
     correct, predicted, found, expected = numpy.moveaxis(counts, -1, 0)

@@ -14,8 +14,8 @@ def draw(report: ErrorReport) -> Figure:
     """
     Draws four panels:
 
-    - by the task, the confusion matrix, precision and recall of each type or role, or the number of
-      links of each kind (for answers to questions, there is no such panel);
+    - depending on the task, the confusion matrix, precision and recall of each type or role, or the
+      number of links of each kind (answers to questions have no such panel);
     - the score by length;
     - the score by share of unknown words;
     - the calibration.

@@ -25,9 +25,9 @@ class Judge(NamedTuple):
 
     # Parameters
 
-    kind: `classes`, `labels`, `tags`, `entities`, `answers`, `roles` or `links`.
+    kind: What is judged: `classes`, `labels`, `tags`, `entities`, `answers`, `roles` or `links`.
     metric: The name of the score.
-    judge: Makes a case of an answer and its instance, without the counts of tokens.
+    judge: Makes a case from an instance and its answer, without the counts of tokens.
     classes: The order in which reports show the classes.
     """
 
@@ -104,7 +104,7 @@ def _judge_roles(instance: Instance, answer: Answer) -> Case:
 def _judge_spans(
     text: str, words: list[str], predicted: Mapping[Argument, float], expected: list[Argument]
 ) -> Case:
-    """Judges named spans, given the confidence in each predicted span."""
+    """Judges labelled spans, given the confidence in each predicted span."""
     claims = []
     for span, confidence in predicted.items():
         beside = [each for each in expected if _overlap(each, span)]

@@ -7,7 +7,7 @@ from elmo_tasks.analysis.errors.case import Case
 from elmo_tasks.analysis.errors.report import ErrorReport, Group, score_of
 from elmo_tasks.analysis.tables import table
 
-# The most characters of a text.
+# The maximum number of characters of a text.
 _LONGEST = 300
 
 
@@ -132,7 +132,7 @@ def _said(case: Case) -> str:
 
 
 def _plain(text: Any) -> str:
-    """Returns a text on one line. A long text is cut, and no character is markup."""
+    """Returns a text on one line. A long text is cut, and characters of markup are escaped."""
     line = " ".join(str(text).split())
     if len(line) > _LONGEST:
         line = line[:_LONGEST].rsplit(" ", 1)[0] + " …"

@@ -10,7 +10,7 @@ from elmo_tasks.analysis.errors.links import KINDS
 from elmo_tasks.analysis.errors.read_cases import Judged
 from elmo_tasks.common.errors import ConfigurationError
 
-# The upper ends of the groups by share of unknown words.
+# The groups by share of unknown words end at these shares.
 _SHARES = (0.0, 0.1, 0.2, 1.0)
 _NUM_LENGTH_GROUPS = 4
 _NUM_BINS = 10
@@ -50,12 +50,12 @@ class ErrorReport(NamedTuple):
 
     # Parameters
 
-    model, data: Their names.
+    model, data: The names of the model and of the data.
     judged: The model's cases.
     other: The name of a second model to compare with.
-    other_cases: The cases of that model, in the same order.
-    num_mistakes (default `10`): The most mistakes to show, and the most cases that one model gets
-        right.
+    other_cases: The cases of the second model, in the same order.
+    num_mistakes (default `10`): The maximum number of mistakes to show, and of cases in which one
+        model beats the other.
     """
 
     model: str
@@ -120,7 +120,7 @@ class ErrorReport(NamedTuple):
         return _groups(self.cases, names, edges, lambda case: case.num_tokens)
 
     def by_unknown(self) -> list[Group]:
-        """Returns the scores by the share of unknown words."""
+        """Groups the cases by their share of unknown words. Returns the score of each group."""
         percents = [f"{100 * share:g} %" for share in _SHARES]
         names = [percents[0], *(f"up to {percent}" for percent in percents[1:])]
         return _groups(
@@ -175,10 +175,7 @@ class ErrorReport(NamedTuple):
         return [(mine, others) for others, mine in pairs]
 
     def agreement(self) -> dict[str, int]:
-        """
-        Returns the numbers of cases in which the model is better than the other, as good, and
-        worse.
-        """
+        """Returns in how many cases the model is better than the other, as good, and worse."""
         signs = Counter(
             numpy.sign(mine.score - others.score)
             for mine, others in zip(self.cases, self.other_cases)
@@ -236,7 +233,7 @@ def check_same_data(first: Sequence[Case], second: Sequence[Case]) -> None:
     if [case.expected for case in first] != [case.expected for case in second]:
         raise ConfigurationError(
             "the answers of the two models cannot be compared, because the models read the data in "
-            f"different ways: {len(first):,} and {len(second):,} cases, or other gold answers"
+            f"different ways: {len(first):,} and {len(second):,} cases, or different gold answers"
         )
 
 

@@ -14,7 +14,7 @@ class PlacedMix(NamedTuple):
     # Parameters
 
     model: The name of the model.
-    place: `input` or `output`; if a model has two mixes there, the name of the mix in the model.
+    place: `input` or `output`, or the mix's name in the model if one place has two mixes.
     weights: The weights s_j of equation (1), from the layer of the tokens to the top; they sum to
         1.
     in_figure_2 (default `False`): Whether the paper's Figure 2 has the model's task.
@@ -39,8 +39,8 @@ class PlacedMix(NamedTuple):
 
 def read_mixes(name: str, archive: str) -> list[PlacedMix]:
     """
-    Returns the mixes of an archive's model, which reports call `name`. Raises `ConfigurationError`
-    if the model has no mix.
+    Returns the mixes of an archive's model. Reports call the model `name`. Raises
+    `ConfigurationError` if the model has no mix.
     """
     model = load_model(archive)
     mixes = find_mixes(model)

@@ -42,7 +42,7 @@ def neighbors(
     num_clusters (default `2`)
     layer: The layer whose vectors are compared; 0 is the token layer. By default the top layer.
     ignore_case (default `False`): Whether `Bank` is an occurrence of `bank`.
-    max_occurrences (default `1000`): If the word has more occurrences, this many are drawn.
+    max_occurrences (default `1000`): If there are more occurrences, this many are chosen at random.
     max_words (default `20_000`): The number of words that are compared in layer 0: the most
         frequent words of the text.
     num_similar (default `8`): The number of nearest words in layer 0.

@@ -125,7 +125,7 @@ def _is_same(word: str, other: str, ignore_case: bool) -> bool:
 
 
 def _as_fit(words: list[str], width: int) -> list[str]:
-    """Returns the first words that fit into a width, with a blank between them."""
+    """Returns as many of the first words as fit into a width, with a blank between them."""
     used = -1
     for num_fitting, word in enumerate(words):
         used += len(word) + 1

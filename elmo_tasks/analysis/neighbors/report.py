@@ -32,7 +32,7 @@ class NeighborsReport(NamedTuple):
     vectors: Shape (occurrences, dim); each vector has length 1.
     groups: The clusters, or one group of all occurrences if they are ranked.
     similar: The nearest words in layer 0, with their cosines.
-    wanted: The occurrence by which the others are ranked, and its vector.
+    wanted: The occurrence to which the others are compared, and its vector.
     """
 
     word: str

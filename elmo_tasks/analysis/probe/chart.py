@@ -11,7 +11,7 @@ _TITLE_WIDTH = 48
 
 
 def draw(report: ProbeReport) -> Figure:
-    """Draws a bar for each row. The baselines are grey; layers and mix have a colour each."""
+    """Draws a bar for each row. Baselines are grey, layers have one colour, and the mix another."""
     figure = Figure((7, 1.4 + 0.42 * len(report.rows)), layout="constrained")
     axes = figure.subplots()
     percents = [100 * row.accuracy for row in report.rows]

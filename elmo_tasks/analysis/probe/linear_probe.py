@@ -19,7 +19,7 @@ class LinearProbe(Probe):
     Trains a linear classifier on each layer alone, and one on a mix of all layers (Peters et al.
     2018, section 5.3). The weights of the mix are trained together with the classifier. Training
     uses Adam and a learning rate that falls to 0. The number of epochs is fixed, so that nothing is
-    chosen on the validation data. Training uses the first gold tag of a token with several.
+    chosen on the validation data. If a token has several gold tags, training uses the first.
 
     Registered as a `Probe` with name "linear".
 

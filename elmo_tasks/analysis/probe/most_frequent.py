@@ -6,12 +6,12 @@ class MostFrequent:
     """
     Predicts the most frequent tag of a word in the training data. For a word that the training data
     lacks, predicts the tag of the back-off. If the back-off lacks the word too, predicts the most
-    frequent of all tags. Of two equally frequent tags, takes the one that came first.
+    frequent of all tags. Of two equally frequent tags, takes the one that the data has first.
 
     # Parameters
 
     keys: The words or lemmas of the training data.
-    tags: The gold tags of each. A token with several tags counts once for each tag.
+    tags: The gold tags of each word or lemma. A token with several tags counts once for each tag.
     back_off: A tag for each word that the training data may lack.
     """
 

@@ -38,7 +38,7 @@ class NearestProbe(Probe):
 
 
 class _Senses:
-    """The mean vectors of the senses of every word in one layer."""
+    """For one layer, the mean vector of each sense of each word."""
 
     def __init__(self, train: TaggedTokens, layer: int) -> None:
         self._tags: dict[str, list[str]] = {}
@@ -55,7 +55,7 @@ class _Senses:
             self._means[key] = normalize(torch.stack(means))
 
     def nearest(self, key: str, vectors: torch.Tensor) -> list[str]:
-        """Returns the tag of the nearest sense for each of the vectors, of shape (tokens, dim)."""
+        """Maps vectors of shape (tokens, dim) to the tags of the nearest senses."""
         cosines = normalize(vectors) @ self._means[key].T
         # Cosines are rounded, so that several can be equal. The first of equal cosines is taken.
         nearest = cosines.mul(1e4).round().argmax(dim=1)

@@ -13,9 +13,9 @@ class ProbeReport(NamedTuple):
 
     title: The names of the tag column, the validation data and the biLM.
     rows: The two baselines, then the rows of the probe.
-    counts: The numbers of `train_tokens`, of their distinct `tags`, and of `validation_tokens`.
-        Three counts are of validation tokens: `unseen_words` are not in the training data, the gold
-        tags of `unseen_tags` are not there, and only the back-off has `backed_off_words`.
+    counts: The numbers of `train_tokens`, of their distinct `tags`, and of `validation_tokens`. Of
+        the validation tokens, `unseen_words` have a word, and `unseen_tags` only gold tags, that
+        the training data lacks; `backed_off_words` have a word that only the back-off has.
     """
 
     title: str

@@ -95,5 +95,5 @@ def test_another_model_is_compared_case_by_case() -> None:
 
 
 def test_other_data_is_not_compared() -> None:
-    with pytest.raises(ConfigurationError, match="10 and 9 cases, or other gold answers"):
+    with pytest.raises(ConfigurationError, match="10 and 9 cases, or different gold answers"):
         check_same_data(CLASSIFIED, CLASSIFIED[1:])
