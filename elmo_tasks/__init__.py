@@ -2,7 +2,7 @@
 ELMo (Peters et al. 2018) and the tasks of its paper.
 
 The biLM, its files, the store of computed layers, the mix of layers and `ElmoEncoder` need PyTorch,
-but not AllenNLP. Everything else is a plugin of AllenNLP, which `elmo_tasks.plugin` registers.
+but not AllenNLP. `elmo_tasks.plugin` registers everything else with AllenNLP.
 """
 
 import importlib
@@ -22,7 +22,7 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Imports a public name, and with it PyTorch, when it is first used."""
+    """Imports a public name on first use, and PyTorch with it."""
     if name == "ElmoEncoder":
         return importlib.import_module("elmo_tasks.encoder").ElmoEncoder
     if name == "LanguageModel":

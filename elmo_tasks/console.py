@@ -1,6 +1,6 @@
 """
-The script `elmo-tasks`. It runs the commands of this package, without AllenNLP if they do not need
-it, and AllenNLP's commands with the plugin imported.
+The script `elmo-tasks`. Runs the commands of this package, and imports AllenNLP only for those that
+need it. Runs AllenNLP's commands with the plugin imported.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from elmo_tasks.common.deferred import HEAVY, deferred
 from elmo_tasks.common.errors import INSTALL_ALLENNLP
 from elmo_tasks.common.spelling import did_you_mean
 
-# The commands of AllenNLP that the help lists, and the others. Plugins may add commands.
+# AllenNLP's commands. The help lists those in `OF_ALLENNLP`. Plugins may add commands.
 OF_ALLENNLP = {
     "train": "Train a model.",
     "evaluate": "Evaluate a model on a data set.",
@@ -71,7 +71,7 @@ def _run_allennlp(name: str, arguments: list[str]) -> None:
         arguments.remove("--debug")
         os.environ[DEBUG] = "1"
     sys.argv = ["elmo-tasks", name, *arguments]
-    # A prediction with a model of this package needs none of these packages.
+    # Models of this package predict without the packages in `HEAVY`.
     with deferred(*(HEAVY if name == "predict" else ())):
         args = _arguments_of_allennlp(name, known)
     _run(args, with_plugin=True)

@@ -11,11 +11,10 @@ class Command:
     """
     The base class of the commands. A subclass sets the texts of its help, adds its arguments, and
     does its work in `run`. An error that the user can correct ends the command with exit status 1
-    and one line, which begins with the command as it was typed. After an interruption the status is
-    130.
+    and one line, which begins with the command as typed. After an interruption the status is 130.
 
-    The script `elmo-tasks` runs a command without AllenNLP. A command has the interface of a
-    `Subcommand`, so `elmo_tasks.plugin` can register it with AllenNLP.
+    The script `elmo-tasks` can run a command without AllenNLP. A command has the interface of a
+    `Subcommand`, so `elmo_tasks.plugin` can also register it with AllenNLP.
 
     # Parameters
 
@@ -23,7 +22,7 @@ class Command:
     description: The first paragraph of the command's own help.
     examples: The end of the command's own help, printed as it is.
     help: One line in `allennlp --help`.
-    can_be_continued (default `False`): Whether a run goes on where an interrupted one stopped.
+    can_be_continued (default `False`): Whether a run continues an interrupted run.
     requires_plugins (default `True`): Whether the command has the option `--include-package`.
     """
 

@@ -21,7 +21,7 @@ from elmo_tasks.embed.words import NUM_WORDS, WORD_FORMATS
 from elmo_tasks.encoder.encoder import ElmoEncoder
 from elmo_tasks.store.layer_store import LayerStore
 
-# The suffixes that a file in HDF5 may have.
+# The suffixes that HDF5 files may have.
 _SUFFIXES = ("", ".hdf5", ".h5", ".hdf")
 
 
@@ -172,7 +172,7 @@ to read it:
 
 def _refuse_contradictions(args: argparse.Namespace) -> None:
     if args.on is None and args.address is not None:
-        raise ConfigurationError("--address is for a cluster of Ray: give --on ray as well")
+        raise ConfigurationError("--address is for a Ray cluster: give --on ray as well")
     if args.words is None and (args.num_words is not None or args.embedding == "token"):
         raise ConfigurationError("--num-words and --token are for one vector a word: give --words")
     if args.words is not None and (
@@ -193,8 +193,8 @@ def _refuse_contradictions(args: argparse.Namespace) -> None:
     path = Path(args.output_file)
     if folder is None and args.words is None and path.suffix not in _SUFFIXES:
         raise ConfigurationError(
-            f"{path} would be HDF5: name it {path.with_suffix('.hdf5').name}, or give --shards for "
-            "a folder of files"
+            f"{path} would be written as HDF5: name it {path.with_suffix('.hdf5').name}, or give "
+            "--shards for a folder of files"
         )
     if folder is None and (path.is_dir() or (path.exists() and not args.force)):
         raise ConfigurationError(
@@ -221,7 +221,7 @@ def _job(args: argparse.Namespace) -> EmbedJob:
 
 
 def _encoder(args: argparse.Namespace) -> ElmoEncoder:
-    # Most sentences occur only once, so a memory of their layers would hardly be used.
+    # Most sentences occur only once, so layers kept in memory would hardly be used again.
     store = LayerStore(args.use_store, memory=0) if args.use_store else None
     mixes = args.embedding == "mix"
     if not mixes and args.place is not None:
@@ -250,6 +250,6 @@ def _engine(args: argparse.Namespace) -> Engine:
         return on_ray(args.address, args.processes)
     if args.processes in (None, 1):
         return in_this_process
-    # A fork would wait for ever for the threads of its parent, so the parent starts none.
+    # A fork would wait for ever for its parent's threads, so the parent starts no threads.
     torch.set_num_threads(1)
     return in_processes(args.processes)

@@ -87,8 +87,8 @@ The archive may then also be the name of a biLM, such as base, its folder or its
 def _write_onnx(path: Path, args: argparse.Namespace) -> None:
     if args.weights_file is not None or args.dtype != "float32":
         raise ConfigurationError(
-            "--onnx takes neither --weights-file nor --dtype float16: write the two files with "
-            "them, and then export their folder with --onnx"
+            "--onnx takes neither --weights-file nor --dtype float16: export without --onnx "
+            "first, and then export that folder with --onnx"
         )
     opened = open_elmo(args.archive_file, args.name)
     bilm, mix = opened.bilm, opened.mix(args.place)

@@ -13,7 +13,7 @@ from elmo_tasks.publish.publish import publish
 
 class ElmoPack(Command):
     """
-    Writes a trained model as a small folder, to publish it.
+    Writes a trained model to a small folder for publishing.
 
     Registered as a `Subcommand` with name "elmo-pack".
     """

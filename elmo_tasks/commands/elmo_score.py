@@ -121,7 +121,7 @@ examples:
         if args.processes > 1:
             if args.cuda_device >= 0:
                 raise ConfigurationError("--cuda-device is for one process")
-            # A fork would wait for ever for the threads of its parent, so the parent starts none.
+            # A fork would wait for ever for its parent's threads, so the parent starts no threads.
             torch.set_num_threads(1)
         is_input = args.input_file == ["-"]
         with (
@@ -129,7 +129,7 @@ examples:
             nullcontext() if args.output is None else own(args.output),
         ):
             files = args.input_file if standard_input is None else [standard_input]
-            # The text is looked for first, because loading the model takes longer.
+            # A missing file is noticed before the model is loaded.
             corpus = Corpus(files, args.column, splitter(args))
             device = "cpu" if args.cuda_device < 0 else f"cuda:{args.cuda_device}"
             model = LanguageModel.from_pretrained(args.bilm, device, args.dtype)

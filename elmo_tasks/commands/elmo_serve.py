@@ -94,7 +94,7 @@ examples:
         from elmo_tasks.serve.server import address_of, is_loopback, listen, make_server, run
 
         check_positive("--max-words", args.max_words)
-        # A wrong code is noticed before the models are loaded.
+        # A wrong language code is noticed before the models are loaded.
         blank_pipeline(args.language)
         limits = Limits(max_words=args.max_words)
         with listen(args.host, args.port) as listening:
@@ -132,8 +132,8 @@ examples:
 
 def data_of_models(arguments: list[str], names: list[str]) -> list[tuple[str, str]]:
     """
-    Returns pairs of a model's name and a file, from arguments `[NAME=]FILE`. Raises
-    `ConfigurationError` if it is not clear which model a file belongs to.
+    Returns a model's name and a file for each argument `[NAME=]FILE`. Raises `ConfigurationError`
+    if it is not clear which model a file belongs to.
     """
     pairs = []
     for argument in arguments:

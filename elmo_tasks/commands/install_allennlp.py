@@ -1,6 +1,6 @@
 """
-Installs AllenNLP into this environment without its bounds on versions, which are years old. First
-installs the packages that AllenNLP imports, in versions that it runs on, and then AllenNLP alone.
+Installs AllenNLP into this environment despite its outdated bounds on versions: first the packages
+that AllenNLP imports, in versions that work with it, and then AllenNLP alone.
 """
 
 import json
@@ -24,12 +24,12 @@ _CHECKS = {
 
 def install_allennlp(agreed: bool) -> None:
     """
-    Prints the commands that install AllenNLP, and all packages that they install and replace. Runs
-    the commands if `agreed`, or if somebody at the terminal agrees. Raises `ConfigurationError` if
-    nobody agreed, or a command fails.
+    Prints the commands that install AllenNLP, and all packages that they would install or replace.
+    Runs the commands if `agreed`, or if somebody at the terminal agrees. Raises
+    `ConfigurationError` if nobody agreed, or a command fails.
     """
     if _installed("elmo-tasks") is None:
-        # If elmo-tasks were missing, pip would ask an index for a package of this name.
+        # Without this check, pip would look for elmo-tasks on an index.
         raise ConfigurationError(
             f"elmo-tasks is not installed in {sys.prefix}: run `pip install .` in its folder first"
         )
@@ -115,7 +115,7 @@ def _planned(commands: list[list[str]]) -> tuple[list[str], list[str]]:
 
 
 def _installed(name: str) -> str | None:
-    """Returns the version of a package of this environment."""
+    """Returns the version of a package in this environment."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:

@@ -14,7 +14,7 @@ from elmo_tasks.in_allennlp.raised import is_of_allennlp, said_by_allennlp
 # The environment variable that shows the traceback of every error.
 DEBUG = "ELMO_TASKS_DEBUG"
 
-# The exit status of a command that was interrupted, as a shell gives it for Ctrl-C.
+# The exit status of an interrupted command, the same as a shell's after Ctrl-C.
 INTERRUPTED = 130
 
 # Packages that only some commands need, by the modules that the commands import.
@@ -27,24 +27,24 @@ _EXTRAS = {
     "sklearn": "scikit-learn",
 }
 
-# The most characters of a message.
+# The maximum length of a message, in characters.
 _LONGEST = 2000
 
-# The errors of a file that is cut or damaged.
+# The errors that a truncated or damaged file causes.
 _DAMAGED = (EOFError, lzma.LZMAError, pickle.UnpicklingError, zlib.error)
 
 
 def end_without_reader() -> NoReturn:
     """Ends the process when the reader of its output, such as `head`, has ended."""
-    # Without this, Python would try to write the rest again when it ends.
+    # Otherwise Python would try to write the rest again when it exits.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(1)
 
 
 def mistake(error: BaseException) -> str | None:
     """
-    Returns the message of an error that the user can correct, on one line: a mistake in a config,
-    a file or a path, or a full disk. Returns `None` for a bug, whose traceback is of use.
+    Returns a one-line message for an error that the user can correct: a mistake in a config, a file
+    or a path, or a full disk. Returns `None` for a bug, which needs its traceback.
     """
     message = _message(error)
     if message is None:
@@ -98,7 +98,7 @@ def _message(error: BaseException) -> str | None:
 
 
 def _file_error(error: OSError) -> str:
-    """Returns the message of an error of the file system, and what to do if the disk is full."""
+    """Returns the message of a file system error. If the disk is full, adds what to do."""
     message = error.strerror or str(error)
     names = [str(name) for name in (error.filename, error.filename2) if name is not None]
     if error.strerror and names:

@@ -25,7 +25,7 @@ _TASKS = {
     },
 }
 
-# The meanings of fields for which the libraries have no comment.
+# The meanings of fields that have no comment in their library.
 _MEANINGS = {
     "train_data_path": "The text to train on; a path is relative to the folder of the command.",
     "validation_data_path": "The text that chooses the best epoch.",
@@ -71,12 +71,12 @@ OWN_TASKS = ("classify", "tag")
 
 class Field(NamedTuple):
     """
-    A choice that a library offers.
+    A field of a jsonnet library that a config may set.
 
     # Parameters
 
-    comment: What the library says above the field.
-    source: What the library says after the field about the source of its default.
+    comment: The library's comment above the field.
+    source: The library's comment after the field, on the source of the default.
     """
 
     name: str
@@ -122,7 +122,7 @@ examples:
         add("--seed", type=int, default=1, help="the seed of the draw for validation (default: 1)")
 
     def run(self, args: argparse.Namespace) -> None:
-        # Without AllenNLP a config could be written, but neither read nor trained.
+        # Without AllenNLP the config could be written, but not used.
         require_allennlp()
         if args.task in OWN_TASKS and args.file.suffix not in (".jsonnet", ".libsonnet"):
             # The import is here so that the other tasks do not wait for it.
@@ -159,7 +159,7 @@ def first_config(
     task: str, file: Path, values: dict[str, Any] | None = None, found: Sequence[str] = ()
 ) -> str:
     """
-    Returns the text of a config for a task, which is to be saved as `file`.
+    Returns the text of a config for a task, to be saved as `file`.
 
     # Parameters
 
@@ -199,9 +199,9 @@ def _command(file: Path) -> str:
 
 
 def _fields(library: str) -> Iterator[Field]:
-    """Yields the fields of a library in their order, if their default is on one line."""
+    """Yields those fields of a library whose default is on one line, in order."""
     text = (config_folder() / "lib" / f"{library}.libsonnet").read_text(encoding="utf-8")
-    # A field that follows from other fields is not a choice.
+    # Fields that follow from other fields are left out.
     text = text.partition("// The fields below follow from the choices.")[0]
     pattern = r"((?:^  //.*\n)*)^  (\w+):: .*,(?:  // (.*))?$"
     for match in re.finditer(pattern, text, re.MULTILINE):

@@ -34,7 +34,7 @@ def deliver(
     Prints the text, or with `--json -` the numbers, and writes the files of `--json` and `--chart`.
     """
     content = json.dumps({**numbers, **describe_environment()}, indent=2, ensure_ascii=False)
-    # A label or name from an archive may contain anything.
+    # A label or name from an archive may contain control characters.
     print(content if args.json == "-" else "\n".join(map(printable, text.split("\n"))))
     if args.json not in (None, "-"):
         write_whole(args.json, content + "\n")

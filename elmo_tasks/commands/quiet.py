@@ -1,6 +1,6 @@
 """
-Shows only what a person needs on the console of AllenNLP's commands. The log files of a training
-have all messages.
+Limits the console of AllenNLP's commands to what a person needs. The log files of a training have
+all messages.
 """
 
 import logging
@@ -30,7 +30,7 @@ def make_quiet() -> None:
 
 
 def _is_shown(record: logging.LogRecord) -> bool:
-    # AllenNLP warns that the loss is the loss of all inputs together, but nobody asked for a loss.
+    # AllenNLP warns that it cannot split the loss of a batch by input, but nobody asked for a loss.
     if record.name == "allennlp.models.model":
         return False
     return record.levelno >= logging.WARNING or record.name.startswith("elmo_tasks.")
@@ -39,5 +39,5 @@ def _is_shown(record: logging.LogRecord) -> bool:
 class _Brief(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         prefix = f"{record.levelname}: " if record.levelno >= logging.WARNING else ""
-        # A message may have a name or label from somebody's file.
+        # A name or label in a message may contain control characters.
         return "\n".join(map(printable, (prefix + super().format(record)).split("\n")))

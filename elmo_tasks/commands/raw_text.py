@@ -21,6 +21,6 @@ def splitter(args: argparse.Namespace) -> Callable[[str], list[str]] | None:
     from elmo_tasks.readers.sentence_splitter import tokenized_sentences
     from elmo_tasks.readers.spacy_pipeline import blank_pipeline
 
-    # The pipeline is made here, so that a wrong code is noticed before the text is read.
+    # The pipeline is made here, so that a wrong language code is noticed before the text is read.
     blank_pipeline(args.language)
     return partial(tokenized_sentences, language=args.language)

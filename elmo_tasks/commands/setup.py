@@ -11,7 +11,7 @@ _LINE = "elmo_tasks"
 
 
 class Setup(Command):
-    """Installs AllenNLP where it is missing, and lets the command `allennlp` find this plugin."""
+    """Installs AllenNLP if it is missing, and lets the command `allennlp` find this plugin."""
 
     name = "elmo-tasks setup"
     requires_plugins = False

@@ -2,15 +2,15 @@
 
 from typing import Any, BinaryIO
 
-# AllenNLP or PyTorch fetches what is at these addresses (see `local_path`).
+# Files at these addresses are fetched, not streamed (see `local_path`).
 _FETCHED = ("http", "https", "hf")
 
 
 def files_at(address: str) -> list[str] | None:
     """
     Returns the sorted addresses of the files that an address or a glob pattern names. Returns
-    `None` if the path is local, or if fsspec cannot open such addresses on this machine. Raises
-    `FileNotFoundError` if there is no such file.
+    `None` if the files are not streamed: they are local or fetched, or fsspec cannot open their
+    address on this machine. Raises `FileNotFoundError` if there is no such file.
     """
     system, path = _file_system(address)
     if system is None:
@@ -25,7 +25,7 @@ def files_at(address: str) -> list[str] | None:
 def open_at(address: str) -> BinaryIO | None:
     """
     Opens the file at an address as a stream, without a copy on this machine. Returns `None` if the
-    path is local, or if fsspec cannot open such addresses on this machine.
+    file is not streamed (see `files_at`).
     """
     system, path = _file_system(address)
     return None if system is None else system.open(path, "rb")
@@ -33,7 +33,7 @@ def open_at(address: str) -> BinaryIO | None:
 
 def _file_system(address: str) -> tuple[Any, str]:
     """
-    Returns the file system of an address and the path there. Without a file system, returns `None`
+    Returns the file system of an address and the path in it. Without a file system, returns `None`
     and the address.
     """
     protocol, separator, _ = address.partition("://")

@@ -15,8 +15,8 @@ def batches_by_length(
     Yields batches of texts, as lists of their indices in `lengths`. The longest texts come first,
     so the texts of a batch have similar lengths. A batch has at most `max_tokens` tokens, padding
     included. If fewer than `min_texts` texts fit, the batch is filled up to `min_texts` texts, or
-    up to `8 * max_tokens` tokens. A longer text is a batch of its own. Texts without tokens are
-    left out.
+    up to `8 * max_tokens` tokens. A text with more tokens is a batch of its own. Texts without
+    tokens are left out.
     """
     indices = [index for index, length in enumerate(lengths) if length]
     indices.sort(key=lengths.__getitem__, reverse=True)
@@ -32,7 +32,7 @@ def batches_by_length(
 def consecutive_batches(lengths: Iterable[int], max_tokens: int) -> Iterator[list[int]]:
     """
     Yields the lengths of consecutive texts in batches. A batch has at most `max_tokens` tokens,
-    padding included; a longer text is a batch of its own.
+    padding included. A text with more tokens is a batch of its own.
     """
     batch: list[int] = []
     longest = 0

@@ -60,7 +60,7 @@ class _StandIn:
         return getattr(_import(self._module), self._name)
 
     def __getattr__(self, name: str) -> Any:
-        # `typing` asks a stand-in for special names, which it must not have.
+        # `typing` looks for special names, which a stand-in must not have.
         if name.startswith("__"):
             raise AttributeError(name)
         if name == "scheme" and self._module in _CLOUDS:
@@ -136,6 +136,6 @@ def _forget(names: Sequence[str]) -> None:
         is_one = any(name == each or name.startswith(f"{each}.") for each in names)
         if is_one and isinstance(module, _StandInModule):
             del sys.modules[name]
-            # The real module may have a function of this name, as `spacy.cli.download`.
+            # The real module may have a function of this name, such as `spacy.cli.download`.
             for child in [key for key, one in vars(module).items() if isinstance(one, ModuleType)]:
                 delattr(module, child)

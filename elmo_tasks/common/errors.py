@@ -7,7 +7,7 @@ class ConfigurationError(ValueError):
     """Raised if a setting, a file or an argument cannot be used; the message says why."""
 
 
-# The AllenNLP that the package is a plugin for.
+# The version of AllenNLP that this package is a plugin for.
 ALLENNLP = "allennlp==2.10.1"
 
 # What to do if AllenNLP is missing.
@@ -26,7 +26,7 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> None:
 
 
 def check_positive(name: str, number: int | None) -> None:
-    """Raises `ConfigurationError` if the number of a setting is below 1. `None` is no limit."""
+    """Raises `ConfigurationError` if the number of a setting is below 1. `None` means no limit."""
     if number is not None and number < 1:
         raise ConfigurationError(f"{name} must be 1 or more, not {number}")
 

@@ -10,7 +10,7 @@ from elmo_tasks.common.errors import ConfigurationError
 # The packages that fetch from s3:// and gs://. Their errors are not of the type `OSError`.
 _CLIENTS = ("boto3", "botocore", "google")
 
-# The most characters in the name of a file that PyTorch fetched.
+# The maximum length of the name of a fetched file, in characters.
 _MAX_NAME = 100
 
 
@@ -19,9 +19,9 @@ def local_path(name: str | os.PathLike) -> str:
     Returns the path of a local file, or of a local copy of the file at an address. The copy is
     fetched on first use.
 
-    If AllenNLP is installed, it fetches the file, and `s3://`, `gs://` and `hf://` work as well as
-    `https://`. Otherwise PyTorch fetches the file into its cache (`torch.hub.get_dir()`), and only
-    `http://` and `https://` work.
+    If AllenNLP is installed, it fetches the file from `http://`, `https://`, `s3://`, `gs://` or
+    `hf://`. Otherwise PyTorch fetches the file from `http://` or `https://` into its cache
+    (`torch.hub.get_dir()`).
 
     # Raises
 
@@ -70,8 +70,8 @@ def _fetched(address: str) -> str:
     if not address.startswith(("http://", "https://")):
         raise OSError(f"{address} is not an http:// or https:// address")
     folder = Path(torch.hub.get_dir(), "elmo_tasks", hashlib.sha256(address.encode()).hexdigest())
-    # The copy gets the end of the file's name with its suffix, such as .gz. File systems refuse
-    # names of more than 255 bytes, and PyTorch adds to the name while it fetches.
+    # The copy is named by the end of the file's name, a suffix such as .gz included. File systems
+    # refuse names of more than 255 bytes, and PyTorch adds to the name while it fetches.
     name = address.partition("?")[0].rstrip("/").rpartition("/")[2]
     path = folder / (name[-_MAX_NAME:] or "file")
     if not path.exists():

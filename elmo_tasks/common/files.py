@@ -46,7 +46,7 @@ def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
             os.fsync(written.fileno())
         aside.replace(target)
     except (OSError, RuntimeError) as error:
-        # If a disk is full, PyTorch raises a RuntimeError, and HDF5 an OSError without a number.
+        # If a disk is full, PyTorch raises a RuntimeError, and HDF5 an OSError without an `errno`.
         if _is_full(folder, error):
             full = os.strerror(errno.ENOSPC)
             raise OSError(errno.ENOSPC, full, os.fspath(path)) from error
@@ -56,7 +56,7 @@ def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
 
 
 def write_whole(path: str | os.PathLike, content: str | bytes | memoryview) -> None:
-    """Writes a file whole or not at all, as `atomic_write` does. Text becomes UTF-8."""
+    """Writes a file whole or not at all, as `atomic_write` does. Text is encoded in UTF-8."""
     with atomic_write(path) as aside:
         if isinstance(content, str):
             aside.write_text(content, encoding="utf-8")

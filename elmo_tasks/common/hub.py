@@ -32,10 +32,10 @@ _SHA1, _SHA256 = _KINDS = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{64}
 
 _BLOCK = 2**20
 
-# The most bytes of all data files of a repository: several times the largest biLM with its softmax.
+# The maximum size of a repository's data files: several times the largest biLM with its softmax.
 _MOST_BYTES = 8 * 10**9
 
-# The most bytes of the list of a repository's files. A file takes about 300 bytes of it.
+# The maximum size of the list of a repository's files, in bytes. A file takes about 300 bytes.
 _MOST_LISTED = 10**7
 
 
@@ -67,7 +67,7 @@ def hub_folder(name: str) -> str:
 
     # Raises
 
-    `ConfigurationError`: The repository or revision is not there, cannot be reached, or a file is
+    `ConfigurationError`: The repository or revision is missing or cannot be reached, or a file is
         damaged.
     """
     match = _NAME.fullmatch(name)
@@ -84,7 +84,7 @@ def hub_folder(name: str) -> str:
         folder = _fetched(match["repo"], match["revision"] or "main")
     except ConfigurationError:
         raise
-    # Each version of huggingface_hub raises other errors, and so do the packages that it uses.
+    # Versions of huggingface_hub, and the packages that it uses, raise different errors.
     except Exception as error:
         raise ConfigurationError(
             f"there is no file or folder {name}, and it cannot be fetched from the hub: "
@@ -100,7 +100,7 @@ def _reason(error: Exception) -> str:
     if status in (401, 403, 404):
         # The hub gives a stranger the same answer for a private repository as for a missing one.
         return "there is no such repository or revision, or it is not public"
-    # An error of this machine, such as a full disk, has a number; the error of a request has none.
+    # An error of this machine, such as a full disk, has an `errno`; an error of a request has none.
     is_local = getattr(error, "errno", None) is not None
     if status is None and not is_local and not isinstance(error, ConnectionError | ValueError):
         return f"{os.environ.get('HF_ENDPOINT', 'huggingface.co')} cannot be reached"
@@ -109,9 +109,9 @@ def _reason(error: Exception) -> str:
 
 def _fetched(repo: str, revision: str) -> Path:
     """
-    Returns the folder of a revision in the cache of huggingface_hub. The package trusts the hub: it
-    would write to whatever path the hub's hashes give. So this function writes to the cache, and
-    the package only reads the cache.
+    Returns the folder of a revision in the cache of huggingface_hub. The package would write to any
+    path that the hub gives as a hash. So this function writes to the cache, and the package only
+    reads it.
     """
     from huggingface_hub import HfApi, constants, snapshot_download
     from huggingface_hub.file_download import repo_folder_name
@@ -134,8 +134,8 @@ def _fetched(repo: str, revision: str) -> Path:
     sizes = [file.size if type(file.size) is int else -1 for file in files]
     if min(sizes, default=0) < 0 or sum(sizes) > _MOST_BYTES:
         raise ConfigurationError(
-            f"{repo} is not fetched: its data files have more than {_MOST_BYTES:,} bytes, or no "
-            "size"
+            f"{repo} is not fetched: its data files have more than {_MOST_BYTES:,} bytes, or "
+            "their sizes are unknown"
         )
     for file in files:
         hash, kind = (file.lfs.sha256, _SHA256) if file.lfs else (file.blob_id, _SHA1)
@@ -223,7 +223,7 @@ class _Bounded(io.BufferedWriter):
 
 
 def _hash_name(hash: Any, kind: re.Pattern[str]) -> str:
-    """Returns the hash. Raises `ConfigurationError` if the value is not a hash."""
+    """Returns a hash from the hub. Raises `ConfigurationError` if it is not a hash."""
     if not isinstance(hash, str) or not kind.fullmatch(hash):
         raise ConfigurationError(f"the hub gives {hash!r:.80}, which is not a hash")
     return hash
@@ -257,7 +257,7 @@ def _check_hashes(folder: Path) -> None:
 def _hash(path: Path, kind: re.Pattern[str]) -> str:
     """Returns the hash of a file."""
     if kind is _SHA1:
-        # This is how git names the content of a file.
+        # Git hashes a file with this header before the content.
         digest = hashlib.sha1(b"blob %d\0" % path.stat().st_size)
     else:
         digest = hashlib.sha256()

@@ -1,7 +1,7 @@
 import json
 from typing import Any
 
-# The most levels of objects and lists within each other.
+# The maximum depth of nested objects and lists.
 MAX_DEPTH = 100
 
 

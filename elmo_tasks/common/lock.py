@@ -21,15 +21,15 @@ def own(output: str | os.PathLike) -> Iterator[None]:
     """
     Makes this process the only owner of an output (a file or a folder) while the block runs. The
     owner holds a lock on the file `.NAME.lock` beside the output. This file tells the owner's
-    process, host, command and start. The kernel releases the lock when the process ends in any way.
+    process, host, command and start. The kernel releases the lock however the process ends.
 
     On NFS the lock also holds between machines if the server supports locks. Where a file system
     has no locks, or the folder cannot be written to, the block runs without a lock.
 
     # Raises
 
-    `ConfigurationError`: Another process owns the output, and the message says which; or the file
-        of the lock is a link, which could lead to any file.
+    `ConfigurationError`: Another process owns the output (the message names the process), or the
+        lock file is a link, which could lead to any file.
     """
     path = Path(output).absolute()
     lock = path.with_name(f".{path.name}.lock")
@@ -38,8 +38,8 @@ def own(output: str | os.PathLike) -> Iterator[None]:
         yield
     finally:
         if handle is not None:
-            # The file is removed before the lock is released. Later it could be the file of another
-            # owner. On Windows the file stays, because an open file cannot be removed.
+            # The file is removed before the lock is released. After that, it could be the file of
+            # another owner. On Windows the file stays, because an open file cannot be removed.
             with suppress(PermissionError):
                 lock.unlink(missing_ok=True)
             os.close(handle)
@@ -102,5 +102,5 @@ def _owner(handle: int) -> str:
             f"process {owner['pid']} on {owner['host']} since {owner['since']} ({owner['command']})"
         )
     except (OSError, ValueError, KeyError, TypeError):
-        # The owner has not written its name yet, or Windows lets nobody read it.
+        # The owner has not written its name yet, or Windows lets no other process read the file.
         return "another process"

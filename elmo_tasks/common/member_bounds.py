@@ -5,10 +5,10 @@ from elmo_tasks.common.errors import ConfigurationError
 
 MAX_MEMBERS = 10_000
 
-# The most parts of a member's path, and the most bytes of a part, as file systems limit them.
+# The maximum number of parts of a member's path, and of bytes of a part, as in file systems.
 _MAX_PARTS, _MAX_PART = 20, 255
 
-# Each member counts this many bytes more: the size of its header in a tar file.
+# This many bytes are added to each member's size, as for its header in a tar file.
 _HEADER = 512
 
 
@@ -19,7 +19,7 @@ class MemberBounds:
     # Parameters
 
     archive: The path of the archive, for messages.
-    most: The most bytes that all members together may have.
+    most: The maximum size of all members together, in bytes.
     """
 
     def __init__(self, archive: str | os.PathLike, most: int) -> None:

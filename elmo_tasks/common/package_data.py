@@ -24,8 +24,8 @@ def config_folder() -> Path:
 
 def config_path(name: str | os.PathLike) -> str | os.PathLike:
     """
-    Returns the path of a config that is named `elmo_tasks:TASK/VARIANT`. Any other name is a path
-    already, and is returned. Raises `ConfigurationError` if there is no such config.
+    Returns the path of a config that is named `elmo_tasks:TASK/VARIANT`. Any other name is a path,
+    and is returned as it is. Raises `ConfigurationError` if there is no such config.
     """
     if not str(name).startswith(_PREFIX):
         return name
@@ -56,7 +56,7 @@ def import_jsonnet(folder: str, name: str) -> tuple[str, bytes]:
 
 
 def _hint(name: str) -> str:
-    """Returns how to import the only file of the package with a name, or nothing."""
+    """If the package has a single file of this name, returns how to import it; otherwise ""."""
     folder = config_folder()
     found = [each for each in folder.glob("*/*sonnet") if each.name == name]
     if len(found) != 1:

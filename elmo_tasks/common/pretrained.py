@@ -27,8 +27,8 @@ def pretrained_files(pattern: str) -> dict[str, str]:
 
 def check_is_installed(name: str) -> None:
     """
-    Raises `ConfigurationError` if a name belongs to elmo-tasks-models. Call it for a name that was
-    not found: elmo-tasks-models is then not installed.
+    Raises `ConfigurationError` if a name belongs to elmo-tasks-models. Call it only for a name that
+    was not found, because the package is then not installed.
     """
     if name in MODELS:
         raise ConfigurationError(

@@ -16,7 +16,7 @@ class Rank(NamedTuple):
     """
     # Parameters
 
-    process: The index of this process among all of a training.
+    process: The index of this process among all processes of a training.
     num_processes: Number of processes; 1 outside distributed training.
     """
 
@@ -55,7 +55,7 @@ def broadcast(tensors: Iterable[torch.Tensor]) -> None:
 
 def broadcast_file(path: str | os.PathLike | None) -> BytesIO | None:
     """
-    Returns the content of a file in every process, though only process 0 reads it. If `path` is
+    Returns the content of a file in every process. Only process 0 reads the file. If `path` is
     `None` in process 0, every process returns `None`.
     """
     device = device_of_group()

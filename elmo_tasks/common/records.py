@@ -1,4 +1,4 @@
-"""Reads the rows of a file that somebody brings, whatever its format."""
+"""Reads the rows of a table, or the JSON objects of a file."""
 
 import json
 import os
@@ -15,7 +15,7 @@ _BATCH = 1024
 
 def read_records(path: str | os.PathLike) -> Iterator[Record]:
     """
-    Yields the rows of a table (`.csv`, `.tsv`, `.parquet`). Of any other file, yields the JSON
+    Yields the rows of a table (`.csv`, `.tsv`, `.parquet`). From any other file, yields the JSON
     object on each line. The file is read as a stream. Empty lines are skipped.
 
     # Raises

@@ -1,7 +1,7 @@
 """
-Lets the core register the names that configs of archives use. The plugin registers them when it is
-imported, but no room may import the plugin. So `elmo_tasks/__init__.py` stores a function here that
-imports it.
+Lets core modules register the names that configs of archives use. The plugin registers them when it
+is imported, but these modules may not import the plugin. So `elmo_tasks/__init__.py` stores a
+function here that imports the plugin.
 """
 
 from collections.abc import Callable

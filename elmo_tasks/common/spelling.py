@@ -1,14 +1,14 @@
 import difflib
 from collections.abc import Collection, Iterable
 
-# The most names that a message lists.
+# The maximum number of names that a message lists.
 _MOST_LISTED = 12
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """
-    Returns `; did you mean 'x'?` for the known name x that is similar to this name or is made of
-    the initials of this name's words. Returns "" if there is no such x.
+    Returns `; did you mean 'x'?` if a known name x is similar to `name`, or consists of the
+    initials of the words in `name`. Otherwise returns "".
     """
     lower = {other.lower(): other for other in known}
     nearest = difflib.get_close_matches(name.lower(), lower, n=1)

@@ -23,7 +23,7 @@ class Record(NamedTuple):
 
     line_number: The number of the line at which the row begins. The header of a table is line 1. In
         Parquet, this is the number of the row.
-    values: The values by the names of their columns. In `.csv` and `.tsv` all values are texts.
+    values: The values by the names of their columns. In `.csv` and `.tsv` all values are strings.
     """
 
     line_number: int
@@ -47,8 +47,8 @@ def is_parquet(path: str | os.PathLike) -> bool:
 def read_table(path: str | os.PathLike) -> Iterator[Record]:
     """
     Yields the rows of a `.csv` or `.tsv` file, whose first line has the names of the columns. In
-    `.csv`, a field in double quotes may have commas and line ends. In `.tsv`, quotes are characters
-    like others. Empty lines are skipped.
+    `.csv`, a field in double quotes may have commas and line ends. In `.tsv`, quotes are ordinary
+    characters. Empty lines are skipped.
 
     # Raises
 
@@ -122,7 +122,7 @@ def _header(path: str | os.PathLike) -> list[str]:
 def _names(path: str | os.PathLike, fields: Sequence[str]) -> list[str]:
     names = [name.strip() for name in fields]
     for name in names:
-        # Columns without a name are not used; spreadsheets write them for empty columns.
+        # Several columns may lack a name: spreadsheets write them for empty columns.
         if name and names.count(name) > 1:
             raise ConfigurationError(
                 f"{path}:1: {names.count(name)} columns have the name {name}; give each its own"
@@ -134,7 +134,7 @@ def _reader(path: str | os.PathLike) -> Any:
     """Returns the `csv.reader` of a table's lines."""
     delimiter = delimiter_of(path)
     assert delimiter is not None, f"{path} is no table"
-    # A field may be as long as a line. The limit of `csv` holds for the whole process.
+    # A field may be as long as a line. The limit is the whole process's, so it is never lowered.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE_BYTES))
     lines = (f"{line}\n" for _, line in numbered_lines(path))
     if delimiter == "\t":

@@ -28,15 +28,15 @@ _DECOMPRESSING_ERRORS = (EOFError, OSError, lzma.LZMAError, zlib.error)
 # A small compressed file may hold one line that fills the memory.
 MAX_LINE_BYTES = 10**8
 
-# The most characters of a message about a line.
+# The maximum length of a message about a line, in characters.
 _MAX_MESSAGE = 400
 
 
 def corpus_files(pattern: str | os.PathLike) -> list[str]:
     """
     Returns the sorted paths of the files that a path, an address or a glob pattern names. An
-    address that fsspec streams may be a pattern too, such as `s3://bucket/*.gz`. The path of a file
-    is no pattern, whatever its characters. Raises `FileNotFoundError` if no file is found.
+    address that fsspec streams may be a pattern too, such as `s3://bucket/*.gz`. The path of an
+    existing file is never read as a pattern. Raises `FileNotFoundError` if no file is found.
     """
     found = files_at(os.fspath(pattern))
     if found is not None:
@@ -97,7 +97,7 @@ def refuse_damaged(path: str | os.PathLike, line_number: int, error: Exception) 
     Raises a `ValueError` that names the file and the last line that could be read. An `OSError` of
     the disk or the network is raised as it is.
     """
-    # The `OSError` of gzip and bz2 about a damaged file has no number.
+    # The `OSError` of gzip and bz2 about a damaged file has no `errno`.
     if isinstance(error, OSError) and error.errno is not None:
         raise error
     raise ValueError(f"{path}: is damaged after line {line_number}: {error}") from error

@@ -8,8 +8,8 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_regular
 from elmo_tasks.common.torch_pickle import check_pickle
 
-# The first bytes of a file of PyTorch 1.6 or later. `torch.load` takes a file that begins otherwise
-# for a pickle, which has no checksums.
+# The first bytes of a file of PyTorch 1.6 or later. `torch.load` reads a file with other first
+# bytes as a pickle, which has no checksums.
 _START = b"PK\x03\x04"
 
 # The exceptions by which `zipfile`, PyTorch and `check_pickle` report a damaged file.
@@ -23,12 +23,12 @@ def check_torch_file(path: str | os.PathLike) -> None:
     """
     Checks a file before `torch.load` reads it. `torch.load` ignores the checksums that `torch.save`
     writes, so it reads wrong numbers from a damaged file. It decompresses data of any size,
-    although `torch.save` never compresses. A pickle can make it take any amount of time and memory.
+    although `torch.save` never compresses. Loading a pickle can take any amount of time and memory.
 
     # Raises
 
     `ConfigurationError`: The file is damaged, is older than PyTorch 1.6, has compressed data, or
-        has a pickle that `torch.save` does not write.
+        has a pickle that `torch.save` would not write.
     """
     check_regular(path)
     try:

@@ -13,12 +13,12 @@ _NAMES = re.compile(
     r"_codecs encode|numpy dtype|numpy\._?core\.multiarray scalar"
 )
 
-# The string arguments of two functions that are allowed: which argument it is, and what it may be.
+# For two allowed functions: the index of the argument that is a string, and its allowed values.
 # Other codecs could double a text again and again. Other dtypes may have any size.
 _STRINGS = {"_codecs encode": (1, "latin1"), "numpy dtype": (0, "[bfiu][1-8]")}
 
-# The most bytes of a pickle (a parameter with its state in Adam takes about 150), the most items of
-# a value (an item that occurs twice counts twice), and the most levels of nested values.
+# The maximum numbers of bytes in a pickle (a parameter with its state in Adam takes about 150), of
+# items in a value (an item that occurs twice counts twice), and of levels of nested values.
 _MOST_BYTES, _MOST_ITEMS, _MOST_DEPTH = 4 * 10**6, 10**6, 50
 
 
@@ -35,7 +35,7 @@ class _Value:
             part.is_used = True
             self.items += part.items
             self.depth = max(self.depth, part.depth + 1)
-        # `torch.save` fills a value before it uses it. A value that contains itself has no end.
+        # `torch.save` fills a value before using it. A value that contains itself has no end.
         if self.is_used:
             raise ValueError("a value changes after its use")
         if self.items > _MOST_ITEMS:
@@ -47,9 +47,9 @@ class _Value:
 
 def check_pickle(data: bytes) -> None:
     """
-    Raises `ValueError` for a pickle that `torch.save` does not write, or that would take much time
-    or memory. For example, a tuple may hold the same tuple twice, and so on for 60 levels. Its hash
-    takes 2^60 steps.
+    Raises `ValueError` for a pickle that `torch.save` would not write, or that would take much time
+    or memory. For example, a tuple may hold the same tuple twice, and so on for 60 levels: hashing
+    it takes 2^60 steps.
     """
     if len(data) > _MOST_BYTES:
         raise ValueError(f"the pickle has more than {_MOST_BYTES:,} bytes")
@@ -78,7 +78,7 @@ def check_pickle(data: bytes) -> None:
 
 
 def _made(name: str, argument: Any, taken: list[_Value]) -> _Value:
-    # Numbers of more than 64 bits may all have one hash, and a dictionary of them then takes hours.
+    # Numbers of more than 64 bits may share a hash. A dictionary of them then takes hours.
     if isinstance(argument, int) and abs(argument) >= 2**63:
         raise ValueError("the pickle has a number of more than 64 bits")
     if name == "GLOBAL" and not _NAMES.fullmatch(argument):

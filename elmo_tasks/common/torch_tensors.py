@@ -8,15 +8,15 @@ from elmo_tasks.common.fetch import check_regular
 from elmo_tasks.common.torch_file import check_torch_file
 from elmo_tasks.common.torch_pickle import check_pickle
 
-# A file of PyTorch before 1.6 begins with the number 0x1950a86a20f9469cfc6c and four more pickles,
-# which `check_pickle` checks. The numbers of the tensors follow.
+# A file of PyTorch before 1.6 begins with five pickles: the number 0x1950a86a20f9469cfc6c, and four
+# that `check_pickle` checks. The numbers of the tensors follow.
 _OLD_START = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 _NUM_PICKLES, _MAX_PICKLE = 4, 4 * 10**6
 
 
 def read_tensors(path: Path) -> dict[str, torch.Tensor]:
     """
-    Reads named tensors from a file that `torch.save` wrote, also in versions before 1.6. Raises
+    Reads named tensors from a file that any version of `torch.save` wrote. Raises
     `ConfigurationError` if the file is missing, is damaged, or holds anything else.
     """
     try:

@@ -19,17 +19,17 @@ from elmo_tasks.common.zip_file import unzip
 MAX_GROWTH = 20
 MORE_BYTES = 2**30
 
-# The errors of a disk that is full, which is not the fault of an archive.
+# The errors of a full disk, for which the archive is not to blame.
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
-# The most bytes that are read at once. A header that asks for more is no header of an archive.
+# The maximum number of bytes that are read at once. No header of an archive asks for more.
 _MAX_READ = 2**20
 
 
 @contextmanager
 def unpacked(archive: str | os.PathLike, keep: bool = False) -> Iterator[str]:
     """
-    Unpacks the `model.tar.gz` of a training or a zip file into a temporary folder. Yields its path.
+    Unpacks a `model.tar.gz` or a zip file into a temporary folder. Yields the folder's path.
 
     Only the bytes of files are taken: owners, permissions and times are not.
 
@@ -41,8 +41,8 @@ def unpacked(archive: str | os.PathLike, keep: bool = False) -> Iterator[str]:
     # Raises
 
     `ConfigurationError`: The file is not a whole archive; it unpacks to more than `MAX_GROWTH`
-        times its size and `MORE_BYTES`; or a member is a link, a device, or would lie outside the
-        folder. The message names the member.
+        times its size plus `MORE_BYTES`; or a member is a link or a device, or would lie outside
+        the folder. The message names the member.
     """
     check_regular(archive)
     # A message about a file in the folder shows the name of the archive.
@@ -66,8 +66,8 @@ def unpacked(archive: str | os.PathLike, keep: bool = False) -> Iterator[str]:
 
 def check_members(tar: tarfile.TarFile, archive: str | os.PathLike) -> None:
     """
-    Raises `ConfigurationError` if a member of an open tar file must not be unpacked, as `unpacked`
-    does. Otherwise the members lose their owners and permissions.
+    Raises `ConfigurationError`, as `unpacked` does, if a member of an open tar file must not be
+    unpacked. Otherwise removes the members' owners and permissions.
     """
     for member, _ in _members(tar, archive, _most_bytes(archive)):
         member.mode = 0o755 if member.isdir() else 0o644
@@ -126,8 +126,8 @@ class _Damaged(Exception):
 
 class _BoundedReader:
     """
-    Reads at most a number of bytes of a compressed file, in small portions. Without these bounds,
-    the header of a member could make `tarfile` read the whole file into memory.
+    Reads at most `most` bytes of a compressed file, in small portions. Otherwise the header of a
+    member could make `tarfile` read the whole file into memory.
     """
 
     def __init__(self, file: gzip.GzipFile, most: int) -> None:
@@ -151,7 +151,7 @@ class _BoundedReader:
             raise _Damaged(str(error)) from error
 
     def _check(self, position: int) -> None:
-        # Tar files fill up the last block of each member, and end with zeros.
+        # In a tar file, zeros fill up the last block of each member, and follow the last member.
         if position > self._most + _MAX_READ:
             raise _Damaged(f"it unpacks to more than {self._most:,} bytes")
 

@@ -84,21 +84,21 @@ class _Worker:
         self.pipe, end = context.Pipe()
         self.process = context.Process(target=_serve, args=(work, end, os.getpid()), daemon=True)
         self.process.start()
-        # If the process ends, the pipe ends too, since nobody else holds this end of the pipe.
+        # Only the process holds this end of the pipe, so the pipe closes when the process dies.
         end.close()
         self.part: Any = None
         self.tries = 0
 
     def begin(self, part: Any, tries: int) -> None:
         self.part, self.tries = part, tries
-        # If the process is dead, `end` will find that.
+        # If the process is dead, `end` notices it.
         with contextlib.suppress(OSError):
             self.pipe.send(part)
 
     def end(self) -> bool:
         """
-        Returns whether the part is done. It is not done if the process died. Raises the error of
-        the part.
+        Returns whether the part is done, which is false if the process died. Raises the error that
+        the part raised, if any.
         """
         try:
             error = self.pipe.recv()
@@ -127,9 +127,9 @@ def new_processes() -> Any:
 def _next_try(worker: _Worker, part: Any) -> int:
     if worker.tries == _TRIES:
         raise ConfigurationError(
-            f"the sentences {part.ids[0]} to {part.ids[-1]} ended {_TRIES} processes (exit status "
-            f"{worker.process.exitcode}), perhaps for lack of memory; use fewer "
-            "processes or smaller batches"
+            f"{_TRIES} processes died on sentences {part.ids[0]} to {part.ids[-1]} (exit status "
+            f"{worker.process.exitcode}), perhaps for lack of memory; use fewer processes or "
+            "smaller batches"
         )
     return worker.tries + 1
 
@@ -154,7 +154,7 @@ def _serve(work: Callable[..., Any], pipe: Any, parent: int) -> None:
         try:
             pipe.send(answer)
         except Exception:
-            # Not every error can be sent to another process.
+            # Not every error can be pickled.
             pipe.send(RuntimeError(f"{type(answer).__name__}: {answer}"))
 
 

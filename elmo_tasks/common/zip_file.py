@@ -9,12 +9,12 @@ from pathlib import Path
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.member_bounds import MemberBounds
 
-# The most bytes of the list of members, which `zipfile` reads at once.
+# The maximum size of the list of members, in bytes. `zipfile` reads it at once.
 _MAX_LIST = 10**7
 
 # A zip file ends with a record of 22 bytes and a comment of up to 64 kB. Bytes 12 to 15 of the
-# record are the size of the list. A file with more than four gigabytes or 65,535 members has a
-# second record, which begins 20 bytes before.
+# record are the size of the list. A file with more than four gigabytes or 65,535 members has
+# another record of 20 bytes before this record.
 _END, _END_BYTES, _SECOND_END, _SECOND_BYTES = b"PK\5\6", 22 + 2**16, b"PK\6\7", 20
 
 _KINDS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -61,7 +61,7 @@ def unzip(archive: str | os.PathLike, folder: Path, most: int) -> None:
 def _unzip_member(
     file: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path, bounds: MemberBounds
 ) -> None:
-    # The type of the file, as Unix has it, or 0.
+    # The type of the file in Unix, or 0.
     kind = stat.S_IFMT(member.external_attr >> 16)
     is_plain = kind in (0, stat.S_IFREG, stat.S_IFDIR)
     path = folder / bounds.path_of(member.filename, member.file_size, is_plain)
@@ -73,7 +73,7 @@ def _unzip_member(
         path.mkdir(parents=True, exist_ok=True)
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    # At most `file_size` bytes are read, and their checksum is compared.
+    # `zipfile` reads at most `file_size` bytes, and compares their checksum.
     with file.open(member) as content, open(path, "wb") as written:
         shutil.copyfileobj(content, written)
 

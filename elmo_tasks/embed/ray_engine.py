@@ -95,7 +95,7 @@ def _raise_error(result: Any, part: Part) -> None:
         raise error.cause from error
     except ray.exceptions.RayError as error:
         raise ConfigurationError(
-            f"the sentences {part.ids[0]} to {part.ids[-1]} ended {_RETRIES + 1} processes of Ray "
+            f"{_RETRIES + 1} processes of Ray died on sentences {part.ids[0]} to {part.ids[-1]} "
             f"({type(error).__name__}), perhaps for lack of memory; use fewer processes "
             "or smaller batches"
         ) from error

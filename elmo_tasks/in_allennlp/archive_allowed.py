@@ -34,8 +34,8 @@ _STACKED = (
 _RECURRENT = "input_size hidden_size num_layers bias dropout bidirectional"
 _BAG = "embedding_dim averaged"
 
-# The arguments of each type, by its class. The arguments of a vocabulary are not read, because an
-# archive always has its own vocabulary.
+# The allowed types of each class, and the allowed arguments of each type. The arguments of a
+# vocabulary are not read, because an archive always has its own vocabulary.
 ALLOWED: dict[str, dict[str, str]] = {
     "Model": {
         "basic_classifier": (
@@ -108,7 +108,7 @@ ALLOWED: dict[str, dict[str, str]] = {
         "elmo_splitting": "language",
         "just_spaces": "",
         "letters_digits": "",
-        # The default of `language` is en_core_web_sm. Another name would be imported.
+        # `language` is not allowed: AllenNLP would import what it names, by default en_core_web_sm.
         "spacy": ("pos_tags parse ner keep_spacy_tokens split_on_spaces start_tokens end_tokens"),
         "whitespace": "",
     },
@@ -214,7 +214,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     },
 }
 
-# The fields of a config that `load_archive` or `evaluate` makes objects of, and their classes.
+# The fields of a config from which `load_archive` or `evaluate` makes objects, and their classes.
 MADE = {
     "dataset_reader": DatasetReader,
     "validation_dataset_reader": DatasetReader,
@@ -232,8 +232,8 @@ ONLY_TRAINING = frozenset(
     "type validation_data_path".split()
 )
 
-# The largest values of arguments that cost time or memory besides parameters. AllenNLP's
-# feedforward, for example, makes a list of its layers first.
+# The largest values of arguments that cost time or memory apart from parameters. AllenNLP's
+# feedforward, for example, makes lists of `num_layers` items before its parameters.
 MOST = {
     "batches_per_epoch": 100_000,
     "length": 10_000,
@@ -248,6 +248,6 @@ MOST = {
     "token_min_padding_length": 1000,
 }
 
-# The most items of a list or object, the most items of all lists and objects together, and the
+# The maximum number of items in a list or object, the maximum number of all items together, and the
 # largest number in a list, such as a dilation.
 MOST_ITEMS, MOST_OF_ALL, MOST_IN_LIST = 1000, 5000, 10_000

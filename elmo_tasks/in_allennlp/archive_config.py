@@ -23,15 +23,15 @@ from elmo_tasks.in_allennlp.archive_allowed import (
 
 class NotAllowed(Exception):
     """
-    Raised for what the table lacks. The arguments are a path in the config, and a text that says
-    what is wrong.
+    Raised for a part of a config that is not allowed. The arguments are the path of the part, and a
+    text that says what is wrong.
     """
 
 
 def check_allowed(config: Mapping[str, Any]) -> None:
     """
-    Raises `NotAllowed` if a config has something that the table lacks. A value is read as AllenNLP
-    reads it, by the annotation of the argument.
+    Raises `NotAllowed` if a config has something that `archive_allowed.py` does not list. A value
+    is read as AllenNLP reads it, by the annotation of the argument.
     """
     num_items = 0
     for field, value in config.items():
@@ -48,7 +48,7 @@ def check_allowed(config: Mapping[str, Any]) -> None:
                     raise NotAllowed(field, f"brings all fields to more than {MOST_OF_ALL} items")
                 if key.isdigit() and isinstance(child, int) and child > MOST_IN_LIST:
                     raise NotAllowed(path, f"is more than {MOST_IN_LIST}")
-                # The numbers of passes of nested samplers multiply.
+                # Nested samplers multiply their numbers of passes.
                 if key == "times" and isinstance(child, int):
                     times *= max(1, child)
                     if times > MOST["times"]:
@@ -109,7 +109,7 @@ def _check_object(kind: Any, fields: dict[str, Any], path: str) -> None:
         if key not in table.get(name, "").split():
             if takes_any or key in parameters or key == "type":
                 raise NotAllowed(f"{path}.{key}", f"is an argument of {name}")
-            # AllenNLP refuses such a value, or takes it for another class of a union.
+            # AllenNLP refuses such a field, or takes the object for another class of a union.
             continue
         if key == "bilm" and isinstance(value, str) and not is_name(value):
             raise NotAllowed(f"{path}.{key}", f"is {value!r:.80}, no name of a biLM")

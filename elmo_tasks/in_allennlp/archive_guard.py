@@ -2,10 +2,10 @@
 Makes AllenNLP read the archives of models as data.
 
 AllenNLP 2.10.1 unpacks each member of an archive to whatever path the member names. It evaluates
-`config.json` as jsonnet, which may read files and environment variables. It makes whatever the
-config names. SECURITY.md says what this module does about each; `archive_allowed.py` lists what a
-config may name. A model may also be given by its name or its repository, and its weights may be
-published (see `publish/published_weights.py`).
+`config.json` as jsonnet, which may read files and environment variables. It makes objects of
+whatever classes the config names. SECURITY.md says what this module does about each of these;
+`archive_allowed.py` lists what a config may name. This module also loads models by name or
+repository, and published weights (see `publish/published_weights.py`).
 """
 
 import math
@@ -47,10 +47,10 @@ from elmo_tasks.publish.published_weights import PUBLISHED_WEIGHTS, read_publish
 T = TypeVar("T")
 
 # A model may have this many parameters that are not in its file. A published model may name a biLM
-# in place of its parameters, which are up to 94 million.
+# in place of the biLM's parameters, up to 94 million.
 _MORE_PARAMETERS = 2 * 10**8
 
-# The memory that a parameter takes besides its numbers, as a count of numbers.
+# The memory that a parameter tensor takes besides its numbers, expressed as a count of numbers.
 _OVERHEAD = 20_000
 
 
@@ -100,13 +100,13 @@ def _load_checked(
     """Loads a model as AllenNLP does, but first checks what its files ask for."""
     if not is_trusted():
         check_vocabulary(folder, origin(folder))
-        # The user may give weights in another folder.
+        # The user may give weights from another folder.
         if Path(weights).parent == Path(folder):
             check_inside(Path(weights), folder, origin(folder))
     config.params["model"] = without_files(config.params["model"])
     with _bounded_parameters(weights):
         model = _load_model(config, weights, folder, cuda_device)
-    # The tensors of the model are checked, because a tensor of a file can claim any shape.
+    # The model's tensors are checked: a tensor in the file can claim any shape.
     for name, value in model.state_dict().items():
         if isinstance(value, torch.Tensor) and not _is_finite(value) and not is_trusted():
             raise ConfigurationError(
@@ -143,8 +143,8 @@ def _check_output(model: Model, _: Any, output: dict[str, Any]) -> None:
 @contextmanager
 def _bounded_parameters(weights: str) -> Iterator[None]:
     """
-    Refuses a model that asks for many more parameters than its file of weights has. This check
-    comes in time, because a parameter takes memory only when it is first written to.
+    Refuses a model that asks for many more parameters than its file of weights has. The check comes
+    early enough, because a parameter takes memory only when it is first written to.
     """
     most = _MORE_PARAMETERS + (os.path.getsize(weights) if os.path.isfile(weights) else 0)
     found, thread = 0, threading.get_ident()
@@ -152,7 +152,7 @@ def _bounded_parameters(weights: str) -> Iterator[None]:
     def count(module: torch.nn.Module, name: str, parameter: torch.nn.Parameter | None) -> None:
         nonlocal found
         if parameter is not None and threading.get_ident() == thread:
-            # Besides its numbers, a parameter takes memory of its own.
+            # A parameter tensor takes memory besides its numbers.
             found += parameter.numel() + _OVERHEAD
             if found > most:
                 raise ConfigurationError(
@@ -192,7 +192,7 @@ _weights_path = archival.get_weights_path
 
 
 def _published_weights_path(folder: str | os.PathLike) -> str:
-    """Returns the path of the weights in a folder. The weights may be published."""
+    """Returns the path of the published weights in a folder, or else of AllenNLP's weights."""
     published = os.path.join(folder, PUBLISHED_WEIGHTS)
     return published if os.path.exists(published) else _weights_path(folder)
 

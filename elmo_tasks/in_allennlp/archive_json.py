@@ -19,7 +19,7 @@ from elmo_tasks.common.printable import printable
 from elmo_tasks.elmo.vocabulary_folder import check_inside
 from elmo_tasks.in_allennlp.archive_config import NotAllowed, check_allowed
 
-# If this environment variable is 1, an archive's config is read unchecked, as AllenNLP does.
+# If this environment variable is 1, an archive's config is read as AllenNLP reads it, unchecked.
 TRUST = "ELMO_TASKS_TRUST_ARCHIVES"
 
 # No config of a model is this large.
@@ -92,7 +92,7 @@ def origin(folder: str | os.PathLike) -> str:
 @contextmanager
 def one_line_with_name(folder: str | os.PathLike) -> Iterator[None]:
     """
-    Turns every error into one line that names the archive of the folder and says what does not fit.
+    Turns every error into one line that names the archive of the folder and says what is wrong.
     """
     folder, archive = os.fspath(folder), origin(folder)
     try:

@@ -10,7 +10,7 @@ class Change(NamedTuple):
     module (`ModuleType | type`): The module or class.
     name: The name that gets another value.
     value: The new value.
-    reason: Why the package needs the change.
+    reason: Why elmo_tasks needs the change.
     version (default `'allennlp 2.10.1'`): The package and the version that the change was made for.
     """
 

@@ -36,7 +36,7 @@ from elmo_tasks.in_allennlp.change import Change
 @LearningRateScheduler.register("reduce_on_plateau", exist_ok=True)
 class CompatibleReduceOnPlateau(ReduceOnPlateauLearningRateScheduler):
     """
-    AllenNLP's `reduce_on_plateau` without the argument `verbose`, which PyTorch no longer takes.
+    AllenNLP's `reduce_on_plateau` for a PyTorch that no longer takes the argument `verbose`.
 
     Registered as a `LearningRateScheduler` with name "reduce_on_plateau".
 
@@ -82,8 +82,8 @@ class CompatibleMultiProcessDataLoader(MultiProcessDataLoader):
     AllenNLP gives every worker a lock of the default start method. Python refuses to send that lock
     to a worker with another start method, such as `start_method: "spawn"`.
 
-    In distributed training, AllenNLP ends an epoch or a validation with the process that has the
-    fewest batches, and drops the batches that other processes still have. Here a process with fewer
+    In distributed training, AllenNLP ends an epoch or a validation as soon as one process has no
+    more batches, and drops the batches that other processes still have. Here a process with fewer
     batches halves its largest batches, so nothing is dropped. This needs all instances in memory.
     With `max_instances_in_memory`, AllenNLP's behaviour remains.
 
@@ -134,7 +134,7 @@ def _largest(number: int) -> int:
 
 
 def _split(batches: list[list[Instance]], num_batches: int, path: Any) -> list[list[Instance]]:
-    """Returns `num_batches` batches, by halving the largest batches."""
+    """Halves the largest batches until there are `num_batches`, and returns all batches."""
     batches = list(batches)
     while len(batches) < num_batches:
         index = max(range(len(batches)), key=lambda index: len(batches[index]), default=None)
@@ -183,7 +183,7 @@ def allow_numpy_scalars() -> None:
     Lets `torch.load` read NumPy scalars although `weights_only` stays on.
 
     Some schedulers (`cosine`) and metrics put NumPy scalars in the training state. `--recover`
-    would refuse such a checkpoint.
+    would otherwise refuse such a checkpoint.
     """
     # The function that unpickles NumPy's scalars has no public name.
     scalar = np.float64().__reduce__()[0]

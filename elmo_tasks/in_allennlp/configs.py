@@ -1,7 +1,7 @@
 """
 Makes AllenNLP find the configs and libraries of this package by their names, from any folder:
-`allennlp train elmo_tasks:sst/both`, and `import 'elmo_tasks/sst.libsonnet'` in a config. An error
-in a config names its file.
+`allennlp train elmo_tasks:sst/both`, and `import 'elmo_tasks/sst.libsonnet'` in a config. Errors in
+a config name the config's file.
 """
 
 import contextlib
@@ -63,7 +63,7 @@ def _evaluate_named_snippet(name: str, snippet: str, **kwargs: Any) -> str:
     try:
         return _evaluate_snippet(name, snippet, import_callback=import_jsonnet, **kwargs)
     except RuntimeError as error:
-        # AllenNLP passes the overrides without a name.
+        # The overrides are the snippet that AllenNLP evaluates without a name.
         if name:
             raise
         raise JsonnetError(f"the overrides cannot be read: {_message(error)}") from error

@@ -16,8 +16,8 @@ _find = find_learning_rate.find_learning_rate_model
 def _find_for_our_trainer(params: Params, serialization_dir: str, *args: Any, **kw: Any) -> None:
     trainer = params.params.get("trainer")
     if trainer is not None and trainer.get("type") == "elmo":
-        # In one process, AllenNLP's own trainer makes the same steps. Large rates give a loss that
-        # is not a number, and AllenNLP's trainer goes on after it.
+        # In one process, AllenNLP's own trainer makes the same steps as ours. If a large rate gives
+        # a loss of NaN, AllenNLP's trainer goes on.
         trainer["type"] = "gradient_descent"
     _find(params, serialization_dir, *args, **kw)
     print(f"The loss by learning rate is in {os.path.join(serialization_dir, 'lr-losses.png')}")

@@ -37,9 +37,9 @@ def how_to_go_on(arguments: list[str]) -> str:
 @contextmanager
 def noting_how_to_go_on() -> Iterator[None]:
     """
-    Adds a note on how to go on to an error that the block raises, if a file could not be read or
-    written, or `--recover` finds no checkpoint. This process must own the folder of the training,
-    because otherwise another process may train in it.
+    If the block raises an error because a file could not be read or written, or because `--recover`
+    finds no checkpoint, adds a note to the error. The note says how to go on. This process must own
+    the folder of the training, because otherwise another process may train in it.
     """
     try:
         yield

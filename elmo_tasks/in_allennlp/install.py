@@ -1,6 +1,6 @@
 """
 Makes every change of this package to AllenNLP. The classes that are registered under AllenNLP's own
-names (`exist_ok=True`) are in this room as well.
+names (`exist_ok=True`) are in this folder as well.
 """
 
 from allennlp.data import TokenIndexer

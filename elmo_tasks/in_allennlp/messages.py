@@ -60,7 +60,7 @@ _read = DatasetReader.read
 def _create_checked(constructor: Callable, cls: type, params: Params, **extras: Any) -> Any:
     parameters = from_params.infer_method_params(cls, constructor)
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
-    # Code gives `extras`, such as the vocabulary. The config does not.
+    # `extras`, such as the vocabulary, come from code and not from the config.
     known = [name for name in parameters if name not in {"self", "cls", "kwargs", *extras}]
     title = f"{cls.__name__} has no parameter"
     if cls.__name__ == "TrainModel":
@@ -148,8 +148,8 @@ def _load_with_loader(archive_file: str, *args: Any, **kwargs: Any) -> Archive:
 
 class PrintableTqdm(Tqdm):
     """
-    Makes progress bars with an escaped description, because it has the names of metrics, and these
-    may have labels.
+    Makes progress bars whose descriptions are escaped: they have the names of metrics, which may
+    contain labels.
     """
 
     @staticmethod

@@ -23,9 +23,9 @@ from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 
 class PredictManager(_PredictManager):
     """
-    Runs a predictor over a file as AllenNLP's class does, but reads the file by `read_inputs`,
-    refuses a file without inputs, and prints answers in text without the inputs.
-    `elmo-tasks predict` prints answers in JSON without the inputs, too.
+    Runs a predictor over a file as AllenNLP's class does, but reads the file by `read_inputs` and
+    refuses a file without inputs. Prints text answers without their inputs; `elmo-tasks predict`
+    prints JSON answers without their inputs, too.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -72,7 +72,7 @@ class PredictManager(_PredictManager):
 
 
 def _with_fields(text: str, fields: JsonDict) -> str:
-    """Returns an answer in text with further fields at the end of its first line."""
+    """Adds further fields at the end of the first line of a text answer."""
     first, end, rest = text.partition("\n")
     shown = [printable(one_line(f"{name}: {value}")) for name, value in fields.items()]
     return "\t".join([first, *shown]) + end + rest
@@ -98,8 +98,8 @@ def _named(name: str, group: list[LocatedInput]) -> Iterator[None]:
 
 def parse_settings(text: str) -> dict[str, Any]:
     """
-    Returns the parameters of a predictor that `--predictor-args` gives. Raises `ConfigurationError`
-    if they are not a JSON object.
+    Returns the parameters of a predictor from the text of `--predictor-args`. Raises
+    `ConfigurationError` if they are not a JSON object.
     """
     try:
         settings = json.loads(text.strip() or "{}")

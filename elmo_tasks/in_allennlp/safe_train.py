@@ -3,7 +3,7 @@ Makes `allennlp train` the only owner of its folder while it runs. Makes its arc
 not at all. A process owns the folder before AllenNLP looks into the folder, so `--force` removes no
 folder in which another process trains. Files of the folder are checked before they are read. The
 config in the folder has the options of each biLM in full. A training that ended before its first
-checkpoint needs no `--force` to begin again. If several nodes train one model, the first node
+checkpoint needs no `--force` to begin again. If several nodes train one model, only the first node
 archives it.
 """
 

@@ -15,8 +15,8 @@ from elmo_tasks.own_data.result import is_own, metric_of, result_lines
 @Subcommand.register("train", exist_ok=True)
 class ElmoTrain(train.Train):
     """
-    AllenNLP's `train` with the option `--folds`. A training on data of one's own ends with the
-    score and the command that predicts. As with `predict`, only `elmo-tasks` has the option.
+    AllenNLP's `train` with the option `--folds`. A training on the user's own data ends by printing
+    the score and a command that predicts. As with `predict`, only `elmo-tasks` has the option.
 
     Registered as a `Subcommand` with name "train".
     """

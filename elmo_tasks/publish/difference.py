@@ -20,7 +20,7 @@ class Difference(NamedTuple):
 
     num_answers: The number of answers.
     num_changed: The number of answers that differ in more than numbers, such as in the label.
-    largest: The largest difference of the numbers under each key of an answer.
+    largest: For each key of an answer, the largest difference between the models' numbers.
     """
 
     num_answers: int
@@ -56,12 +56,12 @@ def compare(
 
 def _differences(one: Any, other: Any, key: str = "") -> Iterator[tuple[str, float | None]]:
     """
-    Yields the key and the difference of each number. If something else differs, yields `None` in
-    place of the difference.
+    Yields the key and the difference of each number. For anything else that differs, yields the key
+    and `None`.
     """
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
         for name in one:
-            # The names of classes below `probabilities` do not count as keys.
+            # Nested values, such as those of `probabilities`, count under the outer key.
             yield from _differences(one[name], other[name], key or name)
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         for left, right in zip(one, other):

@@ -47,12 +47,12 @@ def write_language_model(
 
 class Rounding(NamedTuple):
     """
-    Compares a published language model with the trained one on a text.
+    How a published language model differs from the trained language model on a text.
 
     # Parameters
 
-    before, after: The perplexities over the words of the published softmax, in float32 and
-        published.
+    before, after: The perplexities of the trained and of the published model, both over the words
+        of the published softmax.
     largest: The largest difference of a token's log probability, in bits.
     mean: The mean absolute difference, in bits.
     """
@@ -66,7 +66,7 @@ class Rounding(NamedTuple):
 def rounding(
     model: ElmoLanguageModel, folder: str | os.PathLike, sentences: Iterable[str]
 ) -> Rounding:
-    """Compares a model with its published form in a folder, on tokenized sentences."""
+    """Compares a language model with its published form in a folder, on tokenized sentences."""
     published = LanguageModel.from_pretrained(folder)
     exact = softmax_of(model).bounded(len(published.softmax.words) - 1)
     sentences = list(sentences)

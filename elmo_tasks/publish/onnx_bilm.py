@@ -1,6 +1,6 @@
 """
 Writes the computation of a biLM (Peters et al. 2018, sections 3.1 and 3.2) as ONNX. Until the
-layers are put together, steps come before rows: shape (length + 2, batch, dim).
+layers are concatenated, the time steps are the first dimension: shape (length + 2, batch, dim).
 """
 
 import torch
@@ -16,8 +16,8 @@ from elmo_tasks.publish.onnx_graph import OnnxGraph
 
 def add_bilm(graph: OnnxGraph, bilm: BiLm) -> None:
     """
-    Adds the computation of `layers` from `char_ids`. On the way, adds `lengths` of shape (batch, 1)
-    and `layer_mask` of shape (batch, 1, length, 1).
+    Adds the computation of `layers` from `char_ids`, and with it `lengths` of shape (batch, 1) and
+    `layer_mask` of shape (batch, 1, length, 1).
     """
     _sentences(graph, bilm.options.max_characters)
     _token_layer(graph, bilm.char_cnn)
@@ -70,8 +70,8 @@ def _sentences(graph: OnnxGraph, max_characters: int) -> None:
 
 def _token_layer(graph: OnnxGraph, cnn: CharCnn) -> None:
     """
-    Computes x^LM of the distinct tokens. All windows after the longest token are equal, so one of
-    these windows is enough. The largest id and 0 are padding.
+    Computes x^LM of the distinct tokens. All windows after the end of the longest token are equal,
+    so one of these windows is enough. The ids 0 and `num_characters - 1` are padding.
     """
     graph.add(
         """
@@ -135,7 +135,7 @@ def _token_layer(graph: OnnxGraph, cnn: CharCnn) -> None:
 
 
 def _direction(graph: OnnxGraph, direction: str, stack: LstmStack, start: LstmState) -> None:
-    """Runs the LSTMs of one direction. The first LSTM multiplies each distinct token once."""
+    """Adds the LSTMs of one direction. The first LSTM multiplies each distinct token only once."""
     below = "vectors"
     for j, lstm in enumerate(stack.layers, start=1):
         name = f"{direction}_{j}"
@@ -189,7 +189,7 @@ def _direction(graph: OnnxGraph, direction: str, stack: LstmStack, start: LstmSt
 
 
 def _layers(graph: OnnxGraph, num_layers: int) -> None:
-    """Puts the layers of both directions together, without the boundaries."""
+    """Concatenates the directions of each layer, and removes the boundaries."""
     for j in range(num_layers):
         graph.add(
             f"""

@@ -7,10 +7,10 @@ from elmo_tasks.elmo.mix import ElmoMix
 from elmo_tasks.publish.onnx_bilm import add_bilm
 from elmo_tasks.publish.onnx_graph import OnnxGraph
 
-# The file, in the folder that a person chooses.
+# The name of the file, in a folder that the user chooses.
 ONNX_FILE = "bilm.onnx"
 
-# In this version of the operators, axes are attributes. Every onnxruntime of today reads it.
+# Every current onnxruntime reads this version of the operators, in which axes are attributes.
 _OPERATORS, _FORMAT = 12, 7
 
 
@@ -28,9 +28,9 @@ def write_onnx(path: str | os.PathLike, bilm: BiLm, mix: ElmoMix) -> None:
     # Parameters
 
     path: The file, which appears whole or not at all.
-    bilm: A biLM of characters. If it carries its state, a copy that starts from a snapshot is
-        written.
-    mix: Computes `elmo`. A layer norm is written as the layer norm of each sentence.
+    bilm: A biLM of characters. If it carries its state, its frozen copy is written (see
+        `FrozenBiLm.of`).
+    mix: Computes `elmo`. A layer norm over the batch becomes a layer norm over each sentence.
 
     # Raises
 
@@ -42,7 +42,7 @@ def write_onnx(path: str | os.PathLike, bilm: BiLm, mix: ElmoMix) -> None:
             "written as ONNX"
         )
     if bilm.state_name == "carry":
-        # As in `ElmoEncoder`.
+        # `ElmoEncoder` takes the same copy.
         bilm = FrozenBiLm.of(bilm)
     import onnx
 

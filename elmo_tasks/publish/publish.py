@@ -48,7 +48,7 @@ class Published(NamedTuple):
     # Parameters
 
     num_bytes: The size of all files in the folder.
-    parts: The bytes of the largest parts of the weights, by module, the largest first.
+    parts: The sizes of the largest modules in bytes, by name, the largest first.
     bilms: The known name and the fingerprint of each omitted biLM, by its name in the model.
     kept: The biLMs whose weights were written, by their names in the model.
     num_words: The number of words in the vocabulary.
@@ -95,12 +95,12 @@ def publish(
         vectors follow. The model treats the other words as unknown. A language model keeps the
         50,000 most frequent words by default.
     force (default `False`): Whether a model in the folder is replaced.
-    weights_file: A file of weights that replace the best weights, such as a checkpoint's.
+    weights_file: A file of weights to write in place of the best weights, such as a checkpoint's.
 
     # Raises
 
-    `ConfigurationError`: The folder has a model, `bilm` is not the biLM of this model, or a number
-        is too large for float16.
+    `ConfigurationError`: The folder has a model and `force` is off, `bilm` is not the model's biLM,
+        or a number is too large for float16.
     """
     folder = Path(folder)
     there = [folder / name for name in _WRITTEN if (folder / name).exists()]
@@ -164,8 +164,8 @@ def _named_bilms(
     model: Model, config: dict[str, Any], name: str | None
 ) -> dict[str, tuple[str, str]]:
     """
-    Finds the biLMs of a model that others can get by a name. Returns the known name and the
-    fingerprint of each, by the biLM's name in the model.
+    Finds the model's biLMs that others can get by name. Returns the known name and the fingerprint
+    of each, by the biLM's name in the model.
     """
     if name is not None and not is_name(name):
         raise ConfigurationError(
@@ -187,8 +187,8 @@ def _named_bilms(
 
 def _bound_words(model: Model, state: dict[str, torch.Tensor], max_words: int | None) -> int:
     """
-    Removes the rows of all but the first words from the state dict, in place. Returns the number of
-    words, without padding and the unknown word.
+    Removes the rows of all words after the first `max_words` from the state dict, in place. Returns
+    the number of words that are left, without padding and the unknown word.
     """
     size = model.vocab.get_vocab_size(_WORDS)
     num_words = max(0, size - 2)
@@ -204,7 +204,7 @@ def _bound_words(model: Model, state: dict[str, torch.Tensor], max_words: int | 
 
 
 def _vocabulary_files(vocab: Vocabulary, num_words: int) -> dict[str, str]:
-    """Returns the files of a vocabulary, cut to its first words. The contents are given by path."""
+    """Returns the contents of a vocabulary's files by path, cut to the first words."""
     with tempfile.TemporaryDirectory() as folder:
         vocab.save_to_files(folder)
         # The contents are bytes, because a word may have a carriage return.
@@ -229,7 +229,7 @@ def _without_training(config: dict[str, Any], bilms: dict[str, tuple[str, str]])
 
 
 def _parts(state: dict[str, torch.Tensor], bilms: dict[str, tuple[str, str]]) -> dict[str, int]:
-    """Returns the float16 bytes of the four largest modules, at the top or in `text_embedder`."""
+    """Returns the float16 bytes of the four largest modules of a model and its `text_embedder`."""
     parts: dict[str, int] = {}
     for name, tensor in state.items():
         if not any(name.startswith(f"{bilm}.") for bilm in bilms):

@@ -17,20 +17,20 @@ StateDict = dict[str, torch.Tensor]
 # The name of the file, in the folder of a published model.
 PUBLISHED_WEIGHTS = "weights.safetensors"
 
-# The key of the file's metadata for the biLMs and a hash of the content.
+# The metadata of the file has the biLMs and a hash of the content under this key.
 _METADATA = "elmo_tasks"
 
 # A file may leave out at most this many biLMs.
 _MOST_BILMS = 4
 
-# The most characters of a fingerprint that a message shows.
+# Messages show this many characters of a fingerprint.
 _SHOWN = 16
 
 
 def write_published(path: str | os.PathLike, state: StateDict, bilms: dict[str, str]) -> None:
     """
-    Writes the weights of a model with float16 in place of float32. If a biLM has a name, writes its
-    name and the hash of its weights in place of the weights.
+    Writes the weights of a model in float16. In place of the weights of a biLM in `bilms`, writes
+    the biLM's name and a hash of these weights.
 
     # Parameters
 
@@ -62,12 +62,12 @@ def write_published(path: str | os.PathLike, state: StateDict, bilms: dict[str, 
 
 def read_published(path: str | os.PathLike) -> StateDict:
     """
-    Returns the whole state dict, in float32, of a model that `write_published` wrote, with the
-    weights of the biLMs that the file names.
+    Returns the state dict of a model that `write_published` wrote, in float32 and with the weights
+    of the biLMs that the file names.
 
     # Raises
 
-    `ConfigurationError`: The file is damaged, or a biLM cannot be found, or its weights are not
+    `ConfigurationError`: The file is damaged, a biLM cannot be found, or a biLM's weights are not
         those of the training.
     """
     tensors, bilms = _read(path)
@@ -111,7 +111,7 @@ def _read(path: str | os.PathLike) -> tuple[StateDict, dict[str, dict[str, str]]
             tensors = {name: file.get_tensor(name) for name in sorted(file.keys())}
     except (SafetensorError, OSError, ValueError) as error:
         raise ConfigurationError(
-            f"{path} is damaged, or no file of safetensors: {error}"
+            f"{path} is damaged, or not a safetensors file: {error}"
         ) from error
     try:
         match parse_json(metadata.get(_METADATA, "")):
@@ -133,7 +133,7 @@ def _is_bilm(value: Any) -> bool:
 
 
 def _hash(tensors: StateDict, bilms: dict[str, dict[str, str]]) -> str:
-    """Returns a hash of the numbers, the names of the tensors, and the biLMs."""
+    """Returns a hash of the tensors, their names, and the biLMs."""
     names = json.dumps([list(tensors), bilms], sort_keys=True)
     return hash_bytes(names.encode() + hash_tensors(*tensors.values())).hex()
 

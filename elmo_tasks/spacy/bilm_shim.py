@@ -8,8 +8,8 @@ from elmo_tasks.store import LayerStore
 
 class BiLmShim(Shim):
     """
-    Holds a frozen biLM in a thinc model, and is saved with the model. The biLM is opened at first
-    use, so a saved model can be loaded where the biLM's name or path means nothing.
+    Holds a frozen biLM in a thinc model, and saves the biLM with the model. The biLM is opened at
+    first use, so a saved model can be loaded where the biLM's name or path is unknown.
 
     # Parameters
 

@@ -37,10 +37,10 @@ class ElmoComponent(BatchedPipe):
     nlp: The pipeline.
     name: The name of the component in the pipeline.
     bilm (default `'base'`): The biLM: its name, or a path as for `ElmoEncoder.from_pretrained`.
-    place: The place of the trained mix, `input` or `output`, if `bilm` is an archive with several.
-    layers (default `'all'`): `all` for the trained mix of an archive, otherwise the mean of all
-        layers; `concat` for all layers side by side; `last`; or the index of one layer, 0 for the
-        token layer.
+    place: The place of the trained mix, `input` or `output`, if `bilm` is an archive with both.
+    layers (default `'all'`): `all` for the trained mix, or for the mean of all layers if there is
+        no trained mix; `concat` for all layers side by side; `last`; or the index of one layer, 0
+        for the token layer.
     device (default `'cpu'`): The device that the biLM runs on.
 
     # Raises
@@ -96,7 +96,7 @@ class ElmoComponent(BatchedPipe):
         return encoder_to_bytes(self.encoder)
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "ElmoComponent":
-        """Takes the biLM and the mix from `to_bytes`."""
+        """Loads the biLM and the mix that `to_bytes` returned."""
         self._encoder = encoder_from_bytes(data, self.device)
         return self
 
@@ -105,6 +105,6 @@ class ElmoComponent(BatchedPipe):
         self.encoder.save_pretrained(path)
 
     def from_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> "ElmoComponent":
-        """Takes the biLM and the mix from a folder."""
+        """Loads the biLM and the mix that `to_disk` wrote."""
         self._encoder = ElmoEncoder.from_pretrained(path, device=self.device)
         return self

@@ -11,9 +11,9 @@ if not Span.has_extension("elmo_confidence"):
 @Language.factory("elmo_ner", assigns=["doc.ents", "token.ent_iob", "token.ent_type"])
 class EntityComponent(ModelPipe):
     """
-    Sets `doc.ents` to the entities that a trained tagger finds in each sentence, in place of other
-    entities. `ent._.elmo_confidence` is the marginal probability that exactly these tokens are an
-    entity of this type. A doc without sentence boundaries is one sentence.
+    Replaces `doc.ents` with the entities that a trained tagger finds in each sentence.
+    `ent._.elmo_confidence` is the marginal probability that exactly these tokens are an entity of
+    this type. A doc without sentence boundaries is one sentence.
 
     Registered as a factory with the name "elmo_ner". Its parameters are those of
     `ModelPipe`, with a trained `elmo_crf_tagger`.

@@ -6,7 +6,7 @@ from spacy.tokens import Doc
 
 class DocSentence(NamedTuple):
     """
-    A sentence of a doc without its tokens of white space, as a biLM reads it.
+    A sentence of a doc, without white space tokens, as a biLM reads it.
 
     # Parameters
 
@@ -22,8 +22,8 @@ class DocSentence(NamedTuple):
 
 def of_docs(docs: Iterable[Doc]) -> Iterator[DocSentence]:
     """
-    Yields the sentences of docs, except those without a word. A doc without sentence boundaries is
-    one sentence.
+    Yields the sentences of docs. Leaves out sentences without words. A doc without sentence
+    boundaries is one sentence.
     """
     for index, doc in enumerate(docs):
         sentences = doc.sents if doc.has_annotation("SENT_START") else [doc[:]]

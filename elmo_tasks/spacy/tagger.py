@@ -20,8 +20,7 @@ class TaggerComponent(ModelPipe):
     # Parameters
 
     nlp, name, model: As for `ModelPipe`. The model is a trained `elmo_tagger`.
-    attribute (default `'tag'`): `tag`, `pos` (whose tags must be universal ones), `morph` or
-        `lemma`.
+    attribute (default `'tag'`): `tag`, `pos` (for universal POS tags), `morph` or `lemma`.
     """
 
     predictor = "elmo_tag"

@@ -21,12 +21,12 @@ def tok2vec(
 ) -> Model[list[Doc], list[Floats2d]]:
     """
     Makes a tok2vec layer of ELMo for spaCy's trainable components. The mix of a frozen biLM's
-    layers is ELMo_k (Peters et al. 2018, equation 1). Word vectors x_k, if any, are joined to it:
-    [x_k; ELMo_k] (section 3.3). Dropout and a maxout layer with layer norm follow. All but the biLM
-    is trained. `training.dropout` of spaCy's config sets the dropout.
+    layers is ELMo_k (Peters et al. 2018, equation 1). Word vectors x_k, if any, are concatenated
+    with it: [x_k; ELMo_k] (section 3.3). Dropout and a maxout layer with layer norm follow. All but
+    the biLM is trained. `training.dropout` of spaCy's config sets the dropout.
 
     A sentence is one input of the biLM. A doc without sentence boundaries is one sentence. The
-    layers of white space are all zeros.
+    layers of white space tokens are all zeros.
 
     Registered in `architectures` with the name "elmo_tasks.Tok2Vec.v1". A saved pipeline contains
     the biLM.
@@ -35,9 +35,10 @@ def tok2vec(
 
     width: The width of the output, for each token.
     bilm (default `'base'`): The biLM: its name, or a path as for `ElmoEncoder.from_pretrained`.
-    words: Computes x_k, such as spaCy's architecture `spacy.MultiHashEmbed.v2`.
+    words: A model that computes x_k, such as spaCy's `spacy.MultiHashEmbed.v2`.
     store: A folder that keeps the layers of every sentence (see `LayerStore`), so that the biLM
-        reads each sentence once in a training. By default the biLM reads it in each epoch.
+        reads each sentence once in a training. By default the biLM reads each sentence in each
+        epoch.
     """
     elmo = chain(_layers(bilm, store), with_array(mix()))
     x = elmo if words is None else concatenate(words, elmo)

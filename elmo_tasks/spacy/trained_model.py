@@ -14,7 +14,7 @@ from elmo_tasks.common.files import write_whole
 from elmo_tasks.elmo.known_models import model_path
 from elmo_tasks.elmo.vocabulary_folder import check_inside
 
-# The most tokens of a batch, padding included.
+# The maximum number of tokens in a batch, padding included.
 _BATCH_TOKENS = 2048
 
 _ARCHIVE = "model.tar.gz"
@@ -50,8 +50,8 @@ class TrainedModel:
 
     def answers(self, sentences: Sequence[list[str]]) -> Iterator[tuple[int, dict[str, Any]]]:
         """
-        Yields the index of each sentence and the answer of the predictor (see
-        `elmo_tasks.predictors`). Computes in batches of similar length.
+        Yields the index of each sentence and the predictor's answer to it (see
+        `elmo_tasks.predictors`). The longest sentences come first, in batches of similar length.
         """
         predictor = self._open()
         for batch in batches_by_length(list(map(len, sentences)), _BATCH_TOKENS):
@@ -72,7 +72,7 @@ class TrainedModel:
         return archive.read_bytes() if archive.exists() else _archived(path)
 
     def from_bytes(self, archive: bytes) -> None:
-        """Takes an archive in place of the model."""
+        """Replaces the model with an archive."""
         self._archive, self._predictor = archive, None
 
     def to_disk(self, folder: str | Path) -> None:
@@ -80,7 +80,7 @@ class TrainedModel:
         write_whole(Path(folder) / _ARCHIVE, self.to_bytes())
 
     def from_disk(self, folder: str | Path) -> None:
-        """Takes the archive in a folder in place of the model."""
+        """Replaces the model with the archive in a folder."""
         self._model = str(Path(folder) / _ARCHIVE)
         self._archive = self._predictor = None
 

@@ -22,7 +22,7 @@ def use_elmo(doc: Doc) -> Doc:
 
     # Raises
 
-    `ValueError`: Only when a vector is used: the doc has no vectors, or too few or too many.
+    `ValueError`: When a vector is used: the doc does not have one vector for each token.
     """
     doc.user_hooks.update(vector=_mean, has_vector=_has_vector, similarity=_similarity)
     doc.user_span_hooks.update(vector=_mean, has_vector=_has_vector, similarity=_similarity)

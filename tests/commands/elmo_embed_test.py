@@ -205,7 +205,7 @@ def test_the_trained_mix_of_a_model_is_written(paths: Paths, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--address", "auto"], "--address is for a cluster of Ray: give --on ray as well"),
+        (["--address", "auto"], "--address is for a Ray cluster: give --on ray as well"),
         (["--processes", 2, "--cuda-device", 0], "--cuda-device, which is for one process"),
         (["--on", "ray", "--cuda-device", 0], "--on ray uses all GPUs"),
         (["--processes", 0], "the number of processes must be 1 or more, not 0"),
@@ -227,8 +227,8 @@ def test_an_output_of_another_kind_is_refused(paths: Paths) -> None:
     assert "is a file; choose another" in refusal(*command, "--shards", "hdf5")
     command[2] = paths.hdf5.with_suffix(".npy")
     assert refusal(*command) == (
-        f"elmo-embed: {command[2]} would be HDF5: name it {paths.hdf5.stem}.hdf5, or give --shards "
-        "for a folder of files"
+        f"elmo-embed: {command[2]} would be written as HDF5: name it {paths.hdf5.stem}.hdf5, or "
+        "give --shards for a folder of files"
     )
     command[2] = "memory://out.hdf5"
     assert "is an address: give --shards" in refusal(*command)

@@ -202,7 +202,7 @@ def test_a_repository_of_many_bytes_or_of_no_size_is_not_fetched(hub: Hub, size:
     hub.add("owner/tiny", FILES)
     hub.sizes["weights.hdf5"] = size
 
-    assert "more than 8,000,000,000 bytes, or no size" in refusal("owner/tiny")
+    assert "more than 8,000,000,000 bytes, or their sizes are unknown" in refusal("owner/tiny")
     assert not hub.fetched()
 
 

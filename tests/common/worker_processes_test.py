@@ -122,7 +122,7 @@ def test_a_part_whose_process_was_killed_is_done_again(tmp_path: Path) -> None:
 
 
 def test_a_part_that_kills_every_process_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="the sentences 5 to 5 ended 5 processes"):
+    with pytest.raises(ConfigurationError, match="5 processes died on sentences 5 to 5"):
         run(Kills(tmp_path, 5, 99))
 
 

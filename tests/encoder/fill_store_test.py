@@ -154,7 +154,7 @@ def test_a_batch_that_kills_its_processes_ends_the_filling_and_the_rest_is_compu
 
     with monkeypatch.context() as patch:
         patch.setattr(FrozenBiLm, "computed_layers", kill_one)
-        with pytest.raises(ConfigurationError, match="ended 5 processes"):
+        with pytest.raises(ConfigurationError, match="5 processes died"):
             fill_store(bilm, texts, batch_tokens=1, num_processes=2)
     num_kept = contents(path).num_sentences
 

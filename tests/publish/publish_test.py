@@ -383,7 +383,7 @@ def test_a_damaged_file_is_refused(sst: tuple[Path, Path], tmp_path: Path) -> No
             read_published(path)
     for length in (0, 5, 100, len(whole) - 1):
         path.write_bytes(whole[:length])
-        with pytest.raises(ConfigurationError, match=f"{path} is damaged, or no file of safetens"):
+        with pytest.raises(ConfigurationError, match=f"{path} is damaged, or not a safetensors"):
             read_published(path)
 
 
