@@ -23,15 +23,15 @@ Split = Callable[[str], Iterable[str]]
 class Corpus:
     """
     Reads a text line by line, in bounded memory, as often as it is iterated over. The suffix of a
-    file tells its format. Tables (`.csv`, `.tsv`) with a line of names, JSON lines (`.jsonl`) and
-    Parquet (`.parquet`) have a sentence in each row; other files have a sentence on each line. All
-    but Parquet may be compressed by gzip, xz or bzip2. A field may be a text or a list of tokens.
+    file tells its format. Tables with a header (`.csv`, `.tsv`), JSON lines (`.jsonl`) and Parquet
+    (`.parquet`) have a sentence in each row; other files have a sentence on each line. All but
+    Parquet may be compressed by gzip, xz or bzip2. A field may be a text or a list of tokens.
 
     # Parameters
 
-    patterns: Paths, glob patterns, and addresses of any kind that fsspec knows. The text consists
-        of their files in this order. The files of a pattern are sorted by name. Files at `http://`
-        and `https://`, and tables at any address, are fetched before they are read.
+    patterns: Paths, glob patterns, and addresses of any kind that fsspec knows. Their files are
+        read in this order; the files of one pattern are sorted by name. Files at `http://` and
+        `https://`, and tables at any address, are fetched before they are read.
     column: The column or field that has the sentences, by default `sentence` or `text`.
     split: Cuts a line of raw text into tokenized sentences. Each sentence counts as a line.
 
@@ -58,13 +58,13 @@ class Corpus:
 
     def __iter__(self) -> Iterator[Line]:
         """
-        Yields the lines. Meanwhile `share_read` is the share of the files' bytes that was read.
+        Yields the lines. Meanwhile `share_read` is the share of the files' bytes read so far.
 
         # Raises
 
         `ValueError`: A file is damaged, or a row of a table has more or fewer fields than its
             header; the message names file and line.
-        `ConfigurationError`: A file has no such column, or is a file in columns.
+        `ConfigurationError`: A file has no such column, or has CoNLL's columns (one token a line).
         """
         sizes = list(map(_size, self.files))
         total, before = max(1, sum(sizes)), 0
@@ -107,7 +107,7 @@ class Corpus:
             )
         if self._column is not None:
             raise ConfigurationError(
-                f"{file} is no table (.csv or .tsv), JSON lines or Parquet, and has no column "
+                f"{file} is not a table (.csv or .tsv), JSON lines or Parquet, so it has no column "
                 f"{self._column}"
             )
         return (line._replace(text=line.text.strip()) for line in lines)

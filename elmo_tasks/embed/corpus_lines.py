@@ -22,7 +22,7 @@ class Line(NamedTuple):
 
     file: The path or address of its file.
     number: The number of the line in its file, from 1; in a Parquet file, the number of the row.
-    text: The tokens with a blank between them, or a raw text.
+    text: The tokens with a blank between them, or raw text.
     fault: Why the line cannot be read. The text of such a line is empty.
     """
 
@@ -46,7 +46,7 @@ def table_lines(file: str, column: str | None) -> Iterator[Line]:
 
 
 def json_line(line: Line, column: str | None) -> Line:
-    """Returns a field of the JSON object that is on a line."""
+    """Takes the sentence out of a line's JSON object."""
     if line.fault is not None:
         return line
     try:
@@ -104,7 +104,7 @@ def _parquet_line(file: str, number: int, value: Any) -> Line:
 
 
 def _joined(value: Any) -> str:
-    """Returns the tokens of a field with a blank between them."""
+    """Returns a text, or a list of tokens, as tokens with a blank between them."""
     if isinstance(value, list) and all(isinstance(token, str) for token in value):
         if bad := [token for token in value if len(token.split()) != 1]:
             raise ValueError(f"{bad[0]!r} is no token, because it is empty or has white space")

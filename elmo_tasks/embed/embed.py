@@ -29,7 +29,7 @@ class Text(NamedTuple):
 
     # Parameters
 
-    lines: Reads the sentences, each as its tokens with a blank between them.
+    lines: A function that yields the sentences, each as tokens with a blank between them.
     num_tokens: The number of tokens of all sentences.
     digest: A hash of the sentences.
     """
@@ -45,8 +45,8 @@ def read_text(
     split: Callable[[str], Iterable[str]] | None = None,
 ) -> Text:
     """
-    Reads a text once, counts its tokens and hashes it. Logs a warning about empty lines and about a
-    line of more than 1000 tokens.
+    Reads a text once, counts its tokens and hashes it. Warns about empty lines, and about the
+    longest line if it has more than 1000 tokens.
 
     # Parameters
 
@@ -93,9 +93,9 @@ def embed(
     mix: ElmoMix | None = None,
 ) -> None:
     """
-    Writes the layers of every line of a text to an HDF5 file (see `join`). Until the file is whole,
-    its parts are HDF5 files in the folder `PATH.partial` (see `Shards`). If an earlier run with the
-    same settings was interrupted, computes only what is missing.
+    Writes the vectors of every sentence of a text to an HDF5 file (see `join`). Until the file is
+    whole, its parts are HDF5 files in the folder `PATH.partial` (see `Shards`). If an earlier run
+    with the same settings was interrupted, only the missing parts are computed.
 
     # Parameters
 
@@ -105,7 +105,7 @@ def embed(
     with_sentences (default `True`): Whether to write `sentence_to_index`. It must fit into memory.
     begin_anew (default `False`): Whether a file that was begun with other settings or another text
         is begun again. If not, such a file raises `ConfigurationError`.
-    engine (default `in_this_process`): Does the parts of the text, in one process or several.
+    engine (default `in_this_process`): Computes the parts of the text, in one process or several.
     mix: The mix of an `ElmoEncoder`, for the embedding `mix`.
     """
     folder = output_file.with_name(f"{output_file.name}.partial")
@@ -149,7 +149,7 @@ def embed(
 def about_vectors(
     sentence_layers: SentenceLayers, embedding: str, mix: ElmoMix | None = None
 ) -> dict[str, str]:
-    """Returns everything besides the text that the vectors depend on, by names for messages."""
+    """Returns what the vectors depend on besides the text, under the names used in messages."""
     bilm = sentence_layers.bilm
     about = {
         "embedding": embedding,

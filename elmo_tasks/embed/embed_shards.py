@@ -34,7 +34,7 @@ def embed_shards(
     Writes the vectors of a text to a folder. There is a file for each part of the text (see
     `Shards`), and the manifest is written last. The text is read once, as a stream. Parts that an
     earlier run with the same settings wrote are not computed again. A line that cannot be read is
-    left out, counted, and listed in the manifest; no other line gets its index.
+    left out, counted, and listed in the manifest; its index stays unused.
 
     # Parameters
 
@@ -45,7 +45,7 @@ def embed_shards(
     part_tokens (default `65536`): Tokens in a part. A killed process loses one part at most.
     begin_anew (default `False`): Whether files of an earlier run with other settings or another
         text are removed. If not, they raise `ConfigurationError`.
-    engine (default `in_this_process`): Does the parts, on one or several processes or machines.
+    engine (default `in_this_process`): Computes the parts, on one or several processes or machines.
     mix: The mix of an `ElmoEncoder`, for the embedding `mix`.
 
     # Returns

@@ -38,7 +38,7 @@ class OutputFolder:
 
     @contextmanager
     def write(self, name: str) -> Iterator[Path]:
-        """Yields a path of this machine to write to; see `atomic_write`."""
+        """Yields a local path to write a file to; see `atomic_write`."""
         if self.is_local:
             with atomic_write(Path(self.name, name)) as aside:
                 yield aside
@@ -48,14 +48,14 @@ class OutputFolder:
             aside = Path(local, name)
             yield aside
             system.makedirs(folder, exist_ok=True)
-            # Some file systems show a file before it is whole. They show it under this name.
+            # Some file systems show a file before it is whole: here, under another name.
             sent = f"{folder}/.{name}.{os.path.basename(local)}"
             system.put_file(str(aside), sent)
             system.mv(sent, f"{folder}/{name}")
 
     @contextmanager
     def read(self, name: str) -> Iterator[Path]:
-        """Yields a path of this machine that has the content of a file."""
+        """Yields a local path that has the content of a file."""
         if self.is_local:
             yield Path(self.name, name)
             return

@@ -16,7 +16,7 @@ def write_parquet(
 ) -> None:
     """
     Writes a Parquet file with a row for each sentence of a part: `id`, `tokens`, and the vectors in
-    float16 (see `vector_columns`). A row group is a window of sentences, so that few arrays are in
+    float16 (see `vector_columns`). Row groups are small (see `windows`), so few arrays are in
     memory at once.
     """
     names = vector_names(embedding, num_layers)
@@ -28,7 +28,7 @@ def write_parquet(
         pyarrow.schema(kinds),
         compression="zstd",
         use_dictionary=["tokens.list.element"],
-        # The first bytes of all numbers are alike, so they are compressed together.
+        # The numbers' first bytes are alike, and compress better if they are stored together.
         column_encoding={f"{name}.list.element": "BYTE_STREAM_SPLIT" for name in names},
     ) as writer:
         for window in windows(part.sentences):

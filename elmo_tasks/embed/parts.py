@@ -43,7 +43,7 @@ def vectors(layers: torch.Tensor, embedding: str, mix: ElmoMix | None = None) ->
 @dataclass(frozen=True)
 class Part:
     """
-    Some sentences of a text that follow each other.
+    Consecutive sentences of a text.
 
     # Parameters
 
@@ -69,7 +69,7 @@ class EmbedPart(NamedTuple):
     # Parameters
 
     embedding: One of `EMBEDDINGS`.
-    mix: The mix of the embedding `mix`.
+    mix: The mix of an `ElmoEncoder`, for the embedding `mix`.
     """
 
     sentence_layers: SentenceLayers
@@ -121,8 +121,8 @@ def cut(
 
 def lacking(output: Any, parts: Iterable[Part], progress: tqdm) -> Iterator[Part]:
     """
-    Yields the parts that an output lacks. Moves the progress bar over the parts that are there, and
-    prints how many sentences come before the first missing part.
+    Yields the parts that an output lacks. Moves the progress bar over the parts that the output
+    has, and prints how many sentences come before the first missing part.
     """
     num_sentences, said = 0, False
 

@@ -3,10 +3,10 @@ import re
 
 logger = logging.getLogger(__name__)
 
-# The number of lines that are looked at, from the first.
+# How many lines at the beginning of a text are looked at.
 _NUM_LINES = 1000
 
-# A word with a comma at its end, or the last word of a line with a final mark at its end.
+# A word that ends in a comma, or the last word of a line if it ends in `.`, `!` or `?`.
 _JOINED = re.compile(r"""\S*\w,["')]?(?=\s|$)|\S*\w[.!?]["')]?$""")
 _SEPARATE = re.compile(r"(?<!\S)[,.!?](?!\S)")
 
@@ -14,7 +14,7 @@ _SEPARATE = re.compile(r"(?<!\S)[,.!?](?!\S)")
 class RawTextHint:
     """
     Warns once if the first lines of a text look like raw text. They do if more commas and final
-    marks of sentences stand at the end of a word than stand alone.
+    marks of sentences stand at the end of a word than alone.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class RawTextHint:
         self._example = ""
 
     def look(self, line: str) -> None:
-        """Looks at the next line, if it is among the first."""
+        """Looks at the next line, unless enough lines were looked at before."""
         if self._lines_left:
             joined = _JOINED.findall(line.rstrip())
             self._excess += len(joined) - len(_SEPARATE.findall(line))
@@ -33,7 +33,7 @@ class RawTextHint:
                 self._warn()
 
     def end(self) -> None:
-        """Judges a text that ends before its first lines are complete."""
+        """Judges a text that has fewer than `_NUM_LINES` lines."""
         if self._lines_left:
             self._lines_left = 0
             self._warn()

@@ -1,6 +1,6 @@
 """
-Ray Data with ELMo: `elmo_tasks.embed.ray.embed`. A package must not have the name `ray`. AllenNLP's
-`--include-package elmo_tasks` imports every package inside by the last part of its name alone.
+Ray Data with ELMo: `elmo_tasks.embed.ray.embed`. This is no package, because AllenNLP's
+`--include-package elmo_tasks` would import Ray itself in place of an inner package named `ray`.
 """
 
 import os
@@ -43,15 +43,15 @@ def embed(
     dtype: str | None = None,
 ) -> "Dataset":
     """
-    Adds the ELMo vectors of its sentences to a dataset of Ray. Reading the dataset computes them.
+    Adds ELMo vectors to a Ray dataset of sentences. They are computed when the dataset is read.
 
         dataset = ray.data.read_parquet("s3://bucket/sentences")
         embed(dataset, column="sentence", embedding="average").write_parquet("vectors")
 
     Each row keeps its columns and gets `tokens`, and a column of vectors in float16: `layer_0`,
     `layer_1`, ... for the embedding `all`, otherwise a column named after the embedding. An entry
-    is a list of the numbers of all tokens' vectors. `numpy.reshape(entry, (num_tokens, -1))` has
-    shape (tokens, dim). Each machine has one copy of the weights.
+    is one flat list of all tokens' vectors. `numpy.reshape(entry, (num_tokens, -1))` has shape
+    (tokens, dim). Each machine has one copy of the weights.
 
     # Parameters
 
@@ -60,8 +60,8 @@ def embed(
     embedding (default `'all'`): `all` layers, the `top` layer, the `average` of all layers, or the
         trained `mix`.
     tokenizer: Cuts a text into tokens. By default texts are cut at blanks.
-    num_actors: The number of processes that embed. By default one for each GPU. Without GPUs, one
-        for each CPU, less one CPU that the readers of the dataset need.
+    num_actors: The number of processes that embed. By default the number of GPUs. Without GPUs, the
+        number of CPUs less one, because reading the dataset needs a CPU.
     batch_tokens (default `2048`): As for `ElmoEncoder`.
     dtype: The dtype of the matrix products, as for `ElmoEncoder.from_pretrained`.
 
@@ -77,7 +77,7 @@ def embed(
     shared = SharedBiLm.of(encoder.bilm)
     cluster = Cluster.of_ray()
     row_bytes = 2 * _ROW_TOKENS * encoder.bilm.num_layers * encoder.bilm.get_output_dim()
-    # One batch is written while another is read.
+    # The store must hold two batches: one is written while another is read.
     cluster.require_store(shared.num_bytes + 2 * _ROWS * row_bytes)
     most = cluster.num_gpus or cluster.num_cpus - 1
     number = most if num_actors is None else num_actors
@@ -89,7 +89,7 @@ def embed(
     return dataset.map_batches(
         _Embedder,
         fn_constructor_args=(column, embedding, encoder.mix, tokenizer),
-        # Ray warns if an actor's arguments have references, and these layers hold a reference.
+        # Ray warns of object references in a constructor's arguments, and these layers hold one.
         fn_kwargs={"layers": SharedLayers(ray.put(shared), batch_tokens)},
         batch_size=_ROWS,
         batch_format="pyarrow",

@@ -10,18 +10,18 @@ import ray
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.processes import num_cores
 
-# The bytes that a local object store has besides those of a biLM's weights.
+# The bytes of a local object store in addition to those of the biLM's weights.
 _STORE_BYTES = 200_000_000
 
 
 class Cluster(NamedTuple):
     """
-    What Ray may use.
+    The resources that Ray may use.
 
     # Parameters
 
     num_cpus, num_gpus: CPUs and GPUs of all machines.
-    store_bytes: The bytes of the smallest object store of a machine.
+    store_bytes: The smallest size, in bytes, of a machine's object store.
     """
 
     num_cpus: int
@@ -30,7 +30,7 @@ class Cluster(NamedTuple):
 
     @classmethod
     def of_ray(cls) -> "Cluster":
-        """Asks the cluster that this process has joined."""
+        """Returns the resources of the cluster that this process has joined."""
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
         return cls(
             int(sum(node.get("CPU", 0) for node in nodes)),
@@ -40,7 +40,7 @@ class Cluster(NamedTuple):
 
     def require_store(self, num_bytes: int) -> None:
         """
-        Raises `ConfigurationError` if an object store is too small for these bytes. Otherwise Ray
+        Raises `ConfigurationError` if an object store is smaller than `num_bytes`. Otherwise Ray
         would wait for ever.
         """
         if self.store_bytes < num_bytes:
@@ -54,13 +54,13 @@ class Cluster(NamedTuple):
 @contextmanager
 def joined(address: str | None, num_cpus: int | None, weight_bytes: int) -> Iterator[Cluster]:
     """
-    Joins a cluster for the block, and yields what the cluster has. If this process has already
-    joined a cluster, that cluster is used, and is not left in the end.
+    Joins a cluster while the `with` block runs, and yields the cluster's resources. A cluster that
+    this process has joined before is used, and not left at the end.
 
     # Parameters
 
     address: The address of a cluster, such as `auto` or `HOST:6379`. `None` starts Ray on this
-        machine alone, and ends it with the context.
+        machine alone, and ends it after the block.
     num_cpus: The CPUs of Ray if it is started here, by default all that this process may use.
     weight_bytes: The bytes of the weights, which the object store must have room for.
 
@@ -87,8 +87,8 @@ def _join(address: str) -> None:
         ray.init(address=address, logging_level=logging.ERROR)
     except (OSError, RuntimeError, ValueError) as error:
         raise ConfigurationError(
-            f"no cluster of Ray can be joined at {address} ({error}); if it asks for a token, put "
-            "the token into ~/.ray/auth_token, and set RAY_AUTH_MODE=token before Ray is imported"
+            f"no Ray cluster can be joined at {address} ({error}); if the cluster needs a token, "
+            "put it into ~/.ray/auth_token, and set RAY_AUTH_MODE=token before Ray is imported"
         ) from error
 
 
@@ -96,10 +96,10 @@ def _start(num_cpus: int, store_bytes: int) -> None:
     # Ray's processes would otherwise run with nice 15.
     os.environ.setdefault("RAY_worker_niceness", "0")
     with warnings.catch_warnings():
-        # Ray announces a change for processes without a GPU, which does not matter here.
+        # Ray warns of a change for processes without a GPU. The change does not matter here.
         warnings.simplefilter("ignore", FutureWarning)
         ray.init(
-            # RAY_ADDRESS may name a cluster.
+            # Ray would otherwise join the cluster that RAY_ADDRESS names.
             address="local",
             num_cpus=num_cpus,
             object_store_memory=store_bytes,

@@ -11,28 +11,27 @@ from elmo_tasks.embed.parts import EmbedPart, Engine, Part
 from elmo_tasks.embed.ray_cluster import joined
 from elmo_tasks.embed.shared_bilm import SharedBiLm, SharedLayers
 
-# How often a part is tried again if the process or machine that does it ends.
+# How often a part is computed again if its process or machine ends.
 _RETRIES = 4
 
 
 def on_ray(address: str | None = None, num_processes: int | None = None) -> Engine:
     """
-    Returns an engine that does parts in processes of Ray, on one machine or a cluster: a process
-    for each GPU or, without GPUs, for each CPU. Each machine has one copy of the weights. If a
-    process or a machine ends, Ray starts another process, which does the part again.
+    Returns an engine that computes parts in processes of Ray, on one machine or a cluster. There is
+    a process for each GPU or, without GPUs, for each CPU. Each machine has one copy of the weights.
+    If a process or a machine ends, Ray starts another process, which computes the part again.
 
     # Parameters
 
-    address: The address of a cluster, such as `auto` or `HOST:6379`. Its machines need this package
-        in the same version, and the same folder of the output. By default Ray starts on this
-        machine.
+    address: The address of a cluster, such as `auto` or `HOST:6379`. All machines need the same
+        version of this package and the same output folder. By default Ray starts on this machine.
     num_processes: The number of processes, by default the number of GPUs or CPUs.
 
     # Raises
 
     `ConfigurationError`: The cluster cannot be joined, an object store is too small, or the number
-        of processes is less than 1 or larger than the number of GPUs or CPUs. An error of a process
-        is raised as well.
+        of processes is less than 1 or larger than the number of GPUs or CPUs. Errors in a process
+        are raised here, too.
     """
     check_positive("the number of processes", num_processes)
     return partial(_on_ray, address, num_processes)
@@ -50,7 +49,7 @@ def _on_ray(
     parts = iter(parts)
     first = next(parts, None)
     if first is None:
-        # Nothing is missing, and Ray takes seconds to start.
+        # Nothing is missing, so Ray is not started, which takes seconds.
         return
     shared = SharedBiLm.of(work.sentence_layers.bilm)
     with joined(address, num_processes, shared.num_bytes) as cluster:
@@ -91,7 +90,7 @@ def _raise_error(result: Any, part: Part) -> None:
     try:
         ray.get(result)
     except ray.exceptions.RayTaskError as error:
-        # This is the error that the process raised, so that the console can explain it.
+        # The console can explain the error that the process itself raised.
         raise error.cause from error
     except ray.exceptions.RayError as error:
         raise ConfigurationError(
@@ -105,8 +104,8 @@ class _Worker:
     """Embeds one part after the other in a process of its own."""
 
     def __init__(self) -> None:
-        # Ray warns if an actor's arguments have references. These references come with each part,
-        # in a list that Ray does not look into.
+        # Ray warns of object references in a constructor's arguments. So the references come with
+        # each part, in a list that Ray does not look into.
         self._work: EmbedPart | None = None
 
     def embed(self, remote: list[Any], part: Part) -> None:

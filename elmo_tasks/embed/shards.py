@@ -27,14 +27,14 @@ class Shards:
     """
     A folder with the vectors of a text, one file for each part of the text. The name of a file has
     the index of the part and a hash of its sentences. A file gets its name when it is whole, so
-    several processes and machines may write. After an interruption, the names tell what is missing.
-    The manifest is written last.
+    several processes and machines may write. After an interruption, the names tell which parts are
+    missing. The manifest is written last.
 
     # Parameters
 
     folder: A path or an address (see `OutputFolder`), which all processes must reach.
-    about: Everything that the vectors depend on, among it `format` (`parquet` or `hdf5`),
-        `embedding` and `num_layers`. Files of an earlier run with the same `about` are used.
+    about: What the vectors depend on, by names: `format` (`parquet` or `hdf5`), `embedding`,
+        `num_layers`, `dim` and others. Files of an earlier run with the same `about` are used.
     begin_anew (default `False`): Whether files of an earlier run with another `about` or another
         text are removed. If not, they raise `ConfigurationError`.
     """
@@ -58,7 +58,7 @@ class Shards:
         # The file of each part.
         self._found: dict[int, str] = {}
         for name in names:
-            # Killed processes left names that begin with a dot.
+            # Killed processes left files whose names begin with a dot.
             if name.startswith(".part-") or (begun != about and name.startswith("part-")):
                 self._output.remove(name)
             elif name.startswith("part-"):
@@ -111,7 +111,7 @@ class Shards:
                 write_hdf5(path, part, arrays)
 
     def finish(self, manifest: dict[str, Any]) -> None:
-        """Writes the manifest. Before, `has` must have seen all parts."""
+        """Writes the manifest. Call `has` for all parts before."""
         surplus = [name for index, name in self._found.items() if index >= len(manifest["parts"])]
         if surplus and not self._begin_anew:
             raise ConfigurationError(
@@ -162,7 +162,7 @@ def write_dataset(file: h5py.File, name: str, array: Array) -> None:
     """Writes a dataset as `create_dataset` does, but faster."""
     space, dtype = h5py.h5s.create_simple(array.shape), h5py.h5t.py_create(array.dtype)
     plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    # This is the default of h5py. The same text then makes the same file, byte for byte.
+    # As in h5py, no times are stored: the same text makes the same file, byte for byte.
     plist.set_obj_track_times(False)
     dataset = h5py.h5d.create(file.id, name.encode(), dtype, space, plist)
     dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, array)

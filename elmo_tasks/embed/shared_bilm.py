@@ -25,7 +25,7 @@ class SharedBiLm(NamedTuple):
 
     @classmethod
     def of(cls, bilm: FrozenBiLm) -> "SharedBiLm":
-        """Shares the weights of a biLM on the CPU, without its store."""
+        """Takes the weights of a biLM that is on the CPU, and leaves its store out."""
         settings = {
             "options": bilm.raw_options,
             "state": bilm.state_name,
@@ -54,7 +54,7 @@ class SharedBiLm(NamedTuple):
 
 class SharedLayers(NamedTuple):
     """
-    Opens the `SentenceLayers` of a shared biLM in a process of Ray. It runs on the GPU of the
+    Opens the `SentenceLayers` of a shared biLM in a process of Ray. They run on the GPU of the
     process or, without a GPU, on the CPU with one thread.
 
     # Parameters
@@ -70,7 +70,7 @@ class SharedLayers(NamedTuple):
         """Returns the `SentenceLayers`."""
         has_gpu = bool(ray.get_gpu_ids())
         if not has_gpu:
-            # Ray counts one CPU for each process.
+            # Ray assigns one CPU to each process.
             torch.set_num_threads(1)
         bilm = ray.get(self.shared_bilm).open("cuda" if has_gpu else "cpu")
         return SentenceLayers(bilm, self.batch_tokens)

@@ -16,8 +16,8 @@ def vector_columns(
 ) -> dict[str, pyarrow.Array]:
     """
     Makes Arrow's columns of vectors in float16: one for each layer, or one with the name of the
-    embedding. The entry of a sentence is a list of the numbers of all its vectors, which can be
-    reshaped to (tokens, dim).
+    embedding. The entry of a sentence is one flat list of its tokens' vectors, to be reshaped to
+    (tokens, dim).
 
     # Parameters
 

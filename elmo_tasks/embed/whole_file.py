@@ -8,7 +8,7 @@ import h5py
 
 from elmo_tasks.common.errors import ConfigurationError
 
-# The bytes that HDF5 and the index need for a sentence besides its values, rather overestimated.
+# The bytes that HDF5 and the index need for a sentence besides its values: a generous estimate.
 DATASET_BYTES = 1000
 
 
@@ -16,10 +16,10 @@ def join(
     parts: Iterable[Path], path: Path, num_sentences: int, sentence_to_index: dict[str, str] | None
 ) -> None:
     """
-    Joins the parts that `write_hdf5` wrote to one HDF5 file, in the form that `allennlp elmo`
-    wrote. The file has a dataset of float32 for each sentence, named by the index of the sentence:
-    `0`, `1`, ...; and the dataset `sentence_to_index`, a JSON object from sentences to these names.
-    The file appears when it is whole.
+    Joins the files of `write_hdf5` into one HDF5 file, in the form that `allennlp elmo` wrote. The
+    file has a dataset of float32 for each sentence, named by the sentence's index: `0`, `1`, ...
+    The dataset `sentence_to_index` is a JSON object from sentences to these names. The file appears
+    when it is whole.
 
     # Raises
 

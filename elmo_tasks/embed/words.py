@@ -19,8 +19,8 @@ WORD_FORMATS = ("text", "binary")
 # The number of words that are written by default.
 NUM_WORDS = 50_000
 
-# While words are counted, at most this many different words are in memory (about 100 MB), or twenty
-# times as many as are written. Beyond that, the rarest words are dropped, as in word2vec.
+# While words are counted, at most this many are in memory (about 100 MB), or 20 times `num_words`
+# if that is more. The rarest words are then dropped, as in word2vec.
 _MAX_COUNTED = 10**6
 
 
@@ -39,7 +39,7 @@ def embed_words(
 
     # Parameters
 
-    lines: Reads the sentences, each as its tokens with a blank between them. It is called twice.
+    lines: Yields the sentences, each as tokens with a blank between them. It is called twice.
     embedding (default `'average'`): The `token` layer, which is the same in all sentences and has
         half the width; the `top` layer; the `average` of all layers; or the encoder's `mix`.
     format (default `'text'`): `text`, a line for each word; or `binary`, float32 after each word.

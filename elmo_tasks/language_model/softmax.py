@@ -15,8 +15,8 @@ _LARGEST = 127
 class LeftOut(NamedTuple):
     """
     Stands for the classes that a smaller softmax leaves out. It gives the log of the sum of the
-    classes' exponentials as `bias + mean h + h covariance h / 2`. This is exact if the rows of the
-    classes have a normal distribution.
+    classes' exponentials as `bias + mean @ h + h @ covariance @ h / 2`. This is exact if the rows
+    of the classes have a normal distribution.
 
     # Parameters
 
@@ -48,8 +48,8 @@ class LeftOut(NamedTuple):
 
 class Softmax:
     """
-    The softmax of a language model (Peters et al. 2018, section 3.1), which both directions share,
-    for scoring. Products are in float32, whatever the dtype of the weight.
+    The softmax of a language model (Peters et al. 2018, section 3.1), for scoring. Both directions
+    share it. Products are in float32, whatever the dtype of the weight.
 
     # Parameters
 
@@ -57,8 +57,7 @@ class Softmax:
     weight: Shape (words, dim), in float32, or in int8 with a `scale`.
     bias: Shape (words,).
     scale: Shape (words,): the factor of each row of the weight.
-    left_out: The classes of further words, which count as unknown. They are approximated by
-        `LeftOut`, or exact.
+    left_out: Further words, which count as unknown: approximated (`LeftOut`) or exact.
     """
 
     def __init__(
@@ -90,8 +89,8 @@ class Softmax:
 
     def in_8_bits(self, max_words: int | None = None) -> "Softmax":
         """
-        Returns what `bounded` returns, but in 8 bits a number with a scale for each row, and with a
-        `LeftOut` in place of the other words.
+        Returns what `bounded` returns, but with 8 bits for each number of the weight, a scale for
+        each of its rows, and a `LeftOut` for the other words.
         """
         exact = self.bounded(max_words)
         # Any scale will do for a row of zeros.
@@ -123,8 +122,7 @@ class Softmax:
 
         # Parameters
 
-        h: Shape (tokens, dim): the top layer of one direction; or of both directions, first all
-            forward tokens and then all backward tokens.
+        h: Shape (tokens, dim): the top layer of either direction, or of both in any order.
         classes (`torch.LongTensor`): Shape (tokens,).
 
         # Returns

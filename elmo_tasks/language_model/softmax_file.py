@@ -28,7 +28,7 @@ def write_softmax(folder: str | os.PathLike, softmax: Softmax, bilm: BiLm) -> No
 
     # Parameters
 
-    bilm: The biLM as read from its files in the folder. `read_softmax` refuses any other.
+    bilm: The biLM as read from its files in the folder. `read_softmax` refuses any other biLM.
     """
     from safetensors.torch import save
 
@@ -41,7 +41,7 @@ def write_softmax(folder: str | os.PathLike, softmax: Softmax, bilm: BiLm) -> No
         {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()},
         {_METADATA: json.dumps(about)},
     )
-    # The softmax is complete if its words have the hash in the file.
+    # The two files belong together if `SOFTMAX_FILE` has the hash of the words.
     for name, written in ((WORDS_FILE, words), (SOFTMAX_FILE, content)):
         write_whole(Path(folder) / name, written)
 

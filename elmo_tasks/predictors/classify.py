@@ -14,14 +14,14 @@ from elmo_tasks.readers.classify import ClassifyReader
 @Predictor.register("elmo_classify")
 class ClassifyPredictor(TextPredictor):
     """
-    Classifies texts of one's own. An input has raw text under the name of each column that the
-    model was trained on, such as `{"text": "..."}`, and may have further fields. For a model of one
-    text, it may also be `{"tokens": ["...", ...]}`.
+    Classifies texts with a model of the user's own data. An input has raw text under the name of
+    each column that the model was trained on, such as `{"text": "..."}`, and may have further
+    fields. For a model of one text, an input may also be `{"tokens": ["...", ...]}`.
 
     An answer has all outputs of the model; `tokens` are the words of the first text;
     `probabilities` maps the name of each label to its probability; `label` is the most probable
-    label. If a text may have several labels, `labels` are all labels with 0.5 or more. In text, an
-    answer is the label, its probability and the tokens.
+    label. If a text may have several labels, `labels` are all labels with a probability of 0.5 or
+    more. In text, an answer is the label, its probability and the tokens.
 
     Registered as a `Predictor` with name "elmo_classify". Its parameters are those of
     `TextPredictor`.

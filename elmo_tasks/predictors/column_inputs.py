@@ -26,13 +26,13 @@ def is_in_columns(path: str, first_line: str) -> bool:
 
 def column_sentences(path: str, reader: DatasetReader) -> Iterator[tuple[int, list[str]]]:
     """
-    Yields each sentence of a file in columns: the line of its first token, and its words. A
+    Yields each sentence of a file in columns: the line number of its first token, and its words. A
     `.conllu` file has its words in the column FORM; lines with a range or a fraction as their ID
     are left out. Any other file has the columns of the model's dataset reader, or one column.
 
     # Raises
 
-    `ValueError`: A line has more or fewer columns; the message names file and line.
+    `ValueError`: A line lacks columns or has too many; the message names file and line.
     `ConfigurationError`: The columns are not known.
     """
     if suffix_of(path) != ".conllu":
@@ -49,7 +49,7 @@ def _rows(path: str, reader: DatasetReader) -> Iterator[tuple[int, list[str]]]:
         if columns is None:
             raise ConfigurationError(
                 f"{path}:{rows.line_number}: the file is in columns, and the model does not know "
-                "which column has the words: give it one word on each line, or text or JSON"
+                "which column has the words: give plain text, JSON, or one word on each line"
             )
         word = column_index(columns, "word")
         for line_number, values in enumerate(rows.tokens, start=rows.line_number):

@@ -30,16 +30,16 @@ class CorefPredictor(TextPredictor):
     Finds the mentions in a document that refer to the same thing. An input is
     `{"document": "..."}`, raw text that spaCy's rules cut into sentences and tokens, or
     `{"sentences": [["...", ...], ...]}`, the tokens of each sentence. The text of sentences is the
-    tokens with a blank between them. Both inputs may have a `"genre"` of the training data.
-    Sentences may have `"speakers"`, the speaker of each; by default all sentences have the same
-    speaker.
+    tokens with a blank between them. Both inputs may have a `"genre"`, one of those in the training
+    data. `"sentences"` may come with `"speakers"`, the speaker of each; by default all have the
+    same speaker.
 
     An answer has `document`, the text; `sentences`, their tokens; and `clusters`, each a list of
     two mentions or more. A mention has a `text`; the index of its `sentence`; `tokens` and
-    `characters`, pairs of its start and its exclusive end in the document; `antecedent`, the index
-    in the cluster of the mention to which it refers back; and the `probability` of this antecedent.
-    `antecedent` and `probability` are null for the first mention. In text, an answer is the
-    document and a line for each cluster.
+    `characters`, pairs of its start and its exclusive end in the document; `antecedent`, the
+    mention to which it refers back, as an index in the cluster; and the `probability` of this
+    antecedent. `antecedent` and `probability` are null for the first mention. In text, an answer is
+    the document and a line for each cluster.
 
     Registered as a `Predictor` with name "elmo_coref". Its parameters are those of `TextPredictor`.
     """

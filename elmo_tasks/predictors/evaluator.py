@@ -23,11 +23,11 @@ class ElmoEvaluator(SimpleEvaluator):
     """
     Evaluates as AllenNLP's evaluator does, but writes the predictions in another form if the
     model's predictor has `answers_instances`: a line for each instance, in the order of the data
-    file, with the answer that `elmo-tasks predict` gives. AllenNLP writes one line for each batch,
-    with the columns of all its instances.
+    file, with the answer that `elmo-tasks predict` gives. Such predictions take a second pass over
+    the data. Otherwise, AllenNLP writes a line for each batch, with each output of all its
+    instances.
 
-    The metrics are logged, because `elmo-tasks evaluate` shows them only in a progress bar. The
-    predictions take a second pass over the data. For other models, all is as in AllenNLP.
+    The metrics are logged, because `elmo-tasks evaluate` shows them only in a progress bar.
 
     Registered as an `Evaluator` with name "elmo", and the default of `elmo-tasks evaluate`. A
     config with `evaluation: { type: 'simple' }` chooses AllenNLP's own.
@@ -60,7 +60,7 @@ class ElmoEvaluator(SimpleEvaluator):
             predictor = kind(model, data_loader.reader)  # type: ignore[misc]
             with open(predictions_output_file, "w", encoding="utf-8") as file:  # type: ignore
                 file.writelines(_lines(predictor, Tqdm.tqdm(instances, desc="predictions")))
-            # The predictions have counted the labelled instances a second time.
+            # The second pass has counted the labelled instances again.
             model.get_metrics(reset=True)
         return metrics
 

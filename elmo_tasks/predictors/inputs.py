@@ -14,7 +14,7 @@ class SentenceInput(NamedTuple):
     # Parameters
 
     text: The raw text, or the user's tokens with a blank between them.
-    tokens: At least one token. The user's tokens have `idx` and `idx_end`, their offsets in `text`.
+    tokens: At least one. If the user gave them, `idx` and `idx_end` are their offsets in `text`.
     """
 
     text: str
@@ -25,14 +25,14 @@ def sentence_input(
     inputs: Any, tokenize: Callable[[str], list[Token]], options: tuple[str, ...] = ()
 ) -> SentenceInput:
     """
-    Returns the sentence of `{"sentence": "raw text"}` or `{"tokens": ["one", "word", "each"]}`,
-    which may have further fields.
+    Returns the sentence of `{"sentence": "raw text"}` or `{"tokens": ["one", "word", "each"]}`.
+    Both may have further fields.
 
     # Parameters
 
     inputs: The input in JSON.
     tokenize: The function that cuts raw text into tokens.
-    options: Further fields that the caller reads. Each of them requires the fields before it. The
+    options: Other fields that the caller reads. Each of them requires the fields before it. The
         values are not checked.
 
     # Raises

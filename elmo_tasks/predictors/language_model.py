@@ -42,12 +42,12 @@ class LanguageModelPredictor(TextPredictor):
       tokens before it, and given the tokens after it;
     - `end_log_prob` and `begin_log_prob`: the log probability of the sentence's end in the forward
       direction, and of its beginning in the backward direction;
-    - `forward_perplexity` and `backward_perplexity`, which include the end or the beginning.
+    - `forward_perplexity`, the end included, and `backward_perplexity`, the beginning included.
 
-    With `"place": 3, "top_k": 5` beside the sentence, an answer also has `best`: the 5 most
-    probable words at index 3. The word of the sentence at this index does not matter. `best` has
-    words for `forward`, for `backward` and for `both`, the normalised product of the two
-    distributions. `top_k` is 10 by default. In text, an answer is both perplexities and the tokens.
+    If the input also has `"place": 3, "top_k": 5`, the answer also has `best`: the 5 most probable
+    words at index 3. The word of the sentence at this index does not matter. `best` has words for
+    `forward`, for `backward` and for `both`, the normalised product of the two distributions.
+    `top_k` is 10 by default. In text, an answer is both perplexities and the tokens.
 
     Registered as a `Predictor` with name "elmo_language_model". Its parameters are those of
     `TextPredictor`.
@@ -56,7 +56,7 @@ class LanguageModelPredictor(TextPredictor):
     _model: ElmoLanguageModel
     input_names = ("sentence",)
     other_names = ("tokens", "place", "top_k")
-    # The instances of an evaluation may be windows of a running text, which have no sentences.
+    # Instances of an evaluation may be windows of a running text, and so no sentences.
     answers_instances = False
 
     def readable(self, answer: JsonDict) -> list[str]:
@@ -104,7 +104,7 @@ class LanguageModelPredictor(TextPredictor):
 
 def softmax_of(model: ElmoLanguageModel) -> Softmax:
     """Returns the softmax of a trained model, for scoring."""
-    # The softmax has no class for padding, which is word 0.
+    # Word 0 is padding, for which the softmax has no class.
     words = model.vocab.get_index_to_token_vocabulary("tokens")
     return Softmax(
         [words[index] for index in range(1, model.softmax.num_classes + 1)],

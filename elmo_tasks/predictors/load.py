@@ -30,7 +30,7 @@ class Answer(dict):
 
 class LoadedModel:
     """
-    A trained model that answers questions in Python, as `elmo-tasks predict` does in a shell.
+    A trained model that answers inputs in Python, as `elmo-tasks predict` does in a shell.
 
     # Parameters
 
@@ -103,7 +103,7 @@ def _has_items(asked: Any) -> bool:
 
 def load(model: str | os.PathLike, cuda_device: int = -1, **settings: Any) -> LoadedModel:
     """
-    Loads a trained model, to ask it questions in Python:
+    Loads a trained model, to use it in Python:
 
         elmo_tasks.load("sst").predict("A warm, funny and beautifully acted film.").label
 

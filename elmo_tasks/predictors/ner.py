@@ -35,7 +35,7 @@ class NerPredictor(TextPredictor):
         Each has `tags`, `entities` and a `probability`. A short sentence may have fewer sequences.
     format: As in `TextPredictor`. In text, an answer is the sentence with its entities marked, such
         as `[PER John Smith] lives in [LOC New York].` With `top_k`, an answer has such a line for
-        each path, after the path's probability.
+        each path, beginning with its probability.
     column, split: As in `TextPredictor`.
     """
 
@@ -78,7 +78,7 @@ class NerPredictor(TextPredictor):
         words, tokens = output["tokens"], instance["tokens"].tokens
         text = instance["metadata"].metadata.get("sentence")
         if text is None:
-            # Sentences of a file have tokens and no text.
+            # Sentences that the reader read from a file have tokens, but no raw text.
             text, tokens = " ".join(words), joined_tokens(words)
         answer: JsonDict = {
             "sentence": text,

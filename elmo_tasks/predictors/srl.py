@@ -83,7 +83,7 @@ class SrlPredictor(TextPredictor):
         ]
 
     def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
-        """Returns an answer with one predicate for each instance."""
+        """Returns an answer for each instance, with the one predicate of the instance."""
         return [
             _answer(" ".join(output["tokens"]), joined_tokens(output["tokens"]), [output])
             for output in self._outputs(instances)

@@ -136,8 +136,8 @@ def _json(
 def _columns(name: str, predictor: TextPredictor) -> Iterator[LocatedInput]:
     if name == _STDIN or "tokens" not in predictor.other_names:
         raise ConfigurationError(
-            f"{name} is in columns, which `predict` reads only from a file and as separate "
-            "sentences: give text or JSON; `evaluate --predictions-output-file` reads labelled data"
+            f"{name} is in columns: `predict` reads columns only from a file, as single sentences; "
+            "give text or JSON (`evaluate --predictions-output-file` reads labelled data)"
         )
     for line_number, words in column_sentences(name, predictor._dataset_reader):
         yield LocatedInput(line_number, {"tokens": words})
@@ -164,8 +164,8 @@ def _rows(path: str, predictor: TextPredictor) -> Iterator[LocatedInput]:
 
 def _further(row: Record, read: tuple[str, ...], predictor: TextPredictor) -> JsonDict:
     """
-    Returns the values of the named columns that the predictor does not read. A column is renamed if
-    an input has a field of that name.
+    Returns a row's named columns that the predictor does not read. Renames a column that has the
+    name of an input's field.
     """
     taken = (*predictor.input_names, *predictor.other_names)
     columns = {name: value for name, value in row.values.items() if name and name not in read}

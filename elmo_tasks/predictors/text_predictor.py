@@ -16,7 +16,7 @@ from elmo_tasks.common.spelling import did_you_mean, nearest_or_all
 
 FORMATS = ("json", "text")
 
-# A field that is at least so similar to a known field is misspelt, and is no further field:
+# A field that is at least this similar to a known field is misspelt, and is no further field:
 # `predicate` is misspelt (0.95 with `predicates`), but `gender` is not (0.73 with `genre`).
 _MISSPELT = 0.9
 
@@ -28,8 +28,8 @@ class TextPredictor(Predictor):
     """
     The base class of the predictors. `elmo-tasks predict` can give them JSON, plain text and tables
     (see `read_inputs`), and they can answer in text for people. An answer begins with the further
-    fields of its input, such as an id. If the answer has a field of the same name, the field of the
-    input becomes `input_NAME`.
+    fields of its input, which the predictor does not read, such as an id. If the answer has a field
+    of the same name, the field of the input becomes `input_NAME`.
 
     # Parameters
 
@@ -50,7 +50,7 @@ class TextPredictor(Predictor):
     # The fields with the texts of an input. A subclass sets them.
     input_names: tuple[str, ...]
 
-    # Further fields that an input may have, in place of its texts or in addition.
+    # Other fields that the predictor reads, in place of the texts or in addition.
     other_names: tuple[str, ...] = ()
 
     # Whether `elmo-tasks evaluate` writes an answer of this predictor for each instance.
@@ -73,8 +73,8 @@ class TextPredictor(Predictor):
             raise ConfigurationError(f"format must be 'json' or 'text', not {format!r}")
         if len(self.input_names) > 1 and (split or column is not None):
             raise ConfigurationError(
-                f"this model reads {' and '.join(self.input_names)}, which are columns of a table "
-                "by these names: leave out column and split"
+                f"this model reads the columns {' and '.join(self.input_names)} of a table: leave "
+                "out column and split"
             )
         self.format = format
         self.column = column
@@ -98,7 +98,7 @@ class TextPredictor(Predictor):
         ]
 
     def answers(self, inputs: list[JsonDict]) -> list[JsonDict]:
-        """Returns the answers to inputs, without their further fields."""
+        """Returns the answers to inputs, without the further fields of the inputs."""
         return super().predict_batch_json(inputs)
 
     def further_fields(self, inputs: JsonDict) -> JsonDict:
@@ -115,7 +115,7 @@ class TextPredictor(Predictor):
         return further
 
     def dump_line(self, outputs: JsonDict) -> str:
-        """Returns an answer as a line of JSON or of text, with the line end."""
+        """Returns an answer as a line of JSON or as lines of text, each with its line end."""
         line = _as_json(outputs)
         if self.format == "text":
             return "".join(f"{printable(each)}\n" for each in self.readable(outputs))
@@ -127,7 +127,7 @@ class TextPredictor(Predictor):
 
 
 def _as_json(answer: JsonDict) -> str:
-    """Raises `ValueError` for NaN and infinity, which JSON lacks."""
+    """Returns an answer as JSON. Raises `ValueError` for NaN and infinity, which JSON lacks."""
     try:
         return json.dumps(answer, allow_nan=False)
     except ValueError as error:

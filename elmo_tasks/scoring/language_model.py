@@ -25,9 +25,9 @@ Words = list[tuple[str, float]]
 
 class LanguageModel:
     """
-    A biLM with the softmax of its training, which tells how likely words are (Peters et al. 2018,
-    section 3.1). The forward direction predicts a token from the tokens before it, the backward
-    direction from the tokens after it.
+    Tells how likely words are: a biLM with the softmax of its training (Peters et al. 2018, section
+    3.1). The forward direction predicts a token from the tokens before it, the backward direction
+    from the tokens after it.
 
         model = LanguageModel.from_pretrained("base")
         model.score(["The boat left the bank ."])[0].forward
@@ -101,14 +101,14 @@ class LanguageModel:
 
         sentences: A sentence without tokens ends a document, as an empty line does.
         context (default `0`): How many earlier sentences of the document each direction reads
-            before a sentence. `None` carries the state through the whole stream.
-        skip (default `0`): The number of sentences at the beginning that are only context.
+            before the sentence to score. `None` carries the state through the whole stream.
+        skip (default `0`): The number of sentences at the beginning that only serve as context.
         """
         yield from self._scorer.iterate(map(tokens_of, sentences), context, skip)
 
     def perplexity(self, texts: Iterable[Sentence]) -> Perplexity:
         """
-        Returns the perplexity of sentences in each direction and their mean, as
+        Returns the perplexity of sentences in each direction, and the mean of both, as
         `elmo-tasks evaluate` measures it for a model that reads sentence by sentence.
         """
         total = Perplexity()
@@ -145,7 +145,7 @@ class LanguageModel:
                 f"index must be from 0 to {len(words) - 1}, not {index}: {words!r:.80}"
             )
         reading, _ = self._reader.read([words])
-        # The forward direction begins at the first token, and the backward direction at the last.
+        # The forward outputs begin at the first token, the backward outputs at the last.
         forward, backward = reading.outputs[0][index], reading.outputs[1][len(words) - 1 - index]
         scores = self.softmax.distribution(torch.stack([forward, backward]))
         both = scores.sum(dim=0).log_softmax(dim=0)
@@ -175,8 +175,7 @@ class LanguageModel:
         if not temperature >= 0:
             raise ValueError(f"temperature must be 0 or more, not {temperature}")
         generator = torch.Generator().manual_seed(seed)
-        # The boundary is never drawn. Unknown words are never drawn, because their class is no
-        # word.
+        # The boundary is never drawn, nor the class of unknown words, which is no word.
         barred = self.softmax.classes([BEGIN_TOKEN]) + [UNKNOWN]
         words = tokens_of(prefix)
         unread, state = [BEGIN_TOKEN, *words], None

@@ -4,13 +4,13 @@ from elmo_tasks.bilm.characters import MAX_CHARACTERS
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.embed.corpus import Corpus
 
-# The most bytes of a token that the biLM reads. Two characters mark the ends of a word.
+# The biLM reads at most this many bytes of a token. Two more characters mark the token's ends.
 _BYTES = MAX_CHARACTERS - 2
 
 
 class Notes:
     """
-    Reads a text and notes what a user may not expect.
+    Reads a text, and counts empty lines and long tokens, which a user may not expect.
 
     # Parameters
 
@@ -19,7 +19,7 @@ class Notes:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        # The number of empty lines and of long tokens, and the line of the first of each.
+        # For empty lines and for long tokens: how many there are, and the line of the first.
         self._empty = self._long = (0, 0)
 
     def tokens(self, corpus: Corpus) -> Iterator[list[str]]:
@@ -48,7 +48,7 @@ class Notes:
             raise ConfigurationError(f"{self._name} has no line: there is nothing to score")
 
     def texts(self) -> Iterator[str]:
-        """Yields a line of text for each kind of fact that was noted."""
+        """Yields a line about the empty lines, and one about the long tokens, if there are any."""
         for (number, first), what in (
             (self._empty, "lines without tokens, which have no score"),
             (self._long, f"tokens longer than {_BYTES} bytes, of which the biLM reads no more"),

@@ -15,15 +15,15 @@ from elmo_tasks.language_model.prediction import predict
 
 class Reading(NamedTuple):
     """
-    Holds what a language model needs of a batch of sentences to score them.
+    What a language model needs to score a batch of sentences.
 
     # Parameters
 
     sentences: The tokens of each sentence, without its boundaries.
-    outputs: The top layer of the forward and of the backward direction, packed: shapes (tokens,
-        projection_dim). A sentence of n tokens has n + 1 outputs.
-    targets: For each output, the index of its target among the tokens of the batch. The tokens
-        include both boundaries, and are flattened from shape (batch, width). Shapes (tokens,).
+    outputs: The top layer of the forward and of the backward direction, packed: shapes
+        (num_outputs, projection_dim). A sentence of n tokens has n + 1 outputs.
+    targets: The index of the token that each output predicts, among the tokens of the batch: with
+        both boundaries, and flattened from shape (batch, width). Shapes (num_outputs,).
     """
 
     sentences: list[list[str]]
@@ -43,7 +43,7 @@ class Reader:
 
     # Parameters
 
-    bilm: A frozen biLM, whose start state this class takes over.
+    bilm: A frozen biLM. Its start state is replaced by one that this class sets.
     """
 
     def __init__(self, bilm: BiLm) -> None:
@@ -99,8 +99,8 @@ class Reader:
 
 class _CarriedState(InitialState):
     """
-    Holds the state from which the next batch starts. The last state of that batch takes its place.
-    Each thread has its own states.
+    Starts each batch from the state that was set, and replaces that state by the batch's last.
+    Each thread has its own state.
     """
 
     def __init__(self, options: BiLmOptions) -> None:

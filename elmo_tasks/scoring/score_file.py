@@ -15,8 +15,8 @@ _CHARACTERS = 1 << 20
 class ScoreFile:
     """
     Writes lines for a stream of sentences to `PATH.partial`, which becomes `PATH` in the end.
-    `PATH.partial.json` has the number of complete sentences, the number of their bytes, and a hash
-    of the sentences. So a stopped run can go on.
+    `PATH.partial.json` has what a stopped run needs to go on: the number of complete sentences, the
+    bytes of their lines, and a hash of the sentences.
 
     # Parameters
 
@@ -42,7 +42,7 @@ class ScoreFile:
 
     def write(self, header: str, lines: Iterable[str], sentences: "Hashed") -> None:
         """
-        Writes the lines of each sentence after the first `num_done` ones. The lines are made from
+        Writes `lines`, an item for each sentence after the first `num_done`. They are made from
         `sentences`.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -75,7 +75,7 @@ class ScoreFile:
         write_whole(self._record, json.dumps({**done, "about": self._about}))
 
     def _done(self) -> dict:
-        """Returns the record of an earlier run. The record is empty if no run can go on."""
+        """Returns the record of an earlier run that can go on, or an empty record."""
         try:
             done = json.loads(self._record.read_text(encoding="utf-8"))
             is_there = self._partial.stat().st_size >= done["bytes"]
@@ -90,7 +90,7 @@ class ScoreFile:
 
 
 class Hashed:
-    """Sentences with a running hash. The hash is compared after the first `num_done` sentences."""
+    """Sentences with a running hash, which must be `expected` after `num_done` sentences."""
 
     def __init__(
         self, sentences: Iterable[list[str]], num_done: int, expected: str, path: Path

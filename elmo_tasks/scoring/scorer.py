@@ -14,7 +14,7 @@ from elmo_tasks.language_model.softmax import Softmax
 from elmo_tasks.scoring.reader import Reader, Reading
 from elmo_tasks.scoring.scores import Score
 
-# The most tokens in each direction of a batch, and of a computation of the softmax.
+# The most tokens of a batch, and of a computation of the softmax, in each direction.
 _TOKENS = 1024
 
 _NOTHING = Score([], [], numpy.zeros(0, numpy.float32), numpy.zeros(0, numpy.float32), 0.0, 0.0)
@@ -115,7 +115,7 @@ class Scorer:
 
 
 def _document(sentences: list[list[str]]) -> list[list[str]]:
-    """Returns the sentences after the last sentence without tokens, which ends a document."""
+    """Returns the sentences of the last document. A sentence without tokens ends a document."""
     empty = [index for index, words in enumerate(sentences) if not words]
     return sentences[empty[-1] + 1 :] if empty else sentences
 

@@ -54,11 +54,11 @@ def make_app(
 
     models: Models with different names.
     sentence_layers: The biLM of the tabs "Layers" and "Senses".
-    bilm: The name of this biLM on the page.
+    bilm: The name of the biLM on the page.
     host (default `'127.0.0.1'`): The name or address that the server listens on.
     reports: Error reports for the tab "Errors".
     language_model: The biLM with its softmax, for the tab "Words".
-    language (default `'en'`): spaCy's code of the language of raw text in these three tabs.
+    language (default `'en'`): spaCy's code of the language of raw text in the biLM's tabs.
 
     # Returns
 
@@ -186,8 +186,8 @@ async def _inputs(request: Request, max_words: int) -> Any:
 
 async def _timed(request: Request, answering: Awaitable[Any]) -> Response:
     """
-    Waits for an answer, unless the client goes away. The header `Server-Timing` of the response has
-    the milliseconds that the answer took.
+    Returns the response with an answer, unless the client goes away first. The header
+    `Server-Timing` has the milliseconds that the answer took.
     """
     start = time.perf_counter()
     answer, gone = asyncio.ensure_future(answering), asyncio.ensure_future(_gone(request))
@@ -241,7 +241,7 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
-        # FastAPI reads only the query.
+        # FastAPI checks nothing but the query.
         first = error.errors()[0]
         reason = f"{first['loc'][-1]} in the query is {first['input']!r:.200}: {first['msg']}"
         return JSONResponse({"error": reason}, 422)
@@ -254,7 +254,7 @@ def _add_errors(app: FastAPI) -> None:
 
 
 def _body_schema(examples: list[dict[str, Any]]) -> dict[str, Any]:
-    """Returns what OpenAPI says of a body. `parse_json` reads the body, and not FastAPI."""
+    """Returns what OpenAPI says of a body. FastAPI does not know: `parse_json` reads the body."""
     media: dict[str, Any] = {"schema": {}}
     if examples:
         properties = {name: {"type": "string"} for name in examples[0]}

@@ -50,9 +50,8 @@ class Batcher:
 
         # Raises
 
-        `ValueError`
-            The predictor refuses an input. If there are several inputs, the message begins with
-            the index of the input, counted from 1.
+        `ValueError`: The predictor refuses an input. If there are several inputs, the message
+            begins with the index of the input, counted from 1.
         """
         loop = asyncio.get_running_loop()
         waiting = [_Waiting(each, count_words(each), loop.create_future()) for each in inputs]

@@ -10,7 +10,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
-# A browser loads nothing from other machines, and shows this page in no frame of another page.
+# With these, a browser loads nothing from other machines, and no other page can frame this page.
 _HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -63,7 +63,7 @@ class Gate:
     - 403 if its `Host` is not a name of the server, or its `Origin` is another site;
     - 408 if its body comes too slowly;
     - 413 if its body is too large;
-    - 503 if the server stops.
+    - 503 if the server is stopping.
 
     # Parameters
 
@@ -94,7 +94,7 @@ class Gate:
             if body is not None:
                 await self.app(scope, _replay(body, receive), answer)
         except asyncio.CancelledError:
-            # Only a server that stops cancels a request.
+            # Only a server that is stopping cancels a request.
             if not answer.started:
                 await refuse(answer, 503, "the server stops", _CLOSE)
 

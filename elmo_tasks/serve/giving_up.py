@@ -15,7 +15,7 @@ class GivenUpError(Exception):
 @contextmanager
 def give_up_when(useless: Callable[[], bool]) -> Iterator[None]:
     """
-    Makes modules that `can_give_up` raise `GivenUpError` in this block, once `useless()` is true.
+    Raises `GivenUpError` in this block, in models given to `can_give_up`, once `useless()` is true.
     """
     token = _useless.set(useless)
     try:
@@ -25,7 +25,7 @@ def give_up_when(useless: Callable[[], bool]) -> Iterator[None]:
 
 
 def can_give_up(model: nn.Module) -> None:
-    """Lets `give_up_when` stop a model before each `forward` of the model or of its modules."""
+    """Lets `give_up_when` stop a model before any `forward` of the model or of its modules."""
     for module in model.modules():
         module.register_forward_pre_hook(_ask)
 

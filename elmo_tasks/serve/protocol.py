@@ -37,7 +37,7 @@ class TimedProtocol(H11Protocol):
     def handle_events(self) -> None:
         most = self.config.limit_concurrency
         assert most is not None
-        # At most this many connections may send or read. As many may wait for an answer.
+        # At most this many requests may wait for an answer, and as many clients may send or read.
         full = len(self.tasks) >= most or len(self.connections) > 2 * most
         self.app = _full if full else self.config.loaded_app
         self.limit_concurrency = None

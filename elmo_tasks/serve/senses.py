@@ -23,7 +23,7 @@ def senses(sentence_layers: SentenceLayers, inputs: Any, language: str = "en") -
     # Parameters
 
     inputs: `{"word": "play", "text": "raw text, a sentence a line"}`. spaCy's rules cut each line.
-        Upper and lower case count as equal. Only the first 100 occurrences count.
+        Upper and lower case count as equal. Only the first 100 occurrences are compared.
     language (default `'en'`): spaCy's code of the language.
 
     # Returns
@@ -32,7 +32,7 @@ def senses(sentence_layers: SentenceLayers, inputs: Any, language: str = "en") -
     - `occurrences`: the first 100, each with the `words` of its line and its `position`;
     - `layers`: each has a `name`, the `points` of the occurrences in the plane of their first
       two principal components, and the matrix of their `cosines`;
-    - `similar`: pairs of a word of the text and its cosine in layer 0.
+    - `similar`: pairs of another word of the text and its cosine with `word` in layer 0.
 
     # Raises
 
@@ -59,7 +59,7 @@ def senses(sentence_layers: SentenceLayers, inputs: Any, language: str = "en") -
     shown = found[:_MAX_OCCURRENCES]
     # Shape: (layers, occurrences, dim)
     vectors = _vectors(sentence_layers, shown)
-    # Vowel signs, such as those of Hindi, are no letters.
+    # Not all characters must be letters: vowel signs, such as those of Hindi, are none.
     words = {other.lower() for each in sentences for other in each if any(map(str.isalpha, other))}
     others = sorted(words - {word.lower()})
     similar = similar_words(sentence_layers.bilm, word, others, _NUM_SIMILAR)

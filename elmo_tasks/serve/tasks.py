@@ -60,7 +60,7 @@ TASKS = {
             {"sentence": "The film opens in Lisbon in 1961."},
         ],
     ),
-    # The fields of a model of the user's own are its columns. It has no examples.
+    # A user's own model has its columns as fields, and no examples.
     "elmo_classify": Task("texts", "Texts", {}, []),
     "elmo_tag": Task("tags", "Tags", {"sentence": "Sentence"}, []),
     "elmo_ner": Task(

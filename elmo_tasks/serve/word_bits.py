@@ -10,7 +10,7 @@ _LIKELIER = 5
 
 def word_bits(model: LanguageModel, inputs: Any, language: str = "en") -> dict[str, Any]:
     """
-    Says how likely the words of a sentence are, and which words would be likeliest there.
+    Says how likely the words of a sentence are, and which words would be likeliest in their places.
 
     # Parameters
 

@@ -10,8 +10,8 @@ _SIGNS = "".join(
 # Letters of scripts without blanks: Thai, Lao, Burmese, Khmer, Chinese and Japanese.
 _ALONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 
-# A run of letters, their signs and digits, a letter of a script without blanks, or any
-# other single character but white space. Tokenizers find about as many tokens.
+# Matches a run of letters (with their signs) and digits, one letter of a script without blanks, or
+# any other single character but white space. Tokenizers find about as many tokens.
 _WORD = re.compile(rf"(?:[^\W{_ALONE}][{_SIGNS}]*)+|[{_ALONE}]|[^\w\s]")
 
 

@@ -75,8 +75,8 @@ def contents(path: str) -> Contents:
 
 def merge(path: str, other_path: str) -> int:
     """
-    Copies the entries of the store at `other_path`, which another machine may have filled, to the
-    file `layers.sqlite` of the store at `path`. Skips damaged entries. Returns the number of copied
+    Copies the entries of the store at `other_path`, such as that of another machine, to the file
+    `layers.sqlite` of the store at `path`. Skips damaged entries. Returns the number of copied
     entries.
     """
     database, num_merged = LayerDatabase.at(path), 0

@@ -28,7 +28,7 @@ def encode(layers: torch.Tensor, dtype: str) -> Array:
             f"a layer of the biLM has a value beyond {dtype}, the dtype of its store"
         )
     half = rounded.shape[2] // 2
-    # Shape: (halves of all layers and tokens, dim / 2)
+    # Shape: ((2 * num_layers - 1) * length, dim / 2)
     rows = numpy.concatenate([rounded[0, :, :half], rounded[1:].reshape(-1, half)])
     if dtype != "int8":
         return rows.ravel().view(numpy.uint8)

@@ -11,7 +11,7 @@ from elmo_tasks.store.source_record import SourceRecord
 class StoreFolder:
     """
     Writes entries to one file of a folder, and finds entries in all its files. In a file, an
-    entry's key is the key of its `SourceRecord` there, followed by a hash of the sentence. All
+    entry's key is the key of its `SourceRecord` in that file, and then a hash of the sentence. All
     methods take and return the hash alone.
 
     # Parameters
@@ -27,12 +27,12 @@ class StoreFolder:
         self._max_bytes = max_bytes
         # The databases are kept here, so that their files stay open.
         self._others: list[LayerDatabase] = []
-        # A record has another key in each database. This maps a database and the record's own key
-        # to the key in that database, with the connection that found it.
+        # (database, a record's own key) -> (open connection, the record's key in that database).
+        # The keys may differ (see `shared_in`), and are asked for again if the connection changes.
         self._keys: dict[tuple[LayerDatabase, bytes], tuple[object, bytes]] = {}
 
     def get(self, record: SourceRecord, sizes: Mapping[bytes, int]) -> dict[bytes, numpy.ndarray]:
-        """Returns entries of a source, as arrays of bytes. `sizes` has the bytes of each hash."""
+        """Returns entries of a source, as arrays of bytes. `sizes` has their sizes by hash."""
         return self._ask(record, sizes, lambda database, keys: database.get(keys))
 
     def has(self, record: SourceRecord, sizes: Mapping[bytes, int]) -> set[bytes]:
@@ -85,7 +85,7 @@ class StoreFolder:
     def _key_in(self, database: LayerDatabase, record: SourceRecord) -> bytes | None:
         """
         Returns the key of a source's record in a database, or `None` if the database lacks the
-        record. The file that is written always gets it, even if the file was deleted and made anew.
+        record. If the file that is written lacks the record, adds the record to it.
         """
         asked, connection = (database, record.key()), database.opened()
         known = self._keys.get(asked)

@@ -1,7 +1,7 @@
 """
 Keeps other threads from using databases and caches while this process is forked. Otherwise the fork
-could get a lock that is never released. Closes the databases before the fork, because SQLite allows
-no connection to cross it. The process and the fork open them again when they need them.
+could inherit a lock that is never released. Closes the databases before the fork, because SQLite
+allows no connection to cross it. The process and the fork open them again when they need them.
 """
 
 import os

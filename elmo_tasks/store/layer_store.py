@@ -96,9 +96,9 @@ class LayerStore:
 
     def is_closed_by(self, serialization_dir: str | os.PathLike) -> bool:
         """
-        Returns whether this store must stay closed. It must if the model that was unpacked into a
-        folder was trained with a store at this path. If its store had another path, `--overrides`
-        named this store, and the store is opened.
+        Returns whether this store must stay closed. It must if its path is in the config of a model
+        that was unpacked into `serialization_dir`: the path is then that of the model's training.
+        Any other path comes from `--overrides`.
         """
         config = Path(serialization_dir) / "config.json"
         if not config.exists():
@@ -133,7 +133,7 @@ class LayerStore:
         keys = _keys(sentences)
         lengths = dict(zip(keys, map(len, sentences)))
         found = self._find(record, self._sizes(source, {k: n for k, n in lengths.items() if n}))
-        # The first row of each sentence that is missing.
+        # For each missing sentence, the first row that has it.
         missing = {
             key: row
             for row, key in reversed(list(enumerate(keys)))
@@ -151,8 +151,8 @@ class LayerStore:
 
     def lacks(self, source: LayerSource, sentences: list[Array]) -> list[bool]:
         """
-        Returns for each sentence, given as char ids of shape (length, 50), whether disk lacks its
-        layers. A damaged entry does not count as missing: it is computed again when it is read.
+        Returns for each sentence, given as char ids of shape (length, 50), whether the disk lacks
+        its layers. A damaged entry does not count as missing: it is computed again when it is read.
         """
         if self._folder is None:
             return [True] * len(sentences)

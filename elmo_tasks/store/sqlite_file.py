@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from elmo_tasks.common.errors import ConfigurationError
 
-# The name of our files, in their header and in `PRAGMA application_id`.
+# The id of our files, which `PRAGMA application_id` writes into their header.
 _APPLICATION = int.from_bytes(b"ELMo", "big")
 
 # To list entries or to find one, SQLite needs only the columns of the index, and reads no values.
@@ -21,7 +21,7 @@ _TABLES = (
 _PATIENCE = 60
 
 _SETTINGS = (
-    # A file that was changed to do harm runs no code, and damaged pages are noticed.
+    # With these two, a file that was changed to do harm runs no code, and damage is noticed.
     "trusted_schema = OFF",
     "cell_size_check = ON",
     # Nothing is mapped into memory, so a file that is cut short does not end the process.

@@ -22,8 +22,8 @@ class ElmoCheckpointer(Checkpointer):
     files of a checkpoint appears whole or not at all. A checkpoint with only one file is ignored,
     and removed when the training is recovered.
 
-    Of several processes, process 0 saves, and decides when to save, also by its clock. When the
-    training is recovered, process 0 sends its checkpoint to the others.
+    With several processes, process 0 saves, and `save_every_num_seconds` goes by its clock. When
+    the training is recovered, process 0 sends its checkpoint to the others.
 
     Registered as a `Checkpointer` with name "elmo". It has the parameters of AllenNLP's
     `Checkpointer`.
@@ -51,7 +51,7 @@ class ElmoCheckpointer(Checkpointer):
         return saved
 
     def _is_time(self) -> bool:
-        """Returns whether process 0 should save, by its clock."""
+        """Returns whether it is time to save, by the clock of process 0."""
         seconds = time.time() - self._last_save_time
         answer = torch.tensor([int(seconds >= self._seconds_of_all)], device=device_of_group())
         broadcast([answer])
@@ -71,8 +71,8 @@ class ElmoCheckpointer(Checkpointer):
             (self._training_state_path(*when), state.trainer_state),
         ):
             _save(content, path)
-        # AllenNLP does not write existing files, so this records the save and removes old
-        # checkpoints.
+        # AllenNLP does not overwrite existing files, so this call only records the save and removes
+        # old checkpoints.
         super().save_checkpoint(cast(Trainer, _Saved(state)))
 
     def load_checkpoint(self) -> TrainerCheckpoint | None:
@@ -116,9 +116,7 @@ class ElmoCheckpointer(Checkpointer):
 
 
 class _Saved(NamedTuple):
-    """
-    Gives AllenNLP a state that was computed before: all processes may be needed to compute one.
-    """
+    """Gives AllenNLP the state that was computed, because computing it may need all processes."""
 
     state: TrainerCheckpoint
 

@@ -10,10 +10,10 @@ from allennlp.training.optimizers import DenseSparseAdam, Optimizer
 @Optimizer.register("elmo_dense_sparse_adam")
 class FusedDenseSparseAdam(DenseSparseAdam):
     """
-    AllenNLP's `dense_sparse_adam`, with PyTorch's fused implementation for dense gradients. If a
-    gradient is sparse, only the weight's rows in the gradient are updated. On a CPU it takes less
-    than half the time. The weights are equal up to rounding. Each of the two optimizers can go on
-    from a checkpoint of the other.
+    AllenNLP's `dense_sparse_adam`, with PyTorch's fused implementation for dense gradients. Of a
+    weight with a sparse gradient, it updates only the rows that the gradient has. On a CPU, a step
+    takes less than half the time. The weights are equal up to rounding. Each of the two optimizers
+    can go on from a checkpoint of the other.
 
     Registered as an `Optimizer` with name "elmo_dense_sparse_adam". It has the parameters of
     `dense_sparse_adam`.

@@ -12,9 +12,9 @@ logger = logging.getLogger(__name__)
 
 def get_metric_states(model: Model) -> dict[str, dict[str, Any]]:
     """
-    Returns what each metric of a model has counted so far, by the metric's name: the attributes of
-    the metric that are numbers, strings or tensors, or containers of these. Skips metrics. Skips
-    functions and sets, since they are settings. Warns about any other attribute.
+    Returns, by the name of each metric of a model, the attributes in which the metric has counted
+    so far: numbers, strings or tensors, or containers of these. Skips functions and sets, which are
+    settings, and inner metrics, which have names of their own. Warns about other attributes.
     """
     states: dict[str, dict[str, Any]] = {}
     for name, metric in _metrics(model):
@@ -33,7 +33,7 @@ def get_metric_states(model: Model) -> dict[str, dict[str, Any]]:
 
 @functools.cache
 def _warn(metric: str, attribute: str, kind: str) -> None:
-    """Warns once, and not for each checkpoint."""
+    """Warns once about an attribute, and not at each checkpoint."""
     logger.warning(
         "A checkpoint lacks the attribute %s of the metric %s, because its type is %s, not a "
         "number or a tensor. If the metric counts in it, a training that is recovered in the "

@@ -15,7 +15,7 @@ class FixedMovingAverage(MovingAverage):
     An exponential moving average of the trained weights. The decay is the same from the first batch
     on, whereas AllenNLP's average increases its decay step by step. Checkpoints contain the
     averages under the names of the weights, and a recovered training goes on with them. The best
-    weights, which a training keeps, are averages.
+    weights that a training keeps are averages.
 
     Registered as a `MovingAverage` with name "elmo_exponential".
 
@@ -24,7 +24,7 @@ class FixedMovingAverage(MovingAverage):
     parameters: The trained weights with their names, given by the trainer.
     decay (default `0.999`): A number from 0 to below 1.
     validate_on (default `'average'`): The weights that are validated and decide which epoch is
-        best: `average`, or `raw` for the trained weights themselves, which needs a trainer of type
+        best: `average`, or `raw` for the trained weights themselves. `raw` needs a trainer of type
         `elmo`. In both cases the averages of the best epoch are kept.
     """
 

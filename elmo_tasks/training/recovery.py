@@ -126,7 +126,7 @@ class Recovery(TrainerCallback):
     def epoch_metrics(self, metrics: dict[str, float]) -> dict[str, float]:
         """
         Completes the training metrics of a resumed epoch. AllenNLP leaves out the losses of batches
-        that were finished before, and all metrics if no batch was left.
+        that were finished before the interruption, and all metrics if no batch was left.
         """
         model, num_batches = self._trainer.model, self._trainer._batches_in_epoch_completed
         has_penalty = model.get_regularization_penalty() is not None

@@ -8,7 +8,7 @@ from allennlp.training.callbacks import TrainerCallback
 
 logger = logging.getLogger(__name__)
 
-# The time of the training is first logged after this many batches, without the slower first batch.
+# After this many batches, the training's time is estimated, without the slower first batch.
 _TRIAL = 8
 
 

@@ -19,7 +19,7 @@ def prepare_processes(params: Params, serialization_dir: str | os.PathLike, reco
     # Raises
 
     `ConfigurationError`: The config asks for something that AllenNLP does wrongly with several
-        processes. It would test a share of the test data, or each node would choose a port.
+        processes: it tests a share of the test data, or lets each node choose a port.
     """
     distributed = params.params.get("distributed")
     if distributed is None:

@@ -28,7 +28,7 @@ class ElmoDdpAccelerator(DdpAccelerator):
     def wrap_model(self, model: Model) -> tuple[Model, "SharedModel"]:
         """
         Moves the model to the device of this process, and sets its weights to those of process 0.
-        Raises `ConfigurationError` if the processes have different vocabularies or weights.
+        Raises `ConfigurationError` if the processes differ in vocabulary or shapes of weights.
         """
         if self.cuda_device != torch.device("cpu"):
             model = model.cuda(self.cuda_device)
@@ -38,7 +38,7 @@ class ElmoDdpAccelerator(DdpAccelerator):
 
 
 class SharedModel(DdpWrappedModel):
-    """Holds a model. The trainer calls it to average the gradients over the processes."""
+    """Wraps a model. Before each step, the trainer calls `average_gradients`."""
 
     def average_gradients(self) -> None:
         """
@@ -68,8 +68,7 @@ def _kind(weight: torch.Tensor) -> int:
 
 def _mean_of_rows(weight: torch.Tensor) -> torch.Tensor:
     """
-    Returns the mean of a sparse gradient over all processes. Its rows are those that any process
-    has.
+    Returns the mean of a sparse gradient over all processes, with every row that some process has.
     """
     grad = None if weight.grad is None else weight.grad.coalesce()
     used = torch.zeros(len(weight), dtype=torch.uint8, device=weight.device)

@@ -56,7 +56,7 @@ class ElmoTrainer(GradientDescentTrainer):
             )
         super().__init__(*args, **kwargs)
         if self._distributed:
-            # AllenNLP lets one process of each node write.
+            # In AllenNLP, one process of each node writes.
             self._primary = rank().process == 0
             _draw_like_nobody_else()
             if self.cuda_device.type == "cpu":
@@ -145,8 +145,8 @@ class ElmoTrainer(GradientDescentTrainer):
         average = self._moving_average
         if getattr(average, "validate_on", None) == "raw":
             self._moving_average = None
-        # A recovered training skips the validation of its finished epochs, and its loader must
-        # still make the same batches. So validation must not draw random numbers.
+        # Validation must not draw random numbers: a recovered training skips the validation of
+        # finished epochs, but its loader must still make the same batches.
         drawn = random.getstate()
         try:
             return super()._validation_loss(epoch)
@@ -203,9 +203,7 @@ class ElmoTrainer(GradientDescentTrainer):
 
 
 def _draw_like_nobody_else() -> None:
-    """
-    Gives each process a dropout of its own. Until now all processes drew the same random numbers.
-    """
+    """Gives each process its own dropout. Before, all processes drew the same random numbers."""
     if index := rank().process:
         torch.manual_seed(torch.initial_seed() + index)
 

@@ -113,7 +113,7 @@ def test_plain_text_has_no_column(paths: Paths) -> None:
     message = refusal(*args)
 
     assert (
-        f"{paths.text} is no table (.csv or .tsv), JSON lines or Parquet, and has no column"
+        f"{paths.text} is not a table (.csv or .tsv), JSON lines or Parquet, so it has no column"
         in message
     )
 

@@ -82,8 +82,8 @@ def test_a_file_of_one_column_has_words(tmp_path: Path) -> None:
     [
         ("a.conll", "Eve B-PER\n", Sentences(), r":1: expected 4 columns \(word .*, but got 2"),
         ("a.conll", "Eve B-PER\n", WithoutColumns(), ":1: the file is in columns, and the model"),
-        ("a.conll", "Eve B-PER\n", Documents(), " is in columns, which `predict` reads only"),
-        ("a.txt", "#begin document (a)\nEve O\n", Documents(), " is in columns, which `predict`"),
+        ("a.conll", "Eve B-PER\n", Documents(), " is in columns: `predict` reads columns only"),
+        ("a.txt", "#begin document (a)\nEve O\n", Documents(), " is in columns: `predict`"),
         (
             "a.conllu",
             "1\tEve\n",
@@ -106,5 +106,5 @@ def test_another_file_in_columns_is_refused(
 def test_columns_on_the_standard_input_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(CONLL_2003))
 
-    with pytest.raises(ConfigurationError, match="standard input is in columns, which `predict`"):
+    with pytest.raises(ConfigurationError, match="standard input is in columns: `predict`"):
         found(Path("-"), Sentences())
