@@ -144,7 +144,7 @@ def _check_weights(
     cannot be opened, or if AllenNLP's loader could not open it safely.
     """
     if options is not None and options.word_dim:
-        # The biLM is made of pickles, which `_check_layers` reads.
+        # A biLM of ELMoForManyLangs is made of pickles, which `_check_layers` reads.
         return str(weight_file), CheckReport([("weights", str(weight_file))], [])
     try:
         with open_weights(weight_file) as file:
@@ -225,7 +225,7 @@ def _check_layers(raw: dict[str, Any], weight_file: str) -> CheckReport:
     """Computes the layers of a sentence, and returns facts about them and their problems."""
     try:
         bilm = make_bilm(raw, weight_file)
-    # A list of words or characters may be damaged, too.
+    # The biLM's list of words or characters may be damaged.
     except ConfigurationError as error:
         return CheckReport([], [str(error)])
     # Shape: (num_layers, length, 2 * projection_dim)

@@ -144,8 +144,8 @@ class ElmoEncoder:
         self, sentences: Iterable[Sentence], lengths: Iterable[int] | None = None
     ) -> dict[str, Any]:
         """
-        Encodes sentences together; the outputs are padded to the longest. All outputs are held in
-        memory; for large texts use `iterate`.
+        Encodes sentences together; the outputs are padded to the longest sentence. All outputs are
+        held in memory; for large texts use `iterate`.
 
         # Parameters
 
@@ -180,8 +180,8 @@ class ElmoEncoder:
 
     def vectors(self, sentences: Iterable[list[str]]) -> Iterator[torch.Tensor]:
         """
-        Yields ELMo_k of each sentence, given as tokens: shape (length, width). This is the output
-        `elmo` alone, without a progress bar.
+        Yields ELMo_k of each tokenized sentence: shape (length, width). This is the output `elmo`
+        alone, without a progress bar.
         """
         return map(self.mix.of_sentence, self.layers(sentences))
 

@@ -17,7 +17,7 @@ class CorefMetric(Metric):
     Computes precision, recall and F1 of clusters, from 0 to 1, counted as in the official scorer of
     CoNLL-2012 (Pradhan et al. 2014, version 8.01). The measures are MUC (Vilain et al. 1995),
     B-cubed (Bagga and Baldwin 1998), CEAF with the similarity phi4 of clusters (Luo 2005), and the
-    mean of the three F1, by which CoNLL-2012 ranks. Counts are summed over the documents.
+    mean of the three F1 scores, by which CoNLL-2012 ranks. Counts are summed over the documents.
 
     Registered as a `Metric` with name "elmo_coref".
     """

@@ -37,8 +37,7 @@ class SrlMetric(Metric):
         # Parameters
 
         predictions, gold: The predicted and the gold spans of each predicate, in the sentence's
-            order, with roles such as `ARG0`, `C-ARG0` and `R-ARG0`. Spans of a predicate do not
-            overlap.
+            order, with roles such as `ARG0` and `C-ARG0`. Spans of a predicate do not overlap.
         """
         for predicted, expected in zip(predictions, gold, strict=True):
             found, facts = set(arguments(predicted)), set(arguments(expected))
@@ -49,7 +48,8 @@ class SrlMetric(Metric):
     def get_metric(self, reset: bool = False) -> dict[str, float]:
         """
         Returns `precision-ROLE`, `recall-ROLE` and `f1-measure-ROLE` over the predicates of all
-        processes, for each role that occurred and for `overall`. A score without arguments is 0.
+        processes, for each role that occurred and for `overall`. A score is 0 if there is nothing
+        to count.
         """
         correct, predicted, gold = (
             summed_counts(counts) for counts in (self._correct, self._predicted, self._gold)

@@ -22,7 +22,7 @@ def metric_of(config: dict[str, Any]) -> str:
 
 
 def score_of(config: dict[str, Any], folder: Path) -> float:
-    """Returns the best score of the training in a folder on its validation data."""
+    """Returns the best validation score of the training in a folder."""
     metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
     return metrics[f"best_validation_{metric_of(config)}"]
 

@@ -42,8 +42,8 @@ class ClassifyReader(TextReader):
 
     texts (default `['text']`): The names of the one or two columns with texts.
     label (default `'label'`): The name of the column with the label.
-    separator: If it is given, a row may have several labels or none. The labels are a list in JSON
-        or Parquet, or text with the separator between them. By default, a row has one label.
+    separator: The text between the labels of a row, which may then have several labels or none. In
+        JSON and Parquet, the labels may also be a list. By default, a row has one label.
     max_tokens: Only this many tokens of a text are read. By default all are.
     max_sentence_tokens (default `100`): The biLM reads the sentences of a text one by one. Longer
         sentences are cut into pieces of this many tokens.
@@ -131,7 +131,7 @@ class ClassifyReader(TextReader):
 
     def _text(self, record: Record, name: str) -> str:
         value = record.values.get(name)
-        # A table may have no text in a row.
+        # A row of a table may have no text.
         if value is not None and not isinstance(value, str) or name not in record.values:
             _refuse(record.values, name, "text")
         return value or ""

@@ -92,7 +92,7 @@ def check_place(
 
     values, before: The values of a token and of the token before it in its sentence. `before` is
         `None` for the first token, whose index is 0 or 1.
-    part: The part in the line `#begin document`.
+    part: The part number in the line `#begin document`.
     columns: Names of all columns.
     """
     if "index" in columns:
@@ -128,7 +128,7 @@ def read_columns(
 
     # Raises
 
-    `ValueError`: A line has more or fewer columns; the message names file and line.
+    `ValueError`: A line has more or fewer columns than `columns`; the message names file and line.
     """
     indices = [columns.index(name) for name in chosen]
     for first, tokens, _ in read_rows(file_path):

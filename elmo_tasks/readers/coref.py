@@ -54,7 +54,7 @@ class CorefReader(TextReader):
         bracket is not closed or not opened in its sentence, or if its cluster has the same mention
         already. With `skip`, the reader leaves wrong mentions out, and logs their number as a
         warning. With `refuse`, the reader raises `ValueError`.
-    max_words (default `25000`): At most this many words in a document, for the model's memory.
+    max_words (default `25000`): At most this many words in a document, to limit the model's memory.
     language (default `'en'`): spaCy's code of the language. Its rules cut raw text into sentences
         and tokens for predictors.
     token_indexers: By default word ids under the name `tokens`.
@@ -118,7 +118,7 @@ class CorefReader(TextReader):
         if num_words > self.max_words:
             raise ValueError(
                 f"the document has {num_words:,} words, but max_words is {self.max_words:,}; "
-                "divide the document, or give the dataset reader a larger max_words and more memory"
+                "divide the document, or raise the reader's max_words, which needs more memory"
             )
         metadata: dict[str, Any] = {
             "sentences": sentences,

@@ -63,8 +63,8 @@ class FractionReader(DatasetReader):
         yield from reader._read(file_path)
         if not has_chosen:
             raise ConfigurationError(
-                f"{type(self.reader).__name__} shards its data without shard_iterable, which a "
-                "fraction needs"
+                "a fraction needs a reader that shards its data by shard_iterable, but "
+                f"{type(self.reader).__name__} shards without it"
             )
 
     def _choose(self, everything: Iterable[T]) -> Iterator[T]:

@@ -114,7 +114,7 @@ def test_workers_read_the_same_part_together(make: Callable[[], DatasetReader]) 
 
 
 def test_a_reader_that_deals_out_in_a_way_of_its_own_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="Undealt shards its data without shard_iter"):
+    with pytest.raises(ConfigurationError, match="but Undealt shards without it"):
         numbers(0.5, reader=Undealt())
 
 

@@ -13,7 +13,7 @@ from elmo_tasks.analysis.ablation.settings import Settings, refuse_other_setting
 from elmo_tasks.analysis.ablation.training import Training, start, train_all
 from elmo_tasks.common.files import atomic_write, remove_leftovers, write_whole
 
-# The files of the report, in the folder of the runs.
+# The files of the report, in the folder of the ablation.
 REPORTS = ("results.json", "table.md", "chart.png")
 
 
@@ -46,7 +46,8 @@ def run_ablation(
     configs = {run: settings.evaluate(run) for run in runs}
     refuse_other_settings(configs)
     metric = find_metric(configs)
-    # All variants are trained with a seed before the next seed, so that they can be compared early.
+    # Each seed is used for all variants before the next seed, so that variants can be compared
+    # early.
     seeds = list(dict.fromkeys(run.seed for run in runs))
     ordered = sorted(runs, key=lambda run: seeds.index(run.seed))
 

@@ -9,8 +9,8 @@ from elmo_tasks.analysis.ablation.run import percent
 
 def draw(report: AblationReport) -> Figure:
     """
-    Draws the means over seeds, with standard deviations. There is a bar for each variant, or a
-    curve if the runs have several fractions of the training data. The figure needs no screen.
+    Draws the means over seeds, with standard deviations. Each variant is a bar, or a curve if the
+    runs use several fractions of the training data. The figure needs no screen.
     """
     rows = [row for row in report.rows if row.values]
     fractions = {row.fraction for row in report.rows}

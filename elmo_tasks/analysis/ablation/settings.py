@@ -170,7 +170,7 @@ def parse_change(text: str) -> tuple[str, Any]:
         # Files that the value imports are looked for in the working directory.
         return field, json.loads(params.evaluate_snippet(os.path.join(os.getcwd(), field), value))
     except RuntimeError as error:
-        # The message begins with a position in a made-up file, which is left out.
+        # The message begins with a position in a made-up file. The position is left out.
         reason = re.split(r":[\d():-]+: ", _first_line(error), maxsplit=1)[-1]
         raise ValueError(
             f"the value of {text!r} is not jsonnet ({reason}); a string needs quotes: "

@@ -14,8 +14,8 @@ def draw(report: ErrorReport) -> Figure:
     """
     Draws four panels:
 
-    - depending on the task, the confusion matrix, precision and recall of each type or role, or the
-      number of links of each kind (answers to questions have no such panel);
+    - the confusion matrix, or precision and recall of each type or role, or the number of links of
+      each kind, depending on the task (answers to questions have no such panel);
     - the score by length;
     - the score by share of unknown words;
     - the calibration.

@@ -248,8 +248,8 @@ def _groups(
     value_of: Callable[[Case], float],
 ) -> list[Group]:
     """
-    Groups the cases by value, one group up to each end. Returns the scores of the groups that have
-    cases.
+    Groups the cases by value. A group ends at each of `ends`. Returns the scores of the groups that
+    have cases.
     """
     members: list[list[Case]] = [[] for _ in ends]
     for case in cases:

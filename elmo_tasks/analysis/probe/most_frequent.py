@@ -6,7 +6,7 @@ class MostFrequent:
     """
     Predicts the most frequent tag of a word in the training data. For a word that the training data
     lacks, predicts the tag of the back-off. If the back-off lacks the word too, predicts the most
-    frequent of all tags. Of two equally frequent tags, takes the one that the data has first.
+    frequent of all tags. Of two equally frequent tags, takes the one that occurs first.
 
     # Parameters
 

@@ -10,7 +10,7 @@ from elmo_tasks.encoder.sentence_layers import SentenceLayers
 
 class TaggedTokens(NamedTuple):
     """
-    All tokens of a file that have a tag, with their layers.
+    Those tokens of a file that have a tag, with their layers.
 
     # Parameters
 
