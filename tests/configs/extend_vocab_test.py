@@ -122,5 +122,5 @@ def test_language_model_refuses_words_that_its_softmax_lacks(tmp_path: Path) -> 
     test.write_text("the quokka met a zorilla\n")
     assert evaluate(archive, test)["loss"] > 0
 
-    with pytest.raises(ConfigurationError, match="the [2-4] words of the data that it does"):
+    with pytest.raises(ConfigurationError, match="has [2-4] words that the softmax does not"):
         evaluate(archive, test, "--extend-vocab")
