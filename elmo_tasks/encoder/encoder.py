@@ -51,8 +51,8 @@ class ElmoEncoder:
 
     # Parameters
 
-    bilm: The biLM, on any device. If it trains, or carries its state from batch to batch, a frozen
-        copy is used (see `FrozenBiLm.of`).
+    bilm: The biLM, on any device. If it trains or carries state between batches, a frozen copy is
+        used (see `FrozenBiLm.of`).
     mix: Computes `elmo`. The default is the mean of all layers, with gamma 1. The encoder uses a
         copy of the mix without dropout, and with the layer norm `sentence` in place of `batch`.
     tokenizer: Cuts strings into tokens. An AllenNLP tokenizer works as well: `ElmoSpacyTokenizer()`

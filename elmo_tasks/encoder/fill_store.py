@@ -52,8 +52,7 @@ def fill_store(
 ) -> int:
     """
     For all texts, computes the layers that the biLM's store lacks on disk. After an interruption,
-    only what is still missing is computed. Equal texts count once. Texts without tokens do not
-    count.
+    only missing layers are computed. Equal texts count once, texts without tokens not at all.
 
     # Parameters
 

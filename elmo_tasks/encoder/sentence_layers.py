@@ -25,8 +25,8 @@ class SentenceLayers:
 
     # Parameters
 
-    bilm: The biLM, on any device. If it trains, or carries its state from batch to batch, a frozen
-        copy is used.
+    bilm: The biLM, on any device. If it trains or carries state between batches, a frozen copy is
+        used.
     batch_tokens (default `2048`): The maximum number of tokens per batch, padding included. A batch
         of at most 16 long sentences may have eight times as many.
     """

@@ -37,9 +37,7 @@ class SquadMetric(Metric):
             self._f1 += max(f1(prediction, text) for text in texts)
 
     def get_metric(self, reset: bool = False) -> dict[str, float]:
-        """
-        Returns `em` and `f1` over the questions of all processes, or 0 if there are no questions.
-        """
+        """Returns `em` and `f1` over the questions of all processes, 0 if there are none."""
         sums = torch.tensor([self._num_questions, self._em, self._f1], dtype=torch.float64)
         num_questions, em, f1 = dist_reduce_sum(sums).tolist()
         if reset:
