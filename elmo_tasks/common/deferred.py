@@ -129,8 +129,8 @@ def _import(name: str) -> ModuleType:
 
 def _forget(names: Sequence[str]) -> None:
     """
-    Removes the stand-ins for packages, so the next import is real. As an attribute of a real
-    package, a stand-in stays: whoever uses it gets the real module.
+    Removes the stand-ins for packages, so the next import is real. A stand-in that is an attribute
+    of a real package stays, and gives whoever uses it the real module.
     """
     for name, module in list(sys.modules.items()):
         is_one = any(name == each or name.startswith(f"{each}.") for each in names)

@@ -26,7 +26,7 @@ def local_path(name: str | os.PathLike) -> str:
     # Raises
 
     `FileNotFoundError`: There is no such file.
-    `ConfigurationError`: The path is that of a folder, a pipe or a device.
+    `ConfigurationError`: The path leads to a folder, a pipe or a device.
     `OSError`: The address cannot be reached.
     """
     name = os.path.expanduser(os.fspath(name))
@@ -49,8 +49,8 @@ def local_path(name: str | os.PathLike) -> str:
 
 def check_regular(path: str | os.PathLike) -> None:
     """
-    Raises `ConfigurationError` if a path is that of a folder, a pipe or a device. A reader of a
-    pipe or a device could wait for ever.
+    Raises `ConfigurationError` if a path leads to a folder, a pipe or a device. A reader of a pipe
+    or a device could wait for ever.
     """
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):

@@ -7,7 +7,7 @@ MAX_DEPTH = 100
 
 def parse_json(text: str | bytes) -> Any:
     """
-    Returns the value of a JSON text, which may be nested 100 deep.
+    Returns the value of a JSON text that is nested at most 100 deep.
 
     # Raises
 

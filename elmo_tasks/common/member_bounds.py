@@ -8,7 +8,7 @@ MAX_MEMBERS = 10_000
 # The maximum number of parts of a member's path, and of bytes of a part, as in file systems.
 _MAX_PARTS, _MAX_PART = 20, 255
 
-# This many bytes are added to each member's size, as for its header in a tar file.
+# A member counts this many bytes more, because of its header in a tar file.
 _HEADER = 512
 
 
@@ -55,10 +55,7 @@ class MemberBounds:
         ):
             problem = f"has more than {_MAX_PARTS} parts, or one of more than {_MAX_PART} bytes"
         elif size < 0 or self._num_bytes > self._most:
-            problem = (
-                f"has {size:,} bytes, which makes more than the {self._most:,} that an archive of "
-                "this size may unpack to"
-            )
+            problem = f"of {size:,} bytes makes it unpack to more than {self._most:,} bytes"
         elif self._num_members > MAX_MEMBERS:
             problem = f"is one of more than {MAX_MEMBERS:,}"
         if problem:

@@ -32,7 +32,7 @@ def num_cores() -> int:
 
 
 def rank() -> Rank:
-    """Returns the rank of this process among those of `torch.distributed`."""
+    """Returns the rank of this process among the processes of `torch.distributed`."""
     if not (distributed.is_available() and distributed.is_initialized()):
         return Rank(0, 1)
     return Rank(distributed.get_rank(), distributed.get_world_size())

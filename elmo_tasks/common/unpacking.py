@@ -45,7 +45,7 @@ def unpacked(archive: str | os.PathLike, keep: bool = False) -> Iterator[str]:
         the folder. The message names the member.
     """
     check_regular(archive)
-    # A message about a file in the folder shows the name of the archive.
+    # Messages about files in the folder then show the name of the archive.
     folder = tempfile.mkdtemp(prefix=f"{Path(archive).name:.40}-")
     try:
         with open(archive, "rb") as file:
@@ -88,7 +88,7 @@ def _unpack(archive: str | os.PathLike, folder: Path, most: int) -> None:
     except (_Damaged, tarfile.TarError, RecursionError, OSError) as error:
         if isinstance(error, OSError) and error.errno in _FULL:
             raise
-        # The message leaves out the path, which may be long and is that of a temporary folder.
+        # The message leaves out the path, which is temporary and may be long.
         reason = getattr(error, "strerror", None) or error
         raise ConfigurationError(f"{archive} is not a whole archive: {reason}") from error
 

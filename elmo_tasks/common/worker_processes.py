@@ -97,8 +97,8 @@ class _Worker:
 
     def end(self) -> bool:
         """
-        Returns whether the part is done, which is false if the process died. Raises the error that
-        the part raised, if any.
+        Returns `False` if the process died before the part was done. Raises the error that the part
+        raised, if any.
         """
         try:
             error = self.pipe.recv()

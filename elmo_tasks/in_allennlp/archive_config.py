@@ -45,7 +45,7 @@ def check_allowed(config: Mapping[str, Any]) -> None:
                     raise NotAllowed(path, f"has more than {MOST_ITEMS} items")
                 num_items += 1
                 if num_items > MOST_OF_ALL:
-                    raise NotAllowed(field, f"brings all fields to more than {MOST_OF_ALL} items")
+                    raise NotAllowed(field, f"brings the config to more than {MOST_OF_ALL} items")
                 if key.isdigit() and isinstance(child, int) and child > MOST_IN_LIST:
                     raise NotAllowed(path, f"is more than {MOST_IN_LIST}")
                 # Nested samplers multiply their numbers of passes.

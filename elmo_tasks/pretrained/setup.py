@@ -1,4 +1,4 @@
-"""Builds the wheel of elmo-tasks-models: what is in this folder, except for `mini`."""
+"""Builds the wheel of elmo-tasks-models from this folder, except `mini`."""
 
 import runpy
 from pathlib import Path

@@ -19,7 +19,8 @@ class Difference(NamedTuple):
     # Parameters
 
     num_answers: The number of answers.
-    num_changed: The number of answers that differ in more than numbers, such as in the label.
+    num_changed: The number of answers that differ in something other than numbers, such as the
+        label.
     largest: For each key of an answer, the largest difference between the models' numbers.
     """
 

@@ -28,7 +28,7 @@ def add_bilm(graph: OnnxGraph, bilm: BiLm) -> None:
 
 
 def _sentences(graph: OnnxGraph, max_characters: int) -> None:
-    """Puts each sentence between its boundaries, and finds the distinct tokens."""
+    """Puts each sentence between boundary tokens, and finds the distinct tokens."""
     begin, end = (word_char_ids(word, max_characters) for word in (BEGIN_TOKEN, END_TOKEN))
     graph.add(
         """

@@ -28,7 +28,7 @@ def write_onnx(path: str | os.PathLike, bilm: BiLm, mix: ElmoMix) -> None:
     # Parameters
 
     path: The file, which appears whole or not at all.
-    bilm: A biLM of characters. If it carries its state, its frozen copy is written (see
+    bilm: A biLM of characters. If the biLM carries its state, a frozen copy is written (see
         `FrozenBiLm.of`).
     mix: Computes `elmo`. A layer norm over the batch becomes a layer norm over each sentence.
 

@@ -92,7 +92,7 @@ def publish(
         the config of the model. The weights of a biLM without a name are written.
     max_words: The number of words to keep, by default all. The first words of a vocabulary are
         those of the training text, the most frequent first. The most frequent words of a file of
-        vectors follow. The model treats the other words as unknown. A language model keeps the
+        vectors follow. The model treats all further words as unknown. A language model keeps the
         50,000 most frequent words by default.
     force (default `False`): Whether a model in the folder is replaced.
     weights_file: A file of weights to write in place of the best weights, such as a checkpoint's.
@@ -195,7 +195,7 @@ def _bound_words(model: Model, state: dict[str, torch.Tensor], max_words: int | 
     if max_words is None or max_words >= num_words:
         return num_words
     for name, module in model.named_modules():
-        # The first name is that of AllenNLP's `embedding`, the second that of `elmo_word_vectors`.
+        # AllenNLP's `embedding` has the first attribute, `elmo_word_vectors` the second.
         namespaces = (getattr(module, each, None) for each in ("_vocab_namespace", "_namespace"))
         key = f"{name}.weight"
         if _WORDS in namespaces and key in state and len(state[key]) == size:
@@ -207,7 +207,7 @@ def _vocabulary_files(vocab: Vocabulary, num_words: int) -> dict[str, str]:
     """Returns the contents of a vocabulary's files by path, cut to the first words."""
     with tempfile.TemporaryDirectory() as folder:
         vocab.save_to_files(folder)
-        # The contents are bytes, because a word may have a carriage return.
+        # Files are read as bytes, because a word may have a carriage return.
         files = {path.name: path.read_bytes().decode() for path in Path(folder).glob("*.txt")}
     words = files.get(f"{_WORDS}.txt")
     if words is not None and vocab.is_padded(_WORDS):

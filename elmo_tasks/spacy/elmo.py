@@ -45,8 +45,8 @@ class ElmoComponent(BatchedPipe):
 
     # Raises
 
-    `ConfigurationError`: The name looks like a misspelt biLM. Other names are looked up at first
-        use.
+    `ConfigurationError`: The name looks like the misspelt name of a biLM. Other names are looked up
+        at first use.
     """
 
     def __init__(

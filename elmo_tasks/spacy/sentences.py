@@ -10,7 +10,7 @@ class DocSentence(NamedTuple):
 
     # Parameters
 
-    doc: The index of the doc.
+    doc: The index of the doc among the docs.
     indices: The indices of the tokens in the doc.
     words: The text of the tokens.
     """

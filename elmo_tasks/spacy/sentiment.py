@@ -7,8 +7,8 @@ from elmo_tasks.spacy.model_pipe import ModelPipe
 @Language.factory("elmo_sentiment", assigns=["doc.cats"])
 class SentimentComponent(ModelPipe):
     """
-    Adds to `doc.cats` the probability of each class of a trained classifier. The doc is one text,
-    without its white space. A doc without words is left as it is.
+    Adds to `doc.cats` the probability of each class of a trained classifier. The doc counts as one
+    text, without white space tokens. A doc without words is left as it is.
 
     Registered as a factory with the name "elmo_sentiment". Its parameters are those of
     `ModelPipe`, with a trained `elmo_bcn`.

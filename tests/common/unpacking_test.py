@@ -118,7 +118,7 @@ def test_a_member_that_unpacks_to_too_much_is_refused_by_name(
     monkeypatch.setattr(unpacking, "MORE_BYTES", 10**5)
     most = 20 * archive.stat().st_size + 10**5
 
-    assert f"its member 'zeros' has 1,000,000 bytes, which makes more than the {most:,} that" in (
+    assert f"its member 'zeros' of 1,000,000 bytes makes it unpack to more than {most:,} bytes" in (
         refusal(archive)
     )
 

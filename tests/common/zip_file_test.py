@@ -45,7 +45,7 @@ def test_the_files_of_a_zip_file_are_unpacked(tmp_path: Path) -> None:
         (("/x", b""), "would lie outside the folder"),
         ((link("a"), b"/etc/passwd"), "is neither a file nor a folder"),
         (("/".join(21 * "a"), b""), "has more than 20 parts"),
-        (("zeros", bytes(10**6)), "has 1,000,000 bytes, which makes more than"),
+        (("zeros", bytes(10**6)), "of 1,000,000 bytes makes it unpack to more than"),
     ],
 )
 def test_a_member_that_must_not_be_unpacked_is_refused_by_name(

@@ -484,7 +484,7 @@ def test_types_within_types_count_together(archive: Path, tmp_path: Path) -> Non
     many = {"type": "compose", "encoders": 6 * [nested]}
     hostile = repacked(archive, tmp_path / "a.tar.gz", put("model.encoder", many))
 
-    assert "brings all fields to more than 5000 items" in refusal(load_model, hostile)
+    assert "brings the config to more than 5000 items" in refusal(load_model, hostile)
 
 
 def test_the_vocabulary_of_a_folder_is_looked_at_before_it_is_read(
