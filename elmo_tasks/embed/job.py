@@ -13,7 +13,7 @@ from elmo_tasks.encoder.encoder import ElmoEncoder
 
 class EmbedJob(NamedTuple):
     """
-    Says what `elmo-embed` writes, and writes it.
+    Holds what `elmo-embed` shall write, and writes it.
 
     # Parameters
 

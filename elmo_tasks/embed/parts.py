@@ -104,8 +104,8 @@ def cut(
     # Parameters
 
     sentences: The index and the tokens of each sentence.
-    num_tokens (default `WINDOW_TOKENS`): A part ends when the number of its tokens and the number
-        of its sentences add up to this number.
+    num_tokens (default `WINDOW_TOKENS`): A part ends when it has at least this many tokens and
+        sentences together.
     """
     ids: list[int] = []
 

@@ -49,7 +49,7 @@ def _on_ray(
     parts = iter(parts)
     first = next(parts, None)
     if first is None:
-        # Nothing is missing, so Ray is not started, which takes seconds.
+        # Nothing is missing. Starting Ray would take seconds.
         return
     shared = SharedBiLm.of(work.sentence_layers.bilm)
     with joined(address, num_processes, shared.num_bytes) as cluster:

@@ -32,7 +32,7 @@ class Shards:
 
     # Parameters
 
-    folder: A path or an address (see `OutputFolder`), which all processes must reach.
+    folder: A path or an address (see `OutputFolder`) that all processes can reach.
     about: What the vectors depend on, by names: `format` (`parquet` or `hdf5`), `embedding`,
         `num_layers`, `dim` and others. Files of an earlier run with the same `about` are used.
     begin_anew (default `False`): Whether files of an earlier run with another `about` or another
@@ -47,7 +47,7 @@ class Shards:
         self._begin_anew = begin_anew
         names = self._output.names()
         if names and ABOUT not in names and any(not name.startswith(".") for name in names):
-            raise ConfigurationError(f"{folder} has files that are not shards; choose another")
+            raise ConfigurationError(f"{folder} has files that are not shards; use another folder")
         begun = _read_json(self._output, ABOUT) if ABOUT in names else None
         if begun not in (None, about) and not begin_anew:
             differ = [name for name in about if (begun or {}).get(name) != about[name]]

@@ -18,8 +18,8 @@ class ClassifyPredictor(TextPredictor):
     each column that the model was trained on, such as `{"text": "..."}`, and may have further
     fields. For a model of one text, an input may also be `{"tokens": ["...", ...]}`.
 
-    An answer has all outputs of the model; `tokens` are the words of the first text;
-    `probabilities` maps the name of each label to its probability; `label` is the most probable
+    An answer has all outputs of the model. `tokens` are the words of the first text,
+    `probabilities` maps the name of each label to its probability, and `label` is the most probable
     label. If a text may have several labels, `labels` are all labels with a probability of 0.5 or
     more. In text, an answer is the label, its probability and the tokens.
 

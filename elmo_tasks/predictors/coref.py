@@ -34,12 +34,11 @@ class CorefPredictor(TextPredictor):
     data. `"sentences"` may come with `"speakers"`, the speaker of each; by default all have the
     same speaker.
 
-    An answer has `document`, the text; `sentences`, their tokens; and `clusters`, each a list of
-    two mentions or more. A mention has a `text`; the index of its `sentence`; `tokens` and
-    `characters`, pairs of its start and its exclusive end in the document; `antecedent`, the
-    mention to which it refers back, as an index in the cluster; and the `probability` of this
-    antecedent. `antecedent` and `probability` are null for the first mention. In text, an answer is
-    the document and a line for each cluster.
+    An answer has `document` (the text), `sentences` (their tokens) and `clusters`. A cluster is a
+    list of two mentions or more. A mention has a `text`, the index of its `sentence`, `tokens` and
+    `characters` (each its start and exclusive end in the document), an `antecedent` (an earlier
+    mention, by its index in the cluster) and the antecedent's `probability`. The last two are null
+    for the first mention. In text, an answer is the document and a line for each cluster.
 
     Registered as a `Predictor` with name "elmo_coref". Its parameters are those of `TextPredictor`.
     """

@@ -32,8 +32,8 @@ class _Request(NamedTuple):
 @Predictor.register("elmo_language_model")
 class LanguageModelPredictor(TextPredictor):
     """
-    Predicts how likely the words of a sentence are. An input is `{"sentence": "..."}`, which is cut
-    at its blanks as the training text is, or `{"tokens": ["...", ...]}`. An answer has
+    Predicts how likely the words of a sentence are. An input is `{"sentence": "..."}`, cut at its
+    blanks as the training text is, or `{"tokens": ["...", ...]}`. An answer has
 
     - `tokens`;
     - `unknown`: for each token, whether it is missing from the vocabulary. All such tokens share

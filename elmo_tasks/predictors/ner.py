@@ -21,10 +21,10 @@ class NerPredictor(TextPredictor):
     dataset reader's tokenizer cuts, or `{"tokens": ["...", ...]}`. The text of tokens is the tokens
     with a blank between them.
 
-    An answer has `sentence`, the text; `tokens`; `tags`, one for each token; and `entities`. An
-    entity has a `type`; a `text`; `tokens` and `characters`, pairs of its start and its exclusive
-    end; and a `confidence`, the marginal probability that exactly these tokens are an entity of
-    this type. The probability is over all sequences of tags that the scheme allows.
+    An answer has `sentence` (the text), `tokens`, `tags` (one for each token) and `entities`. An
+    entity has a `type`, a `text`, `tokens` and `characters` (each its start and exclusive end) and
+    a `confidence`: the marginal probability that exactly these tokens are an entity of this type,
+    over all sequences of tags that the scheme allows.
 
     Registered as a `Predictor` with name "elmo_ner". `--predictor-args` sets the parameters, as in
     `elmo-tasks predict model.tar.gz in.jsonl --predictor-args '{"top_k": 3}'`.

@@ -18,9 +18,9 @@ class SnliPredictor(TextPredictor):
     """
     Predicts whether a premise entails a hypothesis. An input is
     `{"premise": "...", "hypothesis": "..."}`, raw texts that the dataset reader's tokenizer cuts.
-    An answer has `label`, the most probable class; `probabilities`, which maps the name of each
-    class to its probability; `premise_tokens` and `hypothesis_tokens`. In text, an answer is the
-    label, its probability, and the tokens of the premise and of the hypothesis.
+    An answer has `label` (the most probable class), `probabilities` (of each class, by name),
+    `premise_tokens` and `hypothesis_tokens`. In text, an answer is the label, its probability, and
+    the tokens of the premise and of the hypothesis.
 
     Registered as a `Predictor` with name "elmo_snli".
 
@@ -28,7 +28,7 @@ class SnliPredictor(TextPredictor):
 
     attention (default `False`): Whether an answer also has `premise_attention` and
         `hypothesis_attention`. The first has a row for each token of the premise, with the token's
-        attention weights over the hypothesis. The second has rows for the hypothesis, likewise.
+        attention weights over the hypothesis. The second has such rows for the hypothesis.
         `--predictor-args '{"attention": true}'` asks for it.
     format: As in `TextPredictor`.
     """

@@ -26,11 +26,11 @@ class SquadPredictor(TextPredictor):
     Answers questions about passages. An input is `{"passage": "raw text", "question": "raw text"}`,
     or a whole file in SQuAD's format on one line.
 
-    The answer to a question has `answer`, a slice of the passage; `start` and `end`, the character
-    offsets of the slice; `probability`; and `best`, the most probable spans with these four fields,
-    the answer first. If the question came from a file of the dataset reader, the answer also has
-    the question's `id`. The answer to a file in SQuAD's format maps the id of each question to its
-    answer. In text, an answer is the slice and its probability.
+    The answer to a question has `answer` (a slice of the passage), `start` and `end` (the slice's
+    character offsets), its `probability`, and `best`: the most probable spans with these four
+    fields, the answer first. If the question came from a file of the dataset reader, the answer
+    also has the question's `id`. The answer to a file in SQuAD's format maps the id of each
+    question to its answer. In text, an answer is the slice and its probability.
 
     Registered as a `Predictor` with name "elmo_squad".
 

@@ -26,12 +26,12 @@ class SrlPredictor(TextPredictor):
     `PredicateWords` finds the predicates, unless the input gives their indices:
     `"predicates": [1, 5]`.
 
-    An answer has `sentence`, the text; `tokens`; and `predicates`. A predicate has its `text`; its
-    `index`; `tags`, one for each token; and `roles`. Each of these has a `role`, such as ARG0, or V
-    for the predicate; a `text`; `tokens` and `characters`, pairs of a start and an exclusive end;
-    and a `confidence`, the marginal probability that exactly these tokens have this role. The
-    probability is over all sequences of tags that the scheme BIO allows. In text, an answer is the
-    sentence and a line for each predicate, with its roles.
+    An answer has `sentence` (the text), `tokens` and `predicates`. A predicate has its `text`, its
+    `index`, `tags` (one for each token) and `roles`. Each of the roles has a `role` (such as ARG0,
+    or V for the predicate), a `text`, `tokens` and `characters` (each its start and exclusive end)
+    and a `confidence`: the marginal probability that exactly these tokens have this role, over all
+    sequences of tags that the scheme BIO allows. In text, an answer is the sentence and a line for
+    each predicate, with its roles.
 
     Registered as a `Predictor` with name "elmo_srl".
 

@@ -11,7 +11,7 @@ class SstPredictor(TextPredictor):
     """
     Predicts the sentiment of a sentence. An input is `{"sentence": "..."}`, raw text that the
     dataset reader's tokenizer cuts, or `{"tokens": ["...", ...]}`. An answer has all outputs of the
-    model; `tokens` are the words, `label` is the most probable class, and `probabilities` maps the
+    model. `tokens` are the words, `label` is the most probable class, and `probabilities` maps the
     name of each class to its probability. In text, an answer is the label, its probability and the
     tokens.
 

@@ -14,7 +14,7 @@ class TagPredictor(TextPredictor):
     that the dataset reader's tokenizer cuts, or `{"tokens": ["...", ...]}`; it may have further
     fields.
 
-    An answer has `tokens`; `tags`, one for each token; and the `probabilities` of the tags. In
+    An answer has `tokens`, `tags` (one for each token) and the `probabilities` of the tags. In
     text, an answer is the tokens, each with a slash and its tag.
 
     Registered as a `Predictor` with name "elmo_tag". Its parameters are those of `TextPredictor`.

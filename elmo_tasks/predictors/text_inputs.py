@@ -56,8 +56,8 @@ class Inputs(NamedTuple):
 
 def read_inputs(path: str, predictor: Predictor) -> Inputs:
     """
-    Reads the inputs for a predictor from a file, which may be compressed by gzip, xz or bzip2, or
-    from the standard input if the path is `-`. Lines of white space are skipped.
+    Reads the inputs for a predictor from a file or, if the path is `-`, from the standard input. A
+    file may be compressed by gzip, xz or bzip2. Lines of white space are skipped.
 
     If the predictor is no `TextPredictor`, its `load_line` reads each line. Otherwise
 

@@ -35,7 +35,7 @@ Cut = Callable[[str], list[str]]
 
 class Settings(NamedTuple):
     """
-    Says how a text is scored and written.
+    How a text is scored and written.
 
     # Parameters
 

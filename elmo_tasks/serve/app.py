@@ -33,7 +33,7 @@ STATIC = Path(__file__).parent / "static"
 # Detailed answers have attention matrices, which grow with the square of the text's length.
 _MAX_DETAILED_WORDS = 1000
 
-# The most characters in the message of an error, which may quote the input.
+# The message of an error may quote the input, and is cut to this many characters.
 _MAX_MESSAGE = 2000
 
 

@@ -30,8 +30,8 @@ _HOST = re.compile(r"([\w.-]+|\[[0-9a-f:.]+\])(:\d*)?", re.IGNORECASE)
 
 _CLOSE = {"connection": "close"}
 
-# If a body is over the limit, up to this many times the limit are read before the answer, because
-# many clients read no answer before they have sent everything.
+# If a body is over the limit, up to this many times the limit is still read before the answer,
+# because many clients read no answer before they have sent everything.
 _PATIENCE = 64
 
 

@@ -23,8 +23,7 @@ def layer_cosines(
 
     # Returns
 
-    `tokens`; `layers`, the names of the layers; and `cosines`, nested lists of shape (layers,
-    tokens, tokens).
+    `tokens`, `layers` (their names) and `cosines` (nested lists of shape (layers, tokens, tokens)).
 
     # Raises
 

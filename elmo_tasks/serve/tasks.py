@@ -5,7 +5,7 @@ static/page.js shows its answers.
 
 from typing import Any, NamedTuple
 
-# The most words of a short request, which does not wait for longer requests. Short requests should
+# A request of at most this many words is short: it does not wait for longer requests. It should
 # take at most a second on one core.
 MAX_SHORT = 256
 

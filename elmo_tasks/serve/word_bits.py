@@ -19,9 +19,9 @@ def word_bits(model: LanguageModel, inputs: Any, language: str = "en") -> dict[s
 
     # Returns
 
-    `tokens`; `known`, whether each token is a word of the softmax; `forward` and `backward`, the
-    bits of each token; and `likely`: for each token, the five most probable words in its place with
-    their probabilities, for `forward`, `backward` and `both`.
+    `tokens`, `known` (whether each token is a word of the softmax), `forward` and `backward` (the
+    bits of each token), and `likely`: for each token, the five most probable words in its place
+    with their probabilities, for `forward`, `backward` and `both`.
 
     # Raises
 

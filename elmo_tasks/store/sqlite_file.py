@@ -83,7 +83,7 @@ def transaction(connection: sqlite3.Connection, kind: str) -> Iterator[None]:
 
 @contextmanager
 def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
-    """Runs a `with` block that only reads, on one state of the file."""
+    """Lets a `with` block read one state of the file, whatever others write."""
     connection.execute("BEGIN")
     try:
         yield

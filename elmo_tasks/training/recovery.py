@@ -86,8 +86,8 @@ class Recovery(TrainerCallback):
 
     def resumed(self, data_loader: Any) -> "ResumedLoader":
         """
-        Returns a loader of the batches. After the finished batches, the loader restores the state
-        of the checkpoint.
+        Returns a loader of the epoch's batches. When the finished batches have passed, the loader
+        restores the state of the checkpoint.
         """
         num_batches = self._num_batches_done * self._trainer._num_gradient_accumulation_steps
         return ResumedLoader(data_loader, num_batches, self._restore)
@@ -105,7 +105,7 @@ class Recovery(TrainerCallback):
     ) -> None:
         if not is_training:
             return
-        # AllenNLP's trainer adds the same numbers in the same order.
+        # The sum is that of AllenNLP's trainer: the same numbers in the same order.
         self._loss += batch_metrics["batch_loss"]
         batch_metrics["loss"] = self._loss / batch_number
         for outputs in batch_outputs:

@@ -55,7 +55,7 @@ class EpochReport(TrainerCallback):
         if "training_loss" in metrics:
             parts.append(f"loss {metrics['training_loss']:.4g}")
         for _, name in trainer._metric_tracker.tracked_metrics:
-            # A metric has no best value if it was never a number.
+            # A metric that was always NaN has no best value.
             if f"best_validation_{name}" in metrics:
                 best = f"best {metrics[f'best_validation_{name}']:.4g}"
                 value = f"validation {name} {metrics[f'validation_{name}']:.4g}"

@@ -30,9 +30,7 @@ def share_loss(model: Model, batch: dict[str, Any], outputs: dict[str, Any]) -> 
 
 
 def num_instances(batch: Any) -> int:
-    """
-    Returns the number of instances in a batch, which is the first dimension of its first tensor.
-    """
+    """Returns the number of instances in a batch: the first dimension of its first tensor."""
     if isinstance(batch, torch.Tensor):
         return len(batch)
     values = batch.values() if isinstance(batch, dict) else ()

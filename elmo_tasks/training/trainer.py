@@ -127,7 +127,7 @@ class ElmoTrainer(GradientDescentTrainer):
             # The training was killed after its last epoch. AllenNLP would train one more epoch.
             self._num_epochs = min(self._num_epochs, num_epochs)
         metrics, epoch = super()._try_train()
-        # A recovered training with no epoch left has only the metrics of its best epoch.
+        # If a recovered training has no epoch left, `metrics` has only those of its best epoch.
         return {**self._recovery.last_metrics, **metrics}, epoch
 
     def _train_epoch(self, epoch: int) -> dict[str, float]:
