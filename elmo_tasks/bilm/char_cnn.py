@@ -13,8 +13,8 @@ from elmo_tasks.kernels.weight_cache import WeightCache
 # groups, of tokens of similar length.
 _GROUP_TOKENS, _WINDOW_TOKENS = 2048, 128
 
-# The most characters that are looked up. Each table has a row for each character. At the original
-# size, 1,000 rows in every table take 50 MB together.
+# The largest alphabet with look-up tables, which have a row for each character. At the original
+# size, tables of 1,000 rows take 50 MB together.
 _MAX_LOOKED_UP = 1000
 
 

@@ -52,7 +52,7 @@ class CharIdTable:
     def char_ids(self, sentences: Sequence[Sequence[str]]) -> torch.Tensor:
         """Returns char ids of shape (batch, length, max_characters), with zeros at padding."""
         if len(self._rows) > self._max_words:
-            # Another thread may still read the old dictionary.
+            # A new dictionary, because another thread may still read the old one.
             self._rows = {}
         known = self._rows
         shape = len(sentences), max(map(len, sentences), default=0), self._max_characters

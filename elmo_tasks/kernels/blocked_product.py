@@ -10,7 +10,7 @@ _ROWS, _CLASSES = 512, 1024
 
 class BlockedProduct:
     """
-    Computes the logits x W^T + b of many classes in blocks: their log-sum-exp needs little memory.
+    Computes the logits x W^T + b of many classes in blocks, so a log-sum-exp needs little memory.
 
     # Parameters
 

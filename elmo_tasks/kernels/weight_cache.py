@@ -27,7 +27,7 @@ class WeightCache(Generic[T]):
         seen.append(settings)
         # A write through `.data` does not change the version, so some numbers are compared too.
         samples = [weight.detach().flatten()[:: 1 + weight.numel() // 512] for weight in weights]
-        # The value is read and set at once, because two threads may need it.
+        # `_kept` is read and set as a whole, because two threads may use it.
         kept = self._kept
         if kept is None or seen != kept[0] or not _equal(samples, kept[1]):
             value = self._make(*weights, **settings)

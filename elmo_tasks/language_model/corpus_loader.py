@@ -29,8 +29,8 @@ class CorpusLoader(DataLoader):
 
     Each of several processes reads the whole text, makes the same batches for all processes
     together, and yields its share of each batch. So all processes make the same number of steps,
-    and no sentence is lost or used twice. The steps equal those of one process with batches as
-    large as all processes' together. In the last batches, the share of a process may be empty.
+    and no sentence is lost or used twice. The steps equal those of one process with the batches of
+    all processes joined. In the last batches, the share of a process may be empty.
 
     # Parameters
 

@@ -112,7 +112,7 @@ class SampledSoftmax(torch.nn.Module):
         return drawn[:-1], int(drawn[-1])
 
     def _draw(self, num_samples: int) -> tuple[torch.Tensor, int]:
-        """Returns `num_samples` distinct classes and the number of draws that it took."""
+        """Returns `num_samples` distinct classes and the number of draws that this took."""
         drawn = torch.empty(0, dtype=torch.long)
         while True:
             uniform = torch.rand(4 * num_samples, dtype=torch.float64)

@@ -14,14 +14,15 @@ _LARGEST = 127
 
 class LeftOut(NamedTuple):
     """
-    Stands for the classes that a smaller softmax leaves out. It gives the log of the sum of the
-    classes' exponentials as `bias + mean @ h + h @ covariance @ h / 2`. This is exact if the rows
-    of the classes have a normal distribution.
+    Stands for the classes that a smaller softmax leaves out. It computes the log-sum-exp of their
+    logits as `bias + mean @ h + h @ covariance @ h / 2`. This is exact if the rows of their weights
+    have a normal distribution.
 
     # Parameters
 
-    bias: A scalar: the log of the summed exponentials of the classes' biases.
-    mean: Shape (dim,): the mean of the classes' rows, weighted by the exponentials of the biases.
+    bias: A scalar: the log-sum-exp of the classes' biases.
+    mean: Shape (dim,): the mean of the rows of the weights, weighted by the exponentials of the
+        biases.
     covariance: Shape (dim, dim): the covariance of the rows, weighted in the same way.
     """
 
@@ -42,7 +43,7 @@ class LeftOut(NamedTuple):
         return cls(bias.logsumexp(dim=0), mean, covariance)
 
     def log_sums(self, h: torch.Tensor) -> torch.Tensor:
-        """Returns the log of the sum of the exponentials, shape (tokens,)."""
+        """Returns the log-sum-exp of the logits, shape (tokens,)."""
         return self.bias + h @ self.mean + ((h @ self.covariance) * h).sum(dim=1) / 2
 
 
@@ -57,7 +58,7 @@ class Softmax:
     weight: Shape (words, dim), in float32, or in int8 with a `scale`.
     bias: Shape (words,).
     scale: Shape (words,): the factor of each row of the weight.
-    left_out: Further words, which count as unknown: approximated (`LeftOut`) or exact.
+    left_out: The logits of further words, which count as unknown; `LeftOut` approximates them.
     """
 
     def __init__(

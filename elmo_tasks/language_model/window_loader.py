@@ -65,11 +65,11 @@ class WindowLoader(CorpusLoader):
         )
 
     def _windows(self, sentences: Iterator[list[str]]) -> Iterator[list[Window]]:
-        """Yields batches of windows, one for each row of this process."""
+        """Yields batches: a window for each row of this process."""
         index, count = rank()
         own = range(index * self.rows, (index + 1) * self.rows)
         streams: dict[int, Window] = {row: [] for row in own}
-        # The tokens that wait in each row, also in the rows of other processes.
+        # The numbers of tokens that wait in the rows of all processes.
         waiting = [0] * (count * self.rows)
         while True:
             for row, num_tokens in enumerate(waiting):

@@ -22,8 +22,8 @@ OUTPUT_PLACES = ("encoder", "integrator")
 class Bcn(Model):
     """
     The biattentive classification network of McCann et al. 2017, section 5, with ELMo as in Peters
-    et al. 2018, supplement A.8. A sentence attends to itself. A second biLSTM reads what the
-    attention found. Four poolings make the vector that is classified.
+    et al. 2018, supplement A.8. A biLSTM encodes a sentence, which then attends to itself. A second
+    biLSTM reads what the attention found. Four poolings make the vector that is classified.
 
     Registered as a `Model` with name "elmo_bcn".
 

@@ -24,10 +24,10 @@ _THRESHOLD = 0.5
 @Model.register("elmo_classifier")
 class TextClassifier(Model):
     """
-    Classifies texts of any length. The biLM and a biLSTM read the sentences of a text one by one,
-    in batches. The maximum, the mean and an attention over all words of the text make its vector,
-    so memory grows with the number of words, not with its square. If an instance has two texts,
-    with the vectors u and v, the input of the classifier is [u; v; `|u - v|`; u * v].
+    Classifies texts of any length. The biLM and a biLSTM read each sentence of a text by itself, in
+    batches. The maximum, the mean and an attention over all words of the text make its vector, so
+    memory grows with the number of words, not with its square. If an instance has two texts, with
+    the vectors u and v, the input of the classifier is [u; v; `|u - v|`; u * v].
 
     If texts may have several labels (see `ClassifyReader`), each label has its own probability, and
     a text gets all labels with 0.5 or more. Otherwise a text gets the most probable label.

@@ -8,8 +8,8 @@ class BidirectionalAttention(torch.nn.Module):
     """
     The attention of BiDAF (Seo et al. 2017, section 2, layer 4) between a passage and a question:
     [p; c2q; p * c2q; p * q2c]. c2q is the mean of the question's tokens, weighted by the attention
-    of each token of the passage. q2c is a mean of the passage's tokens, weighted by a softmax over
-    each token's best score with any token of the question.
+    of each token of the passage. q2c is a mean of the passage's tokens, weighted by the softmax of
+    their best scores with any token of the question.
 
     # Parameters
 

@@ -61,7 +61,7 @@ class BioPaths:
     def span_probabilities(self, spans: Sequence[Sequence[Entity]]) -> list[list[float]]:
         """
         Computes the marginal probability of each span: the probability that exactly these tokens
-        have this role. It is the sum over all tags of the other tokens.
+        have this role, summed over all tags of the other tokens.
 
         # Parameters
 

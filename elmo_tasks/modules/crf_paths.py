@@ -87,7 +87,7 @@ class CrfPaths:
     ) -> list[list[float]]:
         """
         Computes the marginal probability of each entity: the probability that exactly these tokens
-        are an entity of this type. It is the sum over all tags of the other tokens.
+        are an entity of this type, summed over all tags of the other tokens.
 
         # Parameters
 

@@ -14,9 +14,9 @@ from elmo_tasks.modules.packed_encoder import PackedEncoder
 class LstmSteps(torch.autograd.Function):
     """
     Runs one direction over packed steps: c_t = f * c_{t-1} + i * g and h_t = o * tanh(c_t), where
-    i, f and o are sigmoids of their parts of gates_t + W h_{t-1} + b, and g is a tanh. The parts
-    are in PyTorch's order i, f, g, o. The functions `step` and `step_gradient` of the biLM's LSTM
-    do the element-wise work.
+    i, f and o are sigmoids of their parts of gates_t + W h_{t-1} + b, and g is the tanh of its
+    part. The parts are in PyTorch's order i, f, g, o. The functions `step` and `step_gradient` of
+    the biLM's LSTM do the element-wise work.
     """
 
     @staticmethod

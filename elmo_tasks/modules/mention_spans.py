@@ -16,7 +16,7 @@ def candidate_spans(lengths: Sequence[int], max_width: int) -> torch.Tensor:
     `torch.LongTensor`: Shape (spans, 2): the first and the last word of each span, sorted.
     """
     sizes = torch.tensor(lengths)
-    # Shape: (words,), the word after the sentence of each word
+    # Shape: (words,), for each word the word after its sentence
     stops = sizes.cumsum(0).repeat_interleave(sizes)
     firsts = torch.arange(len(stops)).unsqueeze(1).expand(-1, max_width)
     lasts = firsts + torch.arange(max_width)

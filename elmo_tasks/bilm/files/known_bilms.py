@@ -143,7 +143,7 @@ def _local_zip(name: str) -> str:
 
 @functools.cache
 def _unzipped(path: str) -> str:
-    """Unpacks a zip file until the process ends, and returns the folder of its files."""
+    """Unpacks a zip file. Returns the folder of its files, which is removed at exit."""
     with unpacked(path, keep=True) as folder:
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
     # The zip file may have the files in a folder.

@@ -80,8 +80,8 @@ def many_langs_options(config: dict[str, Any], folder: Path) -> dict[str, Any]:
         ) from error
     if kinds != ("cnn", "elmo") or 0 in dims:
         raise ConfigurationError(
-            f"{folder}: only biLMs with the token embedder cnn over words and characters and the "
-            f"encoder elmo can be read, not {kinds[0]} and {kinds[1]} with widths {dims}"
+            f"{folder} has the token embedder {kinds[0]} and the encoder {kinds[1]}, with widths "
+            f"{dims} of words and characters; only cnn and elmo with widths above 0 can be read"
         )
     return {
         "lstm": {
@@ -94,7 +94,7 @@ def many_langs_options(config: dict[str, Any], folder: Path) -> dict[str, Any]:
         "char_cnn": {**char_cnn, "n_characters": len(read_dictionary(folder / "char.dic"))},
         "n_tokens_vocab": len(read_dictionary(folder / "word.dic")),
         "many_langs": {"word_dim": dims[0]},
-        # ELMoForManyLangs carries the state from batch to batch, beginning with zeros.
+        # ELMoForManyLangs begins with zeros, but carries the state from batch to batch.
         "state": "reset",
     }
 

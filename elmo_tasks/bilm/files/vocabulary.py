@@ -25,7 +25,7 @@ def read_vocabulary(weight_file: str | os.PathLike, num_words: int) -> list[str]
     # Parameters
 
     weight_file: A path, an address or anything else that `local_weights` takes.
-    num_words: The number of words, by the options.
+    num_words: The number of words, according to the options.
 
     # Raises
 

@@ -125,7 +125,7 @@ class Kernels:
         losses: torch.Tensor,
         scales: torch.Tensor,
     ) -> None:
-        """Does what `sampled_softmax._softmax` does, in place."""
+        """Does what `sampled_loss._softmax` does, in place."""
         self._functions["softmax"](
             *logits.shape,
             self._of(logits),

@@ -149,7 +149,7 @@ def change_sizes(folder: Path, section: str, **fields: Any) -> None:
             ),
             "projection.bias holds a value that is not a finite number",
         ),
-        (lambda folder: change_sizes(folder, "encoder", name="lstm"), "not cnn and lstm"),
+        (lambda folder: change_sizes(folder, "encoder", name="lstm"), "cnn and the encoder lstm"),
         (
             lambda folder: change_sizes(folder, "encoder", n_layers=3),
             "forward_layer_2.* is missing",
