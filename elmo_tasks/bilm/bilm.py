@@ -179,8 +179,8 @@ class BiLm(torch.nn.Module):
 
     def _may_divide(self) -> bool:
         """
-        Returns whether threads may divide the work: on a CPU, without gradients, autocast or random
-        numbers.
+        Returns whether threads may divide the work. They may on a CPU, if it needs no gradients, no
+        autocast and no random numbers.
         """
         draws = self.training and self.forward_stack.dropout.p > 0
         on_cpu = self.like.device.type == "cpu" and not torch.is_autocast_enabled("cpu")

@@ -11,7 +11,7 @@ from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import write_whole
 
-# The name begins with a dot because AllenNLP takes every other file of the folder for a namespace.
+# The name begins with a dot because AllenNLP takes all other files of the folder for namespaces.
 _COUNTS_FILE = ".counts.json"
 
 

@@ -109,7 +109,7 @@ def begin_table(table: WordTable, fit: VectorFit) -> None:
 
 def begin_softmax(softmax: SampledSoftmax, words: FileVectors, vocab: Vocabulary) -> int:
     """
-    Sets the softmax's rows of words that the file has, as they are or in lower case. Returns the
+    Sets the softmax's rows of the words that the file has as they are or in lower case. Returns the
     number of these rows.
     """
     rows = {word: row for row, word in enumerate(words.words)}

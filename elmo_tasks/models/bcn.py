@@ -111,8 +111,8 @@ class Bcn(Model):
 
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
         """
-        Adds for each sentence its `label`, and `probabilities`, a dictionary by the names of the
-        classes.
+        Adds for each sentence its `label`, and `probabilities`, a dictionary with class names as
+        keys.
         """
         names = self.vocab.get_index_to_token_vocabulary("labels")
         probabilities = output_dict["class_probabilities"].tolist()

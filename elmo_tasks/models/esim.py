@@ -123,8 +123,8 @@ class Esim(Model):
 
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
         """
-        Adds for each pair its `label`, and `probabilities`, a dictionary by the names of the
-        classes. Cuts the padding off the attention if the words are known.
+        Adds for each pair its `label`, and `probabilities`, a dictionary with class names as keys.
+        Cuts the padding off the attention if the words are known.
         """
         names = self.vocab.get_index_to_token_vocabulary("labels")
         by_name = [

@@ -115,8 +115,8 @@ class TextClassifier(Model):
 
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
         """
-        Adds for each text `probabilities`, a dictionary by the names of the labels; and its
-        `label`. If texts may have several labels, adds `labels` instead, the most probable first.
+        Adds for each text `probabilities`, a dictionary with label names as keys; and its `label`.
+        If texts may have several labels, adds `labels` instead, the most probable first.
         """
         names = self.vocab.get_index_to_token_vocabulary(self.namespace)
         by_name = [
