@@ -26,6 +26,7 @@ from elmo_tasks.language_model import (  # noqa: F401
     counted_vocabulary,
     model,
     sentence_loader,
+    softmax_start,
     vector_start,
     window_loader,
 )

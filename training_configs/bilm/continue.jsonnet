@@ -6,11 +6,14 @@
 // `from_bilm: null, from_archive: 'runs/base/model.tar.gz', options: import 'options.json'`.
 (import '../lib/language_model.libsonnet') {
   from_bilm: 'base',
-  // A new softmax needs at least this many batches, 1.3 M tokens, before its gradient is of use to
-  // the biLM. A shorter text needs more epochs.
-  num_softmax_batches: 500,
+  // A new softmax needs 1.3 M tokens before its gradient is of use to the biLM, so that a shorter
+  // text needs more epochs. The softmax of `base` is known.
+  num_softmax_batches: if self.from_softmax == null then 1250 else 0,
   min_count: 2,
+  batch_tokens: 1024,
+  dropout: 0,
   num_epochs: 1,
-  optimizer: { type: 'elmo_dense_sparse_adam', lr: 0.001 },
+  optimizer: { type: 'elmo_dense_sparse_adam', lr: 0.002 },
+  scheduler: { type: 'linear_with_warmup', warmup_steps: 20 },
   grad_norm: 1,
 }

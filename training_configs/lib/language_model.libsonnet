@@ -73,10 +73,16 @@ local tasks = {
   // `from_archive`: the model.tar.gz of another training, whose softmax and words are used as well.
   // It needs the options.json beside the archive: `options: import 'runs/base/options.json'`.
   //
-  // `from_bilm`: a name in bilms.libsonnet, or an object with `options` and `pretrained_file`. The
-  // softmax is new, and only the softmax is trained in the first `num_softmax_batches` batches.
+  // `from_bilm`: a name in bilms.libsonnet, or an object with `options` and `pretrained_file`.
+  //
+  // `from_softmax`: the name or folder of the same biLM, if `elmo-tasks pack` wrote it with its
+  // softmax, from which the softmax then starts. With null, the softmax is new, and only the softmax
+  // is trained in the first `num_softmax_batches` batches.
   from_archive:: null,
   from_bilm:: null,
+  from_softmax::
+    if std.isObject(config.chosen_bilm) && std.get(config.chosen_bilm, 'has_softmax', false)
+    then config.from_bilm,
   num_softmax_batches:: 0,
 
   // The word vectors from which a biLM of random weights starts: a name in vectors.libsonnet, a file
@@ -136,6 +142,9 @@ local tasks = {
          'from_bilm must be one of %s, or an object with options and pretrained_file, not %s'
          % [std.join(', ', std.objectFields(bilms)), std.toString(config.from_bilm)],
 
+  assert config.from_softmax == null || config.from_bilm != null :
+         'from_softmax is the softmax of from_bilm, which is null',
+
   chosen_bilm::
     if std.isString(config.from_bilm) && std.objectHas(bilms, config.from_bilm)
     then bilms[config.from_bilm]
@@ -185,6 +194,8 @@ local tasks = {
     validation_metric: '-perplexity',
     checkpointer: { type: 'elmo', save_every_num_seconds: config.save_every_num_seconds },
     callbacks: std.prune([
+      if config.from_softmax != null
+      then { type: 'elmo_softmax_start', bilm: config.from_softmax },
       if config.start_from_vectors != null then {
         type: 'elmo_vector_start',
         pretrained_file:

@@ -1,0 +1,84 @@
+import logging
+import math
+from pathlib import Path
+from typing import Any
+
+import torch
+from allennlp.data import Vocabulary
+from allennlp.training import GradientDescentTrainer, TrainerCallback
+
+from elmo_tasks.bilm.files.known_bilms import local_weights
+from elmo_tasks.kernels.blocked_product import scaled
+from elmo_tasks.language_model.model import ElmoLanguageModel
+from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
+from elmo_tasks.language_model.softmax import UNKNOWN, LeftOut, Softmax
+from elmo_tasks.language_model.softmax_file import read_softmax
+
+logger = logging.getLogger(__name__)
+
+
+@TrainerCallback.register("elmo_softmax_start")
+class SoftmaxStart(TrainerCallback):
+    """
+    Starts the softmax of a training from the softmax of the packed biLM that is trained further.
+    Words that the packed softmax does not know share the probability of its unknown words. A
+    recovered training skips the start. Archives do not need the files.
+
+    Registered as a `TrainerCallback` with name "elmo_softmax_start".
+
+    # Parameters
+
+    bilm: The name of the biLM, or a folder that `elmo-pack` wrote, with the files of a softmax.
+    """
+
+    def __init__(self, serialization_dir: str, bilm: str) -> None:
+        super().__init__(serialization_dir)
+        self.bilm = bilm
+
+    def on_start(
+        self, trainer: GradientDescentTrainer, is_primary: bool = True, **kwargs: Any
+    ) -> None:
+        super().on_start(trainer, is_primary, **kwargs)
+        if trainer._start_after_epochs_completed or trainer._start_after_batches_in_epoch_completed:
+            return
+        model = trainer.model
+        assert isinstance(model, ElmoLanguageModel)
+        packed = read_softmax(Path(local_weights(self.bilm)).parent, model.bilm)
+        num_known = begin_as(model.softmax, packed, model.vocab)
+        logger.info(
+            "%d of the %d words of the softmax begin as in the softmax of %s.",
+            num_known,
+            model.softmax.num_classes,
+            self.bilm,
+        )
+
+
+def begin_as(softmax: SampledSoftmax, packed: Softmax, vocab: Vocabulary) -> int:
+    """
+    Gives each word of a softmax the weight and bias that it has in a packed softmax. The other
+    words get equal shares of the packed softmax's unknown words. Returns the number of words that
+    the packed softmax knows.
+    """
+    # AllenNLP's padding is no class.
+    _, *words = vocab.get_index_to_token_vocabulary("tokens").values()
+    classes = torch.tensor(packed.classes(words), device=packed.bias.device)
+    is_unknown = classes == UNKNOWN
+    weight, bias = scaled(packed.weight, packed.scale)[classes], packed.bias[classes]
+    unknown_weight, unknown_bias = _unknown(packed)
+    weight[is_unknown] = unknown_weight
+    bias[is_unknown] = unknown_bias - math.log(max(1, int(is_unknown.sum())))
+    with torch.no_grad():
+        softmax.weight.copy_(weight)
+        softmax.bias.copy_(bias.unsqueeze(1))
+    return int((~is_unknown).sum())
+
+
+def _unknown(packed: Softmax) -> tuple[torch.Tensor, torch.Tensor]:
+    """Returns one weight and bias for all words that the packed softmax does not know."""
+    weight = scaled(packed.weight, packed.scale)[UNKNOWN]
+    bias = packed.bias[UNKNOWN]
+    if not isinstance(packed.left_out, LeftOut):
+        return weight, bias
+    biases = torch.stack([bias, packed.left_out.bias])
+    weights = torch.stack([weight, packed.left_out.mean])
+    return biases.softmax(dim=0) @ weights, biases.logsumexp(dim=0)
