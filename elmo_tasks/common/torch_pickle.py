@@ -37,7 +37,7 @@ class _Value:
             self.depth = max(self.depth, part.depth + 1)
         # `torch.save` fills a value before using it. A value that contains itself has no end.
         if self.is_used:
-            raise ValueError("a value changes after its use")
+            raise ValueError("the pickle changes a value that another value already contains")
         if self.items > _MOST_ITEMS:
             raise ValueError(f"a value has more than {_MOST_ITEMS:,} items")
         if self.depth > _MOST_DEPTH:

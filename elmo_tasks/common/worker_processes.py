@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from elmo_tasks.common.errors import ConfigurationError, check_positive
 
-# How often a part is tried if the process that does it is killed.
+# The maximum number of processes that are tried for a part, if each of them is killed.
 _TRIES = 5
 
 _PR_SET_PDEATHSIG = 1

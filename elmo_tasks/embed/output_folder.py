@@ -48,7 +48,7 @@ class OutputFolder:
             aside = Path(local, name)
             yield aside
             system.makedirs(folder, exist_ok=True)
-            # Some file systems show a file before it is whole: here, under another name.
+            # Some file systems show a file before it is whole, so it is sent under another name.
             sent = f"{folder}/.{name}.{os.path.basename(local)}"
             system.put_file(str(aside), sent)
             system.mv(sent, f"{folder}/{name}")

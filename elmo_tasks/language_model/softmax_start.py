@@ -22,7 +22,7 @@ class SoftmaxStart(TrainerCallback):
     """
     Starts the softmax of a training from the softmax of the packed biLM that is trained further.
     Words that the packed softmax does not know share the probability of its unknown words. A
-    recovered training skips the start. Archives do not need the files.
+    recovered training skips the start. An archive of the training does not need the packed biLM.
 
     Registered as a `TrainerCallback` with name "elmo_softmax_start".
 

@@ -254,7 +254,10 @@ def _add_errors(app: FastAPI) -> None:
 
 
 def _body_schema(examples: list[dict[str, Any]]) -> dict[str, Any]:
-    """Returns what OpenAPI says of a body. FastAPI does not know: `parse_json` reads the body."""
+    """
+    Returns the OpenAPI schema of a request's body. FastAPI cannot derive it, since `parse_json`
+    reads the body.
+    """
     media: dict[str, Any] = {"schema": {}}
     if examples:
         properties = {name: {"type": "string"} for name in examples[0]}

@@ -28,8 +28,8 @@ class ElmoTrainer(GradientDescentTrainer):
     """
     AllenNLP's trainer, for models with a frozen biLM. The biLM's weights never change and may be
     375 MB, so checkpoints contain only its fingerprint. The weights are put back before the best
-    model is archived. If a training is killed after its best epoch, but before the best weights are
-    saved, the trainer saves them when the training is recovered. If there is a moving average, its
+    model is archived. If a training is killed between the checkpoint of its best epoch and the file
+    of the best weights, the recovered training writes that file. If there is a moving average, its
     `validate_on` says which weights are validated.
 
     A training that was killed and recovered on the same machine ends with the same weights and

@@ -92,8 +92,8 @@ LATE = b"\x80\x02]q\x00]q\x01ah\x01h\x00aa."
         ([twice(20)], "a value has more than 1,000,000 items"),
         # The hash of a key of 10^6 tuples overruns the stack of C.
         ({within(60): 1}, "a value is nested more than 50 deep"),
-        (ITSELF, "a value changes after its use"),
-        (LATE, "a value changes after its use"),
+        (ITSELF, "the pickle changes a value that another value already contains"),
+        (LATE, "the pickle changes a value that another value already contains"),
         (Call(bytearray, 10**11), "the pickle names '__builtin__ bytearray'"),
         (Call(torch.Tensor, 10**11), "the pickle names 'torch Tensor'"),
         (doubled(codecs.encode, "hex"), "the pickle calls _codecs encode as `torch.save`"),

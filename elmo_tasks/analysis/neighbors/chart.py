@@ -19,8 +19,8 @@ _COSINES = colormaps["viridis_r"]
 def draw(report: NeighborsReport) -> Figure:
     """
     Draws the occurrences of a word as points in the plane of their two principal components. The
-    colour of a point shows its cluster or its cosine. The first occurrences of each section are
-    written below the plane.
+    colour of a point shows its cluster, or its cosine to the wanted occurrence. The first lines of
+    each section of the report are written below the plane.
     """
     sections = report.sections(_NUM_LINES)
     without_context = textwrap.wrap(report.without_context(), _WORDS_WIDTH, break_on_hyphens=False)

@@ -9,7 +9,7 @@ from elmo_tasks.analysis.probe.tagged_tokens import TaggedTokens
 
 class ProbeRow(NamedTuple):
     """
-    The accuracy on the validation data of a baseline, of a layer, or of the mix.
+    The accuracy of a baseline, a layer or the mix on the validation data.
 
     # Parameters
 

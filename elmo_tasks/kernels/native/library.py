@@ -147,7 +147,10 @@ class Kernels:
         largest: torch.Tensor,
         first: torch.Tensor,
     ) -> None:
-        """Computes what `lookup_convolution` returns, and the first window with each maximum."""
+        """
+        Computes the maxima that `lookup_convolution` returns, and for each maximum the index of the
+        first window that has it.
+        """
         self._functions["convolve"](
             *char_ids.shape,
             *table.shape[2:0:-1],
