@@ -42,6 +42,7 @@ _MEANINGS = {
     "fold_digits": "Whether a word's vector is looked up with each digit as 0.",
     "from_archive": "The model.tar.gz of another training to start from, with its softmax.",
     "from_bilm": "A biLM to start from: a name, or an object with options and pretrained_file.",
+    "from_softmax": "The name or folder of a packed biLM to start the softmax from; null for none.",
     "granularity": "The classes: '5-class', '3-class' or '2-class'.",
     "grad_norm": "The largest norm of a gradient.",
     "heldout_text": "The text that chooses the best epoch.",

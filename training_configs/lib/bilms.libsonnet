@@ -30,8 +30,6 @@ local ours(name, cell_dim) = bilm(name, cell_dim, 128, 1) {
   // Our own: elmo_tasks/pretrained/NAME/MODEL_CARD.md. `base` is the default; `mini` is smaller and
   // knows less.
   base: ours('base', 768) {
-    // The package has the softmax of its training too, so that `continue` can start from it.
-    has_softmax:: true,
     options+: {
       char_cnn+: {
         filters: [[1, 32], [2, 64], [3, 160], [4, 256], [5, 256], [6, 256]],

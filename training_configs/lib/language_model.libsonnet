@@ -15,6 +15,9 @@ local tasks = {
   sst: { config: import 'sst.libsonnet', fields: null },
 };
 
+// The biLMs whose softmax the package has.
+local with_softmax = ['base'];
+
 {
   local config = self,
   local has_task = config.task != null,
@@ -80,9 +83,7 @@ local tasks = {
   // is trained in the first `num_softmax_batches` batches.
   from_archive:: null,
   from_bilm:: null,
-  from_softmax::
-    if std.isObject(config.chosen_bilm) && std.get(config.chosen_bilm, 'has_softmax', false)
-    then config.from_bilm,
+  from_softmax:: if std.member(with_softmax, config.from_bilm) then config.from_bilm,
   num_softmax_batches:: 0,
 
   // The word vectors from which a biLM of random weights starts: a name in vectors.libsonnet, a file
