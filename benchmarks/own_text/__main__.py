@@ -49,7 +49,7 @@ def main() -> None:
     add("--sizes", nargs="+", default=["50", "200", "1000", "5000", "all"], metavar="N")
     add("--draws", type=int, default=5, help=f"of sizes up to {_SMALL:,} (default: 5)")
     add("--systems", nargs="+", metavar="NAME", help="names of the table (default: all)")
-    add("--bilm", default="base", help="default: base")
+    add("--bilm", default="base", help="a name, or the folder of a training (default: base)")
     add("--data", type=Path, default=Path("data"), help="folder of the data (default: data)")
     add("--results", type=Path, default=Path("own_text.json"), help="default: own_text.json")
     add("--chart", type=Path, help="a PNG to draw")

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import random
 import tempfile
 from collections.abc import Callable, Sequence
@@ -157,7 +158,7 @@ def _ours(kind: str, elmo_at: list[str], bilm: str) -> Any:
                 "train_data_path": f"{folder}/train.jsonl",
                 "validation_data_path": f"{folder}/dev.jsonl",
                 "elmo_at": elmo_at,
-                "bilm": bilm,
+                "bilm": _chosen(bilm),
                 "store": {"memory": 4000} if elmo_at else None,
                 "batch_size": batch_size,
                 "num_epochs": num_epochs,
@@ -200,6 +201,12 @@ def _ours(kind: str, elmo_at: list[str], bilm: str) -> Any:
         return predict
 
     return train
+
+
+def _chosen(bilm: str) -> Any:
+    """Returns what a config has for a biLM: its name, or the files in the folder of a training."""
+    file = Path(bilm, "bilm.libsonnet")
+    return json.loads(_jsonnet.evaluate_file(os.fspath(file))) if file.is_file() else bilm
 
 
 def systems(kind: str, bilm: str) -> dict[str, Any]:
