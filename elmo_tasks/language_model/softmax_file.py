@@ -57,6 +57,8 @@ def read_softmax(folder: str | os.PathLike, bilm: BiLm) -> Softmax:
     from safetensors import SafetensorError, safe_open
 
     path = Path(folder) / SOFTMAX_FILE
+    if not path.exists():
+        raise ConfigurationError(f"{folder} has no {SOFTMAX_FILE}, which elmo-tasks pack writes")
     check_regular(path)
     try:
         with safe_open(os.fspath(path), framework="pt") as file:

@@ -62,23 +62,15 @@ def begin_as(softmax: SampledSoftmax, packed: Softmax, vocab: Vocabulary) -> int
     # AllenNLP's padding is no class.
     _, *words = vocab.get_index_to_token_vocabulary("tokens").values()
     classes = torch.tensor(packed.classes(words), device=packed.bias.device)
-    is_unknown = classes == UNKNOWN
-    weight, bias = scaled(packed.weight, packed.scale)[classes], packed.bias[classes]
-    unknown_weight, unknown_bias = _unknown(packed)
-    weight[is_unknown] = unknown_weight
-    bias[is_unknown] = unknown_bias - math.log(max(1, int(is_unknown.sum())))
+    weight, bias = scaled(packed.weight, packed.scale).clone(), packed.bias.clone()
+    if isinstance(packed.left_out, LeftOut):
+        biases = torch.stack([bias[UNKNOWN], packed.left_out.bias])
+        rows = torch.stack([weight[UNKNOWN], packed.left_out.mean])
+        weight[UNKNOWN], bias[UNKNOWN] = biases.softmax(dim=0) @ rows, biases.logsumexp(dim=0)
+    # The vocabulary has at least AllenNLP's unknown word.
+    num_unknown = classes.tolist().count(UNKNOWN)
+    bias[UNKNOWN] -= math.log(num_unknown)
     with torch.no_grad():
-        softmax.weight.copy_(weight)
-        softmax.bias.copy_(bias.unsqueeze(1))
-    return int((~is_unknown).sum())
-
-
-def _unknown(packed: Softmax) -> tuple[torch.Tensor, torch.Tensor]:
-    """Returns one weight and bias for all words that the packed softmax does not know."""
-    weight = scaled(packed.weight, packed.scale)[UNKNOWN]
-    bias = packed.bias[UNKNOWN]
-    if not isinstance(packed.left_out, LeftOut):
-        return weight, bias
-    biases = torch.stack([bias, packed.left_out.bias])
-    weights = torch.stack([weight, packed.left_out.mean])
-    return biases.softmax(dim=0) @ weights, biases.logsumexp(dim=0)
+        softmax.weight.copy_(weight[classes])
+        softmax.bias.copy_(bias[classes].unsqueeze(1))
+    return len(words) - num_unknown

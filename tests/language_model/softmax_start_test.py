@@ -12,7 +12,9 @@ from allennlp.models import load_archive
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.language_model import softmax_start
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
+from elmo_tasks.language_model.softmax_file import SOFTMAX_FILE
 from elmo_tasks.language_model.softmax_start import begin_as
+from elmo_tasks.scoring.language_model import has_softmax
 from tests.helpers.language_model_configs import shrunk
 from tests.helpers.language_models import WORDS, random_bilm, random_softmax, written_model
 from tests.helpers.stop_callback import STOP_AT, Stopped
@@ -117,6 +119,13 @@ def test_the_softmax_of_another_bilm_is_refused(config: dict[str, Any], tmp_path
         train_model(Params(config), str(tmp_path / "run"))
 
 
+def test_a_biLM_without_a_softmax_is_refused(config: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "packed" / SOFTMAX_FILE).unlink()
+
+    with pytest.raises(ConfigurationError, match="packed has no softmax.safetensors, which elmo-"):
+        train_model(Params(config), str(tmp_path / "run"))
+
+
 def test_base_begins_with_its_softmax_and_a_biLM_without_one_learns_it_first() -> None:
     def of(fields: str) -> tuple[list[str], int]:
         config = shrunk("continue", fields)
@@ -126,6 +135,7 @@ def test_base_begins_with_its_softmax_and_a_biLM_without_one_learns_it_first() -
     unset = "num_softmax_batches: if self.from_softmax == null then 500 else 0"
     assert of(f"{{ from_bilm: 'base', {unset} }}") == (["elmo_softmax_start"], 0)
     assert of(f"{{ from_bilm: 'mini', {unset} }}") == ([], 500)
+    assert has_softmax("base") and not has_softmax("mini")
 
 
 def test_a_softmax_without_its_biLM_is_refused() -> None:
