@@ -25,7 +25,7 @@ from spacy.training import Example as SpacyExample
 from spacy.training import biluo_tags_to_spans, iob_to_biluo
 from spacy.util import fix_random_seed, minibatch
 
-from benchmarks.knowledge.classify import tokenized
+from benchmarks.knowledge.classify import MEANS_C, WORDS_C, tokenized
 from benchmarks.knowledge.glove import read_glove
 from benchmarks.own_text.data import Example, held_out, score
 from elmo_tasks.common.package_data import import_jsonnet
@@ -39,10 +39,13 @@ _GLOVE = "vectors/glove.6B.100d.120k.txt.gz"
 _PATIENCE, _MAX_EPOCHS = 8, 60
 
 
-def _pipeline(*parts: Any) -> Any:
+def _pipeline(*parts: Any, c: float) -> Any:
+    """Trains a logistic regression on features, with scikit-learn's `C`."""
+
     def train(examples: list[Example], data: Path, seed: int) -> Predict:
         steps = [part(data) if callable(part) else part for part in parts]
-        model = make_pipeline(*steps, LogisticRegression(max_iter=2000, random_state=seed))
+        classifier = LogisticRegression(C=c, max_iter=2000, random_state=seed)
+        model = make_pipeline(*steps, classifier)
         model.fit([each.text for each in examples], [each.gold for each in examples])
         return lambda texts: list(model.predict(list(texts)))
 
@@ -221,9 +224,9 @@ def systems(kind: str, bilm: str) -> dict[str, Any]:
         return found
     features = lambda data: ElmoFeatures(bilm)  # noqa: E731
     return {
-        "TF-IDF": _pipeline(TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True)),
-        "mean of GloVe": _pipeline(_glove_mean, StandardScaler()),
+        "TF-IDF": _pipeline(TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True), c=WORDS_C),
+        "mean of GloVe": _pipeline(_glove_mean, StandardScaler(), c=MEANS_C),
         "fastText": _fasttext,
-        "ElmoFeatures": _pipeline(features, StandardScaler()),
+        "ElmoFeatures": _pipeline(features, StandardScaler(), c=MEANS_C),
         **found,
     }

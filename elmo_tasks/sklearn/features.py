@@ -33,7 +33,7 @@ class ElmoFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     Turns texts into vectors for scikit-learn: the layers of a biLM, or ELMo_k (Peters et al. 2018,
     equation 1). Vectors are pooled over the tokens of a text.
 
-        make_pipeline(ElmoFeatures(), StandardScaler(), LogisticRegression())
+        make_pipeline(ElmoFeatures(), StandardScaler(), LogisticRegression(C=0.01))
 
     Only the pooling `weighted` has something to fit. A pickle contains the parameters and the
     fitted values, but not the biLM. Each process opens the biLM once.
