@@ -30,6 +30,7 @@ import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
 from benchmarks.machine import machine
 from benchmarks.own_text.data import TASKS, draw, score
 from benchmarks.own_text.systems import systems
+from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.common.files import atomic_write
 
 # Sizes up to this one have several draws.
@@ -49,7 +50,7 @@ def main() -> None:
     add("--sizes", nargs="+", default=["50", "200", "1000", "5000", "all"], metavar="N")
     add("--draws", type=int, default=5, help=f"of sizes up to {_SMALL:,} (default: 5)")
     add("--systems", nargs="+", metavar="NAME", help="names of the table (default: all)")
-    add("--bilm", default="base", help="a name, or the folder of a training (default: base)")
+    add("--bilm", default=DEFAULT_BILM, help="a name, or the folder of a training (default: base)")
     add("--data", type=Path, default=Path("data"), help="folder of the data (default: data)")
     add("--results", type=Path, default=Path("own_text.json"), help="default: own_text.json")
     add("--chart", type=Path, help="a PNG to draw")
@@ -104,13 +105,21 @@ def measure(task: str, args: argparse.Namespace, results: Results) -> None:
 
 def of(results: Results, task: str, name: str, size: str) -> list[dict[str, float]]:
     """Returns what was measured of a system, for each draw."""
-    parts = {key: key.split("|") for key in results}
-    wanted = (task, size, name)
-    return [results[key] for key, each in parts.items() if (each[0], each[1], each[3]) == wanted]
+    return [
+        found
+        for key, found in results.items()
+        if key.split("|")[:2] == [task, size] and name_of(key) == name
+    ]
 
 
 def names_of(results: Results, task: str) -> list[str]:
-    return list(dict.fromkeys(key.split("|")[3] for key in results if key.startswith(f"{task}|")))
+    return list(dict.fromkeys(name_of(key) for key in results if key.startswith(f"{task}|")))
+
+
+def name_of(key: str) -> str:
+    """Returns the name of a system, with that of its biLM if this is not `base`."""
+    *_, name, bilm = key.split("|")
+    return name if bilm in ("", DEFAULT_BILM) else f"{name}, {Path(bilm).name}"
 
 
 def table(task: str, sizes: list[str], results: Results) -> str:
@@ -142,7 +151,7 @@ def chart(tasks: list[str], results: Results) -> Figure:
         for name in names_of(results, task):
             points: dict[float, list[float]] = {}
             for key, found in results.items():
-                if key.split("|")[0] == task and key.split("|")[3] == name:
+                if key.split("|")[0] == task and name_of(key) == name:
                     points.setdefault(found["labels"], []).append(100 * found["score"])
             x = sorted(points)
             y = [statistics.mean(points[size]) for size in x]
