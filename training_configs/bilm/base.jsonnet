@@ -10,8 +10,7 @@
   num_vector_batches: 6000,
   vector_weight: 3,
   cell_dim: 768,
-  // The character CNN holds a vocabulary: more filters of the middle widths, and wide characters.
-  char_dim: 64,
+  // The character CNN holds a vocabulary: more filters of the middle widths.
   filters: [[1, 32], [2, 64], [3, 160], [4, 256], [5, 256], [6, 256]],
   batch_tokens: 1024,
   // Each sentence is read once.

@@ -23,7 +23,7 @@ local bilm(name, cell_dim, projection_dim, num_highway) = {
 };
 
 local ours(name, cell_dim) = bilm(name, cell_dim, 128, 1) {
-  options+: { state: 'reset', char_cnn+: { filters: super.filters[:5] } },
+  options+: { state: 'reset', char_cnn+: { filters: super.filters[:5], embedding: { dim: 64 } } },
 };
 
 {
@@ -33,7 +33,6 @@ local ours(name, cell_dim) = bilm(name, cell_dim, 128, 1) {
     options+: {
       char_cnn+: {
         filters: [[1, 32], [2, 64], [3, 160], [4, 256], [5, 256], [6, 256]],
-        embedding: { dim: 64 },
       },
     },
   },
