@@ -19,7 +19,7 @@ from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 LABELS = (100, 500, 2000)
 DRAWS = 5
 NUM_UNSEEN = 2000
-# What is best of powers of ten, on the same sentences, for TF-IDF and for means of vectors.
+# Powers of ten that are best from 200 labels on, for TF-IDF and for means of vectors.
 WORDS_C, MEANS_C = 10, 0.01
 _SEED = 0
 

@@ -119,7 +119,7 @@ def names_of(results: Results, task: str) -> list[str]:
 def name_of(key: str) -> str:
     """Returns the name of a system, with that of its biLM if this is not `base`."""
     *_, name, bilm = key.split("|")
-    return name if bilm in ("", DEFAULT_BILM) else f"{name}, {Path(bilm).name}"
+    return name if bilm in ("", DEFAULT_BILM) else f"{name}, {bilm}"
 
 
 def table(task: str, sizes: list[str], results: Results) -> str:

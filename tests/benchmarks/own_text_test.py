@@ -16,8 +16,8 @@ def test_a_table_and_a_chart_name_a_biLM_that_is_not_the_default() -> None:
     keys = [f"tags|50|1|{name}" for name in ("TF-IDF|", "ELMo|base", "ELMo|runs/mine")]
     results = {key: {**found, "score": 0.1 * index} for index, key in enumerate(keys)}
 
-    assert [name_of(key) for key in keys] == ["TF-IDF", "ELMo", "ELMo, mine"]
+    assert [name_of(key) for key in keys] == ["TF-IDF", "ELMo", "ELMo, runs/mine"]
     printed = table("tags", ["50"], results)
-    assert "| ELMo | 10.0 |" in printed and "| ELMo, mine | 20.0 |" in printed
+    assert "| ELMo | 10.0 |" in printed and "| ELMo, runs/mine | 20.0 |" in printed
     drawn = chart(["tags"], results).axes[0].get_lines()
-    assert [line.get_label() for line in drawn] == ["TF-IDF", "ELMo", "ELMo, mine"]
+    assert [line.get_label() for line in drawn] == ["TF-IDF", "ELMo", "ELMo, runs/mine"]
