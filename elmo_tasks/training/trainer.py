@@ -10,6 +10,7 @@ import torch
 from allennlp.nn import util
 from allennlp.training import GradientDescentTrainer, Trainer
 from allennlp.training.moving_average import MovingAverage
+from allennlp.training.scheduler import Scheduler
 from allennlp.training.trainer import TrainerCheckpoint
 
 from elmo_tasks.bilm import FrozenBiLm
@@ -38,6 +39,8 @@ class ElmoTrainer(GradientDescentTrainer):
     Several processes (`distributed`) make the same steps as one process with all their batches: the
     loss is the mean over all words or instances of the step. Only process 0 writes checkpoints,
     metrics and files, so the folders of other nodes are not needed afterwards.
+
+    A scheduler that would make the learning rate of the whole first epoch 0 is refused.
 
     Registered as a `Trainer` with name "elmo". It has the parameters of AllenNLP's
     `GradientDescentTrainer`.
@@ -131,6 +134,8 @@ class ElmoTrainer(GradientDescentTrainer):
         return {**self._recovery.last_metrics, **metrics}, epoch
 
     def _train_epoch(self, epoch: int) -> dict[str, float]:
+        if epoch == 0:
+            self._check_rate()
         if not self._recovery.begin_epoch(epoch):
             return super()._train_epoch(epoch)
         loader = self.data_loader
@@ -140,6 +145,21 @@ class ElmoTrainer(GradientDescentTrainer):
         finally:
             self.data_loader = loader
         return self._recovery.epoch_metrics(metrics)
+
+    def _check_rate(self) -> None:
+        """Refuses a scheduler that makes the rate 0 for the whole epoch."""
+        scheduler = self._learning_rate_scheduler
+        if scheduler is None or type(scheduler).step_batch is not Scheduler.step_batch:
+            return
+        groups = self.optimizer.param_groups
+        # Not every scheduler notes the rate that the optimizer began with.
+        begins_above_0 = any(group.get("initial_lr") for group in groups)
+        if begins_above_0 and all(group["lr"] == 0 for group in groups):
+            raise ConfigurationError(
+                "nothing would be learnt in the first epoch: its learning rate is 0, because "
+                f"{type(scheduler).__name__} warms up once an epoch and not once a batch; take "
+                "linear_with_warmup, polynomial_decay or slanted_triangular, which count batches"
+            )
 
     def _validation_loss(self, epoch: int) -> tuple[float, float | None, int]:
         average = self._moving_average

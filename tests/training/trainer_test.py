@@ -282,3 +282,37 @@ def test_a_loss_that_is_no_number_ends_a_training_with_its_epoch(
 
     with pytest.raises(ValueError, match=rf"the loss of epoch 1 is not a number \(NaN\) in {part}"):
         train(config(), tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    "scheduler",
+    [
+        "{ type: 'constant_with_warmup', num_warmup_steps: 2 }",
+        "{ type: 'cosine_with_warmup', num_warmup_steps: 2, num_training_steps: 9 }",
+    ],
+)
+def test_a_warm_up_that_counts_epochs_is_refused_before_it_wastes_one(
+    scheduler: str, tmp_path: Path
+) -> None:
+    params = config(f"{{ trainer+: {{ learning_rate_scheduler: {scheduler} }} }}")
+    with pytest.raises(ConfigurationError, match="first epoch: its learning rate is 0"):
+        train(params, tmp_path / "model")
+
+
+def test_a_warm_up_that_counts_batches_is_not_refused(tmp_path: Path) -> None:
+    change = """{ trainer+: {
+        num_epochs: 1,
+        learning_rate_scheduler: { type: 'linear_with_warmup', warmup_steps: 2 },
+    } }"""
+    train(config(change), tmp_path / "model")
+    assert (tmp_path / "model/model.tar.gz").exists()
+
+
+def test_a_rate_of_0_by_choice_is_not_refused(tmp_path: Path) -> None:
+    change = """{ trainer+: {
+        num_epochs: 1,
+        optimizer+: { lr: 0 },
+        learning_rate_scheduler: { type: 'exponential', gamma: 0.5 },
+    } }"""
+    train(config(change), tmp_path / "model")
+    assert (tmp_path / "model/model.tar.gz").exists()
