@@ -36,7 +36,7 @@ QUICK = {"elmo-check", "elmo-embed", "elmo-neighbors"}
 OUTPUTS = {"-s", "--serialization-dir", "--output-file", "--chart", "--json", "--use-store"}
 OUTPUTS |= {"--output", "--paths.store"}
 # Commands whose second positional argument is written.
-WRITES_SECOND = {"convert", "embed", "export", "imdb_json.py", "new", "pack"}
+WRITES_SECOND = {"add_highway.py", "convert", "embed", "export", "imdb_json.py", "new", "pack"}
 FETCHED = {
     str(Path("data", source.folder, name))
     for source in [*SOURCES, *GLOVE.values()]

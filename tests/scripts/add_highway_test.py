@@ -1,0 +1,50 @@
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from elmo_tasks.bilm import make_bilm
+from elmo_tasks.bilm.characters import batch_char_ids
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.language_model.softmax_file import read_softmax
+from scripts.add_highway import add_highway, larger
+from tests.helpers.reference_bilm import FIXTURE_FILES
+
+SENTENCES = [["A", "boat", "left", "."], ["Antidisestablishmentarianism", "!"]]
+
+
+def test_a_larger_bilm_computes_what_it_did_before() -> None:
+    bilm = make_bilm(*FIXTURE_FILES)
+    grown = larger(bilm)
+    assert grown.options.num_highway == bilm.options.num_highway + 1
+    char_ids = batch_char_ids(SENTENCES)
+    torch.testing.assert_close(grown(char_ids)[0], bilm(char_ids)[0], rtol=0, atol=1e-6)
+
+
+def test_the_new_layer_has_an_effect_once_it_is_trained() -> None:
+    bilm = make_bilm(*FIXTURE_FILES)
+    grown = larger(bilm)
+    with torch.no_grad():
+        grown.char_cnn.highways._layers[-1].bias[: bilm.options.num_filters] += 0.1
+    char_ids = batch_char_ids(SENTENCES)
+    assert (grown(char_ids)[0] - bilm(char_ids)[0]).abs().max() > 1e-3
+
+
+def test_the_softmax_comes_along(tmp_path: Path) -> None:
+    add_highway("base", tmp_path)
+    grown = make_bilm(tmp_path / "options.json", tmp_path / "weights.hdf5")
+    bilm = make_bilm("elmo_tasks/pretrained/base/options.json", "base")
+    before, after = read_softmax("elmo_tasks/pretrained/base", bilm), read_softmax(tmp_path, grown)
+    assert after.words == before.words
+    assert torch.equal(after.weight, before.weight)
+
+
+def test_a_bilm_with_tanh_is_refused(tmp_path: Path) -> None:
+    options = json.loads(Path(FIXTURE_FILES[0]).read_text())
+    options["char_cnn"]["activation"] = "tanh"
+    (tmp_path / "options.json").write_text(json.dumps(options))
+    shutil.copy(FIXTURE_FILES[1], tmp_path / "weights.hdf5")
+    with pytest.raises(ConfigurationError, match="no character CNN with relu"):
+        add_highway(str(tmp_path), tmp_path / "larger")
