@@ -31,7 +31,8 @@ def add_highway(name: str, folder: Path) -> None:
     """
     options_file, weights_file = bilm_files(name)
     bilm = make_bilm(options_file, weights_file)
-    if not bilm.options.filters or bilm.options.activation != "relu":
+    # A biLM of words has no activation.
+    if bilm.options.activation != "relu":
         raise ConfigurationError(f"{name} has no character CNN with relu")
     larger(bilm).to_files(folder)
     known = Path(local_weights(name)).parent
@@ -63,7 +64,10 @@ def main() -> None:
     parser.add_argument("bilm", help="name or folder of a biLM")
     parser.add_argument("folder", type=Path, help="folder for the larger biLM")
     arguments = parser.parse_args()
-    add_highway(arguments.bilm, arguments.folder)
+    try:
+        add_highway(arguments.bilm, arguments.folder)
+    except ConfigurationError as error:
+        parser.error(str(error))
 
 
 if __name__ == "__main__":

@@ -157,7 +157,7 @@ class ElmoTrainer(GradientDescentTrainer):
         if begins_above_0 and all(group["lr"] == 0 for group in groups):
             raise ConfigurationError(
                 "nothing would be learnt in the first epoch: its learning rate is 0, because "
-                f"{type(scheduler).__name__} warms up once an epoch and not once a batch; take "
+                f"{type(scheduler).__name__} changes it once an epoch and not once a batch; take "
                 "linear_with_warmup, polynomial_decay or slanted_triangular, which count batches"
             )
 

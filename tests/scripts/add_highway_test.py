@@ -1,5 +1,6 @@
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.language_model.softmax_file import read_softmax
-from scripts.add_highway import add_highway, larger
+from scripts.add_highway import add_highway, larger, main
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
 SENTENCES = [["A", "boat", "left", "."], ["Antidisestablishmentarianism", "!"]]
@@ -48,3 +49,12 @@ def test_a_bilm_with_tanh_is_refused(tmp_path: Path) -> None:
     shutil.copy(FIXTURE_FILES[1], tmp_path / "weights.hdf5")
     with pytest.raises(ConfigurationError, match="no character CNN with relu"):
         add_highway(str(tmp_path), tmp_path / "larger")
+
+
+def test_a_misspelt_name_ends_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["add_highway.py", "bas", str(tmp_path)])
+    with pytest.raises(SystemExit):
+        main()
+    assert "did you mean 'base'?" in capsys.readouterr().err
