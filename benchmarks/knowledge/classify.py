@@ -1,13 +1,14 @@
-"""Sentence classification: logistic regression on the mean vector of a sentence."""
+"""Classification of texts of several kinds: logistic regression on the mean vector of a text."""
 
-from collections.abc import Iterator
+import csv
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
+from scipy.sparse import hstack
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.knowledge.glove import read_glove
@@ -18,39 +19,101 @@ from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 
 LABELS = (100, 500, 2000)
 DRAWS = 5
-NUM_UNSEEN = 2000
 # Powers of ten that are best from 200 labels on, for TF-IDF and for means of vectors.
 WORDS_C, MEANS_C = 10, 0.01
 _SEED = 0
 
+# The texts and the label of each.
+Labelled = tuple[list[str], list[str]]
+# From the rows of a draw and those of the unseen texts to the features of both.
+Features = Callable[[numpy.ndarray, numpy.ndarray], tuple[Any, Any]]
+
+
+class Kind(NamedTuple):
+    """
+    A kind of text.
+
+    # Parameters
+
+    read: Returns the texts in the folder of the data.
+    num_unseen: The number of texts that no classifier is trained on.
+    """
+
+    read: Callable[[Path], Labelled]
+    num_unseen: int
+
 
 def measure(encoder: ElmoEncoder, data: Path) -> Rows:
-    texts, labels = read_reviews(data)
-    vectors = mean_vectors(encoder, tokenized(texts))
     rows: Rows = {}
-    for name, features in views(vectors).items():
-        rows |= _rows(name, [features.numpy()], labels)
-    mean = views(vectors)[MEAN].numpy()
-    return rows | _rows(f"TF-IDF and {MEAN}", [numpy.array(texts), mean], labels)
+    for kind in KINDS:
+        texts, labels = shuffled(KINDS[kind].read(data))
+        vectors = mean_vectors(encoder, tokenized(texts))
+        for name, features in views(vectors).items():
+            rows |= _rows(kind, name, labels, _vectors(features.numpy()))
+        words, mean = _words(texts), _vectors(views(vectors)[MEAN].numpy())
+        rows |= _rows(kind, f"TF-IDF beside {MEAN}", labels, _beside(words, mean))
+        rows |= _rows(kind, f"TF-IDF and {MEAN}, mean probability", labels, words, mean)
+    return rows | _means(rows)
 
 
 def baselines(data: Path) -> Rows:
-    texts, labels = read_reviews(data)
     glove = read_glove(data)
-    mean = numpy.stack([glove.mean(words) for words in tokenized(texts)])
-    words = numpy.array(texts)
-    return {**_rows("TF-IDF", [words], labels), **_rows("mean of GloVe", [mean], labels)}
+    rows: Rows = {}
+    for kind in KINDS:
+        texts, labels = shuffled(KINDS[kind].read(data))
+        mean = numpy.stack([glove.mean(words) for words in tokenized(texts)])
+        rows |= _rows(kind, "TF-IDF", labels, _words(texts))
+        rows |= _rows(kind, "mean of GloVe", labels, _vectors(mean))
+    return rows | _means(rows)
 
 
-def read_reviews(data: Path) -> tuple[list[str], numpy.ndarray]:
-    """Returns the sentences of film reviews in a fixed random order, and whether each is kind."""
+def read_film_reviews(data: Path) -> Labelled:
     texts: list[str] = []
-    labels: list[int] = []
-    for label, suffix in enumerate(("neg", "pos")):
+    labels: list[str] = []
+    for suffix in ("neg", "pos"):
         path = data / f"movie-reviews/rt-polarity.no-sst-eval.{suffix}"
         lines = path.read_text(encoding="utf-8").splitlines()
         texts += [line for line in lines if line.strip()]
-        labels += [label] * (len(texts) - len(labels))
+        labels += [suffix] * (len(texts) - len(labels))
+    return texts, labels
+
+
+def read_customer_reviews(data: Path) -> Labelled:
+    return _table(data / "classify/cr.tsv", csv.QUOTE_NONE)
+
+
+def read_questions(data: Path) -> Labelled:
+    return _table(data / "classify/trec.train.tsv", csv.QUOTE_NONE)
+
+
+def read_whole_reviews(data: Path) -> Labelled:
+    path = data / "movie-reviews/imdb_cad_orig_train.tsv"
+    texts, labels = _table(path, csv.QUOTE_MINIMAL)
+    # The first line has the names of the columns.
+    return [text.replace("<br />", " ") for text in texts[1:]], labels[1:]
+
+
+def _table(path: Path, quoting: Any) -> Labelled:
+    """Reads a file with a label, a tab and a text on each line. Leaves out empty texts."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.reader(file, delimiter="\t", quoting=quoting) if row[1].strip()]
+    return [text for _, text in rows], [label for label, _ in rows]
+
+
+KINDS = {
+    "film reviews": Kind(read_film_reviews, 2000),
+    "customer reviews": Kind(read_customer_reviews, 1700),
+    "questions": Kind(read_questions, 2000),
+    "whole film reviews": Kind(read_whole_reviews, 1000),
+}
+
+# The kinds of sentences, whose mean decides between biLMs.
+SENTENCES = ("film reviews", "customer reviews", "questions")
+
+
+def shuffled(labelled: Labelled) -> tuple[list[str], numpy.ndarray]:
+    """Returns the texts and labels in a fixed random order."""
+    texts, labels = labelled
     order = numpy.random.default_rng(_SEED).permutation(len(texts))
     return [texts[index] for index in order], numpy.array(labels)[order]
 
@@ -61,31 +124,73 @@ def tokenized(texts: list[str]) -> Iterator[list[str]]:
         yield [token.text for token in tokenizer.tokenize(text)]
 
 
-def _rows(name: str, several: list[numpy.ndarray], labels: numpy.ndarray) -> Rows:
+def _rows(kind: str, name: str, labels: numpy.ndarray, *several: Features) -> Rows:
     """
-    Returns the accuracy on the first sentences, which no classifier was trained on, for each number
-    of labels and each draw of them from the other sentences. Of several kinds of features, each has
-    its classifier, and the mean of their probabilities decides.
+    Returns the accuracy on the first texts, which no classifier was trained on, for each number of
+    labels and each draw of them from the other texts. Of several kinds of features, each has its
+    classifier, and the mean of their probabilities decides.
     """
-    unseen = slice(NUM_UNSEEN)
+    num_unseen = KINDS[kind].num_unseen
+    unseen = numpy.arange(num_unseen)
     rows: Rows = {}
     for num_labels in LABELS:
+        if num_labels > len(labels) - num_unseen:
+            continue
         scores = []
         for draw in range(DRAWS):
             random = numpy.random.default_rng(draw)
-            drawn = NUM_UNSEEN + random.permutation(len(labels) - NUM_UNSEEN)[:num_labels]
-            kind = sum(
-                _classifier(features)
-                .fit(features[drawn], labels[drawn])
-                .predict_proba(features[unseen])[:, 1]
-                for features in several
+            drawn = num_unseen + random.permutation(len(labels) - num_unseen)[:num_labels]
+            probabilities = sum(
+                _probabilities(*features(drawn, unseen), labels[drawn]) for features in several
             )
-            scores.append(100 * float(((kind > len(several) / 2) == labels[unseen]).mean()))
-        rows[f"film reviews, {num_labels:,} labels: {name}"] = scores
+            answers = numpy.unique(labels[drawn])[numpy.argmax(probabilities, axis=1)]
+            scores.append(100 * float((answers == labels[unseen]).mean()))
+        rows[f"{kind}, {num_labels:,} labels: {name}"] = scores
     return rows
 
 
-def _classifier(features: numpy.ndarray) -> Any:
-    if features.ndim == 1:
-        return make_pipeline(TfidfVectorizer(), LogisticRegression(C=WORDS_C))
-    return make_pipeline(StandardScaler(), LogisticRegression(C=MEANS_C, max_iter=1000))
+def _probabilities(known: Any, unseen: Any, labels: numpy.ndarray) -> numpy.ndarray:
+    return LogisticRegression(max_iter=1000).fit(known, labels).predict_proba(unseen)
+
+
+def _words(texts: list[str]) -> Features:
+    def features(drawn: numpy.ndarray, unseen: numpy.ndarray) -> tuple[Any, Any]:
+        vectorizer = TfidfVectorizer()
+        known = vectorizer.fit_transform([texts[row] for row in drawn])
+        # Features that are scaled by the root of C are regularized as with that C.
+        scale = WORDS_C**0.5
+        return scale * known, scale * vectorizer.transform([texts[row] for row in unseen])
+
+    return features
+
+
+def _vectors(vectors: numpy.ndarray) -> Features:
+    def features(drawn: numpy.ndarray, unseen: numpy.ndarray) -> tuple[Any, Any]:
+        scaler = StandardScaler().fit(vectors[drawn])
+        scale = MEANS_C**0.5
+        return scale * scaler.transform(vectors[drawn]), scale * scaler.transform(vectors[unseen])
+
+    return features
+
+
+def _beside(*several: Features) -> Features:
+    """Returns features side by side, for one classifier."""
+
+    def features(drawn: numpy.ndarray, unseen: numpy.ndarray) -> tuple[Any, Any]:
+        known, others = zip(*(each(drawn, unseen) for each in several))
+        return hstack(known).tocsr(), hstack(others).tocsr()
+
+    return features
+
+
+def _means(rows: Rows) -> Rows:
+    """Returns the means over the kinds of sentences, draw by draw."""
+    means: Rows = {}
+    first = SENTENCES[0]
+    for row in [row for row in rows if row.startswith(f"{first}, ")]:
+        same = [rows.get(row.replace(first, kind, 1)) for kind in SENTENCES]
+        if all(same):
+            means[row.replace(first, "mean of the three", 1)] = [
+                sum(draws) / len(SENTENCES) for draws in zip(*same)
+            ]
+    return means

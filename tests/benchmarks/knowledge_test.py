@@ -19,6 +19,7 @@ BILM = FIXTURES / "bilm"
 LANGUAGE_MODEL = FIXTURES / "archives" / "language_model.tar.gz"
 GOOD = "a warm {} film ."
 BAD = "a dull {} story ."
+KINDS = {"good": GOOD, "bad": BAD}
 TAGGED = "The\tDET\tDT\nboat\tNOUN\tNN\nleft\tVERB\tVBD\n\nBanks\tNOUN\tNNS\nlend\tVERB\tVBP\n\n"
 
 
@@ -31,6 +32,12 @@ def data(tmp_path: Path) -> Path:
         reviews = folder / f"movie-reviews/rt-polarity.no-sst-eval.{suffix}"
         reviews.parent.mkdir(parents=True, exist_ok=True)
         reviews.write_text("\n".join(line.format(n) for n in range(15)) + "\n", encoding="utf-8")
+    rows = [f"{label}\t{line.format(n)}\n" for n in range(15) for label, line in KINDS.items()]
+    (folder / "classify").mkdir()
+    for name in ("cr", "trec.train"):
+        (folder / f"classify/{name}.tsv").write_text("".join(rows), encoding="utf-8")
+    whole = folder / "movie-reviews/imdb_cad_orig_train.tsv"
+    whole.write_text("Sentiment\tText\n" + "".join(rows), encoding="utf-8")
     (folder / "pos").mkdir()
     for part in ("train", "dev"):
         (folder / f"pos/ewt.{part}.txt").write_text(TAGGED, encoding="utf-8")
@@ -43,8 +50,10 @@ def data(tmp_path: Path) -> Path:
 def test_one_table_has_all_measures_and_what_was_measured_is_not_measured_again(
     data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(classify, "LABELS", (20,))
-    monkeypatch.setattr(classify, "NUM_UNSEEN", 6)
+    # There are 24 other texts of each kind.
+    monkeypatch.setattr(classify, "LABELS", (20, 25))
+    kinds = {name: kind._replace(num_unseen=6) for name, kind in classify.KINDS.items()}
+    monkeypatch.setattr(classify, "KINDS", kinds)
     kept = tmp_path / "knowledge.json"
     arguments = [str(BILM), "--data", str(data), "--results", str(kept)]
     arguments += ["--only", "classify", "pos"]
@@ -58,10 +67,13 @@ def test_one_table_has_all_measures_and_what_was_measured_is_not_measured_again(
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in first.out.splitlines()]
     rows = {cells[0]: cells[1:] for cells in lines if cells}
     # A word or its vector tells the two kinds apart; each token of the dev part is in the other.
-    assert rows["film reviews, 20 labels: TF-IDF"] == ["100.0 ± 0.0", ""]
-    assert rows["film reviews, 20 labels: mean of GloVe"] == ["100.0 ± 0.0", ""]
-    assert rows[f"film reviews, 20 labels: {MEAN}"] == ["", "100.0 ± 0.0"]
-    assert rows[f"film reviews, 20 labels: TF-IDF and {MEAN}"] == ["", "100.0 ± 0.0"]
+    for kind in [*classify.KINDS, "mean of the three"]:
+        without = [rows[f"{kind}, 20 labels: {name}"] for name in ("TF-IDF", "mean of GloVe")]
+        assert without == 2 * [["100.0 ± 0.0", ""]]
+        for name in (MEAN, f"TF-IDF beside {MEAN}", f"TF-IDF and {MEAN}, mean probability"):
+            nothing, accuracy = rows[f"{kind}, 20 labels: {name}"]
+            assert nothing == "" and float(accuracy.split()[0]) > 90
+    assert "25 labels" not in first.out
     assert rows["parts of speech: most frequent of each word"] == ["100.0", ""]
     assert float(rows[f"parts of speech: {SIDE_BY_SIDE}"][1]) >= 20
     assert "classify ..." in first.err and "pos ..." in first.err

@@ -9,7 +9,6 @@ from allennlp.training.optimizers import Optimizer
 from tests.helpers.configs import BILMS, VARIANTS, config, leaves, tiny
 
 PENALTY = "model.regularizer.regexes"
-EXTRAS = "{ attention_dropout: 0.5, weight_penalty: 0.0001, halve_learning_rate: true }"
 
 
 def test_extras_of_the_paper_are_on_in_its_config_and_nowhere_else() -> None:
@@ -18,8 +17,6 @@ def test_extras_of_the_paper_are_on_in_its_config_and_nowhere_else() -> None:
         "model.text_embedder.input_mix.layer_norm": "sentence",
         "model.text_embedder.output_mix.layer_norm": "sentence",
         f"{PENALTY}.1.1.alpha": 0.0001,
-        "trainer.learning_rate_scheduler.factor": 0.5,
-        "trainer.learning_rate_scheduler.patience": 0,
     }
 
     configs = {name: leaves(config("snli", name)) for name in VARIANTS}
@@ -102,7 +99,7 @@ def test_weights_above_elmo_start_as_in_allennlp_models_and_all_others_as_drawn(
 
 
 def test_learning_rate_is_halved_on_every_epoch_that_does_not_improve() -> None:
-    params = Params(config("snli", "baseline", EXTRAS)["trainer"])
+    params = Params(config("snli", "baseline")["trainer"])
     layer = torch.nn.Linear(1, 1)
     optimizer = Optimizer.from_params(
         params["optimizer"], model_parameters=list(layer.named_parameters())

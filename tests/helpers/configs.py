@@ -19,12 +19,12 @@ SHIPPED = {
     "classify": ("baseline", "both", "input", "output"),
     "coref": VARIANTS,
     "imdb": ("baseline", "elmo"),
-    "ner": VARIANTS,
+    "ner": (*VARIANTS, "paper_baseline"),
     "probe": ("pos", "senses"),
-    "snli": VARIANTS,
-    "squad": VARIANTS,
+    "snli": (*VARIANTS, "paper_baseline"),
+    "squad": (*VARIANTS, "lambda_0001", "paper_baseline"),
     "srl": VARIANTS,
-    "sst": VARIANTS,
+    "sst": (*VARIANTS, "paper_baseline"),
     "tag": ("baseline", "both", "input", "output"),
 }
 

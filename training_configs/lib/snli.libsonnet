@@ -9,15 +9,13 @@ base {
 
   elmo_lambda:: 0.001,  // Peters et al.
 
-  // Peters et al. use the next three choices, and `elmo_layer_norm`, in their ELMo models but not
-  // in their baseline. Here they are off, so that variants differ only in the place of ELMo.
+  // Peters et al. use the next two choices, and `elmo_layer_norm`, in their ELMo models but not in
+  // their baseline. Here they are off, so that variants differ only in the place of ELMo.
   //
   // Dropout on the words, enhanced by what the attention found.
   attention_dropout:: 0,
   // Weight of the L2 penalty on the weight matrices of all layers above ELMo. Biases have none.
   weight_penalty:: 0,
-  // Whether the learning rate is halved after every epoch that does not improve on the best.
-  halve_learning_rate:: false,
 
   // The tokens: 'sentence', by spaCy's rules from the raw text, or 'binary_parse', the leaves of
   // the official parses.
@@ -26,6 +24,8 @@ base {
   dropout:: 0.5,  // Chen et al.
   num_epochs:: 75,
   learning_rate:: 0.0004,  // Chen et al.
+  // Whether the learning rate is halved after every epoch that does not improve on the best.
+  halve_learning_rate:: true,  // Peters et al., with ELMo and without.
 
   assert is_dropout(config.dropout) :
          'dropout must be from 0 to below 1, not %s' % std.toString(config.dropout),

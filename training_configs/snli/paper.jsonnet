@@ -7,5 +7,4 @@
   elmo_layer_norm: 'sentence',
   attention_dropout: 0.5,
   weight_penalty: 0.0001,
-  halve_learning_rate: true,
 }
