@@ -32,9 +32,9 @@ from benchmarks.sizes import SHIPPED, SIZES, make_options
 from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.bilm.characters import PAD_CHARACTER
 from elmo_tasks.common.distinct_rows import distinct_rows
+from elmo_tasks.elmo.store.layer_store import LayerStore
 from elmo_tasks.kernels.frozen_product import FrozenProduct
 from elmo_tasks.kernels.packing import Packing
-from elmo_tasks.store.layer_store import LayerStore
 
 
 def main() -> None:

@@ -34,7 +34,7 @@ from benchmarks.machine import machine
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.files.read_options import read_options
 from elmo_tasks.common.text_files import read_lines
-from elmo_tasks.encoder.sentence_layers import SentenceLayers
+from elmo_tasks.elmo.sentence_layers import SentenceLayers
 
 
 class Case(NamedTuple):

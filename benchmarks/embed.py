@@ -39,8 +39,8 @@ from elmo_tasks.bilm import FrozenBiLm, make_bilm
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.bilm.files.read_options import read_options
 from elmo_tasks.common.text_files import read_lines
+from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.embed.embed import embed, read_text
-from elmo_tasks.encoder.encoder import ElmoEncoder
 from elmo_tasks.spacy import ElmoComponent
 
 Sentences = list[list[str]]

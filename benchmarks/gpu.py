@@ -46,7 +46,7 @@ from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.bilm.files.known_bilms import bilm_files
 from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.files import atomic_write
-from elmo_tasks.encoder import ElmoEncoder
+from elmo_tasks.elmo import ElmoEncoder
 
 Row = dict[str, Any]
 Works = dict[str, Callable[[], Any]]

@@ -31,7 +31,7 @@ from benchmarks.machine import machine
 from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.common.text_files import read_lines
-from elmo_tasks.encoder.sentence_layers import SentenceLayers
+from elmo_tasks.elmo.sentence_layers import SentenceLayers
 
 # The widths of the LSTMs, the number of highway layers and the filters.
 SIZES = {

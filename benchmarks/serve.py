@@ -30,7 +30,7 @@ from allennlp.models import load_archive
 import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
 from benchmarks.machine import machine
 from elmo_tasks.analysis.tables import table
-from elmo_tasks.encoder import ElmoEncoder
+from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.serve.app import make_app
 from elmo_tasks.serve.served_model import ServedModel
 from elmo_tasks.serve.server import listen, make_server

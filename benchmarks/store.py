@@ -27,11 +27,11 @@ import numpy
 from tqdm import tqdm
 
 from benchmarks.machine import machine
+from elmo_tasks.bilm.layer_source import LayerSource
 from elmo_tasks.common.hashing import hash_bytes
-from elmo_tasks.store.contents import contents
-from elmo_tasks.store.database import LayerDatabase
-from elmo_tasks.store.layer_source import LayerSource
-from elmo_tasks.store.source_record import SourceRecord
+from elmo_tasks.elmo.store.contents import contents
+from elmo_tasks.elmo.store.database import LayerDatabase
+from elmo_tasks.elmo.store.source_record import SourceRecord
 
 _RECORD = SourceRecord.of(
     LayerSource(b"benchmark", {"bilm": "random", "state": "reset"}, numpy.zeros(0), 3, 256),

@@ -13,7 +13,7 @@ from elmo_tasks.common import registration
 from elmo_tasks.common.deferred import HEAVY, deferred
 
 if TYPE_CHECKING:
-    from elmo_tasks.encoder import ElmoEncoder
+    from elmo_tasks.elmo import ElmoEncoder
     from elmo_tasks.predictors.load import load as load
     from elmo_tasks.scoring.language_model import LanguageModel
 
@@ -24,7 +24,7 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> Any:
     """Imports a public name on first use, and PyTorch with it."""
     if name == "ElmoEncoder":
-        return importlib.import_module("elmo_tasks.encoder").ElmoEncoder
+        return importlib.import_module("elmo_tasks.elmo").ElmoEncoder
     if name == "LanguageModel":
         return importlib.import_module("elmo_tasks.scoring.language_model").LanguageModel
     if name == "load":

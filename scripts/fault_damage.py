@@ -40,8 +40,8 @@ from elmo_tasks.analysis.tables import table
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.commands.mistakes import mistake
+from elmo_tasks.elmo.store import LayerStore
 from elmo_tasks.in_allennlp.archive_config import items
-from elmo_tasks.store import LayerStore
 from elmo_tasks.training.checkpointer import ElmoCheckpointer
 from elmo_tasks.training.trainer import ElmoTrainer
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-CORE = ("common", "kernels", "store", "bilm", "elmo", "encoder", "scoring")
+CORE = ("common", "kernels", "bilm", "elmo", "scoring")
 ALLENNLP = ("allennlp", "cached_path", "transformers")
 
 # Makes imports of these packages fail, as if they were not installed.
@@ -72,7 +72,7 @@ def test_sentences_are_encoded_without_allennlp(tmp_path: Path) -> None:
 import json
 from elmo_tasks import ElmoEncoder
 from elmo_tasks.bilm import make_bilm
-from elmo_tasks.store import LayerStore
+from elmo_tasks.elmo.store import LayerStore
 
 encoder = ElmoEncoder.from_pretrained("mini", store=LayerStore(sys.argv[1]))
 first = encoder(["The boat left the bank .", "Banks lend money ."])["elmo"]

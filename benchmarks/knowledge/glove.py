@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.knowledge.results import Rows
 from elmo_tasks.common.batches import groups_of
 from elmo_tasks.common.text_files import read_lines
-from elmo_tasks.encoder import ElmoEncoder
+from elmo_tasks.elmo import ElmoEncoder
 
 # The ends of the ranges of ranks in frequency.
 RANKS = (2_000, 20_000)

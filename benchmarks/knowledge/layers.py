@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import torch
 
 from elmo_tasks.analysis.tables import layer_name
-from elmo_tasks.encoder import ElmoEncoder
+from elmo_tasks.elmo import ElmoEncoder
 
 MEAN, SIDE_BY_SIDE = "mean of the layers", "layers side by side"
 

@@ -10,7 +10,7 @@ from torch.nn.utils.rnn import pack_sequence, pad_packed_sequence
 from benchmarks.knowledge.glove import read_glove
 from benchmarks.knowledge.layers import SIDE_BY_SIDE, views
 from benchmarks.knowledge.results import Rows
-from elmo_tasks.encoder import ElmoEncoder
+from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.readers.columns import read_columns
 from elmo_tasks.readers.entities import Entity, read_entities, write_tags
 

@@ -11,7 +11,7 @@ from elmo_tasks.analysis.probe.most_frequent import MostFrequent
 from elmo_tasks.analysis.probe.probe import accuracy
 from elmo_tasks.analysis.tables import layer_name
 from elmo_tasks.common.batches import groups_of
-from elmo_tasks.encoder import ElmoEncoder
+from elmo_tasks.elmo import ElmoEncoder
 
 _READER = ColumnReader(["word", "universal", "pos"], "pos")
 _PENALTY = 1.0

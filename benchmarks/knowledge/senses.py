@@ -9,7 +9,7 @@ from elmo_tasks.analysis.probe.most_frequent import MostFrequent
 from elmo_tasks.analysis.probe.nearest_probe import NearestProbe
 from elmo_tasks.analysis.probe.probe import accuracy
 from elmo_tasks.analysis.probe.tagged_tokens import embed
-from elmo_tasks.encoder import ElmoEncoder
+from elmo_tasks.elmo import ElmoEncoder
 
 _READER = ColumnReader(["word", "lemma", "sense"], "sense", "lemma", "-", "|")
 _PREFIX = "senses: "

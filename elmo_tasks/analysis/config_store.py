@@ -7,10 +7,10 @@ from allennlp.common import Params
 from allennlp.data import DatasetReader, Instance
 from tqdm import tqdm
 
-from elmo_tasks.bilm import BiLm, bilm_from_config
-from elmo_tasks.bilm.from_config import parents_of_bilms, with_options
+from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.encoder.fill_store import fill_store
+from elmo_tasks.elmo.from_config import bilm_from_config, parents_of_bilms, with_options
+from elmo_tasks.elmo.store.fill import fill_store
 from elmo_tasks.readers.distinct_texts import DistinctTexts
 
 

@@ -7,13 +7,13 @@ import torch
 from elmo_tasks.bilm.bilm import BiLm
 from elmo_tasks.bilm.characters import check_char_ids
 from elmo_tasks.bilm.frozen_checkpoint import FINGERPRINT, put_back_weights
+from elmo_tasks.bilm.layer_source import LayerSource, Store
 from elmo_tasks.bilm.outputs import BiLmOutput
 from elmo_tasks.bilm.token_cache import TokenCache
 from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.hashing import hash_bytes, hash_tensors
 from elmo_tasks.kernels.dtypes import DTYPES, used_dtype
 from elmo_tasks.kernels.weight_cache import WeightCache
-from elmo_tasks.store import LayerSource, LayerStore
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class FrozenBiLm(BiLm):
         state: str,
         dtype: str = "float32",
         cached_tokens: int = 50_000,
-        store: LayerStore | None = None,
+        store: Store | None = None,
     ) -> None:
         check_choice("dtype of a biLM", dtype, DTYPES)
         if store is not None and state == "carry":
@@ -70,9 +70,7 @@ class FrozenBiLm(BiLm):
         self.requires_grad_(False)
 
     @classmethod
-    def of(
-        cls, bilm: BiLm, store: LayerStore | None = None, dtype: str | None = None
-    ) -> "FrozenBiLm":
+    def of(cls, bilm: BiLm, store: Store | None = None, dtype: str | None = None) -> "FrozenBiLm":
         """
         Returns a frozen copy of a biLM. The copy gives a sentence the same layers every time: if
         the biLM has the state `carry`, the copy has the state `snapshot`. The copy of a

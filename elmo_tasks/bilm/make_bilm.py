@@ -10,8 +10,8 @@ from elmo_tasks.bilm.files.read_options import read_options
 from elmo_tasks.bilm.files.vocabulary import read_vocabulary
 from elmo_tasks.bilm.files.weights import check_layout, read_weights
 from elmo_tasks.bilm.frozen_bilm import FrozenBiLm
+from elmo_tasks.bilm.layer_source import Store
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.store import LayerStore
 
 
 def make_bilm(
@@ -22,7 +22,7 @@ def make_bilm(
     dropout: float = 0.0,
     dtype: str = "float32",
     cached_tokens: int = 50_000,
-    store: LayerStore = None,
+    store: Store = None,
 ) -> BiLm:
     """
     Makes a `BiLm` that trains, or a `FrozenBiLm`. Its parameters are the fields of `bilm` in a
@@ -89,7 +89,7 @@ def _read_many_langs(bilm: BiLm, folder: Path) -> None:
     bilm.many_langs.words.set_words(read_dictionary(folder / "word.dic"))
 
 
-def _refuse_frozen_settings(state: str, dtype: str, store: LayerStore | None) -> None:
+def _refuse_frozen_settings(state: str, dtype: str, store: Store | None) -> None:
     """Raises `ConfigurationError` for a setting that a training biLM cannot have."""
     if state == "snapshot":
         raise ConfigurationError(

@@ -13,13 +13,13 @@ from elmo_tasks.commands.raw_text import add_language, splitter
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.lock import own
 from elmo_tasks.common.worker_processes import in_processes
+from elmo_tasks.elmo.encoder import ElmoEncoder
+from elmo_tasks.elmo.store.layer_store import LayerStore
 from elmo_tasks.embed.embed_shards import PART_TOKENS
 from elmo_tasks.embed.job import EmbedJob
 from elmo_tasks.embed.parts import Engine, in_this_process
 from elmo_tasks.embed.shards import FORMATS
 from elmo_tasks.embed.words import NUM_WORDS, WORD_FORMATS
-from elmo_tasks.encoder.encoder import ElmoEncoder
-from elmo_tasks.store.layer_store import LayerStore
 
 # The suffixes that HDF5 files may have.
 _SUFFIXES = ("", ".hdf5", ".h5", ".hdf")

@@ -7,7 +7,7 @@ from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
 from elmo_tasks.commands.outputs import add_outputs, deliver
 from elmo_tasks.common.errors import check_positive
-from elmo_tasks.encoder.sentence_layers import SentenceLayers
+from elmo_tasks.elmo.sentence_layers import SentenceLayers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

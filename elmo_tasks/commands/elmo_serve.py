@@ -9,7 +9,7 @@ from elmo_tasks.commands.command import Command
 from elmo_tasks.commands.raw_text import add_language
 from elmo_tasks.common.errors import ConfigurationError, check_positive
 from elmo_tasks.elmo.known_models import KNOWN_MODELS
-from elmo_tasks.encoder.sentence_layers import SentenceLayers
+from elmo_tasks.elmo.sentence_layers import SentenceLayers
 
 
 class ElmoServe(Command):

@@ -7,7 +7,7 @@ from elmo_tasks.analysis.config_store import fill_from_config, find_store_path
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
 from elmo_tasks.common.errors import ConfigurationError, check_positive
-from elmo_tasks.store.contents import Contents, contents, merge
+from elmo_tasks.elmo.store.contents import Contents, contents, merge
 
 
 class ElmoStore(Command):

@@ -5,7 +5,7 @@ import torch
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.common import registration
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.elmo import ElmoMix
+from elmo_tasks.elmo.mix import ElmoMix
 
 # The place of a mix, by the last part of its name in a model. A token embedder, which is at the
 # input, calls its mix `mix`.

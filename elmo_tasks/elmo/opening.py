@@ -11,7 +11,7 @@ from elmo_tasks.elmo.archives import load_elmo
 from elmo_tasks.elmo.known_models import is_model
 from elmo_tasks.elmo.mix import ElmoMix
 from elmo_tasks.elmo.mix_file import MIX_FILE, read_mix
-from elmo_tasks.store import LayerStore
+from elmo_tasks.elmo.store import LayerStore
 
 # What can be opened (see `open_elmo`).
 Source = Union[str, os.PathLike, tuple[Union[str, os.PathLike], Union[str, os.PathLike]]]

@@ -10,12 +10,12 @@ from tqdm import tqdm
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hashing import hash_tensors
-from elmo_tasks.elmo import ElmoMix
+from elmo_tasks.elmo.mix import ElmoMix
+from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from elmo_tasks.embed.corpus import Corpus
 from elmo_tasks.embed.parts import EmbedPart, Engine, Part, cut, in_this_process, lacking
 from elmo_tasks.embed.shards import ABOUT, Shards
 from elmo_tasks.embed.whole_file import join
-from elmo_tasks.encoder.sentence_layers import SentenceLayers
 
 logger = logging.getLogger(__name__)
 

@@ -5,12 +5,12 @@ from typing import Any
 from tqdm import tqdm
 
 from elmo_tasks.common.errors import ConfigurationError, check_choice
-from elmo_tasks.elmo import ElmoMix
+from elmo_tasks.elmo.mix import ElmoMix
+from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from elmo_tasks.embed.corpus import Corpus
 from elmo_tasks.embed.embed import about_vectors
 from elmo_tasks.embed.parts import EmbedPart, Engine, Part, cut, in_this_process, lacking
 from elmo_tasks.embed.shards import FORMATS, MANIFEST, Shards
-from elmo_tasks.encoder.sentence_layers import SentenceLayers
 
 # The tokens of a part. With `mini`, a part takes 5 to 15 seconds and 100 MB of Parquet.
 PART_TOKENS = 65_536

@@ -3,12 +3,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from elmo_tasks.common.text_files import spooled
+from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.embed.corpus import Corpus
 from elmo_tasks.embed.embed import embed, read_text
 from elmo_tasks.embed.embed_shards import embed_shards
 from elmo_tasks.embed.parts import Engine
 from elmo_tasks.embed.words import embed_words
-from elmo_tasks.encoder.encoder import ElmoEncoder
 
 
 class EmbedJob(NamedTuple):

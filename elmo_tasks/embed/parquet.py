@@ -6,9 +6,9 @@ import numpy
 import pyarrow
 import pyarrow.parquet
 
+from elmo_tasks.elmo.sentence_layers import windows
 from elmo_tasks.embed.parts import Part
 from elmo_tasks.embed.vector_table import vector_columns, vector_names
-from elmo_tasks.encoder.sentence_layers import windows
 
 
 def write_parquet(

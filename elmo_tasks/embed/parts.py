@@ -6,8 +6,8 @@ import numpy
 import torch
 from tqdm import tqdm
 
-from elmo_tasks.elmo import ElmoMix
-from elmo_tasks.encoder.sentence_layers import SentenceLayers, windows
+from elmo_tasks.elmo.mix import ElmoMix
+from elmo_tasks.elmo.sentence_layers import SentenceLayers, windows
 
 Array = numpy.ndarray
 

@@ -11,14 +11,14 @@ import pyarrow
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.spelling import listed
-from elmo_tasks.elmo import ElmoMix
+from elmo_tasks.elmo.encoder import ElmoEncoder
+from elmo_tasks.elmo.mix import ElmoMix
+from elmo_tasks.elmo.sentence_layers import SentenceLayers
+from elmo_tasks.elmo.tokens import Tokenizer, tokenize
 from elmo_tasks.embed.parts import EMBEDDINGS, vectors
 from elmo_tasks.embed.ray_cluster import Cluster
 from elmo_tasks.embed.shared_bilm import SharedBiLm, SharedLayers
 from elmo_tasks.embed.vector_table import vector_columns
-from elmo_tasks.encoder.encoder import ElmoEncoder
-from elmo_tasks.encoder.sentence_layers import SentenceLayers
-from elmo_tasks.encoder.tokens import Tokenizer, tokenize
 
 if TYPE_CHECKING:
     # This import takes half a second, and the processes of `ray_engine.py` do not need it.

@@ -6,7 +6,7 @@ import ray
 import torch
 
 from elmo_tasks.bilm import FrozenBiLm
-from elmo_tasks.encoder.sentence_layers import SentenceLayers
+from elmo_tasks.elmo.sentence_layers import SentenceLayers
 
 
 class SharedBiLm(NamedTuple):

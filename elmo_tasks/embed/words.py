@@ -10,8 +10,8 @@ from tqdm import tqdm
 
 from elmo_tasks.common.errors import ConfigurationError, check_positive
 from elmo_tasks.common.files import atomic_write
+from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.embed.parts import vectors
-from elmo_tasks.encoder.encoder import ElmoEncoder
 
 # word2vec's two formats.
 WORD_FORMATS = ("text", "binary")

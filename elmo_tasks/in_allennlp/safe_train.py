@@ -18,10 +18,10 @@ from allennlp.models import archival
 from allennlp.training import Checkpointer, GradientDescentTrainer
 from allennlp.training.trainer import TrainerCheckpoint
 
-from elmo_tasks.bilm.from_config import with_options
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.lock import own
 from elmo_tasks.common.torch_file import check_torch_file
+from elmo_tasks.elmo.from_config import with_options
 from elmo_tasks.in_allennlp.change import Change
 from elmo_tasks.in_allennlp.how_to_go_on import is_left_over, noting_how_to_go_on
 from elmo_tasks.training.report import logger

@@ -10,13 +10,14 @@ from allennlp.models import Model
 from allennlp.models.archival import get_weights_path
 from allennlp.nn.util import read_state_dict
 
-from elmo_tasks.bilm import BiLm, bilm_from_config
+from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.lexicon import UNKNOWN
 from elmo_tasks.bilm.state import CarryState
 from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.fetch import local_path
 from elmo_tasks.common.torch_file import check_torch_file
 from elmo_tasks.common.unpacking import unpacked
+from elmo_tasks.elmo.from_config import bilm_from_config
 from elmo_tasks.kernels.dtypes import DTYPES, used_dtype
 from elmo_tasks.language_model.perplexity import Perplexity
 from elmo_tasks.language_model.prediction import Prediction, predict

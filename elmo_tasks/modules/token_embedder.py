@@ -3,8 +3,9 @@ from typing import Any, Union
 import torch
 from allennlp.modules.token_embedders import TokenEmbedder
 
-from elmo_tasks.bilm import BiLm, bilm_from_config
+from elmo_tasks.bilm import BiLm
 from elmo_tasks.common.from_fields import from_fields
+from elmo_tasks.elmo.from_config import bilm_from_config
 from elmo_tasks.elmo.mix import ElmoMix
 
 

@@ -12,7 +12,7 @@ import torch
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.worker_processes import end_with
-from elmo_tasks.encoder.sentence_layers import windows
+from elmo_tasks.elmo.sentence_layers import windows
 from elmo_tasks.scoring.language_model import LanguageModel
 from elmo_tasks.scoring.scores import Score
 

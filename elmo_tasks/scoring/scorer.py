@@ -9,7 +9,7 @@ from elmo_tasks.bilm.state import LstmState
 from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.encoder.sentence_layers import windows
+from elmo_tasks.elmo.sentence_layers import windows
 from elmo_tasks.language_model.softmax import Softmax
 from elmo_tasks.scoring.reader import Reader, Reading
 from elmo_tasks.scoring.scores import Score

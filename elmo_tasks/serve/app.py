@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.spelling import nearest_or_all
-from elmo_tasks.encoder.sentence_layers import SentenceLayers
+from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from elmo_tasks.scoring.language_model import LanguageModel
 from elmo_tasks.serve.gate import App, Gate, Limits
 from elmo_tasks.serve.giving_up import can_give_up

@@ -4,7 +4,7 @@ import torch
 from torch.nn.functional import normalize
 
 from elmo_tasks.analysis.tables import layer_name
-from elmo_tasks.encoder.sentence_layers import SentenceLayers
+from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 
 _MAX_TOKENS = 100

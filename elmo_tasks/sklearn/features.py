@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.common.errors import check_choice
-from elmo_tasks.encoder import ElmoEncoder
+from elmo_tasks.elmo import ElmoEncoder
 
 # A sentence ends at one of these marks before white space.
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")

@@ -1,9 +1,9 @@
 from thinc.api import get_torch_default_device
 from thinc.shims import Shim
 
-from elmo_tasks.encoder import ElmoEncoder
+from elmo_tasks.elmo import ElmoEncoder
+from elmo_tasks.elmo.store import LayerStore
 from elmo_tasks.spacy.pretrained import encoder_from_bytes, encoder_to_bytes
-from elmo_tasks.store import LayerStore
 
 
 class BiLmShim(Shim):

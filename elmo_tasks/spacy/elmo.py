@@ -7,7 +7,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, check_spelling
-from elmo_tasks.encoder import ElmoEncoder
+from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.spacy.batched import BatchedPipe
 from elmo_tasks.spacy.pretrained import encoder_from_bytes, encoder_to_bytes
 from elmo_tasks.spacy.sentences import of_docs

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import srsly
 
-from elmo_tasks.encoder import ElmoEncoder
+from elmo_tasks.elmo import ElmoEncoder
 
 
 def encoder_to_bytes(encoder: ElmoEncoder) -> bytes:

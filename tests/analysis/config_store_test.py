@@ -6,8 +6,8 @@ from allennlp.modules.elmo import batch_to_ids
 
 from elmo_tasks.analysis.config_store import fill_from_config
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.store.contents import contents, merge
-from elmo_tasks.store.layer_store import LayerStore
+from elmo_tasks.elmo.store.contents import contents, merge
+from elmo_tasks.elmo.store.layer_store import LayerStore
 from tests.helpers.store_configs import config, texts_of_the_config
 from tests.helpers.stored_bilms import computed_by, fixture_bilm
 

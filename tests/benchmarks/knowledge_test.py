@@ -11,7 +11,7 @@ from benchmarks.knowledge import classify, glove, ner, perplexity, senses
 from benchmarks.knowledge.__main__ import main
 from benchmarks.knowledge.layers import MEAN, SIDE_BY_SIDE, views
 from benchmarks.knowledge.results import Results
-from elmo_tasks.encoder import ElmoEncoder
+from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.predictors.load import load
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

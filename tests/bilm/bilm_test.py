@@ -11,7 +11,7 @@ from allennlp.modules.elmo import _ElmoBiLm
 from elmo_tasks.bilm import FrozenBiLm, make_bilm
 from elmo_tasks.bilm.frozen_checkpoint import leave_out_weights
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.store import LayerStore
+from elmo_tasks.elmo.store import LayerStore
 from scripts.make_fixture_bilm import random_bilm
 from tests.helpers.bilm_examples import SENTENCE, SHAPES, WORDS, ids_of, sentences
 from tests.helpers.reference_bilm import (

@@ -14,16 +14,16 @@ import numpy
 import pytest
 import torch
 
-import elmo_tasks.encoder.sentence_layers
+import elmo_tasks.elmo.sentence_layers
 from elmo_tasks.bilm import FrozenBiLm
 from elmo_tasks.common import files
+from elmo_tasks.elmo.encoder import ElmoEncoder
+from elmo_tasks.elmo.sentence_layers import SentenceLayers
+from elmo_tasks.elmo.store.contents import contents
 from elmo_tasks.embed import shards, whole_file
 from elmo_tasks.embed.embed import embed, read_text
 from elmo_tasks.embed.shards import read_manifest, read_vectors
-from elmo_tasks.encoder.encoder import ElmoEncoder
-from elmo_tasks.encoder.sentence_layers import SentenceLayers
 from elmo_tasks.kernels.threads import operator_threads
-from elmo_tasks.store.contents import contents
 from tests.helpers.archives import SENTENCES, language_model, sst
 from tests.helpers.command_line import allennlp, exit_status, refusal
 from tests.helpers.embedding import LINES, Paths, read_hdf5, write_text
@@ -50,7 +50,7 @@ def encoder() -> ElmoEncoder:
 
 @pytest.fixture()
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(elmo_tasks.encoder.sentence_layers, "WINDOW_TOKENS", 12)
+    monkeypatch.setattr(elmo_tasks.elmo.sentence_layers, "WINDOW_TOKENS", 12)
 
 
 # Where the text comes from.
@@ -160,7 +160,7 @@ def test_several_texts_and_processes_make_the_file_of_one(
     one, several = paths.hdf5.with_name("one.hdf5"), paths.hdf5.with_name("several.hdf5")
     twice = paths.text.with_name("twice.txt")
     twice.write_text(2 * paths.text.read_text(encoding="utf-8"), encoding="utf-8")
-    monkeypatch.setattr(elmo_tasks.encoder.sentence_layers, "WINDOW_TOKENS", 12)
+    monkeypatch.setattr(elmo_tasks.elmo.sentence_layers, "WINDOW_TOKENS", 12)
 
     with operator_threads(1):
         allennlp("elmo-embed", twice, one, *FILES)

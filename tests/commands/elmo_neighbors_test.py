@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from elmo_tasks.analysis.neighbors.neighbors import neighbors
-from elmo_tasks.encoder.encoder import ElmoEncoder
+from elmo_tasks.elmo.encoder import ElmoEncoder
 from tests.helpers.archives import FIXTURE, classifier, sst
 from tests.helpers.command_line import allennlp, printed_numbers, refusal
 from tests.helpers.reference_bilm import FIXTURE_FILES

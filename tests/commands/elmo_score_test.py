@@ -127,7 +127,7 @@ def test_context_is_that_of_the_model(
 def test_processes_have_the_context_of_their_sentences(
     score: Run, text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("elmo_tasks.encoder.sentence_layers.WINDOW_TOKENS", 12)
+    monkeypatch.setattr("elmo_tasks.elmo.sentence_layers.WINDOW_TOKENS", 12)
 
     alone = rows_of(score(text, "--context", 2)[0])
     found = rows_of(score(text, "--context", 2, "--processes", 2)[0])

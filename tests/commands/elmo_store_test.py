@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from elmo_tasks.store.contents import contents
+from elmo_tasks.elmo.store.contents import contents
 from tests.helpers.command_line import allennlp, refusal
 from tests.helpers.store_configs import config_file, texts_of_the_config
 

@@ -13,9 +13,10 @@ import huggingface_hub
 import pytest
 
 from elmo_tasks import ElmoEncoder
-from elmo_tasks.bilm import bilm_from_config, make_bilm
+from elmo_tasks.bilm import make_bilm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hub import hub_folder, is_hub_name
+from elmo_tasks.elmo.from_config import bilm_from_config
 from tests.helpers.bilm_examples import SENTENCE
 from tests.helpers.configs import ROOT
 from tests.helpers.hub_server import Hub, etag, served

@@ -15,14 +15,14 @@ import pytest
 import torch
 from tqdm import tqdm
 
-import elmo_tasks.encoder.sentence_layers
+import elmo_tasks.elmo.sentence_layers
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.worker_processes import in_processes
+from elmo_tasks.elmo.encoder import ElmoEncoder
+from elmo_tasks.elmo.store import LayerStore
 from elmo_tasks.embed.embed import embed, read_text
 from elmo_tasks.embed.parts import EmbedPart, Part
-from elmo_tasks.encoder.encoder import ElmoEncoder
 from elmo_tasks.kernels.threads import operator_threads
-from elmo_tasks.store import LayerStore
 from tests.helpers.processes import end, start
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
@@ -34,7 +34,7 @@ def encoder() -> ElmoEncoder:
 
 @pytest.fixture(autouse=True)
 def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(elmo_tasks.encoder.sentence_layers, "WINDOW_TOKENS", 12)
+    monkeypatch.setattr(elmo_tasks.elmo.sentence_layers, "WINDOW_TOKENS", 12)
     with operator_threads(1):
         yield
 

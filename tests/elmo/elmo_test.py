@@ -8,9 +8,8 @@ from allennlp.modules.elmo import batch_to_ids
 
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.elmo import Elmo
-from elmo_tasks.encoder import ElmoEncoder
-from elmo_tasks.store import LayerStore
+from elmo_tasks.elmo import Elmo, ElmoEncoder
+from elmo_tasks.elmo.store import LayerStore
 from tests.helpers.reference_bilm import FIXTURE_FILES
 from tests.helpers.stored_bilms import fixture_bilm
 

@@ -17,12 +17,12 @@ import torch
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.worker_processes import in_processes
 from elmo_tasks.elmo import ElmoMix
+from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.embed import shards
 from elmo_tasks.embed.corpus import Corpus
 from elmo_tasks.embed.embed_shards import embed_shards
 from elmo_tasks.embed.parts import EmbedPart
 from elmo_tasks.embed.shards import read_manifest, read_vectors
-from elmo_tasks.encoder.encoder import ElmoEncoder
 from tests.helpers.reference_bilm import FIXTURE_FILES
 from tests.helpers.small_disk import small_disk  # noqa: F401
 

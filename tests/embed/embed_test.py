@@ -9,8 +9,8 @@ import torch
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
+from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.embed.embed import embed, read_text
-from elmo_tasks.encoder.encoder import ElmoEncoder
 from tests.helpers.embedding import LINES, Paths, read_hdf5, write_text
 from tests.helpers.reference_bilm import FIXTURE_FILES, random_files
 

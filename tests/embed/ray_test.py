@@ -16,14 +16,14 @@ import ray.data
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
+from elmo_tasks.elmo.encoder import ElmoEncoder
+from elmo_tasks.elmo.store import LayerStore
 from elmo_tasks.embed.corpus import Corpus
 from elmo_tasks.embed.embed_shards import embed_shards
 from elmo_tasks.embed.ray import embed
 from elmo_tasks.embed.ray_cluster import Cluster, joined
 from elmo_tasks.embed.ray_engine import on_ray
 from elmo_tasks.embed.shards import read_vectors
-from elmo_tasks.encoder.encoder import ElmoEncoder
-from elmo_tasks.store import LayerStore
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
 BILM = str(Path(FIXTURE_FILES[0]).parent)

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.embed import words as words_module
 from elmo_tasks.embed.words import embed_words
-from elmo_tasks.encoder.encoder import ElmoEncoder
 from tests.helpers.command_line import allennlp, refusal
 from tests.helpers.reference_bilm import FIXTURE_FILES
 

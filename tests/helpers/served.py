@@ -8,7 +8,7 @@ from pathlib import Path
 
 from allennlp.models import load_archive
 
-from elmo_tasks.encoder import ElmoEncoder
+from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.serve.app import make_app
 from elmo_tasks.serve.gate import App, Limits
 from elmo_tasks.serve.served_model import ServedModel

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from elmo_tasks.bilm import BiLm, make_bilm
-from elmo_tasks.store import LayerStore
+from elmo_tasks.elmo.store import LayerStore
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
 

@@ -1,7 +1,7 @@
 import numpy
 import pytest
 
-from elmo_tasks.encoder import ElmoEncoder
+from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.serve.layer_cosines import layer_cosines
 
 

@@ -1,7 +1,7 @@
 import numpy
 import pytest
 
-from elmo_tasks.encoder import ElmoEncoder, SentenceLayers
+from elmo_tasks.elmo import ElmoEncoder, SentenceLayers
 from elmo_tasks.serve.senses import senses
 
 TEXT = "They play chess .\nThe Play is short .\n\nWe play and play .\nNothing here ."

@@ -50,7 +50,7 @@ local is_one_of(value, choices) = std.length(std.find(value, choices)) == 1;
   bilm_dtype:: 'auto',
   // Where the biLM's layers are stored, so that the biLM reads each sentence once: null for
   // nowhere, a folder, or an object with the arguments of `LayerStore`
-  // (elmo_tasks/store/layer_store.py).
+  // (elmo_tasks/elmo/store/layer_store.py).
   store:: null,
   // 'learned', 'glove.6B.100d' or 'glove.840B', or an object with the arguments of AllenNLP's `embedding`.
   word_vectors:: 'learned',

@@ -10,7 +10,7 @@ local bilms = import 'bilms.libsonnet';
   // a CPU or GPU that has units for it and float32 elsewhere. A `dtype` in `bilm` comes first.
   bilm_dtype:: 'auto',
   // Where the biLM's layers are stored: null for nowhere, a folder, or an object with the arguments
-  // of `LayerStore` (elmo_tasks/store/layer_store.py).
+  // of `LayerStore` (elmo_tasks/elmo/store/layer_store.py).
   store:: null,
   // The type, 'linear' or 'nearest', and arguments of LinearProbe or NearestProbe
   // (elmo_tasks/analysis/probe).

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from allennlp.common import Params, params
 
 from elmo_tasks.analysis.ablation.run import Run
-from elmo_tasks.bilm.from_config import with_options
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.spelling import listed, nearest_or_all
+from elmo_tasks.elmo.from_config import with_options
 
 SEEDS = ("random_seed", "numpy_seed", "pytorch_seed")
 

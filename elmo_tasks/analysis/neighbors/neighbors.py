@@ -10,7 +10,7 @@ from elmo_tasks.analysis.neighbors.report import NeighborsReport
 from elmo_tasks.analysis.neighbors.similar_words import similar_words
 from elmo_tasks.analysis.tables import layer_name
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.encoder.sentence_layers import SentenceLayers
+from elmo_tasks.elmo.sentence_layers import SentenceLayers
 
 
 def neighbors(

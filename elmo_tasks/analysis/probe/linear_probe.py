@@ -7,7 +7,7 @@ from elmo_tasks.analysis.probe.most_frequent import MostFrequent
 from elmo_tasks.analysis.probe.probe import Probe, ProbeRow, accuracy
 from elmo_tasks.analysis.probe.tagged_tokens import TaggedTokens
 from elmo_tasks.analysis.tables import layer_name
-from elmo_tasks.elmo import ElmoMix
+from elmo_tasks.elmo.mix import ElmoMix
 
 # The number of tokens that `predict` classifies at a time.
 _GROUP = 8192

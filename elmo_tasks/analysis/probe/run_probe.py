@@ -12,9 +12,8 @@ from elmo_tasks.analysis.probe.nearest_probe import NearestProbe  # noqa: F401  
 from elmo_tasks.analysis.probe.probe import Probe, ProbeRow, accuracy
 from elmo_tasks.analysis.probe.report import ProbeReport
 from elmo_tasks.analysis.probe.tagged_tokens import TaggedTokens, embed
-from elmo_tasks.bilm import bilm_from_config
-from elmo_tasks.bilm.from_config import with_options
-from elmo_tasks.encoder.sentence_layers import SentenceLayers
+from elmo_tasks.elmo.from_config import bilm_from_config, with_options
+from elmo_tasks.elmo.sentence_layers import SentenceLayers
 
 
 def run_config(config: dict[str, Any]) -> ProbeReport:

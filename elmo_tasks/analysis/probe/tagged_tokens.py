@@ -5,7 +5,7 @@ import torch
 from tqdm import tqdm
 
 from elmo_tasks.analysis.probe.column_reader import TaggedSentence
-from elmo_tasks.encoder.sentence_layers import SentenceLayers
+from elmo_tasks.elmo.sentence_layers import SentenceLayers
 
 
 class TaggedTokens(NamedTuple):

@@ -9,7 +9,7 @@ from torch.nn.functional import cosine_similarity
 from elmo_tasks.analysis.neighbors.neighbors import neighbors
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.encoder import ElmoEncoder, SentenceLayers
+from elmo_tasks.elmo import ElmoEncoder, SentenceLayers
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"

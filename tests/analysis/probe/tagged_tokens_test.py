@@ -4,7 +4,7 @@ from allennlp.modules.elmo import batch_to_ids
 from elmo_tasks.analysis.probe.column_reader import TaggedSentence
 from elmo_tasks.analysis.probe.tagged_tokens import embed
 from elmo_tasks.bilm import make_bilm
-from elmo_tasks.encoder.sentence_layers import SentenceLayers
+from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
 SENTENCES = [

@@ -12,12 +12,13 @@ import pytest
 import requests
 import torch
 
-from elmo_tasks.bilm import BiLm, bilm_from_config, make_bilm
+from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.bilm.files import known_bilms
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS, bilm_files
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.elmo import ElmoEncoder
+from elmo_tasks.elmo.from_config import bilm_from_config
 from elmo_tasks.elmo.opening import open_elmo
-from elmo_tasks.encoder import ElmoEncoder
 from tests.helpers.reference_bilm import FIXTURE_FILES, make_options, random_files
 
 

@@ -11,13 +11,13 @@ import pytest
 import torch
 
 from elmo_tasks.analysis.check import check
-from elmo_tasks.bilm import bilm_from_config
 from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.bilm.files.many_langs import many_langs_options
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.elmo import ElmoEncoder
+from elmo_tasks.elmo.from_config import bilm_from_config
 from elmo_tasks.elmo.opening import open_elmo
-from elmo_tasks.encoder import ElmoEncoder
-from elmo_tasks.store import LayerStore
+from elmo_tasks.elmo.store import LayerStore
 from tests.helpers import many_langs
 from tests.helpers.many_langs import SENTENCES
 

@@ -6,12 +6,13 @@ import torch
 from tqdm import tqdm
 
 from elmo_tasks.bilm import FrozenBiLm
+from elmo_tasks.bilm.layer_source import LayerSource
 from elmo_tasks.common.batches import batches_by_length, groups_of
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hashing import hash_bytes
 from elmo_tasks.common.worker_processes import in_processes
-from elmo_tasks.encoder.sentence_layers import MIN_SENTENCES
-from elmo_tasks.store import LayerSource, LayerStore
+from elmo_tasks.elmo.sentence_layers import MIN_SENTENCES
+from elmo_tasks.elmo.store.layer_store import LayerStore
 
 # The number of texts that are looked up in the store at once.
 _GROUP = 1000
@@ -34,7 +35,7 @@ class _Compute(NamedTuple):
         char_ids = _padded([self.texts[index] for index in batch.ids])
         self.bilm(char_ids.to(self.bilm.like.device))
         store = self.bilm.store
-        assert store is not None
+        assert isinstance(store, LayerStore)
         if not store.takes_layers:
             raise ConfigurationError(
                 f"the store {store.path} takes no more layers (see the reason above), but keeps "
@@ -75,7 +76,7 @@ def fill_store(
         several processes were killed at the same batch, for example because memory ran out.
     """
     store = bilm.store
-    assert store is not None
+    assert isinstance(store, LayerStore)
     indices = _distinct(texts, part, num_parts)
     missing = list(_missing(bilm.source(), store, texts, indices))
     print(f"{len(indices):,} sentences, of which {store.path} lacks {len(missing):,}")

@@ -4,7 +4,7 @@ import time
 
 import numpy
 
-from elmo_tasks.store.recent_layers import RecentLayers
+from elmo_tasks.elmo.store.recent_layers import RecentLayers
 from tests.helpers.processes import run
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import torch
 
-from elmo_tasks.bilm import bilm_from_config, make_bilm
+from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.files.known_bilms import bilm_files
-from elmo_tasks.bilm.from_config import with_options
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.store import LayerStore
+from elmo_tasks.elmo.from_config import bilm_from_config, with_options
+from elmo_tasks.elmo.store import LayerStore
 from tests.helpers.bilm_examples import SENTENCE, ids_of
 from tests.helpers.reference_bilm import FIXTURE_FILES
 

@@ -1,6 +1,8 @@
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
 import numpy
+import torch
 
 
 class LayerSource(NamedTuple):
@@ -22,3 +24,17 @@ class LayerSource(NamedTuple):
     start: numpy.ndarray
     num_layers: int
     dim: int
+
+
+class Store(Protocol):
+    """Remembers the layers of sentences. `LayerStore` is one."""
+
+    dtype: str
+
+    def layers(
+        self,
+        source: LayerSource,
+        char_ids: torch.Tensor,
+        compute: Callable[[torch.Tensor], torch.Tensor],
+    ) -> torch.Tensor:
+        """As `LayerStore.layers`."""

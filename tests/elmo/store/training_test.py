@@ -12,10 +12,10 @@ from allennlp.predictors import Predictor
 from allennlp.training import GradientDescentTrainer, TrainerCallback
 from torch.nn.parallel import DistributedDataParallel
 
+from elmo_tasks.elmo.store.database import LayerDatabase
+from elmo_tasks.elmo.store.layer_store import LayerStore
 from elmo_tasks.kernels.frozen_product import has_onednn
 from elmo_tasks.modules.token_embedder import ElmoBiLmEmbedder
-from elmo_tasks.store.database import LayerDatabase
-from elmo_tasks.store.layer_store import LayerStore
 from tests.helpers.bilm_examples import ids_of, sentences
 from tests.helpers.configs import tiny
 from tests.helpers.processes import end, start

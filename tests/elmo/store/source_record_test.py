@@ -3,9 +3,9 @@ from pathlib import Path
 import numpy
 import pytest
 
-from elmo_tasks.store.database import LayerDatabase
-from elmo_tasks.store.layer_source import LayerSource
-from elmo_tasks.store.source_record import SourceRecord
+from elmo_tasks.bilm.layer_source import LayerSource
+from elmo_tasks.elmo.store.database import LayerDatabase
+from elmo_tasks.elmo.store.source_record import SourceRecord
 
 START = numpy.array([0.25, -1.5], numpy.float32)
 

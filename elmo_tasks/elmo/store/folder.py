@@ -3,9 +3,9 @@ from typing import Any
 
 import numpy
 
-from elmo_tasks.store.database import LayerDatabase
-from elmo_tasks.store.files import databases_in
-from elmo_tasks.store.source_record import SourceRecord
+from elmo_tasks.elmo.store.database import LayerDatabase
+from elmo_tasks.elmo.store.files import databases_in
+from elmo_tasks.elmo.store.source_record import SourceRecord
 
 
 class StoreFolder:

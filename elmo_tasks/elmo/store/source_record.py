@@ -3,9 +3,9 @@ from typing import NamedTuple
 
 import numpy
 
+from elmo_tasks.bilm.layer_source import LayerSource
 from elmo_tasks.common.hashing import hash_bytes
-from elmo_tasks.store.database import LayerDatabase
-from elmo_tasks.store.layer_source import LayerSource
+from elmo_tasks.elmo.store.database import LayerDatabase
 
 # If start states differ by at most this, their layers differ by less than 1e-5.
 _SAME_START = 5e-6

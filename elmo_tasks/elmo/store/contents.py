@@ -7,9 +7,9 @@ import numpy
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hashing import HASH_BYTES
-from elmo_tasks.store.database import LayerDatabase
-from elmo_tasks.store.files import databases_in
-from elmo_tasks.store.source_record import SourceRecord
+from elmo_tasks.elmo.store.database import LayerDatabase
+from elmo_tasks.elmo.store.files import databases_in
+from elmo_tasks.elmo.store.source_record import SourceRecord
 
 # The number of entries that a merge reads and writes at once.
 _GROUP = 200

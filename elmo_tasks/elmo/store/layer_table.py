@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 import numpy
 
 from elmo_tasks.common.hashing import HASH_BYTES
-from elmo_tasks.store.sqlite_file import transaction, used_bytes
+from elmo_tasks.elmo.store.sqlite_file import transaction, used_bytes
 
 _LAST_OF_KEY = "FROM layers WHERE key = ? ORDER BY id DESC LIMIT 1"
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy
 import torch
 
+from elmo_tasks.bilm.layer_source import LayerSource
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hashing import hash_bytes
-from elmo_tasks.store.database import MAIN
-from elmo_tasks.store.entries import RETURNED, decode, encode, entry_bytes
-from elmo_tasks.store.folder import StoreFolder
-from elmo_tasks.store.layer_source import LayerSource
-from elmo_tasks.store.recent_layers import RecentLayers
-from elmo_tasks.store.source_record import SourceRecord
+from elmo_tasks.elmo.store.database import MAIN
+from elmo_tasks.elmo.store.entries import RETURNED, decode, encode, entry_bytes
+from elmo_tasks.elmo.store.folder import StoreFolder
+from elmo_tasks.elmo.store.recent_layers import RecentLayers
+from elmo_tasks.elmo.store.source_record import SourceRecord
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from elmo_tasks.bilm.files.read_options import read_options
 from elmo_tasks.bilm.make_bilm import make_bilm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.from_fields import from_fields
-from elmo_tasks.store import LayerStore
+from elmo_tasks.elmo.store import LayerStore
 
 
 def bilm_from_config(

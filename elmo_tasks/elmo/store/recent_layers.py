@@ -3,7 +3,7 @@ from collections import OrderedDict
 
 import numpy
 
-from elmo_tasks.store.forks import hold_during_forks
+from elmo_tasks.elmo.store.forks import hold_during_forks
 
 
 class RecentLayers:

@@ -4,7 +4,7 @@ import numpy
 import pytest
 from allennlp.data.tokenizers import CharacterTokenizer, WhitespaceTokenizer
 
-from elmo_tasks.encoder.tokens import Tokenizer, cut_to_lengths, tokenize, without_padding
+from elmo_tasks.elmo.tokens import Tokenizer, cut_to_lengths, tokenize, without_padding
 
 
 def test_a_text_is_by_default_cut_at_blanks() -> None:

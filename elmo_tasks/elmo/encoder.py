@@ -10,11 +10,12 @@ from tqdm import tqdm
 from elmo_tasks.bilm import BiLm, FrozenBiLm
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.elmo import ElmoMix
+from elmo_tasks.elmo.mix import ElmoMix
 from elmo_tasks.elmo.mix_file import MIX_FILE, write_mix
 from elmo_tasks.elmo.opening import Source, open_elmo
-from elmo_tasks.encoder.sentence_layers import SentenceLayers
-from elmo_tasks.encoder.tokens import (
+from elmo_tasks.elmo.sentence_layers import SentenceLayers
+from elmo_tasks.elmo.store import LayerStore
+from elmo_tasks.elmo.tokens import (
     Sentence,
     Tokenizer,
     cut_to_lengths,
@@ -22,7 +23,6 @@ from elmo_tasks.encoder.tokens import (
     without_padding,
 )
 from elmo_tasks.kernels.threads import operator_threads
-from elmo_tasks.store import LayerStore
 
 # Seconds before a progress bar appears.
 _PATIENCE = 3

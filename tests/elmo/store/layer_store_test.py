@@ -16,9 +16,9 @@ import torch
 
 from elmo_tasks.bilm import BiLm, BiLmOutput, make_bilm
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.store.contents import contents, merge
-from elmo_tasks.store.database import LayerDatabase
-from elmo_tasks.store.layer_store import LayerStore
+from elmo_tasks.elmo.store.contents import contents, merge
+from elmo_tasks.elmo.store.database import LayerDatabase
+from elmo_tasks.elmo.store.layer_store import LayerStore
 from tests.helpers.bilm_examples import SENTENCE, WORDS, ids_of, sentences
 from tests.helpers.processes import end, run, start
 from tests.helpers.reference_bilm import make_options, random_files

@@ -4,8 +4,8 @@ import pytest
 from allennlp.modules.elmo import batch_to_ids
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.store.contents import contents, merge
-from elmo_tasks.store.layer_store import LayerStore
+from elmo_tasks.elmo.store.contents import contents, merge
+from elmo_tasks.elmo.store.layer_store import LayerStore
 from tests.helpers.stored_bilms import computed_by, fixture_bilm, moved
 
 

@@ -1,6 +1,6 @@
 import os
 
-from elmo_tasks.store.database import SUFFIX, LayerDatabase
+from elmo_tasks.elmo.store.database import SUFFIX, LayerDatabase
 
 
 def databases_in(path: str, but: LayerDatabase | None = None) -> list[LayerDatabase]:

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tqdm import tqdm
 
-import elmo_tasks.encoder.sentence_layers
+import elmo_tasks.elmo.sentence_layers
 from elmo_tasks.bilm import BiLm, BiLmOutput, make_bilm
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.encoder.sentence_layers import SentenceLayers, windows
+from elmo_tasks.elmo.sentence_layers import SentenceLayers, windows
 from tests.helpers.bilm_examples import WORDS, ids_of
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
@@ -32,7 +32,7 @@ def test_layers_equal_those_of_each_sentence_alone_in_any_order_and_batch_size(
     random.Random(seed).shuffle(sentences)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(elmo_tasks.encoder.sentence_layers, "WINDOW_TOKENS", window_tokens)
+        patch.setattr(elmo_tasks.elmo.sentence_layers, "WINDOW_TOKENS", window_tokens)
         layers = list(SentenceLayers(bilm, batch_tokens)(sentences))
 
     assert len(layers) == len(sentences)
@@ -57,7 +57,7 @@ def test_batches_have_sentences_of_similar_length_and_as_many_tokens_as_allowed(
     monkeypatch.setattr(bilm, "forward", note)
 
     lengths = (2, 20, 1, 3, 0, 2, 4, 3)
-    monkeypatch.setattr(elmo_tasks.encoder.sentence_layers, "MIN_SENTENCES", 2)
+    monkeypatch.setattr(elmo_tasks.elmo.sentence_layers, "MIN_SENTENCES", 2)
     list(SentenceLayers(bilm, batch_tokens=12)([["a"] * n for n in (*lengths, 30, 50)]))
 
     # 2 sentences may have 96 tokens.
@@ -67,7 +67,7 @@ def test_batches_have_sentences_of_similar_length_and_as_many_tokens_as_allowed(
 def test_groups_of_sentences_end_once_they_have_enough_tokens(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(elmo_tasks.encoder.sentence_layers, "WINDOW_TOKENS", 5)
+    monkeypatch.setattr(elmo_tasks.elmo.sentence_layers, "WINDOW_TOKENS", 5)
     a, b, c, d = ["a"] * 3, ["b"] * 9, ["c"], ["d"] * 2
 
     # Each sentence counts for one token more than it has.

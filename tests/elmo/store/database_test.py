@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.store import layer_table
-from elmo_tasks.store.database import LayerDatabase, Value
+from elmo_tasks.elmo.store import layer_table
+from elmo_tasks.elmo.store.database import LayerDatabase, Value
 from tests.helpers.processes import end, run, run_until_signalled, start
 from tests.helpers.small_disk import small_disk  # noqa: F401
 
@@ -128,7 +128,7 @@ def test_keys_come_in_groups_in_the_order_of_their_values(folder: Path) -> None:
 
 
 def test_all_values_are_listed_page_by_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("elmo_tasks.store.database._PAGE", 7)
+    monkeypatch.setattr("elmo_tasks.elmo.store.database._PAGE", 7)
     database, content = LayerDatabase(str(folder)), values(50)
     database.put(content)
 

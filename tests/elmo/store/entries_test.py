@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.store.entries import decode, encode, entry_bytes
+from elmo_tasks.elmo.store.entries import decode, encode, entry_bytes
 
 
 def random_layers(length: int = 5) -> torch.Tensor:

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from elmo_tasks.store.forks import close_before_forks
-from elmo_tasks.store.layer_table import add, num_bytes, sound_value
-from elmo_tasks.store.sqlite_file import connect, file_identity, snapshot
+from elmo_tasks.elmo.store.forks import close_before_forks
+from elmo_tasks.elmo.store.layer_table import add, num_bytes, sound_value
+from elmo_tasks.elmo.store.sqlite_file import connect, file_identity, snapshot
 
 logger = logging.getLogger(__name__)
 

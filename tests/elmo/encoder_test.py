@@ -7,15 +7,15 @@ import pytest
 import torch
 from allennlp.modules.elmo import Elmo
 
-import elmo_tasks.encoder.sentence_layers
+import elmo_tasks.elmo.sentence_layers
 from elmo_tasks import ElmoEncoder
 from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.bilm.files.read_options import read_options
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
+from elmo_tasks.elmo.store.layer_store import LayerStore
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
-from elmo_tasks.store.layer_store import LayerStore
 from tests.helpers.archives import FIXTURE, classifier, language_model, sst
 from tests.helpers.bilm_examples import ids_of
 from tests.helpers.reference_bilm import FIXTURE_FILES, ReferenceBiLm, random_files
@@ -152,7 +152,7 @@ def test_layers_side_by_side_are_as_wide_with_sentences_as_without(bilm: BiLm) -
 def test_a_stream_is_read_only_as_far_as_its_outputs_are_asked_for(
     encoder: ElmoEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(elmo_tasks.encoder.sentence_layers, "WINDOW_TOKENS", 40)
+    monkeypatch.setattr(elmo_tasks.elmo.sentence_layers, "WINDOW_TOKENS", 40)
     read = 0
 
     def endless() -> Any:

@@ -12,10 +12,10 @@ from allennlp.modules.elmo import batch_to_ids
 
 from elmo_tasks.bilm import FrozenBiLm
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.encoder.fill_store import fill_store
-from elmo_tasks.store import database
-from elmo_tasks.store.contents import contents
-from elmo_tasks.store.layer_store import LayerStore
+from elmo_tasks.elmo.store import database
+from elmo_tasks.elmo.store.contents import contents
+from elmo_tasks.elmo.store.fill import fill_store
+from elmo_tasks.elmo.store.layer_store import LayerStore
 from tests.helpers.stored_bilms import fixture_bilm
 
 
@@ -115,7 +115,7 @@ def test_a_store_that_takes_no_more_ends_the_filling(
         raise sqlite3.OperationalError("database or disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr("elmo_tasks.store.database.add", full_disk)
+        patch.setattr("elmo_tasks.elmo.store.database.add", full_disk)
         with pytest.raises(ConfigurationError, match="takes no more layers.* the same command"):
             fill_store(bilm, texts)
 

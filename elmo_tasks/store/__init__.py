@@ -1,4 +1,0 @@
-from elmo_tasks.store.layer_source import LayerSource
-from elmo_tasks.store.layer_store import LayerStore
-
-__all__ = ["LayerSource", "LayerStore"]
