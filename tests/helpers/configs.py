@@ -1,5 +1,6 @@
 """The shipped configs, evaluated with changes, and compared."""
 
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,13 @@ def config_path(folder: str, name: str) -> Path:
 
 
 def evaluate(snippet: str) -> Any:
-    return json.loads(_jsonnet.evaluate_snippet("test", snippet))
+    """Returns the value of a jsonnet text. Evaluating a config takes a third of a second."""
+    return json.loads(_evaluated(snippet))
+
+
+@functools.cache
+def _evaluated(snippet: str) -> str:
+    return _jsonnet.evaluate_snippet("test", snippet)
 
 
 def config(folder: str, name: str, *changes: str) -> dict[str, Any]:
