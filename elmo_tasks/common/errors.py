@@ -7,14 +7,17 @@ class ConfigurationError(ValueError):
     """Raised if a setting, a file or an argument cannot be used; the message says why."""
 
 
+class DataError(ValueError):
+    """Raised if data cannot be read; the message says in which file and line, and why."""
+
+
 # The version of AllenNLP that this package is a plugin for.
 ALLENNLP = "allennlp==2.10.1"
 
 # What to do if AllenNLP is missing.
 INSTALL_ALLENNLP = (
     "this part of elmo_tasks needs AllenNLP: "
-    f'pip install "elmo-tasks[allennlp]" && pip install --no-deps {ALLENNLP} '
-    "(elmo-tasks setup runs both)"
+    f'pip install "elmo-tasks[allennlp]" && pip install --no-deps {ALLENNLP}'
 )
 
 

@@ -6,10 +6,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import huggingface_hub
 import pytest
 
 from elmo_tasks import ElmoEncoder
@@ -19,7 +17,7 @@ from elmo_tasks.common.hub import hub_folder, is_hub_name
 from elmo_tasks.elmo.from_config import bilm_from_config
 from tests.helpers.bilm_examples import SENTENCE
 from tests.helpers.configs import ROOT
-from tests.helpers.hub_server import Hub, etag, served
+from tests.helpers.hub_server import Hub, served
 from tests.helpers.reference_bilm import FIXTURE_FILES, random_files
 
 FILES = {path.name: path.read_bytes() for path in FIXTURE_FILES}
@@ -107,103 +105,28 @@ def test_a_revision_is_a_branch_a_tag_or_a_commit(hub: Hub, tmp_path: Path) -> N
     assert "owner/tiny@v3" in refusal("owner/tiny@v3")
 
 
-@pytest.mark.parametrize("how", ["variable", "no server"])
-def test_copies_are_used_without_the_hub(
-    hub: Hub, how: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_copies_are_used_without_the_hub(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     hub.add("owner/tiny", FILES)
     folder = hub_folder("owner/tiny")
     hub.requests.clear()
     hub_folder.cache_clear()
-    if how == "variable":
-        monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    else:
-        monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
 
     assert hub_folder("owner/tiny") == folder
-    reasons = {
-        "variable": "HF_HUB_OFFLINE is set",
-        "no server": "http://127.0.0.1:9 cannot be reached",
-    }
-    assert refusal("owner/other") == (
+    message = refusal("owner/other")
+    assert message.startswith(
         "there is no file or folder owner/other, and it cannot be fetched from the hub: "
-        + reasons[how]
     )
+    assert "Connection refused" in message
     assert not hub.requests
 
 
-def test_a_damaged_copy_is_refused(hub: Hub) -> None:
-    hub.add("owner/tiny", FILES)
-    folder = Path(hub_folder("owner/tiny"))
-
-    for name in FILES:
-        whole = (folder / name).read_bytes()
-        hub_folder.cache_clear()
-        (folder / name).write_bytes(whole[:-1] + b"?")
-        assert f"{folder / name} is damaged" in refusal("owner/tiny")
-        (folder / name).write_bytes(whole)
-    assert hub_folder("owner/tiny") == str(folder)
-
-
-@pytest.mark.parametrize("what", ["options.json", "weights.hdf5", "sha"])
-@pytest.mark.parametrize("lie", ["../../../../outside", "../" + 61 * "a", "strange", 64 * "g", ""])
-def test_what_is_no_hash_is_refused_and_nothing_is_written_outside(
-    hub: Hub, what: str, lie: str, tmp_path: Path
-) -> None:
-    hub.add("owner/tiny", FILES)
-    hub.lies[what] = lie
-
-    assert f"the hub gives {lie!r}, which is not a hash" in refusal("owner/tiny")
-    assert {path.name for path in tmp_path.iterdir()} <= {"cache"}
-    assert not [path for path in tmp_path.rglob("*") if path.name in (lie, "outside")]
-
-
-def test_a_file_that_differs_from_its_hash_is_refused_when_it_comes(hub: Hub) -> None:
-    hub.add("owner/tiny", FILES)
-    hub.lies["options.json"] = 40 * "a"
-
-    assert "options.json of owner/tiny was damaged on its way" in refusal("owner/tiny")
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_no_more_bytes_are_written_than_the_hub_names(hub: Hub, name: str, tmp_path: Path) -> None:
-    hub.add("owner/tiny", FILES)
-    hub.sizes[name] = len(FILES[name]) - 1
-
-    assert f"sends more than {len(FILES[name]) - 1:,} bytes" in refusal("owner/tiny")
-    assert etag(FILES[name]) not in {path.name for path in tmp_path.rglob("*")}
-
-
-def test_no_other_package_fetches_a_file_without_a_bound(
-    hub: Hub, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def download(**_: Any) -> None:
-        pytest.fail("hf_transfer fetches")
-
-    monkeypatch.setitem(sys.modules, "hf_transfer", SimpleNamespace(download=download))
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_ENABLE_HF_TRANSFER", True)
-    # Larger files than five of these are for `hf_transfer`.
-    monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 100)
-    hub.add("owner/tiny", FILES)
-
-    assert Path(hub_folder("owner/tiny"), "weights.hdf5").read_bytes() == FILES["weights.hdf5"]
-    assert huggingface_hub.constants.HF_HUB_ENABLE_HF_TRANSFER
-
-
-def test_a_list_of_files_of_any_length_is_refused(hub: Hub) -> None:
-    hub.add("owner/tiny", FILES)
-    hub.about["cardData"] = 10**7 * "a"
-
-    assert "the hub sends more than 10,000,000 bytes" in refusal("owner/tiny")
-    assert not hub.fetched()
-
-
-@pytest.mark.parametrize("size", [None, "10", -1, 1.5, True, 8 * 10**9])
+@pytest.mark.parametrize("size", [None, -1, 8 * 10**9])
 def test_a_repository_of_many_bytes_or_of_no_size_is_not_fetched(hub: Hub, size: Any) -> None:
     hub.add("owner/tiny", FILES)
     hub.sizes["weights.hdf5"] = size
 
-    assert "more than 8,000,000,000 bytes, or their sizes are unknown" in refusal("owner/tiny")
+    assert "its files have over 8,000,000,000 bytes, or no sizes" in refusal("owner/tiny")
     assert not hub.fetched()
 
 
@@ -219,53 +142,15 @@ def test_a_name_that_leads_out_of_the_folder_is_no_file_of_a_repository(
     assert hub.fetched() == set(FILES)
 
 
-def test_where_links_are_not_allowed_the_cache_has_copies(
-    hub: Hub, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refused(*args: Any, **kwargs: Any) -> None:
-        raise OSError("A required privilege is not held by the client")
-
-    monkeypatch.setattr("os.symlink", refused)
-    hub.add("owner/tiny", FILES)
-
-    folder = Path(hub_folder("owner/tiny"))
-
-    for name, content in FILES.items():
-        assert not (folder / name).is_symlink() and (folder / name).read_bytes() == content
-    hub.requests.clear()
-    hub_folder.cache_clear()
-    assert hub_folder("owner/tiny") == str(folder) and not hub.fetched()
-
-    hub_folder.cache_clear()
-    (folder / "weights.hdf5").write_bytes(FILES["weights.hdf5"][:-1] + b"?")
-    assert f"{folder / 'weights.hdf5'} has no hash" in refusal("owner/tiny")
-
-
-def test_a_copy_without_a_hash_is_refused(hub: Hub, tmp_path: Path) -> None:
-    hub.add("owner/tiny", FILES)
-    options = Path(hub_folder("owner/tiny"), "options.json")
-    hub_folder.cache_clear()
-    whole = options.read_bytes()
-
-    options.unlink()
-    options.write_bytes(whole + b" ")
-    assert f"{options} has no hash" in refusal("owner/tiny")
-
-    options.unlink()
-    (tmp_path / etag(whole)).write_bytes(whole)
-    options.symlink_to(tmp_path / etag(whole))
-    assert f"{options} has no hash" in refusal("owner/tiny")
-
-
 def test_a_full_disk_is_not_taken_for_a_hub_that_cannot_be_reached(
     hub: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hub.add("owner/tiny", FILES)
 
-    def full(path: Path) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("elmo_tasks.common.hub.atomic_write", full)
+    monkeypatch.setattr("huggingface_hub.file_download._create_symlink", full)
 
     assert "No space left on device" in refusal("owner/tiny")
 
@@ -277,8 +162,7 @@ def test_what_the_hub_lacks_is_named(hub: Hub) -> None:
         "there is no file or folder owner/missing, and it cannot be fetched from the hub: "
         "there is no such repository or revision, or it is not public"
     )
-    with pytest.raises(ConfigurationError, match="owner/empty has no options.json; the folder of"):
-        ElmoEncoder.from_pretrained("owner/empty")
+    assert refusal("owner/empty") == "owner/empty has no files of a biLM or of a model"
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,9 +12,6 @@ import pytest
 
 from elmo_tasks.common.hub import hub_folder
 
-# A file of this many bytes or more is named by its SHA-256, as the hub names large files.
-LARGE = 10_000
-
 Repository = dict[str, bytes]
 
 
@@ -28,10 +25,6 @@ class Hub:
         self.repositories: dict[str, dict[str, Repository]] = {}
         self.requests: list[str] = []
         self.address = ""
-        # What a hostile hub says instead, by the names of files and `sha`.
-        self.lies: dict[str, str] = {}
-        # What else it says of a repository.
-        self.about: dict[str, Any] = {}
         # The sizes that it gives of files, in place of the true ones.
         self.sizes: dict[str, Any] = {}
 
@@ -47,17 +40,11 @@ class Hub:
 
 
 def etag(content: bytes) -> str:
-    if len(content) >= LARGE:
-        return hashlib.sha256(content).hexdigest()
-    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+    return hashlib.sha256(content).hexdigest()
 
 
 def _sibling(name: str, content: bytes, hub: Hub) -> dict[str, Any]:
-    hash, size = hub.lies.get(name, etag(content)), hub.sizes.get(name, len(content))
-    kind: dict[str, Any] = {"blobId": hash}
-    if len(content) >= LARGE:
-        kind = {"lfs": {"sha256": hash, "size": size, "pointerSize": 130}}
-    return {"rfilename": name, "size": size, **kind}
+    return {"rfilename": name, "size": hub.sizes.get(name, len(content))}
 
 
 def _handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
@@ -82,12 +69,12 @@ def _handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
                     commits = hub.repositories[f"{owner}/{name}"]
                     sha = next(c for c in commits if len(c) == 40 and commits[c] is files)
                     siblings = [_sibling(file, files[file], hub) for file in files]
-                    sha = hub.lies.get("sha", sha)
-                    about = {"id": f"{owner}/{name}", "sha": sha, "siblings": siblings, **hub.about}
+                    about = {"id": f"{owner}/{name}", "sha": sha, "siblings": siblings}
                     return self.send(200, json.dumps(about).encode(), {}, with_body)
                 case [owner, name, "resolve", commit, *path]:
                     content = hub.repositories[f"{owner}/{name}"][commit]["/".join(path)]
-                    return self.send(200, content, {}, with_body)
+                    headers = {"ETag": etag(content), "X-Repo-Commit": commit}
+                    return self.send(200, content, headers, with_body)
             self.send(404, b"", {}, with_body)
 
         def send(self, status: int, body: bytes, headers: dict[str, str], with_body: bool) -> None:
