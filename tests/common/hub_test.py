@@ -147,7 +147,7 @@ def test_a_full_disk_is_not_taken_for_a_hub_that_cannot_be_reached(
 ) -> None:
     hub.add("owner/tiny", FILES)
 
-    def full(*_: Any) -> None:
+    def full(*_: Any, **__: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("huggingface_hub.file_download._create_symlink", full)
