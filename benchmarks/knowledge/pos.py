@@ -6,9 +6,8 @@ import torch
 
 from benchmarks.knowledge.layers import SIDE_BY_SIDE
 from benchmarks.knowledge.results import Rows
-from elmo_tasks.analysis.probe.column_reader import ColumnReader, TaggedSentence
-from elmo_tasks.analysis.probe.most_frequent import MostFrequent
-from elmo_tasks.analysis.probe.probe import accuracy
+from elmo_tasks.analysis.probe.probe import MostFrequent, accuracy
+from elmo_tasks.analysis.probe.tagged_tokens import ColumnReader, TaggedSentence
 from elmo_tasks.analysis.tables import layer_name
 from elmo_tasks.common.batches import groups_of
 from elmo_tasks.elmo import ElmoEncoder

@@ -3,12 +3,13 @@
 from pathlib import Path
 
 from benchmarks.knowledge.results import Rows
-from elmo_tasks.analysis.probe.back_off import read_back_off
-from elmo_tasks.analysis.probe.column_reader import ColumnReader, TaggedSentence
-from elmo_tasks.analysis.probe.most_frequent import MostFrequent
-from elmo_tasks.analysis.probe.nearest_probe import NearestProbe
-from elmo_tasks.analysis.probe.probe import accuracy
-from elmo_tasks.analysis.probe.tagged_tokens import embed
+from elmo_tasks.analysis.probe.probe import MostFrequent, NearestProbe, accuracy
+from elmo_tasks.analysis.probe.tagged_tokens import (
+    ColumnReader,
+    TaggedSentence,
+    embed,
+    read_back_off,
+)
 from elmo_tasks.elmo import ElmoEncoder
 
 _READER = ColumnReader(["word", "lemma", "sense"], "sense", "lemma", "-", "|")

@@ -1,16 +1,12 @@
 import argparse
-from typing import TYPE_CHECKING
 
 from allennlp.common import Params
 
-from elmo_tasks.analysis.probe.run_probe import run_config
+from elmo_tasks.analysis.probe.report import run_config
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
 from elmo_tasks.commands.outputs import add_outputs, deliver
 from elmo_tasks.common.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 class ElmoProbe(Command):
@@ -48,10 +44,4 @@ examples:
             # This is how jsonnet reports an error.
             raise ConfigurationError(f"{args.config} cannot be read: {error}") from error
         report = run_config(config)
-
-        def chart() -> "Figure":
-            from elmo_tasks.analysis.probe.chart import draw
-
-            return draw(report)
-
-        deliver(args, report.text(), report.as_dict(), chart)
+        deliver(args, report.text(), report.as_dict(), report.draw)

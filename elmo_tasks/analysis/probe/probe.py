@@ -1,10 +1,17 @@
-from collections.abc import Iterator, Sequence
+"""Probes, which predict the tags of words from their vectors (Peters et al. 2018, section 5.3)."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import torch
 from allennlp.common import Registrable
+from torch.nn.functional import cross_entropy, normalize
+from tqdm import tqdm
 
-from elmo_tasks.analysis.probe.most_frequent import MostFrequent
 from elmo_tasks.analysis.probe.tagged_tokens import TaggedTokens
+from elmo_tasks.analysis.tables import layer_name
+from elmo_tasks.elmo.mix import ElmoMix
 
 
 class ProbeRow(NamedTuple):
@@ -23,10 +30,49 @@ class ProbeRow(NamedTuple):
     weights: list[float] | None = None
 
 
+def accuracy(predicted: Sequence[str], tags: Sequence[tuple[str, ...]]) -> float:
+    """Returns the share of the tokens whose predicted tag is a gold tag, from 0 to 1."""
+    return sum(tag in gold for tag, gold in zip(predicted, tags, strict=True)) / len(tags)
+
+
+class MostFrequent:
+    """
+    Predicts the most frequent tag of a word in the training data. For a word that the training data
+    lacks, predicts the tag of the back-off. If the back-off lacks the word too, predicts the most
+    frequent of all tags. Of two equally frequent tags, takes the one that occurs first.
+
+    # Parameters
+
+    keys: The words or lemmas of the training data.
+    tags: The gold tags of each word or lemma. A token with several tags counts once for each tag.
+    back_off: A tag for each word that the training data may lack.
+    """
+
+    def __init__(
+        self,
+        keys: Iterable[str],
+        tags: Iterable[tuple[str, ...]],
+        back_off: Mapping[str, str] | None = None,
+    ) -> None:
+        of_all: Counter[str] = Counter()
+        of_key: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for key, gold in zip(keys, tags):
+            of_all.update(gold)
+            of_key[key].update(gold)
+        self.of_all = of_all.most_common(1)[0][0]
+        self.back_off = back_off or {}
+        self._of_key = {key: counts.most_common(1)[0][0] for key, counts in of_key.items()}
+
+    def __contains__(self, key: str) -> bool:
+        """Returns whether the training data has the word."""
+        return key in self._of_key
+
+    def of(self, key: str) -> str:
+        return self._of_key.get(key) or self.back_off.get(key, self.of_all)
+
+
 class Probe(Registrable):
-    """
-    Predicts the tags of words from their vectors, to measure what a layer knows about the tags.
-    """
+    """Trains on the tagged tokens of one file, and predicts the tags of another."""
 
     default_implementation = "linear"
 
@@ -34,13 +80,144 @@ class Probe(Registrable):
         self, train: TaggedTokens, validation: TaggedTokens, most_frequent: MostFrequent
     ) -> Iterator[ProbeRow]:
         """
-        Trains on the training data and evaluates on the validation data. Yields a row for each
-        layer, from the layer of the tokens to the top layer, and then any other rows, such as a row
-        for the mix. `most_frequent` has the tags for words that the training data lacks.
+        Yields the accuracy of each layer, from the layer of the tokens to the top layer, and then
+        any other rows. `most_frequent` has the tags for words that the training data lacks.
         """
         raise NotImplementedError
 
 
-def accuracy(predicted: Sequence[str], tags: Sequence[tuple[str, ...]]) -> float:
-    """Returns the share of the tokens whose predicted tag is a gold tag, from 0 to 1."""
-    return sum(tag in gold for tag, gold in zip(predicted, tags, strict=True)) / len(tags)
+@Probe.register("linear")
+class LinearProbe(Probe):
+    """
+    Trains softmax regression on each layer alone, and on a mix of all layers, whose weights are
+    trained with it. Uses Adam and a learning rate that falls to 0. The number of epochs is fixed,
+    so that nothing is chosen on the validation data. If a token has several gold tags, training
+    uses the first.
+
+    Registered as a `Probe` with name "linear".
+
+    # Parameters
+
+    num_epochs (default `10`)
+    batch_size (default `256`): Tokens per batch.
+    learning_rate (default `0.003`): The learning rate of the first step.
+    seed (default `1`): The seed of the initial weights and of the order of the tokens.
+    """
+
+    def __init__(
+        self,
+        num_epochs: int = 10,
+        batch_size: int = 256,
+        learning_rate: float = 0.003,
+        seed: int = 1,
+    ) -> None:
+        self.num_epochs = num_epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.seed = seed
+
+    def rows(
+        self, train: TaggedTokens, validation: TaggedTokens, most_frequent: MostFrequent
+    ) -> Iterator[ProbeRow]:
+        num_layers = train.layers.size(1)
+        parts = [(layer_name(j), slice(j, j + 1)) for j in range(num_layers)]
+        for name, part in [*parts, ("mix", slice(None))]:
+            # A layer is copied, so that its vectors are contiguous in memory.
+            layers = train.layers[:, part].contiguous()
+            model = self._train(train._replace(layers=layers), name)
+            share = accuracy(model.predict(validation.layers[:, part]), validation.tags)
+            yield ProbeRow(name, share, model.mix.weights.tolist() if name == "mix" else None)
+
+    def _train(self, train: TaggedTokens, name: str) -> "SoftmaxRegression":
+        random = torch.Generator().manual_seed(self.seed)
+        model = SoftmaxRegression(train, random)
+        index_of = {tag: index for index, tag in enumerate(model.tags)}
+        labels = torch.tensor([index_of[tag] for tag, *_ in train.tags])
+        num_steps = self.num_epochs * -(-len(labels) // self.batch_size)
+        optimizer = torch.optim.Adam(model.parameters(), self.learning_rate)
+        schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, num_steps)
+        with tqdm(total=num_steps, desc=f"probe of {name}", unit="step") as progress:
+            for _ in range(self.num_epochs):
+                order = torch.randperm(len(labels), generator=random)
+                for batch in order.split(self.batch_size):
+                    loss = cross_entropy(model(train.layers[batch]), labels[batch])
+                    optimizer.zero_grad()
+                    loss.backward()
+                    optimizer.step()
+                    schedule.step()
+                    progress.update()
+        return model
+
+
+class SoftmaxRegression(torch.nn.Module):
+    """Softmax regression on a mix of layers. Its classes are the tags of the training data."""
+
+    def __init__(self, train: TaggedTokens, random: torch.Generator) -> None:
+        super().__init__()
+        _, num_layers, dim = train.layers.shape
+        self.tags = sorted({tag for tag, *_ in train.tags})
+        self.mix = ElmoMix(num_layers, "all" if num_layers > 1 else 0, dropout=0.0)
+        self.linear = torch.nn.Linear(dim, len(self.tags))
+        torch.nn.init.normal_(self.linear.weight, std=dim**-0.5, generator=random)
+        torch.nn.init.zeros_(self.linear.bias)
+
+    def forward(self, layers: torch.Tensor) -> torch.Tensor:
+        """Maps layers of shape (tokens, num_layers, dim) to scores of shape (tokens, tags)."""
+        # The mix expects sentences, so all tokens are passed as one sentence.
+        mixed = self.mix(layers.transpose(0, 1).unsqueeze(0), layers.new_ones(1, len(layers)))
+        return self.linear(mixed.squeeze(0))
+
+    @torch.no_grad()
+    def predict(self, layers: torch.Tensor) -> list[str]:
+        labels = torch.cat([self(group).argmax(dim=1) for group in layers.split(8192)])
+        return [self.tags[label] for label in labels.tolist()]
+
+
+@Probe.register("nearest")
+class NearestProbe(Probe):
+    """
+    Predicts the nearest sense of each word in each layer. The tags of a word are its senses. The
+    vector of a sense is the mean over its tokens in the training data, and the nearest sense has
+    the largest cosine. Of two equally near senses, the more frequent one is taken. A word that the
+    training data lacks gets the tag of `most_frequent`.
+
+    Registered as a `Probe` with name "nearest".
+    """
+
+    def rows(
+        self, train: TaggedTokens, validation: TaggedTokens, most_frequent: MostFrequent
+    ) -> Iterator[ProbeRow]:
+        rows_of = _rows_of(train.keys)
+        for layer in range(train.layers.size(1)):
+            predicted = [most_frequent.of(key) for key in validation.keys]
+            for key, rows in _rows_of(validation.keys).items():
+                if key in rows_of:
+                    senses, means = _means(train, layer, rows_of[key])
+                    cosines = normalize(validation.layers[rows, layer].float()) @ means.T
+                    # Rounding makes nearly equal cosines equal. The first of them is taken.
+                    nearest = cosines.mul(1e4).round().argmax(dim=1)
+                    for row, index in zip(rows, nearest.tolist()):
+                        predicted[row] = senses[index]
+            yield ProbeRow(layer_name(layer), accuracy(predicted, validation.tags))
+
+
+def _means(train: TaggedTokens, layer: int, rows: list[int]) -> tuple[list[str], torch.Tensor]:
+    """
+    Returns the senses of a word, from the most to the least frequent, and their mean vectors,
+    scaled to length 1: shape (senses, dim).
+    """
+    of_sense: defaultdict[str, list[int]] = defaultdict(list)
+    for row in rows:
+        for sense in train.tags[row]:
+            of_sense[sense].append(row)
+    senses = sorted(of_sense, key=lambda sense: -len(of_sense[sense]))
+    means = [train.layers[of_sense[sense], layer].float().mean(0) for sense in senses]
+    return senses, normalize(torch.stack(means))
+
+
+def _rows_of(names: Iterable[str]) -> dict[str, list[int]]:
+    """Returns a dictionary from each name to the indices at which it occurs."""
+    rows: defaultdict[str, list[int]] = defaultdict(list)
+    for row, name in enumerate(names):
+        rows[name].append(row)
+    return rows

@@ -1,8 +1,23 @@
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+import copy
+import textwrap
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from elmo_tasks.analysis.probe.probe import ProbeRow
+from allennlp.common import Params
+
+from elmo_tasks.analysis.probe.probe import MostFrequent, Probe, ProbeRow, accuracy
+from elmo_tasks.analysis.probe.tagged_tokens import (
+    ColumnReader,
+    TaggedTokens,
+    embed,
+    read_back_off,
+)
 from elmo_tasks.analysis.tables import layer_name, table
+from elmo_tasks.elmo.from_config import bilm_from_config, with_options
+from elmo_tasks.elmo.sentence_layers import SentenceLayers
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class ProbeReport(NamedTuple):
@@ -25,28 +40,97 @@ class ProbeReport(NamedTuple):
     def text(self) -> str:
         cells = [[row.name, f"{100 * row.accuracy:.2f}"] for row in self.rows]
         lines = [self.title, "", table(["", "accuracy, %"], cells), ""]
-        lines += [_mix_text(row.weights) for row in self.rows if row.weights is not None]
+        for row in self.rows:
+            if row.weights is not None:
+                parts = [f"{weight:.3f} {layer_name(j)}" for j, weight in enumerate(row.weights)]
+                lines.append(f"Weights of the layers in the mix: {', '.join(parts)}.")
         counts = self.counts
         backed_off = counts["backed_off_words"]
-        return "\n".join(
-            [
-                *lines,
-                f"The training data has {counts['train_tokens']:,} tokens with {counts['tags']:,} "
-                f"tags. The validation data has {counts['validation_tokens']:,}; the training data "
-                f"does not have the words of {counts['unseen_words']:,} and the tags of "
-                f"{counts['unseen_tags']:,} of them."
-                + (f" The back-off has {backed_off:,} of these words." if backed_off else ""),
-            ]
+        lines.append(
+            f"The training data has {counts['train_tokens']:,} tokens with {counts['tags']:,} "
+            f"tags. The validation data has {counts['validation_tokens']:,}; the training data "
+            f"does not have the words of {counts['unseen_words']:,} and the tags of "
+            f"{counts['unseen_tags']:,} of them."
+            + (f" The back-off has {backed_off:,} of these words." if backed_off else "")
         )
+        return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            "title": self.title,
-            "rows": [row._asdict() for row in self.rows],
-            "counts": self.counts,
-        }
+        return {**self._asdict(), "rows": [row._asdict() for row in self.rows]}
+
+    def draw(self) -> "Figure":
+        """Draws a bar for each row: baselines in grey, layers in one colour, the mix in another."""
+        from matplotlib.figure import Figure
+
+        figure = Figure((7, 1.4 + 0.42 * len(self.rows)), layout="constrained")
+        axes = figure.subplots()
+        percents = [100 * row.accuracy for row in self.rows]
+        colors = ["0.75"] * 2 + ["C0" if row.weights is None else "C1" for row in self.rows[2:]]
+        bars = axes.barh([row.name for row in self.rows], percents, height=0.65, color=colors)
+        axes.bar_label(bars, [f"{percent:.2f}" for percent in percents], padding=4)
+        axes.invert_yaxis()
+        axes.set(xlim=(0, 112), xticks=range(0, 101, 20), xlabel="accuracy, %")
+        axes.set_title(textwrap.fill(self.title, 48), parse_math=False)
+        axes.spines[["top", "right"]].set_visible(False)
+        return figure
 
 
-def _mix_text(weights: Sequence[float]) -> str:
-    parts = ", ".join(f"{weight:.3f} {layer_name(j)}" for j, weight in enumerate(weights))
-    return f"Weights of the layers in the mix: {parts}."
+def run_config(config: dict[str, Any]) -> ProbeReport:
+    """
+    Runs the probe that a config describes, and returns its report.
+
+    # Parameters
+
+    config: `dataset_reader`, the parameters of a `ColumnReader`; `train_data_path` and
+        `validation_data_path`; `model`, with a `bilm` and the parameters of a `Probe`; optionally
+        `back_off_path`, a file of words and tags for words that the training data lacks.
+    """
+    params = Params(with_options(copy.deepcopy(config)))
+    reader = ColumnReader.from_params(params.pop("dataset_reader"))
+    train_path, validation_path = (
+        params.pop(f"{name}_data_path") for name in ("train", "validation")
+    )
+    back_off_path = params.pop("back_off_path", None)
+    model = params.pop("model")
+    bilm = model.pop("bilm")
+    title = f"{reader.tag_column} of {validation_path} in {bilm.get('pretrained_file')}"
+    sentence_layers = SentenceLayers(bilm_from_config(bilm.as_dict(quiet=True)).eval())
+    probe = Probe.from_params(model)
+    params.assert_empty("elmo-probe")
+    # All files are read before any layers are computed, so that their errors are found early.
+    back_off = None if back_off_path is None else read_back_off(back_off_path)
+    sentences = [list(reader.read(path)) for path in (train_path, validation_path)]
+    train, validation = (embed(sentence_layers, part) for part in sentences)
+    return run_probe(title, probe, train, validation, back_off)
+
+
+def run_probe(
+    title: str,
+    probe: Probe,
+    train: TaggedTokens,
+    validation: TaggedTokens,
+    back_off: Mapping[str, str] | None = None,
+) -> ProbeReport:
+    """
+    Trains and evaluates a probe and two baselines: the most frequent tag of all tokens, and the
+    most frequent tag of each word.
+    """
+    most_frequent = MostFrequent(train.keys, train.tags, back_off)
+    of_all = [most_frequent.of_all] * len(validation.tags)
+    of_words = [most_frequent.of(key) for key in validation.keys]
+    rows = [
+        ProbeRow("most frequent tag", accuracy(of_all, validation.tags)),
+        ProbeRow("most frequent tag of each word", accuracy(of_words, validation.tags)),
+        *probe.rows(train, validation, most_frequent),
+    ]
+    known = {tag for gold in train.tags for tag in gold}
+    unseen_words = [key for key in validation.keys if key not in most_frequent]
+    counts = {
+        "train_tokens": len(train.tags),
+        "tags": len(known),
+        "validation_tokens": len(validation.tags),
+        "unseen_words": len(unseen_words),
+        "backed_off_words": sum(key in most_frequent.back_off for key in unseen_words),
+        "unseen_tags": sum(known.isdisjoint(gold) for gold in validation.tags),
+    }
+    return ProbeReport(title, rows, counts)

@@ -1,11 +1,99 @@
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import torch
+from allennlp.common import FromParams
 from tqdm import tqdm
 
-from elmo_tasks.analysis.probe.column_reader import TaggedSentence
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.text_files import numbered_lines
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
+from elmo_tasks.readers.columns import check_columns, read_columns
+
+
+class TaggedSentence(NamedTuple):
+    """
+    A sentence whose tokens may have tags.
+
+    # Parameters
+
+    keys: The lemma of each token, or the token itself. Tokens with equal keys count as one word.
+    tags: The gold tags of each token: usually one tag; empty if the token has no tag.
+    """
+
+    words: list[str]
+    keys: list[str]
+    tags: list[tuple[str, ...]]
+
+
+class ColumnReader(FromParams):
+    """
+    Reads tags of any kind from files in columns (see `read_columns`).
+
+    # Parameters
+
+    columns: The names of all columns of the file, in their order; one of them is `word`.
+    tag_column: The name of the column with the tags.
+    lemma_column: The name of a column with lemmas, such as `play` for `playing`. Tokens with the
+        same lemma count as one word. By default each word is its own lemma.
+    untagged: What the tag column has for a token without a tag (context only), such as `_`.
+    tag_separator: The string between several tags of a token, such as `|`. By default tags are not
+        split.
+    """
+
+    def __init__(
+        self,
+        columns: list[str],
+        tag_column: str,
+        lemma_column: str = None,
+        untagged: str = None,
+        tag_separator: str = None,
+    ) -> None:
+        if tag_separator == "":
+            raise ConfigurationError("tag_separator must have a character, but is empty")
+        self.columns = columns
+        self.tag_column = tag_column
+        self.untagged = untagged
+        self.tag_separator = tag_separator
+        self._chosen = ("word", lemma_column or "word", tag_column)
+        check_columns(columns, self._chosen)
+
+    def read(self, file_path: str | os.PathLike) -> Iterator[TaggedSentence]:
+        """
+        Yields the sentences of a file. Raises `ValueError` if a line has the wrong number of
+        columns, or if no token of the file has a tag.
+        """
+        has_tags = False
+        for _, (words, keys, tags) in read_columns(file_path, self.columns, self._chosen):
+            gold = [self._split(tag) for tag in tags]
+            has_tags = has_tags or any(gold)
+            yield TaggedSentence(words, keys, gold)
+        if not has_tags:
+            raise ValueError(
+                f"{file_path} has no token with a tag; expected one token a line, with tags"
+            )
+
+    def _split(self, tag: str) -> tuple[str, ...]:
+        if tag == self.untagged:
+            return ()
+        return tuple(filter(None, tag.split(self.tag_separator) if self.tag_separator else [tag]))
+
+
+def read_back_off(file_path: str | os.PathLike) -> dict[str, str]:
+    """
+    Reads a tag for each word, such as the first sense of each lemma in WordNet. A line has a word
+    or lemma, a tab and a tag. If a word has several lines, the first counts.
+    """
+    tags: dict[str, str] = {}
+    for line_number, line in numbered_lines(file_path):
+        columns = line.split("\t")
+        if len(columns) != 2 or not all(columns):
+            raise ValueError(
+                f"{file_path}:{line_number}: expected a word, a tab and a tag, but got {line!r}"
+            )
+        tags.setdefault(*columns)
+    return tags
 
 
 class TaggedTokens(NamedTuple):
@@ -27,15 +115,12 @@ class TaggedTokens(NamedTuple):
 def embed(sentence_layers: SentenceLayers, sentences: Iterable[TaggedSentence]) -> TaggedTokens:
     """Computes the layers of sentences, and returns their tagged tokens."""
     sentences = list(sentences)
-    keys: list[str] = []
-    tags: list[tuple[str, ...]] = []
+    tokens = TaggedTokens([], [], torch.empty(0))
     vectors = []
     layers_of = sentence_layers([sentence.words for sentence in sentences])
-    for sentence, layers in tqdm(
-        zip(sentences, layers_of), total=len(sentences), desc="layers", unit=" sentences"
-    ):
+    for sentence, layers in zip(tqdm(sentences, desc="layers", unit=" sentences"), layers_of):
         tagged = [position for position, tag in enumerate(sentence.tags) if tag]
-        keys += [sentence.keys[position] for position in tagged]
-        tags += [sentence.tags[position] for position in tagged]
+        tokens.keys.extend(sentence.keys[position] for position in tagged)
+        tokens.tags.extend(sentence.tags[position] for position in tagged)
         vectors.append(layers[:, tagged].transpose(0, 1).half())
-    return TaggedTokens(keys, tags, torch.cat(vectors))
+    return tokens._replace(layers=torch.cat(vectors))
