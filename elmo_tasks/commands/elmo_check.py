@@ -18,10 +18,10 @@ class ElmoCheck(Command):
     requires_plugins = False
     help = CATALOG["check"].help
     description = """
-Describe a biLM, given by its name or by its two files in the layout of bilm-tf, and check it. List
-weights that are missing, are not needed, have another shape than in the options, are not finite, or
-are all equal. Compute the layers of a sentence. As `allennlp elmo-check`, try AllenNLP's own loader
-too. The exit status is 0 if the files are sound and 1 if not.
+Describe a biLM, given by its name or by its two files in the layout of bilm-tf, open it, and
+compute the layers of a sentence. Say what is wrong if it cannot be opened: weights that are
+missing, are not needed, have another shape than in the options, or are not finite. The exit status
+is 0 if the files are sound and 1 if not.
 """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

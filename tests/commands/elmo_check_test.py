@@ -25,7 +25,6 @@ def test_a_sound_pair_is_described_and_the_exit_status_is_0(
     assert status == 0
     assert said["options"] == str(files[0])
     assert said["LSTM layers"] == "2 a direction, memory of 9, output of 6"
-    assert said["AllenNLP"] == "its own loader accepts the pair"
     assert lines[-1] == "Sound."
 
 
@@ -41,17 +40,15 @@ def test_problems_are_listed_and_the_exit_status_is_1(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     arrays = {**random_weights(make_options()), "global_step": numpy.ones(1)}
-    arrays["CNN/W_cnn_0"] = numpy.zeros_like(arrays["CNN/W_cnn_0"])
     files = write_files(tmp_path, make_options(), arrays)
 
     status = exit_status("elmo-check", *files)
 
-    lines = capsys.readouterr().out.splitlines()
     assert status == 1
-    assert lines[lines.index("Not sound: 2 problems.") + 1 :] == [
-        f"- {files[1]}: has global_step, which the options do not ask for",
-        f"- {files[1]}: all values of CNN/W_cnn_0 are 0",
-    ]
+    assert capsys.readouterr().out.endswith(
+        "\n\nNot sound: 1 problem.\n"
+        f"- {files[1]}: has global_step, which the options do not ask for\n"
+    )
 
 
 def test_help_helps(capsys: pytest.CaptureFixture) -> None:

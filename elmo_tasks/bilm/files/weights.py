@@ -138,8 +138,8 @@ def _refuse(problems: list[str]) -> None:
     # A matrix that is read in two parts has the same problem twice.
     problems = list(dict.fromkeys(problems))
     if problems:
-        more = f"; and {len(problems) - 3} more, which `elmo-tasks check` lists"
-        raise ConfigurationError("; ".join(problems[:3]) + (more if len(problems) > 3 else ""))
+        more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
+        raise ConfigurationError("; ".join(problems[:3]) + more)
 
 
 def _is_dataset(item: object) -> bool:
