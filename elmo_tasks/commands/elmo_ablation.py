@@ -10,6 +10,7 @@ from elmo_tasks.analysis.ablation.run import Run
 from elmo_tasks.analysis.ablation.settings import Settings, parse_change
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
+from elmo_tasks.common.errors import ConfigurationError, check_positive
 from elmo_tasks.common.lock import own
 from elmo_tasks.common.package_data import config_folder
 
@@ -25,11 +26,11 @@ class ElmoAblation(Command):
     can_be_continued = True
     help = CATALOG["ablation"].help
     description = """
-Train variants of a task with several seeds each, and compare the results in a table, a chart and a
-JSON file. Each run is AllenNLP's own training in its own process: if a run fails, the others go
-on. If the command is stopped, run it again: complete runs are not trained again, interrupted runs
-continue from their last checkpoint, and failed runs are tried again. The exit status is 0 if all
-runs are complete and 1 if not.
+Train variants of a task with several seeds each, and compare the results in a table and a JSON
+file, and with several fractions of the training data in a chart. Each run is AllenNLP's own
+training in its own process: if a run fails, the others go on. If the command is stopped, run it
+again: complete runs are not trained again, interrupted runs continue from their last checkpoint,
+and failed runs are tried again. The exit status is 0 if all runs are complete and 1 if not.
 """
     examples = """
 examples:
@@ -51,7 +52,7 @@ examples:
         add(
             "--seeds",
             nargs="+",
-            type=_seed,
+            type=int,
             required=True,
             metavar="N",
             help="train each variant with these seeds",
@@ -93,19 +94,23 @@ examples:
         )
         add(
             "--jobs",
-            type=_count,
+            type=int,
             default=1,
             metavar="N",
             help="runs to train at the same time (default: 1)",
         )
         add(
             "--threads",
-            type=_count,
+            type=int,
             metavar="N",
             help="OMP_NUM_THREADS of each run (default: PyTorch's threads, divided by the jobs)",
         )
 
     def run(self, args: argparse.Namespace) -> None:
+        check_positive("--jobs", args.jobs)
+        check_positive("--threads", args.threads)
+        if min(args.seeds) < 0:
+            raise ConfigurationError(f"--seeds must be 0 or more, not {min(args.seeds)}")
         root = Path(args.serialization_dir or Path("runs", "ablation", args.task))
         configs = Path(args.configs or _configs(args.task))
         settings = Settings(configs, dict(args.changes), args.overrides)
@@ -120,29 +125,13 @@ examples:
             report = run_ablation(
                 args.task, runs, settings, args.jobs, threads, args.include_package
             )
-        print(f"\n{report.text()}\nThis table, results.json and chart.png are in {root}.")
+        print(f"\n{report.text()}\nThis table and results.json are in {root}.")
         sys.exit(1 if any(result.error is not None for result in report.results) else 0)
 
 
 def _configs(task: str) -> Path:
     here = Path("training_configs")
     return (here if here.is_dir() else config_folder()) / task
-
-
-def _seed(text: str) -> int:
-    return _whole_number(text, least=0)
-
-
-def _count(text: str) -> int:
-    return _whole_number(text, least=1)
-
-
-def _whole_number(text: str, least: int) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) < least:
-        raise argparse.ArgumentTypeError(
-            f"expected a whole number of at least {least}, not {text!r}"
-        )
-    return int(text)
 
 
 def _fractions(text: str) -> list[float]:

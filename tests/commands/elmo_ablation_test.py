@@ -105,7 +105,8 @@ def test_two_variants_and_two_seeds_are_trained_and_compared(folder: Path, ablat
     assert status == 0
     runs, table = folder / "runs", (folder / "runs" / "table.md").read_text()
     assert table in shown
-    assert (runs / "chart.png").read_bytes().startswith(b"\x89PNG")
+    # A chart is of several fractions of the training data.
+    assert not (runs / "chart.png").exists()
     results = read(runs / "results.json")
     for row, name in zip(results["rows"], ("baseline", "both"), strict=True):
         losses = [check_run(runs / name / f"seed{seed}", seed) for seed in (1, 2)]
@@ -233,6 +234,8 @@ def check_archive(path: Path) -> None:
             "elmo_at must be a list of the places 'input' and 'output'",
         ),
         (["--variants", "both", "--seeds", 1, "-o", "{"], r"both\.jsonnet cannot be read: "),
+        (["--variants", "both", "--seeds=-1"], "--seeds must be 0 or more, not -1"),
+        (["--variants", "both", "--seeds", 1, "--jobs", 0], "--jobs must be 1 or more, not 0"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_trained(
@@ -249,9 +252,7 @@ def test_what_cannot_be_is_refused_before_anything_is_trained(
     [
         (["--variants", "both", "--seeds"], "--seeds: expected at least one argument"),
         (["--variants", "both"], "the following arguments are required: --seeds"),
-        (["--seeds", "-1"], "--seeds"),
-        (["--seeds", "1.5"], "--seeds: expected a whole number of at least 0, not '1.5'"),
-        (["--seeds", 1, "--jobs", 0], "--jobs: expected a whole number of at least 1, not '0'"),
+        (["--seeds", "1.5"], "--seeds: invalid int value: '1.5'"),
         (["--seeds", 1, "--train-fraction", "0,1"], "numbers above 0 and at most 1, .* not '0,1'"),
         (["--seeds", 1, "--train-fraction", "half"], "at most 1, such as 0.01,0.1,1, not 'half'"),
         (["--seeds", 1, "--set", "bilm=mini"], "--set: the value of 'bilm=mini' is not jsonnet"),

@@ -30,7 +30,7 @@ class AblationReport:
         # A metric is shown in percent, as in the paper, if it is maximized and lies in [0, 1].
         self.is_percent = metric[0] == "+" and all(0 <= value <= 1 for value in values)
         self.metric = metric[1:]
-        self.has_fractions = any(run.fraction != 1 for run in runs)
+        self.fractions = sorted({run.fraction for run in runs})
 
     @cached_property
     def environment(self) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class AblationReport:
         paper = published(self.task, row.variant, row.fraction)
         return {
             "variant": row.variant,
-            "training data": percent(row.fraction) if self.has_fractions else "",
+            "training data": percent(row.fraction) if self.fractions != [1] else "",
             self.label(): self.value_text(row),
             "seeds": f"{len(row.results)} of {self.num_seeds(row)}",
             "epochs": "" if epochs is None else f"{epochs:.1f}",

@@ -1,16 +1,6 @@
 import json
-from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
-
-
-class Progress(Enum):
-    """The state of a training, as its files show it."""
-
-    NOTHING = "no checkpoint"
-    INTERRUPTED = "a checkpoint"
-    TRAINED = "trained, without an archive"
-    COMPLETE = "complete"
 
 
 class Run(NamedTuple):
@@ -43,38 +33,32 @@ class Run(NamedTuple):
 
     @property
     def config_file(self) -> Path:
-        return self.folder.with_suffix(".jsonnet")
+        return self.folder.with_suffix(".json")
 
     @property
     def log(self) -> Path:
         return self.folder.with_suffix(".log")
 
-    def progress(self) -> Progress:
-        """
-        Returns the state of the run. A run is trained if it has metrics, which AllenNLP writes
-        after the best weights. It is complete if it also has an archive, which AllenNLP writes
-        last. Weights, checkpoints and archives appear whole (see `training.checkpointer`).
-        """
-        if _is_json(self.folder / "metrics.json") and (self.folder / "best.th").exists():
-            archived = (self.folder / "model.tar.gz").exists()
-            return Progress.COMPLETE if archived else Progress.TRAINED
+    def is_trained(self) -> bool:
+        """Returns whether there are metrics, which AllenNLP writes after the best weights."""
+        return (
+            _read(self.folder / "metrics.json") is not None and (self.folder / "best.th").exists()
+        )
+
+    def is_complete(self) -> bool:
+        """Returns whether the run has its archive, which AllenNLP writes last."""
+        return self.is_trained() and (self.folder / "model.tar.gz").exists()
+
+    def is_interrupted(self) -> bool:
+        """Returns whether there is a checkpoint to continue from."""
         has_checkpoint = any(self.folder.glob("training_state_e*_b*.th"))
-        if _is_json(self.folder / "config.json") and has_checkpoint:
-            return Progress.INTERRUPTED
-        return Progress.NOTHING
+        return self.trained_config() is not None and has_checkpoint
 
     def trained_config(self) -> dict[str, Any] | None:
         """
         Returns the config that AllenNLP saved when training began, or `None` if it saved none.
         """
-        path = self.folder / "config.json"
-        return json.loads(path.read_text(encoding="utf-8")) if _is_json(path) else None
-
-    def num_epochs_done(self) -> int:
-        """
-        Returns the number of epochs with metrics. AllenNLP writes metrics at the end of each epoch.
-        """
-        return sum(1 for _ in self.folder.glob("metrics_epoch_*.json"))
+        return _read(self.folder / "config.json")
 
     def is_in_the_way(self) -> bool:
         """Returns whether the folder has files that do not come from a training."""
@@ -86,9 +70,9 @@ def percent(fraction: float) -> str:
     return f"{100 * fraction:g} %"
 
 
-def _is_json(path: Path) -> bool:
+def _read(path: Path) -> dict[str, Any] | None:
+    """Returns the JSON of a file, or `None` if there is no such file or it is not whole."""
     try:
-        json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
-        return False
-    return True
+        return None

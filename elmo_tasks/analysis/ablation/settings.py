@@ -32,15 +32,12 @@ class Settings(NamedTuple):
     changes: dict[str, Any]
     overrides: str = ""
 
-    def variants(self) -> list[str]:
-        return sorted(path.stem for path in self.configs.glob("*.jsonnet"))
-
     def choose(self, names: Sequence[str]) -> list[str]:
         """
         Returns `names` without repetitions. Raises `ConfigurationError` if `names` is empty, or if
         the task or one of the variants does not exist.
         """
-        known = self.variants()
+        known = sorted(path.stem for path in self.configs.glob("*.jsonnet"))
         if not known:
             files = self.configs.parent.glob("*/*.jsonnet")
             tasks = sorted({path.parent.name for path in files})
@@ -57,61 +54,30 @@ class Settings(NamedTuple):
             )
         return list(dict.fromkeys(names))
 
-    def variant_file(self, variant: str) -> Path:
-        return self.configs / f"{variant}.jsonnet"
-
-    def child(self, run: Run, folder: Path) -> str:
-        """
-        Returns the text of a run's config file, which is to be saved in `folder`. To train on all
-        data, the file imports the variant and sets the changed fields. To train on a fraction, it
-        is JSON without imports.
-        """
-        if run.fraction != 1:
-            return json.dumps(self.evaluate(run), indent=2) + "\n"
-        # Links are resolved first, because `..` after a link is the parent of the link's target.
-        target, start = (
-            os.path.realpath(path) for path in (self.variant_file(run.variant), folder)
-        )
-        seeds = dict.fromkeys(SEEDS, run.seed)
-        fields = ", ".join(
-            f"{field}: {json.dumps(value)}" for field, value in {**self.changes, **seeds}.items()
-        )
-        return f"(import {json.dumps(os.path.relpath(target, start))}) {{ {fields} }}\n"
-
-    def overrides_of(self, run: Run) -> str:
-        """
-        Returns the overrides to train a run with. For a fraction of the data they are empty,
-        because the config file includes them.
-        """
-        return self.overrides if run.fraction == 1 else ""
-
     def evaluate(self, run: Run) -> dict[str, Any]:
         """
         Returns the config of a run, as AllenNLP reads it. Raises `ConfigurationError` if a changed
         field does not exist or jsonnet cannot evaluate the config.
         """
-        file = self.variant_file(run.variant)
+        file = self.configs / f"{run.variant}.jsonnet"
+        target = json.dumps(os.path.realpath(file))
+        fields = {**self.changes, **dict.fromkeys(SEEDS, run.seed)}
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"{run.variant}.jsonnet"
-            whole = run._replace(fraction=1.0)
-            path.write_text(self.child(whole, Path(folder)), encoding="utf-8")
+            path.write_text(f"(import {target}) + {json.dumps(fields)}", encoding="utf-8")
             try:
-                fields = _all_fields(file)
+                known = json.loads(
+                    params.evaluate_snippet("fields", f"std.objectFieldsAll(import {target})")
+                )
                 config = Params.from_file(path, self.overrides).as_dict(quiet=True)
             except (RuntimeError, ValueError) as error:
                 reason = _first_line(error).removeprefix(f"{path}: ")
                 raise ConfigurationError(f"{file} cannot be read: {reason}") from error
-        if unknown := [field for field in self.changes if field not in fields]:
+        if unknown := [field for field in self.changes if field not in known]:
             raise ConfigurationError(
-                f"--set {unknown[0]}: {file} has no such field{nearest_or_all(unknown[0], fields)}"
+                f"--set {unknown[0]}: {file} has no such field{nearest_or_all(unknown[0], known)}"
             )
         return config if run.fraction == 1 else _part(config, run)
-
-
-def _all_fields(file: Path) -> list[str]:
-    """Returns the names of all fields of a config, including hidden ones."""
-    snippet = f"std.objectFieldsAll(import {json.dumps(os.path.realpath(file))})"
-    return json.loads(params.evaluate_snippet("fields", snippet))
 
 
 def _part(config: dict[str, Any], run: Run) -> dict[str, Any]:

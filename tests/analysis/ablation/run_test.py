@@ -5,7 +5,7 @@ import pytest
 import torch
 from allennlp.models.archival import archive_model
 
-from elmo_tasks.analysis.ablation.run import Progress, Run
+from elmo_tasks.analysis.ablation.run import Run
 
 WEIGHTS = {"weight": torch.zeros(2000)}
 
@@ -30,14 +30,18 @@ def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-20])
 
 
+def state(run: Run) -> tuple[bool, bool, bool]:
+    return run.is_complete(), run.is_trained(), run.is_interrupted()
+
+
 def test_a_run_with_an_archive_is_complete(run: Run) -> None:
-    assert run.progress() == Progress.COMPLETE
+    assert state(run) == (True, True, True)
 
 
 def test_a_run_that_was_killed_at_its_archive_has_been_trained(run: Run) -> None:
     (run.folder / "model.tar.gz").unlink()
 
-    assert run.progress() == Progress.TRAINED
+    assert state(run) == (False, True, True)
 
 
 @pytest.mark.parametrize(
@@ -48,23 +52,21 @@ def test_a_run_without_its_metrics_or_best_weights_goes_on(run: Run, leave, name
     # The archive is left, since AllenNLP archives a training that is stopped, too.
     leave(run.folder / name)
 
-    assert run.progress() == Progress.INTERRUPTED
+    assert state(run) == (False, False, True)
 
 
 def test_without_a_checkpoint_there_is_nothing_to_go_on_from(run: Run) -> None:
-    (run.folder / "metrics.json").unlink()
     for path in run.folder.glob("training_state_*"):
         path.unlink()
 
-    assert run.progress() == Progress.NOTHING
+    assert not run.is_interrupted()
 
 
 @pytest.mark.parametrize("leave", [cut, Path.unlink])
 def test_without_a_config_there_is_nothing_to_go_on_from(run: Run, leave) -> None:
-    (run.folder / "metrics.json").unlink()
     leave(run.folder / "config.json")
 
-    assert run.progress() == Progress.NOTHING
+    assert not run.is_interrupted()
     assert run.trained_config() is None
 
 
@@ -80,7 +82,7 @@ def test_a_folder_of_something_else_is_in_the_way(run: Run, tmp_path: Path) -> N
     (other.folder / "thesis.txt").touch()
 
     assert other.is_in_the_way()
-    assert other.progress() == Progress.NOTHING
+    assert state(other) == (False, False, False)
 
 
 def test_each_run_has_a_folder_a_config_and_a_log_of_its_own() -> None:
@@ -99,4 +101,4 @@ def test_each_run_has_a_folder_a_config_and_a_log_of_its_own() -> None:
     assert part.log == root / "both" / "fraction_0.01" / "seed1.log"
     assert str(part) == "both, 1 % of the training data, seed 1"
     assert str(runs[2]) == "both, seed 1"
-    assert runs[2].config_file == root / "both" / "seed1.jsonnet"
+    assert runs[2].config_file == root / "both" / "seed1.json"

@@ -3,12 +3,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from allennlp.common import Params
 
 from elmo_tasks.analysis.ablation.run import Run
 from elmo_tasks.analysis.ablation.settings import Settings, parse_change, refuse_other_settings
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.in_allennlp.safe_train import _owning_its_folder
+from elmo_tasks.elmo.from_config import with_options
 
 LIBRARY = """\
 {
@@ -60,23 +59,6 @@ def test_overrides_are_those_of_allennlp(configs: Path) -> None:
     settings = Settings(configs, {}, '{"trainer.num_epochs": 2}')
 
     assert settings.evaluate(Run(configs, "base", 1))["trainer"] == {"num_epochs": 2, "patience": 2}
-
-
-@pytest.mark.parametrize("fraction", [1.0, 0.25])
-def test_the_config_beside_a_run_is_the_one_that_was_checked(
-    configs: Path, tmp_path: Path, fraction: float
-) -> None:
-    # In a linked folder, `..` is not the folder that has the link.
-    (tmp_path / "far" / "away").mkdir(parents=True)
-    (tmp_path / "runs").symlink_to(tmp_path / "far" / "away")
-    run = Run(tmp_path / "runs", "wide", 3, fraction)
-    settings = Settings(configs, {"width": 5})
-    run.config_file.parent.mkdir(parents=True)
-
-    run.config_file.write_text(settings.child(run, run.config_file.parent))
-
-    assert Params.from_file(run.config_file).as_dict(quiet=True) == settings.evaluate(run)
-    assert str(tmp_path) not in run.config_file.read_text()
 
 
 def test_a_fraction_is_of_the_training_data_alone(configs: Path) -> None:
@@ -133,38 +115,36 @@ def test_overrides_are_of_the_whole_of_which_a_fraction_is_taken(configs: Path) 
     changed = {"type": "some", "new": 2}
     assert config["dataset_reader"]["reader"] == config["validation_dataset_reader"] == changed
     assert config["trainer"] == {"num_epochs": 4, "patience": 4}
-    assert json.loads(settings.child(run, configs)) == config
-    assert settings.overrides_of(run) == ""
-    assert settings.overrides_of(Run(configs, "base", 1)) == overrides
 
 
-def test_a_fraction_without_a_sampler_is_refused(configs: Path) -> None:
-    (configs / "bare.jsonnet").write_text("(import 'library.libsonnet') { data_loader: {} }")
-
-    with pytest.raises(ConfigurationError, match="bare has no data_loader with a batch_sampler"):
-        evaluate(configs, "bare", fraction=0.5)
-
-
-def test_a_fraction_without_a_trainer_is_refused(configs: Path) -> None:
-    (configs / "bare.jsonnet").write_text("{ dataset_reader: { type: 'some' } }")
-
-    with pytest.raises(ConfigurationError, match="bare has no trainer, which --train-fraction"):
-        evaluate(configs, "bare", fraction=0.5)
-
-
-def test_a_misspelt_field_is_refused_with_those_there_are(configs: Path) -> None:
-    with pytest.raises(
-        ConfigurationError,
-        match=r"--set widht: .*base\.jsonnet has no such field; did you mean 'width'",
-    ):
-        evaluate(configs, widht=4)
+REFUSED = [
+    (
+        "(import 'library.libsonnet') { data_loader: {} }",
+        {"fraction": 0.5},
+        "bad has no data_loader with a batch_sampler, which --train-fraction needs",
+    ),
+    (
+        "{ dataset_reader: { type: 'some' } }",
+        {"fraction": 0.5},
+        "bad has no trainer, which --train-fraction needs",
+    ),
+    (
+        "import 'library.libsonnet'",
+        {"widht": 4},
+        r"--set widht: .*bad\.jsonnet has no such field; did you mean 'width'",
+    ),
+    ("{ assert false : 'too wide' }", {}, r"bad\.jsonnet cannot be read: too wide"),
+]
 
 
-def test_a_config_that_jsonnet_refuses_is_named(configs: Path) -> None:
-    (configs / "bad.jsonnet").write_text("{ assert false : 'too wide' }")
+@pytest.mark.parametrize(("text", "changes", "message"), REFUSED)
+def test_a_config_that_cannot_be_is_refused(
+    configs: Path, text: str, changes: dict[str, Any], message: str
+) -> None:
+    (configs / "bad.jsonnet").write_text(text)
 
-    with pytest.raises(ConfigurationError, match=r"bad\.jsonnet cannot be read: too wide"):
-        evaluate(configs, "bad")
+    with pytest.raises(ConfigurationError, match=message):
+        evaluate(configs, "bad", **changes)
 
 
 @pytest.mark.parametrize(
@@ -229,17 +209,12 @@ def test_a_folder_whose_config_names_a_bilm_is_continued(configs: Path, tmp_path
 
     run = Run(tmp_path / "runs", "own", 7)
     run.folder.mkdir(parents=True)
-    params = Params(evaluated("mini"))
+    # This is what a training saves.
+    config = evaluated("mini")
+    trained = {**config, "model": with_options(config["model"])}
+    (run.folder / "config.json").write_text(json.dumps(trained))
 
-    # The wrapper of `allennlp train` saves the config before it trains.
-    def save(params: Params, folder: str) -> None:
-        params.to_file(f"{folder}/config.json")
-
-    _owning_its_folder(save)(params, str(run.folder))
-
-    assert (
-        "options" in json.loads((run.folder / "config.json").read_text())["model"]["elmo"]["bilm"]
-    )
+    assert "options" in trained["model"]["elmo"]["bilm"]
     refuse_other_settings({run: evaluated("mini")})
     with pytest.raises(ConfigurationError, match='lstm.dim was 512, not 768; .*not "base"'):
         refuse_other_settings({run: evaluated("base")})

@@ -1,17 +1,14 @@
 import fcntl
 import json
 import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import torch
 
-from elmo_tasks.analysis.ablation.run import Progress, Run
-from elmo_tasks.analysis.ablation.settings import Settings
+from elmo_tasks.analysis.ablation.run import Run
 from elmo_tasks.analysis.ablation.training import Training, start, train_all
-
-SETTINGS = Settings(Path("nowhere"), {})
+from elmo_tasks.common.errors import ConfigurationError
 
 
 def runs(folder: Path, number: int) -> list[Run]:
@@ -31,20 +28,6 @@ def test_no_more_than_so_many_are_trained_at_a_time(tmp_path: Path) -> None:
     assert sorted(ended) == runs(tmp_path, 5)
 
 
-def test_the_trainings_that_run_are_watched(tmp_path: Path) -> None:
-    watched: list[list[Run]] = []
-
-    def begin(run: Run) -> Training:
-        return Training(run, subprocess.Popen(["sleep", "0.3"]))
-
-    def watch(running: Sequence[Training]) -> None:
-        watched.append([training.run for training in running])
-
-    list(train_all(runs(tmp_path, 3), begin, 2, watch))
-
-    assert watched[0] == runs(tmp_path, 2) and watched[-1] == runs(tmp_path, 3)[2:]
-
-
 def test_what_runs_ends_with_the_ablation(tmp_path: Path) -> None:
     sleeping = subprocess.Popen(["sleep", "100"])
 
@@ -59,9 +42,7 @@ def test_what_runs_ends_with_the_ablation(tmp_path: Path) -> None:
     assert sleeping.poll() is not None
 
 
-def test_a_run_that_another_process_trains_is_waited_for(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_a_run_that_another_process_trains_is_left_to_it(tmp_path: Path) -> None:
     (run,) = runs(tmp_path, 1)
     run.log.parent.mkdir(parents=True)
     with open(run.log, "wb") as log:
@@ -69,20 +50,12 @@ def test_a_run_that_another_process_trains_is_waited_for(
         # The process inherits the log and with it the lock, which it holds while it lives. It lives
         # until its input is closed.
         other = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=log)
-    tries: list[Run] = []
 
-    def begin(run: Run) -> Training | None:
-        tries.append(run)
-        if len(tries) < 4:
-            return start(run, SETTINGS, threads=1)
-        other.communicate()
-        return Training(run)
+    with pytest.raises(ConfigurationError, match="another process still trains both, seed 0"):
+        start(run, {}, threads=1)
+    other.communicate()
 
-    ended = [training.run for training in train_all([run], begin, jobs=1)]
-
-    assert ended == [run] and len(tries) == 4
-    said = "both, seed 0: another process trains this run; waiting until it ends\n"
-    assert capsys.readouterr().out == said
+    assert not run.config_file.exists()
 
 
 def test_a_trained_run_gets_its_archive_without_a_process(tmp_path: Path) -> None:
@@ -92,10 +65,10 @@ def test_a_trained_run_gets_its_archive_without_a_process(tmp_path: Path) -> Non
     (run.folder / "metrics.json").write_text(json.dumps({"best_epoch": 1}))
     torch.save({}, run.folder / "best.th")
 
-    training = start(run, SETTINGS, threads=1)
+    training = start(run, {}, threads=1)
 
-    assert training is not None and training.process is None and training.has_ended
-    assert run.progress() == Progress.COMPLETE
+    assert training.process is None and training.has_ended
+    assert run.is_complete()
     assert training.error() is None
 
 
