@@ -1,15 +1,10 @@
 import argparse
-from typing import TYPE_CHECKING
 
-from elmo_tasks.analysis.mix.archive_names import name_archives
-from elmo_tasks.analysis.mix.placed_mix import read_mixes
-from elmo_tasks.analysis.mix.table import mix_table
+from elmo_tasks.analysis.archive_names import name_archives
+from elmo_tasks.analysis.mix import draw, mix_table, read_mixes
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
 from elmo_tasks.commands.outputs import add_outputs, deliver
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 class ElmoMixReport(Command):
@@ -40,10 +35,5 @@ the layers, which sum to 1, gamma, and the products of both (Peters et al. 2018,
     def run(self, args: argparse.Namespace) -> None:
         archives = name_archives(args.archives)
         mixes = [mix for name in archives for mix in read_mixes(name, archives[name])]
-
-        def chart() -> "Figure":
-            from elmo_tasks.analysis.mix.chart import draw
-
-            return draw(mixes)
-
-        deliver(args, mix_table(mixes), {"mixes": [mix.as_dict() for mix in mixes]}, chart)
+        numbers = {"mixes": [mix.as_dict() for mix in mixes]}
+        deliver(args, mix_table(mixes), numbers, lambda: draw(mixes))

@@ -5,19 +5,27 @@ import struct
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 from tensorboardX.proto.event_pb2 import Event
 
-from elmo_tasks.analysis.mix.placed_mix import read_mixes
+from elmo_tasks.analysis.mix import PlacedMix, draw, mix_table, read_mixes
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.known_models import KNOWN_MODELS
 from tests.helpers.archives import FIXTURE, classifier, set_mixes, sst
+from tests.helpers.charts import drawn_texts
 from tests.helpers.configs import tiny
 from tests.helpers.reference_bilm import FIXTURE_FILES
 from tests.helpers.training import train
 
 ELMO: dict[str, Any] = {"type": "elmo_bilm", "bilm": FIXTURE}
 ONE_LAYER: dict[str, Any] = {"type": "elmo_bilm", "bilm": {**FIXTURE}, "mix": {"layers": 1}}
+
+MIXES = [
+    PlacedMix("sst/both", "output", [0.2, 0.3, 0.5], 1.5),
+    PlacedMix("sst/both", "input", [0.1, 0.7, 0.2], 0.5),
+    PlacedMix("own", "input", [0.75, 0.25], 1.0),
+]
 
 
 def softmax(weights: list[float]) -> list[float]:
@@ -98,6 +106,65 @@ def test_an_archive_with_allennlps_elmo_is_refused(
 
     with pytest.raises(ConfigurationError, match="its ELMo is AllenNLP's own"):
         read_mixes("classifier", str(archive))
+
+
+def test_a_mix_of_fewer_layers_leaves_cells_empty() -> None:
+    mixes = [
+        PlacedMix("sst", "input", [0.2, 0.3, 0.5], 2.0),
+        PlacedMix("own", "output", [0.75, 0.25], 1.0),
+    ]
+
+    lines = mix_table(mixes).splitlines()
+
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:4]]
+    assert rows == [
+        ["sst", "input", "0.200", "0.300", "0.500", "2.000", "0.400", "0.600", "1.000"],
+        ["own", "output", "0.750", "0.250", "", "1.000", "0.750", "0.250", ""],
+    ]
+    assert (
+        lines[-1]
+        == "s0 is the weight of tokens, s1 is the weight of LSTM 1, s2 is the weight of LSTM 2."
+    )
+
+
+def test_a_column_is_a_place_and_a_row_a_layer_from_the_tokens_up() -> None:
+    axes, _ = draw(MIXES).axes
+
+    labels = [label.get_text() for label in axes.get_xticklabels()]
+    assert labels == ["sst/both\ninput", "own\ninput", "sst/both\noutput"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["tokens", "LSTM 1", "LSTM 2"]
+    (image,) = axes.images
+    # Layers are drawn from the bottom up; a layer that a biLM does not have is left blank.
+    assert image.origin == "lower"
+    cells = numpy.ma.asarray(image.get_array()).filled(-1).T.tolist()
+    assert cells == [[0.1, 0.7, 0.2], [0.75, 0.25, -1], [0.2, 0.3, 0.5]]
+    assert (image.norm.vmin, image.norm.vmax) == (0, 0.75)
+
+
+def test_a_star_marks_the_tasks_of_the_papers_figure() -> None:
+    figure = draw([PlacedMix("SST", "input", [0.5, 0.5], 1.0, in_figure_2=True), *MIXES[2:]])
+
+    labels = [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    assert labels == ["SST*\ninput", "own\ninput"]
+    assert "* also in Figure 2 of Peters et al. 2018" in drawn_texts(figure)
+
+
+def test_without_a_task_of_the_papers_figure_nothing_is_marked() -> None:
+    assert not any("*" in text for text in drawn_texts(draw(MIXES)))
+
+
+@pytest.mark.parametrize("number", [1, 5])
+def test_nothing_is_cut_off_and_every_weight_stands_in_its_cell(number: int) -> None:
+    mixes = [
+        mix._replace(model=f"{'a rather long name of a model, ' * (k % 2)}{k}")
+        for k in range(number)
+        for mix in MIXES[:2]
+    ]
+
+    texts = drawn_texts(draw(mixes))
+
+    for weight in ("0.10", "0.70", "0.30", "0.50"):
+        assert texts.count(weight) >= number
 
 
 def test_the_same_values_are_metrics_of_every_epoch_and_scalars_of_tensorboard(

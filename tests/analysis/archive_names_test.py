@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from elmo_tasks.analysis.mix.archive_names import name_archives
+from elmo_tasks.analysis.archive_names import name_archives
 from elmo_tasks.common.errors import ConfigurationError
 
 
