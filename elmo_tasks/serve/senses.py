@@ -4,8 +4,7 @@ import torch
 from torch.nn.functional import normalize
 
 from elmo_tasks.analysis.neighbors.occurrences import Occurrence
-from elmo_tasks.analysis.neighbors.principal_plane import principal_plane
-from elmo_tasks.analysis.neighbors.similar_words import similar_words
+from elmo_tasks.analysis.neighbors.vectors import principal_plane, similar_words
 from elmo_tasks.analysis.tables import layer_name
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer

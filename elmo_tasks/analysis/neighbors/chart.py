@@ -5,8 +5,8 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from elmo_tasks.analysis.neighbors.principal_plane import principal_plane
 from elmo_tasks.analysis.neighbors.report import NeighborsReport
+from elmo_tasks.analysis.neighbors.vectors import principal_plane
 
 # At most five lines are written for each section. A line is 0.17 inches high, its text 8 points.
 _NUM_LINES, _LINE, _POINTS = 5, 0.17, 8
@@ -24,16 +24,16 @@ def draw(report: NeighborsReport) -> Figure:
     """
     sections = report.sections(_NUM_LINES)
     without_context = textwrap.wrap(report.without_context(), _WORDS_WIDTH, break_on_hyphens=False)
-    num_lines = sum(len(section.lines) + 2 for section in sections) + len(without_context)
+    num_lines = sum(len(shown) + 2 for _, shown in sections) + len(without_context)
     figure = Figure((8, 5 + _LINE * num_lines), layout="constrained")
     plane, below = figure.subplots(2, height_ratios=[5, _LINE * num_lines])
     colors = _draw_plane(plane, report)
     row = 0
-    for section, color in zip(sections, colors):
-        _write(below, row, section.heading, color, weight="bold")
-        for offset, (_, occurrence) in enumerate(section.lines, start=1):
+    for (heading, shown), color in zip(sections, colors):
+        _write(below, row, heading, color, weight="bold")
+        for offset, (_, occurrence) in enumerate(shown, start=1):
             _write(below, row + offset, occurrence.line(), color, family="monospace")
-        row += len(section.lines) + 2
+        row += len(shown) + 2
     for offset, line in enumerate(without_context):
         _write(below, row + offset, line, "black")
     below.set_ylim(num_lines - 0.5, -0.5)
@@ -45,11 +45,9 @@ def _draw_plane(axes: Axes, report: NeighborsReport) -> list:
     """Draws the points, and returns one colour for the text of each section."""
     points, shares = principal_plane(report.vectors)
     axes.set_title(textwrap.fill(report.title(), _TITLE_WIDTH), parse_math=False)
-    for name, share in zip("xy", shares):
-        order = {"x": "first", "y": "second"}[name]
-        axes.set(**{f"{name}label": f"{order} principal component, {share:.0%} of the variance"})
-    axes.set_xticks([])
-    axes.set_yticks([])
+    for axis, order, share in zip((axes.xaxis, axes.yaxis), ("first", "second"), shares):
+        axis.set_label_text(f"{order} principal component, {share:.0%} of the variance")
+        axis.set_ticks([])
     if report.wanted is None:
         colors = [f"C{index}" for index in range(len(report.groups))]
         for k, (group, color) in enumerate(zip(report.groups, colors), start=1):

@@ -4,10 +4,9 @@ import torch
 from torch.nn.functional import normalize
 from tqdm import tqdm
 
-from elmo_tasks.analysis.neighbors.groups import cluster, rank
 from elmo_tasks.analysis.neighbors.occurrences import Corpus, Occurrence, find, search
 from elmo_tasks.analysis.neighbors.report import NeighborsReport
-from elmo_tasks.analysis.neighbors.similar_words import similar_words
+from elmo_tasks.analysis.neighbors.vectors import cluster, rank, similar_words
 from elmo_tasks.analysis.tables import layer_name
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
@@ -97,13 +96,12 @@ def _vectors(
 
 def _nothing_found(word: str, text: str, corpus: Corpus) -> str:
     message = f"{word!r} never occurs in {text}, which has {corpus.num_sentences:,} sentences"
-    alike = {
-        other: count
+    forms = ", ".join(
+        f"{other} ({count})"
         for other, count in corpus.counts.items()
         if other.casefold() == word.casefold()
-    }
-    if alike:
-        forms = ", ".join(f"{other} ({count})" for other, count in alike.items())
+    )
+    if forms:
         return f"{message}; but {forms} does: use --ignore-case to find it"
     if len(word.split()) != 1:
         return f"{message}; give one token, without blanks"

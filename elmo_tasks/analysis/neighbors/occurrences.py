@@ -72,15 +72,9 @@ def search(
     seed: int = 0,
 ) -> Corpus:
     """
-    Searches a tokenized text for a word. The text is read once and is not kept in memory.
-
-    # Parameters
-
-    pattern: The path of a text with one sentence a line, plain or compressed as `.gz` or `.xz`, or
-        a glob pattern of such paths. A line of more than 256 tokens is cut into several sentences.
-    max_occurrences: If there are more occurrences, this many are drawn, all equally probable.
-    ignore_case (default `False`): Whether `Bank` is an occurrence of `bank`.
-    seed (default `0`): The seed of the draw.
+    Searches a tokenized text for a word. The text is read once and is not kept in memory. A line of
+    more than 256 tokens is cut into several sentences. If there are more than `max_occurrences`,
+    this many are drawn, all equally probable.
     """
     drawn = random.Random(seed)
     kept: list[tuple[int, Occurrence]] = []

@@ -3,21 +3,11 @@ from typing import Any, NamedTuple
 
 import torch
 
-from elmo_tasks.analysis.neighbors.groups import Group, mean_cosine
 from elmo_tasks.analysis.neighbors.occurrences import Corpus, Occurrence
+from elmo_tasks.analysis.neighbors.vectors import Group, mean_cosine
 
-
-class Section(NamedTuple):
-    """
-    Occurrences that are shown together, under a heading.
-
-    # Parameters
-
-    lines: The occurrences with their cosines.
-    """
-
-    heading: str
-    lines: list[tuple[float, Occurrence]]
+# A heading, and the occurrences below it with their cosines.
+Section = tuple[str, list[tuple[float, Occurrence]]]
 
 
 class NeighborsReport(NamedTuple):
@@ -57,7 +47,7 @@ class NeighborsReport(NamedTuple):
         """
         if self.wanted is None:
             return [
-                Section(
+                (
                     f"Cluster {k}, {len(group.members):,} occurrences, the most typical first",
                     self._lines(group)[:max_lines],
                 )
@@ -65,8 +55,8 @@ class NeighborsReport(NamedTuple):
             ]
         lines = self._lines(self.groups[0])
         furthest = lines[max(max_lines, len(lines) - max_lines) :]
-        nearest = Section("The nearest", lines[:max_lines])
-        return [nearest, Section("The furthest", furthest)] if furthest else [nearest]
+        nearest = ("The nearest", lines[:max_lines])
+        return [nearest, ("The furthest", furthest)] if furthest else [nearest]
 
     def without_context(self) -> str:
         words = ", ".join(f"{word} {cosine:.2f}" for word, cosine in self.similar)
@@ -86,11 +76,19 @@ class NeighborsReport(NamedTuple):
         lines = [f"{self.title()}; {corpus.num_sentences:,} sentences of {self.text}"]
         if self.wanted is not None:
             lines += ["", f"Compared with: {' '.join(self.wanted[0].words)}"]
-        for section in self.sections(max_lines):
-            lines += ["", f"{section.heading}:"]
-            lines += [f"{cosine:6.3f} {found.line()}" for cosine, found in section.lines]
-        lines += ["", *self._separation_lines(), f"{self.without_context()}."]
-        return "\n".join(lines)
+        for heading, shown in self.sections(max_lines):
+            lines += ["", f"{heading}:"]
+            lines += [f"{cosine:6.3f} {found.line()}" for cosine, found in shown]
+        lines.append("")
+        if len(self.groups) > 1:
+            cosines = [
+                f"{pair['mean_cosine']:.3f} {'within' if i == j else 'between'} "
+                f"{i if i == j else f'{i} and {j}'}"
+                for pair in self.separation()
+                for i, j in [pair["clusters"]]
+            ]
+            lines.append(f"Mean cosines of two occurrences: {', '.join(cosines)}.")
+        return "\n".join([*lines, f"{self.without_context()}."])
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -116,13 +114,3 @@ class NeighborsReport(NamedTuple):
             (cosine, self.corpus.occurrences[member])
             for member, cosine in zip(group.members, group.cosines)
         ]
-
-    def _separation_lines(self) -> list[str]:
-        if len(self.groups) == 1:
-            return []
-        parts = []
-        for pair in self.separation():
-            i, j = pair["clusters"]
-            which = f"within {i}" if i == j else f"between {i} and {j}"
-            parts.append(f"{pair['mean_cosine']:.3f} {which}")
-        return [f"Mean cosines of two occurrences: {', '.join(parts)}."]

@@ -7,9 +7,9 @@ import torch
 from torch.nn.functional import normalize
 
 from elmo_tasks.analysis.neighbors.chart import draw
-from elmo_tasks.analysis.neighbors.groups import cluster, rank
 from elmo_tasks.analysis.neighbors.occurrences import Corpus, Occurrence
 from elmo_tasks.analysis.neighbors.report import NeighborsReport
+from elmo_tasks.analysis.neighbors.vectors import cluster, rank
 from tests.helpers.charts import drawn_texts
 
 # Two dollars do not make a formula here, and a long word does not fit into every window.
@@ -41,9 +41,9 @@ def test_nothing_is_cut_off_and_the_lines_are_those_of_the_report(made: Neighbor
 
     assert made.title() in {text.replace("\n", " ") for text in texts}
     assert made.without_context() in " ".join(texts)
-    for section in made.sections(5):
-        assert section.heading in texts
-        assert {occurrence.line() for _, occurrence in section.lines} <= set(texts)
+    for heading, shown in made.sections(5):
+        assert heading in texts
+        assert {occurrence.line() for _, occurrence in shown} <= set(texts)
 
 
 def test_no_line_lies_on_another() -> None:
@@ -65,7 +65,7 @@ def test_points_are_in_the_colours_of_their_clusters() -> None:
         len(group.members) for group in made.groups
     ]
     headings = {text.get_text(): text.get_color() for text in below.texts}
-    colors = [headings[section.heading] for section in made.sections(5)]
+    colors = [headings[heading] for heading, _ in made.sections(5)]
     assert colors == ["C0", "C1"]
 
 

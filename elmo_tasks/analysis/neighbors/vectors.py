@@ -1,6 +1,13 @@
+"""What is computed from the vectors of occurrences. All vectors have length 1."""
+
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
+from torch.nn.functional import normalize
+
+from elmo_tasks.bilm import BiLm
+from elmo_tasks.bilm.characters import batch_char_ids
 
 
 class Group(NamedTuple):
@@ -18,26 +25,14 @@ class Group(NamedTuple):
 
 
 def rank(vectors: torch.Tensor, wanted: torch.Tensor) -> Group:
-    """
-    Returns all vectors as one group, sorted by their cosine to `wanted`.
-
-    # Parameters
-
-    vectors: Shape (occurrences, dim); each vector has length 1.
-    wanted: Shape (dim,); the vector has length 1.
-    """
+    """Returns all vectors as one group, sorted by their cosine to `wanted`."""
     return _group(vectors, list(range(len(vectors))), wanted)
 
 
 def cluster(vectors: torch.Tensor, num_clusters: int, seed: int = 0) -> list[Group]:
     """
-    Clusters vectors with k-means, and returns the clusters, the largest first.
-
-    # Parameters
-
-    vectors: Shape (occurrences, dim); each vector has length 1.
-    num_clusters: The number of clusters; fewer if there are fewer distinct vectors.
-    seed (default `0`)
+    Clusters vectors with k-means, and returns the clusters, the largest first. There are fewer than
+    `num_clusters` if there are fewer distinct vectors.
     """
     # Only this function needs scikit-learn, whose import takes a second.
     from sklearn.cluster import KMeans
@@ -49,7 +44,7 @@ def cluster(vectors: torch.Tensor, num_clusters: int, seed: int = 0) -> list[Gro
     groups = []
     for label in range(num_clusters):
         members = (labels == label).nonzero()[0].tolist()
-        centre = torch.nn.functional.normalize(vectors[members].mean(0), dim=0)
+        centre = normalize(vectors[members].mean(0), dim=0)
         groups.append(_group(vectors, members, centre))
     return sorted(groups, key=lambda group: -len(group.members))
 
@@ -70,3 +65,32 @@ def mean_cosine(vectors: torch.Tensor, group: Group, other: Group) -> float:
 def _group(vectors: torch.Tensor, members: list[int], centre: torch.Tensor) -> Group:
     cosines, order = (vectors[members] @ centre).sort(descending=True, stable=True)
     return Group([members[row] for row in order.tolist()], cosines.tolist())
+
+
+def principal_plane(vectors: torch.Tensor) -> tuple[torch.Tensor, list[float]]:
+    """
+    Projects vectors to the plane of their first two principal components. Returns the points, of
+    shape (occurrences, 2), and each component's share of the variance.
+    """
+    centered = (vectors - vectors.mean(0)).double()
+    _, sizes, directions = torch.linalg.svd(centered, full_matrices=False)
+    variances = sizes.square() / sizes.square().sum().clamp(min=1e-12)
+    points = torch.zeros(len(vectors), 2, dtype=torch.double)
+    projected = centered @ directions[:2].T
+    points[:, : projected.size(1)] = projected
+    return points, [*variances[:2].tolist(), 0.0][:2]
+
+
+def similar_words(
+    bilm: BiLm, word: str, words: Sequence[str], num_words: int
+) -> list[tuple[str, float]]:
+    """
+    Returns those of `words` that are nearest to `word` in layer 0, x^LM, with their cosines. In
+    this layer a word has the same vector in all contexts.
+    """
+    others = [other for other in words if other != word]
+    char_ids = batch_char_ids([[word, *others]])[0]
+    with torch.no_grad():
+        x = normalize(bilm.token_layer(char_ids.to(bilm.like.device)).cpu())
+    cosines, rows = (x[1:] @ x[0]).topk(min(num_words, len(others)))
+    return [(others[row], cosine) for row, cosine in zip(rows.tolist(), cosines.tolist())]
