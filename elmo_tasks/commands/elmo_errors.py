@@ -3,10 +3,10 @@ from typing import TYPE_CHECKING
 
 from allennlp.models import load_archive
 
+from elmo_tasks.analysis.archive_names import name_archives
 from elmo_tasks.analysis.errors.markdown import markdown
 from elmo_tasks.analysis.errors.read_cases import read_cases
-from elmo_tasks.analysis.errors.report import ErrorReport, check_same_data
-from elmo_tasks.analysis.mix.archive_names import name_archives
+from elmo_tasks.analysis.errors.report import check_same_data, error_report
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
 from elmo_tasks.commands.outputs import add_outputs, deliver
@@ -65,18 +65,16 @@ examples:
     def run(self, args: argparse.Namespace) -> None:
         check_positive("--top", args.top)
         given = [args.model] if args.against is None else [args.model, args.against]
-        (name, path), *others = name_archives(given).items()
-        report = ErrorReport(
-            name, args.data, read_cases(load_archive(path), args.data), num_mistakes=args.top
-        )
-        for other, other_path in others:
-            judged = read_cases(load_archive(other_path), args.data)
-            check_same_data(report.cases, judged.cases)
-            report = report._replace(other=other, other_cases=judged.cases)
+        (name, *other), paths = zip(*name_archives(given).items())
+        judged, *others = [read_cases(load_archive(path), args.data) for path in paths]
+        for each in others:
+            check_same_data(judged.cases, each.cases)
+        other_cases = [each.cases for each in others]
+        report = error_report(name, args.data, judged, args.top, *other, *other_cases)
 
         def chart() -> "Figure":
             from elmo_tasks.analysis.errors.chart import draw
 
             return draw(report)
 
-        deliver(args, markdown(report), report.as_dict(), chart)
+        deliver(args, markdown(report, judged.judge.kind), report, chart)

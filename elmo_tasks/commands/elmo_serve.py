@@ -1,8 +1,8 @@
 import argparse
 
+from elmo_tasks.analysis.archive_names import name_archives
 from elmo_tasks.analysis.errors.read_cases import read_cases
-from elmo_tasks.analysis.errors.report import ErrorReport
-from elmo_tasks.analysis.mix.archive_names import name_archives
+from elmo_tasks.analysis.errors.report import error_report
 from elmo_tasks.commands.bilm_arguments import add_bilm_options, open_from_args
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
@@ -102,8 +102,7 @@ examples:
             files = data_of_models(args.data, list(named))
             archives = {name: load_archive(path) for name, path in named.items()}
             reports = [
-                ErrorReport(name, file, read_cases(archives[name], file)).as_dict()
-                for name, file in files
+                error_report(name, file, read_cases(archives[name], file)) for name, file in files
             ]
             models = [ServedModel(name, archive) for name, archive in archives.items()]
             opened = open_from_args(args)

@@ -12,7 +12,7 @@ def classified(
     is_right = expected == predicted
     claim = Claim(predicted, expected, confidence, is_right)
     text = f"{expected} as {predicted} *{length}*"
-    return Case(text, length, unknown, same_counts(is_right), [claim], [expected], [predicted])
+    return Case(text, same_counts(is_right), [claim], [expected], [predicted], length, unknown)
 
 
 # Seven of the ten cases are right: 4 of the 5 of class a, and 3 of the 5 of class b.
@@ -39,8 +39,6 @@ def entities() -> list[Case]:
     return [
         Case(
             "Ann Lee in Rome",
-            4,
-            1,
             [(2, 2, 2, 2)],
             [
                 Claim("PER Ann Lee", "PER Ann Lee", 0.9, True),
@@ -48,17 +46,18 @@ def entities() -> list[Case]:
             ],
             ["PER", "LOC"],
             ["PER", "LOC"],
+            4,
+            1,
         ),
         Case(
             "Paris sings",
-            2,
-            0,
             [(0, 1, 0, 1)],
             [Claim("PER Paris", "LOC Paris", 0.7, False)],
             ["LOC"],
             ["PER"],
+            2,
         ),
-        Case("Nothing here", 2, 0, [(0, 0, 0, 0)], [], [], []),
+        Case("Nothing here", [(0, 0, 0, 0)], [], [], [], 2),
     ]
 
 
@@ -72,6 +71,6 @@ def links() -> list[Case]:
     kinds = [RIGHT, CONFLATED, MISSED]
     text = "Ann sold her shop . It closed . That was what she wanted ."
     return [
-        Case(text, 14, 0, [(1, 2, 1, 3)] * 3, claims, expected, kinds),
-        Case("Nothing here", 2, 0, [(0, 0, 0, 0)] * 3, [], [], []),
+        Case(text, [(1, 2, 1, 3)] * 3, claims, expected, kinds, 14),
+        Case("Nothing here", [(0, 0, 0, 0)] * 3, [], [], [], 2),
     ]

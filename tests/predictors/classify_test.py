@@ -10,7 +10,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.analysis.errors.markdown import markdown
 from elmo_tasks.analysis.errors.read_cases import read_cases
-from elmo_tasks.analysis.errors.report import ErrorReport
+from elmo_tasks.analysis.errors.report import error_report
 from elmo_tasks.in_allennlp.predict_manager import PredictManager
 from elmo_tasks.predictors.load import LoadedModel
 from elmo_tasks.predictors.text_predictor import TextPredictor
@@ -140,10 +140,9 @@ def test_the_page_has_a_box_for_each_column(archive: Archive, two: Archive) -> N
 
 
 def test_errors_are_those_of_classes_or_of_labels(archive: Archive, several: Archive) -> None:
-    one, more = (
-        markdown(ErrorReport("mine", "data", read_cases(each, str(FIXTURE))))
-        for each in (archive, several)
-    )
+    judged = [read_cases(each, str(FIXTURE)) for each in (archive, several)]
+
+    one, more = (markdown(error_report("mine", "data", each), each.judge.kind) for each in judged)
 
     assert "## Which class is taken for which" in one and "10 cases; accuracy" in one
     assert "## Labels" in more and "10 cases; F1" in more

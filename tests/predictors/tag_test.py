@@ -7,7 +7,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.analysis.errors.markdown import markdown
 from elmo_tasks.analysis.errors.read_cases import read_cases
-from elmo_tasks.analysis.errors.report import ErrorReport
+from elmo_tasks.analysis.errors.report import error_report
 from elmo_tasks.in_allennlp.predict_manager import PredictManager
 from tests.helpers.archives import ROOT, task_model
 
@@ -73,11 +73,12 @@ def test_a_model_of_spans_is_one_of_entities(spans: Archive) -> None:
 
 
 def test_errors_are_shown_for_each_tag(tags: Archive) -> None:
-    report = ErrorReport("mine", "data", read_cases(tags, str(FIXTURE)))
+    judged = read_cases(tags, str(FIXTURE))
 
-    text = markdown(report)
+    report = error_report("mine", "data", judged)
+    text = markdown(report, "tags")
 
-    right = sum(claim.is_right for case in report.cases for claim in case.claims)
-    total = sum(case.num_tokens for case in report.cases)
+    right = sum(claim.is_right for case in judged.cases for claim in case.claims)
+    total = sum(case.num_tokens for case in judged.cases)
     assert "## Tags" in text and "| NOUN  |" in text
-    assert report.score() == pytest.approx(right / total)
+    assert report["score"] == pytest.approx(right / total)

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from elmo_tasks.analysis.errors.report import ErrorReport
+from elmo_tasks.analysis.errors.report import error_report
 from elmo_tasks.serve.served_model import ServedModel
 from tests.helpers.error_cases import judged
 from tests.helpers.language_models import random_model
@@ -17,6 +17,6 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> list[ServedModel]:
 @pytest.fixture(scope="session")
 def address(models: list[ServedModel]) -> Iterator[str]:
     """The address of a running server of all models and an error report."""
-    report = ErrorReport("sentiment", "dev.txt", judged()).as_dict()
+    report = error_report("sentiment", "dev.txt", judged())
     with running(app_of(models, reports=[report], language_model=random_model())) as url:
         yield url

@@ -38,23 +38,23 @@ class Case(NamedTuple):
     # Parameters
 
     text: The text that a person reads.
-    num_tokens, num_unknown: The numbers of tokens, and of tokens that the model's word indexer does
-        not know.
     counts: The counts of the score. Precision and recall are equal for classes and answers.
     claims: One claim, or one for each predicted entity, role or link.
     expected: The expected class, the types of the expected entities or roles, the gold answers, or
         the expected links.
     predicted: The predicted class, the types of the predicted entities or roles, the answer, or the
         kinds of the links (see `judge_links`).
+    num_tokens, num_unknown: The numbers of tokens, and of tokens that the model's word indexer does
+        not know.
     """
 
     text: str
-    num_tokens: int
-    num_unknown: int
     counts: Counts
     claims: list[Claim]
     expected: list[str]
     predicted: list[str]
+    num_tokens: int = 0
+    num_unknown: int = 0
 
     @property
     def score(self) -> float:
@@ -80,3 +80,7 @@ def scores_of(counts: numpy.ndarray) -> numpy.ndarray:
 
 def _ratios(parts: numpy.ndarray, wholes: numpy.ndarray) -> numpy.ndarray:
     return parts / numpy.where(wholes > 0, wholes, 1.0)
+
+
+def score_of(cases: Sequence[Case]) -> float:
+    return float(scores_of(numpy.sum([case.counts for case in cases], axis=0)))

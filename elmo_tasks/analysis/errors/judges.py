@@ -1,13 +1,13 @@
 """Compares the answers of each task's predictor with the data."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from allennlp.data import Instance
 from allennlp.data.fields import LabelField, TextField
 from allennlp.models import Model
 
-from elmo_tasks.analysis.errors.case import NO_ANSWERS, Case, Claim, same_counts
+from elmo_tasks.analysis.errors.case import NO_ANSWERS, Case, Claim, Counts, same_counts
 from elmo_tasks.analysis.errors.links import judge_links
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.metrics.squad import exact_match, f1
@@ -43,9 +43,7 @@ def _judge_class(instance: Instance, answer: Answer) -> Case:
     expected, predicted = str(label.label), answer["label"]
     is_right = predicted == expected
     claim = Claim(predicted, expected, answer["probabilities"][predicted], is_right)
-    texts = [" ".join(_words(field)) for field in _texts(instance)]
-    text = " → ".join(texts)
-    return Case(text, 0, 0, same_counts(is_right), [claim], [expected], [predicted])
+    return Case(_text(instance), same_counts(is_right), [claim], [expected], [predicted])
 
 
 def _judge_labels(instance: Instance, answer: Answer) -> Case:
@@ -56,10 +54,7 @@ def _judge_labels(instance: Instance, answer: Answer) -> Case:
     claims = [
         Claim(label, gold, answer["probabilities"][label], label in expected) for label in predicted
     ]
-    num_right = sum(claim.is_right for claim in claims)
-    text = " → ".join(" ".join(_words(field)) for field in _texts(instance))
-    counts = [(num_right, len(predicted), num_right, len(expected))]
-    return Case(text, 0, 0, counts, claims, expected, predicted)
+    return Case(_text(instance), _counts(claims, expected), claims, expected, predicted)
 
 
 def _judge_tags(instance: Instance, answer: Answer) -> Case:
@@ -71,9 +66,7 @@ def _judge_tags(instance: Instance, answer: Answer) -> Case:
             words, predicted, expected, answer["probabilities"], strict=True
         )
     ]
-    num_right = sum(claim.is_right for claim in claims)
-    counts = [(num_right, len(words), num_right, len(words))]
-    return Case(" ".join(words), 0, 0, counts, claims, expected, predicted)
+    return Case(" ".join(words), _counts(claims, expected), claims, expected, predicted)
 
 
 def _judge_entities(instance: Instance, answer: Answer) -> Case:
@@ -110,16 +103,8 @@ def _judge_spans(
         beside = [each for each in expected if _overlap(each, span)]
         gold = "; ".join(_named(each, words) for each in beside) or "nothing"
         claims.append(Claim(_named(span, words), gold, confidence, span in expected))
-    num_right = sum(claim.is_right for claim in claims)
-    return Case(
-        text,
-        0,
-        0,
-        [(num_right, len(predicted), num_right, len(expected))],
-        claims,
-        [type_ for type_, _ in expected],
-        [type_ for type_, _ in predicted],
-    )
+    types = [[type_ for type_, _ in spans] for spans in (expected, predicted)]
+    return Case(text, _counts(claims, expected), claims, *types)
 
 
 def _judge_answer(instance: Instance, answer: Answer) -> Case:
@@ -131,7 +116,7 @@ def _judge_answer(instance: Instance, answer: Answer) -> Case:
     claim = Claim(predicted, " or ".join(dict.fromkeys(expected)), answer["probability"], is_right)
     score = max(f1(predicted, each) for each in expected)
     text = " ".join(_words(instance["question"]))
-    return Case(text, 0, 0, same_counts(score), [claim], list(expected), [predicted])
+    return Case(text, same_counts(score), [claim], list(expected), [predicted])
 
 
 # The judges, by the registered names of the predictors.
@@ -161,8 +146,15 @@ def _field(instance: Instance, name: str) -> Any:
     return instance[name]
 
 
-def _texts(instance: Instance) -> list[TextField]:
-    return [field for field in instance.fields.values() if isinstance(field, TextField)]
+def _counts(claims: Sequence[Claim], expected: Sequence[Any]) -> Counts:
+    num_right = sum(claim.is_right for claim in claims)
+    return [(num_right, len(claims), num_right, len(expected))]
+
+
+def _text(instance: Instance) -> str:
+    """Returns the texts of an instance, such as a premise and a hypothesis, as one."""
+    fields = [field for field in instance.fields.values() if isinstance(field, TextField)]
+    return " → ".join(" ".join(_words(field)) for field in fields)
 
 
 def _words(field: Any) -> list[str]:

@@ -52,8 +52,6 @@ def judge_links(instance: Instance, answer: dict[str, Any]) -> Case:
     kinds += [DIVIDED for span in antecedents if span in begun]
     return Case(
         " ".join(words),
-        0,
-        0,
         coref_counts(predicted, expected).tolist(),
         claims,
         [_link(*pair, words) for pair in antecedents.items()],

@@ -1,134 +1,123 @@
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from elmo_tasks.analysis.errors.bootstrap import Difference
-from elmo_tasks.analysis.errors.case import Case
-from elmo_tasks.analysis.errors.report import ErrorReport, Group, score_of
 from elmo_tasks.analysis.tables import table
 
 # The maximum number of characters of a text.
 _LONGEST = 300
 
+_HEADINGS = {
+    "classes": "Which class is taken for which",
+    "entities": "Types of entities",
+    "labels": "Labels",
+    "tags": "Tags",
+    "roles": "Roles",
+    "links": "Links between mentions",
+}
 
-def markdown(report: ErrorReport) -> str:
-    """Returns a report as Markdown."""
-    judge = report.judged.judge
-    metric = judge.metric
+
+def markdown(report: dict[str, Any], kind: str) -> str:
+    """Returns what `error_report` returned as Markdown. `kind` is that of the judge."""
+    metric = report["metric"]
     parts = [
-        f"# Errors of {report.model} on {report.data}",
-        f"{len(report.cases):,} cases; {metric} {_percent(report.score())} %.",
+        f"# Errors of {report['model']} on {report['data']}",
+        f"{report['num_cases']:,} cases; {metric} {_percent(report['score'])} %.",
     ]
-    if judge.kind == "classes":
-        parts += ["## Which class is taken for which", _confusion(report)]
-    if judge.kind == "entities":
-        parts += ["## Types of entities", _types(report)]
-    if judge.kind == "labels":
-        parts += ["## Labels", _types(report)]
-    if judge.kind == "tags":
-        parts += ["## Tags", _types(report)]
-    if judge.kind == "roles":
-        parts += ["## Roles", _types(report)]
-    if judge.kind == "links":
-        links = [[kind, f"{count:,}"] for kind, count in report.links().items()]
-        parts += ["## Links between mentions", table(["link", "how many"], links)]
+    if kind in _HEADINGS:
+        parts += [f"## {_HEADINGS[kind]}", _first_table(report)]
     parts += [
         "## By length",
-        _group_table("tokens", metric, report.by_length()),
+        _group_table("tokens", metric, report["by_length"]),
         "## By share of unknown words",
-        _group_table("unknown words", metric, report.by_unknown()),
+        _group_table("unknown words", metric, report["by_unknown"]),
         "## Calibration",
-        f"Expected calibration error: {_percent(report.calibration_error())} %.",
-        _calibration(report),
+        f"Expected calibration error: {_percent(report['calibration_error'])} %.",
+        _calibration(report["calibration"]),
         "## The most confident mistakes",
-        _mistakes(report),
+        _numbered(
+            f"{each['confidence']:.3f} **{_plain(each['predicted'])}**, expected "
+            f"**{_plain(each['expected'])}**: {_plain(each['text'])}"
+            for each in report["mistakes"]
+        ),
     ]
-    difference = report.difference()
-    if difference is not None:
-        parts += _against(report, difference)
+    if "against" in report:
+        parts += _against(report)
     return "\n\n".join(parts)
 
 
-def _confusion(report: ErrorReport) -> str:
-    confusion = report.confusion()
-    rows = [
-        [_plain(expected), *(f"{count:,}" for count in row.values())]
-        for expected, row in confusion.items()
-    ]
-    return table(["expected, and predicted as:", *map(_plain, confusion)], rows)
-
-
-def _types(report: ErrorReport) -> str:
+def _first_table(report: dict[str, Any]) -> str:
+    if "confusion" in report:
+        confusion = report["confusion"]
+        rows = [
+            [_plain(expected), *(f"{count:,}" for count in row.values())]
+            for expected, row in confusion.items()
+        ]
+        return table(["expected, and predicted as:", *map(_plain, confusion)], rows)
+    if "links" in report:
+        links = [[kind, f"{count:,}"] for kind, count in report["links"].items()]
+        return table(["link", "how many"], links)
     rows = [
         [
-            _plain(each.type or "entity"),
-            f"{each.expected:,}",
-            f"{each.predicted:,}",
-            _percent(each.precision),
-            _percent(each.recall),
+            _plain(each["type"] or "entity"),
+            f"{each['expected']:,}",
+            f"{each['predicted']:,}",
+            _percent(each["precision"]),
+            _percent(each["recall"]),
         ]
-        for each in report.types()
+        for each in report["types"]
     ]
     return table(["type", "expected", "predicted", "precision, %", "recall, %"], rows)
 
 
-def _group_table(name: str, metric: str, groups: Sequence[Group]) -> str:
-    rows = [[each.name, f"{each.num_cases:,}", _percent(each.score)] for each in groups]
+def _group_table(name: str, metric: str, groups: Sequence[dict[str, Any]]) -> str:
+    rows = [[each["name"], f"{each['num_cases']:,}", _percent(each["score"])] for each in groups]
     return table([name, "cases", f"{metric}, %"], rows)
 
 
-def _calibration(report: ErrorReport) -> str:
+def _calibration(bins: Sequence[dict[str, Any]]) -> str:
     rows = [
         [
-            f"{100 * each.low:.0f} to {100 * each.high:.0f} %",
-            f"{each.num_claims:,}",
-            _percent(each.confidence),
-            _percent(each.right),
+            f"{100 * each['low']:.0f} to {100 * each['high']:.0f} %",
+            f"{each['num_claims']:,}",
+            _percent(each["confidence"]),
+            _percent(each["right"]),
         ]
-        for each in report.bins()
+        for each in bins
     ]
     return table(["confidence", "claims", "mean confidence, %", "right, %"], rows)
 
 
-def _mistakes(report: ErrorReport) -> str:
-    lines = [
-        f"{index}. {claim.confidence:.3f} **{_plain(claim.predicted)}**, expected "
-        f"**{_plain(claim.expected)}**: {_plain(claim.text or case.text)}"
-        for index, (claim, case) in enumerate(report.mistakes(), start=1)
-    ]
-    return "\n".join(lines) or "There are none."
-
-
-def _against(report: ErrorReport, difference: Difference) -> list[str]:
-    counts = report.agreement()
-    metric = report.judged.judge.metric
-    verdict = "more than chance" if difference.p_value < 0.05 else "no more than chance may explain"
+def _against(report: dict[str, Any]) -> list[str]:
+    model, against = report["model"], report["against"]
+    other, counts = against["model"], against["cases"]
+    verdict = "more than chance" if against["p_value"] < 0.05 else "no more than chance may explain"
     return [
-        f"## Against {report.other}",
-        f"{report.other} has {metric} {_percent(score_of(report.other_cases))} %. The difference "
-        f"is {_signed(difference.difference)} points, with a 95 % interval from "
-        f"{_signed(difference.low)} to {_signed(difference.high)} (paired bootstrap, p = "
-        f"{difference.p_value:.4f}): {verdict}.",
-        f"{report.model} is better in {counts['better']:,} cases and worse in {counts['worse']:,}; "
+        f"## Against {other}",
+        f"{other} has {report['metric']} {_percent(against['score'])} %. The difference "
+        f"is {_signed(against['difference'])} points, with a 95 % interval from "
+        f"{_signed(against['low'])} to {_signed(against['high'])} (paired bootstrap, p = "
+        f"{against['p_value']:.4f}): {verdict}.",
+        f"{model} is better in {counts['better']:,} cases and worse in {counts['worse']:,}; "
         f"in {counts['equal']:,} both are as good.",
-        f"### Where only {report.model} is right",
-        _pairs(report.better_than_other()),
-        f"### Where only {report.other} is right",
-        _pairs(report.worse_than_other()),
+        f"### Where only {model} is right",
+        _numbered(map(_pair, against["only_this_is_right"])),
+        f"### Where only {other} is right",
+        _numbered(map(_pair, against["only_the_other_is_right"])),
     ]
 
 
-def _pairs(pairs: Sequence[tuple[Case, Case]]) -> str:
-    lines = [
-        f"{index}. **{_said(mine)}** against **{_said(others)}**, expected "
-        f"**{_plain(' or '.join(dict.fromkeys(mine.expected)) or 'nothing')}**: {_plain(mine.text)}"
-        for index, (mine, others) in enumerate(pairs, start=1)
-    ]
-    return "\n".join(lines) or "There are none."
+def _pair(case: dict[str, Any]) -> str:
+    mine, others = (
+        _plain("; ".join(case[name]) or "nothing") for name in ("predicted", "predicted_by_other")
+    )
+    expected = _plain(" or ".join(dict.fromkeys(case["expected"])) or "nothing")
+    return f"**{mine}** against **{others}**, expected **{expected}**: {_plain(case['text'])}"
 
 
-def _said(case: Case) -> str:
-    return _plain("; ".join(claim.predicted for claim in case.claims) or "nothing")
+def _numbered(lines: Iterable[str]) -> str:
+    numbered = [f"{index}. {line}" for index, line in enumerate(lines, start=1)]
+    return "\n".join(numbered) or "There are none."
 
 
 def _plain(text: Any) -> str:

@@ -1,11 +1,10 @@
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy
 
-from elmo_tasks.analysis.errors.bootstrap import Difference, paired_bootstrap
-from elmo_tasks.analysis.errors.case import Case, Claim, scores_of
+from elmo_tasks.analysis.errors.case import Case, score_of, scores_of
 from elmo_tasks.analysis.errors.links import KINDS
 from elmo_tasks.analysis.errors.read_cases import Judged
 from elmo_tasks.common.errors import ConfigurationError
@@ -15,217 +14,70 @@ _SHARES = (0.0, 0.1, 0.2, 1.0)
 _NUM_LENGTH_GROUPS = 4
 _NUM_BINS = 10
 
-
-class Group(NamedTuple):
-    """The score of a part of the cases."""
-
-    name: str
-    num_cases: int
-    score: float
+# The number of resamples whose weights are in memory at a time.
+_CHUNK = 100
 
 
-class Bin(NamedTuple):
-    """The claims whose confidence is within an interval."""
-
-    low: float
-    high: float
-    num_claims: int
-    confidence: float
-    right: float
-
-
-class TypeScore(NamedTuple):
-    """Precision and recall of the entities of a type, or of a semantic role."""
-
-    type: str
-    expected: int
-    predicted: int
-    precision: float
-    recall: float
-
-
-class ErrorReport(NamedTuple):
+def error_report(
+    model: str,
+    data: str,
+    judged: Judged,
+    num_mistakes: int = 10,
+    other: str | None = None,
+    other_cases: Sequence[Case] = (),
+) -> dict[str, Any]:
     """
-    The errors of a model on a data set.
+    Returns the errors of a model on a data set, as JSON.
 
     # Parameters
 
     model, data: The names of the model and of the data.
     judged: The model's cases.
-    other: The name of a second model to compare with.
-    other_cases: The cases of the second model, in the same order.
     num_mistakes (default `10`): The maximum number of mistakes to show, and of cases in which one
         model beats the other.
+    other: The name of a second model to compare with.
+    other_cases: The cases of the second model, in the same order.
     """
-
-    model: str
-    data: str
-    judged: Judged
-    other: str | None = None
-    other_cases: list[Case] = []
-    num_mistakes: int = 10
-
-    @property
-    def cases(self) -> list[Case]:
-        return self.judged.cases
-
-    def score(self) -> float:
-        return score_of(self.cases)
-
-    def confusion(self) -> dict[str, dict[str, int]]:
-        """Returns how often each expected class was predicted as each class."""
-        pairs = Counter((case.expected[0], case.predicted[0]) for case in self.cases)
-        order = {name: index for index, name in enumerate(self.judged.judge.classes)}
-        names = {name for pair in pairs for name in pair}
-        classes = sorted(names, key=lambda name: (order.get(name, len(order)), name))
-        return {row: {column: pairs[row, column] for column in classes} for row in classes}
-
-    def types(self) -> list[TypeScore]:
-        """Returns precision and recall for each type of entity, or for each role."""
-        expected = Counter(type_ for case in self.cases for type_ in case.expected)
-        predicted = Counter(type_ for case in self.cases for type_ in case.predicted)
-        right = Counter(
-            type_
-            for case in self.cases
-            for type_, claim in zip(case.predicted, case.claims)
-            if claim.is_right
-        )
-        return [
-            TypeScore(
-                type_,
-                expected[type_],
-                predicted[type_],
-                right[type_] / max(predicted[type_], 1),
-                right[type_] / max(expected[type_], 1),
-            )
-            for type_ in sorted(expected | predicted)
-        ]
-
-    def links(self) -> dict[str, int]:
-        """Returns the number of links of each kind."""
-        kinds = Counter(kind for case in self.cases for kind in case.predicted)
-        return {kind: kinds[kind] for kind in KINDS}
-
-    def by_length(self) -> list[Group]:
-        """
-        Splits cases by length into four groups of about equal size. Returns the score of each.
-        """
-        lengths = [case.num_tokens for case in self.cases]
-        ends = numpy.quantile(lengths, numpy.arange(1, _NUM_LENGTH_GROUPS + 1) / _NUM_LENGTH_GROUPS)
-        edges = sorted({int(end) for end in ends})
-        starts = [min(lengths), *(edge + 1 for edge in edges[:-1])]
-        names = [
-            f"{low}" if low == high else f"{low} to {high}" for low, high in zip(starts, edges)
-        ]
-        return _groups(self.cases, names, edges, lambda case: case.num_tokens)
-
-    def by_unknown(self) -> list[Group]:
-        """Groups the cases by their share of unknown words. Returns the score of each group."""
-        percents = [f"{100 * share:g} %" for share in _SHARES]
-        names = [percents[0], *(f"up to {percent}" for percent in percents[1:])]
-        return _groups(
-            self.cases, names, _SHARES, lambda case: case.num_unknown / max(case.num_tokens, 1)
-        )
-
-    def bins(self) -> list[Bin]:
-        """Groups the claims into ten intervals of confidence. Empty intervals are left out."""
-        found: list[list[Claim]] = [[] for _ in range(_NUM_BINS)]
-        for claim in self._claims():
-            found[min(int(claim.confidence * _NUM_BINS), _NUM_BINS - 1)].append(claim)
-        return [
-            Bin(
-                index / _NUM_BINS,
-                (index + 1) / _NUM_BINS,
-                len(claims),
-                sum(claim.confidence for claim in claims) / len(claims),
-                sum(claim.is_right for claim in claims) / len(claims),
-            )
-            for index, claims in enumerate(found)
-            if claims
-        ]
-
-    def calibration_error(self) -> float:
-        """
-        Returns the expected calibration error (Guo et al. 2017, section 2): the mean of
-        `|confidence - accuracy|` over the bins, weighted by bin size.
-        """
-        bins = self.bins()
-        total = sum(each.num_claims for each in bins)
-        return sum(each.num_claims * abs(each.confidence - each.right) for each in bins) / max(
-            total, 1
-        )
-
-    def mistakes(self) -> list[tuple[Claim, Case]]:
-        """Returns the wrong claims that the model is most confident of."""
-        wrong = [
-            (claim, case) for case in self.cases for claim in case.claims if not claim.is_right
-        ]
-        return sorted(wrong, key=lambda pair: -pair[0].confidence)[: self.num_mistakes]
-
-    def difference(self) -> Difference | None:
-        """Returns the difference between the scores of both models, if there are two."""
-        return None if self.other is None else paired_bootstrap(self.cases, self.other_cases)
-
-    def better_than_other(self) -> list[tuple[Case, Case]]:
-        """Returns the cases in which the model is better than the other, the clearest first."""
-        return _clearest(self.cases, self.other_cases)[: self.num_mistakes]
-
-    def worse_than_other(self) -> list[tuple[Case, Case]]:
-        pairs = _clearest(self.other_cases, self.cases)[: self.num_mistakes]
-        return [(mine, others) for others, mine in pairs]
-
-    def agreement(self) -> dict[str, int]:
-        """Returns in how many cases the model is better than the other, as good, and worse."""
+    (kind, metric, _, classes), cases = judged
+    report: dict[str, Any] = {
+        "model": model,
+        "data": data,
+        "num_cases": len(cases),
+        "metric": metric,
+        "score": score_of(cases),
+    }
+    if kind == "classes":
+        report["confusion"] = _confusion(cases, classes)
+    if kind in ("entities", "labels", "roles", "tags"):
+        report["types"] = _types(cases)
+    if kind == "links":
+        kinds = Counter(kind for case in cases for kind in case.predicted)
+        report["links"] = {kind: kinds[kind] for kind in KINDS}
+    bins = _calibration(cases)
+    num_claims = sum(each["num_claims"] for each in bins)
+    distances = [each["num_claims"] * abs(each["confidence"] - each["right"]) for each in bins]
+    report |= {
+        "by_length": _by_length(cases),
+        "by_unknown": _by_unknown(cases),
+        # The expected calibration error of Guo et al. 2017, section 2.
+        "calibration_error": sum(distances) / max(num_claims, 1),
+        "calibration": bins,
+        "mistakes": _mistakes(cases)[:num_mistakes],
+    }
+    if other is not None:
         signs = Counter(
             numpy.sign(mine.score - others.score)
-            for mine, others in zip(self.cases, self.other_cases)
+            for mine, others in zip(cases, other_cases, strict=True)
         )
-        return {"better": signs[1.0], "equal": signs[0.0], "worse": signs[-1.0]}
-
-    def as_dict(self) -> dict[str, Any]:
-        kind = self.judged.judge.kind
-        report: dict[str, Any] = {
-            "model": self.model,
-            "data": self.data,
-            "num_cases": len(self.cases),
-            "metric": self.judged.judge.metric,
-            "score": self.score(),
+        report["against"] = {
+            "model": other,
+            "score": score_of(other_cases),
+            **paired_bootstrap(cases, other_cases),
+            "cases": {"better": signs[1.0], "equal": signs[0.0], "worse": signs[-1.0]},
+            "only_this_is_right": _better(cases, other_cases, 1)[:num_mistakes],
+            "only_the_other_is_right": _better(cases, other_cases, -1)[:num_mistakes],
         }
-        if kind == "classes":
-            report["confusion"] = self.confusion()
-        if kind in ("entities", "labels", "roles", "tags"):
-            report["types"] = [each._asdict() for each in self.types()]
-        if kind == "links":
-            report["links"] = self.links()
-        report |= {
-            "by_length": [each._asdict() for each in self.by_length()],
-            "by_unknown": [each._asdict() for each in self.by_unknown()],
-            "calibration_error": self.calibration_error(),
-            "calibration": [each._asdict() for each in self.bins()],
-            "mistakes": [
-                {
-                    "text": claim.text or case.text,
-                    "predicted": claim.predicted,
-                    "expected": claim.expected,
-                    "confidence": claim.confidence,
-                }
-                for claim, case in self.mistakes()
-            ],
-        }
-        difference = self.difference()
-        if difference is not None:
-            report["against"] = {
-                "model": self.other,
-                "score": score_of(self.other_cases),
-                **difference.as_dict(),
-                "cases": self.agreement(),
-                "only_this_is_right": [_pair(*pair) for pair in self.better_than_other()],
-                "only_the_other_is_right": [_pair(*pair) for pair in self.worse_than_other()],
-            }
-        return report
-
-    def _claims(self) -> Iterable[Claim]:
-        return (claim for case in self.cases for claim in case.claims)
+    return report
 
 
 def check_same_data(first: Sequence[Case], second: Sequence[Case]) -> None:
@@ -237,8 +89,97 @@ def check_same_data(first: Sequence[Case], second: Sequence[Case]) -> None:
         )
 
 
-def score_of(cases: Sequence[Case]) -> float:
-    return float(scores_of(numpy.sum([case.counts for case in cases], axis=0)))
+def paired_bootstrap(
+    first: Sequence[Case], second: Sequence[Case], num_resamples: int = 2000, seed: int = 0
+) -> dict[str, float]:
+    """
+    Compares two models by the paired bootstrap (Efron and Tibshirani 1993; Berg-Kirkpatrick et al.
+    2012). The same cases are drawn with replacement for both models.
+
+    # Parameters
+
+    first, second: The cases of both models, in the same order.
+    num_resamples (default `2000`)
+    seed (default `0`)
+
+    # Returns
+
+    `difference`, the score of the first model minus that of the second; `low` and `high`, the ends
+    of its 95 % interval; and `p_value`, the share of resamples whose difference is at least
+    `|difference|` away from `difference`.
+    """
+    # Shape: (cases, 2 models, measures, 4)
+    counts = numpy.array(
+        [[each.counts for each in pair] for pair in zip(first, second, strict=True)]
+    )
+    observed = _differences(counts.sum(axis=0)[None])[0]
+    drawn = numpy.random.default_rng(seed)
+    even = numpy.full(len(counts), 1 / len(counts))
+    found = []
+    for start in range(0, num_resamples, _CHUNK):
+        # How often each case is drawn. Shape: (resamples, cases)
+        weights = drawn.multinomial(len(counts), even, min(_CHUNK, num_resamples - start))
+        found.append(_differences(numpy.tensordot(weights, counts, 1)))
+    differences = numpy.concatenate(found)
+    low, high = numpy.quantile(differences, [0.025, 0.975])
+    # Rounding may make equal differences unequal. The margin makes them count as equal.
+    is_far = numpy.abs(differences - observed) >= abs(observed) - 1e-12
+    p_value = (1 + is_far.sum()) / (1 + num_resamples)
+    numbers = {"difference": observed, "low": low, "high": high, "p_value": p_value}
+    return {name: float(number) for name, number in numbers.items()}
+
+
+def _differences(sums: numpy.ndarray) -> numpy.ndarray:
+    """Returns the differences of scores, given sums of shape (resamples, 2, measures, 4)."""
+    scores = scores_of(sums)
+    return scores[:, 0] - scores[:, 1]
+
+
+def _confusion(cases: Sequence[Case], classes: Sequence[str | None]) -> dict[str, dict[str, int]]:
+    """Returns how often each expected class was predicted as each class."""
+    pairs = Counter((case.expected[0], case.predicted[0]) for case in cases)
+    order = {name: index for index, name in enumerate(classes)}
+    names = {name for pair in pairs for name in pair}
+    ordered = sorted(names, key=lambda name: (order.get(name, len(order)), name))
+    return {row: {column: pairs[row, column] for column in ordered} for row in ordered}
+
+
+def _types(cases: Sequence[Case]) -> list[dict[str, Any]]:
+    """Returns precision and recall for each type of entity, label, tag or role."""
+    expected = Counter(type_ for case in cases for type_ in case.expected)
+    predicted = Counter(type_ for case in cases for type_ in case.predicted)
+    right = Counter(
+        type_
+        for case in cases
+        for type_, claim in zip(case.predicted, case.claims)
+        if claim.is_right
+    )
+    return [
+        {
+            "type": type_,
+            "expected": expected[type_],
+            "predicted": predicted[type_],
+            "precision": right[type_] / max(predicted[type_], 1),
+            "recall": right[type_] / max(expected[type_], 1),
+        }
+        for type_ in sorted(expected | predicted)
+    ]
+
+
+def _by_length(cases: Sequence[Case]) -> list[dict[str, Any]]:
+    """Splits cases by length into four groups of about equal size. Returns the score of each."""
+    lengths = [case.num_tokens for case in cases]
+    ends = numpy.quantile(lengths, numpy.arange(1, _NUM_LENGTH_GROUPS + 1) / _NUM_LENGTH_GROUPS)
+    edges = sorted({int(end) for end in ends})
+    starts = [min(lengths), *(edge + 1 for edge in edges[:-1])]
+    names = [f"{low}" if low == high else f"{low} to {high}" for low, high in zip(starts, edges)]
+    return _groups(cases, names, edges, lambda case: case.num_tokens)
+
+
+def _by_unknown(cases: Sequence[Case]) -> list[dict[str, Any]]:
+    """Groups the cases by their share of unknown words. Returns the score of each group."""
+    names = [f"{'up to ' * (share > 0)}{100 * share:g} %" for share in _SHARES]
+    return _groups(cases, names, _SHARES, lambda case: case.num_unknown / max(case.num_tokens, 1))
 
 
 def _groups(
@@ -246,28 +187,66 @@ def _groups(
     names: Sequence[str],
     ends: Sequence[float],
     value_of: Callable[[Case], float],
-) -> list[Group]:
-    """
-    Groups the cases by value. A group ends at each of `ends`. Returns the scores of the groups that
-    have cases.
-    """
+) -> list[dict[str, Any]]:
+    """Returns the scores of the groups that have cases. A group ends at each of `ends`."""
     members: list[list[Case]] = [[] for _ in ends]
     for case in cases:
         members[numpy.searchsorted(ends, value_of(case))].append(case)
     return [
-        Group(name, len(group), score_of(group)) for name, group in zip(names, members) if group
+        {"name": name, "num_cases": len(group), "score": score_of(group)}
+        for name, group in zip(names, members)
+        if group
     ]
 
 
-def _clearest(better: Sequence[Case], worse: Sequence[Case]) -> list[tuple[Case, Case]]:
-    pairs = [pair for pair in zip(better, worse) if pair[0].score > pair[1].score]
-    return sorted(pairs, key=lambda pair: pair[1].score - pair[0].score)
+def _calibration(cases: Sequence[Case]) -> list[dict[str, Any]]:
+    """Groups the claims into ten intervals of confidence. Empty intervals are left out."""
+    found: list[list] = [[] for _ in range(_NUM_BINS)]
+    for case in cases:
+        for claim in case.claims:
+            found[min(int(claim.confidence * _NUM_BINS), _NUM_BINS - 1)].append(claim)
+    return [
+        {
+            "low": index / _NUM_BINS,
+            "high": (index + 1) / _NUM_BINS,
+            "num_claims": len(claims),
+            "confidence": sum(claim.confidence for claim in claims) / len(claims),
+            "right": sum(claim.is_right for claim in claims) / len(claims),
+        }
+        for index, claims in enumerate(found)
+        if claims
+    ]
 
 
-def _pair(mine: Case, others: Case) -> dict[str, Any]:
-    return {
-        "text": mine.text,
-        "expected": mine.expected,
-        "predicted": [claim.predicted for claim in mine.claims],
-        "predicted_by_other": [claim.predicted for claim in others.claims],
-    }
+def _mistakes(cases: Sequence[Case]) -> list[dict[str, Any]]:
+    """Returns the wrong claims, the most confident first."""
+    wrong = [
+        {
+            "text": claim.text or case.text,
+            "predicted": claim.predicted,
+            "expected": claim.expected,
+            "confidence": claim.confidence,
+        }
+        for case in cases
+        for claim in case.claims
+        if not claim.is_right
+    ]
+    return sorted(wrong, key=lambda each: -each["confidence"])
+
+
+def _better(mine: Sequence[Case], others: Sequence[Case], sign: int) -> list[dict[str, Any]]:
+    """
+    Returns the cases in which the model is better than the other, or with the sign -1 worse, the
+    clearest first.
+    """
+    pairs = [(sign * (one.score - other.score), one, other) for one, other in zip(mine, others)]
+    return [
+        {
+            "text": one.text,
+            "expected": one.expected,
+            "predicted": [claim.predicted for claim in one.claims],
+            "predicted_by_other": [claim.predicted for claim in other.claims],
+        }
+        for difference, one, other in sorted(pairs, key=lambda pair: -pair[0])
+        if difference > 0
+    ]

@@ -1,27 +1,20 @@
 import pytest
 
+from elmo_tasks.analysis.errors.case import Case
 from elmo_tasks.analysis.errors.chart import draw
-from elmo_tasks.analysis.errors.report import ErrorReport
+from elmo_tasks.analysis.errors.report import error_report
 from tests.helpers.charts import drawn_texts
-from tests.helpers.error_cases import CLASSIFIED, entities, judged, links
+from tests.helpers.error_cases import CLASSIFIED, entities, judged
 
 
 @pytest.mark.parametrize(
-    "predictor, num_panels, text",
-    [
-        ("elmo_sst", 4, "predicted"),
-        ("elmo_ner", 4, "PER\n1"),
-        ("elmo_squad", 3, "right, %"),
-        ("elmo_srl", 4, "PER\n1"),
-        ("elmo_coref", 4, "missing:\nmention not found"),
-    ],
+    ("cases", "predictor", "num_panels", "text"),
+    [(CLASSIFIED, "elmo_sst", 4, "predicted"), (entities(), "elmo_ner", 3, "right, %")],
 )
-def test_the_panels_are_those_of_the_task(predictor: str, num_panels: int, text: str) -> None:
-    cases = {"elmo_ner": entities(), "elmo_srl": entities(), "elmo_coref": links()}.get(
-        predictor, CLASSIFIED
-    )
-
-    figure = draw(ErrorReport("our $5 model", "dev.txt", judged(cases, predictor)))
+def test_the_confusion_is_drawn_of_classes_alone(
+    cases: list[Case], predictor: str, num_panels: int, text: str
+) -> None:
+    figure = draw(error_report("our $5 model", "dev.txt", judged(cases, predictor)))
 
     assert len(figure.axes) == num_panels
     texts = drawn_texts(figure)

@@ -7,9 +7,8 @@ import numpy
 import pytest
 from allennlp.data import Token
 
-from elmo_tasks.analysis.errors.case import scores_of
+from elmo_tasks.analysis.errors.case import score_of, scores_of
 from elmo_tasks.analysis.errors.judges import JUDGES
-from elmo_tasks.analysis.errors.report import score_of
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.metrics.coref import CorefMetric
 from elmo_tasks.metrics.srl import SrlMetric

@@ -1,6 +1,14 @@
+from typing import Any
+
+from elmo_tasks.analysis.errors.case import Case
 from elmo_tasks.analysis.errors.markdown import markdown
-from elmo_tasks.analysis.errors.report import ErrorReport
+from elmo_tasks.analysis.errors.report import error_report
 from tests.helpers.error_cases import CLASSIFIED, classified, entities, judged, links
+
+
+def shown(cases: list[Case], predictor: str = "elmo_sst", *other: Any) -> str:
+    judge = judged(cases, predictor)
+    return markdown(error_report("ours", "dev.txt", judge, 10, *other), judge.judge.kind)
 
 
 def cells(text: str, first: str) -> list[list[str]]:
@@ -16,7 +24,7 @@ def cells(text: str, first: str) -> list[list[str]]:
 
 
 def test_a_report_on_classes_has_every_part() -> None:
-    text = markdown(ErrorReport("ours", "dev.txt", judged()))
+    text = shown(CLASSIFIED)
 
     assert text.startswith("# Errors of ours on dev.txt\n\n10 cases; accuracy 70.00 %.\n")
     assert cells(text, "expected") == [["a", "4", "1"], ["b", "2", "3"]]
@@ -28,7 +36,7 @@ def test_a_report_on_classes_has_every_part() -> None:
 
 
 def test_a_report_on_entities_has_their_types() -> None:
-    text = markdown(ErrorReport("ours", "dev.txt", judged(entities(), "elmo_ner")))
+    text = shown(entities(), "elmo_ner")
 
     assert cells(text, "type") == [
         ["LOC", "2", "1", "100.00", "50.00"],
@@ -38,13 +46,13 @@ def test_a_report_on_entities_has_their_types() -> None:
 
 
 def test_a_report_on_roles_has_a_row_for_each() -> None:
-    text = markdown(ErrorReport("ours", "dev.txt", judged(entities(), "elmo_srl")))
+    text = shown(entities(), "elmo_srl")
 
     assert "## Roles\n\n| type |" in text and len(cells(text, "type")) == 2
 
 
 def test_a_report_on_links_has_their_kinds_and_the_sentence_of_a_mistake() -> None:
-    text = markdown(ErrorReport("ours", "dev.txt", judged(links(), "elmo_coref")))
+    text = shown(links(), "elmo_coref")
 
     assert "2 cases; mean F1 40.00 %." in text
     assert [count for _, count in cells(text, "link")] == ["1", "1", "0", "1", "0"]
@@ -54,7 +62,7 @@ def test_a_report_on_links_has_their_kinds_and_the_sentence_of_a_mistake() -> No
 def test_a_comparison_says_how_sure_it_is() -> None:
     other = [*CLASSIFIED[:-1], classified("b", "b", 0.9, 20, 20)]
 
-    text = markdown(ErrorReport("ours", "dev.txt", judged(), "theirs", other))
+    text = shown(CLASSIFIED, "elmo_sst", "theirs", other)
 
     assert "theirs has accuracy 80.00 %. The difference is -10.00 points" in text
     assert "no more than chance may explain" in text

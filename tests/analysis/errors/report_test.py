@@ -1,28 +1,36 @@
+import itertools
+from typing import Any
+
 import pytest
 
-from elmo_tasks.analysis.errors.report import ErrorReport, TypeScore, check_same_data
+from elmo_tasks.analysis.errors.case import Case, score_of
+from elmo_tasks.analysis.errors.report import check_same_data, error_report, paired_bootstrap
 from elmo_tasks.common.errors import ConfigurationError
 from tests.helpers.error_cases import CLASSIFIED, classified, entities, judged
 
-REPORT = ErrorReport("ours", "dev.txt", judged(), num_mistakes=2)
+REPORT = error_report("ours", "dev.txt", judged(), num_mistakes=2)
+
+
+def rows(part: list[dict[str, Any]]) -> list[tuple]:
+    return [tuple(each.values()) for each in part]
 
 
 def test_the_score_and_the_confusion_are_counted() -> None:
-    assert REPORT.score() == pytest.approx(0.7)
-    assert REPORT.confusion() == {"a": {"a": 4, "b": 1}, "b": {"a": 2, "b": 3}}
+    assert REPORT["score"] == pytest.approx(0.7)
+    assert REPORT["confusion"] == {"a": {"a": 4, "b": 1}, "b": {"a": 2, "b": 3}}
 
 
 def test_classes_have_the_order_of_their_task() -> None:
     cases = [classified("positive", "neutral"), classified("negative", "very positive")]
 
-    confusion = REPORT._replace(judged=judged(cases)).confusion()
+    confusion = error_report("", "", judged(cases))["confusion"]
 
     assert list(confusion) == ["negative", "neutral", "positive", "very positive"]
 
 
 def test_lengths_are_cut_at_their_quartiles() -> None:
     # The quartiles of 2, 3, ..., 10 and 20 are 4.25, 6.5 and 8.75.
-    assert [tuple(each) for each in REPORT.by_length()] == [
+    assert rows(REPORT["by_length"]) == [
         ("2 to 4", 3, 1.0),
         ("5 to 6", 2, 0.5),
         ("7 to 8", 2, 1.0),
@@ -31,14 +39,14 @@ def test_lengths_are_cut_at_their_quartiles() -> None:
 
 
 def test_all_of_one_length_are_one_group() -> None:
-    report = REPORT._replace(judged=judged([classified("a", "a"), classified("a", "b")]))
+    report = error_report("", "", judged([classified("a", "a"), classified("a", "b")]))
 
-    assert [tuple(each) for each in report.by_length()] == [("5", 2, 0.5)]
+    assert rows(report["by_length"]) == [("5", 2, 0.5)]
 
 
 def test_shares_of_unknown_words_have_groups() -> None:
     # The shares above 0 are 1/5, 2/6, 1/10 and 20/20.
-    assert [tuple(each) for each in REPORT.by_unknown()] == [
+    assert rows(REPORT["by_unknown"]) == [
         ("0 %", 6, 1.0),
         ("up to 10 %", 1, 0.0),
         ("up to 20 %", 1, 1.0),
@@ -47,34 +55,31 @@ def test_shares_of_unknown_words_have_groups() -> None:
 
 
 def test_the_calibration_error_is_the_weighted_distance_of_the_bins() -> None:
-    bins = REPORT.bins()
+    bins = REPORT["calibration"]
 
-    assert [(each.low, each.num_claims) for each in bins] == [
+    assert [(each["low"], each["num_claims"]) for each in bins] == [
         (0.5, 1),
         (0.6, 1),
         (0.7, 2),
         (0.8, 2),
         (0.9, 4),
     ]
-    assert bins[-1].confidence == pytest.approx((0.95 + 0.95 + 0.99 + 1.0) / 4)
-    assert bins[-1].right == pytest.approx(3 / 4)
+    assert bins[-1]["confidence"] == pytest.approx((0.95 + 0.95 + 0.99 + 1.0) / 4)
+    assert bins[-1]["right"] == pytest.approx(3 / 4)
     distances = [1 * 0.55, 1 * 0.35, 2 * 0.25, 2 * 0.35, 4 * (0.9725 - 0.75)]
-    assert REPORT.calibration_error() == pytest.approx(sum(distances) / 10)
+    assert REPORT["calibration_error"] == pytest.approx(sum(distances) / 10)
 
 
 def test_the_most_confident_mistakes_come_first() -> None:
-    assert [claim.confidence for claim, _ in REPORT.mistakes()] == [0.99, 0.85]
+    assert [each["confidence"] for each in REPORT["mistakes"]] == [0.99, 0.85]
 
 
 def test_types_of_entities_have_precision_and_recall() -> None:
-    report = REPORT._replace(judged=judged(entities(), "elmo_ner"))
+    report = error_report("", "", judged(entities(), "elmo_ner"))
 
     # Four of the six predicted and expected entities are halves of a right one.
-    assert report.score() == pytest.approx(4 / 6)
-    assert report.types() == [
-        TypeScore("LOC", 2, 1, 1.0, 0.5),
-        TypeScore("PER", 1, 2, 0.5, 1.0),
-    ]
+    assert report["score"] == pytest.approx(4 / 6)
+    assert rows(report["types"]) == [("LOC", 2, 1, 1.0, 0.5), ("PER", 1, 2, 0.5, 1.0)]
 
 
 def test_another_model_is_compared_case_by_case() -> None:
@@ -82,18 +87,60 @@ def test_another_model_is_compared_case_by_case() -> None:
     others[4] = classified("a", "a", 0.6, 6)
     others[0] = classified("a", "b", 0.6, 2)
     others[1] = classified("a", "b", 0.6, 3)
-    report = REPORT._replace(other="theirs", other_cases=others)
 
-    assert report.agreement() == {"better": 2, "equal": 7, "worse": 1}
-    assert [mine.text for mine, _ in report.better_than_other()] == ["a as a *2*", "a as a *3*"]
-    ((mine, other),) = report.worse_than_other()
-    assert (mine.predicted, other.predicted) == (["b"], ["a"])
-    difference = report.difference()
-    assert difference is not None and difference.difference == pytest.approx(0.1)
-    against = report.as_dict()["against"]
-    assert against["model"] == "theirs" and against["score"] == pytest.approx(0.6)
+    against = error_report("ours", "dev.txt", judged(), 2, "theirs", others)["against"]
+
+    assert against["model"] == "theirs" and against["score"] == score_of(others)
+    assert against["cases"] == {"better": 2, "equal": 7, "worse": 1}
+    texts = [each["text"] for each in against["only_this_is_right"]]
+    assert texts == ["a as a *2*", "a as a *3*"]
+    (worse,) = against["only_the_other_is_right"]
+    assert (worse["predicted"], worse["predicted_by_other"]) == (["b"], ["a"])
+    assert against["difference"] == pytest.approx(0.1)
 
 
 def test_other_data_is_not_compared() -> None:
     with pytest.raises(ConfigurationError, match="10 and 9 cases, or different gold answers"):
         check_same_data(CLASSIFIED, CLASSIFIED[1:])
+
+
+def cases(*counts: tuple[float, float]) -> list[Case]:
+    return [Case("", [(hits, total, hits, total)], [], [], []) for hits, total in counts]
+
+
+def test_the_p_value_and_the_interval_are_those_of_all_resamples() -> None:
+    first = cases((1, 1), (1, 1), (1, 2), (0, 1), (1, 1))
+    second = cases((0, 1), (1, 2), (1, 1), (0, 1), (0, 1))
+
+    found = paired_bootstrap(first, second, num_resamples=20_000)
+
+    # Brute force over all 5^5 ways to draw five cases.
+    differences = []
+    for drawn in itertools.product(range(5), repeat=5):
+        scores = [
+            sum(model[index].counts[0][0] for index in drawn)
+            / sum(model[index].counts[0][1] for index in drawn)
+            for model in (first, second)
+        ]
+        differences.append(scores[0] - scores[1])
+    observed = 4 / 6 - 2 / 6
+    share = sum(abs(each - observed) >= observed - 1e-12 for each in differences) / 5**5
+    differences.sort()
+    assert found["difference"] == pytest.approx(observed)
+    assert found["p_value"] == pytest.approx(share, abs=0.02)
+    assert found["low"] == pytest.approx(differences[int(0.025 * 5**5)], abs=0.05)
+    assert found["high"] == pytest.approx(differences[int(0.975 * 5**5)], abs=0.05)
+
+
+def test_equal_models_do_not_differ() -> None:
+    same = cases((1, 1), (0, 1), (1, 1))
+
+    found = paired_bootstrap(same, same, num_resamples=150)
+
+    assert found == {"difference": 0, "low": 0, "high": 0, "p_value": 1}
+
+
+def test_a_model_that_is_always_better_differs_by_more_than_chance() -> None:
+    found = paired_bootstrap(cases(*[(1, 1)] * 50), cases(*[(0, 1)] * 50), num_resamples=999)
+
+    assert found == {"difference": 1, "low": 1, "high": 1, "p_value": pytest.approx(0.001)}
