@@ -1,10 +1,5 @@
-import math
 import os
-from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
-
-import numpy
 
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.files.known_bilms import OPTIONS_FILE, WEIGHTS_FILE
@@ -12,8 +7,6 @@ from elmo_tasks.language_model.model import ElmoLanguageModel
 from elmo_tasks.language_model.softmax import Softmax
 from elmo_tasks.language_model.softmax_file import SOFTMAX_FILE, write_softmax
 from elmo_tasks.predictors.language_model import softmax_of
-from elmo_tasks.scoring.language_model import LanguageModel
-from elmo_tasks.scoring.scores import Perplexity, Score
 
 # The number of words in the softmax of a published language model.
 MAX_WORDS = 50_000
@@ -43,44 +36,3 @@ def write_language_model(
     written = make_bilm(folder / OPTIONS_FILE, folder / WEIGHTS_FILE, state="reset")
     write_softmax(folder, softmax, written)
     return softmax
-
-
-class Rounding(NamedTuple):
-    """
-    How a published language model differs from the trained language model on a text.
-
-    # Parameters
-
-    before, after: The perplexities of the trained and of the published model, both over the words
-        of the published softmax.
-    largest: The largest difference of a token's log probability, in bits.
-    mean: The mean absolute difference, in bits.
-    """
-
-    before: Perplexity
-    after: Perplexity
-    largest: float
-    mean: float
-
-
-def rounding(
-    model: ElmoLanguageModel, folder: str | os.PathLike, sentences: Iterable[str]
-) -> Rounding:
-    """Compares a language model with its published form in a folder, on tokenized sentences."""
-    published = LanguageModel.from_pretrained(folder)
-    exact = softmax_of(model).bounded(len(published.softmax.words) - 1)
-    sentences = list(sentences)
-    before, after = Perplexity(), Perplexity()
-    differences = [numpy.zeros(1)]
-    for one, other in zip(
-        LanguageModel(model.bilm, exact).iterate(sentences), published.iterate(sentences)
-    ):
-        before.add(one)
-        after.add(other)
-        differences.append(numpy.abs(_all(one) - _all(other)) / math.log(2))
-    joined = numpy.concatenate(differences)
-    return Rounding(before, after, float(joined.max()), float(joined.mean()))
-
-
-def _all(score: Score) -> numpy.ndarray:
-    return numpy.concatenate([score.forward, score.backward, [score.end, score.begin]])

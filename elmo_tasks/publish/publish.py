@@ -77,12 +77,8 @@ def publish(
     - `MODEL_CARD.md`, if the folder has none.
 
     AllenNLP loads the folder like an archive. A language model is written by
-    `write_language_model`.
-
-    The weights of a model that is replaced (`force`) are removed before its other files, so a kill
-    leaves no mixture of two models. Old files in `vocabulary/` that the new model lacks are
-    removed, too. An old `MODEL_CARD.md` stays, since a person may have written it. Without a card,
-    a new card is made.
+    `write_language_model`. The weights of a model that is replaced (`force`) are removed before its
+    other files, so a kill leaves no mixture of two models.
 
     # Parameters
 
@@ -142,18 +138,13 @@ def publish(
     return _with_card(folder, config, _parts(state, bilms), bilms, kept, num_words)
 
 
-def _with_card(
-    folder: Path,
-    config: dict[str, Any],
-    parts: dict[str, int],
-    bilms: dict[str, tuple[str, str]],
-    kept: list[str],
-    num_words: int,
-) -> Published:
-    """Returns what was written to a folder, and writes a card if the folder has none."""
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    num_bytes = sum(path.stat().st_size for path in files)
-    published = Published(num_bytes, parts, bilms, kept, num_words)
+def _with_card(folder: Path, config: dict[str, Any], *about: Any) -> Published:
+    """
+    Returns what was written to a folder, and writes a card if the folder has none. `about` has the
+    fields of `Published` after `num_bytes`.
+    """
+    num_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    published = Published(num_bytes, *about)
     if not (folder / CARD).exists():
         with atomic_write(folder / CARD) as aside:
             aside.write_text(_card(folder, config, published), encoding="utf-8")

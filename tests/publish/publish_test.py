@@ -21,7 +21,6 @@ from elmo_tasks.common.files import atomic_write
 from elmo_tasks.elmo.archives import load_bilm, load_model
 from elmo_tasks.elmo.known_models import KNOWN_MODELS, model_path
 from elmo_tasks.publish import published_weights
-from elmo_tasks.publish.difference import compare
 from elmo_tasks.publish.publish import _vocabulary_files, publish
 from elmo_tasks.publish.published_weights import PUBLISHED_WEIGHTS, read_published, write_published
 from tests.helpers.archives import ROOT, task_model
@@ -69,6 +68,9 @@ def sst(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return make(tmp_path_factory.mktemp("sst"), "sst")
 
 
+_NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
+
+
 def halved(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.half().float() if tensor.is_floating_point() else tensor
 
@@ -91,23 +93,16 @@ def test_a_published_model_has_the_weights_in_float16_and_the_bilm_as_it_is(
 
 
 def test_a_published_model_gives_the_answers_of_its_archive(
-    task: str, made: tuple[Path, Path], tmp_path: Path
+    task: str, made: tuple[Path, Path]
 ) -> None:
-    (tmp_path / "in.jsonl").write_text(2 * (json.dumps(INPUTS[task]) + "\n"))
-
-    difference = compare(*made, str(tmp_path / "in.jsonl"))
-
     predictors = [Predictor.from_archive(load_archive(each)) for each in made]
-    one, other = (each.predict_json(INPUTS[task]) for each in predictors)
-    assert difference.num_answers == 2
-    assert difference.num_changed == (2 if different(one, other) else 0)
-    assert 0 < max(difference.largest.values()) < 0.01
 
+    one, other = (json.dumps(each.predict_json(INPUTS[task])) for each in predictors)
 
-def different(one: Any, other: Any) -> bool:
-    """Returns whether something else than a number differs."""
-    number = re.compile(r"-?\d+\.\d+(e-?\d+)?")
-    return number.sub("", json.dumps(one)) != number.sub("", json.dumps(other))
+    # float16 has rounded the weights.
+    numbers = [[float(number) for number in _NUMBER.findall(text)] for text in (one, other)]
+    assert numbers[1] == pytest.approx(numbers[0], abs=0.01)
+    assert _NUMBER.sub("", other) == _NUMBER.sub("", one)
 
 
 def test_the_folder_has_what_loading_needs_and_no_more(sst: tuple[Path, Path]) -> None:
@@ -446,23 +441,19 @@ def test_a_number_too_large_for_float16_is_refused(tmp_path: Path) -> None:
 # The command.
 
 
-def test_the_command_says_the_size_and_the_differences(
-    sst: tuple[Path, Path], tmp_path: Path, capsys: Any
-) -> None:
-    (tmp_path / "in.txt").write_text("A film.\n\nIt isn't bad.\n")
+def test_the_command_says_the_size(sst: tuple[Path, Path], tmp_path: Path, capsys: Any) -> None:
     args = ("elmo-pack", sst[0], tmp_path / "published", "--bilm", "tiny")
     card = tmp_path / "published" / "MODEL_CARD.md"
     card.parent.mkdir()
     card.write_text("by hand")
 
-    allennlp(*args, "--examples", tmp_path / "in.txt")
+    allennlp(*args)
     said = capsys.readouterr().out
     message = refusal(*args)
     allennlp(*args, "--force", "--max-words", 3)
 
     assert re.search(rf"Wrote {tmp_path}/published: \d\.\d\d MB \(\w+", said)
     assert re.search(r"Left out: text_embedder.bilm, the biLM tiny, fingerprint \w{32}\.", said)
-    assert re.search(r"Answers: \d of 2 changed; largest differences: .*probabilities \d", said)
     assert f"{PUBLISHED_WEIGHTS} would be overwritten" in message
     assert len((tmp_path / "published/vocabulary/tokens.txt").read_text().splitlines()) == 4
     assert card.read_text() == "by hand"
