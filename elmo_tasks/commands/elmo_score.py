@@ -17,7 +17,6 @@ from elmo_tasks.common.text_files import spooled
 from elmo_tasks.embed.corpus import Corpus
 from elmo_tasks.kernels.dtypes import DTYPES
 from elmo_tasks.scoring.language_model import LanguageModel
-from elmo_tasks.scoring.notes import Notes
 from elmo_tasks.scoring.score_file import ScoreFile
 from elmo_tasks.scoring.score_text import Cut, Settings, in_processes, scores_of
 from elmo_tasks.scoring.scores import Perplexity, Score
@@ -149,7 +148,7 @@ def _cut(args: argparse.Namespace) -> Cut | None:
 def _score(
     args: argparse.Namespace, corpus: Corpus, model: LanguageModel, settings: Settings, name: str
 ) -> None:
-    notes, total = Notes(name), Perplexity()
+    total = Perplexity()
     about = {
         "biLM": model.fingerprint(),
         "columns": settings.header() or str(settings.sums),
@@ -159,7 +158,7 @@ def _score(
     if args.language != "en":
         about["cut"] += f", {args.language}"
     output = None if args.output is None else ScoreFile(Path(args.output), about, args.force)
-    sentences = notes.tokens(corpus)
+    sentences = _sentences(corpus, name)
     skip = 0
     if output is not None:
         skip, hashed = output.num_done, output.check(sentences)
@@ -175,11 +174,19 @@ def _score(
         sys.stdout.write(settings.header())
         for text in lines:
             sys.stdout.write(text)
-    for note in notes.texts():
-        print(f"{args.prog}: {note}", file=sys.stderr)
     done = f" after the {skip:,} that were scored before" if skip else ""
     num_words = len(model.softmax.words) - 1
     print(f"{name}: {total}, over {num_words:,} words of {args.bilm}{done}", file=sys.stderr)
+
+
+def _sentences(corpus: Corpus, name: str) -> Iterator[list[str]]:
+    """Yields the tokens of each line. Raises `ConfigurationError` if there is no line."""
+    is_empty = True
+    for text in corpus.texts():
+        is_empty = False
+        yield text.split()
+    if is_empty:
+        raise ConfigurationError(f"{name} has no line: there is nothing to score")
 
 
 def _counted(scores: Iterator[Score], total: Perplexity, corpus: Corpus) -> Iterator[Score]:

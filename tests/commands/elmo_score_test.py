@@ -240,7 +240,7 @@ def test_a_file_that_was_begun_with_something_else_is_not_continued(
 # Tests of bad input.
 
 
-def test_what_a_user_may_not_expect_is_one_line_each_and_nothing_is_lost(
+def test_a_line_without_tokens_has_no_score_and_a_long_token_has_one(
     score: Run, tmp_path: Path
 ) -> None:
     text = tmp_path / "text.txt"
@@ -249,13 +249,7 @@ def test_what_a_user_may_not_expect_is_one_line_each_and_nothing_is_lost(
     out, err = score(text, "--sums")
 
     assert [row["tokens"] for row in rows_of(out)] == ["2", "0", "3", "0"]
-    # A bar may come before them.
-    notes = [line for line in err.splitlines() if str(text) in line]
-    assert (
-        f"{text}: 2 lines without tokens, which have no score; the first is in line 2" in notes[0]
-    )
-    assert "1 tokens longer than 48 bytes" in notes[1] and "in line 3" in notes[1]
-    assert "2 sentences, 5 tokens, 1 unknown" in notes[2] and len(notes) == 3
+    assert "2 sentences, 5 tokens, 1 unknown" in err
 
 
 def test_a_file_without_a_line_and_one_that_is_not_utf_8_are_refused(
