@@ -1,9 +1,12 @@
+import tempfile
+from pathlib import Path
+
+import srsly
 from thinc.api import get_torch_default_device
 from thinc.shims import Shim
 
 from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.elmo.store import LayerStore
-from elmo_tasks.spacy.pretrained import encoder_from_bytes, encoder_to_bytes
 
 
 class BiLmShim(Shim):
@@ -43,3 +46,21 @@ class BiLmShim(Shim):
     def from_bytes(self, data: bytes) -> "BiLmShim":
         self._model = encoder_from_bytes(data, device=str(get_torch_default_device()))
         return self
+
+
+def encoder_to_bytes(encoder: ElmoEncoder) -> bytes:
+    """Returns the files that `ElmoEncoder.save_pretrained` writes, as bytes."""
+    with tempfile.TemporaryDirectory() as folder:
+        encoder.save_pretrained(folder)
+        return srsly.msgpack_dumps(
+            {file.name: file.read_bytes() for file in Path(folder).iterdir()}
+        )
+
+
+def encoder_from_bytes(data: bytes, device: str) -> ElmoEncoder:
+    """Returns the encoder that `encoder_to_bytes` saved."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in srsly.msgpack_loads(data).items():
+            # Only the last part of the name is used, so that no path leads out of the folder.
+            Path(folder, Path(name).name).write_bytes(content)
+        return ElmoEncoder.from_pretrained(folder, device=device)

@@ -3,7 +3,7 @@ from itertools import groupby
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from elmo_tasks.spacy.model_pipe import ModelPipe
+from elmo_tasks.spacy.pipes import ModelPipe
 from elmo_tasks.spacy.sentences import of_docs
 
 if not Doc.has_extension("elmo_coref"):
@@ -24,13 +24,12 @@ class CoreferenceComponent(ModelPipe):
     predictor = "elmo_coref"
 
     def annotate(self, docs: list[Doc]) -> None:
-        """Sets the clusters of docs."""
         for doc in docs:
             doc._.elmo_coref = []
         for index, group in groupby(of_docs(docs), key=lambda sentence: sentence.doc):
             sentences = list(group)
             indices = [i for sentence in sentences for i in sentence.indices]
-            (answer,) = self.model.predict([{"sentences": [each.words for each in sentences]}])
+            (answer,) = self.predict([{"sentences": [each.words for each in sentences]}])
             docs[index]._.elmo_coref = [
                 [
                     (indices[start], indices[end - 1] + 1)

@@ -8,8 +8,8 @@ from spacy.tokens import Doc
 
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, check_spelling
 from elmo_tasks.elmo import ElmoEncoder
-from elmo_tasks.spacy.batched import BatchedPipe
-from elmo_tasks.spacy.pretrained import encoder_from_bytes, encoder_to_bytes
+from elmo_tasks.spacy.bilm_shim import encoder_from_bytes, encoder_to_bytes
+from elmo_tasks.spacy.pipes import BatchedPipe
 from elmo_tasks.spacy.sentences import of_docs
 from elmo_tasks.spacy.vectors import use_elmo
 
@@ -76,7 +76,6 @@ class ElmoComponent(BatchedPipe):
         return self._encoder
 
     def annotate(self, docs: list[Doc]) -> None:
-        """Sets the vectors of docs."""
         encoder, dim = self.encoder, self.encoder.get_output_dim()
         arrays = [numpy.zeros((len(doc), dim), numpy.float32) for doc in docs]
         sentences = list(of_docs(docs))

@@ -1,7 +1,7 @@
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
-from elmo_tasks.spacy.model_pipe import ModelPipe
+from elmo_tasks.spacy.pipes import ModelPipe
 from elmo_tasks.spacy.sentences import of_docs
 
 if not Span.has_extension("elmo_confidence"):
@@ -22,10 +22,9 @@ class EntityComponent(ModelPipe):
     predictor = "elmo_ner"
 
     def annotate(self, docs: list[Doc]) -> None:
-        """Sets the entities of docs."""
         found: list[list[Span]] = [[] for _ in docs]
         sentences = list(of_docs(docs))
-        for index, answer in self.model.answers([sentence.words for sentence in sentences]):
+        for index, answer in self.answers([sentence.words for sentence in sentences]):
             doc_index, indices, _ = sentences[index]
             for entity in answer["entities"]:
                 start, end = entity["tokens"]

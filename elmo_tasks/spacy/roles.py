@@ -1,7 +1,7 @@
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from elmo_tasks.spacy.model_pipe import ModelPipe
+from elmo_tasks.spacy.pipes import ModelPipe
 from elmo_tasks.spacy.sentences import of_docs
 
 if not Doc.has_extension("elmo_srl"):
@@ -23,9 +23,8 @@ class RolesComponent(ModelPipe):
     predictor = "elmo_srl"
 
     def annotate(self, docs: list[Doc]) -> None:
-        """Sets the predicates of docs."""
         sentences = list(of_docs(docs))
-        answers = dict(self.model.answers([sentence.words for sentence in sentences]))
+        answers = dict(self.answers([sentence.words for sentence in sentences]))
         for doc in docs:
             doc._.elmo_srl = []
         # Batches are sorted by length, but predicates must be in the order of the text.

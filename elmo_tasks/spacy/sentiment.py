@@ -1,7 +1,7 @@
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from elmo_tasks.spacy.model_pipe import ModelPipe
+from elmo_tasks.spacy.pipes import ModelPipe
 
 
 @Language.factory("elmo_sentiment", assigns=["doc.cats"])
@@ -17,7 +17,6 @@ class SentimentComponent(ModelPipe):
     predictor = "elmo_sst"
 
     def annotate(self, docs: list[Doc]) -> None:
-        """Sets the categories of docs."""
         texts = [[token.text for token in doc if not token.is_space] for doc in docs]
-        for index, answer in self.model.answers(texts):
+        for index, answer in self.answers(texts):
             docs[index].cats.update(answer["probabilities"])

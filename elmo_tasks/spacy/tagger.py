@@ -2,7 +2,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from elmo_tasks.common.errors import check_choice
-from elmo_tasks.spacy.model_pipe import ModelPipe
+from elmo_tasks.spacy.pipes import ModelPipe
 from elmo_tasks.spacy.sentences import of_docs
 
 # The attributes of a token that can be set to a tag.
@@ -31,9 +31,8 @@ class TaggerComponent(ModelPipe):
         self.attribute = attribute
 
     def annotate(self, docs: list[Doc]) -> None:
-        """Sets the tags of docs."""
         sentences = list(of_docs(docs))
-        for index, answer in self.model.answers([sentence.words for sentence in sentences]):
+        for index, answer in self.answers([sentence.words for sentence in sentences]):
             doc_index, indices, _ = sentences[index]
             for token_index, tag in zip(indices, answer["tags"]):
                 token = docs[doc_index][token_index]

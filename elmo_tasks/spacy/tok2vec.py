@@ -8,8 +8,8 @@ from thinc.types import Floats2d, Floats3d
 
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
 from elmo_tasks.spacy.bilm_shim import BiLmShim
+from elmo_tasks.spacy.pipes import threads_of_this_process
 from elmo_tasks.spacy.sentences import of_docs
-from elmo_tasks.spacy.workers import threads_of_this_process
 
 
 @registry.architectures("elmo_tasks.Tok2Vec.v1")

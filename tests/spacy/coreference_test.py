@@ -16,7 +16,7 @@ def test_clusters_have_the_tokens_of_the_doc(monkeypatch: pytest.MonkeyPatch) ->
         asked.extend(inputs)
         return [{"clusters": [[{"tokens": [0, 2]}, {"tokens": [4, 5]}]]}]
 
-    monkeypatch.setattr(component.model, "predict", predict)
+    monkeypatch.setattr(component, "predict", predict)
 
     doc, empty = nlp.pipe(["The  boat sank. It was old.", " "])
 

@@ -2,7 +2,7 @@ import multiprocessing
 
 import torch
 
-from elmo_tasks.spacy.workers import threads_of_this_process
+from elmo_tasks.spacy.pipes import threads_of_this_process
 
 
 def multiply() -> None:

@@ -23,7 +23,7 @@ def test_roles_have_the_tokens_of_the_doc_in_the_order_of_the_text(
         (1, {"predicates": [{"index": 1, "roles": [roles(2, 5)]}]}),
         (0, {"predicates": [{"index": 1, "roles": [roles(0, 1)]}]}),
     ]
-    monkeypatch.setattr(component.model, "answers", lambda sentences: iter(found))
+    monkeypatch.setattr(component, "answers", lambda sentences: iter(found))
 
     doc, empty = nlp.pipe(["Rain  fell. Marta broke two old windows.", ""])
 

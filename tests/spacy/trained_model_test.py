@@ -60,7 +60,7 @@ def test_an_entity_has_the_tokens_of_the_doc(monkeypatch: pytest.MonkeyPatch) ->
         (0, {"entities": [{"type": "X", "tokens": [1, 3], "confidence": 0.25}]}),
     ]
     component: Any = nlp.get_pipe("elmo_ner")
-    monkeypatch.setattr(component.model, "answers", lambda sentences: iter(found))
+    monkeypatch.setattr(component, "answers", lambda sentences: iter(found))
 
     doc = nlp(TEXT)
 

@@ -1,10 +1,18 @@
 import io
+import multiprocessing
 import os
 import tarfile
 import tempfile
-from collections.abc import Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Union
+
+from spacy.language import Language
+from spacy.pipeline import Pipe
+from spacy.tokens import Doc
+from spacy.util import minibatch
 
 from elmo_tasks.common import registration
 from elmo_tasks.common.batches import batches_by_length
@@ -13,6 +21,7 @@ from elmo_tasks.common.fetch import check_regular, local_path
 from elmo_tasks.common.files import write_whole
 from elmo_tasks.elmo.known_models import model_path
 from elmo_tasks.elmo.vocabulary_folder import check_inside
+from elmo_tasks.kernels.threads import operator_threads
 
 # The maximum number of tokens in a batch, padding included.
 _BATCH_TOKENS = 2048
@@ -20,23 +29,78 @@ _BATCH_TOKENS = 2048
 _ARCHIVE = "model.tar.gz"
 
 
-class TrainedModel:
+@contextmanager
+def threads_of_this_process() -> Iterator[None]:
     """
-    A trained task model in a component of spaCy. It is opened at first use, and needs AllenNLP.
+    Makes PyTorch use one thread within the context if this is a worker process, such as one of
+    `nlp.pipe` with `n_process`. With more threads, a forked process would wait for ever for its
+    parent's threads.
+    """
+    if multiprocessing.parent_process() is None:
+        yield
+    else:
+        with operator_threads(1):
+            yield
+
+
+class BatchedPipe(Pipe):
+    """
+    A component that annotates several docs at once.
 
     # Parameters
 
-    model: A trained model, as for `elmo_tasks.load`.
-    predictor: The registered name of the predictor that the model must have.
+    name: The name of the component in the pipeline.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @abstractmethod
+    def annotate(self, docs: list[Doc]) -> None:
+        """Sets the annotations of docs."""
+
+    def __call__(self, doc: Doc) -> Doc:
+        with threads_of_this_process():
+            self.annotate([doc])
+        return doc
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """
+        Yields the docs of a stream with their annotations. Annotates `batch_size` docs at a time.
+        """
+        for docs in minibatch(stream, batch_size):
+            try:
+                with threads_of_this_process():
+                    self.annotate(docs)
+            except Exception as error:
+                self.get_error_handler()(self.name, self, docs, error)
+            else:
+                yield from docs
+
+
+class ModelPipe(BatchedPipe):
+    """
+    The base class of the components that annotate docs with the answers of a trained task model.
+    Such a component needs AllenNLP. It opens its model at first use. A saved pipeline contains the
+    model.
+
+    # Parameters
+
+    nlp: The pipeline.
+    name: The name of the component in the pipeline.
+    model: The trained model: its name, path, address or repository, as for `elmo_tasks.load`.
 
     # Raises
 
     `ConfigurationError`: At first use: the model is for another task, or is no archive.
     """
 
-    def __init__(self, model: str, predictor: str) -> None:
+    # The name of the model's predictor. A subclass sets it.
+    predictor: ClassVar[str]
+
+    def __init__(self, nlp: Language, name: str, model: str) -> None:
+        super().__init__(name)
         self._model = model
-        self._predictor_name = predictor
         self._archive: bytes | None = None
         self._predictor: Any = None
 
@@ -53,12 +117,10 @@ class TrainedModel:
         Yields the index of each sentence and the predictor's answer to it (see
         `elmo_tasks.predictors`). The longest sentences come first, in batches of similar length.
         """
-        predictor = self._open()
         for batch in batches_by_length(list(map(len, sentences)), _BATCH_TOKENS):
-            inputs = [{"tokens": sentences[index]} for index in batch]
-            yield from zip(batch, predictor.predict_batch_json(inputs))
+            yield from zip(batch, self.predict([{"tokens": sentences[index]} for index in batch]))
 
-    def to_bytes(self) -> bytes:
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """
         Returns the archive of the model. If the model is a folder without an archive, makes the
         archive first.
@@ -71,18 +133,20 @@ class TrainedModel:
         archive = Path(path) / _ARCHIVE
         return archive.read_bytes() if archive.exists() else _archived(path)
 
-    def from_bytes(self, archive: bytes) -> None:
-        """Replaces the model with an archive."""
-        self._archive, self._predictor = archive, None
+    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "ModelPipe":
+        """Loads an archive."""
+        self._archive, self._predictor = data, None
+        return self
 
-    def to_disk(self, folder: str | Path) -> None:
-        """Writes the archive to a folder."""
-        write_whole(Path(folder) / _ARCHIVE, self.to_bytes())
+    def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
+        """Writes the archive of the model to a folder."""
+        write_whole(Path(path) / _ARCHIVE, self.to_bytes())
 
-    def from_disk(self, folder: str | Path) -> None:
-        """Replaces the model with the archive in a folder."""
-        self._model = str(Path(folder) / _ARCHIVE)
+    def from_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> "ModelPipe":
+        """Loads the archive in a folder."""
+        self._model = str(Path(path) / _ARCHIVE)
         self._archive = self._predictor = None
+        return self
 
     def _open(self) -> Any:
         if self._predictor is None:
@@ -96,10 +160,10 @@ class TrainedModel:
                     model = os.path.join(folder, _ARCHIVE)
                     Path(model).write_bytes(self._archive)
                 archive = load_archive(model)
-            if archive.model.default_predictor != self._predictor_name:
+            if archive.model.default_predictor != self.predictor:
                 raise ConfigurationError(
                     f"{self._model} is a {type(archive.model).__name__}, which the predictor "
-                    f"{self._predictor_name} cannot use"
+                    f"{self.predictor} cannot use"
                 )
             self._predictor = Predictor.from_archive(archive)
         return self._predictor
