@@ -32,12 +32,11 @@ class Golden(NamedTuple):
 
 
 def of_model(name: str, folder: Path) -> dict[str, Any]:
-    """Returns what `evaluate`, `errors` and `predict` say of a trained model."""
+    """Returns what `evaluate` and `errors` say of a trained model."""
     model = in_float32(name, folder / name)
     return {
         "evaluate": commands.evaluated(model, DATA[name], folder),
         "errors": commands.numbers("errors", model, DATA[name]),
-        "predict": commands.predict(model, DATA[name], "--use-dataset-reader"),
     }
 
 
