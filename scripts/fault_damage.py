@@ -1,11 +1,10 @@
 """
 Damages files of each kind by chance, and says how elmo_tasks answers: clearly, rightly, or badly.
 
-`damage_table` makes the rows; run as a script, this module prints them as a Markdown table. Every
-answer is computed in a process of its own, so that a crash is an answer as well.
+`scripts/faults.py` prints the rows of `damage_table`. Every answer is computed in a process of its
+own, so that a crash is an answer as well.
 """
 
-import argparse
 import contextlib
 import copy
 import io
@@ -29,19 +28,16 @@ import h5py
 import numpy
 import torch
 from allennlp.commands import main as allennlp
-from allennlp.common import Registrable
 from allennlp.data import DatasetReader
 from allennlp.data.data_loaders import SimpleDataLoader
 from allennlp.models import load_archive
 
 import elmo_tasks.plugin  # noqa: F401  registers the readers
 from elmo_tasks.analysis.check import check
-from elmo_tasks.analysis.tables import table
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.commands.mistakes import mistake
 from elmo_tasks.elmo.store import LayerStore
-from elmo_tasks.in_allennlp.archive_config import items
 from elmo_tasks.training.checkpointer import ElmoCheckpointer
 from elmo_tasks.training.trainer import ElmoTrainer
 
@@ -91,7 +87,6 @@ class Kind(NamedTuple):
     must_equal: Whether a damaged file that is read must give the same as the whole file, since its
         format has checksums.
     has_lines: Whether an error must begin with the file and the line, and be short.
-    only_change: Whether a file is only damaged by `change`, and not in its bytes.
     """
 
     make: Callable[[Path], Path]
@@ -99,7 +94,6 @@ class Kind(NamedTuple):
     change: Callable[[Path, random.Random], None] | None = None
     must_equal: bool = False
     has_lines: bool = False
-    only_change: bool = False
 
 
 def damage_table(seed: int, files_per_kind: int, kinds: list[str] | None = None) -> list[Row]:
@@ -124,8 +118,6 @@ def _row(name: str, kind: Kind, chance: random.Random, num_files: int) -> Row:
         whole = path.read_bytes()
         expected = kind.read(path)
         for _ in range(num_files):
-            # A change may have put a pipe or a link there.
-            path.unlink()
             path.write_bytes(whole)
             what = damage(path, kind, chance)
             compared = expected if kind.must_equal and what != "change" else None
@@ -215,56 +207,34 @@ def _megabytes() -> float:
 
 def damage(path: Path, kind: Kind, chance: random.Random) -> str:
     """Damages a file, and returns the name of the damage."""
-    ways = [_flip, _cut, _scribble, _insert, _remove, _swap, _zero]
-    if kind.change is not None and (kind.only_change or chance.random() < 0.4):
+    if kind.change is not None and chance.random() < 0.4:
         kind.change(path, chance)
         return "change"
-    way = chance.choice(ways)
     content = bytearray(path.read_bytes())
-    way(content, chance)
+    way = _damage_bytes(content, chance)
     path.write_bytes(content)
-    return way.__name__.removeprefix("_")
+    return way
 
 
-def _flip(content: bytearray, chance: random.Random) -> None:
-    for _ in range(chance.choice([1, 1, 2, 8])):
-        content[_place(content, chance)] ^= 1 << chance.randrange(8)
-
-
-def _cut(content: bytearray, chance: random.Random) -> None:
-    del content[_place(content, chance) :]
-
-
-def _scribble(content: bytearray, chance: random.Random) -> None:
+def _damage_bytes(content: bytearray, chance: random.Random) -> str:
+    """Damages bytes at one place, and returns the name of the damage."""
     start = _place(content, chance)
-    length = min(chance.choice([1, 4, 64, 1000]), len(content) - start)
-    content[start : start + length] = chance.randbytes(length)
-
-
-def _insert(content: bytearray, chance: random.Random) -> None:
-    start = _place(content, chance)
-    content[start:start] = chance.randbytes(chance.choice([1, 8, 100]))
-
-
-def _remove(content: bytearray, chance: random.Random) -> None:
-    start = _place(content, chance)
-    del content[start : start + chance.choice([1, 8, 100])]
-
-
-def _swap(content: bytearray, chance: random.Random) -> None:
-    length = min(chance.choice([1, 16, 256]), len(content) // 3)
-    if length == 0:
-        return
-    first, second = sorted(chance.randrange(len(content) - length) for _ in range(2))
-    if second - first >= length:
-        one, other = content[first : first + length], content[second : second + length]
-        content[first : first + length], content[second : second + length] = other, one
-
-
-def _zero(content: bytearray, chance: random.Random) -> None:
-    start = _place(content, chance)
-    length = min(chance.choice([4, 512, 4096]), len(content) - start)
-    content[start : start + length] = bytes(length)
+    end = min(start + chance.choice([1, 8, 100, 1000]), len(content))
+    way = chance.choice(["flip", "cut", "insert", "remove", "scribble", "zero"])
+    match way:
+        case "flip":
+            content[start] ^= 1 << chance.randrange(8)
+        case "cut":
+            del content[start:]
+        case "insert":
+            content[start:start] = chance.randbytes(end - start)
+        case "remove":
+            del content[start:end]
+        case "scribble":
+            content[start:end] = chance.randbytes(end - start)
+        case _:
+            content[start:end] = bytes(end - start)
+    return way
 
 
 def _place(content: bytearray, chance: random.Random) -> int:
@@ -425,7 +395,7 @@ def _change_archive(path: Path, chance: random.Random) -> None:
             contents[name] = json.dumps(config).encode()
         case _:
             damaged = bytearray(contents[name])
-            chance.choice([_flip, _cut, _scribble, _remove])(damaged, chance)
+            _damage_bytes(damaged, chance)
             contents[name] = bytes(damaged)
     with tarfile.open(path, "w:gz") as tar:
         for name, content in contents.items():
@@ -434,103 +404,7 @@ def _change_archive(path: Path, chance: random.Random) -> None:
             tar.addfile(member, io.BytesIO(content))
 
 
-# What an archive may not make: types that AllenNLP registers, and arguments that lead outside.
-_ARGUMENTS: list[tuple[str, Any]] = [
-    ("model_name", "owner/repo"),
-    ("transformer_kwargs", {"weights_only": False}),
-    ("tokenizer_kwargs", {"proxies": {"https": "http://127.0.0.1:9"}}),
-    ("vocab", {"type": "from_files", "directory": "/any"}),
-    ("_pretrained", {"archive_file": "/any/model.tar.gz", "module_path": "x"}),
-    ("archive_file", "http://127.0.0.1:9/model.tar.gz"),
-    ("weight_file", "/any/weights.hdf5"),
-    ("language", "/any/pipeline"),
-    ("serialization_dir", "/any"),
-    ("bilm", "/any/weights.hdf5"),
-]
-
-
-def _ask_for_more(path: Path, chance: random.Random) -> None:
-    """Puts a type and arguments that an archive may not have, or may, somewhere in its config."""
-    config = json.loads(path.read_text(encoding="utf-8"))
-    read = {key: value for key, value in config.items() if key not in ("trainer", "vocabulary")}
-    objects = [value for _, _, value in items(read) if isinstance(value, dict)]
-    place = chance.choice(objects)
-    if chance.random() < 0.7:
-        registries = [sorted(names) for names in Registrable._registry.values() if names]
-        place["type"] = chance.choice(chance.choice(registries))
-    place.update(chance.sample(_ARGUMENTS, chance.randrange(3)))
-    path.write_text(json.dumps(config), encoding="utf-8")
-
-
-# Events of Python that no reading of an archive has.
-_OUTSIDE = (
-    "socket.connect",
-    "socket.getaddrinfo",
-    "subprocess.Popen",
-    "os.system",
-    "builtins.input",
-)
-
-
-def _read_alone(path: Path) -> Any:
-    """Loads the archive whose config this is; whatever goes outside ends the process."""
-
-    def end(event: str, args: tuple[Any, ...]) -> None:
-        if event in _OUTSIDE or (event == "open" and str(args[0]).startswith("/any")):
-            os._exit(9)
-
-    # The whole archive is read by this process, which an audit hook could not be taken from.
-    if os.getpid() != _PARENT:
-        sys.addaudithook(end)
-    return _read_archive(path.parent)
-
-
-_PARENT = os.getpid()
-
-
-def _damage_vocabulary(path: Path, chance: random.Random) -> None:
-    """Makes one file of a vocabulary a link, a pipe, a folder, or very large."""
-    path.unlink()
-    path.with_name(".lock").unlink(missing_ok=True)
-    match chance.randrange(5):
-        case 0:
-            path.symlink_to(chance.choice(["/dev/zero", "/etc/passwd", "../../x", "."]))
-        case 1:
-            os.mkfifo(path)
-        case 2:
-            path.with_name(".lock").symlink_to("../config.json")
-        case 3:
-            path.write_bytes(chance.randrange(6 * 10**6, 8 * 10**6) * b"a\n")
-        case _:
-            with open(path, "wb") as sparse:
-                sparse.truncate(chance.randrange(10**8, 10**11))
-
-
-def _make_not_finite(path: Path, chance: random.Random) -> None:
-    state = torch.load(path, weights_only=True)
-    numbers = state[chance.choice([name for name in state if state[name].is_floating_point()])]
-    numbers.view(-1)[chance.randrange(numbers.numel())] = chance.choice([numpy.nan, numpy.inf])
-    torch.save(state, path)
-
-
-def _refused(path: Path) -> Any:
-    """Reads an archive whose changes must all be refused."""
-    found = _read_archive(path.parents[path.parent.name == "vocabulary"])
-    if os.getpid() != _PARENT:
-        raise AssertionError("it was loaded")
-    return found
-
-
 # Kinds of files.
-
-
-def _unpacked(file: str) -> Callable[[Path], Path]:
-    def make(folder: Path) -> Path:
-        with tarfile.open(FIXTURES / "archives" / "sst.tar.gz") as tar:
-            tar.extractall(folder, filter="data")
-        return folder / file
-
-    return make
 
 
 def _copied(source: Path) -> Callable[[Path], Path]:
@@ -635,15 +509,6 @@ KINDS = {
     "archives": Kind(
         _copied(FIXTURES / "archives" / "sst.tar.gz"), _read_archive, _change_archive, True
     ),
-    "archives: what a config asks for": Kind(
-        _unpacked("config.json"), _read_alone, _ask_for_more, only_change=True
-    ),
-    "archives: vocabularies": Kind(
-        _unpacked("vocabulary/tokens.txt"), _refused, _damage_vocabulary, only_change=True
-    ),
-    "archives: numbers": Kind(
-        _unpacked("weights.th"), _refused, _make_not_finite, only_change=True
-    ),
     "stores": Kind(_store, lambda path: _layers(LayerStore(str(path.parent))), None, True),
     "checkpoints: weights": Kind(
         _checkpoint(_MODEL_STATE), _read_checkpoint, _change_tensors, True
@@ -665,27 +530,3 @@ KINDS = {
         _inputs, partial(_predict, name="language_model"), _change_json_line
     ),
 }
-
-
-def show(rows: list[Row]) -> str:
-    """Returns the rows as a Markdown table, with the bad answers below it."""
-    columns = ["files", "damaged", "clear", "right", "bad"]
-    counts = [
-        [row.kind, *map(str, (row.tried, row.clear, row.right, len(row.bad)))] for row in rows
-    ]
-    bad = [f"- {row.kind}: {answer}" for row in rows for answer in row.bad]
-    return "\n".join([table(columns, counts), *bad])
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--files", type=int, default=200, help="of each kind (default: 200)")
-    parser.add_argument("--kinds", nargs="+", choices=KINDS)
-    args = parser.parse_args()
-    torch.set_num_threads(1)
-    print(show(damage_table(args.seed, args.files, args.kinds)))
-
-
-if __name__ == "__main__":
-    main()

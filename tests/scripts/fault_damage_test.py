@@ -10,7 +10,7 @@ import pytest
 
 from elmo_tasks.common.errors import ConfigurationError
 from scripts import fault_damage
-from scripts.fault_damage import KINDS, Kind, Row, damage_table, show
+from scripts.fault_damage import KINDS, Kind, Row, damage_table
 
 
 def text(folder: Path) -> Path:
@@ -97,15 +97,3 @@ def test_a_wrong_answer_a_crash_and_a_hang_are_bad(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(fault_damage, "MOST_SECONDS", 1)
     assert "no answer in 1 s" in answers(monkeypatch, Kind(text, hang)).bad[0]
-
-
-def test_the_table_has_the_bad_answers_below() -> None:
-    shown = show([Row("SST", 3, 1, 1, ["flip: KeyError"]), Row("NER", 3, 3, 0, [])])
-
-    assert shown == (
-        "| files | damaged | clear | right | bad |\n"
-        "| ----- | ------- | ----- | ----- | --- |\n"
-        "| SST   |       3 |     1 |     1 |   1 |\n"
-        "| NER   |       3 |     3 |     0 |   0 |\n"
-        "- SST: flip: KeyError"
-    )
