@@ -43,6 +43,6 @@ def assert_close(found: Any, golden: Any, tolerance: dict[str, float], where: st
         for index, (one, other) in enumerate(zip(found, golden)):
             assert_close(one, other, tolerance, f"{where}[{index}]")
     elif isinstance(golden, float):
-        assert found == pytest.approx(golden, **tolerance), where
+        assert found == pytest.approx(golden, rel=tolerance["rel"], abs=tolerance["abs"]), where
     else:
         assert found == golden, where
