@@ -36,7 +36,7 @@ QUICK = {"elmo-check", "elmo-embed", "elmo-neighbors"}
 OUTPUTS = {"-s", "--serialization-dir", "--output-file", "--chart", "--json", "--use-store"}
 OUTPUTS |= {"--output", "--paths.store"}
 # Commands whose second positional argument is written.
-WRITES_SECOND = {"add_highway.py", "convert", "embed", "export", "imdb_json.py", "new", "pack"}
+WRITES_SECOND = {"add_highway.py", "convert", "embed", "export", "new", "pack"}
 FETCHED = {
     str(Path("data", source.folder, name))
     for source in [*SOURCES, *GLOVE.values()]
@@ -45,7 +45,6 @@ FETCHED = {
 # Files that are not in the repository, and what a page must say so that a reader can get them.
 OBTAINABLE = {
     "data/conll2003/": r"nist\.gov|ner\.md#data",
-    "data/movie-reviews/aclImdb/": r"https://ai\.stanford\.edu/~amaas/data/sentiment",
     "data/conll2012/": r"catalog\.ldc\.upenn\.edu|srl\.md#data",
     "senna/": r"https://ronan\.collobert\.com/senna",
     "my/": r"of yours|\byour",

@@ -1,7 +1,7 @@
 // Whole movie reviews, positive or negative: texts of your own, with numbers that keep the training
 // to some minutes of one core.
 //
-// scripts/imdb_json.py writes the data files.
+// docs/movie_reviews.md says how to get the data.
 (import 'classify.libsonnet') {
   // Tokens of a review that are read. The rest is left out.
   max_tokens:: 300,
@@ -9,6 +9,6 @@
   num_epochs:: 10,
   patience:: 4,
 
-  train_data_path: 'runs/imdb/train.jsonl',
-  validation_data_path: 'runs/imdb/dev.jsonl',
+  train_data_path: 'data/movie-reviews/train.tsv',
+  validation_data_path: 'data/movie-reviews/dev.tsv',
 }
