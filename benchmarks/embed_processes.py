@@ -54,7 +54,8 @@ def main() -> None:
     runs: dict[str, list[tuple[Run, Run]]] = {name: [] for name in ways}
     with tempfile.TemporaryDirectory() as folder:
         text, line = Path(folder, "text.txt"), Path(folder, "line.txt")
-        text.write_text("".join(islice(read_lines(args.text), args.lines)), encoding="utf-8")
+        lines = islice(read_lines(args.text), args.lines)
+        text.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         line.write_text("A line .\n")
         num_tokens = len(text.read_text(encoding="utf-8").split())
         for turn in range(args.turns):

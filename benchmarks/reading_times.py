@@ -30,7 +30,7 @@ from matplotlib import pyplot
 
 from benchmarks.machine import machine
 from elmo_tasks.common.files import atomic_write
-from elmo_tasks.common.tables import check_header, read_table
+from elmo_tasks.common.records import read_records
 from elmo_tasks.common.text_files import read_lines
 from elmo_tasks.readers.spacy_pipeline import blank_pipeline
 from elmo_tasks.scoring.language_model import LanguageModel
@@ -93,14 +93,13 @@ class Gain(NamedTuple):
 
 def read_sentences(path: str, column: str = "mean_ms") -> Iterator[Sentence]:
     """Yields the sentences of a table. Raises `ValueError` with file and line."""
-    check_header(path, ("story", "word", column))
     sentence = Sentence("", [], [])
-    for row in read_table(path):
+    for row in read_records(path):
         story, word = row.values["story"], row.values["word"]
         try:
             time = float(row.values[column])
         except ValueError as error:
-            raise ValueError(f"{path}:{row.line_number}: {error}") from error
+            raise ValueError(f"{path}:{row.line}: {error}") from error
         if sentence.words and story != sentence.story:
             yield sentence
             sentence = Sentence(story, [], [])

@@ -34,7 +34,7 @@ from tqdm import tqdm
 
 from benchmarks.machine import machine
 from elmo_tasks.common.files import atomic_write
-from elmo_tasks.readers.columns import read_columns
+from elmo_tasks.common.records import read_records
 from elmo_tasks.readers.entities import read_entities, write_tags
 from elmo_tasks.spacy.tok2vec import tok2vec
 
@@ -126,7 +126,10 @@ def config(args: argparse.Namespace, seed: int, embedding: str, folder: Path) ->
 def _write_docs(path: Path, size: int | None, seed: int, to: Path) -> None:
     """Writes so many sentences, drawn by chance, or all; each is a doc."""
     names = ["word", "pos", "chunk", "ner"]
-    sentences = [each for _, each in read_columns(path, names, ("word", "pos", "ner"))]
+    sentences = [
+        [each.values[name] for name in ("word", "pos", "ner")]
+        for each in read_records(path, "columns", names)
+    ]
     if size is not None:
         sentences = random.Random(seed).sample(sentences, min(size, len(sentences)))
     vocab = spacy.blank("en").vocab

@@ -10,8 +10,8 @@ from torch.nn.utils.rnn import pack_sequence, pad_packed_sequence
 from benchmarks.knowledge.glove import read_glove
 from benchmarks.knowledge.layers import SIDE_BY_SIDE, views
 from benchmarks.knowledge.results import Rows
+from elmo_tasks.common.records import read_records
 from elmo_tasks.elmo import ElmoEncoder
-from elmo_tasks.readers.columns import read_columns
 from elmo_tasks.readers.entities import Entity, read_entities, write_tags
 
 NUM_TRAIN, NUM_DEV = 3000, 1500
@@ -68,10 +68,11 @@ def _scores(vectors: Vectors, data: Path) -> list[float]:
 
 
 def _read(path: Path, num_sentences: int) -> Tagged:
-    rows = read_columns(path, ["word", "pos", "chunk", "ner"], ("word", "ner"))
+    found = read_records(path, "columns", ["word", "pos", "chunk", "ner"])
     return [
-        (words, write_tags(read_entities(tags), len(words), "BIO"))
-        for _, (words, tags) in islice(rows, num_sentences)
+        (words, write_tags(read_entities(each.values["ner"]), len(words), "BIO"))
+        for each in islice(found, num_sentences)
+        for words in [each.values["word"]]
     ]
 
 

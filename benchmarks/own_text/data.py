@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from elmo_tasks.readers.columns import read_columns
+from elmo_tasks.common.records import read_records
 from elmo_tasks.readers.entities import read_entities, write_tags
 
 _SEED = 0
@@ -62,10 +62,11 @@ def _reviews(data: Path) -> tuple[list[Example], list[Example]]:
 def _entities(data: Path) -> tuple[list[Example], list[Example]]:
     def read(name: str) -> list[Example]:
         columns = ["word", "pos", "chunk", "ner"]
-        found = read_columns(data / "conll2003" / name, columns, ("word", "ner"))
+        found = read_records(data / "conll2003" / name, "columns", columns)
         return [
-            Example(words, write_tags(read_entities(tags), len(words), "BIO"))
-            for _, (words, tags) in found
+            Example(words, write_tags(read_entities(each.values["ner"]), len(words), "BIO"))
+            for each in found
+            for words in [each.values["word"]]
         ]
 
     return read("eng.train"), read("eng.testa")
@@ -73,8 +74,8 @@ def _entities(data: Path) -> tuple[list[Example], list[Example]]:
 
 def _tags(data: Path) -> tuple[list[Example], list[Example]]:
     def read(name: str) -> list[Example]:
-        found = read_columns(data / "pos" / name, ["word", "upos", "tag"], ("word", "tag"))
-        return [Example(words, tags) for _, (words, tags) in found]
+        found = read_records(data / "pos" / name, "columns", ["word", "upos", "tag"])
+        return [Example(each.values["word"], each.values["tag"]) for each in found]
 
     return read("ewt.train.txt"), read("ewt.dev.txt")
 

@@ -1,142 +1,145 @@
+"""The rows of tables: CSV, TSV and Excel."""
+
 import csv
-import os
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+import json
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any, BinaryIO
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.fetch import local_path
-from elmo_tasks.common.spelling import listed
-from elmo_tasks.common.text_files import MAX_LINE_BYTES, numbered_lines
+from elmo_tasks.common.text_files import MAX_LINE_BYTES
 
-_DELIMITERS = {".csv": ",", ".tsv": "\t"}
-# The suffixes of compressed files.
-COMPRESSED = (".gz", ".xz", ".bz2")
-_EMPTY = "{} is empty: its first line must name the columns"
+# The number of the line at which a row begins, and the row's values by the names of the columns.
+Row = tuple[int, dict[str, Any]]
 
 
-class Record(NamedTuple):
+def table_rows(
+    lines: Iterator[tuple[int, str]], name: str, kind: str, header: bool = True
+) -> Iterator[Row]:
     """
-    A row of a table, or an object in JSON.
+    Yields the rows of a `csv` or `tsv` file; empty lines are no rows. In `csv`, a field in double
+    quotes may have delimiters and line ends. In `tsv`, quotes are ordinary characters. All values
+    are strings.
 
     # Parameters
 
-    line_number: The number of the line at which the row begins. The header of a table is line 1. In
-        Parquet, this is the number of the row.
-    values: The values by the names of their columns. In `.csv` and `.tsv` all values are strings.
-    """
-
-    line_number: int
-    values: dict[str, Any]
-
-
-def delimiter_of(path: str | os.PathLike) -> str | None:
-    """
-    Returns the character that separates the fields of a table, by the suffix of its file: a comma
-    for `.csv`, a tab for `.tsv`. The file may be compressed (`.gz`, `.xz`, `.bz2`). Returns `None`
-    for other files.
-    """
-    name = Path(path)
-    return _DELIMITERS.get((name.with_suffix("") if name.suffix in COMPRESSED else name).suffix)
-
-
-def is_parquet(path: str | os.PathLike) -> bool:
-    return Path(path).suffix == ".parquet"
-
-
-def read_table(path: str | os.PathLike) -> Iterator[Record]:
-    """
-    Yields the rows of a `.csv` or `.tsv` file, whose first line has the names of the columns. In
-    `.csv`, a field in double quotes may have commas and line ends. In `.tsv`, quotes are ordinary
-    characters. Empty lines are skipped.
+    lines: The numbered lines of the file.
+    name: The name of the file, for errors.
+    header (default `True`): Whether the first row has the names of the columns. Otherwise their
+        names are `1`, `2`, ....
 
     # Raises
 
-    `ValueError`: Two columns have the same name, or a row has more or fewer fields than the header
-        or cannot be read; the message names file and line.
+    `ValueError`: Two columns have the same name, or a row has more or fewer fields than the first
+        row or cannot be read; the message names file and line.
     """
-    rows = _reader(path)
-    header: list[str] | None = None
+    return _named(_fields(lines, name, kind), name, header)
+
+
+def sheet_rows(raw: BinaryIO, name: str, header: bool = True) -> Iterator[Row]:
+    """
+    Yields the rows of the first sheet of an Excel workbook, as `table_rows` does. Raises
+    `ConfigurationError` if openpyxl is not installed.
+    """
+    return _named(_cells(raw, name), name, header)
+
+
+def _fields(
+    lines: Iterator[tuple[int, str]], name: str, kind: str
+) -> Iterator[tuple[int, list[str]]]:
+    """Yields the first line and the fields of each row of a table that is not empty."""
+    _, first = next(lines, (1, ""))
+    # A field may be as long as a line. The limit is the whole process's, so it is never lowered.
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE_BYTES))
+    texts = chain([f"{first}\n"], (f"{line}\n" for _, line in lines))
+    rows = (
+        csv.reader(texts, delimiter="\t", strict=True, quoting=csv.QUOTE_NONE)
+        if kind == "tsv"
+        else csv.reader(texts, delimiter=_delimiter(first), strict=True)
+    )
     start = 1
     try:
         for fields in rows:
-            if header is None:
-                header = _names(path, fields)
-            elif fields:
-                if len(fields) != len(header):
-                    raise ValueError(
-                        f"{path}:{start}: expected {len(header)} fields, as in the header, but got "
-                        f"{len(fields)}"
-                    )
-                yield Record(start, dict(zip(header, fields)))
+            if fields:
+                yield start, fields
             start = rows.line_num + 1
     except csv.Error as error:
-        raise ValueError(f"{path}:{start}: {error}") from error
-    if header is None:
-        raise ValueError(_EMPTY.format(path))
+        raise ValueError(f"{name}:{start}: {error}") from error
 
 
-def choose_column(path: str | os.PathLike, column: str | None, known: Sequence[str]) -> str:
+def _delimiter(header: str) -> str:
     """
-    Returns the name of a table's column of texts: the given name, or the first known name in the
-    header. Raises `ConfigurationError` if the table has no such column.
+    Returns what separates the columns of a `.csv` file: the first of comma, semicolon and tab that
+    cuts its header into several columns.
     """
-    names = _header(path)
-    for name in known if column is None else (column,):
-        if name in names:
-            return name
-    wanted = " or ".join(known) if column is None else column
-    raise ConfigurationError(
-        f"{path}:1: there is no column {wanted}; choose one of {listed(names)}"
-    )
+    for delimiter in ",;\t":
+        try:
+            if len(next(csv.reader([header], delimiter=delimiter, strict=True), ())) > 1:
+                return delimiter
+        except csv.Error:
+            # The header has quotes, but not around columns that this delimiter cuts.
+            continue
+    return ","
 
 
-def check_header(path: str | os.PathLike, expected: Sequence[str]) -> None:
-    """Raises `ConfigurationError` unless a table has the expected columns."""
-    names = _header(path)
-    if not set(expected) <= set(names):
-        raise ConfigurationError(
-            f"{path}:1: expected the columns {' and '.join(expected)}, but got {listed(names)}"
-        )
-
-
-def _header(path: str | os.PathLike) -> list[str]:
-    """
-    Returns the names of the columns. Raises `ConfigurationError` if the file is empty, or if two
-    columns have the same name.
-    """
-    if is_parquet(path):
-        # pyarrow is imported only when it is needed.
-        import pyarrow.parquet
-
-        return pyarrow.parquet.read_schema(local_path(path)).names
+def _cells(raw: BinaryIO, name: str) -> Iterator[tuple[int, list[Any]]]:
+    """Yields the number and the values of each row of the first sheet of an Excel workbook."""
     try:
-        fields = next(_reader(path), None)
-    except csv.Error as error:
-        raise ConfigurationError(f"{path}:1: {error}") from error
-    if fields is None:
-        raise ConfigurationError(_EMPTY.format(path))
-    return _names(path, fields)
+        import openpyxl
+    except ModuleNotFoundError:
+        raise ConfigurationError(
+            f"{name} is a workbook of Excel: save it as CSV, or pip install openpyxl"
+        ) from None
+    try:
+        sheet = openpyxl.load_workbook(raw, read_only=True, data_only=True).worksheets[0]
+        rows = enumerate(sheet.iter_rows(values_only=True), start=1)
+    except Exception as error:
+        # openpyxl raises errors of many types for a damaged workbook.
+        raise ValueError(f"{name} cannot be read as a workbook of Excel: {error!r}") from error
+    width = None
+    for number, row in rows:
+        while row and row[-1] is None:
+            row = row[:-1]
+        if row:
+            # Cells at the end of a row may be missing.
+            width = width or len(row)
+            yield number, [*map(plain, row), *[None] * (width - len(row))]
 
 
-def _names(path: str | os.PathLike, fields: Sequence[str]) -> list[str]:
-    names = [name.strip() for name in fields]
-    for name in names:
+def plain(value: Any) -> Any:
+    """Returns a value in JSON's types. Dates and decimals become text; bytes are read as UTF-8."""
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return json.loads(json.dumps(value, default=str))
+
+
+def _named(rows: Iterator[tuple[int, list[Any]]], name: str, header: bool) -> Iterator[Row]:
+    names: list[str] | None = None
+    for number, fields in rows:
+        if names is None:
+            if header:
+                names = _checked([str(field or "").strip() for field in fields], name, number)
+                continue
+            names = [str(column) for column in range(1, len(fields) + 1)]
+        if len(fields) != len(names):
+            expected = "in the header" if header else "in the first row"
+            raise ValueError(
+                f"{name}:{number}: expected {len(names)} fields, as {expected}, but got "
+                f"{len(fields)}"
+            )
+        yield number, dict(zip(names, fields))
+    if names is None:
+        raise ConfigurationError(f"{name} is empty: its first line must name the columns")
+
+
+def _checked(names: list[str], name: str, number: int) -> list[str]:
+    for each in names:
         # Several columns may lack a name: spreadsheets write them for empty columns.
-        if name and names.count(name) > 1:
+        if each and names.count(each) > 1:
             raise ConfigurationError(
-                f"{path}:1: {names.count(name)} columns have the name {name}; give each its own"
+                f"{name}:{number}: {names.count(each)} columns have the name {each}; give each "
+                "its own"
             )
     return names
-
-
-def _reader(path: str | os.PathLike) -> Any:
-    """Returns the `csv.reader` of a table's lines."""
-    delimiter = delimiter_of(path)
-    assert delimiter is not None, f"{path} is no table"
-    # A field may be as long as a line. The limit is the whole process's, so it is never lowered.
-    csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE_BYTES))
-    lines = (f"{line}\n" for _, line in numbered_lines(path))
-    if delimiter == "\t":
-        return csv.reader(lines, delimiter=delimiter, strict=True, quoting=csv.QUOTE_NONE)
-    return csv.reader(lines, delimiter=delimiter, strict=True)

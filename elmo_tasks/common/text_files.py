@@ -1,17 +1,20 @@
 import bz2
+import codecs
 import glob
 import gzip
+import io
 import logging
 import lzma
 import os
+import shlex
 import shutil
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 from elmo_tasks.common.addresses import files_at, open_at
 from elmo_tasks.common.fetch import local_path
@@ -46,50 +49,102 @@ def corpus_files(pattern: str | os.PathLike) -> list[str]:
     return sorted(filter(os.path.isfile, matches)) or [local_path(pattern)]
 
 
+@contextmanager
+def opened(path: str | os.PathLike) -> Iterator[BinaryIO]:
+    """Opens a file, an address, or for `-` the standard input, as a stream of bytes."""
+    if path == "-":
+        yield sys.stdin.buffer
+        return
+    with open_at(os.fspath(path)) or open(local_path(path), "rb") as raw:
+        yield raw
+
+
 def read_lines(path: str | os.PathLike) -> Iterator[str]:
     """
-    Yields the lines of a text file, line ends included, without a byte order mark. The file is
-    UTF-8, and may be compressed by gzip or xz, or by bzip2 with the suffix `.bz2`.
+    Yields the lines of a text file, without line ends and byte order mark. The file is UTF-8, or
+    UTF-16 with a byte order mark, and may be compressed by gzip or xz, or by bzip2 with the suffix
+    `.bz2`.
 
     # Raises
 
-    `ValueError`: A line is not UTF-8 or has more than `MAX_LINE_BYTES`, or the file is damaged; the
-        message names file and line.
+    `ValueError`: A line cannot be decoded or has more than `MAX_LINE_BYTES`, or the file is
+        damaged; the message names file and line.
     """
-    with open_at(os.fspath(path)) or open(local_path(path), "rb") as raw:
-        for line_number, text, fault in lines_of(raw, path):
+    for _, text in numbered_lines(path):
+        yield text
+
+
+def numbered_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
+    """Yields each line with its number, from 1. Reads and raises as `read_lines` does."""
+    with opened(path) as raw:
+        for number, text, fault in lines_of(raw, path):
             if fault is not None:
-                raise ValueError(f"{path}:{line_number}: {fault}")
-            yield text
+                raise ValueError(f"{path}:{number}: {fault}")
+            yield number, text
 
 
-def lines_of(raw: BinaryIO, path: str | os.PathLike) -> Iterator[tuple[int, str, str | None]]:
+class Line(NamedTuple):
     """
-    Yields three values for each line of an open file: its number, from 1; its text, as `read_lines`
-    gives it; and its error. The error is `None` for a line that can be read; otherwise the text is
-    empty. Raises `ValueError` if the file is damaged.
+    A line of a text file.
+
+    # Parameters
+
+    number: From 1.
+    text: Without the line end.
+    fault: Why the line cannot be read. The text is then empty.
     """
-    line_number = 0
+
+    number: int
+    text: str
+    fault: str | None = None
+
+
+def lines_of(raw: BinaryIO, path: str | os.PathLike) -> Iterator[Line]:
+    """
+    Yields the lines of an open file as `read_lines` does, except that a line that cannot be read
+    has a fault. Raises `ValueError` if the file is damaged.
+    """
+    number = 0
+    try:
+        readline = _decompressed(raw, path)
+        lines = iter(partial(readline, MAX_LINE_BYTES + 1), b"")
+        for number, line in enumerate(lines, start=1):
+            if len(line) > MAX_LINE_BYTES:
+                yield Line(number, "", f"the line has more than {MAX_LINE_BYTES:,} bytes")
+                while line and not line.endswith(b"\n"):
+                    line = readline(MAX_LINE_BYTES + 1)
+                continue
+            try:
+                text = line.decode()
+            except UnicodeDecodeError as error:
+                yield Line(number, "", f"not UTF-8: {error}; {_convert(path)}")
+            else:
+                yield Line(
+                    number, (text.removeprefix("\ufeff") if number == 1 else text).rstrip("\r\n")
+                )
+    except _DECOMPRESSING_ERRORS as error:
+        refuse_damaged(path, number, error)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: not UTF-16 after line {number}: {error}") from error
+
+
+def _decompressed(raw: BinaryIO, path: str | os.PathLike) -> Callable[[int], bytes]:
+    """Returns the `readline` of a file, after decompression and in UTF-8."""
     # A text may begin with the first two bytes of bzip2, because these are letters.
     is_bzip2 = os.fspath(path).endswith(".bz2")
-    open_compressed = _OPEN_COMPRESSED.get(raw.read(2), bz2.open if is_bzip2 else None)
-    raw.seek(0)
-    file = raw if open_compressed is None else open_compressed(raw, "rb")
-    try:
-        lines = iter(partial(file.readline, MAX_LINE_BYTES + 1), b"")
-        for line_number, line in enumerate(lines, start=1):
-            if len(line) > MAX_LINE_BYTES:
-                yield line_number, "", f"the line has more than {MAX_LINE_BYTES:,} bytes"
-            else:
-                try:
-                    text = line.decode("utf-8-sig" if line_number == 1 else "utf-8")
-                    yield line_number, text, None
-                except UnicodeDecodeError as error:
-                    yield line_number, "", f"not UTF-8: {error}"
-            while len(line) > MAX_LINE_BYTES and not line.endswith(b"\n"):
-                line = file.readline(MAX_LINE_BYTES + 1)
-    except _DECOMPRESSING_ERRORS as error:
-        refuse_damaged(path, line_number, error)
+    file: Any = raw if hasattr(raw, "peek") else io.BufferedReader(raw)  # type: ignore[type-var]
+    open_compressed = _OPEN_COMPRESSED.get(file.peek(2)[:2], bz2.open if is_bzip2 else None)
+    if open_compressed is not None:
+        file = open_compressed(file, "rb")
+    if file.peek(2)[:2] not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return file.readline
+    text = io.TextIOWrapper(file, "utf-16", newline="\n")
+    return lambda size: text.readline(size).encode()
+
+
+def _convert(path: str | os.PathLike) -> str:
+    name = shlex.quote(os.fspath(path))
+    return f"if it is Western European, convert it: iconv -f WINDOWS-1252 -t UTF-8 {name}"
 
 
 def refuse_damaged(path: str | os.PathLike, line_number: int, error: Exception) -> NoReturn:
@@ -123,15 +178,6 @@ def split_lines(lines: Iterable[str], max_tokens: int, path: str) -> Iterator[li
             num_cut,
             max_tokens,
         )
-
-
-def numbered_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
-    """
-    Yields each line of a text file with its number, from 1, without the line end. Reads and raises
-    as `read_lines` does.
-    """
-    for line_number, line in enumerate(read_lines(path), start=1):
-        yield line_number, line.rstrip("\r\n")
 
 
 @contextmanager

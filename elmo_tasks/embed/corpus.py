@@ -1,37 +1,49 @@
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
-from elmo_tasks.common.addresses import open_at
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.fetch import local_path
-from elmo_tasks.common.tables import COMPRESSED
-from elmo_tasks.common.text_files import corpus_files
-from elmo_tasks.embed.corpus_lines import (
-    Line,
-    json_line,
-    parquet_lines,
-    table_lines,
-    text_lines,
-)
+from elmo_tasks.common.records import TABLES, kind_of, records_in
+from elmo_tasks.common.spelling import listed
+from elmo_tasks.common.text_files import corpus_files, opened
 from elmo_tasks.embed.raw_text import RawTextHint
 
 Split = Callable[[str], Iterable[str]]
 
+# The columns, or fields of JSON, that are read if the user names none.
+_COLUMNS = ("sentence", "text")
+
+
+class Line(NamedTuple):
+    """
+    A line of a text.
+
+    # Parameters
+
+    file: The path or address of its file.
+    number: The number of the line in its file, from 1; in a Parquet file, the number of the row.
+    text: The tokens with a blank between them, or raw text.
+    fault: Why the line cannot be read. The text of such a line is empty.
+    """
+
+    file: str
+    number: int
+    text: str
+    fault: str | None = None
+
 
 class Corpus:
     """
-    Reads a text line by line, in bounded memory, as often as it is iterated over. The suffix of a
-    file tells its format. Tables with a header (`.csv`, `.tsv`), JSON lines (`.jsonl`) and Parquet
-    (`.parquet`) have a sentence in each row; other files have a sentence on each line. All but
-    Parquet may be compressed by gzip, xz or bzip2. A field may be a text or a list of tokens.
+    Reads a text line by line, in bounded memory, as often as it is iterated over. Tables, JSON
+    lines and Parquet have a sentence in each record; other files have a sentence on each line (see
+    `kind_of`). A field may be a text or a list of tokens.
 
     # Parameters
 
     patterns: Paths, glob patterns, and addresses of any kind that fsspec knows. Their files are
         read in this order; the files of one pattern are sorted by name. Files at `http://` and
-        `https://`, and tables at any address, are fetched before they are read.
+        `https://` are fetched before they are read.
     column: The column or field that has the sentences, by default `sentence` or `text`.
     split: Cuts a line of raw text into tokenized sentences. Each sentence counts as a line.
 
@@ -69,7 +81,7 @@ class Corpus:
         sizes = list(map(_size, self.files))
         total, before = max(1, sum(sizes)), 0
         for file, size in zip(self.files, sizes):
-            with _opened(file) as raw:
+            with opened(file) as raw:
                 for line in self._lines(file, raw):
                     self.share_read = (before + min(size, raw.tell())) / total
                     yield from self._sentences(line)
@@ -93,35 +105,49 @@ class Corpus:
             yield from (line._replace(text=sentence) for sentence in self._split(line.text))
 
     def _lines(self, file: str, raw: BinaryIO) -> Iterator[Line]:
-        kind = _kind(file)
-        if kind == ".parquet":
-            return parquet_lines(file, raw, self._column)
-        if kind in (".csv", ".tsv"):
-            return table_lines(file, self._column)
-        lines = text_lines(file, raw)
-        if kind in (".jsonl", ".ndjson"):
-            return (json_line(line, self._column) for line in lines)
-        if kind.startswith(".conll"):
+        kind = kind_of(file)
+        if kind in ("columns", "conllu"):
             raise ConfigurationError(
                 f"{file} is in columns: write each sentence on a line, with a blank between tokens"
             )
-        if self._column is not None:
+        if kind == "text" and self._column is not None:
             raise ConfigurationError(
                 f"{file} is not a table (.csv or .tsv), JSON lines or Parquet, so it has no column "
                 f"{self._column}"
             )
-        return (line._replace(text=line.text.strip()) for line in lines)
+        known = _COLUMNS if self._column is None else (self._column,)
+        for record in records_in(raw, file, kind, only=known):
+            if record.fault is not None:
+                yield Line(file, record.line, "", record.fault)
+            elif kind == "text":
+                yield Line(file, record.line, record.values["text"].strip())
+            elif kind in TABLES and record.values.keys().isdisjoint(known):
+                raise ConfigurationError(
+                    f"{file}: there is no column {' or '.join(known)}; choose one of "
+                    f"{listed(record.values)}"
+                )
+            else:
+                try:
+                    yield Line(file, record.line, _text(record.values, known))
+                except ValueError as error:
+                    yield Line(file, record.line, "", str(error))
 
 
 def _size(file: str) -> int:
-    with _opened(file) as raw:
+    with opened(file) as raw:
         return raw.seek(0, os.SEEK_END)
 
 
-def _opened(file: str) -> BinaryIO:
-    return open_at(file) or open(local_path(file), "rb")
-
-
-def _kind(file: str) -> str:
-    stem, suffix = os.path.splitext(file)
-    return os.path.splitext(stem)[1] if suffix in COMPRESSED else suffix
+def _text(values: dict[str, Any], known: Sequence[str]) -> str:
+    """Returns the first known value, a text or a list of tokens, with a blank between tokens."""
+    name = next((name for name in known if name in values), None)
+    if name is None:
+        raise ValueError(f"the JSON object has no field {' or '.join(known)}")
+    value = values[name]
+    if isinstance(value, list) and all(isinstance(token, str) for token in value):
+        if bad := [token for token in value if len(token.split()) != 1]:
+            raise ValueError(f"{bad[0]!r} is no token, because it is empty or has white space")
+        return " ".join(value)
+    if not isinstance(value, str):
+        raise ValueError(f"expected a text or a list of tokens, not {value!r:.80}")
+    return " ".join(value.split())

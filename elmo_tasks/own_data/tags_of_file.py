@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 from allennlp.data.tokenizers import Token
 
+from elmo_tasks.common.columns import CONLLU
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.records import read_records
+from elmo_tasks.common.records import kind_of, read_records
 from elmo_tasks.common.spelling import nearest_or_all
-from elmo_tasks.readers.columns import read_rows
-from elmo_tasks.readers.tagged_file import CONLLU, read_tagged, suffix_of
+from elmo_tasks.readers.tagged_file import read_tagged
 
 _SPAN_TAG = re.compile(r"O|[BIESUL](-.+)?")
 _KNOWN = "tags spans entities label labels upos pos ner".split()
@@ -43,15 +43,15 @@ def choose_tags(
 
     `ConfigurationError`: The file has no tags, or no such column.
     """
-    suffix = suffix_of(path)
+    kind = kind_of(path)
     columns = None
-    if suffix == ".conllu":
+    if kind == "conllu":
         column = column or "upos"
         if column not in CONLLU:
             raise ConfigurationError(
                 f"{path} has no column {column}{nearest_or_all(column, CONLLU)}"
             )
-    elif suffix in (".jsonl", ".json"):
+    elif kind == "json":
         column = column or _field(path)
     else:
         columns = _columns(path)
@@ -76,11 +76,10 @@ def _field(path: str | os.PathLike) -> str:
 
 
 def _columns(path: str | os.PathLike) -> list[str]:
-    for rows in read_rows(path):
-        num_columns = len(rows.tokens[0])
-        if num_columns < 2:
+    for record in read_records(path, "columns"):
+        if len(record.values) < 2:
             raise ConfigurationError(
                 f"{path} has one column: expected a word and its tag on each line"
             )
-        return ["word", *(f"column_{n}" for n in range(2, num_columns)), "tag"]
+        return list(record.values)
     raise ConfigurationError(f"{path} has no token")

@@ -9,11 +9,10 @@ from typing import NamedTuple
 from allennlp.data import DatasetReader
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.records import read_records
+from elmo_tasks.common.records import kind_of, read_records, suffix_of
 from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.classify import ClassifyReader
 from elmo_tasks.readers.tag import TagReader
-from elmo_tasks.readers.tagged_file import suffix_of
 
 
 class Unit(NamedTuple):
@@ -39,7 +38,7 @@ def read_units(reader: DatasetReader, path: str | os.PathLike) -> Iterator[Unit]
     """
     if isinstance(reader, ClassifyReader):
         for record in read_records(path):
-            with at_line(path, record.line_number):
+            with at_line(path, record.line):
                 label = reader.labels_of(record.values)
             line = json.dumps(record.values, ensure_ascii=False, default=str)
             text = json.dumps([record.values.get(name) for name in reader.texts])
@@ -85,7 +84,7 @@ def written(units: Iterable[Unit]) -> str:
 
 
 def _sentences(path: str | os.PathLike) -> Iterator[Unit]:
-    if suffix_of(path) in (".jsonl", ".json"):
+    if kind_of(path) == "json":
         for record in read_records(path):
             line = json.dumps(record.values, ensure_ascii=False)
             text = record.values.get("text", record.values.get("tokens"))

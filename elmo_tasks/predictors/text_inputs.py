@@ -1,6 +1,5 @@
 import json
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
@@ -8,20 +7,10 @@ from allennlp.common.util import JsonDict
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.records import read_records
-from elmo_tasks.common.tables import (
-    COMPRESSED,
-    Record,
-    check_header,
-    choose_column,
-    delimiter_of,
-    is_parquet,
-)
-from elmo_tasks.common.text_files import numbered_lines
-from elmo_tasks.predictors.column_inputs import column_sentences, is_in_columns
+from elmo_tasks.common.records import TABLES, Record, kind_of, read_records
+from elmo_tasks.common.spelling import listed
 from elmo_tasks.predictors.text_predictor import EXPECTED_JSON, TextPredictor, unlike
 
-_JSON = tuple(kind + suffix for kind in (".json", ".jsonl") for suffix in ("", *COMPRESSED))
 _STDIN = "standard input"
 
 
@@ -64,7 +53,7 @@ def read_inputs(path: str, predictor: Predictor) -> Inputs:
     - `.csv`, `.tsv` and `.parquet` files are tables with named columns;
     - `.json` and `.jsonl` files have JSON on each line;
     - files in columns, told by their suffix (`.conll`, `.conllu`) or first line, have the words of
-      sentences (see `column_sentences`);
+      sentences;
     - other files, and the standard input, have JSON on each line if the first line begins with `{`,
       and otherwise plain text, an input on each line.
 
@@ -74,51 +63,34 @@ def read_inputs(path: str, predictor: Predictor) -> Inputs:
     `ConfigurationError`: The model needs other inputs than plain text, a table lacks a column, or
         the columns of a file are not known.
     """
-    if isinstance(predictor, TextPredictor) and (is_parquet(path) or delimiter_of(path)):
+    kind = kind_of(path)
+    if isinstance(predictor, TextPredictor) and kind in TABLES:
         return Inputs(path, False, _rows(path, predictor))
     name = _STDIN if path == "-" else path
-    lines = _lines(path)
+    lines = (line for line in read_records(path, "text") if line.values["text"].strip())
     first = next(lines, None)
     if first is None:
         return Inputs(name, True, iter(()))
-    lines = chain([first], lines)
-    if not isinstance(predictor, TextPredictor) or (
-        path.endswith(_JSON) or first[1].lstrip().startswith("{")
-    ):
-        return Inputs(name, True, _json(name, lines, predictor))
+    lines, kind = chain([first], lines), kind_of(path, first.values["text"])
+    if not isinstance(predictor, TextPredictor) or kind == "json":
+        return Inputs(name, True, _json(lines, predictor))
     if len(predictor.input_names) > 1:
         raise ConfigurationError(
-            f"{name}:{first[0]}: expected JSON or a table (.csv or .tsv) with "
-            f"{' and '.join(predictor.input_names)}, but got {first[1][:80]!r}"
+            f"{name}:{first.line}: expected JSON or a table (.csv or .tsv) with "
+            f"{' and '.join(predictor.input_names)}, but got {first.values['text'][:80]!r}"
         )
     if predictor.column is not None:
         raise ConfigurationError(
             f"{name} is not a table (.csv or .tsv), so it has no column {predictor.column}"
         )
-    if is_in_columns(path, first[1]):
-        return Inputs(name, False, _columns(name, predictor))
+    if kind in ("columns", "conllu"):
+        return Inputs(name, False, _columns(path, kind, predictor))
     return Inputs(name, False, _texts(lines, predictor))
 
 
-def _lines(path: str) -> Iterator[tuple[int, str]]:
-    """Yields the number and the text of each line that has more than white space."""
-    lines = _stdin_lines() if path == "-" else numbered_lines(path)
-    return ((number, line) for number, line in lines if line.strip())
-
-
-def _stdin_lines() -> Iterator[tuple[int, str]]:
-    number = 0
-    try:
-        for number, line in enumerate(sys.stdin, start=1):
-            yield number, (line.removeprefix("\ufeff") if number == 1 else line).rstrip("\r\n")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{_STDIN}:{number + 1}: not UTF-8: {error}") from error
-
-
-def _json(
-    name: str, lines: Iterator[tuple[int, str]], predictor: Predictor
-) -> Iterator[LocatedInput]:
-    for number, line in lines:
+def _json(lines: Iterable[Record], predictor: Predictor) -> Iterator[LocatedInput]:
+    for name, number, values, _ in lines:
+        line = values["text"]
         try:
             # Somebody's own predictor may expect the line end, which AllenNLP leaves in the line.
             asked = predictor.load_line(f"{line}\n")
@@ -133,33 +105,57 @@ def _json(
         yield LocatedInput(number, asked)
 
 
-def _columns(name: str, predictor: TextPredictor) -> Iterator[LocatedInput]:
-    if name == _STDIN or "tokens" not in predictor.other_names:
+def _columns(path: str, kind: str, predictor: TextPredictor) -> Iterator[LocatedInput]:
+    """
+    Yields the sentences of a file in columns. A CoNLL-U file has its words in the column `form`.
+    Any other file has the columns of the model's dataset reader, or one column.
+    """
+    if path == "-" or "tokens" not in predictor.other_names:
         raise ConfigurationError(
-            f"{name} is in columns: `predict` reads columns only from a file, as single sentences; "
-            "give text or JSON (`evaluate --predictions-output-file` reads labelled data)"
+            f"{_STDIN if path == '-' else path} is in columns: `predict` reads columns only from a "
+            "file, as single sentences; give text or JSON (`evaluate --predictions-output-file` "
+            "reads labelled data)"
         )
-    for line_number, words in column_sentences(name, predictor._dataset_reader):
-        yield LocatedInput(line_number, {"tokens": words})
+    word, columns = "form", None
+    if kind != "conllu":
+        word, columns = "word", getattr(predictor._dataset_reader, "columns", None)
+        first = next(read_records(path, kind), None)
+        if first is not None and len(first.values) == 1:
+            columns = ["word"]
+        elif first is not None and columns is None:
+            raise ConfigurationError(
+                f"{path}:{first.line}: the file is in columns, and the model does not know which "
+                "column has the words: give plain text, JSON, or one word on each line"
+            )
+    for sentence in read_records(path, kind, columns):
+        yield LocatedInput(sentence.line, {"tokens": sentence.values[word]})
 
 
-def _texts(lines: Iterator[tuple[int, str]], predictor: TextPredictor) -> Iterator[LocatedInput]:
-    for number, line in lines:
-        yield from _sentences(number, line, predictor)
+def _texts(lines: Iterable[Record], predictor: TextPredictor) -> Iterator[LocatedInput]:
+    for line in lines:
+        yield from _sentences(line.line, line.values["text"], predictor)
 
 
 def _rows(path: str, predictor: TextPredictor) -> Iterator[LocatedInput]:
-    if len(predictor.input_names) == 1:
-        column = choose_column(path, predictor.column, (*predictor.input_names, "text"))
-        for row in read_records(path):
-            further = _further(row, (column,), predictor)
-            yield from _sentences(row.line_number, row.values[column] or "", predictor, further)
-        return
-    check_header(path, predictor.input_names)
+    names = predictor.input_names
+    known = (*names, "text") if predictor.column is None else (predictor.column,)
     for row in read_records(path):
-        asked = {name: row.values[name] or "" for name in predictor.input_names}
-        further = _further(row, predictor.input_names, predictor)
-        yield LocatedInput(row.line_number, {**asked, **further})
+        if len(names) == 1:
+            column = next((name for name in known if name in row.values), None)
+            if column is None:
+                raise ConfigurationError(
+                    f"{path}: there is no column {' or '.join(known)}; choose one of "
+                    f"{listed(row.values)}"
+                )
+            further = _further(row, (column,), predictor)
+            yield from _sentences(row.line, row.values[column] or "", predictor, further)
+            continue
+        if not set(names) <= row.values.keys():
+            raise ConfigurationError(
+                f"{path}: expected the columns {' and '.join(names)}, but got {listed(row.values)}"
+            )
+        asked = {name: row.values[name] or "" for name in names}
+        yield LocatedInput(row.line, {**asked, **_further(row, names, predictor)})
 
 
 def _further(row: Record, read: tuple[str, ...], predictor: TextPredictor) -> JsonDict:

@@ -9,9 +9,8 @@ from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token
 
 from elmo_tasks.common.errors import ConfigurationError, check_positive
-from elmo_tasks.common.records import read_records
+from elmo_tasks.common.records import Record, read_records
 from elmo_tasks.common.spelling import nearest_or_all
-from elmo_tasks.common.tables import Record
 from elmo_tasks.common.text_files import at_line
 from elmo_tasks.readers.document_field import DocumentField
 from elmo_tasks.readers.label_fields import KnownLabelField, KnownLabelsField
@@ -78,13 +77,13 @@ class ClassifyReader(TextReader):
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
         num_rows = num_empty = 0
         for record in self.shard_iterable(read_records(file_path)):
-            with at_line(file_path, record.line_number):
+            with at_line(file_path, record.line):
                 texts = [self._text(record, name) for name in self.texts]
                 label = self.labels_of(record.values)
             sentences = [self.sentences.of_text(text) for text in texts]
             num_rows += 1
             if all(sentences):
-                origin = f"{file_path}:{record.line_number}: "
+                origin = f"{file_path}:{record.line}: "
                 yield self.text_to_instance(sentences, label, origin)
             else:
                 num_empty += 1

@@ -6,9 +6,10 @@ from allennlp.data.fields import Field, MetadataField, TextField
 from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
+from elmo_tasks.common.columns import check_columns
 from elmo_tasks.common.errors import check_choice
+from elmo_tasks.common.records import read_records
 from elmo_tasks.common.text_files import at_line
-from elmo_tasks.readers.columns import check_columns, read_columns
 from elmo_tasks.readers.entities import SCHEMES, TagError, has_ends, read_entities, write_tags
 from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 from elmo_tasks.readers.tags_field import TagsField
@@ -19,7 +20,7 @@ from elmo_tasks.readers.text_reader import TextReader
 class ConllReader(TextReader):
     """
     Reads sentences with tagged entities from files in columns, such as those of CoNLL-2003 (Tjong
-    Kim Sang and De Meulder 2003). `read_columns` describes the format of the files.
+    Kim Sang and De Meulder 2003). `sentence_columns` describes the format of the files.
 
     An instance has the fields `tokens`, `tags` and `metadata`. The words are `metadata["tokens"]`.
 
@@ -58,7 +59,10 @@ class ConllReader(TextReader):
         self._check_settings()
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
-        sentences = list(read_columns(file_path, self.columns, ("word", self.tag_column)))
+        sentences = [
+            (record.line, (record.values["word"], record.values[self.tag_column]))
+            for record in read_records(file_path, "columns", self.columns)
+        ]
         if not sentences:
             raise ValueError(f"{file_path}:1: there is no sentence: expected a token on each line")
         file_scheme = self.file_scheme

@@ -3,21 +3,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from elmo_tasks.readers.columns import (
-    CONLL_2012,
-    ROLES,
-    check_columns,
-    check_place,
-    check_width,
-    column_index,
-    column_lines,
-    part_of,
-)
+from elmo_tasks.common.columns import CONLL_2012, ROLES, check_columns, sentence_columns
+from elmo_tasks.common.text_files import numbered_lines
 
 # The words `words[start:end]` of a document.
 Span = tuple[int, int]
 
-_BEGIN = re.compile(r"#begin document \(?(.*?)\)?(; part \d+)?")
+_BEGIN = re.compile(r"#begin document \(?(.*?)\)?(?:; part \d+)?")
 _END = "#end document"
 
 # The value of the column `coreference` at tokens where no mention begins or ends.
@@ -84,111 +76,128 @@ def read_coref(
     # Raises
 
     `ValueError`: The file has no document; a document is empty or does not end; a line is outside
-        of the documents or has a wrong number of columns; a token's columns contradict its place
-        (see `check_place`); or, without `skip_wrong`, a mention is wrong. The message names file
-        and line.
+        of the documents or has a wrong number of columns; or, without `skip_wrong`, a mention is
+        wrong. The message names file and line.
     """
-    document: _Parser | None = None
     found = False
-    for line_number, line in column_lines(file_path):
+    for begin, lines in _documents(file_path):
+        found = True
         try:
-            if line.startswith("#begin document"):
-                if document is not None:
-                    raise ValueError(f"{document.title} has no line {_END!r} before this line")
-                document, found = _Parser(line_number, line.strip(), columns, skip_wrong), True
-            elif line.startswith(_END):
-                if document is None:
-                    raise ValueError(f"{_END!r} stands outside of a document")
-                yield document.end()
-                document = None
-            elif document is not None:
-                document.add(line_number, re.findall(r"[^ \t]+", line))
-            elif line.strip():
-                raise ValueError(
-                    f"expected a line such as '#begin document (NAME); part 000' before "
-                    f"{line!r:.80}"
-                )
+            yield _document(file_path, begin, lines, columns, skip_wrong)
         except _LineError as error:
             raise ValueError(f"{file_path}:{error.line_number}: {error}") from error
-        except ValueError as error:
-            raise ValueError(f"{file_path}:{line_number}: {error}") from error
-    if document is not None:
-        raise ValueError(f"{file_path}:{document.line_number}: {document.title} has no {_END!r}")
     if not found:
         raise ValueError(
             f"{file_path}:1: there is no document: expected '#begin document (NAME); part 000'"
         )
 
 
+Numbered = tuple[int, str]
+
+
+def _documents(file_path: str | os.PathLike) -> Iterator[tuple[Numbered, list[Numbered]]]:
+    """Yields the first line of each document, and the lines between its first and its last."""
+    begin: Numbered | None = None
+    lines: list[Numbered] = []
+    for number, line in numbered_lines(file_path):
+        where = f"{file_path}:{number}"
+        if line.startswith("#begin document"):
+            if begin is not None:
+                raise ValueError(f"{where}: {begin[1]!r:.80} has no line {_END!r} before this line")
+            begin, lines = (number, line.strip()), []
+        elif line.startswith(_END):
+            if begin is None:
+                raise ValueError(f"{where}: {_END!r} stands outside of a document")
+            yield begin, lines
+            begin = None
+        elif begin is not None:
+            lines.append((number, line))
+        elif line.strip():
+            raise ValueError(
+                f"{where}: expected a line such as '#begin document (NAME); part 000' before "
+                f"{line!r:.80}"
+            )
+    if begin is not None:
+        raise ValueError(f"{file_path}:{begin[0]}: {begin[1]!r:.80} has no {_END!r}")
+
+
+def _document(
+    file_path: str | os.PathLike,
+    begin: Numbered,
+    lines: list[Numbered],
+    columns: Sequence[str],
+    skip_wrong: bool,
+) -> CorefDocument:
+    number, title = begin
+    match = _BEGIN.fullmatch(title)
+    if match is None:
+        raise _LineError(
+            number, f"expected '#begin document (NAME); part 000', but got {title!r:.80}"
+        )
+    sentences: list[list[str]] = []
+    speakers: list[str] = []
+    mentions = _Mentions(skip_wrong)
+    for line, values in sentence_columns(iter(lines), str(file_path), "columns", columns):
+        for row, value in enumerate(values["coreference"]):
+            if value != _NO_MENTION:
+                for bracket in value.split("|"):
+                    mentions.add(line + row, len(speakers) + row, bracket, value)
+        mentions.end_sentence()
+        sentences.append(values["word"])
+        speakers += values.get("speaker", [""] * len(values["word"]))
+    if not sentences:
+        raise _LineError(number, f"{title!r:.80} has no sentence")
+    clusters = [spans for spans in mentions.clusters.values() if spans]
+    left_out = tuple(mentions.left_out)
+    return CorefDocument(number, match[1], sentences, speakers, clusters, left_out)
+
+
 class _LineError(ValueError):
-    """
-    An error in a line with the given number. The line may be before the line that is being read.
-    """
+    """An error in the line with the given number."""
 
     def __init__(self, line_number: int, reason: str) -> None:
         super().__init__(reason)
         self.line_number = line_number
 
 
-class _Parser:
-    """Collects the lines of one document."""
+class _Mentions:
+    """Collects the mentions of a document."""
 
-    def __init__(
-        self, line_number: int, line: str, columns: Sequence[str], skip_wrong: bool
-    ) -> None:
-        match = _BEGIN.fullmatch(line)
-        if match is None:
-            raise ValueError(f"expected '#begin document (NAME); part 000', but got {line!r:.80}")
-        self.line_number = line_number
-        self.name = match[1]
-        self.title = f"the document {self.name:.80}{match[2] or '':.20}"
-        self._part = part_of(line)
+    def __init__(self, skip_wrong: bool) -> None:
+        self.clusters: dict[str, list[Span]] = {}
+        self.left_out: list[str] = []
         self._skip_wrong = skip_wrong
-        self._left_out: list[str] = []
-        self._columns = columns
-        self._word = column_index(columns, "word")
-        self._coreference = column_index(columns, "coreference")
-        self._speaker = column_index(columns, "speaker") if "speaker" in columns else None
-        self._sentences: list[list[str]] = []
-        self._speakers: list[str] = []
-        # The values of the token before, or `None` at the beginning of a sentence.
-        self._before: list[str] | None = None
-        self._clusters: dict[str, list[Span]] = {}
         # The open mentions of each cluster: the index of the first word, and its line.
         self._open: dict[str, list[tuple[int, int]]] = {}
 
-    def add(self, line_number: int, values: list[str]) -> None:
-        """Adds a token, or ends a sentence if there are no values."""
-        if not values:
-            self._end_sentence()
+    def add(self, line_number: int, word: int, bracket: str, value: str) -> None:
+        """Adds one of the brackets in a token's value."""
+        match = _BRACKET.fullmatch(bracket)
+        if match is None or not (match[1] or match[3]):
+            raise _LineError(
+                line_number,
+                f"the column coreference cannot be {value!r:.80}: expected - or a bracket such as "
+                "'(0)', '(0' and '0)', or several with | between them; 0 names a cluster",
+            )
+        opens, cluster, closes = match.groups()
+        if opens:
+            self.clusters.setdefault(cluster, [])
+            self._open.setdefault(cluster, []).append((word, line_number))
+        if not closes:
             return
-        check_width(values, self._columns)
-        check_place(values, self._before, self._part, self._columns)
-        if self._before is None:
-            self._sentences.append([])
-        self._before = values
-        self._sentences[-1].append(values[self._word])
-        self._speakers.append("" if self._speaker is None else values[self._speaker])
-        brackets = values[self._coreference]
-        if brackets != _NO_MENTION:
-            for bracket in brackets.split("|"):
-                self._add_bracket(line_number, bracket, brackets)
+        if not self._open.get(cluster):
+            reason = f"{value!r:.80} closes {cluster:.80}, which is not open in the sentence"
+            self._refuse(line_number, reason)
+            return
+        start, _ = self._open[cluster].pop()
+        spans = self.clusters[cluster]
+        if (start, word + 1) in spans:
+            reason = f"the cluster {cluster:.80} has the mention that ends here twice"
+            self._refuse(line_number, reason)
+        else:
+            spans.append((start, word + 1))
 
-    def end(self) -> CorefDocument:
-        self._end_sentence()
-        if not self._sentences:
-            raise _LineError(self.line_number, f"{self.title} has no sentence")
-        return CorefDocument(
-            self.line_number,
-            self.name,
-            self._sentences,
-            self._speakers,
-            [spans for spans in self._clusters.values() if spans],
-            tuple(self._left_out),
-        )
-
-    def _end_sentence(self) -> None:
-        self._before = None
+    def end_sentence(self) -> None:
         for cluster, begun in self._open.items():
             for _, line_number in begun:
                 self._refuse(
@@ -203,29 +212,4 @@ class _Parser:
                 line_number,
                 f"{reason}; the reader's wrong_mentions: 'skip' leaves such mentions out",
             )
-        self._left_out.append(f"{line_number}: {reason}")
-
-    def _add_bracket(self, line_number: int, bracket: str, value: str) -> None:
-        match = _BRACKET.fullmatch(bracket)
-        if match is None or not (match[1] or match[3]):
-            raise ValueError(
-                f"the column coreference cannot be {value!r:.80}: expected - or a bracket such as "
-                "'(0)', '(0' and '0)', or several with | between them; 0 names a cluster"
-            )
-        opens, cluster, closes = match.groups()
-        word = len(self._speakers) - 1
-        if opens:
-            self._clusters.setdefault(cluster, [])
-            self._open.setdefault(cluster, []).append((word, line_number))
-        if closes:
-            if not self._open.get(cluster):
-                reason = f"{value!r:.80} closes {cluster:.80}, which is not open in the sentence"
-                self._refuse(line_number, reason)
-                return
-            start, _ = self._open[cluster].pop()
-            spans = self._clusters[cluster]
-            if (start, word + 1) in spans:
-                reason = f"the cluster {cluster:.80} has the mention that ends here twice"
-                self._refuse(line_number, reason)
-                return
-            spans.append((start, word + 1))
+        self.left_out.append(f"{line_number}: {reason}")

@@ -7,7 +7,7 @@ from allennlp.data.fields import Field, MetadataField
 from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
-from elmo_tasks.readers.columns import CONLL_2012
+from elmo_tasks.common.columns import CONLL_2012
 from elmo_tasks.readers.entities import write_tags
 from elmo_tasks.readers.passage_field import PassageField
 from elmo_tasks.readers.predicate_field import PredicateField

@@ -3,16 +3,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from elmo_tasks.readers.columns import (
-    CONLL_2012,
-    ROLES,
-    Rows,
-    check_columns,
-    check_place,
-    check_width,
-    column_index,
-    read_rows,
-)
+from elmo_tasks.common.columns import CONLL_2012, ROLES, check_columns
+from elmo_tasks.common.records import Record, read_records
 from elmo_tasks.readers.entities import Entity
 
 # The value of the column `predicate` at tokens that are no predicate.
@@ -64,7 +56,7 @@ def read_srl(
 ) -> Iterator[SrlSentence]:
     """
     Yields the sentences of a file with semantic roles in columns, such as those of CoNLL-2012 and
-    CoNLL-2005. The file is read as `read_columns` says, and it is not held in memory.
+    CoNLL-2005. The file is read as `sentence_columns` says, and it is not held in memory.
 
     The column of a predicate has a `*` for each token. `(ARG0` before the star begins an argument,
     and `)` behind the star ends it.
@@ -80,17 +72,14 @@ def read_srl(
 
     `ValueError`: The file has no sentence or no predicate; a line has fewer or more columns than
         the first line of its sentence; a sentence has fewer or more columns of roles than
-        predicates; a token's columns contradict its place (see `check_place`); or brackets are
-        unbalanced or overlap. The message names file and line.
+        predicates; or brackets are unbalanced or overlap. The message names file and line.
     """
     num_sentences = num_predicates = 0
-    for rows in read_rows(file_path):
+    for record in read_records(file_path, "columns", columns):
         try:
-            sentence = _sentence(rows, columns)
+            sentence = _sentence(record)
         except _RowError as error:
-            raise ValueError(f"{file_path}:{rows.line_number + error.row}: {error}") from error
-        except ValueError as error:
-            raise ValueError(f"{file_path}:{rows.line_number}: {error}") from error
+            raise ValueError(f"{file_path}:{record.line + error.row}: {error}") from error
         num_sentences += 1
         num_predicates += len(sentence.predicates)
         yield sentence
@@ -111,15 +100,18 @@ class _RowError(ValueError):
         self.row = row
 
 
-def _sentence(sentence: Rows, columns: Sequence[str]) -> SrlSentence:
-    rows = sentence.tokens
-    check_width(rows[0], columns)
-    _check_same_width(rows)
-    _check_places(sentence, columns)
-    word, predicate = column_index(columns, "word"), column_index(columns, "predicate")
-    first, num_roles = columns.index(ROLES), len(rows[0]) - (len(columns) - 1)
-    tokens = [row for row, values in enumerate(rows) if values[predicate] != _NO_PREDICATE]
-    roles = [[values[first + each] for values in rows] for each in range(num_roles)]
+def _sentence(record: Record) -> SrlSentence:
+    words, predicates = record.values["word"], record.values["predicate"]
+    rows: list[list[str]] = record.values[ROLES]
+    for row, values in enumerate(rows):
+        if len(values) != len(rows[0]):
+            raise _RowError(
+                row,
+                f"expected {len(rows[0])} columns of roles, as on the first line of the sentence, "
+                f"but got {len(values)}: {' '.join(values)!r:.80}",
+            )
+    tokens = [row for row, value in enumerate(predicates) if value != _NO_PREDICATE]
+    roles = list(zip(*rows))
     if not tokens and all(set(column) == {"*"} for column in roles):
         # Some files have a column of roles even if a sentence has no predicate.
         roles = []
@@ -129,31 +121,8 @@ def _sentence(sentence: Rows, columns: Sequence[str]) -> SrlSentence:
             f"the sentence has {len(tokens)} predicates (tokens whose column predicate is not "
             f"{_NO_PREDICATE}), but {len(roles)} columns of roles; expected one for each predicate",
         )
-    return SrlSentence(
-        sentence.line_number,
-        [values[word] for values in rows],
-        [Predicate(token, read_spans(column)) for token, column in zip(tokens, roles)],
-    )
-
-
-def _check_same_width(rows: list[list[str]]) -> None:
-    for row, values in enumerate(rows):
-        if len(values) != len(rows[0]):
-            raise _RowError(
-                row,
-                f"expected {len(rows[0])} columns, as on the first line of the sentence, but got "
-                f"{len(values)}: {' '.join(values)!r:.80}",
-            )
-
-
-def _check_places(sentence: Rows, columns: Sequence[str]) -> None:
-    before = None
-    for row, values in enumerate(sentence.tokens):
-        try:
-            check_place(values, before, sentence.part, columns)
-        except ValueError as error:
-            raise _RowError(row, str(error)) from error
-        before = values
+    found = [Predicate(token, read_spans(column)) for token, column in zip(tokens, roles)]
+    return SrlSentence(record.line, words, found)
 
 
 def read_spans(column: Iterable[str]) -> list[Entity]:

@@ -2,21 +2,16 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from allennlp.data.tokenizers import Token
 
+from elmo_tasks.common.columns import CONLLU, check_columns
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.records import read_records
+from elmo_tasks.common.records import kind_of, read_records
 from elmo_tasks.common.spelling import nearest_or_all
-from elmo_tasks.common.tables import COMPRESSED
-from elmo_tasks.common.text_files import at_line, numbered_lines
-from elmo_tasks.readers.columns import check_columns, read_columns
+from elmo_tasks.common.text_files import at_line
 from elmo_tasks.readers.entities import Entity, write_tags
-
-# The columns of CoNLL-U.
-CONLLU = "id form lemma upos xpos feats head deprel deps misc".split()
 
 
 class TaggedSentence(NamedTuple):
@@ -34,12 +29,6 @@ class TaggedSentence(NamedTuple):
     is_in_rows: bool = True
 
 
-def suffix_of(path: str | os.PathLike) -> str:
-    """Returns the suffix of a file's name, without a suffix of compression such as `.gz`."""
-    name = Path(path)
-    return (name.with_suffix("") if name.suffix in COMPRESSED else name).suffix
-
-
 def read_tagged(
     path: str | os.PathLike,
     column: str,
@@ -53,7 +42,7 @@ def read_tagged(
     - `.jsonl`, `.json`: an object on each line. It has the list `tokens`, and in the field `column`
       a tag for each token. Or it has a `text`, and in the field `column` spans in characters with
       an exclusive end: `{"start": ..., "end": ..., "label": ...}` or `[start, end, label]`;
-    - any other file: columns, as `read_columns` reads them.
+    - any other file: columns, as `sentence_columns` reads them.
 
     # Parameters
 
@@ -67,47 +56,21 @@ def read_tagged(
     `ValueError`: A line cannot be read, or a span does not begin and end with a token; the message
         names file and line.
     """
-    suffix = suffix_of(path)
-    if suffix == ".conllu":
-        if column not in CONLLU:
-            raise ConfigurationError(
-                f"CoNLL-U has no column {column}{nearest_or_all(column, CONLLU)}"
-            )
-        yield from _conllu(path, CONLLU.index(column))
-    elif suffix in (".jsonl", ".json"):
+    kind = kind_of(path)
+    if kind == "json":
         for record in read_records(path):
-            with at_line(path, record.line_number):
+            with at_line(path, record.line):
                 words, tags = _of_json(record.values, column, tokenize)
-                yield TaggedSentence(record.line_number, words, tags, is_in_rows=False)
-    else:
-        check_columns(columns, ("word", column))
-        for line_number, (words, tags) in read_columns(path, columns, ("word", column)):
-            yield TaggedSentence(line_number, words, tags)
-
-
-def _conllu(path: str | os.PathLike, index: int) -> Iterator[TaggedSentence]:
-    words: list[str] = []
-    tags: list[str] = []
-    start = 0
-    for line_number, line in numbered_lines(path):
-        values = line.split("\t")
-        if line.strip() and not line.startswith("#"):
-            with at_line(path, line_number):
-                if len(values) != len(CONLLU):
-                    raise ValueError(
-                        f"expected {len(CONLLU)} columns separated by tabs, but got {len(values)}: "
-                        f"{line[:80]!r}"
-                    )
-            # The ids of a multiword token and of an empty node are `3-4` and `5.1`.
-            if values[0].isdecimal():
-                start = start or line_number
-                words.append(values[1])
-                tags.append(values[index])
-        elif not line.strip() and words:
-            yield TaggedSentence(start, words, tags)
-            words, tags, start = [], [], 0
-    if words:
-        yield TaggedSentence(start, words, tags)
+            yield TaggedSentence(record.line, words, tags, is_in_rows=False)
+        return
+    word = "form" if kind == "conllu" else "word"
+    if kind != "conllu":
+        kind = "columns"
+        check_columns(columns, (word, column))
+    elif column not in CONLLU:
+        raise ConfigurationError(f"CoNLL-U has no column {column}{nearest_or_all(column, CONLLU)}")
+    for record in read_records(path, kind, columns):
+        yield TaggedSentence(record.line, record.values[word], record.values[column])
 
 
 def _of_json(

@@ -23,7 +23,7 @@ def test_an_address_that_is_a_pattern_is_its_files_sorted(bucket: str) -> None:
 
     assert [name.rpartition("/")[2] for name in files] == ["a.txt", "b.txt.gz"]
     assert corpus_files(f"{bucket}/a.txt") == files[:1]
-    assert [line for name in files for line in read_lines(name)] == ["a b\n", "c\n", "d\n"]
+    assert [line for name in files for line in read_lines(name)] == ["a b", "c", "d"]
 
 
 def test_an_address_is_streamed_without_a_copy(
@@ -33,7 +33,7 @@ def test_an_address_is_streamed_without_a_copy(
 
     lines = list(read_lines(f"{bucket}/a.txt"))
 
-    assert lines == ["a b\n", "c\n"]
+    assert lines == ["a b", "c"]
 
 
 @pytest.mark.parametrize("address", ["https://host/a", "hf://a/b", "nothing://a", "text.gz"])

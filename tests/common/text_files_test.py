@@ -30,7 +30,7 @@ def test_packed_text_is_the_same_text_whatever_its_name(
 ) -> None:
     path = written(tmp_path / name, pack("Zoë sings .\r\n\nYes .".encode()))
 
-    assert list(read_lines(path)) == ["Zoë sings .\r\n", "\n", "Yes ."]
+    assert list(read_lines(path)) == ["Zoë sings .", "", "Yes ."]
 
 
 def test_lines_have_numbers_from_1_and_neither_ends_nor_a_byte_order_mark(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_lines_have_numbers_from_1_and_neither_ends_nor_a_byte_order_mark(tmp_pa
     lines = list(numbered_lines(path))
 
     assert lines == [(1, "a b"), (2, ""), (3, " c\u2028d "), (4, "\ufeffe")]
-    assert list(read_lines(path)) == ["a b\r\n", "\n", " c\u2028d \n", "\ufeffe"]
+    assert list(read_lines(path)) == [text for _, text in lines]
 
 
 def test_a_file_without_a_line_has_none(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_line_that_is_too_long_is_refused(
     path = written(tmp_path / "text.gz", gzip.compress(99 * b"a" + b"\n" + 101 * b"b"))
     lines = read_lines(path)
 
-    assert next(lines) == 99 * "a" + "\n"
+    assert next(lines) == 99 * "a"
     with pytest.raises(ValueError, match="text.gz:2: the line has more than 100 bytes"):
         next(lines)
 

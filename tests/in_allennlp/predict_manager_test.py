@@ -71,11 +71,13 @@ def test_the_standard_input_is_text_or_json(
     say: Any, monkeypatch: pytest.MonkeyPatch, lines: list[str]
 ) -> None:
     for mark in ("", "\ufeff"):
-        monkeypatch.setattr("sys.stdin", io.StringIO(mark + "\n".join(SENTENCES)))
+        content = mark + "\n".join(SENTENCES)
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
         assert say(SST, "-") == lines
 
     asked = {"sentence": SENTENCES[0]}
-    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(asked) + "\n"))
+    content = json.dumps(asked) + "\n"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
     said = say(SST, "-")
     assert said[0] == f"input 0:  {json.dumps(asked)}"
     assert json.loads(said[1].removeprefix("prediction:  "))["label"] == lines[0].split("\t")[0]

@@ -6,10 +6,11 @@ import torch
 from allennlp.common import FromParams
 from tqdm import tqdm
 
+from elmo_tasks.common.columns import check_columns
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.records import read_records
 from elmo_tasks.common.text_files import numbered_lines
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
-from elmo_tasks.readers.columns import check_columns, read_columns
 
 
 class TaggedSentence(NamedTuple):
@@ -29,7 +30,7 @@ class TaggedSentence(NamedTuple):
 
 class ColumnReader(FromParams):
     """
-    Reads tags of any kind from files in columns (see `read_columns`).
+    Reads tags of any kind from files in columns (see `sentence_columns`).
 
     # Parameters
 
@@ -65,7 +66,8 @@ class ColumnReader(FromParams):
         columns, or if no token of the file has a tag.
         """
         has_tags = False
-        for _, (words, keys, tags) in read_columns(file_path, self.columns, self._chosen):
+        for record in read_records(file_path, "columns", self.columns):
+            words, keys, tags = (record.values[name] for name in self._chosen)
             gold = [self._split(tag) for tag in tags]
             has_tags = has_tags or any(gold)
             yield TaggedSentence(words, keys, gold)

@@ -1,0 +1,144 @@
+"""Files in columns, such as those of CoNLL-2003, CoNLL-2012 and CoNLL-U: a token on each line."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.text_files import at_line
+
+# The columns of CoNLL-U, and those of the files `*.gold_conll` of CoNLL-2012.
+CONLLU = "id form lemma upos xpos feats head deprel deps misc".split()
+CONLL_2012 = (
+    "document part index word pos parse lemma predicate sense speaker entity roles coreference"
+).split()
+
+_VALUE = re.compile(r"[^ \t]+")
+
+# The name that stands for several columns, one for each predicate of the sentence.
+ROLES = "roles"
+
+# How the lines around a document begin in CoNLL-2003 and CoNLL-2012. They are in no sentence.
+_DOCUMENT = re.compile(r"\s*(-DOCSTART-|#(begin|end)\s+document)(\s|$)")
+
+
+def is_document(line: str) -> bool:
+    """Returns whether a line is one of the lines around a document, and not a token."""
+    return _DOCUMENT.match(line) is not None
+
+
+def check_columns(columns: Sequence[str], chosen: Sequence[str]) -> None:
+    """Raises `ConfigurationError` unless the columns have each chosen name exactly once."""
+    for name in chosen:
+        if columns.count(name) != 1:
+            raise ConfigurationError(
+                f"the columns must have {name!r} exactly once, but are {', '.join(columns)}"
+            )
+
+
+def sentence_columns(
+    lines: Iterator[tuple[int, str]], name: str, kind: str, columns: Sequence[str] | None = None
+) -> Iterator[tuple[int, dict[str, list[Any]]]]:
+    """
+    Yields the line of the first token of each sentence, and the values of its tokens by column. A
+    file has one token on each line and an empty line after each sentence. A line whose first column
+    is `-DOCSTART-`, or that begins with `#begin document` or `#end document`, ends a sentence and
+    is no token. Any number of spaces and tabs separates two columns; other white space is part of a
+    value.
+
+    CoNLL-U has tabs between its columns. Comments, the ranges of multiword tokens and empty nodes
+    are left out.
+
+    # Parameters
+
+    lines: The numbered lines of the file.
+    name: The name of the file, for errors.
+    kind: `columns` or `conllu`.
+    columns: The names of all columns. A value of the column `roles` is a list. By default the
+        columns are those of CoNLL-U, or `word`, `column_2`, `column_3`, ..., `tag`.
+
+    # Raises
+
+    `ValueError`: A line has more or fewer columns, or the `index` of a token does not follow that
+        of the token before it; the message names file and line.
+    """
+    is_conllu = kind == "conllu"
+    columns = CONLLU if is_conllu else columns
+    tokens: list[list[str]] = []
+    start = 0
+    for number, line in chain(lines, [(0, "")]):
+        # Files that were joined may have a byte order mark in the middle.
+        line = line.removeprefix("\ufeff")
+        if is_conllu and line.startswith("#"):
+            continue
+        values = line.split("\t") if is_conllu else _VALUE.findall(line)
+        if any(map(str.strip, values)) and not is_document(line):
+            columns = columns or _unnamed(len(values))
+            with at_line(name, number):
+                _check_width(values, columns, is_conllu)
+                # The ids of a multiword token and of an empty node are `3-4` and `5.1`.
+                if is_conllu and not values[0].isdecimal():
+                    continue
+                _check_index(values, tokens[-1] if tokens else None, columns)
+            start = start or number
+            tokens.append(values)
+        elif tokens:
+            yield start, _by_column(tokens, columns or ())
+            tokens, start = [], 0
+
+
+def _unnamed(number: int) -> list[str]:
+    return ["word", *(f"column_{n}" for n in range(2, number)), "tag"][:number]
+
+
+def _check_width(values: Sequence[str], columns: Sequence[str], with_tabs: bool) -> None:
+    """Raises `ValueError` unless a token has a value for each column (for `roles`, any number)."""
+    has_roles = ROLES in columns
+    expected = len(columns) - has_roles
+    if len(values) < expected or len(values) > expected and not has_roles:
+        number = f"at least {expected}" if has_roles else expected
+        raise ValueError(
+            f"expected {number} columns ({' '.join(columns)})"
+            f"{', separated by tabs' if with_tabs else ''}, but got {len(values)}: "
+            f"{' '.join(values)!r:.80}"
+        )
+
+
+def _check_index(
+    values: Sequence[str], before: Sequence[str] | None, columns: Sequence[str]
+) -> None:
+    """
+    Raises `ValueError` if the column `index` of a token, if there is one, does not follow that of
+    the token before it in its sentence. The index of a sentence's first token is 0 or 1.
+    """
+    if "index" not in columns:
+        return
+    at = _place(columns, "index")
+    expected = ("0", "1") if before is None else (str(int(before[at]) + 1),)
+    if values[at] not in expected:
+        raise ValueError(
+            f"expected the index {' or '.join(expected)} of a token in its sentence, but got "
+            f"{values[at]!r:.80}; a sentence ends with an empty line"
+        )
+
+
+def _place(columns: Sequence[str], name: str) -> int:
+    """
+    Returns the index of a column in a token's values. As `roles` stands for any number of columns,
+    the index of a column after it counts from the end.
+    """
+    index = columns.index(name)
+    return index - len(columns) if ROLES in columns[:index] else index
+
+
+def _by_column(tokens: list[list[str]], columns: Sequence[str]) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for name in columns:
+        if name == ROLES:
+            first, after = columns.index(ROLES), len(columns) - columns.index(ROLES) - 1
+            found[name] = [values[first : len(values) - after] for values in tokens]
+        else:
+            at = _place(columns, name)
+            found[name] = [values[at] for values in tokens]
+    return found
