@@ -66,20 +66,16 @@ from elmo_tasks.predictors import tag as _tag_predictor  # noqa: F401
 from elmo_tasks.readers import (  # noqa: F401
     char_ids_indexer,
     classify,
-    conll,
     coref,
-    folded_indexer,
     fraction,
-    known_case_indexer,
-    repeated_sampler,
     sentences,
     snli,
-    spacy_tokenizer,
-    splitting_tokenizer,
     squad,
     srl,
     sst,
     tag,
+    tokenizers,
+    word_indexers,
 )
 from elmo_tasks.training import (  # noqa: F401
     adam,

@@ -147,9 +147,12 @@ def _is_clear(error: BaseException) -> bool:
 
 
 def is_located(error: BaseException, path: Path) -> bool:
-    """Returns whether the message is one short line that begins with a file and a line in it."""
+    """
+    Returns whether the message is one short line that begins with a file and a line in it, or the
+    place in the JSON of SQuAD.
+    """
     message = str(error)
-    place = re.match(rf"{re.escape(str(path))}:[1-9]\d*: ", message)
+    place = re.match(rf"{re.escape(str(path))}:([1-9]\d*| data\S*| the file): ", message)
     return place is not None and len(message.splitlines()) == 1 and len(message) <= MOST_CHARACTERS
 
 

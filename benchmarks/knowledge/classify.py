@@ -15,7 +15,7 @@ from benchmarks.knowledge.glove import read_glove
 from benchmarks.knowledge.layers import MEAN, mean_vectors, views
 from benchmarks.knowledge.results import Rows
 from elmo_tasks.elmo import ElmoEncoder
-from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
+from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 
 LABELS = (100, 500, 2000)
 DRAWS = 5

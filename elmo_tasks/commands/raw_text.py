@@ -18,8 +18,7 @@ def splitter(args: argparse.Namespace) -> Callable[[str], list[str]] | None:
     if not args.split:
         return None
     # spaCy is imported only when it is needed.
-    from elmo_tasks.readers.sentence_splitter import tokenized_sentences
-    from elmo_tasks.readers.spacy_pipeline import blank_pipeline
+    from elmo_tasks.readers.spacy_pipeline import blank_pipeline, tokenized_sentences
 
     # The pipeline is made here, so that a wrong language code is noticed before the text is read.
     blank_pipeline(args.language)

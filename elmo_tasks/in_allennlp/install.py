@@ -17,7 +17,7 @@ from elmo_tasks.in_allennlp import (
     safe_train,
 )
 from elmo_tasks.in_allennlp.change import Change
-from elmo_tasks.readers.word_id_indexer import WordIdIndexer
+from elmo_tasks.readers.word_indexers import WordIdIndexer
 from elmo_tasks.training.report import EpochReport
 
 CHANGES = (

@@ -16,8 +16,8 @@ from elmo_tasks.own_data.tags_of_file import choose_tags
 from elmo_tasks.own_data.units import deal, part_suffix, read_units, written
 from elmo_tasks.readers.classify import ClassifyReader
 from elmo_tasks.readers.entities import split_tag
-from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 from elmo_tasks.readers.tag import TagReader
+from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 
 # With fewer rows or sentences than this, a fifth of them is for validation, and folds are advised.
 _SMALL = 1000

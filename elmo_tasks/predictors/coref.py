@@ -11,7 +11,7 @@ from elmo_tasks.common.json_text import check_characters
 from elmo_tasks.models.coref_resolver import CorefMention, CorefResolver
 from elmo_tasks.predictors.inputs import joined_tokens, span_of
 from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
-from elmo_tasks.readers.sentence_splitter import split_sentences
+from elmo_tasks.readers.spacy_pipeline import split_sentences
 
 # The most words, padding included, of the documents that the model reads at a time.
 _MAX_WORDS = 4096

@@ -174,7 +174,7 @@ def _sentences(
     texts = [text]
     if predictor.split:
         # spaCy is imported only when it is needed.
-        from elmo_tasks.readers.sentence_splitter import split_sentences
+        from elmo_tasks.readers.spacy_pipeline import split_sentences
 
         texts = [sentence.text.strip() for sentence in split_sentences(text)]
     for each in texts:

@@ -12,8 +12,8 @@ from allennlp.data.tokenizers import Token
 from elmo_tasks.common.columns import CONLL_2012
 from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.readers.coref_file import CorefDocument, Span, check_coref_columns, read_coref
-from elmo_tasks.readers.document_field import DocumentField
-from elmo_tasks.readers.genre_field import GenreField
+from elmo_tasks.readers.label_fields import GenreField
+from elmo_tasks.readers.text_fields import DocumentField
 from elmo_tasks.readers.text_reader import TextReader
 
 logger = logging.getLogger(__name__)

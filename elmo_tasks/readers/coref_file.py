@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from elmo_tasks.common.columns import CONLL_2012, ROLES, check_columns, sentence_columns
-from elmo_tasks.common.text_files import numbered_lines
+from elmo_tasks.common.text_files import at_line, numbered_lines
 
 # The words `words[start:end]` of a document.
 Span = tuple[int, int]
 
-_BEGIN = re.compile(r"#begin document \(?(.*?)\)?(?:; part \d+)?")
+_BEGIN = re.compile(r"#begin document \(?(.*?)\)?(; part \d+)?")
 _END = "#end document"
 
 # The value of the column `coreference` at tokens where no mention begins or ends.
@@ -80,10 +80,10 @@ def read_coref(
         wrong. The message names file and line.
     """
     found = False
-    for begin, lines in _documents(file_path):
+    for document in _documents(file_path):
         found = True
         try:
-            yield _document(file_path, begin, lines, columns, skip_wrong)
+            yield _parsed(file_path, document, columns, skip_wrong)
         except _LineError as error:
             raise ValueError(f"{file_path}:{error.line_number}: {error}") from error
     if not found:
@@ -92,52 +92,55 @@ def read_coref(
         )
 
 
-Numbered = tuple[int, str]
+class _Document(NamedTuple):
+    """The lines between `#begin document` and `#end document`, with their numbers."""
+
+    line_number: int
+    name: str
+    title: str
+    lines: list[tuple[int, str]]
 
 
-def _documents(file_path: str | os.PathLike) -> Iterator[tuple[Numbered, list[Numbered]]]:
-    """Yields the first line of each document, and the lines between its first and its last."""
-    begin: Numbered | None = None
-    lines: list[Numbered] = []
+def _documents(file_path: str | os.PathLike) -> Iterator[_Document]:
+    document: _Document | None = None
     for number, line in numbered_lines(file_path):
-        where = f"{file_path}:{number}"
-        if line.startswith("#begin document"):
-            if begin is not None:
-                raise ValueError(f"{where}: {begin[1]!r:.80} has no line {_END!r} before this line")
-            begin, lines = (number, line.strip()), []
-        elif line.startswith(_END):
-            if begin is None:
-                raise ValueError(f"{where}: {_END!r} stands outside of a document")
-            yield begin, lines
-            begin = None
-        elif begin is not None:
-            lines.append((number, line))
-        elif line.strip():
-            raise ValueError(
-                f"{where}: expected a line such as '#begin document (NAME); part 000' before "
-                f"{line!r:.80}"
-            )
-    if begin is not None:
-        raise ValueError(f"{file_path}:{begin[0]}: {begin[1]!r:.80} has no {_END!r}")
+        line = line.removeprefix("\ufeff")
+        with at_line(file_path, number):
+            if line.startswith("#begin document"):
+                if document is not None:
+                    raise ValueError(f"{document.title} has no line {_END!r} before this line")
+                match = _BEGIN.fullmatch(line.strip())
+                if match is None:
+                    raise ValueError(
+                        f"expected '#begin document (NAME); part 000', but got {line!r:.80}"
+                    )
+                title = f"the document {match[1]:.80}{match[2] or '':.20}"
+                document = _Document(number, match[1], title, [])
+            elif document is None:
+                if line.startswith(_END):
+                    raise ValueError(f"{_END!r} stands outside of a document")
+                if line.strip():
+                    raise ValueError(
+                        "expected a line such as '#begin document (NAME); part 000' before "
+                        f"{line!r:.80}"
+                    )
+            elif line.startswith(_END):
+                yield document
+                document = None
+            else:
+                document.lines.append((number, line))
+    if document is not None:
+        raise ValueError(f"{file_path}:{document.line_number}: {document.title} has no {_END!r}")
 
 
-def _document(
-    file_path: str | os.PathLike,
-    begin: Numbered,
-    lines: list[Numbered],
-    columns: Sequence[str],
-    skip_wrong: bool,
+def _parsed(
+    file_path: str | os.PathLike, document: _Document, columns: Sequence[str], skip_wrong: bool
 ) -> CorefDocument:
-    number, title = begin
-    match = _BEGIN.fullmatch(title)
-    if match is None:
-        raise _LineError(
-            number, f"expected '#begin document (NAME); part 000', but got {title!r:.80}"
-        )
     sentences: list[list[str]] = []
     speakers: list[str] = []
     mentions = _Mentions(skip_wrong)
-    for line, values in sentence_columns(iter(lines), str(file_path), "columns", columns):
+    lines = iter(document.lines)
+    for line, values in sentence_columns(lines, str(file_path), "columns", columns):
         for row, value in enumerate(values["coreference"]):
             if value != _NO_MENTION:
                 for bracket in value.split("|"):
@@ -146,10 +149,15 @@ def _document(
         sentences.append(values["word"])
         speakers += values.get("speaker", [""] * len(values["word"]))
     if not sentences:
-        raise _LineError(number, f"{title!r:.80} has no sentence")
-    clusters = [spans for spans in mentions.clusters.values() if spans]
-    left_out = tuple(mentions.left_out)
-    return CorefDocument(number, match[1], sentences, speakers, clusters, left_out)
+        raise _LineError(document.line_number, f"{document.title} has no sentence")
+    return CorefDocument(
+        document.line_number,
+        document.name,
+        sentences,
+        speakers,
+        [spans for spans in mentions.clusters.values() if spans],
+        tuple(mentions.left_out),
+    )
 
 
 class _LineError(ValueError):

@@ -7,7 +7,7 @@ from allennlp.data.fields.field import Field
 from allennlp.data.token_indexers import ELMoTokenCharactersIndexer
 
 from elmo_tasks.readers.char_ids_indexer import CharIdsIndexer
-from elmo_tasks.readers.document_field import sentences_of
+from elmo_tasks.readers.text_fields import sentences_of
 
 
 class DistinctTexts(Sequence[numpy.ndarray]):

@@ -1,11 +1,11 @@
 import copy
 import os
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
-from allennlp.data import DatasetReader, Instance
+from allennlp.data import BatchSampler, DatasetReader, Instance
 
 from elmo_tasks.common.errors import ConfigurationError
 
@@ -86,3 +86,32 @@ class FractionReader(DatasetReader):
         if name == "reader" or name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.reader, name)
+
+
+@BatchSampler.register("elmo_repeated")
+class RepeatedSampler(BatchSampler):
+    """
+    Goes through the data several times in each epoch, each time in a new order from another
+    sampler. Otherwise, with little training data, AllenNLP would validate after every few updates.
+
+    Registered as a `BatchSampler` with name "elmo_repeated".
+
+    # Parameters
+
+    sampler: The other sampler.
+    times: Number of passes through the data in each epoch.
+    """
+
+    def __init__(self, sampler: BatchSampler, times: int) -> None:
+        self.sampler = sampler
+        self.times = times
+
+    def get_batch_indices(self, instances: Sequence[Instance]) -> Iterable[list[int]]:
+        for _ in range(self.times):
+            yield from self.sampler.get_batch_indices(instances)
+
+    def get_num_batches(self, instances: Sequence[Instance]) -> int:
+        return self.times * self.sampler.get_num_batches(instances)
+
+    def get_batch_size(self) -> int | None:
+        return self.sampler.get_batch_size()

@@ -1,9 +1,21 @@
+import logging
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 from allennlp.data import Vocabulary
-from allennlp.data.fields import LabelField, MultiLabelField
+from allennlp.data.fields import LabelField, MultiLabelField, SequenceLabelField, TextField
 
 from elmo_tasks.common.spelling import listed
+from elmo_tasks.readers.entities import SCHEMES, split_tag, tag_of
+
+logger = logging.getLogger(__name__)
+
+# The index of a label that the training data lacks. No model predicts it.
+UNKNOWN = -1
+
+# The namespace of genres. AllenNLP adds no tokens for padding and unknown words to a namespace
+# whose name ends in "labels".
+GENRES = "genre_labels"
 
 
 class KnownLabelField(LabelField):
@@ -48,6 +60,79 @@ class KnownLabelsField(MultiLabelField):
         return KnownLabelsField([], self._label_namespace, "")
 
 
+class GenreField(LabelField):
+    """
+    The genre of a document. It is `UNKNOWN` if the document has no genre, or if the training data
+    lacks the genre.
+    """
+
+    def __init__(self, genre: str | None) -> None:
+        super().__init__(genre or "", GENRES)
+
+    def count_vocab_items(self, counter: dict[str, dict[str, int]]) -> None:
+        if self.label:
+            super().count_vocab_items(counter)
+
+    def index(self, vocab: Vocabulary) -> None:
+        known = vocab.get_token_to_index_vocabulary(GENRES)
+        self._label_id = known.get(self.label, UNKNOWN)
+
+
+class TagsField(SequenceLabelField):
+    """
+    The tags of a sentence.
+
+    # Parameters
+
+    tags: A tag for each token.
+    tokens: The sentence.
+    scheme: `BIO` or `BIOUL` for tags of spans. A vocabulary then counts all tags of the scheme for
+        each type that occurs, so that a model knows the tag I-PER, for example, even if no entity
+        in its training data had three tokens. By default any tag may follow any other.
+    origin: The file and the line of the first tag. With it, a tag that the vocabulary lacks is an
+        error with file and line. By default such a tag is `UNKNOWN`, because data for validation
+        may have rare tags or roles that the training data lacks.
+    """
+
+    __slots__ = ["scheme", "origin"]
+
+    def __init__(
+        self,
+        tags: list[str],
+        tokens: TextField,
+        scheme: str | None = None,
+        origin: tuple[str, int] | None = None,
+    ) -> None:
+        super().__init__(tags, tokens)
+        self.scheme = scheme
+        self.origin = origin
+
+    def count_vocab_items(self, counter: dict[str, dict[str, int]]) -> None:
+        if self.scheme is None:
+            super().count_vocab_items(counter)
+            return
+        counts = counter[self._label_namespace]
+        for tag in ["O", *self.labels]:
+            prefix, type_ = split_tag(tag)
+            for each in SCHEMES[self.scheme] if prefix != "O" else "O":
+                counts[tag_of(each, type_)] += 1
+
+    def index(self, vocab: Vocabulary) -> None:
+        known = vocab.get_token_to_index_vocabulary(self._label_namespace)
+        for index, tag in enumerate(self.labels):
+            if tag not in known and self.scheme is not None:
+                if self.origin is None:
+                    _warn(split_tag(tag)[1])
+                    continue
+                types = sorted({split_tag(each)[1] for each in known} - {""})
+                raise ValueError(
+                    f"{self.origin[0]}:{self.origin[1] + index}: the model does not know the tag "
+                    f"{tag}; it was trained on {self.scheme} tags of the types "
+                    f"{', '.join(types) or '(none)'}"
+                )
+        self._indexed_labels = [known.get(tag, UNKNOWN) for tag in self.labels]
+
+
 def _check_known(vocab: Vocabulary, namespace: str, labels: Iterable[str], origin: str) -> None:
     known = vocab.get_token_to_index_vocabulary(namespace)
     for label in labels:
@@ -56,3 +141,12 @@ def _check_known(vocab: Vocabulary, namespace: str, labels: Iterable[str], origi
                 f"{origin}the model does not know the label {label!r}; it was trained on "
                 f"{listed(sorted(known))}"
             )
+
+
+@cache
+def _warn(role: str) -> None:
+    logger.warning(
+        "The training data has no role %s. A model does not predict it, and each such argument "
+        "counts as missed.",
+        role,
+    )

@@ -1,6 +1,5 @@
 import logging
 import os
-import string
 from collections.abc import Iterable, Iterator
 
 from allennlp.data import DatasetReader, Instance
@@ -9,10 +8,10 @@ from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token, Tokenizer
 
 from elmo_tasks.common.errors import check_choice
-from elmo_tasks.common.json_text import parse_json
+from elmo_tasks.common.records import Record, read_records
 from elmo_tasks.common.text_files import at_line, numbered_lines
-from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 from elmo_tasks.readers.text_reader import TextReader
+from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 from elmo_tasks.readers.treebank import unescape
 
 logger = logging.getLogger(__name__)
@@ -61,8 +60,8 @@ class SnliReader(TextReader):
         self.tokenizer = tokenizer or ElmoSpacyTokenizer()
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
-        for line_number, pair in self.shard_iterable(_labelled_pairs(file_path)):
-            with at_line(file_path, line_number):
+        for _, line, pair, _ in self.shard_iterable(_labelled_pairs(file_path)):
+            with at_line(file_path, line):
                 instance = self.text_to_instance(
                     self._tokens(pair, 1), self._tokens(pair, 2), pair["gold_label"]
                 )
@@ -99,12 +98,13 @@ class SnliReader(TextReader):
         return [Token(unescape(leaf)) for leaf in leaves]
 
 
-def _labelled_pairs(file_path: str | os.PathLike) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yields the line number and the fields of each pair that has a gold label."""
-    dropped = 0
-    for line_number, pair in _pairs(file_path):
-        with at_line(file_path, line_number):
-            label = _field(pair, "gold_label")
+def _labelled_pairs(file_path: str | os.PathLike) -> Iterator[Record]:
+    """Yields the pairs that have a gold label."""
+    dropped = num_pairs = 0
+    for pair in read_records(file_path, _kind(file_path)):
+        num_pairs += 1
+        with at_line(file_path, pair.line):
+            label = _field(pair.values, "gold_label")
             if label not in (*LABELS, NO_LABEL):
                 raise ValueError(
                     f"gold_label must be {', '.join(LABELS)} or {NO_LABEL}, not {label!r}"
@@ -112,48 +112,16 @@ def _labelled_pairs(file_path: str | os.PathLike) -> Iterator[tuple[int, dict[st
         if label == NO_LABEL:
             dropped += 1
         else:
-            yield line_number, pair
+            yield pair
+    if not num_pairs:
+        raise ValueError(f"{file_path}:1: the file is empty: expected a pair on every line")
     logger.info("%s: dropped %d pairs without a gold label", file_path, dropped)
 
 
-def _pairs(file_path: str | os.PathLike) -> Iterator[tuple[int, dict[str, str]]]:
-    names: list[str] | None = None
-    empty = True
-    for line_number, line in numbered_lines(file_path):
-        if not line.strip(string.whitespace):
-            continue
-        if empty and "gold_label" in line.split("\t"):
-            names = line.split("\t")
-            continue
-        with at_line(file_path, line_number):
-            pair = _parse_json(line) if names is None else _parse_columns(line, names)
-        empty = False
-        yield line_number, pair
-    if empty:
-        raise ValueError(f"{file_path}:1: the file is empty: expected a pair on every line")
-
-
-def _parse_json(line: str) -> dict[str, str]:
-    try:
-        pair = parse_json(line)
-    except ValueError as error:
-        raise ValueError(
-            f"expected a JSON object, not {line[:40]!r} ({error}); the first line of a file in "
-            "columns must name the columns"
-        ) from error
-    if not isinstance(pair, dict):
-        raise ValueError(f"expected a JSON object, not {line[:40]!r}")
-    return pair
-
-
-def _parse_columns(line: str, names: list[str]) -> dict[str, str]:
-    columns = line.split("\t")
-    if len(columns) > len(names):
-        raise ValueError(
-            f"the line has {len(columns)} columns, but the first line names {len(names)}"
-        )
-    # The line may have fewer columns. `_field` raises an error if a needed column is missing.
-    return dict(zip(names, columns))
+def _kind(file_path: str | os.PathLike) -> str:
+    """Returns the kind of a file by its first line, because tables are named `.txt`."""
+    lines = (line for _, line in numbered_lines(file_path) if line.strip())
+    return "tsv" if "gold_label" in next(lines, "").split("\t") else "json"
 
 
 def _field(pair: dict[str, str], name: str) -> str:

@@ -10,12 +10,11 @@ from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Tokenizer
 
 from elmo_tasks.common.errors import check_choice, check_positive
-from elmo_tasks.common.text_files import at_line
 from elmo_tasks.readers.passage import Passage
-from elmo_tasks.readers.passage_field import PassageField
-from elmo_tasks.readers.splitting_tokenizer import SplittingTokenizer
-from elmo_tasks.readers.squad_file import Question, line_of, read_squad
+from elmo_tasks.readers.squad_file import Question, read_squad
+from elmo_tasks.readers.text_fields import PassageField
 from elmo_tasks.readers.text_reader import TextReader
+from elmo_tasks.readers.tokenizers import SplittingTokenizer
 
 logger = logging.getLogger(__name__)
 
@@ -74,8 +73,7 @@ class SquadReader(TextReader):
             try:
                 instance = self._labelled(question, counts)
             except ValueError as error:
-                with at_line(file_path, line_of(file_path, question.path)):
-                    raise ValueError(f"{question.path}: {error}") from error
+                raise ValueError(f"{file_path}: {question.path}: {error}") from error
             if instance is not None:
                 counts["read"] += 1
                 yield instance
@@ -101,7 +99,7 @@ class SquadReader(TextReader):
         """
         question_tokens = self.tokenizer.tokenize(question)
         if not question_tokens:
-            raise ValueError(f"there is no word in the question {question!r}")
+            raise ValueError(f"there is no word in the question {question!r:.80}")
         in_passage, field = self._tokenized(passage)
         if max_passage_tokens is not None and max_passage_tokens < len(field):
             field = TextField(field.tokens[:max_passage_tokens])
@@ -118,7 +116,7 @@ class SquadReader(TextReader):
         if text != self._text:
             tokens = self.tokenizer.tokenize(text)
             if not tokens:
-                raise ValueError(f"there is no word in the passage {text!r}")
+                raise ValueError(f"there is no word in the passage {text!r:.80}")
             self._text = text
             self._passage, self._field = Passage.of(text, tokens), PassageField(tokens)
         return self._passage, self._field

@@ -1,15 +1,10 @@
 import json
 import os
-import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from elmo_tasks.common.fetch import local_path
 from elmo_tasks.common.json_text import parse_json
-from elmo_tasks.common.text_files import at_line
-
-_SPACE = re.compile(r"\s*")
 
 
 class Answer(NamedTuple):
@@ -53,8 +48,8 @@ class Question(NamedTuple):
 
 def read_squad(file_path: str | os.PathLike) -> list[Question]:
     """
-    Returns the questions of a file in SQuAD's format. Raises `ValueError` with the file, the line
-    and the location in the JSON if the file has another format.
+    Returns the questions of a file in SQuAD's format. Raises `ValueError` with the file, and the
+    location in the JSON such as `data[0].paragraphs[2]`, if the file has another format.
     """
     with open(local_path(file_path), "rb") as file:
         content = file.read()
@@ -70,51 +65,10 @@ def read_squad(file_path: str | os.PathLike) -> list[Question]:
     try:
         questions = parse_squad(parsed)
         if not questions:
-            raise ValueError("the file has no question")
+            raise ValueError("the file: there is no question")
     except ValueError as error:
-        with at_line(file_path, line_of(file_path, str(error).partition(":")[0])):
-            raise
+        raise ValueError(f"{file_path}: {error}") from error
     return questions
-
-
-def line_of(file_path: str | os.PathLike, path: str) -> int:
-    """
-    Returns the line where the value at a path such as `data[0].paragraphs[2]` begins in a JSON
-    file. If the value is missing, returns the line of the innermost value around it.
-    """
-    text = Path(local_path(file_path)).read_text(encoding="utf-8-sig")
-    value = _begin(text, 0)
-    for step in re.findall(r"[^.\[\]]+", path):
-        child = _child(text, value, step)
-        if child is None:
-            break
-        value = child
-    return text.count("\n", 0, value) + 1
-
-
-def _child(text: str, parent: int, step: str) -> int | None:
-    """
-    Returns the offset at which an element begins, given its key or index and its parent's offset.
-    """
-    decode = json.JSONDecoder().raw_decode
-    if text[parent] not in "[{":
-        return None
-    index, position = 0, _begin(text, parent + 1)
-    while text[position] not in "]}":
-        key = str(index)
-        if text[parent] == "{":
-            key, position = decode(text, position)
-            position = _begin(text, _begin(text, position) + 1)
-        if key == step:
-            return position
-        position = _begin(text, decode(text, position)[1])
-        index, position = index + 1, _begin(text, position + (text[position] == ","))
-    return None
-
-
-def _begin(text: str, position: int) -> int:
-    """Returns the offset of the next character that is not white space."""
-    return _SPACE.match(text, position).end()  # type: ignore[union-attr]
 
 
 def parse_squad(content: Any) -> list[Question]:

@@ -9,12 +9,12 @@ from allennlp.data.tokenizers import Token, Tokenizer
 
 from elmo_tasks.common.columns import CONLL_2012
 from elmo_tasks.readers.entities import write_tags
-from elmo_tasks.readers.passage_field import PassageField
+from elmo_tasks.readers.label_fields import TagsField
 from elmo_tasks.readers.predicate_field import PredicateField
-from elmo_tasks.readers.role_tags_field import RoleTagsField
-from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 from elmo_tasks.readers.srl_file import Predicate, check_srl_columns, read_srl
+from elmo_tasks.readers.text_fields import PassageField
 from elmo_tasks.readers.text_reader import TextReader
+from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 
 
 @DatasetReader.register("elmo_srl")
@@ -90,7 +90,7 @@ class SrlReader(TextReader):
             if labelled:
                 metadata["arguments"] = predicate.arguments
                 tags = write_tags(predicate.arguments, len(words), "BIO")
-                fields["tags"] = RoleTagsField(tags, text, "BIO")
+                fields["tags"] = TagsField(tags, text, "BIO")
             yield Instance(fields)
             # Only the sentence's first instance has the other words, so that each word counts once.
             others = []

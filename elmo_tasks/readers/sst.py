@@ -9,8 +9,8 @@ from allennlp.data.tokenizers import Token, Tokenizer
 
 from elmo_tasks.common.errors import check_choice, check_positive
 from elmo_tasks.common.text_files import at_line, numbered_lines
-from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
 from elmo_tasks.readers.text_reader import TextReader
+from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 from elmo_tasks.readers.treebank import Node, Tree, parse_tree
 
 # The classes of the treebank's labels 0 to 4. Phrases without a class are left out.

@@ -5,36 +5,37 @@ from typing import Any
 from allennlp.data import DatasetReader, Instance
 from allennlp.data.fields import Field, MetadataField, TextField
 from allennlp.data.token_indexers import TokenIndexer
-from allennlp.data.tokenizers import Token
+from allennlp.data.tokenizers import Token, Tokenizer
 
-from elmo_tasks.readers.entities import TagError, has_ends, read_entities, write_tags
-from elmo_tasks.readers.plain_tags_field import PlainTagsField
-from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
+from elmo_tasks.common.columns import check_columns
+from elmo_tasks.common.errors import check_choice
+from elmo_tasks.readers.entities import SCHEMES, TagError, has_ends, read_entities, write_tags
+from elmo_tasks.readers.label_fields import TagsField
 from elmo_tasks.readers.tagged_file import TaggedSentence, read_tagged
-from elmo_tasks.readers.tags_field import TagsField
 from elmo_tasks.readers.text_reader import TextReader
-
-# The tagging scheme that a model of spans learns.
-_SCHEME = "BIOUL"
+from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 
 
 @DatasetReader.register("elmo_tag")
+@DatasetReader.register("elmo_conll", constructor="of_entities")
 class TagReader(TextReader):
     """
     Reads sentences with tagged tokens or labelled spans: from CoNLL-U (`.conllu`), from JSON lines
-    (`.jsonl`), or from columns; see `read_tagged`.
+    (`.jsonl`), or from columns, such as those of CoNLL-2003 (Tjong Kim Sang and De Meulder 2003);
+    see `read_tagged`.
 
     An instance has the fields `tokens`, `tags` and `metadata`. The words are `metadata["tokens"]`.
 
-    Registered as a `DatasetReader` with name "elmo_tag".
+    Registered as a `DatasetReader` with name "elmo_tag", and with name "elmo_conll" for entities in
+    columns (see `of_entities`).
 
     # Parameters
 
     column (default `'upos'`): The name of what is learnt: a column of CoNLL-U or of `columns`, or a
         field in JSON.
-    spans (default `False`): Whether spans of tokens have labels. Tags are then learnt as BIOUL.
-        They are read as BIOUL or BIOES if a tag of the file marks an end, and otherwise as IOB1 or
-        BIO.
+    spans (default `False`): Whether spans of tokens have labels. Tags are then learnt as BIOUL. A
+        file is read as BIOUL or BIOES if one of its tags marks an end, and otherwise by conlleval's
+        rules, which fit IOB1 and BIO.
     columns (default `['word', 'tag']`): Names of all columns of files in columns, in their order;
         one of them must be `word`.
     token_indexers: By default word ids under the name `tokens`.
@@ -54,19 +55,58 @@ class TagReader(TextReader):
         self.column = column
         self.spans = spans
         self.columns = columns or ["word", "tag"]
-        self.tokenizer = ElmoSpacyTokenizer(language)
+        self.scheme = "BIOUL"
+        self.tokenizer: Tokenizer = ElmoSpacyTokenizer(language)
+        # What the files have if their names and tags do not tell.
+        self._kind: str | None = None
+        self._file_scheme: str | None = None
+
+    @classmethod
+    def of_entities(
+        cls,
+        columns: list[str] = None,
+        tag_column: str = "ner",
+        file_scheme: str = None,
+        scheme: str = "BIOUL",
+        token_indexers: dict[str, TokenIndexer] = None,
+        tokenizer: Tokenizer = None,
+        **kwargs,
+    ) -> "TagReader":
+        """
+        Makes a reader of entities in files in columns, whatever their names.
+
+        # Parameters
+
+        columns (default `['word', 'pos', 'chunk', 'ner']`)
+        tag_column (default `'ner'`): The name of the column with the tags to learn.
+        file_scheme: The scheme of the tags in the file: `IOB1`, `BIO` or `BIOUL` (for BIOES too). A
+            tag that the scheme does not allow is an error. By default as for `elmo_tag`.
+        scheme (default `'BIOUL'`): The scheme of the tags to learn: `BIO` or `BIOUL`.
+        token_indexers: By default word ids under the name `tokens`.
+        tokenizer (default `ElmoSpacyTokenizer()`): Used by predictors for raw text.
+        """
+        columns = columns or ["word", "pos", "chunk", "ner"]
+        check_columns(columns, ("word", tag_column))
+        if file_scheme is not None:
+            check_choice("file_scheme", file_scheme, SCHEMES)
+        check_choice("scheme", scheme, ("BIO", "BIOUL"))
+        reader = cls(tag_column, True, columns, token_indexers, **kwargs)
+        reader.scheme = scheme
+        reader.tokenizer = tokenizer or reader.tokenizer
+        reader._kind, reader._file_scheme = "columns", file_scheme
+        return reader
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
         sentences = list(self.sentences(file_path))
         if not sentences:
-            raise ValueError(f"{file_path} has no sentence")
-        scheme = None
-        if self.spans and has_ends(tag for each in sentences for tag in each.tags):
-            scheme = _SCHEME
+            raise ValueError(f"{file_path}:1: there is no sentence: expected a token on each line")
+        file_scheme = self._file_scheme
+        if file_scheme is None and has_ends(tag for each in sentences for tag in each.tags):
+            file_scheme = "BIOUL"
         for sentence in self.shard_iterable(sentences):
             tags = sentence.tags
             if self.spans:
-                tags = _rewritten(file_path, sentence, scheme)
+                tags = self._rewritten(file_path, sentence, file_scheme)
             origin = (str(file_path), sentence.line_number)
             yield self.text_to_instance(list(map(Token, sentence.words)), tags, origin)
 
@@ -74,13 +114,13 @@ class TagReader(TextReader):
         self,
         tokens: Sequence[Token],
         tags: list[str] | None = None,
-        origin: tuple[str, int] | None = None,
+        origin: tuple[str, int] = ("the text", 1),
     ) -> Instance:
         """
         # Parameters
 
         tokens: At least one token.
-        tags: A tag for each token, in BIOUL for spans.
+        tags: A tag for each token; for spans, in the scheme to learn.
         origin: The file and the line of the sentence, for errors.
         """
         if not tokens:
@@ -91,17 +131,20 @@ class TagReader(TextReader):
             "metadata": MetadataField({"tokens": [token.text for token in tokens]}),
         }
         if tags is not None and self.spans:
-            fields["tags"] = TagsField(tags, text, _SCHEME, origin)
+            fields["tags"] = TagsField(tags, text, self.scheme, origin)
         elif tags is not None:
-            fields["tags"] = PlainTagsField(tags, text)
+            fields["tags"] = TagsField(tags, text)
         return Instance(fields)
 
     def sentences(self, file_path: str | os.PathLike) -> Iterator[TaggedSentence]:
         """Yields the sentences of a file of training data, whatever the file's format."""
-        return read_tagged(file_path, self.column, self.columns, self.tokenizer.tokenize)
+        tokenize = self.tokenizer.tokenize
+        return read_tagged(file_path, self.column, self.columns, tokenize, self._kind)
 
     def asked(self, inputs: Any) -> Any:
-        """Turns a row of training data into a predictor's input, without the tags."""
+        """Turns a row of training data in JSON into a predictor's input, without the tags."""
+        if self._kind == "columns":
+            return inputs
         match inputs:
             case {"tokens": words}:
                 return {"tokens": words}
@@ -109,14 +152,13 @@ class TagReader(TextReader):
                 return {"sentence": text}
         return inputs
 
-
-def _rewritten(
-    file_path: str | os.PathLike, sentence: TaggedSentence, scheme: str | None
-) -> list[str]:
-    """Returns the tags of a sentence's spans in the scheme that is learnt."""
-    try:
-        entities = read_entities(sentence.tags, scheme)
-    except TagError as error:
-        line = sentence.line_number + (error.index if sentence.is_in_rows else 0)
-        raise ValueError(f"{file_path}:{line}: {error}") from error
-    return write_tags(entities, len(sentence.words), _SCHEME)
+    def _rewritten(
+        self, file_path: str | os.PathLike, sentence: TaggedSentence, file_scheme: str | None
+    ) -> list[str]:
+        """Returns the tags of a sentence's spans in the scheme that is learnt."""
+        try:
+            entities = read_entities(sentence.tags, file_scheme)
+        except TagError as error:
+            line = sentence.line_number + (error.index if sentence.is_in_rows else 0)
+            raise ValueError(f"{file_path}:{line}: {error}") from error
+        return write_tags(entities, len(sentence.words), self.scheme)

@@ -34,6 +34,7 @@ def read_tagged(
     column: str,
     columns: Sequence[str],
     tokenize: Callable[[str], list[Token]],
+    kind: str | None = None,
 ) -> Iterator[TaggedSentence]:
     """
     Yields the sentences of a file, which is read as a stream:
@@ -49,6 +50,7 @@ def read_tagged(
     column: The name of the column or field with the tags.
     columns: The names of all columns of a file in columns.
     tokenize: The function that cuts a `text` into tokens with offsets.
+    kind: `conllu`, `json` or `columns`, by default what the file's name says.
 
     # Raises
 
@@ -56,7 +58,7 @@ def read_tagged(
     `ValueError`: A line cannot be read, or a span does not begin and end with a token; the message
         names file and line.
     """
-    kind = kind_of(path)
+    kind = kind or kind_of(path)
     if kind == "json":
         for record in read_records(path):
             with at_line(path, record.line):

@@ -1,7 +1,7 @@
 from allennlp.data import DatasetReader, Instance, TokenIndexer
 from allennlp.data.fields import TextField
 
-from elmo_tasks.readers.word_id_indexer import WordIdIndexer
+from elmo_tasks.readers.word_indexers import WordIdIndexer
 
 
 class TextReader(DatasetReader):

@@ -5,7 +5,7 @@ from torch.nn.functional import normalize
 
 from elmo_tasks.analysis.tables import layer_name
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
-from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
+from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 
 _MAX_TOKENS = 100
 

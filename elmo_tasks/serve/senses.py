@@ -7,7 +7,7 @@ from elmo_tasks.analysis.neighbors.occurrences import Occurrence
 from elmo_tasks.analysis.neighbors.vectors import principal_plane, similar_words
 from elmo_tasks.analysis.tables import layer_name
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
-from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
+from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 from elmo_tasks.serve.layer_cosines import rounded
 
 # The most occurrences to compare. The matrix of cosines grows with the square of this number.

@@ -15,7 +15,7 @@ from elmo_tasks.bilm.files.read_options import read_options
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.elmo.store.layer_store import LayerStore
-from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
+from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 from tests.helpers.archives import FIXTURE, classifier, language_model, sst
 from tests.helpers.bilm_examples import ids_of
 from tests.helpers.reference_bilm import FIXTURE_FILES, ReferenceBiLm, random_files

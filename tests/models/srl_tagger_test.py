@@ -7,7 +7,7 @@ from allennlp.data import Batch, Instance, Token, Vocabulary
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.modules.bio_paths import BioPaths
 from elmo_tasks.readers.entities import Entity, read_entities
-from elmo_tasks.readers.role_tags_field import UNKNOWN_TAG
+from elmo_tasks.readers.label_fields import UNKNOWN
 from elmo_tasks.readers.srl import SrlReader
 from elmo_tasks.readers.srl_file import Predicate
 from tests.helpers.precision import in_dtype
@@ -62,7 +62,7 @@ def test_loss_is_the_mean_over_the_tokens_and_then_over_the_sentences(built: Bui
 
 def test_tags_that_the_vocabulary_lacks_have_no_part_in_the_loss(built: Built) -> None:
     tensors = built.tensors(built.instances[:2])
-    tensors["tags"][0, 2:] = UNKNOWN_TAG
+    tensors["tags"][0, 2:] = UNKNOWN
 
     output = built.model(**tensors)
 

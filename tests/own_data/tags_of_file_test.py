@@ -5,7 +5,7 @@ import pytest
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.own_data.tags_of_file import Tags, choose_tags
-from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
+from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 TOKENIZE = ElmoSpacyTokenizer().tokenize

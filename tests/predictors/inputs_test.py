@@ -13,15 +13,15 @@ from elmo_tasks.predictors.ner import NerPredictor
 from elmo_tasks.predictors.snli import SnliPredictor
 from elmo_tasks.predictors.squad import SquadPredictor
 from elmo_tasks.predictors.sst import SstPredictor
-from elmo_tasks.readers.conll import ConllReader
 from elmo_tasks.readers.sentences import SentencesReader
 from elmo_tasks.readers.snli import SnliReader
 from elmo_tasks.readers.squad import SquadReader
 from elmo_tasks.readers.sst import SstReader
+from elmo_tasks.readers.tag import TagReader
 
 PREDICTORS: dict[str, tuple[type[Predictor], Callable[[], DatasetReader]]] = {
     "sst": (SstPredictor, SstReader),
-    "ner": (NerPredictor, ConllReader),
+    "ner": (NerPredictor, TagReader.of_entities),
     "language_model": (LanguageModelPredictor, SentencesReader),
     "snli": (SnliPredictor, SnliReader),
     "squad": (SquadPredictor, SquadReader),

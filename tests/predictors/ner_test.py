@@ -10,7 +10,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.predictors.ner import NerPredictor
-from elmo_tasks.readers.conll import ConllReader
+from elmo_tasks.readers.tag import TagReader
 from tests.helpers.command_line import allennlp
 from tests.helpers.training import trained_archive
 
@@ -78,7 +78,7 @@ def test_tokens_are_taken_as_they_are_and_their_text_has_blanks_between(
 
 
 def test_sentences_of_a_file_are_answered_with_its_tokens(predictor: NerPredictor) -> None:
-    instances = list(ConllReader().read("fixtures/ner.txt"))
+    instances = list(TagReader.of_entities().read("fixtures/ner.txt"))
 
     answers = predictor.predict_batch_instance(instances)
 

@@ -8,7 +8,7 @@ from allennlp.data import Instance, Vocabulary
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.classify import SEVERAL, ClassifyReader
-from elmo_tasks.readers.document_field import sentences_of
+from elmo_tasks.readers.text_fields import sentences_of
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "classify.csv"
 

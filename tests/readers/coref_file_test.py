@@ -128,8 +128,6 @@ PLACES = ["part", "index", "word", "coreference"]
         (["0 0 a -", "0 1 b -", "0 0 c -"], "4: expected the index 2 .* ends with an empty line"),
         (["0 2 a -"], "2: expected the index 0 or 1 of a token"),
         (["0 0 a -", "0 x b -"], "3: expected the index 1 of a token .*, but got 'x'"),
-        (["0 0 a -", "1 1 b -"], "3: the token is of part 1, but '#begin' says part 0"),
-        (["0 0 a -", "", "\ufeff0 0 b -"], "4: the line begins with a byte order mark"),
     ],
 )
 def test_token_that_is_not_where_it_says_is_refused_with_file_and_line(

@@ -7,7 +7,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.char_ids_indexer import CharIdsIndexer
 from elmo_tasks.readers.coref import CorefReader
 from elmo_tasks.readers.distinct_texts import DistinctTexts
-from elmo_tasks.readers.genre_field import GENRES, UNKNOWN_GENRE
+from elmo_tasks.readers.label_fields import GENRES, UNKNOWN
 from elmo_tasks.readers.sentences import SentencesReader
 
 FIXTURE = "fixtures/coref.gold_conll"
@@ -65,7 +65,7 @@ def test_genres_are_the_group_of_the_pattern_and_unknown_ones_have_no_index() ->
 
     assert vocab.get_token_to_index_vocabulary(GENRES) == {"nw": 0, "bc": 1}
     assert genres(instances, vocab) == [0, 1, 1, 0, 0]
-    assert found == [1, UNKNOWN_GENRE, UNKNOWN_GENRE]
+    assert found == [1, UNKNOWN, UNKNOWN]
 
 
 def test_names_that_do_not_match_have_no_genre() -> None:

@@ -1,13 +1,14 @@
 import pickle
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 from allennlp.common import Params
-from allennlp.data import DatasetReader, Instance, Token
+from allennlp.data import BatchSampler, DatasetReader, Instance, Token
 from allennlp.data.data_loaders import MultiProcessDataLoader
-from allennlp.data.fields import MetadataField
+from allennlp.data.fields import MetadataField, TextField
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.fraction import FractionReader
@@ -164,3 +165,22 @@ def test_it_is_made_from_a_config() -> None:
     reader = DatasetReader.from_params(params, serialization_dir="somewhere")
 
     assert words(reader.read(SST)) == read(0.3, seed=7)
+
+
+INSTANCES = [Instance({"text": TextField([Token("word")] * length)}) for length in range(1, 24)]
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_every_pass_has_every_instance_in_an_order_of_its_own(times: int) -> None:
+    inner = {"type": "bucket", "batch_size": 5, "sorting_keys": ["text"], "padding_noise": 0.9}
+    params = Params({"type": "elmo_repeated", "times": times, "sampler": inner})
+    sampler = BatchSampler.from_params(params)
+
+    batches = [tuple(batch) for batch in sampler.get_batch_indices(INSTANCES)]
+
+    assert len(batches) == sampler.get_num_batches(INSTANCES) == 5 * times
+    passes = [batches[start : start + 5] for start in range(0, len(batches), 5)]
+    for batches_of_pass in passes:
+        assert Counter(sum(batches_of_pass, ())) == Counter(range(23))
+    assert len(set(map(tuple, passes))) == times
+    assert sampler.get_batch_size() == 5

@@ -13,8 +13,8 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.readers.sentence_splitter import tokenized_sentences
-from elmo_tasks.readers.spacy_tokenizer import ElmoSpacyTokenizer
+from elmo_tasks.readers.spacy_pipeline import tokenized_sentences
+from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 from tests.helpers.archives import task_model
 from tests.helpers.command_line import allennlp
 from tests.helpers.embedding import read_hdf5

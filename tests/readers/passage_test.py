@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elmo_tasks.readers.passage import Passage
-from elmo_tasks.readers.splitting_tokenizer import SplittingTokenizer
+from elmo_tasks.readers.tokenizers import SplittingTokenizer
 
 TEXT = "In  the 1920s,\u00a0Café Zoë\u202f🍲 opened."
 

@@ -166,7 +166,7 @@ def test_wrong_answer_is_refused_where_that_is_asked_for(
     tmp_path: Path, wrong: tuple[str, int]
 ) -> None:
     path = written(tmp_path, question("good"), question("bad", [wrong]))
-    complaint = r"squad.json:1: data\[0\].paragraphs\[0\].qas\[1\]: question 'bad': the answer"
+    complaint = r"squad.json: data\[0\].paragraphs\[0\].qas\[1\]: question 'bad': the answer"
 
     with pytest.raises(ValueError, match=complaint):
         list(SquadReader(wrong_answers="refuse").read(path))
@@ -184,9 +184,7 @@ def test_a_wrong_answer_is_shown_beside_what_the_passage_has_there(tmp_path: Pat
 def test_question_without_an_answer_is_refused_with_its_place(tmp_path: Path) -> None:
     path = written(tmp_path, question("1", []))
 
-    with pytest.raises(
-        ValueError, match=r"squad.json:1: data.*qas\[0\]: the question has no answer"
-    ):
+    with pytest.raises(ValueError, match=r"squad.json: data.*qas\[0\]: the question has no answer"):
         list(SquadReader().read(path))
 
 

@@ -128,7 +128,7 @@ def test_brackets_that_cannot_be_are_reported_with_file_and_line(
         ("rain rain (V*)\nfell fall *\n", "2: .* 2 predicates .* but 1 columns of roles"),
         ("rain - (A0*)\nfell - *\n", "1: .* 0 predicates .* but 1 columns of roles"),
         ("rain rain\n", "1: .* 1 predicates .* but 0 columns of roles"),
-        ("rain -\nfell fall (V*)\n", "2: expected 2 columns, as on the first .* got 3: 'fell fall"),
+        ("rain -\nfell fall (V*)\n", "2: expected 0 columns of roles, as on the first .* got 1: "),
         ("rain\n", r"1: expected at least 2 columns \(word predicate roles\), but got 1: 'rain'"),
     ],
 )
@@ -144,8 +144,6 @@ def test_columns_that_do_not_fit_are_reported_with_file_and_line(
     [
         ("0 0 a - *\n0 2 b - *\n0 1 c - *\n", "3: expected the index 1 .*, but got '2'"),
         ("0 0 a - *\n0 0 b - *\n", "3: expected the index 1 .* ends with an empty line"),
-        ("0 0 a - *\n\n1 0 b - *\n", "4: the token is of part 1, but '#begin' says part 0"),
-        ("0 0 a - *\n\n\ufeff0 0 b - *\n", "4: the line begins with a byte order mark"),
     ],
 )
 def test_token_that_is_not_where_it_says_is_reported_with_file_and_line(

@@ -8,8 +8,8 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.readers.char_ids_indexer import CharIdsIndexer
 from elmo_tasks.readers.distinct_texts import DistinctTexts
 from elmo_tasks.readers.entities import Entity
+from elmo_tasks.readers.label_fields import UNKNOWN
 from elmo_tasks.readers.predicate_field import PredicateWords
-from elmo_tasks.readers.role_tags_field import UNKNOWN_TAG
 from elmo_tasks.readers.srl import SrlReader
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "srl.gold_conll"
@@ -149,7 +149,7 @@ def test_role_that_the_training_data_has_not_is_logged_once_and_has_no_index(
     batch.index_instances(vocab)
 
     tags = batch.as_tensor_dict()["tags"]
-    assert (tags == UNKNOWN_TAG).tolist() == [[False, False, True], [True, False, False]]
+    assert (tags == UNKNOWN).tolist() == [[False, False, True], [True, False, False]]
     names = vocab.get_index_to_token_vocabulary("labels")
     assert [names[tag] for tag in tags[0, :2].tolist()] == ["B-A0", "B-V"]
     warnings = [record.message for record in caplog.records if "AM-NEW" in record.message]

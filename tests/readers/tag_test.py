@@ -2,9 +2,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from allennlp.data import Vocabulary
+from allennlp.data import Batch, Instance, Vocabulary
+from allennlp.data.dataset_readers import Conll2003DatasetReader
 
-from elmo_tasks.readers.plain_tags_field import UNKNOWN_TAG
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.readers.entities import read_entities
+from elmo_tasks.readers.label_fields import UNKNOWN
 from elmo_tasks.readers.tag import TagReader
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "tag.conllu"
@@ -26,7 +29,7 @@ def test_a_tag_that_the_training_lacks_has_an_index_that_no_model_predicts() -> 
     known = vocab.get_token_to_index_vocabulary("labels")
     tags = instances[1]["tags"].as_tensor(instances[1]["tags"].get_padding_lengths()).tolist()
     expected = "PRON VERB ADP DET NOUN PUNCT".split()
-    assert tags == [known.get(tag, UNKNOWN_TAG) for tag in expected] and tags[0] == UNKNOWN_TAG
+    assert tags == [known.get(tag, UNKNOWN) for tag in expected] and tags[0] == UNKNOWN
 
 
 def test_spans_are_learnt_in_BIOUL_whatever_the_file_has() -> None:
@@ -43,7 +46,7 @@ def test_a_tag_that_is_none_of_spans_is_named_with_its_line() -> None:
 def test_a_file_without_sentences_is_refused(tmp_path: Path) -> None:
     (tmp_path / "in.conllu").write_text("# nothing\n")
 
-    with pytest.raises(ValueError, match="in.conllu has no sentence"):
+    with pytest.raises(ValueError, match="in.conllu:1: there is no sentence"):
         list(TagReader().read(tmp_path / "in.conllu"))
 
 
@@ -58,3 +61,190 @@ def test_a_file_without_sentences_is_refused(tmp_path: Path) -> None:
 )
 def test_a_row_of_the_training_is_an_input_without_its_tags(row: Any, expected: Any) -> None:
     assert TagReader().asked(row) == expected
+
+
+ENTITIES = Path(__file__).parents[2] / "fixtures" / "ner.txt"
+CONLL = Path(__file__).parents[2] / "data" / "conll2003"
+
+
+def words(instance: Instance) -> list[str]:
+    return [token.text for token in instance["tokens"].tokens]
+
+
+def sentences(reader: TagReader, path: Path) -> list[tuple[list[str], list[str]]]:
+    return [(words(instance), instance["tags"].labels) for instance in reader.read(path)]
+
+
+def written(folder: Path, content: str | bytes) -> Path:
+    path = folder / "ner.txt"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def two_columns(**settings: Any) -> TagReader:
+    return TagReader.of_entities(columns=["word", "ner"], **settings)
+
+
+def as_allennlp_reads(path: Path) -> list[tuple[list[str], list[str]]]:
+    reader = Conll2003DatasetReader(convert_to_coding_scheme="BIOUL")
+    return [(words(instance), instance["tags"].labels) for instance in reader.read(path)]
+
+
+def test_fixture_is_read_as_by_allennlp() -> None:
+    read = sentences(TagReader.of_entities(), ENTITIES)
+
+    assert read == as_allennlp_reads(ENTITIES)
+    assert len(read) == 10
+
+    tags = "O O B-PER L-PER B-PER L-PER O O".split()
+
+    assert read[4] == ("Results : Tomas Quill Ines Rovira drew .".split(), tags)
+
+
+@pytest.mark.parametrize(
+    ("name", "num_sentences", "num_entities"),
+    [("eng.train", 14_041, 23_499), ("eng.testa", 3_250, 5_942)],
+)
+def test_official_files_are_read_as_by_allennlp(
+    name: str, num_sentences: int, num_entities: int
+) -> None:
+    if not (CONLL / name).exists():
+        pytest.skip(f"{CONLL / name} is not there")
+
+    read = sentences(TagReader.of_entities(), CONLL / name)
+
+    assert read == as_allennlp_reads(CONLL / name)
+    assert len(read) == num_sentences
+    assert sum(len(read_entities(tags, "BIOUL")) for _, tags in read) == num_entities
+
+
+def test_one_file_in_every_scheme_gives_the_same_instances(tmp_path: Path) -> None:
+    expected = sentences(TagReader.of_entities(), ENTITIES)
+    bio = sentences(TagReader.of_entities(scheme="BIO"), ENTITIES)
+
+    assert bio[4][1] == "O O B-PER I-PER B-PER I-PER O O".split()
+
+    bioes = [
+        (ws, [{"U": "S", "L": "E"}.get(t[0], t[0]) + t[1:] for t in ts]) for ws, ts in expected
+    ]
+
+    for file_scheme, read in [("BIO", bio), ("BIOUL", expected), ("BIOUL", bioes)]:
+        lines = [f"{word} {tag}\n" for ws, ts in read for word, tag in zip([*ws, ""], [*ts, ""])]
+        path = written(tmp_path, "".join(lines))
+        assert sentences(two_columns(), path) == expected
+        assert sentences(two_columns(file_scheme=file_scheme), path) == expected
+
+
+def test_columns_are_found_by_name(tmp_path: Path) -> None:
+    path = written(tmp_path, "1 B-NP B-PER Marta x\n2 I-NP O left y\n")
+    columns = ["number", "chunk", "ner", "word", "other"]
+
+    assert sentences(TagReader.of_entities(columns), path) == [(["Marta", "left"], ["U-PER", "O"])]
+
+    chunks = TagReader.of_entities(columns, tag_column="chunk")
+
+    assert sentences(chunks, path) == [(["Marta", "left"], ["B-NP", "L-NP"])]
+
+
+@pytest.mark.parametrize("content", ["", "\n \n", "-DOCSTART- -X- O O\n\n"])
+def test_file_without_a_sentence_is_refused(tmp_path: Path, content: str) -> None:
+    with pytest.raises(ValueError, match="ner.txt:1: there is no sentence"):
+        list(TagReader.of_entities().read(written(tmp_path, content)))
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("Oduya I-PER", r"expected 4 columns \(word pos chunk ner\), but got 2: 'Oduya I-PER'"),
+        ("a b c d O", "expected 4 columns .*, but got 5: 'a b c d O'"),
+        ("left VBD O PERSON", "'PERSON' is not a tag of IOB1 or BIO"),
+        ("left VBD O I-", "'I-' is not a tag"),
+    ],
+)
+def test_line_that_cannot_be_is_reported_with_file_and_line(
+    tmp_path: Path, line: str, complaint: str
+) -> None:
+    path = written(tmp_path, f"-DOCSTART-\n\nMarta NNP O I-PER\n{line}\n")
+
+    with pytest.raises(ValueError, match=f"ner.txt:4: {complaint}"):
+        list(TagReader.of_entities().read(path))
+
+
+@pytest.mark.parametrize(
+    ("file_scheme", "tags", "complaint"),
+    [
+        ("BIO", "B-PER I-LOC", "4: I-LOC cannot follow B-PER in BIO"),
+        ("IOB1", "O B-LOC", "4: B-LOC cannot follow O in IOB1"),
+        ("BIOUL", "B-PER I-PER", "4: I-PER cannot end a sentence in BIOUL"),
+        # A single tag of BIOUL makes the whole file one of BIOUL.
+        (None, "I-PER O U-PER", "3: I-PER cannot begin a sentence in BIOUL"),
+        (None, "U-PER O B-PER", "5: B-PER cannot end a sentence in BIOUL"),
+        ("BIO", "O U-PER", "4: 'U-PER' is not a tag of BIO"),
+    ],
+)
+def test_sequence_that_cannot_be_is_reported_with_file_and_line(
+    tmp_path: Path, file_scheme: str, tags: str, complaint: str
+) -> None:
+    path = written(tmp_path, "\n\n" + "".join(f"word {tag}\n" for tag in tags.split(" ")))
+
+    with pytest.raises(ValueError, match=f"ner.txt:{complaint}"):
+        list(two_columns(file_scheme=file_scheme).read(path))
+
+
+def test_vocabulary_has_every_tag_of_every_type(tmp_path: Path) -> None:
+    path = written(tmp_path, "Oslo I-LOC\n")
+
+    for scheme in ("BIO", "BIOUL"):
+        vocab = Vocabulary.from_instances(list(two_columns(scheme=scheme).read(path)))
+        names = vocab.get_token_to_index_vocabulary("labels")
+        assert set(names) == {"O", *(f"{prefix}-LOC" for prefix in scheme if prefix != "O")}
+
+
+def test_type_that_the_training_data_has_not_is_reported_with_file_and_line(
+    tmp_path: Path,
+) -> None:
+    vocab = Vocabulary.from_instances(list(TagReader.of_entities().read(ENTITIES)))
+    path = written(tmp_path, "\nThe O\nEuro B-CASH\nand O\nthe O\nyen B-CASH\n")
+    batch = Batch(list(two_columns().read(path)))
+    complaint = "ner.txt:3: the model does not know the tag U-CASH; .* types LOC, MISC, ORG, PER"
+
+    with pytest.raises(ValueError, match=complaint):
+        batch.index_instances(vocab)
+
+
+def test_tag_that_only_the_validation_data_has_is_known_if_its_type_is(tmp_path: Path) -> None:
+    vocab = Vocabulary.from_instances(list(two_columns().read(written(tmp_path, "Oslo I-LOC\n"))))
+    path = written(tmp_path, "Ny I-LOC\nAlesund I-LOC\nharbour I-LOC\n")
+    (instance,) = two_columns().read(path)
+
+    instance.index_fields(vocab)
+
+    tags = instance["tags"].as_tensor({"num_tokens": 3}).tolist()
+    names = [vocab.get_token_from_index(tag, "labels") for tag in tags]
+    assert names == ["B-LOC", "I-LOC", "L-LOC"]
+
+
+def test_empty_sentence_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one token"):
+        TagReader.of_entities().text_to_instance([])
+
+
+def test_settings_that_cannot_be_are_refused() -> None:
+    with pytest.raises(
+        ConfigurationError, match="the columns must have 'word' exactly once, but are token"
+    ):
+        TagReader.of_entities(columns=["token", "ner"])
+    with pytest.raises(
+        ConfigurationError, match="the columns must have 'tag' exactly once, but are word"
+    ):
+        TagReader.of_entities(tag_column="tag")
+    with pytest.raises(ConfigurationError, match="one of IOB1, BIO, BIOUL, not 'IOB2'"):
+        TagReader.of_entities(file_scheme="IOB2")
+    with pytest.raises(ConfigurationError, match="BIO or BIOUL, not 'IOB1'"):
+        TagReader.of_entities(scheme="IOB1")
+
+
+def test_sentence_of_two_thousand_tokens_is_one_instance(tmp_path: Path) -> None:
+    path = written(tmp_path, "Oslo I-LOC\nand O\n" * 1000)
+
+    assert sentences(two_columns(), path) == [(["Oslo", "and"] * 1000, ["U-LOC", "O"] * 1000)]

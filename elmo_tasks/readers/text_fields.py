@@ -1,6 +1,6 @@
 from collections.abc import Sequence
 
-from allennlp.data import Token
+from allennlp.data import Token, Vocabulary
 from allennlp.data.fields import TextField
 
 
@@ -24,3 +24,19 @@ def sentences_of(text: TextField) -> Sequence[list[Token]]:
     Returns what a biLM reads one by one: the sentences of a document, or any other text as a whole.
     """
     return text.sentences if isinstance(text, DocumentField) else [text.tokens]
+
+
+class PassageField(TextField):
+    """
+    A text field that several instances share, such as the passage of several questions. It is
+    indexed once, and memory holds its char ids once.
+    """
+
+    def __init__(self, tokens: list[Token]) -> None:
+        super().__init__(tokens)
+        self._vocab: Vocabulary | None = None
+
+    def index(self, vocab: Vocabulary) -> None:
+        if vocab is not self._vocab:
+            super().index(vocab)
+            self._vocab = vocab

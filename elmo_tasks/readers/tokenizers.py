@@ -1,0 +1,147 @@
+import re
+from collections.abc import Iterator, Sequence
+
+from allennlp.data.tokenizers import Token, Tokenizer
+from spacy.tokens import Doc
+
+from elmo_tasks.readers.spacy_pipeline import blank_pipeline, split_sentences
+
+# A mark that becomes a token of its own: `` or '', a hyphen, dash, slash, tilde, quote, currency or
+# degree sign, or a single underscore.
+_MARK = re.compile(
+    r"(``|''|[-\u2010-\u2015\u2212/~\"'\u2018\u2019\u201c\u201d£€¥¢₹°]|(?<!_)_(?!_))"
+)
+
+# An ending that spaCy's rules cut off a word, such as 's, 're or n't.
+_ENDING = re.compile(r"(?:n['\u2019]t|['\u2019][a-z]{1,2})", re.IGNORECASE)
+
+# The common form of marks that are written in several ways.
+_WRITTEN = {"``": '"', "''": '"', "\u2212": "-", "\u2014": "\u2013"}
+
+
+@Tokenizer.register("elmo_spacy")
+class ElmoSpacyTokenizer(Tokenizer):
+    """
+    Cuts raw text into words by spaCy's rules for a language. The rules come with spaCy, so nothing
+    is downloaded; AllenNLP's tokenizer `spacy` needs a trained pipeline. An archive stores only the
+    code of the language, such as `en`.
+
+    Registered as a `Tokenizer` with name "elmo_spacy".
+
+    # Parameters
+
+    language (default `'en'`): spaCy's code of the language. Raises `ConfigurationError` if spaCy
+        has no rules for it.
+    """
+
+    def __init__(self, language: str = "en") -> None:
+        # Only the language code is kept, so a data loader sends no pipeline to its workers.
+        self.language = language
+        blank_pipeline(language)
+
+    def tokenize(self, text: str) -> list[Token]:
+        """
+        Returns the tokens that are not white space. A token covers `text[idx:idx_end]`.
+        """
+        return [
+            Token(token.text, idx=token.idx, idx_end=token.idx + len(token))
+            for token in blank_pipeline(self.language).tokenizer(text)
+            if not token.is_space
+        ]
+
+
+@Tokenizer.register("elmo_splitting")
+class SplittingTokenizer(Tokenizer):
+    """
+    Cuts raw text into words by spaCy's rules, and splits the words at hyphens, dashes, slashes,
+    tildes, quotes, currency and degree signs and single underscores. Clark and Gardner 2017 split
+    words in this way for reading comprehension, because an answer may be a part of a compound.
+    Endings that spaCy cuts off, such as 's and n't, stay whole. The tokens `` and '' become ", a
+    minus sign becomes a hyphen, and an em dash becomes an en dash. Case is kept.
+
+    Registered as a `Tokenizer` with name "elmo_splitting".
+
+    # Parameters
+
+    language (default `'en'`): spaCy's code of the language.
+    """
+
+    def __init__(self, language: str = "en") -> None:
+        self.words = ElmoSpacyTokenizer(language)
+
+    def tokenize(self, text: str) -> list[Token]:
+        """Returns the tokens. No token contains white space. A token covers `text[idx:idx_end]`."""
+        tokens: list[Token] = []
+        for word in self.words.tokenize(text):
+            for token in _split(word):
+                # spaCy splits `` into two tokens.
+                if (
+                    tokens
+                    and token.text == "`" == tokens[-1].text
+                    and tokens[-1].idx_end == token.idx
+                ):
+                    token = _token("``", tokens.pop().idx)
+                tokens.append(token)
+        return tokens
+
+
+def _split(word: Token) -> Iterator[Token]:
+    if _ENDING.fullmatch(word.text):
+        yield word
+        return
+    start = word.idx
+    for part in _MARK.split(word.text):
+        if part:
+            yield _token(part, start)
+        start += len(part)
+
+
+def _token(raw: str, start: int) -> Token:
+    return Token(_WRITTEN.get(raw, raw), idx=start, idx_end=start + len(raw))
+
+
+class TextSentences:
+    """
+    Cuts a text, by spaCy's rules for a language, into the sentences that a biLM reads one by one.
+
+    # Parameters
+
+    language (default `'en'`): spaCy's code of the language. Raises `ConfigurationError` if spaCy
+        has no rules for it.
+    max_sentence_tokens (default `100`): Longer sentences are cut into pieces of this many tokens.
+    max_tokens: Only this many tokens of a text are read. By default all are.
+    """
+
+    def __init__(
+        self, language: str = "en", max_sentence_tokens: int = 100, max_tokens: int | None = None
+    ) -> None:
+        self.language = language
+        self.max_sentence_tokens = max_sentence_tokens
+        self.max_tokens = max_tokens
+        blank_pipeline(language)
+
+    def of_text(self, text: str) -> list[list[Token]]:
+        """Returns the tokens of each sentence of raw text."""
+        return self._cut(
+            [Token(token.text) for token in sentence if not token.is_space]
+            for sentence in split_sentences(text, self.language)
+        )
+
+    def of_words(self, words: Sequence[str]) -> list[list[Token]]:
+        """Returns the tokens of each sentence of a text that is already cut into words."""
+        pipeline = blank_pipeline(self.language, with_sentences=True)
+        doc = pipeline(Doc(pipeline.vocab, words=list(words)))
+        return self._cut([Token(token.text) for token in sentence] for sentence in doc.sents)
+
+    def _cut(self, sentences: Iterator[list[Token]]) -> list[list[Token]]:
+        pieces: list[list[Token]] = []
+        left = self.max_tokens
+        for sentence in sentences:
+            sentence = sentence[:left]
+            for start in range(0, len(sentence), self.max_sentence_tokens):
+                pieces.append(sentence[start : start + self.max_sentence_tokens])
+            if left is not None:
+                left -= len(sentence)
+                if left == 0:
+                    break
+        return pieces
