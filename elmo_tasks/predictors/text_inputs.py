@@ -144,7 +144,7 @@ def _rows(path: str, predictor: TextPredictor) -> Iterator[LocatedInput]:
             column = next((name for name in known if name in row.values), None)
             if column is None:
                 raise ConfigurationError(
-                    f"{path}: there is no column {' or '.join(known)}; choose one of "
+                    f"{path}:1: there is no column {' or '.join(known)}; choose one of "
                     f"{listed(row.values)}"
                 )
             further = _further(row, (column,), predictor)
@@ -152,7 +152,8 @@ def _rows(path: str, predictor: TextPredictor) -> Iterator[LocatedInput]:
             continue
         if not set(names) <= row.values.keys():
             raise ConfigurationError(
-                f"{path}: expected the columns {' and '.join(names)}, but got {listed(row.values)}"
+                f"{path}:1: expected the columns {' and '.join(names)}, but got "
+                f"{listed(row.values)}"
             )
         asked = {name: row.values[name] or "" for name in names}
         yield LocatedInput(row.line, {**asked, **_further(row, names, predictor)})
