@@ -238,7 +238,7 @@ def test_two_texts_are_columns_of_a_table(model: Any, tmp_path: Path) -> None:
         (2, {"premise": "a", "hypothesis": "b", "id": "1"}),
         (3, {"premise": "c", "hypothesis": "d", "id": "2"}),
     ]
-    path.write_text("id\thypothesis\n")
+    path.write_text("id\thypothesis\n1\tb\n")
     with pytest.raises(ValueError, match="in.tsv:1: expected the columns premise and hypo"):
         list(read_inputs(str(path), Pairs(model, READER)).located)
 
