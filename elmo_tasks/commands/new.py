@@ -93,12 +93,12 @@ class New(Command):
     help = CATALOG["new"].help
     description = """
 Write a config for a task, with every field that its library has and a comment for each. Fields that
-keep their defaults are commented out. A file that exists is not overwritten.
+keep their defaults are commented out. A file that exists is replaced only with --force.
 
 The tasks classify (texts with labels) and tag (tokens with tags, or spans of them) are for data of
-your own. Give their file in place of the config: a table (.csv, .tsv, .parquet), JSON on each line
-(.jsonl), CoNLL-U (.conllu) or columns. The command finds its columns and labels, draws a part of it
-for validation, and writes FILE.jsonnet and the folder FILE with both parts here.
+your own. Give their file in place of the config: a table (.csv, .tsv, .xlsx, .parquet), JSON on
+each line (.jsonl), CoNLL-U (.conllu) or columns. The command finds its columns by their names,
+draws a part of it for validation, and writes FILE.jsonnet and the folder FILE with both parts here.
 """
     examples = """
 examples:
@@ -121,6 +121,12 @@ examples:
         add("--language", default="en", metavar="CODE", help="spaCy's code (default: en)")
         add("--dev", metavar="FILE", type=Path, help="data for validation; then no part is drawn")
         add("--seed", type=int, default=1, help="the seed of the draw for validation (default: 1)")
+        add(
+            "--no-header",
+            action="store_true",
+            help="the first line of a table is a row; its columns are named 1, 2, ...",
+        )
+        parser.add_argument("--force", action="store_true", help="replace what is there")
 
     def run(self, args: argparse.Namespace) -> None:
         # Without AllenNLP the config could be written, but not used.
@@ -131,18 +137,22 @@ examples:
                 from elmo_tasks.own_data.first_look import look
 
             config, found = look(args)
-            _refuse_existing(config)
+            _refuse_existing(config, args.force)
             found.write()
-            for line in found.lines:
+            for line in (*found.lines, *found.notes):
                 print(line)
             text = first_config(args.task, config, found.fields, found.lines)
-            more = " --folds 5" if found.is_small else ""
         else:
-            config, more = args.file, ""
-            _refuse_existing(config)
+            config, found = args.file, None
+            _refuse_existing(config, args.force)
             text = first_config(args.task, config)
         write_whole(config, text)
-        print(f"Wrote {config}. Train it with: {_command(config)}{more}")
+        print(f"Wrote {config}. Train it with: {_command(config)}")
+        if found is not None and found.is_small:
+            print(
+                "Of so few examples, one part for validation says little: --folds 5 behind this "
+                "command trains five times more, and says how far the scores differ."
+            )
 
 
 def _task(name: str) -> str:
@@ -151,9 +161,11 @@ def _task(name: str) -> str:
     return name
 
 
-def _refuse_existing(config: Path) -> None:
-    if config.exists():
-        raise ConfigurationError(f"{config} exists; choose another name, or remove it")
+def _refuse_existing(config: Path, force: bool) -> None:
+    if config.exists() and not force:
+        raise ConfigurationError(
+            f"{config} exists; choose another name, or replace it with --force"
+        )
 
 
 def first_config(

@@ -12,7 +12,7 @@ Predict with a model. The input is plain text (a sentence on each line, for core
 a table (.csv, .tsv), JSON on each line (.json, .jsonl), or sentences in columns (.conll, .conllu);
 the standard input (-) is text or JSON. Further columns and fields are given back in the answer.
 Each input has one answer, in the order of the inputs: text for text and tables, and a line of JSON
-for JSON. Empty lines are skipped and have no answer; an empty text in a table is an error.
+for JSON. Empty lines, and rows of a table without a text, are left out.
 """
 
 

@@ -8,8 +8,13 @@ from allennlp.common import Params
 from allennlp.common.params import parse_overrides
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.own_data.folds import folds_line, train_folds
-from elmo_tasks.own_data.result import is_own, metric_of, result_lines
+from elmo_tasks.own_data.results import (
+    folds_line,
+    is_own,
+    metric_of,
+    result_lines,
+    train_folds,
+)
 
 
 @Subcommand.register("train", exist_ok=True)
@@ -27,7 +32,7 @@ class ElmoTrain(train.Train):
             "--folds",
             type=int,
             metavar="N",
-            help="for classify and tag: in the end, deal training and validation data into N "
+            help="for classify and tag: in the end, split training and validation data into N "
             "folds, train once without each fold, and print the scores' mean and deviation",
         )
         subparser.set_defaults(func=_train)

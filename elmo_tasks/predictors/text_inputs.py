@@ -1,4 +1,5 @@
 import json
+import logging
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
@@ -10,6 +11,8 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import TABLES, Record, kind_of, read_records
 from elmo_tasks.common.spelling import listed
 from elmo_tasks.predictors.text_predictor import EXPECTED_JSON, TextPredictor, unlike
+
+logger = logging.getLogger(__name__)
 
 _STDIN = "standard input"
 
@@ -137,26 +140,46 @@ def _texts(lines: Iterable[Record], predictor: TextPredictor) -> Iterator[Locate
 
 
 def _rows(path: str, predictor: TextPredictor) -> Iterator[LocatedInput]:
-    names = predictor.input_names
-    known = (*names, "text") if predictor.column is None else (predictor.column,)
+    """Yields the rows of a table. Rows without a text are left out and counted in the log."""
+    empty: list[int] = []
     for row in read_records(path):
-        if len(names) == 1:
-            column = next((name for name in known if name in row.values), None)
-            if column is None:
-                raise ConfigurationError(
-                    f"{path}:1: there is no column {' or '.join(known)}; choose one of "
-                    f"{listed(row.values)}"
-                )
-            further = _further(row, (column,), predictor)
-            yield from _sentences(row.line, row.values[column] or "", predictor, further)
+        columns = _columns_of(row, predictor)
+        asked = {name: row.values[column] or "" for name, column in columns.items()}
+        if not all(str(text).strip() for text in asked.values()):
+            empty.append(row.line)
             continue
+        further = _further(row, tuple(columns.values()), predictor)
+        if len(asked) > 1:
+            yield LocatedInput(row.line, {**asked, **further})
+        else:
+            (text,) = asked.values()
+            yield from _sentences(row.line, text, predictor, further)
+    if empty:
+        logger.warning(
+            "%s: rows without a text have no answer: %d, the first in line %d",
+            path,
+            len(empty),
+            empty[0],
+        )
+
+
+def _columns_of(row: Record, predictor: TextPredictor) -> dict[str, str]:
+    """Returns the column of each text of an input."""
+    names = predictor.input_names
+    if len(names) > 1:
         if not set(names) <= row.values.keys():
             raise ConfigurationError(
-                f"{path}:1: expected the columns {' and '.join(names)}, but got "
+                f"{row.file}:1: expected the columns {' and '.join(names)}, but got "
                 f"{listed(row.values)}"
             )
-        asked = {name: row.values[name] or "" for name in names}
-        yield LocatedInput(row.line, {**asked, **_further(row, names, predictor)})
+        return {name: name for name in names}
+    known = (*names, "text") if predictor.column is None else (predictor.column,)
+    for column in known:
+        if column in row.values:
+            return {names[0]: column}
+    raise ConfigurationError(
+        f"{row.file}:1: there is no column {' or '.join(known)}; choose one of {listed(row.values)}"
+    )
 
 
 def _further(row: Record, read: tuple[str, ...], predictor: TextPredictor) -> JsonDict:

@@ -149,7 +149,6 @@ def test_a_language_model_says_its_perplexities(say: Any, tmp_path: Path) -> Non
             f":3: {EXPECTED_JSON}, but got 'A fi",
         ),
         ("in.txt", '{"sentence": "a"}\n{"text": "a"}\n', ':2: expected {"sentence": "raw text"}'),
-        ("in.csv", "id,sentence\n1,a\n2,\n", ":3: there is no word in {'sentence': '', 'id': '2'}"),
         ("in.csv", "id,words\n1,a\n", ":1: there is no column sentence or text; choose one of id"),
         ("in.csv", "sentence\na,b\n", ":2: expected 1 fields"),
         ("in.csv", "", " is empty: its first line must name the columns"),
@@ -173,11 +172,21 @@ def test_what_cannot_be_read_is_named_by_its_line(
 
 
 def test_the_lines_of_a_batch_are_named(say: Any, tmp_path: Path) -> None:
-    path = tmp_path / "in.csv"
-    path.write_text('sentence\na\n"b\nc"\n" "\n')
+    path = tmp_path / "in.jsonl"
+    path.write_text('{"sentence": "a"}\n\n{"sentence": " "}\n')
 
-    with pytest.raises(ValueError, match=f"{path}:2-5: there is no word in"):
+    with pytest.raises(ValueError, match=f"{path}:1-3: there is no word in"):
         say(SST, path, "--batch-size", 8)
+
+
+def test_rows_without_a_text_are_left_out_and_counted(
+    say: Any, tmp_path: Path, lines: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text(f'sentence,id\n" ",1\n{SENTENCES[0]},2\n,3\n')
+
+    assert say(SST, path) == [f"{lines[0]}\tid: 2"]
+    assert "in.csv: rows without a text have no answer: 2, the first in line 2" in caplog.text
 
 
 def test_a_batch_size_of_0_is_refused(say: Any, tmp_path: Path) -> None:

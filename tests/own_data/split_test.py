@@ -4,40 +4,42 @@ from pathlib import Path
 import pytest
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.own_data.units import Unit, deal, read_units, written
+from elmo_tasks.own_data.split import Example, read_examples, split, written
 from elmo_tasks.readers.classify import ClassifyReader
 from elmo_tasks.readers.sst import SstReader
 from elmo_tasks.readers.tag import TagReader
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
-UNITS = [Unit(f"{n}\n", "ab"[n % 3 == 0], str(n % 20)) for n in range(31)]
+EXAMPLES = [Example(f"{n}\n", "ab"[n % 3 == 0], str(n % 20)) for n in range(31)]
 
 
-def test_parts_have_every_unit_once_and_as_many_of_each_label() -> None:
-    parts = deal(UNITS, 4, seed=1)
+def test_parts_have_every_example_once_and_as_many_of_each_label() -> None:
+    parts = split(EXAMPLES, 4, seed=1)
 
-    assert sorted(unit for part in parts for unit in part) == sorted(UNITS)
-    assert all(part == sorted(part, key=UNITS.index) for part in parts)
+    assert sorted(example for part in parts for example in part) == sorted(EXAMPLES)
+    assert all(part == sorted(part, key=EXAMPLES.index) for part in parts)
     for label in "ab":
-        texts = [len({unit.text for unit in part if unit.label == label}) for part in parts]
+        texts = [
+            len({example.text for example in part if example.label == label}) for part in parts
+        ]
         assert max(texts) - min(texts) <= 2
 
 
 def test_equal_texts_are_in_the_same_part() -> None:
-    parts = deal(UNITS, 4, seed=1)
+    parts = split(EXAMPLES, 4, seed=1)
 
-    owners = Counter(text for part in parts for text in {unit.text for unit in part})
+    owners = Counter(text for part in parts for text in {example.text for example in part})
     assert set(owners.values()) == {1}
 
 
 def test_the_seed_alone_decides() -> None:
-    assert deal(UNITS, 3, seed=1) == deal(UNITS, 3, seed=1) != deal(UNITS, 3, seed=2)
+    assert split(EXAMPLES, 3, seed=1) == split(EXAMPLES, 3, seed=1) != split(EXAMPLES, 3, seed=2)
 
 
 def test_rows_of_a_table_become_json_that_the_reader_reads(tmp_path: Path) -> None:
     reader = ClassifyReader()
-    units = list(read_units(reader, FIXTURES / "classify.csv"))
-    (tmp_path / "all.jsonl").write_text(written(units), encoding="utf-8")
+    examples = list(read_examples(reader, FIXTURES / "classify.csv"))
+    (tmp_path / "all.jsonl").write_text(written(examples), encoding="utf-8")
 
     words = [
         [[token.text for token in each["tokens"]], each["label"].label]
@@ -46,7 +48,7 @@ def test_rows_of_a_table_become_json_that_the_reader_reads(tmp_path: Path) -> No
     ]
 
     assert words[:10] == words[10:]
-    assert [unit.label for unit in units] == [label for _, label in words[:10]]
+    assert [example.label for example in examples] == [label for _, label in words[:10]]
 
 
 @pytest.mark.parametrize("name", ["tag.conllu", "ner.txt"])
@@ -54,8 +56,8 @@ def test_sentences_stay_as_they_are(name: str, tmp_path: Path) -> None:
     reader = TagReader(
         column="upos" if name == "tag.conllu" else "tag", columns=["word", "a", "b", "tag"]
     )
-    units = list(read_units(reader, FIXTURES / name))
-    (tmp_path / name).write_text(written(units), encoding="utf-8")
+    examples = list(read_examples(reader, FIXTURES / name))
+    (tmp_path / name).write_text(written(examples), encoding="utf-8")
 
     before, after = (
         [(each.words, each.tags) for each in reader.sentences(path)]
@@ -67,4 +69,4 @@ def test_sentences_stay_as_they_are(name: str, tmp_path: Path) -> None:
 
 def test_the_data_of_other_tasks_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="only the data of classify and tag"):
-        list(read_units(SstReader(), FIXTURES / "sst.txt"))
+        list(read_examples(SstReader(), FIXTURES / "sst.txt"))

@@ -1,0 +1,134 @@
+"""The score of a training on a user's own data, and the scores of folds."""
+
+import json
+import shlex
+import shutil
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from allennlp.common import Params
+from allennlp.data import DatasetReader
+
+from elmo_tasks.common.files import write_whole
+from elmo_tasks.own_data.baseline import baseline
+from elmo_tasks.own_data.split import part_suffix, read_examples, split, written
+
+READERS = ("elmo_classify", "elmo_tag")
+
+# Of the data that a fold trains on, one part of this many chooses the epoch.
+_PARTS = 5
+
+# A function that trains with the given overrides into a folder.
+Train = Callable[[dict[str, Any], Path], Any]
+
+
+def is_own(config: dict[str, Any]) -> bool:
+    """Returns whether a config is of `classify` or `tag`, the tasks for a user's own data."""
+    return config.get("dataset_reader", {}).get("type") in READERS
+
+
+def metric_of(config: dict[str, Any]) -> str:
+    """Returns the name of the metric that chooses the best epoch."""
+    return config["trainer"]["validation_metric"].lstrip("+-")
+
+
+def score_of(config: dict[str, Any], folder: Path, data: str = "best_validation") -> float:
+    """Returns the score of the training in a folder on data: `best_validation` or `test`."""
+    metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+    return metrics[f"{data}_{metric_of(config)}"]
+
+
+def result_lines(config: dict[str, Any], folder: Path) -> list[str]:
+    """
+    Returns what users want to know after a training on their own data: the score on the validation
+    data, the score to beat, and the command that predicts. Returns no lines for other trainings.
+    """
+    if not is_own(config) or not (folder / "metrics.json").exists():
+        return []
+    reader = _reader(config)
+    train, dev = config["train_data_path"], config["validation_data_path"]
+    num_dev = sum(1 for _ in read_examples(reader, dev))
+    what = "rows" if config["dataset_reader"]["type"] == "elmo_classify" else "sentences"
+    line = (
+        f"{metric_of(config)}: {100 * score_of(config, folder):.1f}, on the {num_dev:,} {what} of "
+        f"{dev} that also chose the epoch"
+    )
+    if least := baseline(reader, train, dev):
+        line += f" ({least.what}: {100 * least.score:.1f})"
+    command = shlex.join(["elmo-tasks", "predict", str(folder), dev])
+    return [line, f"Predict with: {command}"]
+
+
+def train_folds(config: dict[str, Any], folder: Path, num_folds: int, train: Train) -> list[float]:
+    """
+    Joins the training and the validation data, splits them into folds, and trains once for each
+    fold. A fold is the test data of its training. Of the other folds, a fifth chooses the epoch,
+    and the rest is trained on. A training that an earlier call has finished is not repeated. Only
+    the scores are kept. Prints which training begins, and how long all will take.
+
+    # Parameters
+
+    config: The evaluated config of a training of `classify` or `tag`.
+    folder: Gets the scores as `1.json` and so on.
+
+    # Returns
+
+    The score of each training on its test data.
+    """
+    reader = _reader(config)
+    paths = [config["train_data_path"], config["validation_data_path"]]
+    examples = [example for path in paths for example in read_examples(reader, path)]
+    seed = config.get("random_seed", 1)
+    folds = split(examples, num_folds, seed)
+    scores, seconds = [], []
+    for number, test in enumerate(folds, start=1):
+        result = folder / f"{number}.json"
+        if not result.exists():
+            left = num_folds - number + 1
+            took = f", about {_minutes(statistics.mean(seconds) * left)} left" if seconds else ""
+            print(f"Training {number + 1} of {num_folds + 1}, without fold {number}{took}.")
+            start = time.monotonic()
+            others = [example for fold in folds if fold is not test for example in fold]
+            dev, *rest = split(others, _PARTS, seed)
+            parts = {"train": [each for part in rest for each in part], "validation": dev}
+            overrides: dict[str, Any] = {"evaluate_on_test": True}
+            files = []
+            for name, chosen in {**parts, "test": test}.items():
+                data = folder / f"{number}.{name}{part_suffix(reader, paths[0])}"
+                data.parent.mkdir(parents=True, exist_ok=True)
+                data.write_text(written(chosen), encoding="utf-8")
+                overrides[f"{name}_data_path"] = str(data)
+                files.append(data)
+            # Remove what a killed training left.
+            training = folder / f"{number}"
+            shutil.rmtree(training, ignore_errors=True)
+            train(overrides, training)
+            score = score_of(config, training, "test")
+            write_whole(result, json.dumps({metric_of(config): score}))
+            shutil.rmtree(training)
+            for data in files:
+                data.unlink()
+            seconds.append(time.monotonic() - start)
+        scores.append(json.loads(result.read_text())[metric_of(config)])
+    return scores
+
+
+def folds_line(metric: str, scores: list[float]) -> str:
+    """
+    Returns a line with the mean and the standard deviation of the scores, and all scores, in
+    percent.
+    """
+    mean, deviation = 100 * statistics.mean(scores), 100 * statistics.stdev(scores)
+    each = ", ".join(f"{100 * score:.1f}" for score in scores)
+    return f"{metric} in {len(scores)} folds: {mean:.1f} ± {deviation:.1f} ({each})"
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+def _reader(config: dict[str, Any]) -> DatasetReader:
+    return DatasetReader.from_params(Params(dict(config["dataset_reader"])))

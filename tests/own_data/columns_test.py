@@ -1,0 +1,122 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.records import read_records
+from elmo_tasks.own_data.columns import Columns, choose_columns, choose_tags
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+
+
+def chosen(folder: Path, row: dict[str, Any], name: str = "data.jsonl", **given: Any) -> Columns:
+    path = folder / name
+    header = ",".join(row) + "\n" + ",".join(map(str, row.values())) + "\n"
+    path.write_text(json.dumps(row) + "\n" if name.endswith("l") else header)
+    return choose_columns(list(read_records(path)), **given)
+
+
+@pytest.mark.parametrize(
+    ("row", "given", "expected"),
+    [
+        ({"id": 1, "review": "Soup.", "stars": 2}, {}, Columns(["review"], "stars", None)),
+        ({"Text": "Soup.", "name": "x", "Label": "a"}, {}, Columns(["Text"], "Label", None)),
+        (
+            {"question2": "Why?", "question1": "How?", "same": True},
+            {},
+            Columns(["question1", "question2"], "same", None),
+        ),
+        (
+            {"first": "A", "second": "B", "answer": "no"},
+            {},
+            Columns(["first", "second"], "answer", None),
+        ),
+        ({"Satz": "Suppe.", "Label": "a"}, {}, Columns(["Satz"], "Label", None)),
+        ({"text": "Suppe.", "Klasse": "a"}, {}, Columns(["text"], "Klasse", None)),
+        ({"text": "Soup.", "topics": ["a"]}, {}, Columns(["text"], "topics", ";")),
+        (
+            {"text": "Soup.", "title": "Soup", "label": "a", "mood": "x"},
+            {"texts": ["title", "text"], "label": "mood", "separator": "|"},
+            Columns(["title", "text"], "mood", "|"),
+        ),
+        ({"label": "Soup.", "topic": "x"}, {"texts": ["label"]}, Columns(["label"], "topic", None)),
+    ],
+)
+def test_columns_are_known_by_their_names(
+    row: dict[str, Any], given: dict[str, Any], expected: Columns, tmp_path: Path
+) -> None:
+    assert chosen(tmp_path, row, **given) == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "name", "given", "words"),
+    [
+        (
+            {"text": "Soup.", "a": 1, "b": 2},
+            "data.jsonl",
+            {},
+            r"data.jsonl: name the column of the labels with --label; there are text \('Soup.'\)",
+        ),
+        (
+            {"Dull.": "Fine.", "bad": "good", "3": "4"},
+            "data.csv",
+            {},
+            "of the texts with --text, or give --no-header .*; there are Dull. .'Fine.'., bad",
+        ),
+        ({"text": "Soup."}, "data.csv", {"label": "tex"}, "no column tex; did you mean 'text'"),
+        ({"text": "Soup."}, "data.csv", {"texts": ["body"]}, "no column body; there are text"),
+    ],
+)
+def test_what_is_not_known_is_asked_for(
+    row: dict[str, Any], name: str, given: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        chosen(tmp_path, row, name, **given)
+
+
+def tags_of(path: Path, column: str | None = None) -> tuple[str, list[str], bool]:
+    reader = choose_tags(path, column, "en")
+    return reader.column, reader.columns, reader.spans
+
+
+def test_tags_are_in_a_column_that_the_format_tells() -> None:
+    columns = ["word", "column_2", "column_3", "tag"]
+
+    for column, is_span in {None: False, "xpos": False, "misc": True}.items():
+        assert tags_of(FIXTURES / "tag.conllu", column)[::2] == (column or "upos", is_span)
+    assert tags_of(FIXTURES / "ner.txt") == ("tag", columns, True)
+    assert tags_of(FIXTURES / "ner.txt", "column_2") == ("column_2", columns, False)
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({"text": "Rain fell", "meta": [], "spans": [[0, 4, "X"]]}, ("spans", True)),
+        ({"tokens": ["Rain", "fell"], "pos": ["N", "V"]}, ("pos", False)),
+    ],
+)
+def test_json_has_tags_in_the_field_with_a_list(row: dict, expected: Any, tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text(json.dumps(row) + "\n")
+
+    assert tags_of(tmp_path / "in.jsonl")[::2] == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "column", "words"),
+    [
+        ("in.conllu", "1\tRain" + "\t_" * 8, "pos", "has no column pos; did you mean '"),
+        ("in.txt", "Rain\n", None, "has one column: expected a word and its tag"),
+        ("in.txt", "Rain N\n", "pos", "has no column pos; there are word, tag"),
+        ("in.txt", "\n", None, "has no token"),
+        ("in.jsonl", '{"text": "Rain"}\n', None, "has no field with a list of tags or spans"),
+    ],
+)
+def test_a_file_without_such_tags_is_refused(
+    name: str, content: str, column: str | None, words: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(content)
+
+    with pytest.raises(ConfigurationError, match=words):
+        choose_tags(tmp_path / name, column, "en")

@@ -1,0 +1,190 @@
+"""From a user's file to a model and its answers."""
+
+import csv
+import io
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from elmo_tasks.commands.new import New
+from elmo_tasks.common.package_data import config_folder
+from elmo_tasks.own_data.results import result_lines
+from tests.helpers.command_line import allennlp
+from tests.helpers.configs import ROOT, evaluate
+from tests.helpers.training import train
+
+FOODS = ["Käse", "naïve Suppe", "a „plum“ cake", 'bread, "fresh"; warm', "tea"]
+ROWS = [
+    (f"{'Great' if n % 2 else 'Awful'} {food}, {n}!", "gut" if n % 2 else "schlecht")
+    for n, food in enumerate(FOODS * 4)
+]
+
+
+def table(delimiter: str = ",") -> str:
+    text = io.StringIO()
+    csv.writer(text, delimiter=delimiter).writerows([("Text", "Label"), *ROWS])
+    return text.getvalue()
+
+
+def excel(path: Path) -> None:
+    book = pytest.importorskip("openpyxl").Workbook()
+    for row in [("Text", "Label"), *ROWS]:
+        book.active.append(row)
+    book.save(path)
+
+
+def latin_1(path: Path) -> None:
+    """Writes a table in Latin-1, and runs the command that the refusal of it names."""
+    path.write_bytes(table(";").replace("„", '""').replace("“", '""').encode("latin-1"))
+    with pytest.raises(SystemExit, match="reviews.csv:2: not UTF-8") as refused:
+        new("classify", path)
+    command = str(refused.value).partition("convert it: ")[2].split()
+    converted = subprocess.run(command, check=True, capture_output=True).stdout
+    path.write_bytes(converted)
+
+
+DISGUISES: dict[str, tuple[str, Callable[[Path], Any]]] = {
+    "plain": ("reviews.csv", lambda path: path.write_text(table(), encoding="utf-8")),
+    "semicolons": ("reviews.csv", lambda path: path.write_text(table(";"), encoding="utf-8")),
+    "tabs": ("reviews.csv", lambda path: path.write_text(table("\t"), encoding="utf-8")),
+    "Latin-1": ("reviews.csv", latin_1),
+    "UTF-16": ("reviews.csv", lambda path: path.write_text(table("\t"), encoding="utf-16")),
+    "BOM": ("reviews.csv", lambda path: path.write_text(table(";"), encoding="utf-8-sig")),
+    "Excel": ("reviews.xlsx", excel),
+}
+
+
+def new(task: str, file: Path, *options: str) -> None:
+    args = New().parser("elmo-tasks new").parse_args([task, str(file), *options])
+    args.func(args)
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of the plain file."""
+    folder = tmp_path_factory.mktemp("model")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        Path("reviews.csv").write_text(table(), encoding="utf-8")
+        new("classify", Path("reviews.csv"))
+        text = (
+            Path("reviews.jsonnet").read_text().replace("'elmo_tasks/", f"'{config_folder()}/lib/")
+        )
+    config = evaluate(f"{text} + {{ bilm:: 'fixture', hidden_dim:: 8, store:: null }}")
+    config["trainer"]["num_epochs"] = 2
+    for name in ("train_data_path", "validation_data_path"):
+        config[name] = str(folder / config[name])
+    train(config, folder / "run")
+    lines = result_lines(config, folder / "run")
+    assert f"on the 4 rows of {folder}/reviews/dev.jsonl that also chose the epoch" in lines[0]
+    return folder / "run" / "model.tar.gz"
+
+
+@pytest.mark.parametrize("disguise", DISGUISES)
+def test_a_table_in_any_disguise_comes_to_answers(
+    disguise: str,
+    model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture,
+) -> None:
+    name, write = DISGUISES[disguise]
+    path = tmp_path / name
+    write(path)
+
+    new("classify", path)
+
+    said = capsys.readouterr().out
+    assert "texts in Text" in said and "labels in Label: schlecht (10), gut (10)." in said
+    assert "--folds 5" in said.splitlines()[-1] and "--folds" not in said.splitlines()[-2]
+    parts = [
+        json.loads(line)
+        for part in ("dev", "train")
+        for line in Path(f"reviews/{part}.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    assert len(parts) == 20 and parts[0].keys() == {"Text", "Label"}
+    answers = tmp_path / "answers.jsonl"
+    # The model names the biLM of the fixtures.
+    monkeypatch.chdir(ROOT)
+    settings = '{"format": "json"}'
+    allennlp("predict", model, path, "--predictor-args", settings, "--output-file", answers)
+    labels = [json.loads(line)["Label"] for line in answers.read_text().splitlines()]
+    assert labels == [label for _, label in ROWS]
+    if disguise != "Latin-1":
+        written = {row["Text"]: row["Label"] for row in parts}
+        assert written == dict(ROWS)
+
+
+def rows(*values: tuple[str, ...], name: str = "data.csv") -> Path:
+    with open(name, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(values)
+    return Path(name)
+
+
+def test_what_is_left_out_is_said(capsys: pytest.CaptureFixture) -> None:
+    some = [(str(n), "Soup.", "Tea?", "ab"[n % 2]) for n in range(20)]
+    path = rows(
+        ("id", "first", "second", "answer"), *some, ("20", " ", "Tea.", "a"), ("21", "x", "y", "aa")
+    )
+
+    new("classify", path)
+
+    said = capsys.readouterr().out
+    assert "texts in first and second" in said and "answer: a (10), b (10), aa (1)." in said
+    assert "Columns that are not used: id. Choose others with --text NAME" in said
+    assert "Rows without a text, which are left out: 1." in said
+    assert "Labels that occur once, perhaps by a slip: 'aa' (line 23)." in said
+    assert "GloVe would help, but data/vectors/" in said
+
+
+def test_a_table_without_a_header_has_numbers_for_columns() -> None:
+    path = rows(*[("Soup.", "ab"[n % 2]) for n in range(20)])
+
+    with pytest.raises(SystemExit, match="or give --no-header"):
+        new("classify", path)
+    new("classify", path, "--no-header", "--text", "1", "--label", "2")
+
+    assert "texts: ['1']" in Path("data.jsonnet").read_text()
+    assert json.loads(Path("data/dev.jsonl").read_text().splitlines()[0]).keys() == {"1", "2"}
+
+
+def test_what_is_there_is_replaced_only_with_force() -> None:
+    path = rows(("text", "label"), *[("Soup.", "ab"[n % 2]) for n in range(20)])
+    new("classify", path)
+    (Path("data") / "left.txt").touch()
+
+    with pytest.raises(SystemExit, match="data exists; replace it with --force"):
+        new("classify", path)
+    shutil.copy("data.jsonnet", "before.jsonnet")
+    new("classify", path, "--force")
+
+    assert {each.name for each in Path("data").iterdir()} == {"train.jsonl", "dev.jsonl"}
+    assert Path("before.jsonnet").read_text() == Path("data.jsonnet").read_text()
+
+
+# The rows, and words of the message.
+REFUSED: list[tuple[list[tuple[str, ...]], str]] = [
+    ([("Soup.", "a"), ("Tea.", "")], "data.csv:3: label must be a label, not ''"),
+    ([("Soup.", "a")] * 20, "only the label 'a' in the column label; a model needs two or more"),
+    ([("Soup.", str(n)) for n in range(20)], "each row has another value in the column label"),
+    ([("Soup.", "ab"[n % 2]) for n in range(9)], "has 9 examples; a training needs 10 or more"),
+    ([], "data.csv has no row"),
+]
+
+
+@pytest.mark.parametrize(("values", "words"), REFUSED)
+def test_data_for_no_model_are_refused(values: list[tuple[str, ...]], words: str) -> None:
+    with pytest.raises(SystemExit, match=words):
+        new("classify", rows(("text", "label"), *values))
+
+    assert not Path("data").exists() and not Path("data.jsonnet").exists()
