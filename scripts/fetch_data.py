@@ -1,25 +1,23 @@
 """
 Fetches the data sets that are free from their official addresses, under their official names.
 
-Existing files are kept. If one source fails, the others are fetched all the same. A file with its
-final name is complete: it is written as `.part`, and renamed after its contents have been checked.
+Existing files are kept. If one source fails, the others are fetched all the same. A file gets its
+name after its contents have been checked.
 """
 
 import argparse
 import gzip
 import itertools
 import json
-import os
-import shutil
+import socket
 import sys
+import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from http.client import HTTPException
 from pathlib import Path
 from typing import NamedTuple
-from urllib.request import urlopen
+from urllib.request import urlretrieve
 
 from tqdm import tqdm
 
@@ -115,10 +113,9 @@ class FetchError(Exception):
 def main() -> None:
     args = parse_args()
     glove = [] if args.glove is None else args.glove or ["840B"]
-    sources = SOURCES + [GLOVE[name] for name in glove]
     errors: list[str] = []
     try:
-        for source in sources:
+        for source in SOURCES + [GLOVE[name] for name in glove]:
             try:
                 fetch(source, args.data, args.mirror)
             except (FetchError, OSError) as error:
@@ -130,9 +127,7 @@ def main() -> None:
     if not glove:
         print(NOT_ASKED)
     if errors:
-        # A link is refused for every source.
-        reasons = "; ".join(dict.fromkeys(errors))
-        sys.exit(f"error: {reasons}; run it again to fetch what is missing")
+        sys.exit(f"error: {'; '.join(errors)}; run it again to fetch what is missing")
 
 
 def parse_args() -> argparse.Namespace:
@@ -161,101 +156,54 @@ def parse_args() -> argparse.Namespace:
 def fetch(source: Source, data: Path, mirror: str | None) -> None:
     """Fetches the data files of `source` that the folder `data` lacks."""
     folder = data / source.folder
-    for path in (data, folder):
-        if path.is_symlink():
-            raise FetchError(
-                f"{path} is a symbolic link, and nothing is written through a link;"
-                " remove the link or name another folder with --data"
-            )
-    missing = []
-    for name in source.sizes:
-        if os.path.lexists(folder / name):
-            print(f"{folder / name}: kept")
-        else:
-            missing.append(name)
+    missing = {name: size for name, size in source.sizes.items() if not (folder / name).exists()}
+    for name in source.sizes.keys() - missing:
+        print(f"{folder / name}: kept")
     if not missing:
         return
-
     url = (mirror or source.host).rstrip("/") + source.path
-    with folder_for(folder), part_of(folder / Path(url).name) as download:
-        copy_url(url, download)
-        for name in missing:
-            if not url.endswith(".zip"):
-                finish(download, folder / name, source.sizes[name])
-                continue
-            with part_of(folder / name) as part:
-                if source.first_lines is None:
-                    unpack(download, source.inside + name, part, url)
-                else:
-                    unpack(download, source.inside, part, url, source.first_lines)
-                finish(part, folder / name, source.sizes[name])
-
-
-@contextmanager
-def folder_for(folder: Path) -> Iterator[None]:
-    """Makes a folder and those above it while the block runs, and removes what stays empty."""
-    made = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
-    try:
-        yield
-    finally:
-        for path in made:
-            with suppress(OSError):
-                path.rmdir()
-
-
-@contextmanager
-def part_of(path: Path) -> Iterator[Path]:
-    """Yields the path to write `path` to until it is complete, and removes that file at the end."""
-    part = path.with_name(path.name + ".part")
-    part.unlink(missing_ok=True)
-    try:
-        yield part
-    finally:
-        part.unlink(missing_ok=True)
+    # A file gets its name when it is whole.
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".fetching-") as aside:
+        download = Path(aside, "download")
+        copy_url(url, download)
+        for name, size in missing.items():
+            part = unpack(download, source, name, url) if url.endswith(".zip") else download
+            if size is not None and (got := count(part, Path(name).suffix)) != size:
+                expected = f"expected {size:,} examples, but fetched {got:,}"
+                raise FetchError(f"{folder / name}: {expected}; it is not kept")
+            part.replace(folder / name)
+            print(f"{folder / name}: fetched")
 
 
 def copy_url(url: str, path: Path) -> None:
     try:
-        with urlopen(url, timeout=60) as response, path.open("wb") as file:
-            length = response.length
-            with tqdm.wrapattr(
-                response, "read", total=length, desc=url.rpartition("/")[2]
-            ) as reader:
-                shutil.copyfileobj(reader, file, 1 << 20)
+        with tqdm(desc=url.rpartition("/")[2], unit="B", unit_scale=True) as progress:
+
+            def show(blocks: int, size: int, total: int) -> None:
+                if total > 0:
+                    progress.total = total
+                    progress.update(min(blocks * size, total) - progress.n)
+
+            # Raises an error if the connection breaks off.
+            urlretrieve(url, path, show)
     except (HTTPException, OSError, ValueError) as error:
         raise FetchError(f"cannot fetch {url}: {error}") from error
-    # A broken connection looks like the end of the file.
-    got = path.stat().st_size
-    if length is not None and got != length:
-        raise FetchError(f"cannot fetch {url}: it broke off after {got:,} of {length:,} bytes")
 
 
-def unpack(
-    archive: Path, member: str, path: Path, url: str, first_lines: int | None = None
-) -> None:
-    """Writes a member of an archive, or only its first lines and these packed by gzip."""
+def unpack(archive: Path, source: Source, name: str, url: str) -> Path:
+    """Unpacks a data file beside its archive, or only its first lines and these packed by gzip."""
+    member = source.inside if source.first_lines else source.inside + name
+    path = archive.with_name(name)
     try:
-        with (
-            zipfile.ZipFile(archive) as files,
-            files.open(member) as source,
-            path.open("wb") as file,
-        ):
-            if first_lines is None:
-                shutil.copyfileobj(source, file, 1 << 20)
-            else:
-                with gzip.open(file, "wb") as packed:
-                    packed.writelines(itertools.islice(source, first_lines))
+        opened = gzip.open if source.first_lines else open
+        with zipfile.ZipFile(archive) as files, files.open(member) as all_lines:
+            kept = itertools.islice(all_lines, source.first_lines)
+            with opened(path, "wb") as file:
+                file.writelines(kept)
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
         raise FetchError(f"cannot unpack {member} of {url}: {error}") from error
-
-
-def finish(part: Path, path: Path, size: int | None) -> None:
-    """Checks the size of `part`, and renames it to `path`."""
-    if size is not None and (got := count(part, path.suffix)) != size:
-        raise FetchError(f"{path}: expected {size:,} examples, but fetched {got:,}; it is not kept")
-    part.replace(path)
-    print(f"{path}: fetched")
+    return path
 
 
 def count(path: Path, suffix: str) -> int:
@@ -265,11 +213,11 @@ def count(path: Path, suffix: str) -> int:
             return sum(1 for _ in file)
         try:
             articles = json.load(file)["data"]
-            paragraphs = [paragraph for article in articles for paragraph in article["paragraphs"]]
-            return sum(len(paragraph["qas"]) for paragraph in paragraphs)
+            return sum(len(each["qas"]) for article in articles for each in article["paragraphs"])
         except (ValueError, KeyError, TypeError):
             return 0
 
 
 if __name__ == "__main__":
+    socket.setdefaulttimeout(60)
     main()
