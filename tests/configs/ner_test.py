@@ -44,25 +44,6 @@ def test_penalty_is_the_paper_s_unless_a_variant_says_otherwise() -> None:
     assert penalty("baseline") == penalty("last_only") == []
 
 
-def test_learned_vectors_are_those_of_words_met_twice_in_training(tmp_path: Path) -> None:
-    validation = tmp_path / "validation.txt"
-    validation.write_text("Quokka NN O O\nQuokka NN O O\n")
-    change = f"{{ validation_data_path: '{validation}', trainer+: {{ num_epochs: 1 }} }}"
-    # A pretrained file has vectors of words that no training sentence has.
-    vectors = tmp_path / "vectors.txt"
-    vectors.write_text("quokka 1 2 3\noslo 4 5 6\n")
-    file = f"{{ word_vectors:: {{ embedding_dim: 3, pretrained_file: '{vectors}' }} }}"
-
-    learned, pretrained = (
-        train_model(Params(tiny("ner", "baseline", *changes)), str(tmp_path / folder))
-        for folder, changes in (("learned", [change]), ("pretrained", [change, file]))
-    )
-
-    words = learned.vocab.get_token_to_index_vocabulary("tokens")
-    assert "oslo" in words and "quokka" not in words and "zoë" not in words
-    assert "quokka" in pretrained.vocab.get_token_to_index_vocabulary("tokens")
-
-
 def test_file_of_two_columns_is_trained_on_by_naming_them(tmp_path: Path) -> None:
     data = tmp_path / "ner.tsv"
     data.write_text(
