@@ -40,7 +40,8 @@ from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.bilm.files.read_options import read_options
 from elmo_tasks.common.text_files import read_lines
 from elmo_tasks.elmo.encoder import ElmoEncoder
-from elmo_tasks.embed.embed import embed, read_text
+from elmo_tasks.embed.corpus import Corpus
+from elmo_tasks.embed.embed import embed
 from elmo_tasks.spacy import ElmoComponent
 
 Sentences = list[list[str]]
@@ -96,7 +97,7 @@ def measure(sentences: Sentences, arguments: argparse.Namespace) -> tuple[dict[s
                 contextlib.redirect_stdout(io.StringIO()),
                 contextlib.redirect_stderr(io.StringIO()),
             ):
-                embed(read_text(text), hdf5, encoder.layers)
+                embed(Corpus([text]), hdf5, encoder.layers)
             return []
 
         def annotate(turn: Sentences) -> Layers:

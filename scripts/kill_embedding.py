@@ -92,20 +92,22 @@ def kill_processes(
     chance: random.Random,
 ) -> tuple[int, int]:
     """
-    Kills a process that embeds, again and again while the command runs. Returns how many were
-    killed, and how many commands ran.
+    Kills a process that embeds, again and again while the command runs, and gives the command again
+    when that ended it. Returns how many were killed, and how many commands ran.
     """
     num_kills = num_runs = 0
     while num_kills < args.kills:
-        _clear(out)
+        if (out / "_manifest.json").exists():
+            _clear(out)
         command, num_runs = _start(text, out, options, args), num_runs + 1
         while command.poll() is None and num_kills < args.kills:
             time.sleep(chance.uniform(0, seconds / 4))
             if at_work := workers(command.pid):
                 os.kill(chance.choice(at_work), signal.SIGKILL)
                 num_kills += 1
-        _finish(command, out)
-    return num_kills, num_runs
+        command.wait()
+    _finish(_start(text, out, options, args), out)
+    return num_kills, num_runs + 1
 
 
 def kill_command(

@@ -11,7 +11,7 @@ from elmo_tasks.analysis.ablation.settings import Settings, parse_change
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
 from elmo_tasks.common.errors import ConfigurationError, check_positive
-from elmo_tasks.common.lock import own
+from elmo_tasks.common.lock import lock
 from elmo_tasks.common.package_data import config_folder
 
 
@@ -121,7 +121,7 @@ examples:
             for seed in dict.fromkeys(args.seeds)
         ]
         threads = args.threads or max(1, torch.get_num_threads() // args.jobs)
-        with own(root):
+        with lock(root):
             report = run_ablation(
                 args.task, runs, settings, args.jobs, threads, args.include_package
             )

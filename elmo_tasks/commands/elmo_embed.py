@@ -10,16 +10,19 @@ from elmo_tasks.commands.bilm_arguments import add_bilm_options, open_from_args
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
 from elmo_tasks.commands.raw_text import add_language, splitter
-from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.lock import own
+from elmo_tasks.common.errors import ConfigurationError, check_positive
+from elmo_tasks.common.lock import lock
+from elmo_tasks.common.text_files import spooled
 from elmo_tasks.common.worker_processes import in_processes
 from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.elmo.store.layer_store import LayerStore
-from elmo_tasks.embed.embed_shards import PART_TOKENS
-from elmo_tasks.embed.job import EmbedJob
+from elmo_tasks.embed.corpus import Corpus
+from elmo_tasks.embed.embed import embed
 from elmo_tasks.embed.parts import Engine, in_this_process
-from elmo_tasks.embed.shards import FORMATS
-from elmo_tasks.embed.words import NUM_WORDS, WORD_FORMATS
+from elmo_tasks.embed.words import NUM_WORDS, WORD_FORMATS, embed_words
+
+# The tokens of a file of --shards.
+_PART_TOKENS = 65_536
 
 # The suffixes that HDF5 files may have.
 _SUFFIXES = ("", ".hdf5", ".h5", ".hdf")
@@ -43,8 +46,8 @@ counts as a line. Each line has a dataset of float32, named by the index of the 
 dataset `sentence_to_index` is a JSON object from sentences to these names; a sentence that occurs
 several times has the name of its last line. A line without tokens has a dataset of 0 tokens.
 
-With --shards or --on ray, the text may have any size. OUT is a folder of files, each with a part of
-the text. Parquet has a row for each sentence: its index, tokens and vectors in float16. The
+With --shards or --on ray, the text may have any size. OUT is a folder of Parquet, a file for each
+part of the text. It has a row for each sentence: its index, tokens and vectors in float16. The
 manifest, OUT/_manifest.json, is written last, and lists all files. Lines that cannot be read are
 left out, counted, and listed there.
 
@@ -116,12 +119,12 @@ to read it:
             "each (default: one process with PyTorch's threads); with --on ray, in N processes of "
             "Ray (default: one for each GPU, or if there is none, for each CPU)",
         )
-        add("--shards", choices=FORMATS, help="write a folder of such files and a manifest")
+        add("--shards", choices=["parquet"], help="write a folder of Parquet and a manifest")
         add(
             "--part-tokens",
             type=int,
-            default=PART_TOKENS,
-            help=f"tokens in a file of --shards (default: {PART_TOKENS})",
+            default=_PART_TOKENS,
+            help=f"tokens in a file of --shards (default: {_PART_TOKENS})",
         )
         add(
             "--words",
@@ -134,7 +137,7 @@ to read it:
             metavar="N",
             help=f"the number of words of --words (default: {NUM_WORDS})",
         )
-        add("--on", choices=["ray"], help="embed on Ray, to --shards parquet unless said otherwise")
+        add("--on", choices=["ray"], help="embed on Ray, to --shards parquet")
         add(
             "--address",
             help="the address of the cluster of Ray to join, such as auto or HOST:6379 "
@@ -165,12 +168,18 @@ to read it:
 
     def run(self, args: argparse.Namespace) -> None:
         _refuse_contradictions(args)
-        job, engine = _job(args), _engine(args)
-        with nullcontext() if "://" in job.output else own(job.output):
-            job.run(partial(_encoder, args), engine)
+        is_input = args.input_file == ["-"]
+        with (
+            spooled("-") if is_input else nullcontext(None) as standard_input,
+            nullcontext() if "://" in args.output_file else lock(args.output_file),
+        ):
+            files = args.input_file if standard_input is None else [standard_input]
+            # A missing file is noticed before the biLM is loaded.
+            _embed(args, Corpus(files, args.column, splitter(args)))
 
 
 def _refuse_contradictions(args: argparse.Namespace) -> None:
+    check_positive("the number of processes", args.processes)
     if args.on is None and args.address is not None:
         raise ConfigurationError("--address is for a Ray cluster: give --on ray as well")
     if args.words is None and (args.num_words is not None or args.embedding == "token"):
@@ -204,20 +213,24 @@ def _refuse_contradictions(args: argparse.Namespace) -> None:
         raise ConfigurationError(f"{path} is a file; choose another folder")
 
 
-def _job(args: argparse.Namespace) -> EmbedJob:
-    return EmbedJob(
-        files=args.input_file,
-        output=args.output_file,
-        format=args.shards or ("parquet" if args.on else None),
-        column=args.column,
-        split=splitter(args),
-        embedding=args.embedding or ("average" if args.words else "all"),
-        part_tokens=args.part_tokens,
-        begin_anew=args.force,
-        with_sentences=not args.forget_sentences,
-        words=args.words,
-        num_words=NUM_WORDS if args.num_words is None else args.num_words,
-    )
+def _embed(args: argparse.Namespace, corpus: Corpus) -> None:
+    engine = _engine(args)
+    encoder = _encoder(args)
+    embedding = args.embedding or ("average" if args.words else "all")
+    settings = {"begin_anew": args.force, "engine": engine, "mix": encoder.mix}
+    if args.words:
+        num_words = NUM_WORDS if args.num_words is None else args.num_words
+        embed_words(corpus.texts, args.output_file, encoder, embedding, args.words, num_words)
+    elif args.shards or args.on:
+        # pyarrow is imported only when it is needed.
+        from elmo_tasks.embed.embed_shards import embed_shards
+
+        embed_shards(
+            corpus, args.output_file, encoder.layers, embedding, args.part_tokens, **settings
+        )
+    else:
+        with_sentences = not args.forget_sentences
+        embed(corpus, Path(args.output_file), encoder.layers, embedding, with_sentences, **settings)
 
 
 def _encoder(args: argparse.Namespace) -> ElmoEncoder:
@@ -247,9 +260,9 @@ def _engine(args: argparse.Namespace) -> Engine:
         # Ray is imported only when it is needed.
         from elmo_tasks.embed.ray_engine import on_ray
 
-        return on_ray(args.address, args.processes)
+        return partial(on_ray, args.address, args.processes)
     if args.processes in (None, 1):
         return in_this_process
     # A fork would wait for ever for its parent's threads, so the parent starts no threads.
     torch.set_num_threads(1)
-    return in_processes(args.processes)
+    return partial(in_processes, args.processes)

@@ -12,13 +12,13 @@ from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
 from elmo_tasks.commands.raw_text import add_language, splitter
 from elmo_tasks.common.errors import ConfigurationError, check_positive
-from elmo_tasks.common.lock import own
+from elmo_tasks.common.lock import lock
 from elmo_tasks.common.text_files import spooled
 from elmo_tasks.embed.corpus import Corpus
 from elmo_tasks.kernels.dtypes import DTYPES
 from elmo_tasks.scoring.language_model import LanguageModel
 from elmo_tasks.scoring.score_file import ScoreFile
-from elmo_tasks.scoring.score_text import Cut, Settings, in_processes, scores_of
+from elmo_tasks.scoring.score_text import Cut, Settings, scores_in_processes, scores_of
 from elmo_tasks.scoring.scores import Perplexity, Score
 
 
@@ -125,7 +125,7 @@ examples:
         is_input = args.input_file == ["-"]
         with (
             spooled("-") if is_input else nullcontext(None) as standard_input,
-            nullcontext() if args.output is None else own(args.output),
+            nullcontext() if args.output is None else lock(args.output),
         ):
             files = args.input_file if standard_input is None else [standard_input]
             # A missing file is noticed before the model is loaded.
@@ -164,7 +164,7 @@ def _score(
         skip, hashed = output.num_done, output.check(sentences)
         sentences = iter(hashed)
     if args.processes > 1:
-        scores = in_processes(model, sentences, settings, args.processes, skip)
+        scores = scores_in_processes(model, sentences, settings, args.processes, skip)
     else:
         scores = scores_of(model, sentences, settings, skip)
     lines = _lines(_counted(scores, total, corpus), settings, skip)

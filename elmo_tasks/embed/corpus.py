@@ -7,7 +7,6 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import TABLES, kind_of, records_in
 from elmo_tasks.common.spelling import listed
 from elmo_tasks.common.text_files import corpus_files, opened
-from elmo_tasks.embed.raw_text import RawTextHint
 
 Split = Callable[[str], Iterable[str]]
 
@@ -62,7 +61,6 @@ class Corpus:
         self.share_read = 0.0
         self._column = column
         self._split = split
-        self._hint = RawTextHint()
 
     def __str__(self) -> str:
         more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
@@ -87,8 +85,6 @@ class Corpus:
                     yield from self._sentences(line)
             before += size
         self.share_read = 1.0
-        if self._split is None:
-            self._hint.end()
 
     def texts(self) -> Iterator[str]:
         """Yields the text of each line. Raises `ValueError` at a line that cannot be read."""
@@ -99,7 +95,6 @@ class Corpus:
 
     def _sentences(self, line: Line) -> Iterator[Line]:
         if self._split is None or line.fault is not None:
-            self._hint.look(line.text)
             yield line
         else:
             yield from (line._replace(text=sentence) for sentence in self._split(line.text))

@@ -1,11 +1,13 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from hashlib import blake2b
+from pathlib import Path
 
 import numpy
 import torch
-from tqdm import tqdm
 
+from elmo_tasks.common.hashing import hash_tensors
+from elmo_tasks.common.parts import Parts
 from elmo_tasks.elmo.mix import ElmoMix
 from elmo_tasks.elmo.sentence_layers import SentenceLayers, windows
 
@@ -40,6 +42,24 @@ def vectors(layers: torch.Tensor, embedding: str, mix: ElmoMix | None = None) ->
     return mix.of_sentence(layers)
 
 
+def about_vectors(
+    sentence_layers: SentenceLayers, embedding: str, mix: ElmoMix | None
+) -> dict[str, str | int]:
+    """Returns what the vectors depend on besides the text, under the names used in messages."""
+    bilm = sentence_layers.bilm
+    about: dict[str, str | int] = {
+        "embedding": embedding,
+        "biLM": bilm.fingerprint().hex(),
+        "store": "none" if bilm.store is None else bilm.store.dtype,
+    }
+    dim = bilm.get_output_dim()
+    if embedding == "mix" and mix is not None:
+        norm = "" if mix.layer_norm is None else f" layer_norm {mix.layer_norm}"
+        about["mix"] = hash_tensors(mix.weights, mix.gamma).hex() + norm
+        dim = mix.get_output_dim(dim)
+    return {**about, "num_layers": bilm.num_layers, "dim": dim}
+
+
 @dataclass(frozen=True)
 class Part:
     """
@@ -50,53 +70,65 @@ class Part:
     index: The index of the part in the text.
     ids: The index of each sentence in the text.
     sentences: The tokens of each sentence.
+    suffix: The suffix of its file.
     """
 
     index: int
     ids: list[int]
     sentences: list[list[str]]
+    suffix: str
 
     @property
     def num_tokens(self) -> int:
         """The number of tokens of all sentences."""
         return sum(map(len, self.sentences))
 
+    @property
+    def name(self) -> str:
+        """The name of the part's file."""
+        text = "\n".join([str(self.ids), *map(" ".join, self.sentences)])
+        digest = blake2b(text.encode(), digest_size=8).hexdigest()
+        return f"part-{self.index:06}-{digest}{self.suffix}"
 
-class EmbedPart(NamedTuple):
+
+@dataclass(frozen=True)
+class EmbedPart:
     """
-    Computes the vectors of a part and writes them to an output.
+    Computes the vectors of a part and writes them to its file. Returns the number of tokens.
 
     # Parameters
 
+    write_file: Writes the vectors of a part, an array for each sentence, to a path.
+    parts: The folder of the files.
     embedding: One of `EMBEDDINGS`.
     mix: The mix of an `ElmoEncoder`, for the embedding `mix`.
     """
 
     sentence_layers: SentenceLayers
+    write_file: Callable[[Path, Part, Iterable[Array]], None]
+    parts: Parts
     embedding: str
-    output: Any
-    mix: ElmoMix | None = None
+    mix: ElmoMix | None
 
-    def __call__(self, part: Part, progress: tqdm | None = None) -> None:
-        layers = self.sentence_layers(part.sentences, progress)
-        of_sentences = (vectors(layer, self.embedding, self.mix).numpy() for layer in layers)
-        self.output.add(part, of_sentences)
-
-
-# Runs `EmbedPart` on parts, in this process or in others. Yields each part when it is done, in any
-# order, and moves the progress bar by its tokens.
-Engine = Callable[[EmbedPart, Iterable[Part], tqdm], Iterator[Part]]
+    def __call__(self, part: Part) -> int:
+        layers = self.sentence_layers(part.sentences)
+        arrays = (vectors(layer, self.embedding, self.mix).numpy() for layer in layers)
+        with self.parts.write(part.name) as path:
+            self.write_file(path, part, arrays)
+        return part.num_tokens
 
 
-def in_this_process(work: EmbedPart, parts: Iterable[Part], progress: tqdm) -> Iterator[Part]:
-    """Computes the parts in order and yields each when done."""
-    for part in parts:
-        work(part, progress)
-        yield part
+# Yields what `EmbedPart` returns for each part, in this process (`in_this_process`), in several
+# processes of this machine (`in_processes`) or on Ray (`on_ray`).
+Engine = Callable[[EmbedPart, Iterable[Part]], Iterator[int]]
+
+
+def in_this_process(work: EmbedPart, parts: Iterable[Part]) -> Iterator[int]:
+    return map(work, parts)
 
 
 def cut(
-    sentences: Iterable[tuple[int, list[str]]], num_tokens: int | None = None
+    sentences: Iterable[tuple[int, list[str]]], num_tokens: int | None, suffix: str
 ) -> Iterator[Part]:
     """
     Yields the parts of a text. The same text is always cut into the same parts.
@@ -104,8 +136,9 @@ def cut(
     # Parameters
 
     sentences: The index and the tokens of each sentence.
-    num_tokens (default `WINDOW_TOKENS`): A part ends when it has at least this many tokens and
-        sentences together.
+    num_tokens: A part ends when it has at least this many tokens and sentences together, by default
+        `WINDOW_TOKENS`.
+    suffix: The suffix of the parts' files.
     """
     ids: list[int] = []
 
@@ -115,29 +148,5 @@ def cut(
             yield words
 
     for index, window in enumerate(windows(noted(), num_tokens)):
-        yield Part(index, ids.copy(), window)
+        yield Part(index, ids.copy(), window, suffix)
         ids.clear()
-
-
-def lacking(output: Any, parts: Iterable[Part], progress: tqdm) -> Iterator[Part]:
-    """
-    Yields the parts that an output lacks. Moves the progress bar over the parts that the output
-    has, and prints how many sentences come before the first missing part.
-    """
-    num_sentences, said = 0, False
-
-    def say() -> None:
-        if num_sentences and not said:
-            progress.write(f"{num_sentences:,} lines are in {output.folder}: going on from there")
-
-    for part in parts:
-        if output.has(part):
-            num_sentences += len(part.ids)
-            # Parts found on disk do not count in the bar's speed.
-            progress.initial += part.num_tokens
-            progress.update(part.num_tokens)
-        else:
-            say()
-            said = True
-            yield part
-    say()

@@ -17,8 +17,8 @@ from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from elmo_tasks.elmo.tokens import Tokenizer, tokenize
 from elmo_tasks.embed.parts import EMBEDDINGS, vectors
 from elmo_tasks.embed.ray_cluster import Cluster
+from elmo_tasks.embed.shards import vector_columns
 from elmo_tasks.embed.shared_bilm import SharedBiLm, SharedLayers
-from elmo_tasks.embed.vector_table import vector_columns
 
 if TYPE_CHECKING:
     # This import takes half a second, and the processes of `ray_engine.py` do not need it.

@@ -1,13 +1,11 @@
 from collections.abc import Iterable, Iterator
-from functools import partial
 from itertools import chain
 from typing import Any
 
 import ray
-from tqdm import tqdm
 
 from elmo_tasks.common.errors import ConfigurationError, check_positive
-from elmo_tasks.embed.parts import EmbedPart, Engine, Part
+from elmo_tasks.embed.parts import EmbedPart, Part
 from elmo_tasks.embed.ray_cluster import joined
 from elmo_tasks.embed.shared_bilm import SharedBiLm, SharedLayers
 
@@ -15,17 +13,20 @@ from elmo_tasks.embed.shared_bilm import SharedBiLm, SharedLayers
 _RETRIES = 4
 
 
-def on_ray(address: str | None = None, num_processes: int | None = None) -> Engine:
+def on_ray(
+    address: str | None, num_processes: int | None, work: EmbedPart, parts: Iterable[Part]
+) -> Iterator[int]:
     """
-    Returns an engine that computes parts in processes of Ray, on one machine or a cluster. There is
-    a process for each GPU or, without GPUs, for each CPU. Each machine has one copy of the weights.
-    If a process or a machine ends, Ray starts another process, which computes the part again.
+    Yields what `work` returns for each part, computed in processes of Ray, on one machine or a
+    cluster. There is a process for each GPU or, without GPUs, for each CPU. Each machine has one
+    copy of the weights. If a process or a machine ends, Ray starts another process, which computes
+    the part again.
 
     # Parameters
 
     address: The address of a cluster, such as `auto` or `HOST:6379`. All machines need the same
-        version of this package and the same output folder. By default Ray starts on this machine.
-    num_processes: The number of processes, by default the number of GPUs or CPUs.
+        version of this package and the same output folder. `None` starts Ray on this machine.
+    num_processes: The number of processes. `None` is the number of GPUs or CPUs.
 
     # Raises
 
@@ -34,16 +35,6 @@ def on_ray(address: str | None = None, num_processes: int | None = None) -> Engi
         are raised here, too.
     """
     check_positive("the number of processes", num_processes)
-    return partial(_on_ray, address, num_processes)
-
-
-def _on_ray(
-    address: str | None,
-    num_processes: int | None,
-    work: EmbedPart,
-    parts: Iterable[Part],
-    progress: tqdm,
-) -> Iterator[Part]:
     if work.sentence_layers.bilm.store is not None:
         raise ConfigurationError("the processes of Ray use no store: leave --use-store out")
     parts = iter(parts)
@@ -62,15 +53,15 @@ def _on_ray(
                 f"be from 1 to {most}, not {number}"
             )
         layers = SharedLayers(ray.put(shared), work.sentence_layers.batch_tokens)
-        remote = ray.put((layers, work.embedding, work.output, work.mix))
+        remote = ray.put((layers, work.write_file, work.parts, work.embedding, work.mix))
         options = {"num_gpus": 1} if uses_gpus else {"num_cpus": 1}
         actor = ray.remote(max_restarts=-1, max_task_retries=_RETRIES, **options)(_Worker)
         actors = [actor.remote() for _ in range(number)]
-        yield from _done(actors, remote, chain([first], parts), progress)
+        yield from _done(actors, remote, chain([first], parts))
 
 
-def _done(actors: list[Any], remote: Any, parts: Iterable[Part], progress: tqdm) -> Iterator[Part]:
-    """Gives each actor one part at a time, and yields the parts that are done."""
+def _done(actors: list[Any], remote: Any, parts: Iterable[Part]) -> Iterator[int]:
+    """Gives each actor one part at a time, and yields what it returns."""
     idle, busy, parts = list(actors), dict[Any, tuple[Any, Part]](), iter(parts)
     while True:
         while idle and (part := next(parts, None)) is not None:
@@ -80,15 +71,13 @@ def _done(actors: list[Any], remote: Any, parts: Iterable[Part], progress: tqdm)
             return
         for result in ray.wait(list(busy), num_returns=1)[0]:
             actor, part = busy.pop(result)
-            _raise_error(result, part)
+            yield _result(result, part)
             idle.append(actor)
-            progress.update(part.num_tokens)
-            yield part
 
 
-def _raise_error(result: Any, part: Part) -> None:
+def _result(result: Any, part: Part) -> int:
     try:
-        ray.get(result)
+        return ray.get(result)
     except ray.exceptions.RayTaskError as error:
         # The console can explain the error that the process itself raised.
         raise error.cause from error
@@ -108,8 +97,8 @@ class _Worker:
         # each part, in a list that Ray does not look into.
         self._work: EmbedPart | None = None
 
-    def embed(self, remote: list[Any], part: Part) -> None:
+    def embed(self, remote: list[Any], part: Part) -> int:
         if self._work is None:
             layers, *others = ray.get(remote[0])
             self._work = EmbedPart(layers.open(), *others)
-        self._work(part)
+        return self._work(part)

@@ -19,7 +19,7 @@ from allennlp.training import Checkpointer, GradientDescentTrainer
 from allennlp.training.trainer import TrainerCheckpoint
 
 from elmo_tasks.common.files import atomic_write
-from elmo_tasks.common.lock import own
+from elmo_tasks.common.lock import lock
 from elmo_tasks.common.torch_file import check_torch_file
 from elmo_tasks.elmo.from_config import with_options
 from elmo_tasks.in_allennlp.change import Change
@@ -57,7 +57,7 @@ def _owning_its_folder(train_model: Any) -> Any:
         recover = given.arguments.get("recover", False)
         node = _node_rank.set(given.arguments.get("node_rank", 0))
         try:
-            with own(serialization_dir), noting_how_to_go_on():
+            with lock(serialization_dir), noting_how_to_go_on():
                 prepare_processes(params, serialization_dir, recover)
                 # Nodes may share the folder, and another node may have begun to fill it.
                 if not recover and num_nodes(params) == 1 and is_left_over(serialization_dir):

@@ -1,17 +1,13 @@
 import json
 import math
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
 from itertools import islice
-from multiprocessing import get_all_start_methods, get_context
 from typing import NamedTuple
 
-import torch
-
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.worker_processes import end_with
+from elmo_tasks.common.worker_processes import in_processes
 from elmo_tasks.elmo.sentence_layers import windows
 from elmo_tasks.scoring.language_model import LanguageModel
 from elmo_tasks.scoring.scores import Score
@@ -89,7 +85,19 @@ def scores_of(
         yield score.by_word(*waiting.popleft())
 
 
-def in_processes(
+@dataclass(frozen=True)
+class Scores:
+    """Scores a group of sentences, given the sentences before it that are its context."""
+
+    model: LanguageModel
+    settings: Settings
+
+    def __call__(self, group: tuple[list[list[str]], list[list[str]]]) -> list[Score]:
+        before, sentences = group
+        return list(scores_of(self.model, [*before, *sentences], self.settings, skip=len(before)))
+
+
+def scores_in_processes(
     model: LanguageModel,
     sentences: Iterator[list[str]],
     settings: Settings,
@@ -97,48 +105,21 @@ def in_processes(
     skip: int = 0,
 ) -> Iterator[Score]:
     """
-    Yields what `scores_of` yields, computed by forks of this process. The forks share the memory of
-    the weights and have one thread each. Call `torch.set_num_threads(1)` before the model is
-    loaded: a fork waits for ever for the threads that PyTorch has started in its parent.
-
-    # Raises
-
-    `ConfigurationError`: The text is a running text, which one process must read; or the system is
-        Windows, which has no forks.
+    Yields what `scores_of` yields, computed in several processes (see `in_processes`). Raises
+    `ConfigurationError` for a running text, which one process must read.
     """
-    if "fork" not in get_all_start_methods():
-        raise ConfigurationError("this system has no forks: score the text with one process")
     if settings.context is None:
         raise ConfigurationError("a running text is read by one process: leave out --processes")
     before = deque(islice(sentences, skip), maxlen=settings.context)
-    shared = model, settings, os.getpid()
-    with ProcessPoolExecutor(num_processes, get_context("fork"), _serve, shared) as pool:
-        running: deque[Future] = deque()
-        try:
-            for group in windows(sentences):
-                running.append(pool.submit(_work, list(before), group))
-                before.extend(group)
-                if len(running) > 2 * num_processes:
-                    yield from running.popleft().result()
-            while running:
-                yield from running.popleft().result()
-        finally:
-            pool.shutdown(cancel_futures=True)
 
+    def groups() -> Iterator[tuple[list[list[str]], list[list[str]]]]:
+        for group in windows(sentences):
+            yield list(before), group
+            before.extend(group)
 
-# What each process of `in_processes` works with.
-_shared: list[tuple[LanguageModel, Settings]] = []
-
-
-def _serve(model: LanguageModel, settings: Settings, parent: int) -> None:
-    end_with(parent)
-    torch.set_num_threads(1)
-    _shared[:] = [(model, settings)]
-
-
-def _work(before: list[list[str]], group: list[list[str]]) -> list[Score]:
-    model, settings = _shared[0]
-    return list(scores_of(model, [*before, *group], settings, len(before)))
+    done: Iterator[list[Score]] = in_processes(num_processes, Scores(model, settings), groups())
+    for scores in done:
+        yield from scores
 
 
 def _tokens(index: int, score: Score) -> Iterator[dict[str, object]]:

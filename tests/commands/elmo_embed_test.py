@@ -10,18 +10,19 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy
 import pytest
 import torch
 
 import elmo_tasks.elmo.sentence_layers
 from elmo_tasks.bilm import FrozenBiLm
-from elmo_tasks.common import files
+from elmo_tasks.common import files, parts
 from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
-from elmo_tasks.elmo.store.contents import contents
-from elmo_tasks.embed import shards, whole_file
-from elmo_tasks.embed.embed import embed, read_text
+from elmo_tasks.embed import embed as embed_module
+from elmo_tasks.embed.corpus import Corpus
+from elmo_tasks.embed.embed import embed
 from elmo_tasks.embed.shards import read_manifest, read_vectors
 from elmo_tasks.kernels.threads import operator_threads
 from tests.helpers.archives import SENTENCES, language_model, sst
@@ -29,6 +30,7 @@ from tests.helpers.command_line import allennlp, exit_status, refusal
 from tests.helpers.embedding import LINES, Paths, read_hdf5, write_text
 from tests.helpers.processes import kill_after_lines, run
 from tests.helpers.reference_bilm import FIXTURE_FILES
+from tests.helpers.stored_bilms import num_entries
 
 FILES = ["--options-file", FIXTURE_FILES[0], "--weight-file", FIXTURE_FILES[1]]
 
@@ -145,7 +147,7 @@ def test_the_command_takes_the_embedding_as_an_option(
 ) -> None:
     allennlp("elmo-embed", paths.text, paths.hdf5, *FILES, f"--{embedding}")
     other = paths.hdf5.with_name("other.hdf5")
-    embed(read_text(paths.text), other, encoder.layers, embedding)
+    embed(Corpus([paths.text]), other, encoder.layers, embedding)
 
     assert paths.hdf5.read_bytes() == other.read_bytes()
 
@@ -211,7 +213,7 @@ def test_the_trained_mix_of_a_model_is_written(paths: Paths, tmp_path: Path) -> 
         (["--processes", 0], "the number of processes must be 1 or more, not 0"),
         (["--place", "input"], "--place chooses a mix: give --mix as well"),
         (["--mix"], "--mix needs --bilm with a model"),
-        (["--shards", "parquet", "--part-tokens", 0], "at least 1 token, not 0"),
+        (["--shards", "parquet", "--part-tokens", 0], "tokens of a part must be 1 or more, not 0"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(
@@ -224,7 +226,7 @@ def test_an_output_of_another_kind_is_refused(paths: Paths) -> None:
     command = ["elmo-embed", paths.text, paths.hdf5, *FILES]
     paths.hdf5.write_text("mine")
 
-    assert "is a file; choose another" in refusal(*command, "--shards", "hdf5")
+    assert "is a file; choose another" in refusal(*command, "--shards", "parquet")
     command[2] = paths.hdf5.with_suffix(".npy")
     assert refusal(*command) == (
         f"elmo-embed: {command[2]} would be written as HDF5: name it {paths.hdf5.stem}.hdf5, or "
@@ -281,7 +283,7 @@ def test_a_store_is_shared(
     command = ["elmo-embed", paths.text, paths.hdf5, *FILES, "--use-store", tmp_path / "store"]
     allennlp(*command)
     distinct = {tuple(line.split()) for line in LINES if line.strip()}
-    assert contents(str(tmp_path / "store")).num_sentences == len(distinct)
+    assert num_entries(tmp_path / "store") == len(distinct)
     first = read_hdf5(paths.hdf5)
 
     def computes(*_: Any) -> Any:
@@ -313,11 +315,11 @@ def long_text(paths: Paths, small_parts: None) -> Paths:
 
 
 def embedded(paths: Paths) -> None:
-    embed(read_text(paths.text), paths.hdf5, fixture_encoder().layers)
+    embed(Corpus([paths.text]), paths.hdf5, fixture_encoder().layers)
 
 
 def embedded_until_killed(paths: Paths, num_lines: int) -> None:
-    kill_after_lines(num_lines, shards, whole_file, files, shutil)
+    kill_after_lines(num_lines, embed_module, parts, files, shutil)
     embedded(paths)
 
 
@@ -354,11 +356,11 @@ def tokens_computed(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> int:
         # The run is killed when a part has been computed, when it has been written but not named,
         # and when it has been named; when the file is half written, and when it has been written
         # but not named.
-        (shards.Shards, "add", 6, 5),
+        (embed_module, "_write_part", 6, 5),
         (Path, "replace", 7, 5),
         (SentenceLayers, "__call__", 6, 5),
-        (whole_file, "copy_dataset", 30, NUM_PARTS),
-        (Path, "replace", NUM_PARTS + 2, NUM_PARTS),
+        (h5py.h5o, "copy", 30, NUM_PARTS),
+        (Path, "replace", NUM_PARTS + 3, NUM_PARTS),
     ],
 )
 def test_a_killed_run_goes_on_and_loses_one_part_at_most(
@@ -406,27 +408,11 @@ def test_runs_killed_at_any_moment_end_with_the_same_file(long_text: Paths) -> N
     assert not long_text.partial.exists()
 
 
-def test_a_damaged_part_is_computed_again(
-    long_text: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = Paths(long_text.text, long_text.hdf5.with_name("whole.hdf5"))
-    embedded(whole)
-    with monkeypatch.context() as patch:
-        killed_at(patch, whole_file, "copy_dataset", 1)
-        run(lambda: embedded(long_text))
-    part = sorted(long_text.partial.glob("part-*"))[4]
-    part.write_bytes(part.read_bytes()[:-1])
-
-    embedded(long_text)
-
-    assert long_text.hdf5.read_bytes() == whole.hdf5.read_bytes()
-
-
 @pytest.fixture()
 def begun(long_text: Paths, monkeypatch: pytest.MonkeyPatch) -> Paths:
     """Returns the paths of a run that was killed after its fifth part."""
     with monkeypatch.context() as patch:
-        killed_at(patch, shards.Shards, "add", 6)
+        killed_at(patch, embed_module, "_write_part", 6)
         run(lambda: embedded(long_text))
     assert len(list(long_text.partial.glob("part-*"))) == 5
     return long_text
@@ -445,7 +431,7 @@ def test_what_was_begun_otherwise_is_gone_on_with_only_as_it_was(
     changes: list[str] | None, differ: str, begun: Paths
 ) -> None:
     if changes is None:
-        begun.text.write_text(begun.text.read_text(encoding="utf-8") + "A\n", encoding="utf-8")
+        begun.text.write_text("A\n" + begun.text.read_text(encoding="utf-8"), encoding="utf-8")
     command: list[Any] = [begun.text, begun.hdf5]
     command += [] if "--bilm" in (changes or []) else FILES
     command += [begun.text.with_name(x) if x == "STORE" else x for x in changes or []]
@@ -475,7 +461,7 @@ def test_an_interrupt_says_that_the_same_command_goes_on(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(shards.Shards, "add", interrupt)
+        patch.setattr(embed_module, "_write_part", interrupt)
         assert exit_status("elmo-embed", begun.text, begun.hdf5, *FILES) == 130
     said = capsys.readouterr().err
     assert said.endswith("elmo-embed: interrupted; the same command goes on from here\n")

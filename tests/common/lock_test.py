@@ -1,30 +1,28 @@
 import os
-import socket
 from pathlib import Path
 
 import pytest
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.lock import own
+from elmo_tasks.common.lock import lock
 from tests.helpers import processes
 
 
-def test_a_second_process_is_told_who_has_the_output(tmp_path: Path) -> None:
+def test_a_second_process_is_refused(tmp_path: Path) -> None:
     output = tmp_path / "out.hdf5"
 
     def second() -> None:
-        with pytest.raises(ConfigurationError) as refusal, own(output):
+        refused = pytest.raises(ConfigurationError, match="out.hdf5 is in use by another process")
+        with refused, lock(output):
             pass
-        for part in (f"process {os.getppid()}", socket.gethostname(), "since 20", str(output)):
-            assert part in str(refusal.value)
 
-    with own(output):
+    with lock(output):
         assert processes.run(second) == 0
 
 
-def test_the_lock_of_an_owner_that_has_ended_leaves_nothing(tmp_path: Path) -> None:
+def test_a_lock_that_was_released_leaves_nothing(tmp_path: Path) -> None:
     for _ in range(2):
-        with own(tmp_path / "out"):
+        with lock(tmp_path / "out"):
             assert [path.name for path in tmp_path.iterdir()] == [".out.lock"]
 
     assert list(tmp_path.iterdir()) == []
@@ -34,23 +32,23 @@ def test_the_lock_of_a_killed_process_is_taken_over(tmp_path: Path) -> None:
     output = tmp_path / "out"
 
     def killed() -> None:
-        with own(output):
+        with lock(output):
             os.kill(os.getpid(), 9)
 
     assert processes.run(killed) == -9
     assert (tmp_path / ".out.lock").exists()
-    with own(output):
-        assert str(os.getpid()) in (tmp_path / ".out.lock").read_text()
+    with lock(output):
+        pass
 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_outputs_beside_each_other_have_owners_of_their_own(tmp_path: Path) -> None:
+def test_outputs_beside_each_other_have_owners_of_their_lock(tmp_path: Path) -> None:
     def second() -> None:
-        with own(tmp_path / "two"):
+        with lock(tmp_path / "two"):
             pass
 
-    with own(tmp_path / "one"):
+    with lock(tmp_path / "one"):
         assert processes.run(second) == 0
 
 
@@ -58,7 +56,7 @@ def test_an_output_in_a_folder_that_cannot_be_written_to_needs_no_lock(tmp_path:
     (tmp_path / "file").write_text("")
     ran = False
 
-    with own(tmp_path / "file" / "out"):
+    with lock(tmp_path / "file" / "out"):
         ran = True
 
     assert ran
@@ -72,7 +70,7 @@ def test_a_link_in_place_of_the_lock_is_refused_and_not_followed(
     (tmp_path / ".out.lock").symlink_to(target)
 
     refused = pytest.raises(ConfigurationError, match="[.]out[.]lock must be a file .* remove it")
-    with refused, own(tmp_path / "out"):
+    with refused, lock(tmp_path / "out"):
         pass
 
     assert (tmp_path / "precious").read_text() == "content"
@@ -85,10 +83,10 @@ def test_a_file_system_without_locks_needs_none(
     def no_locks(*args: object, **kwargs: object) -> None:
         raise OSError(37, "No locks available")
 
-    monkeypatch.setattr("elmo_tasks.common.lock.lock_descriptor", no_locks)
+    monkeypatch.setattr("filelock._unix._lock_fd_nonblocking", no_locks)
     ran = False
 
-    with own(tmp_path / "out"):
+    with lock(tmp_path / "out"):
         ran = True
 
     assert ran
@@ -100,7 +98,7 @@ def test_of_many_processes_only_one_at_a_time_has_the_output(tmp_path: Path) -> 
     def work() -> None:
         for _ in range(200):
             try:
-                with own(tmp_path / "out"), open(log, "ab", buffering=0) as file:
+                with lock(tmp_path / "out"), open(log, "ab", buffering=0) as file:
                     file.write(b"(")
                     file.write(b")")
             except ConfigurationError:

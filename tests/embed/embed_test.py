@@ -10,7 +10,8 @@ import torch
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.elmo.encoder import ElmoEncoder
-from elmo_tasks.embed.embed import embed, read_text
+from elmo_tasks.embed.corpus import Corpus
+from elmo_tasks.embed.embed import embed
 from tests.helpers.embedding import LINES, Paths, read_hdf5, write_text
 from tests.helpers.reference_bilm import FIXTURE_FILES, random_files
 
@@ -29,7 +30,7 @@ def encoder() -> ElmoEncoder:
 def test_what_is_read_back_equals_what_is_in_memory_bit_for_bit(
     embedding: str, paths: Paths, encoder: ElmoEncoder
 ) -> None:
-    embed(read_text(paths.text), paths.hdf5, encoder.layers, embedding)
+    embed(Corpus([paths.text]), paths.hdf5, encoder.layers, embedding)
 
     read_back = read_hdf5(paths.hdf5)
     layers = list(encoder.layers(line.split() for line in LINES))
@@ -42,7 +43,7 @@ def test_what_is_read_back_equals_what_is_in_memory_bit_for_bit(
 def test_code_written_for_the_old_commands_files_reads_it(
     paths: Paths, encoder: ElmoEncoder
 ) -> None:
-    embed(read_text(paths.text), paths.hdf5, encoder.layers)
+    embed(Corpus([paths.text]), paths.hdf5, encoder.layers)
 
     # This is code of AllenNLP's tutorial on ELMo.
     with h5py.File(paths.hdf5, "r") as file:
@@ -62,7 +63,7 @@ def test_code_written_for_the_old_commands_files_reads_it(
 def test_the_index_is_from_a_sentence_to_its_last_number(
     paths: Paths, encoder: ElmoEncoder
 ) -> None:
-    embed(read_text(paths.text), paths.hdf5, encoder.layers)
+    embed(Corpus([paths.text]), paths.hdf5, encoder.layers)
 
     with h5py.File(paths.hdf5, "r") as file:
         assert file["sentence_to_index"].shape == (1,)
@@ -70,35 +71,27 @@ def test_the_index_is_from_a_sentence_to_its_last_number(
     assert index == {LINES[0]: "0", LINES[1]: "4", "": "5", LINES[3]: "3", "A": "6"}
 
 
-def test_empty_lines_keep_their_places(
-    paths: Paths, encoder: ElmoEncoder, caplog: pytest.LogCaptureFixture
-) -> None:
-    embed(read_text(paths.text), paths.hdf5, encoder.layers)
+def test_empty_lines_keep_their_places(paths: Paths, encoder: ElmoEncoder) -> None:
+    embed(Corpus([paths.text]), paths.hdf5, encoder.layers)
 
     arrays = read_hdf5(paths.hdf5)
     assert [arrays[str(number)].shape[1] for number in range(7)] == [6, 4, 0, 10, 4, 0, 1]
-    assert "2 empty lines get datasets of 0 tokens" in caplog.text
 
 
 def test_a_text_of_empty_lines_alone_is_written(paths: Paths, encoder: ElmoEncoder) -> None:
     paths.text.write_text("\n\n")
 
-    embed(read_text(paths.text), paths.hdf5, encoder.layers, "top")
+    embed(Corpus([paths.text]), paths.hdf5, encoder.layers, "top")
 
     assert read_hdf5(paths.hdf5)["1"].shape == (0, 32)
 
 
-def test_a_line_of_5000_tokens_is_embedded_whole(
-    paths: Paths, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_line_of_5000_tokens_is_embedded_whole(paths: Paths, tmp_path: Path) -> None:
     paths.text.write_text(f"A\n{'the dog ' * 2500}\nA\n")
     encoder = ElmoEncoder.from_pretrained(random_files(tmp_path, n_layers=1))
 
-    embed(read_text(paths.text), paths.hdf5, encoder.layers, "top")
+    embed(Corpus([paths.text]), paths.hdf5, encoder.layers, "top")
 
-    assert (
-        "the longest line, line 2, has 5000 tokens, and is embedded as one sentence" in caplog.text
-    )
     assert read_hdf5(paths.hdf5)["1"].shape == (5000, 12)
 
 
@@ -107,7 +100,7 @@ def test_an_embedding_that_was_begun_with_another_mix_is_not_completed(
     changed: str, paths: Paths, encoder: ElmoEncoder
 ) -> None:
     mix = ElmoMix(3).eval()
-    text = read_text(paths.text)
+    text = Corpus([paths.text])
 
     def stop(*_: Any) -> Any:
         raise KeyboardInterrupt

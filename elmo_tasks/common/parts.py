@@ -1,0 +1,158 @@
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.json_text import parse_json
+
+# Readers of a folder of Parquet files ignore names that begin with an underscore.
+MANIFEST, ABOUT = "_manifest.json", "_about.json"
+
+
+class Named(Protocol):
+    """A part of an output: its index, and the name of its file, `part-INDEX-HASH` and a suffix."""
+
+    @property
+    def index(self) -> int: ...
+
+    @property
+    def name(self) -> str: ...
+
+
+class Parts:
+    """
+    A folder with the parts of an output, a file for each. The name of a file has the index of its
+    part and a hash of what the part is made of. A file appears whole or not at all, so several
+    processes and machines may write, and after an interruption the names tell which parts are
+    missing. The manifest is written last.
+
+    # Parameters
+
+    folder: A path, or an address that fsspec knows, such as `s3://bucket/folder`. It is made with
+        its first file.
+    about: What the parts depend on, by names. Parts of an earlier run with the same are used.
+    begin_anew (default `False`): Whether parts of an earlier run that depend on something else, or
+        are made of something else, are removed. If not, they raise `ConfigurationError`.
+    """
+
+    def __init__(
+        self, folder: str | os.PathLike, about: dict[str, Any], begin_anew: bool = False
+    ) -> None:
+        self.folder = os.fspath(folder).rstrip("/")
+        self.about = about
+        self._begin_anew = begin_anew
+        names = self._names()
+        if ABOUT not in names and any(not name.startswith(".") for name in names):
+            raise ConfigurationError(f"{folder} has files of something else; use another folder")
+        begun = self._read_json(ABOUT) if ABOUT in names else None
+        if begun not in (None, about) and not begin_anew:
+            differ = [name for name in about if (begun or {}).get(name) != about[name]]
+            raise ConfigurationError(
+                f"{folder} was begun with another {' and another '.join(differ)}; use the same "
+                "settings as then, or start again with --force"
+            )
+        # The file of each part.
+        self._found: dict[int, str] = {}
+        for name in names:
+            # Killed processes left files whose names begin with a dot.
+            if name.startswith(".part-") or (begun != about and name.startswith("part-")):
+                self._remove(name)
+            elif name.startswith("part-"):
+                self._found[int(name.split("-")[1])] = name
+        if begun != about:
+            self._write_json(ABOUT, about)
+
+    def has(self, part: Named) -> bool:
+        """Returns whether a part has its file."""
+        found = self._found.get(part.index)
+        if found not in (None, part.name):
+            self._refuse(f"another text: {found} has other sentences", str(found))
+        return found == part.name
+
+    @contextmanager
+    def write(self, name: str) -> Iterator[Path]:
+        """Yields a local path to write to. The file gets its name at the end of the block."""
+        if _is_local(self.folder):
+            with atomic_write(Path(self.folder, name)) as aside:
+                yield aside
+            return
+        system, folder = _system(self.folder)
+        with tempfile.TemporaryDirectory() as local:
+            aside = Path(local, name)
+            yield aside
+            system.makedirs(folder, exist_ok=True)
+            # Some file systems show a file before it is whole, so it is sent under another name.
+            sent = f"{folder}/.{name}.{os.path.basename(local)}"
+            system.put_file(str(aside), sent)
+            system.mv(sent, f"{folder}/{name}")
+
+    def finish(self, num_parts: int, manifest: dict[str, Any]) -> None:
+        """Writes the manifest. Call `has` for all parts before."""
+        for name in [name for index, name in self._found.items() if index >= num_parts]:
+            self._refuse(f"a longer text: {name} is not in this text", name)
+        self._write_json(MANIFEST, {"complete": True, **self.about, **manifest})
+
+    def _refuse(self, begun_with: str, name: str) -> None:
+        if not self._begin_anew:
+            raise ConfigurationError(
+                f"{self.folder} was begun with {begun_with}; use the same text as then, or start "
+                "again with --force"
+            )
+        self._remove(name)
+
+    def _names(self) -> set[str]:
+        if _is_local(self.folder):
+            return set(os.listdir(self.folder)) if os.path.isdir(self.folder) else set()
+        system, folder = _system(self.folder)
+        paths = system.ls(folder, detail=False) if system.exists(folder) else []
+        return {path.rpartition("/")[2] for path in paths}
+
+    def _remove(self, name: str) -> None:
+        if _is_local(self.folder):
+            Path(self.folder, name).unlink(missing_ok=True)
+        else:
+            system, folder = _system(self.folder)
+            system.rm_file(f"{folder}/{name}")
+
+    def _read_json(self, name: str) -> dict[str, Any]:
+        with part_file(self.folder, name) as path:
+            return parse_json(path.read_text(encoding="utf-8"))
+
+    def _write_json(self, name: str, content: dict[str, Any]) -> None:
+        with self.write(name) as path:
+            path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+@contextmanager
+def part_file(folder: str | os.PathLike, name: str) -> Iterator[Path]:
+    """
+    Yields a local path that has the content of a file in a folder. Raises `FileNotFoundError` if
+    there is no such file.
+    """
+    folder = os.fspath(folder).rstrip("/")
+    if _is_local(folder):
+        yield Path(folder, name)
+        return
+    system, inside = _system(folder)
+    with tempfile.TemporaryDirectory() as local:
+        system.get_file(f"{inside}/{name}", str(Path(local, name)))
+        yield Path(local, name)
+
+
+def _is_local(folder: str) -> bool:
+    return "://" not in folder
+
+
+def _system(folder: str) -> tuple[Any, str]:
+    # fsspec is always installed, because PyTorch requires it.
+    import fsspec
+
+    try:
+        return fsspec.core.url_to_fs(folder)
+    except (ImportError, ValueError) as error:
+        raise ConfigurationError(f"{folder} cannot be opened: {error}") from error
