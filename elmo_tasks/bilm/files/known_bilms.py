@@ -35,9 +35,10 @@ _NLPL_WEIGHTS_FILE = "model.hdf5"
 MANY_LANGS_FILE = "encoder.pkl"
 
 
-def bilm_files(name: str | os.PathLike) -> tuple[str, str]:
+def locate(name: str | os.PathLike) -> Path:
     """
-    Returns the paths or addresses of a biLM's options and weights.
+    Returns the local folder or file that the name of a biLM stands for. A file at an address and a
+    repository are fetched on first use, and a zip file is unpacked.
 
     # Parameters
 
@@ -45,48 +46,57 @@ def bilm_files(name: str | os.PathLike) -> tuple[str, str]:
         - a name in `KNOWN_BILMS`;
         - a folder with `options.json`, and weights named `*weights.hdf5` or `model.hdf5`;
         - a folder of ELMoForManyLangs, or the path or address of a zip file of either folder;
-        - the path or address of weights with such a name, if their options are beside them;
+        - the path or address of weights;
         - a repository on the hub: `owner/name` or `owner/name@revision`.
 
     # Raises
 
-    `ConfigurationError`: No biLM has this name, or the folder lacks a file.
+    `ConfigurationError`: No biLM has this name, or it cannot be fetched.
     """
     name = os.path.expanduser(os.fspath(name))
-    _check_is_known(name)
     # A name comes before a folder of the same name.
-    if name not in KNOWN_BILMS and (folder := _folder_of(name)):
-        return _files_in(folder, name)
-    weights = KNOWN_BILMS.get(name, name)
-    end = next((end for end in (WEIGHTS_FILE, _NLPL_WEIGHTS_FILE) if weights.endswith(end)), None)
-    if end is None:
-        raise ConfigurationError(
-            f"there are no options for the biLM {name}: give options, the name of a biLM, or a "
-            f"folder with {OPTIONS_FILE} and {WEIGHTS_FILE}"
-        )
-    # Both files are in the same folder, and their names begin alike.
-    return weights.removesuffix(end) + OPTIONS_FILE, weights
-
-
-def local_weights(name: str) -> str:
-    """
-    Returns the local path of a file of weights, given as the name of a known biLM, a path, a
-    folder, a zip file, an address or a repository on the hub. Raises `ConfigurationError` if there
-    is no such file.
-    """
-    name = os.path.expanduser(name)
+    place = KNOWN_BILMS.get(name, name)
+    if os.path.isdir(place):
+        return Path(place)
+    if is_hub_name(place):
+        return Path(hub_folder(place))
     _check_is_known(name)
     try:
-        # A name comes before a folder of the same name.
-        if name not in KNOWN_BILMS and (folder := _folder_of(name)):
-            return _files_in(folder, name)[1]
-        return local_path(KNOWN_BILMS.get(name, name))
+        path = local_path(place)
     except FileNotFoundError as error:
         raise ConfigurationError(f"there is no file of weights {name}") from error
     except OSError as error:
         raise ConfigurationError(
             f"the weights {name} cannot be fetched ({error}); without a network, give a local path"
         ) from error
+    return Path(_unzipped(os.path.abspath(path)) if is_zip(place) else path)
+
+
+def bilm_files(name: str | os.PathLike) -> tuple[str, str]:
+    """
+    Returns the paths or addresses of a biLM's options and weights, given anything that `locate`
+    takes; the weights must have one of the names above, with the options beside them. Raises
+    `ConfigurationError` if no biLM has this name, or the folder lacks a file.
+    """
+    name = os.path.expanduser(os.fspath(name))
+    weights = KNOWN_BILMS.get(name, name)
+    end = next((end for end in (WEIGHTS_FILE, _NLPL_WEIGHTS_FILE) if weights.endswith(end)), None)
+    if end is not None and not os.path.isdir(weights):
+        # Both files are in the same folder, and their names begin alike.
+        return weights.removesuffix(end) + OPTIONS_FILE, weights
+    _check_is_known(name)
+    if not (os.path.isdir(name) or is_hub_name(name) or is_zip(name)):
+        raise ConfigurationError(
+            f"there are no options for the biLM {name}: give options, the name of a biLM, or a "
+            f"folder with {OPTIONS_FILE} and {WEIGHTS_FILE}"
+        )
+    return _files_in(locate(name), name)
+
+
+def local_weights(name: str | os.PathLike) -> str:
+    """Returns the local path of the weights of anything that `locate` takes."""
+    path = locate(name)
+    return _files_in(path, os.fspath(name))[1] if path.is_dir() else str(path)
 
 
 def is_name(name: str) -> bool:
@@ -103,42 +113,17 @@ def check_spelling(name: str) -> None:
         _check_is_known(name)
 
 
-def looks_like_a_path(name: str) -> bool:
-    """
-    Returns whether this is a path, an address or a repository, and not the name of a biLM.
-    """
-    return os.path.exists(name) or any(mark in name for mark in "./")
-
-
-def is_bilm_file(name: str) -> bool:
-    """Returns whether this is the path or address of a biLM, by the end of its name."""
-    return name.endswith(".hdf5") or is_zip(name)
+def _check_is_known(name: str) -> None:
+    is_path = os.path.exists(name) or any(mark in name for mark in "./")
+    if name not in KNOWN_BILMS and not is_path:
+        check_is_installed(name)
+        known = nearest_or_all(name, sorted(KNOWN_BILMS))
+        raise ConfigurationError(f"no biLM is known as {name!r}{known}")
 
 
 def is_zip(name: str) -> bool:
     """Returns whether this is the path or address of a zip file, by the end of its name."""
     return name.partition("?")[0].lower().endswith(".zip")
-
-
-def _folder_of(name: str) -> str | None:
-    """
-    Returns the local folder with the files of a biLM, given a folder, a repository or a zip file.
-    Returns `None` for any other name.
-    """
-    if os.path.isdir(name):
-        return name
-    if is_hub_name(name):
-        return hub_folder(name)
-    return _unzipped(_local_zip(name)) if is_zip(name) else None
-
-
-def _local_zip(name: str) -> str:
-    try:
-        return os.path.abspath(local_path(name))
-    except FileNotFoundError as error:
-        raise ConfigurationError(f"there is no file {name}") from error
-    except OSError as error:
-        raise ConfigurationError(f"{name} cannot be fetched: {error}") from error
 
 
 @functools.cache
@@ -152,23 +137,16 @@ def _unzipped(path: str) -> str:
     return inside if not more and os.path.isdir(inside) else folder
 
 
-def _check_is_known(name: str) -> None:
-    if name not in KNOWN_BILMS and not looks_like_a_path(name):
-        check_is_installed(name)
-        known = nearest_or_all(name, sorted(KNOWN_BILMS))
-        raise ConfigurationError(f"no biLM is known as {name!r}{known}")
-
-
-def _files_in(folder: str, name: str) -> tuple[str, str]:
-    if os.path.isfile(os.path.join(folder, MANY_LANGS_FILE)):
-        return os.path.join(folder, "config.json"), os.path.join(folder, MANY_LANGS_FILE)
+def _files_in(folder: Path, name: str) -> tuple[str, str]:
+    if (folder / MANY_LANGS_FILE).is_file():
+        return str(folder / "config.json"), str(folder / MANY_LANGS_FILE)
     files = []
     for known in ((OPTIONS_FILE,), (WEIGHTS_FILE, _NLPL_WEIGHTS_FILE)):
-        paths = [path for file in known if (path := Path(folder, file)).is_file()]
+        paths = [path for file in known if (path := folder / file).is_file()]
         # The names of the authors' files are longer but end alike: `elmo_small_weights.hdf5`.
-        others = sorted(Path(folder).glob(f"*{known[0]}"))
+        others = sorted(folder.glob(f"*{known[0]}"))
         if not paths and len(others) != 1:
-            is_model = os.path.isfile(os.path.join(folder, "config.json"))
+            is_model = (folder / "config.json").is_file()
             kind = "; it has a model: elmo-tasks export writes its biLM" if is_model else ""
             raise ConfigurationError(
                 f"{name} has {'several' if others else 'no'} {known[0]}; the folder of a biLM has "

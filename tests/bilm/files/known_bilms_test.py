@@ -190,7 +190,9 @@ def test_a_zip_file_may_be_at_an_address(tmp_path: Path, address: str) -> None:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,)).start()
         opened = open_elmo(f"http://127.0.0.1:{server.server_port}/220.zip")
-        with pytest.raises(ConfigurationError, match=r"there is no file http.*/221\.zip"):
+        with pytest.raises(
+            ConfigurationError, match=r"there is no file of weights http.*/221\.zip"
+        ):
             open_elmo(f"http://127.0.0.1:{server.server_port}/221.zip")
         server.shutdown()
 
