@@ -6,9 +6,9 @@ sentences. Prints a table in Markdown.
 
 The entries are those of sentences of 20 tokens in a biLM with the widths of `mini` (1,280 bytes a
 token in float16), with random numbers in place of its layers. Each number of entries is reached by
-going on from the one before; then processes of their own open the store, look up entries drawn at
-random, and list it. Times are CPU times and, in brackets, wall times. `--cold` makes the operating
-system forget the pages of the file before each of these processes.
+going on from the one before; then processes of their own open the store and look up entries drawn
+at random. Times are CPU times and, in brackets, wall times. `--cold` makes the operating system
+forget the pages of the file before each of these processes.
 """
 
 import argparse
@@ -27,16 +27,10 @@ import numpy
 from tqdm import tqdm
 
 from benchmarks.machine import machine
-from elmo_tasks.bilm.layer_source import LayerSource
 from elmo_tasks.common.hashing import hash_bytes
-from elmo_tasks.elmo.store.contents import contents
 from elmo_tasks.elmo.store.database import LayerDatabase
-from elmo_tasks.elmo.store.source_record import SourceRecord
 
-_RECORD = SourceRecord.of(
-    LayerSource(b"benchmark", {"bilm": "random", "state": "reset"}, numpy.zeros(0), 3, 256),
-    "float16",
-)
+_KEY = hash_bytes(b"benchmark")
 
 # Entries of a transaction, as of a batch of 2,048 tokens.
 _BATCH = 100
@@ -75,7 +69,7 @@ def main() -> None:
     )
     heads = (
         "entries", "GB", "overhead", "open", "look-up in a batch", "asking", "write",
-        "list all", "memory of a reader",
+        "memory of a reader",
     )  # fmt: skip
     print(f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}")
     for cells in rows:
@@ -97,7 +91,6 @@ def row(
     opened = [measured(open_and_get) for _ in range(arguments.turns)]
     looked_up, memory = measured(look_up, count, num_keys)
     asked = measured(ask, count, num_keys)
-    listed = measured(list_all)
     return [
         f"{count:,}",
         f"{size / 1e9:,.2f}",
@@ -106,7 +99,6 @@ def row(
         micros(looked_up, num_keys),
         micros(asked, num_keys),
         micros(wrote, count - before),
-        f"{listed.cpu:.1f} ({listed.wall:.1f}) s",
         f"{memory:.0f} MB",
     ]
 
@@ -120,13 +112,12 @@ def forget(file: Path) -> None:
 
 
 def key_of(index: int) -> bytes:
-    return _RECORD.key() + hash_bytes(index.to_bytes(8, "little"))
+    return _KEY + hash_bytes(index.to_bytes(8, "little"))
 
 
 def write(folder: Path, first: int, last: int, num_bytes: int) -> Taken:
     """Adds entries to the store, a batch in a transaction."""
     database = LayerDatabase(str(folder))
-    database.put({_RECORD.key(): _RECORD.to_bytes()})
     generator = numpy.random.default_rng(first)
     numbers = generator.bytes(num_bytes * (_BATCH + 1))
     batches = [(start, min(start + _BATCH, last)) for start in range(first, last, _BATCH)]
@@ -167,13 +158,6 @@ def ask(folder: Path, count: int, num_keys: int) -> Taken:
     for start in range(0, num_keys, _BATCH):
         batch = keys[start : start + _BATCH]
         assert len(database.has(dict.fromkeys(batch))) == len(set(batch))
-    return clock.taken()
-
-
-def list_all(folder: Path) -> Taken:
-    """Counts the entries, as `elmo-store --info` does."""
-    clock = Clock()
-    contents(str(folder))
     return clock.taken()
 
 

@@ -28,8 +28,6 @@ def find_store_path(config: dict[str, Any]) -> str:
 def fill_from_config(
     config: dict[str, Any],
     path: str,
-    part: int = 0,
-    num_parts: int = 1,
     batch_tokens: int = 2048,
     cuda_device: int = -1,
     num_processes: int = 1,
@@ -37,25 +35,22 @@ def fill_from_config(
     """
     Fills the store at `path` with the layers of a config's training and validation texts. The biLM
     of the config's model computes the missing layers. Returns the number of texts that were
-    computed. The parameters that `fill_store` has too are described there. Each part writes a file
-    of its own in the folder of the store, such as `1-of-4.sqlite`.
+    computed. The parameters that `fill_store` has too are described there.
     """
     if num_processes > 1:
         # Threads that PyTorch starts in this process would be missing in its forks.
         torch.set_num_threads(1)
-    bilm = _load_bilm(config, path, part, num_parts).to(cuda_device if cuda_device >= 0 else "cpu")
+    bilm = _load_bilm(config, path).to(cuda_device if cuda_device >= 0 else "cpu")
     texts = DistinctTexts(_instances(config))
     if len(texts) == 0:
         raise ConfigurationError("the config's data has no text with an elmo_characters indexer")
-    return fill_store(bilm, texts, part, num_parts, batch_tokens, num_processes)
+    return fill_store(bilm, texts, batch_tokens, num_processes)
 
 
-def _load_bilm(config: dict[str, Any], path: str, part: int, num_parts: int) -> BiLm:
+def _load_bilm(config: dict[str, Any], path: str) -> BiLm:
     params = copy.deepcopy(_find_bilm(config))
     # Each distinct text is computed once, so layers kept in memory would never be used again.
     store = {**params.get("store", {}), "path": path, "memory": 0}
-    if num_parts > 1:
-        store["file"] = f"{part + 1}-of-{num_parts}"
     return bilm_from_config({**params, "store": store}).eval()
 
 

@@ -6,7 +6,6 @@ from allennlp.modules.elmo import batch_to_ids
 
 from elmo_tasks.analysis.config_store import fill_from_config
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.elmo.store.contents import contents, merge
 from elmo_tasks.elmo.store.layer_store import LayerStore
 from tests.helpers.store_configs import config, texts_of_the_config
 from tests.helpers.stored_bilms import computed_by, fixture_bilm
@@ -29,18 +28,6 @@ def test_every_text_of_a_config_is_computed_beforehand(path: str) -> None:
     layers = bilm(ids).layers
     assert computed == []
     torch.testing.assert_close(layers, fixture_bilm()(ids).layers, rtol=2**-10, atol=1e-5)
-
-
-def test_stores_of_two_machines_are_merged(tmp_path: Path, path: str) -> None:
-    other = str(tmp_path / "other")
-    fill_from_config(config(), path, part=0, num_parts=2)
-    number = fill_from_config(config(), other, part=1, num_parts=2)
-
-    num_merged = merge(path, other)
-
-    assert num_merged == number
-    assert contents(path).num_sentences == len(texts_of_the_config())
-    assert fill_from_config(config(), path) == 0
 
 
 def test_bilm_that_trains_is_refused(path: str) -> None:

@@ -55,7 +55,10 @@ def test_the_fields_are_not_changed() -> None:
         ({"pretrained_file": "fixtures"}, "fixtures has no options.json; the folder of a biLM has"),
         (fields_of(state=3), "state of bilm cannot be 3"),
         (fields_of(requires_grad="yes"), "requires_grad of bilm cannot be 'yes'"),
-        (fields_of(store={"folder": "x"}), "LayerStore has no field folder; did you mean 'file'"),
+        (
+            fields_of(store={"folder": "x"}),
+            "LayerStore has no field folder; there are path, dtype, memory",
+        ),
         (fields_of(store={"memory": "1 GB"}), "memory of LayerStore cannot be '1 GB'"),
         ("smal", "no biLM is known as 'smal'; did you mean 'small'?"),
     ],

@@ -168,7 +168,7 @@ class PageReader:
         if name in WRITES_SECOND:
             written.add(positional[:2][-1])
         outputs = OUTPUTS | {">", ">>"}
-        if name == "store" and "--info" not in words:
+        if name == "store":
             outputs.add("--path")
         for option, value in zip(words, words[1:]):
             if option in outputs:

@@ -1,237 +1,155 @@
 import logging
 import os
-import shutil
 import sqlite3
-import threading
-import weakref
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+import zlib
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy
 
-from elmo_tasks.elmo.store.forks import close_before_forks
-from elmo_tasks.elmo.store.layer_table import add, num_bytes, sound_value
-from elmo_tasks.elmo.store.sqlite_file import connect, file_identity, snapshot
+from elmo_tasks.elmo.store.sqlite_file import connect, file_identity, transaction
 
 logger = logging.getLogger(__name__)
 
-SUFFIX = ".sqlite"
+FILE = "layers.sqlite"
 
-# The default name of a store's file, without `SUFFIX`.
-MAIN = "layers"
+_INSERT = "INSERT INTO layers (key, num_bytes, checksum, value) VALUES (?, ?, ?, ?)"
+_LAST_OF_KEY = "FROM layers WHERE key = ? ORDER BY id DESC LIMIT 1"
 
-# The number of entries that are listed in one transaction.
-_PAGE = 10_000
-
-
-class Value(NamedTuple):
-    """
-    Describes a value without reading it.
-
-    # Parameters
-
-    key: The key of the value.
-    num_bytes: The size of the value.
-    """
-
-    key: bytes
-    num_bytes: int
+# SQLite allows no connection to be used or closed in a fork, so a fork keeps those of its parent.
+_of_parents: list[sqlite3.Connection | None] = []
 
 
 class LayerDatabase:
     """
     Keeps values by key in an SQLite file that the processes of one machine share: any number may
     read, and one at a time writes. A value stays once its transaction has ended, even if its writer
-    is killed afterwards. Opening checks only the header. Each value has a checksum, and a damaged
-    value counts as missing. Errors of file and disk are logged once, not raised; the database then
-    returns no values and accepts none.
+    is killed afterwards. Each value has a checksum, and a damaged value counts as missing. Errors
+    of file and disk are logged once, not raised; the database then returns no values, or accepts
+    none. One thread at a time may use it.
 
     # Parameters
 
-    path: A folder, which is made and opened at the first use.
-    name (default `'layers'`): The name of the file in the folder, without its suffix `.sqlite`.
+    folder: The folder of the file. It is made at the first use.
     """
 
-    def __init__(self, path: str, name: str = MAIN) -> None:
-        self.path = path
-        self.file = os.path.join(path, name + SUFFIX)
-        self.lock = threading.RLock()
+    def __init__(self, folder: str) -> None:
+        self.folder = os.path.expanduser(folder)
+        self._file = os.path.join(self.folder, FILE)
         self._connection: sqlite3.Connection | None = None
-        self._identity: tuple[int, ...] | None = None
+        # The process and the file, by device and inode, that the connection belongs to.
+        self._opened_for: tuple[int, ...] = ()
         self._takes_values = True
         self._warned_of_damage = False
-        close_before_forks(self)
-
-    @classmethod
-    def at(cls, path: str, name: str = MAIN) -> "LayerDatabase":
-        """Returns the one database that this process has for a path."""
-        path = os.path.realpath(os.path.expanduser(path))
-        file = os.path.join(path, name + SUFFIX)
-        database = _DATABASES.get(file)
-        if database is None:
-            database = _DATABASES[file] = cls(path, name)
-        return database
 
     def get(self, sizes: Mapping[bytes, int | None]) -> dict[bytes, numpy.ndarray]:
         """
         Returns the values that exist, by key, as arrays of bytes. `sizes` maps each key to the
         number of bytes that its value must have, or to `None` if the number is not known.
         """
-        return self._read(sizes, sound_value)
+        return self._read(sizes, _value)
 
     def has(self, sizes: Mapping[bytes, int | None]) -> set[bytes]:
         """
         Returns the keys whose value has the given size. A damaged value counts, because values are
         not read.
         """
-        return set(self._read(sizes, num_bytes))
+        return set(self._read(sizes, _num_bytes))
 
-    def put(self, values: Mapping[bytes, bytes], max_bytes: float | None = None) -> None:
-        """
-        Adds values in one transaction. Keeps a value that is already there and undamaged. If
-        `max_bytes` is given and the entries take more, deletes the entries that came first.
-        """
-        with self.lock:
-            connection = self.opened()
-            if connection is None or not self._takes_values:
-                return
-            sizes = {key: len(value) for key, value in values.items()}
-            sound = self.get(sizes)
-            new = {key: value for key, value in values.items() if key not in sound}
-            if not new:
-                return
-            try:
-                add(connection, new, self.has(dict.fromkeys(new)), max_bytes)
-            except (sqlite3.Error, MemoryError) as error:
-                self._takes_values = False
-                logger.warning(
-                    "The store %s takes no more layers (%s; %.1f MB are free on its disk); layers "
-                    "that it lacks are computed each time they are needed.",
-                    self.path,
-                    error,
-                    shutil.disk_usage(self.path).free / 1e6,
-                )
+    def put(self, values: Mapping[bytes, bytes]) -> None:
+        """Adds values in one transaction. Keeps a value that is already there and undamaged."""
+        connection = self._open()
+        if connection is None or not self._takes_values:
+            return
+        try:
+            with transaction(connection, "IMMEDIATE"):
+                for key, value in values.items():
+                    # SQLite may be unable to delete a damaged value, so the new one is added
+                    # beside it.
+                    if self._try(_value, connection, key, len(value)) is None:
+                        connection.execute(_INSERT, (key, len(value), _checksum(key, value), value))
+                connection.execute("COMMIT")
+        except (sqlite3.Error, MemoryError) as error:
+            self._takes_values = False
+            logger.warning(
+                "The store %s takes no more layers (%s); layers that it lacks are computed each "
+                "time they are needed.",
+                self.folder,
+                error,
+            )
 
     @property
     def takes_values(self) -> bool:
         """Whether the file can be written to; `False` after an error until it is opened again."""
-        with self.lock:
-            return self.opened() is not None and self._takes_values
-
-    def values(self) -> Iterator[Value]:
-        """Yields the key and size of every value, in the order of the keys."""
-        last = b""
-        while page := self._query(
-            f"SELECT key, num_bytes FROM layers WHERE key > ? ORDER BY key LIMIT {_PAGE}", last
-        ):
-            yield from (Value(key, num_bytes) for key, num_bytes in page)
-            last = page[-1][0]
-
-    def groups(self, size: int) -> Iterator[list[bytes]]:
-        """Yields the keys of all values in lists of at most `size`, the oldest values first."""
-        first, last = (self._query("SELECT min(id), max(id) FROM layers") or [(None, None)])[0]
-        if first is None:
-            return
-        for start in range(first, last + 1, size):
-            rows = self._query(
-                "SELECT key FROM layers WHERE id >= ? AND id < ?", start, start + size
-            )
-            yield [key for (key,) in rows]
-
-    def num_file_bytes(self) -> int:
-        """Returns the size of the file."""
-        return os.path.getsize(self.file)
-
-    def opened(self) -> sqlite3.Connection | None:
-        """
-        Returns the connection to the file that is now at the path, or `None` after an error. If the
-        file was replaced, opens the new file first.
-        """
-        with self.lock:
-            if file_identity(self.file) != self._identity:
-                self.close()
-                self._takes_values, self._warned_of_damage = True, False
-                self._connection = self._open()
-                self._identity = file_identity(self.file)
-            return self._connection
-
-    def close(self) -> None:
-        with self.lock:
-            if self._connection is not None:
-                self._connection.close()
-            self._connection, self._identity = None, None
+        return self._open() is not None and self._takes_values
 
     def _read(
         self, sizes: Mapping[bytes, int | None], read: Callable[..., Any]
     ) -> dict[bytes, Any]:
-        found = {}
-        with self.lock:
-            connection = self.opened()
-            if connection is None or not sizes:
-                return {}
-            try:
-                with snapshot(connection):
-                    for key, size in sizes.items():
-                        try:
-                            value = read(connection, key, size)
-                        except sqlite3.OperationalError:
-                            raise
-                        except sqlite3.DatabaseError as error:
-                            self._warn_of_damage(error)
-                        else:
-                            if value is not None:
-                                found[key] = value
-            except sqlite3.Error as error:
-                self._give_up("cannot be read", error)
-                return {}
-        return found
+        connection = self._open()
+        if connection is None or not sizes:
+            return {}
+        try:
+            with transaction(connection, "DEFERRED"):
+                found = {key: self._try(read, connection, key, sizes[key]) for key in sizes}
+        except sqlite3.Error as error:
+            self._give_up("cannot be read", error)
+            return {}
+        return {key: value for key, value in found.items() if value is not None}
 
-    def _warn_of_damage(self, error: sqlite3.DatabaseError) -> None:
-        if not self._warned_of_damage:
-            self._warned_of_damage = True
-            logger.warning(
-                "A part of the store %s is damaged (%s); its layers are computed each time they "
-                "are needed. `elmo-tasks store --path NEW --merge %s` saves the rest.",
-                self.path,
-                error,
-                self.path,
-            )
-
-    def _query(self, statement: str, *parameters: Any) -> list[Any]:
-        with self.lock:
-            connection = self.opened()
-            if connection is None:
-                return []
-            try:
-                return connection.execute(statement, parameters).fetchall()
-            except sqlite3.OperationalError as error:
-                self._give_up("cannot be read", error)
-            except sqlite3.DatabaseError as error:
-                self._warn_of_damage(error)
-            return []
+    def _try(self, read: Callable[..., Any], *arguments: Any) -> Any:
+        """Returns what `read` returns, or `None` where the file is damaged."""
+        try:
+            return read(*arguments)
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError as error:
+            if not self._warned_of_damage:
+                self._warned_of_damage = True
+                logger.warning(
+                    "A part of the store %s is damaged (%s); its layers are computed each time "
+                    "they are needed. Delete the store, and it is filled anew.",
+                    self.folder,
+                    error,
+                )
 
     def _open(self) -> sqlite3.Connection | None:
+        """
+        Returns this process's connection to the file that is now at the path, or `None` after an
+        error. Opens the file first if it was replaced, or if this process is a new fork.
+        """
+        if self._opened_for == (os.getpid(), *file_identity(self._file)):
+            return self._connection
+        if self._opened_for and self._opened_for[0] != os.getpid():
+            _of_parents.append(self._connection)
+        elif self._connection is not None:
+            self._connection.close()
+        self._connection, self._takes_values, self._warned_of_damage = None, True, False
         try:
-            os.makedirs(self.path, exist_ok=True)
-            exists = os.path.exists(self.file)
-            self._takes_values = os.access(self.path, os.W_OK) and (
-                not exists or os.access(self.file, os.W_OK)
+            os.makedirs(self.folder, exist_ok=True)
+            exists = os.path.exists(self._file)
+            self._takes_values = os.access(self.folder, os.W_OK) and (
+                not exists or os.access(self._file, os.W_OK)
             )
             if not self._takes_values:
-                logger.warning("The store %s can only be read; it takes no more layers.", self.path)
-            return connect(self.file, self._takes_values) if exists or self._takes_values else None
+                logger.warning(
+                    "The store %s can only be read; it takes no more layers.", self.folder
+                )
+            if exists or self._takes_values:
+                self._connection = connect(self._file, self._takes_values)
         except OSError as error:
             self._give_up("cannot be opened", error.strerror)
         except sqlite3.OperationalError as error:
             self._give_up("cannot be opened", error)
         except sqlite3.DatabaseError as error:
             self._give_up("is damaged; delete it, and it is made anew", error)
-        return None
+        self._opened_for = (os.getpid(), *file_identity(self._file))
+        return self._connection
 
     def _give_up(self, what: str, why: Any) -> None:
         logger.warning(
             "The store %s %s (%s); layers are computed and kept in memory only.",
-            self.path,
+            self.folder,
             what,
             why,
         )
@@ -240,4 +158,19 @@ class LayerDatabase:
         self._connection = None
 
 
-_DATABASES: "weakref.WeakValueDictionary[str, LayerDatabase]" = weakref.WeakValueDictionary()
+def _value(connection: sqlite3.Connection, key: bytes, size: int | None) -> numpy.ndarray | None:
+    """Returns a value, or `None` if it is missing, is damaged, or has another size."""
+    row = connection.execute(f"SELECT value, checksum {_LAST_OF_KEY}", (key,)).fetchone()
+    if row is None or not isinstance(row[0], bytes) or size not in (None, len(row[0])):
+        return None
+    return numpy.frombuffer(row[0], numpy.uint8) if row[1] == _checksum(key, row[0]) else None
+
+
+def _num_bytes(connection: sqlite3.Connection, key: bytes, size: int | None) -> int | None:
+    """Returns the size of a value, or `None` if it is missing or has another size."""
+    row = connection.execute(f"SELECT num_bytes {_LAST_OF_KEY}", (key,)).fetchone()
+    return None if row is None or size not in (None, row[0]) else row[0]
+
+
+def _checksum(key: bytes, value: bytes) -> int:
+    return zlib.crc32(value, zlib.crc32(key))

@@ -1,6 +1,8 @@
 import json
 import logging
 import os
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,17 +11,15 @@ import numpy
 import torch
 
 from elmo_tasks.bilm.layer_source import LayerSource
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.hashing import hash_bytes
-from elmo_tasks.elmo.store.database import MAIN
-from elmo_tasks.elmo.store.entries import RETURNED, decode, encode, entry_bytes
-from elmo_tasks.elmo.store.folder import StoreFolder
-from elmo_tasks.elmo.store.recent_layers import RecentLayers
-from elmo_tasks.elmo.store.source_record import SourceRecord
+from elmo_tasks.elmo.store.database import LayerDatabase
+from elmo_tasks.elmo.store.entries import decode, encode, entry_bytes
+from elmo_tasks.elmo.store.source_key import key_in, own_key
 
 logger = logging.getLogger(__name__)
 
-STORED_DTYPES = ("float16", "float32", "int8")
+STORED_DTYPES = ("float16", "float32")
 
 Array = numpy.ndarray
 
@@ -27,72 +27,48 @@ Array = numpy.ndarray
 class LayerStore:
     """
     Keeps the layers that a frozen biLM computes for each sentence (Peters et al. 2018, section 3.2:
-    they are computed once and then fixed). They are kept in memory, and in a folder that the
+    they are computed once and then fixed). They are kept in memory, and in a file that the
     processes of a machine and all later trainings share. The store fills itself as sentences come.
 
     The key of an entry is a hash of the sentence's char ids, the biLM's weights and options, its
     start state and the store's `dtype`, so several biLMs may share a folder. The layers of a
     sentence are computed if its entry is missing or damaged.
 
-    The store reads all files of the folder and writes one of them. So several machines can each
-    fill their own file, in a shared folder or in folders that are later copied into one folder.
-
     # Parameters
 
-    path: The folder, which is made if it is missing. By default layers are kept in memory only. A
-        model that is loaded from an archive does not open the folder of its training (see
-        `is_closed_by`).
-    dtype (default `'float16'`): The dtype of the layers that are kept: `float16`, `float32`, or
-        `int8`, which takes half the space of `float16` and rounds the layers of `base` by 0.80 %
-        (root mean square). Newly computed layers are rounded too, so a sentence has the same layers
-        in every epoch.
+    path: The folder of the file `layers.sqlite`, which is made if it is missing. By default layers
+        are kept in memory only. A model that is loaded from an archive does not open the folder of
+        its training (see `is_closed_by`).
+    dtype (default `'float16'`): The dtype of the layers: `float16` or `float32`. Newly computed
+        layers are rounded too, so a sentence has the same layers in every epoch.
     memory (default `1000`): The most megabytes (10^6 bytes) of recently used layers that each
         process keeps in memory.
-    disk (default no limit): The most megabytes of layers in the file that is written. In a full
-        file, new entries replace the oldest. The other files of the folder are not counted.
-    file (default `'layers'`): The name of the file that is written, without its suffix `.sqlite`.
     """
 
-    def __init__(
-        self,
-        path: str = None,
-        dtype: str = "float16",
-        memory: float = 1000,
-        disk: float = None,
-        file: str = MAIN,
-    ) -> None:
-        if dtype not in STORED_DTYPES:
-            raise ConfigurationError(
-                f"the dtype of a store must be {', '.join(STORED_DTYPES[:-1])} or "
-                f"{STORED_DTYPES[-1]}, not {dtype!r}"
-            )
+    def __init__(self, path: str = None, dtype: str = "float16", memory: float = 1000) -> None:
+        check_choice("dtype of a store", dtype, STORED_DTYPES)
         if not memory >= 0:
             raise ConfigurationError(
                 f"the memory of a store must be 0 or more megabytes, not {memory!r}"
             )
-        if disk is not None and not disk > 0:
-            raise ConfigurationError(
-                f"the disk of a store must be more than 0 megabytes, not {disk!r}"
-            )
         folder = os.path.expanduser(path or "")
         if os.path.exists(folder) and not os.path.isdir(folder):
             raise ConfigurationError(f"the path of a store must be a folder, but {path} is a file")
-        if not file or os.path.basename(file) != file:
-            raise ConfigurationError(
-                f"the file of a store must be a name, without a folder, not {file!r}"
-            )
         self.path = path
         self.dtype = dtype
         self.memory = memory
-        self.disk = disk
-        self.file = file
-        self._recent = RecentLayers(memory * 1e6)
-        max_bytes = None if disk is None else disk * 1e6
-        self._folder = None if path is None else StoreFolder(path, file, max_bytes)
+        self._database = None if path is None else LayerDatabase(path)
+        # A biLM's own key -> the bytes with which the keys of its entries begin.
+        self._begins: dict[bytes, bytes] = {}
+        # The least recently used entries come first.
+        self._recent: OrderedDict[bytes, Array] = OrderedDict()
+        self._num_bytes = 0
+        self._lock = threading.RLock()
+        self._pid = os.getpid()
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy of the store, in this process or another, opens the folder itself.
-        return LayerStore, (self.path, self.dtype, self.memory, self.disk, self.file)
+        return LayerStore, (self.path, self.dtype, self.memory)
 
     def is_closed_by(self, serialization_dir: str | os.PathLike) -> bool:
         """
@@ -125,14 +101,13 @@ class LayerStore:
 
         # Returns
 
-        Shape (batch, num_layers, length, dim), on the CPU, in the store's dtype, or in float32 for
-        `int8`.
+        Shape (batch, num_layers, length, dim), on the CPU, in the store's dtype.
         """
-        record = SourceRecord.of(source, self.dtype)
+        begin = self._begin(source)
         sentences = _sentences(char_ids)
-        keys = _keys(sentences)
+        keys = _keys(begin, sentences)
         lengths = dict(zip(keys, map(len, sentences)))
-        found = self._find(record, self._sizes(source, {k: n for k, n in lengths.items() if n}))
+        found = self._find(self._sizes(source, {k: n for k, n in lengths.items() if n}))
         # For each missing sentence, the first row that has it.
         missing = {
             key: row
@@ -141,9 +116,9 @@ class LayerStore:
         }
         if missing:
             some = char_ids[list(missing.values())]
-            found.update(self._compute(record, list(missing), some, compute))
+            found.update(self._compute(list(missing), some, compute))
         shape = (len(keys), source.num_layers, char_ids.size(1), source.dim)
-        layers = torch.zeros(shape, dtype=RETURNED[self.dtype])
+        layers = torch.zeros(shape, dtype=getattr(torch, self.dtype))
         for row, key in zip(layers.numpy(), keys):
             if lengths[key]:
                 decode(found[key], self.dtype, row[:, : lengths[key]])
@@ -154,17 +129,34 @@ class LayerStore:
         Returns for each sentence, given as char ids of shape (length, 50), whether the disk lacks
         its layers. A damaged entry does not count as missing: it is computed again when it is read.
         """
-        if self._folder is None:
+        if self._database is None:
             return [True] * len(sentences)
-        keys = _keys(sentences)
+        keys = _keys(self._begin(source), sentences)
         sizes = self._sizes(source, {key: len(ids) for key, ids in zip(keys, sentences)})
-        there = self._folder.has(SourceRecord.of(source, self.dtype), sizes)
+        with self._locked():
+            there = self._database.has(sizes)
         return [key not in there for key in keys]
 
     @property
     def takes_layers(self) -> bool:
         """Whether new layers are kept on disk."""
-        return self._folder is not None and self._folder.takes_values
+        with self._locked():
+            return self._database is not None and self._database.takes_values
+
+    def _locked(self) -> threading.RLock:
+        """Returns the lock of memory and file. A new fork gets its own, which nobody holds."""
+        if self._pid != os.getpid():
+            self._pid, self._lock = os.getpid(), threading.RLock()
+        return self._lock
+
+    def _begin(self, source: LayerSource) -> bytes:
+        """Returns the bytes with which the keys of a biLM's entries begin."""
+        own = own_key(source, self.dtype)
+        with self._locked():
+            if own not in self._begins:
+                database = self._database
+                self._begins[own] = key_in(database, source, self.dtype) if database else own
+            return self._begins[own]
 
     def _sizes(self, source: LayerSource, lengths: Mapping[bytes, int]) -> dict[bytes, int]:
         return {
@@ -172,21 +164,20 @@ class LayerStore:
             for key, length in lengths.items()
         }
 
-    def _find(self, record: SourceRecord, sizes: Mapping[bytes, int]) -> dict[bytes, Array]:
-        known = record.key()
-        found = {
-            key: entry for key in sizes if (entry := self._recent.get(known + key)) is not None
-        }
-        left = {key: size for key, size in sizes.items() if key not in found}
-        if self._folder is not None and left:
-            read = self._folder.get(record, left)
-            self._remember(record, read)
-            found.update(read)
+    def _find(self, sizes: Mapping[bytes, int]) -> dict[bytes, Array]:
+        with self._locked():
+            found = {key: self._recent[key] for key in sizes if key in self._recent}
+            for key in found:
+                self._recent.move_to_end(key)
+            left = {key: size for key, size in sizes.items() if key not in found}
+            if self._database is not None and left:
+                read = self._database.get(left)
+                self._remember(read)
+                found.update(read)
         return found
 
     def _compute(
         self,
-        record: SourceRecord,
         keys: list[bytes],
         char_ids: torch.Tensor,
         compute: Callable[[torch.Tensor], torch.Tensor],
@@ -199,15 +190,22 @@ class LayerStore:
             key: encode(row[:, :length], self.dtype)
             for key, row, length in zip(keys, layers, lengths)
         }
-        self._remember(record, entries)
-        if self._folder is not None:
-            self._folder.put(record, entries)
+        with self._locked():
+            self._remember(entries)
+            if self._database is not None:
+                self._database.put({key: entry.tobytes() for key, entry in entries.items()})
         return entries
 
-    def _remember(self, record: SourceRecord, entries: Mapping[bytes, Array]) -> None:
-        known = record.key()
+    def _remember(self, entries: Mapping[bytes, Array]) -> None:
+        """Keeps entries in memory, in place of the least recently used ones."""
+        most = self.memory * 1e6
         for key, entry in entries.items():
-            self._recent.put(known + key, entry)
+            if key in self._recent or entry.nbytes > most:
+                continue
+            self._recent[key] = entry
+            self._num_bytes += entry.nbytes
+            while self._num_bytes > most:
+                self._num_bytes -= self._recent.popitem(last=False)[1].nbytes
 
 
 def _sentences(char_ids: torch.Tensor) -> list[Array]:
@@ -216,8 +214,8 @@ def _sentences(char_ids: torch.Tensor) -> list[Array]:
     return [row[:length] for row, length in zip(ids, (ids > 0).any(axis=2).sum(axis=1))]
 
 
-def _keys(sentences: Iterable[Array]) -> list[bytes]:
-    return [hash_bytes(ids.tobytes()) for ids in sentences]
+def _keys(begin: bytes, sentences: Iterable[Array]) -> list[bytes]:
+    return [begin + hash_bytes(ids.tobytes()) for ids in sentences]
 
 
 def _store_paths(config: Any) -> Iterator[str | None]:

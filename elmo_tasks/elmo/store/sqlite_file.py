@@ -1,6 +1,6 @@
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import quote
 
@@ -9,8 +9,8 @@ from elmo_tasks.common.errors import ConfigurationError
 # The id of our files, which `PRAGMA application_id` writes into their header.
 _APPLICATION = int.from_bytes(b"ELMo", "big")
 
-# To list entries or to find one, SQLite needs only the columns of the index, and reads no values.
-# The ids are in the order in which the entries came.
+# To find an entry, SQLite needs only the columns of the index, and reads no values. The ids are in
+# the order in which the entries came.
 _TABLES = (
     "CREATE TABLE layers"
     " (id INTEGER PRIMARY KEY, key BLOB, num_bytes INTEGER, checksum INTEGER, value BLOB)",
@@ -35,14 +35,22 @@ _SETTINGS = (
 )
 
 
+@contextmanager
+def transaction(connection: sqlite3.Connection, kind: str) -> Iterator[None]:
+    """Runs a block in one transaction of SQLite. What the block does not commit is undone."""
+    connection.execute(f"BEGIN {kind}")
+    try:
+        yield
+    finally:
+        # SQLite has ended the transaction already after some errors, such as a full disk.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
 def connect(file: str, writable: bool) -> sqlite3.Connection:
     """
-    Opens a file, and makes it if it is missing and may be written.
-
-    # Raises
-
-    `sqlite3.Error`: The file cannot be opened (`sqlite3.OperationalError`), or it is damaged.
-    `ConfigurationError`: The file is a database of another program.
+    Opens a file, and makes it if it is missing and may be written. Raises `ConfigurationError` if
+    the file is a database of another program.
     """
     connection = sqlite3.connect(
         f"file:{quote(os.fsencode(file))}?mode={'rwc' if writable else 'ro'}",
@@ -61,45 +69,24 @@ def connect(file: str, writable: bool) -> sqlite3.Connection:
                     connection.execute(f"PRAGMA application_id = {_APPLICATION}")
                     for statement in _TABLES:
                         connection.execute(statement)
-        _check_program(connection, file)
+                connection.execute("COMMIT")
+        is_ours = connection.execute("PRAGMA application_id").fetchone()[0] == _APPLICATION
+        statements = _statements(connection)
+        if not is_ours and statements not in ((), _TABLES):
+            raise ConfigurationError(
+                f"{file} is a file of another program; give the store a folder of its own"
+            )
+        if not is_ours or statements != _TABLES:
+            raise sqlite3.DatabaseError("its header or its tables are not those of a store")
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-@contextmanager
-def transaction(connection: sqlite3.Connection, kind: str) -> Iterator[None]:
-    """Runs a `with` block in one SQLite transaction of the given kind, such as `IMMEDIATE`."""
-    connection.execute(f"BEGIN {kind}")
-    try:
-        yield
-        connection.execute("COMMIT")
-    finally:
-        # SQLite has ended the transaction already after some errors, such as a full disk.
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-
-
-@contextmanager
-def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
-    """Lets a `with` block read one state of the file, whatever others write."""
-    connection.execute("BEGIN")
-    try:
-        yield
-    finally:
-        # A commit would raise the error of a damaged page once more.
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-
-
-def used_bytes(connection: sqlite3.Connection) -> int:
-    """Returns the size of the file's pages that are in use."""
-    pages, free, size = (
-        connection.execute(f"PRAGMA {name}").fetchone()[0]
-        for name in ("page_count", "freelist_count", "page_size")
-    )
-    return (pages - free) * size
+def _statements(connection: sqlite3.Connection) -> tuple[str, ...]:
+    rows = connection.execute("SELECT sql FROM sqlite_master ORDER BY rowid")
+    return tuple(statement for (statement,) in rows)
 
 
 def file_identity(file: str) -> tuple[int, ...]:
@@ -109,19 +96,3 @@ def file_identity(file: str) -> tuple[int, ...]:
     except OSError:
         return ()
     return status.st_dev, status.st_ino
-
-
-def _statements(connection: sqlite3.Connection) -> Sequence[str]:
-    return [sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master ORDER BY rowid")]
-
-
-def _check_program(connection: sqlite3.Connection, file: str) -> None:
-    is_ours = connection.execute("PRAGMA application_id").fetchone()[0] == _APPLICATION
-    statements = tuple(_statements(connection))
-    if is_ours and statements == _TABLES:
-        return
-    if is_ours or statements in ((), _TABLES):
-        raise sqlite3.DatabaseError("its header or its tables are not those of a store")
-    raise ConfigurationError(
-        f"{file} is a file of another program; give the store a folder of its own"
-    )
