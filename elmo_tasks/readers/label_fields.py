@@ -130,7 +130,7 @@ class TagsField(SequenceLabelField):
                     f"{tag}; it was trained on {self.scheme} tags of the types "
                     f"{', '.join(types) or '(none)'}"
                 )
-        self._indexed_labels = [known.get(tag, UNKNOWN) for tag in self.labels]
+        self._indexed_labels = [known.get(tag, UNKNOWN) for tag in self.labels]  # type: ignore[misc]
 
 
 def _check_known(vocab: Vocabulary, namespace: str, labels: Iterable[str], origin: str) -> None:

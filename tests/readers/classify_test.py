@@ -71,30 +71,6 @@ def test_rows_without_a_word_are_left_out_and_counted(
     assert "left out 2 rows without a word" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("row", "complaint"),
-    [
-        ({"txt": "Soup", "label": "a"}, "there is no field text; did you mean 'txt'"),
-        ({"text": ["Soup"], "label": "a"}, r"text must be text, not \['Soup'\]"),
-        ({"text": "Soup"}, "there is no field label; there are text"),
-        ({"text": "Soup", "label": " "}, "label must be a label, not ' '"),
-        ({"text": "Soup", "label": ["a"]}, r"label must be a label, not \['a'\]"),
-    ],
-)
-def test_a_row_that_does_not_fit_is_named(
-    row: dict[str, Any], complaint: str, tmp_path: Path
-) -> None:
-    with pytest.raises(ValueError, match=f"rows.jsonl:2: {complaint}"):
-        read(tmp_path, [{"text": "Soup", "label": "a"}, row])
-
-
-def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "rows.csv").write_text("text,label\n")
-
-    with pytest.raises(ValueError, match="rows.csv has no row"):
-        list(ClassifyReader().read(tmp_path / "rows.csv"))
-
-
 @pytest.mark.parametrize("settings", [{}, {"separator": ";"}])
 def test_a_label_that_the_training_lacks_is_named_with_its_line(
     settings: dict[str, Any], tmp_path: Path

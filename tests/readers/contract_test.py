@@ -1,8 +1,10 @@
 """What the readers of all tasks promise."""
 
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from allennlp.common import Params
@@ -62,21 +64,214 @@ def test_a_missing_file_is_refused(task: str) -> None:
         list(reader.read(missing))
 
 
-@pytest.mark.parametrize(
-    ("task", "content"),
-    [
-        ("ner", b"Oslo NNP B-NP I-LOC\nMalm\xe9 NNP B-NP I-LOC\n"),
-        (
-            "snli",
-            b'{"sentence1": "a", "sentence2": "b", "gold_label": "neutral"}\n{"x": "caf\xe9"}',
-        ),
-        ("sst", b"(3 good)\n(3 caf\xe9)\n"),
-    ],
-)
-def test_a_line_that_is_not_utf_8_is_refused_with_its_file_and_number(
-    task: str, content: bytes, tmp_path: Path
-) -> None:
-    (tmp_path / "data.txt").write_bytes(content)
+def text(words: str, *predicates: str) -> str:
+    """Returns a sentence in the columns word, predicate and roles, with predicates first."""
+    rows = zip(*(column.split() for column in predicates))
+    verbs = ["be"] * len(predicates) + ["-"] * 9
+    return "".join(f"{' '.join(row)}\n" for row in zip(words.split(), verbs, map(" ".join, rows)))
 
-    with pytest.raises(ValueError, match="data.txt:2: not UTF-8: .*0xe9"):
-        list(made(task)[0].read(tmp_path / "data.txt"))
+
+def coref(*lines: str) -> str:
+    return "\n".join(["#begin document (nw/a); part 000", *lines, "", "#end document", ""])
+
+
+def squad(*questions: object) -> str:
+    return json.dumps(
+        {"data": [{"paragraphs": [{"context": "The owl sleeps.", "qas": questions}]}]}
+    )
+
+
+def pair(**fields: object) -> str:
+    """Returns a line of SNLI with other values; `None` leaves a field out."""
+    whole = {"gold_label": "neutral", "sentence1": "A man.", "sentence2": "A cat.", **fields}
+    return json.dumps({name: value for name, value in whole.items() if value is not None})
+
+
+CONLL: dict[str, Any] = {"type": "elmo_conll", "columns": ["word", "ner"]}
+SRL: dict[str, Any] = {"type": "elmo_srl", "columns": ["word", "predicate", "roles"]}
+COREF: dict[str, Any] = {"type": "elmo_coref", "columns": ["word", "speaker", "coreference"]}
+SPANS: dict[str, Any] = {"type": "elmo_tag", "column": "spans", "spans": True}
+PAIRS = "gold_label\tsentence1\tsentence2\n"
+PARSES = {"sentence1_binary_parse": "( )", "sentence2_binary_parse": "( A cat )"}
+QUESTION = {"id": "1", "question": "Who?", "answers": [{"text": "owl", "answer_start": 4}]}
+
+# The reader (a name, or a config), a file's content, and words of the message behind its name. The
+# file is named `in.` and the reader's format.
+REFUSED: list[tuple[str | dict[str, Any], str | bytes, str]] = [
+    ("elmo_sst", "", ":1: the file is empty"),
+    ("elmo_sst", "\n \n", ":1: the file is empty"),
+    ("elmo_sst", "(3 good)\n\n(3 (2 So) (4 good)\n", ":3: the tree ends before 1 of its brackets"),
+    (
+        "elmo_sst",
+        "(5 good)\n",
+        ":1: column 1: expected a node such as .*label from 0 to 4.*'\\(5 g",
+    ),
+    ("elmo_sst", b"(3 good)\n(3 caf\xe9)\n", ":2: not UTF-8: .*0xe9"),
+    ("elmo_snli", "", ":1: the file is empty"),
+    ("elmo_snli", "\n \n", ":1: the file is empty"),
+    ("elmo_snli", PAIRS, ":1: the file is empty"),
+    (
+        "elmo_snli",
+        f"{PAIRS}neutral\tA man.\n",
+        ":2: expected 3 fields, as in the header, but got 2",
+    ),
+    (
+        "elmo_snli",
+        f"{PAIRS}neutral\tA\tB\tC\n",
+        ":2: expected 3 fields, as in the header, but got 4",
+    ),
+    ("elmo_snli", f"{PAIRS}\nmaybe\tA\tB\n", ":3: gold_label must be .*, not 'maybe'"),
+    ("elmo_snli", f"{PAIRS}neutral\t\tA cat.\n", ":2: the premise is empty"),
+    (
+        "elmo_snli",
+        pair(gold_label=None),
+        ":1: there is no field gold_label; there are sentence1, s",
+    ),
+    (
+        "elmo_snli",
+        pair(sentence2=None),
+        ":1: there is no field sentence2; there are gold_label, se",
+    ),
+    ("elmo_snli", "{}", ":1: there is no field gold_label; there are no fields"),
+    ("elmo_snli", pair(gold_label=1), ":1: gold_label must be text, not 1"),
+    ("elmo_snli", pair(sentence1=["A"]), r":1: sentence1 must be text, not \['A'\]"),
+    ("elmo_snli", pair(sentence2=" \u00a0"), ":1: the hypothesis is empty"),
+    ("elmo_snli", f"{pair()}\n\n{pair()[:20]}", ":3: no JSON: Unterminated string"),
+    ("elmo_snli", f"[{'1' * 60}]", r":1: expected a JSON object, not '\[1{39}'$"),
+    ("elmo_snli", f"{pair()}\n".encode() + b'{"x": "caf\xe9"}', ":2: not UTF-8: .*0xe9"),
+    (
+        {"type": "elmo_snli", "tokens_from": "binary_parse"},
+        pair(),
+        ":1: there is no field sentence1_b",
+    ),
+    (
+        {"type": "elmo_snli", "tokens_from": "binary_parse"},
+        pair(**PARSES),
+        ":1: the premise is empty",
+    ),
+    (CONLL, "-DOCSTART- -X-\n\n", ":1: there is no sentence"),
+    (CONLL, "Oslo I-LOC\nis\n", r":2: expected 2 columns \(word ner\), but got 1: 'is'"),
+    (CONLL, "Oslo I-LOC\nis PERSON\n", ":2: 'PERSON' is not a tag of IOB1 or BIO"),
+    (CONLL, "Oslo I-LOC\nis I-\n", ":2: 'I-' is not a tag"),
+    (CONLL, b"Oslo I-LOC\nMalm\xe9 I-LOC\n", ":2: not UTF-8: .*0xe9"),
+    ({**CONLL, "file_scheme": "BIO"}, "a B-PER\nb I-LOC\n", ":2: I-LOC cannot follow B-PER in BIO"),
+    ({**CONLL, "file_scheme": "BIO"}, "a O\nb U-PER\n", ":2: 'U-PER' is not a tag of BIO"),
+    ({**CONLL, "file_scheme": "IOB1"}, "a O\nb B-LOC\n", ":2: B-LOC cannot follow O in IOB1"),
+    (
+        {**CONLL, "file_scheme": "BIOUL"},
+        "a B-PER\nb I-PER\n",
+        ":2: I-PER cannot end a sentence in BI",
+    ),
+    # A single tag of BIOUL makes the whole file one of BIOUL.
+    (CONLL, "a I-PER\nb O\nc U-PER\n", ":1: I-PER cannot begin a sentence in BIOUL"),
+    (CONLL, "a U-PER\nb O\nc B-PER\n", ":3: B-PER cannot end a sentence in BIOUL"),
+    ({"type": "elmo_tag", "spans": True}, "a b\n", "the columns must have 'upos' exactly once"),
+    (SPANS, {"text": "Rain", "spans": [[0, 3, "X"]]}, ":1: the span 0 to 3, 'Rai', does not begin"),
+    (SPANS, {"text": "Rain", "spans": [[0, 4]]}, r":1: expected a span as .*, but got \[0, 4\]"),
+    (
+        SPANS,
+        {"text": "Rain fell", "spans": [[0, 9, "X"], [5, 9, "Y"]]},
+        ":1: two spans overlap: 'Rain fell' and 'fell'",
+    ),
+    (
+        SPANS,
+        {"tokens": ["Rain"], "spans": ["N", "V"]},
+        ":1: there are 1 tokens, but 2 values of sp",
+    ),
+    (
+        SPANS,
+        {"tokens": ["Rain"], "tags": ["N"]},
+        ':1: expected an object with "tokens" and "spans"',
+    ),
+    (SPANS, {"text": "Rain"}, ':1: expected .* or with "text" and "spans", a list of spans'),
+    (SRL, "#begin document\n", ":1: there is no sentence"),
+    (SRL, "rain -\n", ":1: there is no predicate: the column predicate is -"),
+    (SRL, text("a b", "(V*) (A1*"), ":2: the bracket of A1 is not closed within the sentence"),
+    (SRL, text("a b c", "(V*) * *)"), r":3: '\*\)' closes a bracket, which is not open"),
+    (SRL, text("a b", "(V*) (A1*))"), r":2: '\(A1\*\)\)' closes a bracket, which is not open"),
+    (SRL, text("a b c", "(V*) (A1* *A2)"), r":3: '\*A2\)' closes A2, which is not open"),
+    (SRL, text("a b c", "(V*) (A1* (A2*))"), r":3: '\(A2\*\)\)' begins A2 within A1: .* overlap"),
+    (SRL, text("a b", "(V*) (A1(A2*))"), r":2: .*begins A2 within A1"),
+    (SRL, text("a b", "(V*) A1"), r":2: a column of roles cannot be 'A1': expected \*, \(ROLE\*"),
+    (SRL, text("a b", "(V*) (A1"), r":2: a column of roles cannot be '\(A1'"),
+    (SRL, text("a b", "(V*) (*)"), r":2: a column of roles cannot be '\(\*\)'"),
+    (SRL, text("a b", "(V*) **"), r":2: a column of roles cannot be '\*\*'"),
+    # Two columns for one token: two predicates at it.
+    (SRL, "rain - * *\nfell fall (V*) (V*)\n", ":2: .* 1 predicates .* but 2 columns of roles"),
+    (SRL, "rain rain (V*)\nfell fall *\n", ":2: .* 2 predicates .* but 1 columns of roles"),
+    (SRL, "rain - (A0*)\nfell - *\n", ":1: .* 0 predicates .* but 1 columns of roles"),
+    (SRL, "rain rain\n", ":1: .* 1 predicates .* but 0 columns of roles"),
+    (
+        SRL,
+        "rain -\nfell fall (V*)\n",
+        ":2: expected 0 columns of roles, as on the first .* got 1: ",
+    ),
+    (SRL, "rain\n", r":1: expected at least 2 columns \(word predicate roles\), but got 1: 'rain'"),
+    ("elmo_coref", "", ":1: there is no document: expected '#begin document"),
+    ("elmo_coref", "Yes - -\n", ":1: expected a line such as '#begin document .* before 'Yes - -'"),
+    (
+        "elmo_coref",
+        "#begin document\n",
+        ":1: expected '#begin document .*, but got '#begin document'",
+    ),
+    ("elmo_coref", "\n#end document\n", ":2: '#end document' stands outside of a document"),
+    ("elmo_coref", coref(), ":1: the document nw/a; part 000 has no sentence"),
+    ("elmo_coref", coref("nw/a 0 0 He (0)"), ":2: expected at least 12 columns .*, but got 5"),
+    (COREF, coref("Yes - -")[:-14], ":1: the document nw/a; part 000 has no '#end document'"),
+    (
+        COREF,
+        coref("a - -").replace("#end", "#begin"),
+        ":4: .* has no line '#end document' before t",
+    ),
+    (COREF, coref("Yes - -", "no -"), r":3: expected 3 columns \(word .*, but got 2: 'no -'"),
+    (COREF, coref("a - (0", "b - -"), r":2: the bracket '\(0' is not closed within the sentence"),
+    (COREF, coref("a - (0", "", "b - 0)"), r":2: the bracket '\(0' is not closed within the sent"),
+    (COREF, coref("a - -", "b - (1)|0)"), r":3: '\(1\)\|0\)' closes 0, which is not open"),
+    (COREF, coref("a - -", "b - 7"), ":3: the column coreference cannot be '7': expected -"),
+    (COREF, coref("a - (1||2)"), ":2: the column coreference cannot be"),
+    (COREF, coref("a - (1(2)2)"), ":2: the column coreference cannot be"),
+    (COREF, coref("a - (1)|(1)"), ":2: the cluster 1 has the mention that ends here twice"),
+    (
+        "elmo_coref",
+        coref(*["a 0 0 a " + "- " * 8] * 2),
+        ":3: expected the index 1 of a token",
+    ),
+    ("elmo_squad", "", ":1: not JSON"),
+    ("elmo_squad", '{\n"data": [\n}', ":3: not JSON"),
+    ("elmo_squad", b'{"data": "\xff"}', ":1: not UTF-8"),
+    ("elmo_squad", '{"data": []}', ": the file: there is no question"),
+    ("elmo_squad", "\n[7]", ": the file: expected an object with 'data'"),
+    ("elmo_squad", '{"data": [{}, {"paragraphs": [7]}]}', r": data\[1\].paragraphs\[0\]: expected"),
+    ("elmo_squad", '{"data": [{"paragraphs": 1}]}', r": data\[0\].paragraphs: expected a list"),
+    ("elmo_squad", squad({}), r": data\[0\].paragraphs\[0\].qas\[0\]: expected an object"),
+    (
+        "elmo_squad",
+        squad(QUESTION, QUESTION),
+        r": .*qas\[1\].id: '1' is also the id of data.*qas\[0",
+    ),
+    ("elmo_squad", squad({**QUESTION, "answers": []}), r": .*qas\[0\]: the question has no answer"),
+    ("elmo_classify", "", " has no row"),
+    ("elmo_classify", {"txt": "a", "label": "a"}, ":1: there is no field text; did you mean 'txt'"),
+    ("elmo_classify", {"text": ["a"], "label": "a"}, r":1: text must be text, not \['a'\]"),
+    ("elmo_classify", {"text": "a"}, ":1: there is no field label; there are text"),
+    ("elmo_classify", {"text": "a", "label": " "}, ":1: label must be a label, not ' '"),
+    ("elmo_classify", {"text": "a", "label": ["a"]}, r":1: label must be a label, not \['a'\]"),
+]
+
+
+@pytest.mark.parametrize(("reader", "content", "words"), REFUSED)
+def test_what_cannot_be_read_is_refused_with_its_file_and_place(
+    reader: str | dict[str, Any], content: str | bytes | dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    params = {"type": reader} if isinstance(reader, str) else dict(reader)
+    suffix = "jsonl" if params["type"] == "elmo_classify" or isinstance(content, dict) else "txt"
+    path = tmp_path / f"in.{suffix}"
+    if isinstance(content, dict):
+        content = json.dumps(content)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+    with pytest.raises(ValueError) as refused:
+        list(DatasetReader.from_params(Params(params)).read(path))
+
+    message = str(refused.value)
+    assert re.match(words, message.removeprefix(str(path))), message

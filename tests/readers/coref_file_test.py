@@ -79,64 +79,7 @@ def test_packed_files_tabs_and_names_without_brackets_are_read(tmp_path: Path) -
     assert (found.name, found.clusters) == ("letter one", [[(0, 1)]])
 
 
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        ("", "a.txt:1: there is no document: expected '#begin document"),
-        ("Yes - -\n", "a.txt:1: expected a line such as '#begin document .* before 'Yes - -'"),
-        ("#begin document\n", "a.txt:1: expected '#begin document .*, but got '#begin document'"),
-        ("\n#end document\n", "a.txt:2: '#end document' stands outside of a document"),
-        (document(), "a.txt:1: the document nw/a; part 000 has no sentence"),
-        (document("Yes - -")[:-14], "a.txt:1: the document nw/a; part 000 has no '#end document'"),
-        (
-            document("Yes - -").replace("#end", "#begin"),
-            "a.txt:4: the document nw/a; part 000 has no line '#end document' before this line",
-        ),
-        (document("Yes - -", "no -"), r"a.txt:3: expected 3 columns \(word .*, but got 2: 'no -'"),
-        (document("a - (0", "b - -"), r"a.txt:2: the bracket '\(0' is not closed within the sent"),
-        (document("a - (0", "", "b - 0)"), r"a.txt:2: the bracket '\(0' is not closed within the"),
-        (document("a - -", "b - (1)|0)"), r"a.txt:3: '\(1\)\|0\)' closes 0, which is not open"),
-        (document("a - -", "b - 7"), "a.txt:3: the column coreference cannot be '7': expected -"),
-        (document("a - (1||2)"), "a.txt:2: the column coreference cannot be"),
-        (document("a - (1(2)2)"), "a.txt:2: the column coreference cannot be"),
-        (document("a - (1)|(1)"), "a.txt:2: the cluster 1 has the mention that ends here twice"),
-    ],
-)
-def test_wrong_file_is_refused_with_file_and_line(
-    text: str, complaint: str, tmp_path: Path
-) -> None:
-    path = written(tmp_path / "a.txt", text)
-
-    with pytest.raises(ValueError, match=complaint):
-        list(read_coref(path, COLUMNS))
-
-
-def test_line_with_fewer_columns_than_those_before_the_roles_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.txt", document("nw/a 0 0 He (0)"))
-
-    with pytest.raises(ValueError, match="a.txt:2: expected at least 12 columns .*, but got 5"):
-        list(read_coref(path))
-
-
 PLACES = ["part", "index", "word", "coreference"]
-
-
-@pytest.mark.parametrize(
-    ("lines", "complaint"),
-    [
-        (["0 0 a -", "0 2 b -", "0 1 c -"], "3: expected the index 1 of a token .*, but got '2'"),
-        (["0 0 a -", "0 1 b -", "0 0 c -"], "4: expected the index 2 .* ends with an empty line"),
-        (["0 2 a -"], "2: expected the index 0 or 1 of a token"),
-        (["0 0 a -", "0 x b -"], "3: expected the index 1 of a token .*, but got 'x'"),
-    ],
-)
-def test_token_that_is_not_where_it_says_is_refused_with_file_and_line(
-    lines: list[str], complaint: str, tmp_path: Path
-) -> None:
-    path = written(tmp_path / "a.txt", document(*lines))
-
-    with pytest.raises(ValueError, match=f"a.txt:{complaint}"):
-        list(read_coref(path, PLACES))
 
 
 def test_indices_begin_at_0_or_1_and_other_parts_than_numbers_say_nothing(tmp_path: Path) -> None:

@@ -97,39 +97,6 @@ def test_other_shape_is_refused_with_its_place(shape: Any, complaint: str) -> No
         parse_squad(shape)
 
 
-@pytest.mark.parametrize(
-    ("written", "complaint"),
-    [
-        (b"", "squad.json:1: not JSON"),
-        (b'{\n"data": [\n}', "squad.json:3: not JSON"),
-        (b'{"data": "\xff"}', "squad.json:1: not UTF-8"),
-        (b'{"data": []}', "squad.json: the file: there is no question"),
-        (b'{"data": 1}', "squad.json: data: expected a list"),
-        (
-            b'{"data":\n[{}, {"paragraphs": [\n 7 ]}]}',
-            r"squad.json: data\[1\].paragraphs\[0\]: exp",
-        ),
-        (
-            b'{"x": ["]", {}],\n"data": [{"paragraphs": 1}]}',
-            r"squad.json: data\[0\].paragraphs: ",
-        ),
-        (
-            b'{\n"data": [\n{"paragraphs": [\n{"qas": [{}]}]}]}',
-            r"squad.json: data.*: expected an obj",
-        ),
-        (b"\n[7]", "squad.json: the file: expected an object with 'data'"),
-    ],
-)
-def test_file_that_cannot_be_read_is_refused_by_its_name(
-    tmp_path: Path, written: bytes, complaint: str
-) -> None:
-    path = tmp_path / "squad.json"
-    path.write_bytes(written)
-
-    with pytest.raises(ValueError, match=complaint):
-        read_squad(path)
-
-
 def test_long_value_is_shown_in_part() -> None:
     with pytest.raises(ValueError) as error:
         parse_squad({"data": "x" * 1000})

@@ -17,12 +17,6 @@ def words(instance: Instance) -> list[str]:
     return [token.text for token in instance["tokens"].tokens]
 
 
-def written(folder: Path, content: str) -> Path:
-    path = folder / "trees.txt"
-    path.write_text(content, encoding="utf-8")
-    return path
-
-
 def test_whole_sentences_are_read_with_the_label_of_their_root() -> None:
     instances = list(SstReader().read(FIXTURE))
     expected = [class_name for class_name in reversed(FIVE) for _ in range(2)]
@@ -77,28 +71,6 @@ def test_coarser_classes_join_labels_and_two_drop_the_neutral() -> None:
 
     assert three == ["positive"] * 4 + ["neutral"] * 2 + ["negative"] * 4
     assert two == ["positive"] * 4 + ["negative"] * 4
-
-
-@pytest.mark.parametrize(
-    ("line", "complaint"),
-    [
-        ("(3 (2 So) (4 good)", "ends before 1 of its brackets are closed"),
-        ("(5 (2 So) (4 good))", "column 1: expected a node such as .*label from 0 to 4.*'\\(5 "),
-    ],
-)
-def test_unreadable_tree_is_reported_with_its_file_and_line(
-    tmp_path: Path, line: str, complaint: str
-) -> None:
-    path = written(tmp_path, f"(3 (2 So) (4 good))\n\n{line}\n")
-
-    with pytest.raises(ValueError, match=f"trees.txt:3: .*{complaint}"):
-        list(SstReader().read(path))
-
-
-@pytest.mark.parametrize("content", ["", "\n \n"])
-def test_empty_file_is_refused(tmp_path: Path, content: str) -> None:
-    with pytest.raises(ValueError, match="trees.txt:1: the file is empty"):
-        list(SstReader().read(written(tmp_path, content)))
 
 
 def test_windows_line_ends_are_no_part_of_a_tree(tmp_path: Path) -> None:

@@ -43,13 +43,6 @@ def test_a_tag_that_is_none_of_spans_is_named_with_its_line() -> None:
         list(TagReader(column="upos", spans=True).read(FIXTURE))
 
 
-def test_a_file_without_sentences_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "in.conllu").write_text("# nothing\n")
-
-    with pytest.raises(ValueError, match="in.conllu:1: there is no sentence"):
-        list(TagReader().read(tmp_path / "in.conllu"))
-
-
 @pytest.mark.parametrize(
     ("row", "expected"),
     [
@@ -144,51 +137,6 @@ def test_columns_are_found_by_name(tmp_path: Path) -> None:
     chunks = TagReader.of_entities(columns, tag_column="chunk")
 
     assert sentences(chunks, path) == [(["Marta", "left"], ["B-NP", "L-NP"])]
-
-
-@pytest.mark.parametrize("content", ["", "\n \n", "-DOCSTART- -X- O O\n\n"])
-def test_file_without_a_sentence_is_refused(tmp_path: Path, content: str) -> None:
-    with pytest.raises(ValueError, match="ner.txt:1: there is no sentence"):
-        list(TagReader.of_entities().read(written(tmp_path, content)))
-
-
-@pytest.mark.parametrize(
-    ("line", "complaint"),
-    [
-        ("Oduya I-PER", r"expected 4 columns \(word pos chunk ner\), but got 2: 'Oduya I-PER'"),
-        ("a b c d O", "expected 4 columns .*, but got 5: 'a b c d O'"),
-        ("left VBD O PERSON", "'PERSON' is not a tag of IOB1 or BIO"),
-        ("left VBD O I-", "'I-' is not a tag"),
-    ],
-)
-def test_line_that_cannot_be_is_reported_with_file_and_line(
-    tmp_path: Path, line: str, complaint: str
-) -> None:
-    path = written(tmp_path, f"-DOCSTART-\n\nMarta NNP O I-PER\n{line}\n")
-
-    with pytest.raises(ValueError, match=f"ner.txt:4: {complaint}"):
-        list(TagReader.of_entities().read(path))
-
-
-@pytest.mark.parametrize(
-    ("file_scheme", "tags", "complaint"),
-    [
-        ("BIO", "B-PER I-LOC", "4: I-LOC cannot follow B-PER in BIO"),
-        ("IOB1", "O B-LOC", "4: B-LOC cannot follow O in IOB1"),
-        ("BIOUL", "B-PER I-PER", "4: I-PER cannot end a sentence in BIOUL"),
-        # A single tag of BIOUL makes the whole file one of BIOUL.
-        (None, "I-PER O U-PER", "3: I-PER cannot begin a sentence in BIOUL"),
-        (None, "U-PER O B-PER", "5: B-PER cannot end a sentence in BIOUL"),
-        ("BIO", "O U-PER", "4: 'U-PER' is not a tag of BIO"),
-    ],
-)
-def test_sequence_that_cannot_be_is_reported_with_file_and_line(
-    tmp_path: Path, file_scheme: str, tags: str, complaint: str
-) -> None:
-    path = written(tmp_path, "\n\n" + "".join(f"word {tag}\n" for tag in tags.split(" ")))
-
-    with pytest.raises(ValueError, match=f"ner.txt:{complaint}"):
-        list(two_columns(file_scheme=file_scheme).read(path))
 
 
 def test_vocabulary_has_every_tag_of_every_type(tmp_path: Path) -> None:

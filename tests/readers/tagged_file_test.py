@@ -80,41 +80,6 @@ def test_json_may_have_tokens_and_their_tags(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("value", "complaint"),
-    [
-        (
-            {"text": "Rain", "spans": [[0, 3, "X"]]},
-            "the span 0 to 3, 'Rai', does not begin and end",
-        ),
-        ({"text": "Rain", "spans": [[0, 4]]}, r"expected a span as .*, but got \[0, 4\]"),
-        (
-            {"text": "Rain fell", "spans": [[0, 9, "X"], [5, 9, "Y"]]},
-            "two spans overlap: 'Rain fell' and 'fell'",
-        ),
-        ({"tokens": ["Rain"], "spans": ["N", "V"]}, "there are 1 tokens, but 2 values of spans"),
-        ({"tokens": ["Rain"], "tags": ["N"]}, 'expected an object with "tokens" and "spans"'),
-        ({"text": "Rain"}, 'expected .* or with "text" and "spans", a list of spans'),
-    ],
-)
-def test_a_row_that_does_not_fit_is_named_with_its_line(
-    value: Any, complaint: str, tmp_path: Path
-) -> None:
-    path = rows(tmp_path, {"text": "Rain", "spans": []}, value)
-
-    with pytest.raises(ValueError, match=f"in.jsonl:2: {complaint}"):
-        read(path, "spans")
-
-
-def test_a_line_of_conllu_needs_ten_columns(tmp_path: Path) -> None:
-    (tmp_path / "in.conllu").write_text("# x\n1\tRain\tNOUN\n")
-
-    with pytest.raises(
-        ValueError, match="in.conllu:2: expected 10 columns .*, separated by tabs, but got 3"
-    ):
-        read(tmp_path / "in.conllu", "upos")
-
-
 def test_a_column_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text("Rain N\n")
 
