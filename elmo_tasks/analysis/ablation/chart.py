@@ -31,8 +31,7 @@ def draw(report: AblationReport) -> Figure:
         ]
         # For most tasks the paper has only one point, and no curve.
         if len(of_paper) > 1 and report.is_percent:
-            style = {"color": f"C{index}", "linestyle": "--", "marker": "x"}
-            axes.plot(*zip(*of_paper), label=f"{variant}, paper", **style)
+            axes.plot(*zip(*of_paper), f"C{index}x--", label=f"{variant}, paper")
     axes.set_xscale("log")
     axes.set_xticks(report.fractions, [percent(fraction) for fraction in report.fractions])
     axes.set_xticks([], minor=True)

@@ -103,8 +103,8 @@ def _judge_spans(
         beside = [each for each in expected if _overlap(each, span)]
         gold = "; ".join(_named(each, words) for each in beside) or "nothing"
         claims.append(Claim(_named(span, words), gold, confidence, span in expected))
-    types = [[type_ for type_, _ in spans] for spans in (expected, predicted)]
-    return Case(text, _counts(claims, expected), claims, *types)
+    of_expected, of_predicted = ([type_ for type_, _ in spans] for spans in (expected, predicted))
+    return Case(text, _counts(claims, expected), claims, of_expected, of_predicted)
 
 
 def _judge_answer(instance: Instance, answer: Answer) -> Case:
