@@ -76,7 +76,7 @@ def hub_folder(name: str) -> str:
         )
         listed = {each.rfilename: each.size for each in about.siblings or ()}
         files = [file for file in listed if _DATA_FILE.fullmatch(file)]
-        sizes = [_MOST_BYTES + 1 if listed[file] is None else listed[file] for file in files]
+        sizes = [_MOST_BYTES + 1 if (size := listed[file]) is None else size for file in files]
         if not files:
             raise ConfigurationError(f"{name} has no files of a biLM or of a model")
         if min(sizes) < 0 or sum(sizes) > _MOST_BYTES:

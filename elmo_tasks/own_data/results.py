@@ -83,7 +83,8 @@ def train_folds(config: dict[str, Any], folder: Path, num_folds: int, train: Tra
     examples = [example for path in paths for example in read_examples(reader, path)]
     seed = config.get("random_seed", 1)
     folds = split(examples, num_folds, seed)
-    scores, seconds = [], []
+    scores: list[float] = []
+    seconds: list[float] = []
     for number, test in enumerate(folds, start=1):
         result = folder / f"{number}.json"
         if not result.exists():

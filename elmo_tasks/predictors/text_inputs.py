@@ -70,11 +70,11 @@ def read_inputs(path: str, predictor: Predictor) -> Inputs:
     if isinstance(predictor, TextPredictor) and kind in TABLES:
         return Inputs(path, False, _rows(path, predictor))
     name = _STDIN if path == "-" else path
-    lines = (line for line in read_records(path, "text") if line.values["text"].strip())
-    first = next(lines, None)
+    after_first = (line for line in read_records(path, "text") if line.values["text"].strip())
+    first = next(after_first, None)
     if first is None:
         return Inputs(name, True, iter(()))
-    lines, kind = chain([first], lines), kind_of(path, first.values["text"])
+    lines, kind = chain([first], after_first), kind_of(path, first.values["text"])
     if not isinstance(predictor, TextPredictor) or kind == "json":
         return Inputs(name, True, _json(lines, predictor))
     if len(predictor.input_names) > 1:

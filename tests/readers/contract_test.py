@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +97,7 @@ QUESTION = {"id": "1", "question": "Who?", "answers": [{"text": "owl", "answer_s
 
 # The reader (a name, or a config), a file's content, and words of the message behind its name. The
 # file is named `in.` and the reader's format.
-REFUSED: list[tuple[str | dict[str, Any], str | bytes, str]] = [
+REFUSED: list[tuple[str | dict[str, Any], str | bytes | Mapping[str, object], str]] = [
     ("elmo_sst", "", ":1: the file is empty"),
     ("elmo_sst", "\n \n", ":1: the file is empty"),
     ("elmo_sst", "(3 good)\n\n(3 (2 So) (4 good)\n", ":3: the tree ends before 1 of its brackets"),
@@ -261,12 +261,15 @@ REFUSED: list[tuple[str | dict[str, Any], str | bytes, str]] = [
 
 @pytest.mark.parametrize(("reader", "content", "words"), REFUSED)
 def test_what_cannot_be_read_is_refused_with_its_file_and_place(
-    reader: str | dict[str, Any], content: str | bytes | dict[str, Any], words: str, tmp_path: Path
+    reader: str | dict[str, Any],
+    content: str | bytes | Mapping[str, object],
+    words: str,
+    tmp_path: Path,
 ) -> None:
     params = {"type": reader} if isinstance(reader, str) else dict(reader)
-    suffix = "jsonl" if params["type"] == "elmo_classify" or isinstance(content, dict) else "txt"
+    suffix = "jsonl" if params["type"] == "elmo_classify" or isinstance(content, Mapping) else "txt"
     path = tmp_path / f"in.{suffix}"
-    if isinstance(content, dict):
+    if isinstance(content, Mapping):
         content = json.dumps(content)
     path.write_bytes(content.encode() if isinstance(content, str) else content)
 
