@@ -58,7 +58,7 @@ format: venv  ## format the code and correct what the linter can
 	.venv/bin/python -m ruff format .
 
 data: venv  ## fetch the data sets that are free
-	.venv/bin/python scripts/fetch_data.py
+	.venv/bin/python scripts/fetch_data.py --imdb
 
 try-install: venv  ## install both sizes in new environments, and use them there (minutes)
 	.venv/bin/python scripts/try_install.py

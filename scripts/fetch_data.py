@@ -11,6 +11,7 @@ import itertools
 import json
 import socket
 import sys
+import tarfile
 import tempfile
 import zipfile
 import zlib
@@ -29,7 +30,8 @@ class Source(NamedTuple):
     # Parameters
 
     host: The part of the address that `--mirror` replaces.
-    path: The rest of the address; a `.zip` is unpacked.
+    path: The rest of the address. A `.zip` is unpacked. The reviews of a `.tar.gz`, a file each,
+        become JSON lines packed by gzip; every fifth is in the file with `dev` in its name.
     folder: The folder of the data files, within the data folder.
     inside: The folder of the data files within the archive, with its slash.
     sizes: Expected number of lines of each data file (of questions for a `.json`); None if unknown.
@@ -78,6 +80,13 @@ SOURCES = [
         sizes={"dev-v1.1.json": 10_570},
     ),
 ]
+IMDB = Source(
+    host="https://ai.stanford.edu",
+    path="/~amaas/data/sentiment/aclImdb_v1.tar.gz",
+    folder="movie-reviews",
+    inside="aclImdb/train/",
+    sizes={"imdb.train.jsonl.gz": 20_000, "imdb.dev.jsonl.gz": 5_000},
+)
 GLOVE = {
     "6B": Source(
         host="https://nlp.stanford.edu",
@@ -115,7 +124,7 @@ def main() -> None:
     glove = [] if args.glove is None else args.glove or ["840B"]
     errors: list[str] = []
     try:
-        for source in SOURCES + [GLOVE[name] for name in glove]:
+        for source in SOURCES + [IMDB] * args.imdb + [GLOVE[name] for name in glove]:
             try:
                 fetch(source, args.data, args.mirror)
             except (FetchError, OSError) as error:
@@ -146,6 +155,11 @@ def parse_args() -> argparse.Namespace:
         "840B (300 numbers a word, the default), or both",
     )
     parser.add_argument(
+        "--imdb",
+        action="store_true",
+        help="fetch the 25,000 film reviews of IMDB's training part too (84 MB)",
+    )
+    parser.add_argument(
         "--mirror",
         metavar="URL",
         help="an address to use instead of https:// and the official hosts",
@@ -168,7 +182,11 @@ def fetch(source: Source, data: Path, mirror: str | None) -> None:
         download = Path(aside, "download")
         copy_url(url, download)
         for name, size in missing.items():
-            part = unpack(download, source, name, url) if url.endswith(".zip") else download
+            part = download
+            if url.endswith(".zip"):
+                part = unpack(download, source, name, url)
+            elif url.endswith(".tar.gz"):
+                part = join_reviews(download, source, name, url)
             if size is not None and (got := count(part, Path(name).suffix)) != size:
                 expected = f"expected {size:,} examples, but fetched {got:,}"
                 raise FetchError(f"{folder / name}: {expected}; it is not kept")
@@ -206,9 +224,34 @@ def unpack(archive: Path, source: Source, name: str, url: str) -> Path:
     return path
 
 
+def join_reviews(archive: Path, source: Source, name: str, url: str) -> Path:
+    """
+    Writes the reviews in the folders `neg` and `pos` of an archive as JSON lines, without HTML:
+    every fifth of each label, or the others.
+    """
+    reviews: dict[str, dict[str, str]] = {"neg": {}, "pos": {}}
+    try:
+        with tarfile.open(archive) as files:
+            for member in files:
+                label, _, file_name = member.name.removeprefix(source.inside).partition("/")
+                if member.name.startswith(source.inside) and label in reviews:
+                    if content := files.extractfile(member):
+                        text = content.read().decode().replace("<br />", " ")
+                        reviews[label][file_name] = text
+    except (tarfile.TarError, zlib.error, EOFError, UnicodeDecodeError) as error:
+        raise FetchError(f"cannot unpack {source.inside} of {url}: {error}") from error
+    path = archive.with_name(name)
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        for label, texts in reviews.items():
+            for index, (_, text) in enumerate(sorted(texts.items())):
+                if (index % 5 == 0) == ("dev" in name):
+                    file.write(json.dumps({"label": label, "text": text}) + "\n")
+    return path
+
+
 def count(path: Path, suffix: str) -> int:
     """Returns the number of questions of a `.json` file, or of lines of another file."""
-    with path.open("rb") as file:
+    with gzip.open(path) if suffix == ".gz" else path.open("rb") as file:
         if suffix != ".json":
             return sum(1 for _ in file)
         try:

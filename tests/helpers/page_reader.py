@@ -20,7 +20,7 @@ from thinc.api import Config
 from typer.main import get_command
 
 from elmo_tasks.commands.catalog import CATALOG
-from scripts.fetch_data import GLOVE, SOURCES
+from scripts.fetch_data import GLOVE, IMDB, SOURCES
 from tests.helpers.command_line import allennlp
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +39,7 @@ OUTPUTS |= {"--output", "--paths.store"}
 WRITES_SECOND = {"add_highway.py", "convert", "embed", "export", "new", "pack"}
 FETCHED = {
     str(Path("data", source.folder, name))
-    for source in [*SOURCES, *GLOVE.values()]
+    for source in [*SOURCES, IMDB, *GLOVE.values()]
     for name in source.sizes
 }
 # Files that are not in the repository, and what a page must say so that a reader can get them.

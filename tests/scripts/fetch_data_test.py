@@ -1,9 +1,11 @@
 import gzip
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
+import tarfile
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -15,6 +17,7 @@ import pytest
 SCRIPT = Path(__file__).parents[2] / "scripts" / "fetch_data.py"
 SST = "sentiment/trainDevTestTrees_PTB.zip"
 SQUAD = "SQuAD-explorer/dataset"
+IMDB = "~amaas/data/sentiment/aclImdb_v1.tar.gz"
 NUM_LINES = {
     "sst/train.txt": 8_544,
     "sst/dev.txt": 1_101,
@@ -45,7 +48,21 @@ def official(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path = root / SQUAD / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps({"data": [{"paragraphs": [{"qas": [0] * num_questions}]}]}))
+    write_reviews(root / IMDB)
     return root
+
+
+def write_reviews(path: Path) -> None:
+    """Writes 12,500 reviews of each label, and others, which are not wanted."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(path, "w:gz", compresslevel=1) as archive:
+        folders = {"train/pos": 12_500, "train/neg": 12_500, "train/unsup": 1, "test/pos": 1}
+        for folder, number in folders.items():
+            for index in range(number):
+                text = f"{folder} {index:05}<br />old".encode()
+                member = tarfile.TarInfo(f"aclImdb/{folder}/{index:05}_1.txt")
+                member.size = len(text)
+                archive.addfile(member, io.BytesIO(text))
 
 
 def write_zip(path: Path, members: dict[str, str]) -> None:
