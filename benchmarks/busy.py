@@ -1,0 +1,129 @@
+"""
+Measures commands on a quiet machine and beside busy processes, with several numbers of threads.
+Prints wall seconds, start included: the median of turns in alternation. Prints a table in Markdown.
+
+    python -m benchmarks.busy --neighbours 0 1 --threads default 1 --turns 3
+"""
+
+import argparse
+import os
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+
+from benchmarks.machine import machine
+from benchmarks.made_up_text import made_up_text
+
+# A name in a table -> the command. The folder of a run has `text.txt` and `texts.csv`.
+COMMANDS = {
+    "embed": "embed text.txt vectors.hdf5 --average",
+    "score": "score text.txt --sums",
+    "predict": "predict ner text.txt --silent --output-file answers.txt",
+    "evaluate": "evaluate classify/model.tar.gz texts.csv",
+    "train": "train classify.jsonnet -s again",
+}
+NUM_LINES = 300
+LABELS = ("good", "bad")
+
+
+def main() -> None:
+    arguments = parser().parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        prepare(Path(folder), arguments.lines)
+        rows = {}
+        for number in arguments.neighbours:
+            with busy(number):
+                rows[number] = measure(
+                    Path(folder), arguments.only, arguments.threads, arguments.turns
+                )
+    command = shlex.join(["python", "-m", "benchmarks.busy", *sys.argv[1:]])
+    print(f"{date.today()}, `{command}`, {machine()}, wall seconds\n")
+    titles = [f"{threads}, {number} beside" for number in rows for threads in arguments.threads]
+    print(f"| command | {' | '.join(titles)} |")
+    print(f"| --- |{' --- |' * len(titles)}")
+    for name in arguments.only:
+        cells = [f"{rows[n][name, t]:.1f}" for n in rows for t in arguments.threads]
+        print(f"| `{name}` | {' | '.join(cells)} |")
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        prog="python -m benchmarks.busy",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = made.add_argument
+    add("--only", nargs="+", choices=list(COMMANDS), default=list(COMMANDS), help="default: all")
+    add("--neighbours", nargs="+", type=int, default=[0, 1], help="busy processes beside")
+    add("--threads", nargs="+", default=["default", "1"], help="values of --threads, or default")
+    add("--turns", type=int, default=3, help="default: 3")
+    add("--lines", type=int, default=NUM_LINES, help=f"lines of text (default: {NUM_LINES})")
+    return made
+
+
+def prepare(folder: Path, num_lines: int) -> None:
+    """Writes the files that the commands read, and trains the model that `evaluate` takes."""
+    lines = [" ".join(words) for words in made_up_text(num_lines)]
+    (folder / "text.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    rows = [f"{line} {LABELS[n % 2]},{LABELS[n % 2]}" for n, line in enumerate(lines)]
+    (folder / "texts.csv").write_text("\n".join(["text,label", *rows]) + "\n", encoding="utf-8")
+    run(folder, "new classify texts.csv --dev texts.csv")
+    config = folder / "classify.jsonnet"
+    config.write_text(f"({config.read_text(encoding='utf-8')}) + {{ num_epochs:: 2 }}")
+    run(folder, "train classify.jsonnet -s classify")
+
+
+def measure(
+    folder: Path, names: list[str], several: list[str], turns: int
+) -> dict[tuple[str, str], float]:
+    """Returns the median of the wall seconds of each command with each number of threads."""
+    seconds = defaultdict(list)
+    for _ in range(turns):
+        for name in names:
+            for threads in several:
+                for made in ("again", "vectors.hdf5"):
+                    subprocess.run(["rm", "-rf", made], cwd=folder, check=True)
+                option = "" if threads == "default" else f" --threads {threads}"
+                start = time.perf_counter()
+                run(folder, COMMANDS[name] + option)
+                seconds[name, threads].append(time.perf_counter() - start)
+    return {key: statistics.median(values) for key, values in seconds.items()}
+
+
+def run(folder: Path, command: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    done = subprocess.run(
+        [sys.executable, "-m", "elmo_tasks", *command.split()],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        sys.exit(f"{command}: {done.stderr[-500:]}")
+
+
+@contextmanager
+def busy(number: int) -> Iterator[None]:
+    """Runs processes that never wait while the block runs."""
+    processes = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(number)
+    ]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+if __name__ == "__main__":
+    main()
