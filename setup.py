@@ -10,10 +10,8 @@ ROOT = Path(__file__).resolve().parent
 README = ROOT / "README.md"
 (VERSION,) = re.findall(r'__version__ = "(.+)"', (ROOT / "elmo_tasks/__init__.py").read_text())
 
-# The address of the repository is in README.md alone. example.org stands there until it has one.
-(ADDRESS,) = re.findall(r"^git clone (\S+)", README.read_text(encoding="utf-8"), re.MULTILINE)
-HAS_ADDRESS = not ADDRESS.startswith("https://example.org/")
-REPOSITORY = ADDRESS.removesuffix(".git")
+# The address of the repository without `.git`; empty until it has one.
+REPOSITORY = ""
 
 LINKS = {
     "Source": REPOSITORY,
@@ -46,7 +44,7 @@ def away_from_home(page: Path, text: str | None = None) -> str:
 
     def replaced(match: re.Match[str]) -> str:
         picture, words, target = match.groups()
-        if not HAS_ADDRESS:
+        if not REPOSITORY:
             return "" if picture else words
         path = os.path.relpath(page.parent / target, ROOT).replace(os.sep, "/")
         kind = "raw" if picture else "blob"
@@ -93,7 +91,7 @@ if __name__ == "__main__":
         license_files=["LICENSE", "NOTICE"],
         python_requires=">=3.10",
         classifiers=CLASSIFIERS,
-        project_urls=LINKS if HAS_ADDRESS else {},
+        project_urls=LINKS if REPOSITORY else {},
         packages=[
             *find_packages(include=["elmo_tasks", "elmo_tasks.*"]),
             "elmo_tasks.training_configs",

@@ -9,7 +9,7 @@ being uploaded.
 import re
 import sys
 
-from setup import ADDRESS, HAS_ADDRESS, ROOT, VERSION, away_from_home
+from setup import REPOSITORY, ROOT, VERSION, away_from_home
 
 CHANGELOG = ROOT / "CHANGELOG.md"
 
@@ -18,10 +18,10 @@ def main() -> None:
     name, notes = section(CHANGELOG.read_text(encoding="utf-8"), VERSION)
     if name != VERSION:
         print(f"CHANGELOG.md: [Unreleased] is not [{VERSION}] yet", file=sys.stderr)
-    if not HAS_ADDRESS:
+    if not REPOSITORY:
         print(
-            f"README.md: {ADDRESS} is not the address of the repository, so the packages have no "
-            "links and no pictures: put the address there before you upload them",
+            "setup.py: REPOSITORY is empty, so the packages have no links and no pictures: put the "
+            "address there before you upload them",
             file=sys.stderr,
         )
     print(f"# elmo-tasks {VERSION}\n\n{away_from_home(CHANGELOG, notes)}")

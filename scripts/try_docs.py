@@ -41,7 +41,7 @@ PAGES += [
     "docs/errors",
     "docs/compare_variants",
 ]
-PAGES += ["docs/install", "docs/in_your_allennlp_project"]
+PAGES += ["docs/choices", "docs/install", "docs/in_your_allennlp_project"]
 PAGES += ["docs/pytorch", "docs/spacy", "docs/sklearn", "docs/large_text"]
 PAGES += ["docs/when_something_goes_wrong"]
 

@@ -12,26 +12,26 @@ ROOT = Path(__file__).parents[1]
 ADDRESS = "https://example.com/us/elmo-tasks"
 
 
-@pytest.fixture(params=[f"{ADDRESS}.git", ADDRESS])
-def filled(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
-    """What setup.py says in a repository whose README has its address."""
-    for name in ("setup.py", "elmo_tasks/__init__.py"):
+@pytest.fixture
+def filled(tmp_path: Path) -> dict[str, Any]:
+    """What setup.py says in a repository that has an address."""
+    for name in ("README.md", "elmo_tasks/__init__.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
-    text = (ROOT / "README.md").read_text("utf-8")
-    changed = re.sub(r"^git clone \S+", f"git clone {request.param}", text, flags=re.MULTILINE)
-    (tmp_path / "README.md").write_text(changed, "utf-8")
+    text = (ROOT / "setup.py").read_text("utf-8")
+    changed = re.sub(r'^REPOSITORY = ".*"', f'REPOSITORY = "{ADDRESS}"', text, flags=re.MULTILINE)
+    (tmp_path / "setup.py").write_text(changed, "utf-8")
     return runpy.run_path(str(tmp_path / "setup.py"))
 
 
-def test_the_address_in_the_readme_gives_an_index_its_links_and_pictures(
+def test_the_address_gives_an_index_its_links_and_pictures(
     filled: dict[str, Any],
 ) -> None:
     tag = f"v{__version__}"
 
     shown = filled["away_from_home"](filled["README"])
 
-    assert filled["HAS_ADDRESS"] and filled["LINKS"]["Source"] == ADDRESS
+    assert filled["LINKS"]["Source"] == ADDRESS
     assert "clusters: the verb" in shown and f"]({ADDRESS}/raw/{tag}/docs/play.png)" in shown
     assert f"]({ADDRESS}/blob/{tag}/docs/install.md#without-cuda)" in shown
     assert set(re.findall(r"\]\((?!#)([a-z]+:|[^)]*)", shown)) == {"https:"}
@@ -52,7 +52,7 @@ def test_without_an_address_there_are_neither_links_nor_pictures() -> None:
     ours = runpy.run_path(str(ROOT / "setup.py"))
     text = "![A chart](a.png)See [the [old] page](b.md) and [ELMo](https://example.com)."
 
-    if not ours["HAS_ADDRESS"]:
+    if not ours["REPOSITORY"]:
         assert ours["away_from_home"](ours["README"], text) == (
             "See the [old] page and [ELMo](https://example.com)."
         )

@@ -19,7 +19,7 @@ setup(
     license_files=["LICENSE", "README.md"],
     python_requires=">=3.10",
     classifiers=CODE["CLASSIFIERS"],
-    project_urls=CODE["LINKS"] if CODE["HAS_ADDRESS"] else {},
+    project_urls=CODE["LINKS"] if CODE["REPOSITORY"] else {},
     packages=["elmo_tasks_models"],
     package_dir={"elmo_tasks_models": "."},
     package_data={"elmo_tasks_models": ["README.md", "base/*", "models/**"]},
