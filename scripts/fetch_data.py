@@ -31,7 +31,7 @@ class Source(NamedTuple):
 
     host: The part of the address that `--mirror` replaces.
     path: The rest of the address. A `.zip` is unpacked. The reviews of a `.tar.gz`, a file each,
-        become JSON lines packed by gzip; every fifth is in the file with `dev` in its name.
+        become JSON lines; every fifth is in the file with `dev` in its name.
     folder: The folder of the data files, within the data folder.
     inside: The folder of the data files within the archive, with its slash.
     sizes: Expected number of lines of each data file (of questions for a `.json`); None if unknown.
@@ -85,7 +85,7 @@ IMDB = Source(
     path="/~amaas/data/sentiment/aclImdb_v1.tar.gz",
     folder="movie-reviews",
     inside="aclImdb/train/",
-    sizes={"imdb.train.jsonl.gz": 20_000, "imdb.dev.jsonl.gz": 5_000},
+    sizes={"imdb.train.jsonl": 20_000, "imdb.dev.jsonl": 5_000},
 )
 GLOVE = {
     "6B": Source(
@@ -241,7 +241,7 @@ def join_reviews(archive: Path, source: Source, name: str, url: str) -> Path:
     except (tarfile.TarError, zlib.error, EOFError, UnicodeDecodeError) as error:
         raise FetchError(f"cannot unpack {source.inside} of {url}: {error}") from error
     path = archive.with_name(name)
-    with gzip.open(path, "wt", encoding="utf-8") as file:
+    with path.open("w", encoding="utf-8", newline="\n") as file:
         for label, texts in reviews.items():
             for index, (_, text) in enumerate(sorted(texts.items())):
                 if (index % 5 == 0) == ("dev" in name):
@@ -251,7 +251,7 @@ def join_reviews(archive: Path, source: Source, name: str, url: str) -> Path:
 
 def count(path: Path, suffix: str) -> int:
     """Returns the number of questions of a `.json` file, or of lines of another file."""
-    with gzip.open(path) if suffix == ".gz" else path.open("rb") as file:
+    with path.open("rb") as file:
         if suffix != ".json":
             return sum(1 for _ in file)
         try:

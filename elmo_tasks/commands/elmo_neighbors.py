@@ -81,7 +81,12 @@ examples:
             type=int,
             default=20_000,
             metavar="N",
-            help="compare the N most frequent words of the text in layer 0 (default: 20000)",
+            help="compare the N most frequent words in layer 0, and in --vectors (default: 20000)",
+        )
+        add(
+            "--vectors",
+            metavar="FILE",
+            help="show the nearest words in a file of word vectors, such as GloVe's, as well",
         )
         add_bilm_options(parser)
         add_outputs(parser)
@@ -102,6 +107,7 @@ examples:
             max_occurrences=args.max_occurrences,
             max_words=args.max_words,
             num_similar=args.top,
+            word_vectors=args.vectors,
             seed=args.seed,
         )
 

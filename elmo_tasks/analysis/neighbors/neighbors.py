@@ -6,7 +6,12 @@ from tqdm import tqdm
 
 from elmo_tasks.analysis.neighbors.occurrences import Corpus, Occurrence, find, search
 from elmo_tasks.analysis.neighbors.report import NeighborsReport
-from elmo_tasks.analysis.neighbors.vectors import cluster, rank, similar_words
+from elmo_tasks.analysis.neighbors.vectors import (
+    cluster,
+    rank,
+    similar_words,
+    similar_words_of_file,
+)
 from elmo_tasks.analysis.tables import layer_name
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
@@ -25,6 +30,7 @@ def neighbors(
     max_occurrences: int = 1000,
     max_words: int = 20_000,
     num_similar: int = 8,
+    word_vectors: str | None = None,
     seed: int = 0,
 ) -> NeighborsReport:
     """
@@ -45,6 +51,8 @@ def neighbors(
     max_words (default `20_000`): The number of words that are compared in layer 0: the most
         frequent words of the text.
     num_similar (default `8`): The number of nearest words in layer 0.
+    word_vectors: A file of word vectors such as GloVe's, whose nearest words are reported as well,
+        as in the paper's Table 4. Its first `max_words` words are compared.
     seed (default `0`): The seed of the draw and of the clusters.
     """
     layer = _checked_layer(layer, sentence_layers.bilm.num_layers)
@@ -68,6 +76,8 @@ def neighbors(
         vectors=vectors,
         groups=[],
         similar=similar_words(sentence_layers.bilm, word, frequent, num_similar),
+        similar_in_file=word_vectors
+        and similar_words_of_file(word_vectors, word, max_words, num_similar),
     )
     if wanted is None:
         return report._replace(groups=cluster(vectors, num_clusters, seed))

@@ -22,6 +22,7 @@ class NeighborsReport(NamedTuple):
     vectors: Shape (occurrences, dim); each vector has length 1.
     groups: The clusters, or one group of all occurrences if they are ranked.
     similar: The nearest words in layer 0, with their cosines.
+    similar_in_file: The nearest words in a file of word vectors, if one was given.
     wanted: The occurrence to which the others are compared, and its vector.
     """
 
@@ -33,6 +34,7 @@ class NeighborsReport(NamedTuple):
     vectors: torch.Tensor
     groups: list[Group]
     similar: list[tuple[str, float]]
+    similar_in_file: list[tuple[str, float]] | None = None
     wanted: tuple[Occurrence, torch.Tensor] | None = None
 
     def title(self) -> str:
@@ -59,8 +61,7 @@ class NeighborsReport(NamedTuple):
         return [nearest, ("The furthest", furthest)] if furthest else [nearest]
 
     def without_context(self) -> str:
-        words = ", ".join(f"{word} {cosine:.2f}" for word, cosine in self.similar)
-        return f"Nearest words in layer 0, which ignores the context: {words or 'none'}"
+        return f"Nearest words in layer 0, which ignores the context: {_listed(self.similar)}"
 
     def separation(self) -> list[dict[str, Any]]:
         """Returns the mean cosine within each cluster and between each pair of clusters."""
@@ -88,7 +89,10 @@ class NeighborsReport(NamedTuple):
                 for i, j in [pair["clusters"]]
             ]
             lines.append(f"Mean cosines of two occurrences: {', '.join(cosines)}.")
-        return "\n".join([*lines, f"{self.without_context()}."])
+        lines.append(f"{self.without_context()}.")
+        if self.similar_in_file is not None:
+            lines.append(f"Nearest words in the word vectors: {_listed(self.similar_in_file)}.")
+        return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -104,9 +108,8 @@ class NeighborsReport(NamedTuple):
                 for group in self.groups
             ],
             "mean_cosines": self.separation(),
-            "nearest_words_of_layer_0": [
-                {"word": word, "cosine": cosine} for word, cosine in self.similar
-            ],
+            "nearest_words_of_layer_0": _as_dicts(self.similar),
+            "nearest_words_of_file": _as_dicts(self.similar_in_file or []),
         }
 
     def _lines(self, group: Group) -> list[tuple[float, Occurrence]]:
@@ -114,3 +117,11 @@ class NeighborsReport(NamedTuple):
             (cosine, self.corpus.occurrences[member])
             for member, cosine in zip(group.members, group.cosines)
         ]
+
+
+def _listed(similar: list[tuple[str, float]]) -> str:
+    return ", ".join(f"{word} {cosine:.2f}" for word, cosine in similar) or "none"
+
+
+def _as_dicts(similar: list[tuple[str, float]]) -> list[dict[str, Any]]:
+    return [{"word": word, "cosine": cosine} for word, cosine in similar]

@@ -1,13 +1,17 @@
 """What is computed from the vectors of occurrences. All vectors have length 1."""
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import NamedTuple
 
+import numpy
 import torch
 from torch.nn.functional import normalize
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.characters import batch_char_ids
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.text_files import read_lines
 
 
 class Group(NamedTuple):
@@ -92,5 +96,39 @@ def similar_words(
     char_ids = batch_char_ids([[word, *others]])[0]
     with torch.no_grad():
         x = normalize(bilm.token_layer(char_ids.to(bilm.like.device)).cpu())
-    cosines, rows = (x[1:] @ x[0]).topk(min(num_words, len(others)))
-    return [(others[row], cosine) for row, cosine in zip(rows.tolist(), cosines.tolist())]
+    return _nearest(others, x[1:], x[0], num_words)
+
+
+def similar_words_of_file(
+    path: str, word: str, max_words: int, num_words: int
+) -> list[tuple[str, float]]:
+    """
+    Returns those of the first `max_words` words of a file of word vectors that are nearest to
+    `word`, with their cosines. A word that the file lacks is looked up in lower case. Lines of
+    another width than the first are skipped, as is the header of word2vec.
+
+    # Raises
+
+    `ConfigurationError`: The file has no vector of the word.
+    """
+    found: dict[str, numpy.ndarray] = {}
+    for line in islice(read_lines(path), max_words):
+        other, _, numbers = line.rstrip().partition(" ")
+        vector = numpy.array(numbers.split(), dtype=numpy.float32)
+        if len(vector) > 1 and (not found or len(vector) == len(next(iter(found.values())))):
+            found[other] = vector
+    wanted = word if word in found else word.lower()
+    if wanted not in found:
+        raise ConfigurationError(
+            f"{path} has no vector of {word!r} in its first {max_words:,} lines"
+        )
+    vectors = dict(zip(found, normalize(torch.from_numpy(numpy.stack(list(found.values()))))))
+    centre = vectors.pop(wanted)
+    return _nearest(list(vectors), torch.stack(list(vectors.values())), centre, num_words)
+
+
+def _nearest(
+    words: Sequence[str], vectors: torch.Tensor, centre: torch.Tensor, num_words: int
+) -> list[tuple[str, float]]:
+    cosines, rows = (vectors @ centre).topk(min(num_words, len(words)))
+    return [(words[row], cosine) for row, cosine in zip(rows.tolist(), cosines.tolist())]

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy
 import pytest
 import torch
@@ -10,8 +12,10 @@ from elmo_tasks.analysis.neighbors.vectors import (
     mean_cosine,
     rank,
     similar_words,
+    similar_words_of_file,
 )
 from elmo_tasks.bilm import make_bilm
+from elmo_tasks.common.errors import ConfigurationError
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
 WORDS = ["bank", "banks", "river", "a", "the", "naïve"]
@@ -98,3 +102,14 @@ def test_the_nearest_words_are_those_of_layer_0_in_any_sentence() -> None:
 
 def test_a_word_alone_is_near_no_other() -> None:
     assert similar_words(make_bilm(*FIXTURE_FILES), "bank", ["bank"], 3) == []
+
+
+def test_the_nearest_words_of_a_file_are_those_of_the_largest_cosine(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.txt"
+    path.write_text("4 2\nbank 1 0\nriver 1 1\nwrong 1\nmoney 9 1\nsky -1 0\nlate 1 0\n")
+
+    found = similar_words_of_file(str(path), "Bank", 6, 2)
+
+    assert found == [("money", pytest.approx(9 / 82**0.5)), ("river", pytest.approx(0.5**0.5))]
+    with pytest.raises(ConfigurationError, match="no vector of 'late' in its first 6 lines"):
+        similar_words_of_file(str(path), "late", 6, 2)
