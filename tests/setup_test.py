@@ -33,7 +33,7 @@ def test_the_address_gives_an_index_its_links_and_pictures(
 
     assert filled["LINKS"]["Source"] == ADDRESS
     assert "clusters: the verb" in shown and f"]({ADDRESS}/raw/{tag}/docs/play.png)" in shown
-    assert f"]({ADDRESS}/blob/{tag}/docs/install.md#without-cuda)" in shown
+    assert f"]({ADDRESS}/blob/{tag}/docs/install.md#which-pythons)" in shown
     assert set(re.findall(r"\]\((?!#)([a-z]+:|[^)]*)", shown)) == {"https:"}
 
 

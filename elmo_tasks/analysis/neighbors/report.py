@@ -22,8 +22,8 @@ class NeighborsReport(NamedTuple):
     vectors: Shape (occurrences, dim); each vector has length 1.
     groups: The clusters, or one group of all occurrences if they are ranked.
     similar: The nearest words in layer 0, with their cosines.
-    similar_in_file: The nearest words in a file of word vectors, if one was given.
     wanted: The occurrence to which the others are compared, and its vector.
+    similar_in_file: The nearest words in a file of word vectors, if one was given.
     """
 
     word: str
@@ -34,8 +34,8 @@ class NeighborsReport(NamedTuple):
     vectors: torch.Tensor
     groups: list[Group]
     similar: list[tuple[str, float]]
-    similar_in_file: list[tuple[str, float]] | None = None
     wanted: tuple[Occurrence, torch.Tensor] | None = None
+    similar_in_file: list[tuple[str, float]] | None = None
 
     def title(self) -> str:
         shown, found = len(self.corpus.occurrences), self.corpus.num_occurrences
