@@ -22,12 +22,12 @@ from pathlib import Path
 from benchmarks.machine import machine
 from benchmarks.made_up_text import made_up_text
 
-# A name in a table -> the command. The folder of a run has `text.txt` and `texts.csv`.
+# A name in a table -> the command. The folder of a run has `text.txt` and `classify.csv`.
 COMMANDS = {
     "embed": "embed text.txt vectors.hdf5 --average",
     "score": "score text.txt --sums",
     "predict": "predict ner text.txt --silent --output-file answers.txt",
-    "evaluate": "evaluate classify/model.tar.gz texts.csv",
+    "evaluate": "evaluate classify/model.tar.gz classify.csv",
     "train": "train classify.jsonnet -s again",
 }
 NUM_LINES = 300
@@ -63,7 +63,12 @@ def parser() -> argparse.ArgumentParser:
     add = made.add_argument
     add("--only", nargs="+", choices=list(COMMANDS), default=list(COMMANDS), help="default: all")
     add("--neighbours", nargs="+", type=int, default=[0, 1], help="busy processes beside")
-    add("--threads", nargs="+", default=["default", "1"], help="values of --threads, or default")
+    add(
+        "--threads",
+        nargs="+",
+        default=["default", "1"],
+        help="values of OMP_NUM_THREADS; `default` does not set it (default: default 1)",
+    )
     add("--turns", type=int, default=3, help="default: 3")
     add("--lines", type=int, default=NUM_LINES, help=f"lines of text (default: {NUM_LINES})")
     return made
@@ -74,8 +79,8 @@ def prepare(folder: Path, num_lines: int) -> None:
     lines = [" ".join(words) for words in made_up_text(num_lines)]
     (folder / "text.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     rows = [f"{line} {LABELS[n % 2]},{LABELS[n % 2]}" for n, line in enumerate(lines)]
-    (folder / "texts.csv").write_text("\n".join(["text,label", *rows]) + "\n", encoding="utf-8")
-    run(folder, "new classify texts.csv --dev texts.csv")
+    (folder / "classify.csv").write_text("\n".join(["text,label", *rows]) + "\n", encoding="utf-8")
+    run(folder, "new classify classify.csv --dev classify.csv")
     config = folder / "classify.jsonnet"
     config.write_text(f"({config.read_text(encoding='utf-8')}) + {{ num_epochs:: 2 }}")
     run(folder, "train classify.jsonnet -s classify")
@@ -91,15 +96,16 @@ def measure(
             for threads in several:
                 for made in ("again", "vectors.hdf5"):
                     subprocess.run(["rm", "-rf", made], cwd=folder, check=True)
-                option = "" if threads == "default" else f" --threads {threads}"
                 start = time.perf_counter()
-                run(folder, COMMANDS[name] + option)
+                run(folder, COMMANDS[name], threads)
                 seconds[name, threads].append(time.perf_counter() - start)
     return {key: statistics.median(values) for key, values in seconds.items()}
 
 
-def run(folder: Path, command: str) -> None:
+def run(folder: Path, command: str, threads: str = "default") -> None:
     environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    if threads != "default":
+        environment["OMP_NUM_THREADS"] = threads
     done = subprocess.run(
         [sys.executable, "-m", "elmo_tasks", *command.split()],
         cwd=folder,

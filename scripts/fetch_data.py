@@ -234,10 +234,10 @@ def join_reviews(archive: Path, source: Source, name: str, url: str) -> Path:
         with tarfile.open(archive) as files:
             for member in files:
                 label, _, file_name = member.name.removeprefix(source.inside).partition("/")
-                if member.name.startswith(source.inside) and label in reviews:
-                    if content := files.extractfile(member):
-                        text = content.read().decode().replace("<br />", " ")
-                        reviews[label][file_name] = text
+                if not (member.name.startswith(source.inside) and label in reviews):
+                    continue
+                if content := files.extractfile(member):
+                    reviews[label][file_name] = content.read().decode().replace("<br />", " ")
     except (tarfile.TarError, zlib.error, EOFError, UnicodeDecodeError) as error:
         raise FetchError(f"cannot unpack {source.inside} of {url}: {error}") from error
     path = archive.with_name(name)

@@ -2,9 +2,9 @@ import argparse
 
 import torch
 
-from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, KNOWN_BILMS
+from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, KNOWN_BILMS, Source
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.elmo.opening import Opened, Source, open_elmo
+from elmo_tasks.elmo.opening import Opened, open_elmo
 from elmo_tasks.elmo.store.layer_store import LayerStore
 from elmo_tasks.kernels.dtypes import DTYPES
 

@@ -1,4 +1,3 @@
-import os
 from collections.abc import Sequence
 from typing import Any, Union
 
@@ -6,7 +5,7 @@ import torch
 
 from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.bilm.characters import batch_char_ids
-from elmo_tasks.bilm.files.known_bilms import bilm_files
+from elmo_tasks.bilm.files.known_bilms import Source, bilm_files
 from elmo_tasks.common.errors import check_positive
 from elmo_tasks.elmo.mix import ElmoMix
 
@@ -44,7 +43,7 @@ class Elmo(torch.nn.Module):
     @classmethod
     def from_pretrained(
         cls,
-        name: str | os.PathLike,
+        name: Source,
         num_mixes: int = 1,
         requires_grad: bool = False,
         **mix: Any,
@@ -54,7 +53,8 @@ class Elmo(torch.nn.Module):
 
         # Parameters
 
-        name: The name of a biLM, a folder with its files, or a hub repository (see `bilm_files`).
+        name: The name of a biLM, a folder with its files, a hub repository (see `bilm_files`), or
+            a pair: the paths or addresses of options and weights in bilm-tf's format.
         num_mixes, mix: As for the constructor. `mix` may also include `keep_sentence_boundaries`.
         requires_grad (default `False`): Whether the biLM is trained too.
 

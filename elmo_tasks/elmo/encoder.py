@@ -8,11 +8,11 @@ import torch
 from tqdm import tqdm
 
 from elmo_tasks.bilm import BiLm, FrozenBiLm
-from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM
+from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, Source
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.mix import ElmoMix
 from elmo_tasks.elmo.mix_file import MIX_FILE, write_mix
-from elmo_tasks.elmo.opening import Source, open_elmo
+from elmo_tasks.elmo.opening import open_elmo
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
 from elmo_tasks.elmo.store import LayerStore
 from elmo_tasks.elmo.tokens import (

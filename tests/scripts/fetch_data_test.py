@@ -172,6 +172,20 @@ def test_everything_free_is_fetched_by_its_official_name(tmp_path: Path, server:
     assert "--glove" in run.stdout
 
 
+def test_every_fifth_review_of_imdb_is_for_validation(tmp_path: Path, server: Server) -> None:
+    fetch(tmp_path, "--imdb", "--mirror", server.url)
+
+    reviews = {}
+    for part in ("train", "dev"):
+        lines = (tmp_path / f"data/movie-reviews/imdb.{part}.jsonl").read_text().splitlines()
+        reviews[part] = [json.loads(line) for line in lines]
+    assert {part: len(rows) for part, rows in reviews.items()} == {"train": 20_000, "dev": 5_000}
+    assert reviews["dev"][:2] == [
+        {"label": "neg", "text": f"train/neg {index:05} old"} for index in (0, 5)
+    ]
+    assert reviews["train"][-1] == {"label": "pos", "text": "train/pos 12499 old"}
+
+
 def test_of_glove_6b_the_most_frequent_words_are_kept(tmp_path: Path, server: Server) -> None:
     run = fetch(tmp_path, "--mirror", server.url, "--glove", "6B", "840B", "--data", "elsewhere")
 

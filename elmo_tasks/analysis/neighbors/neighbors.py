@@ -76,8 +76,9 @@ def neighbors(
         vectors=vectors,
         groups=[],
         similar=similar_words(sentence_layers.bilm, word, frequent, num_similar),
-        similar_in_file=word_vectors
-        and similar_words_of_file(word_vectors, word, max_words, num_similar),
+        similar_in_file=None
+        if word_vectors is None
+        else similar_words_of_file(word_vectors, word, max_words, num_similar),
     )
     if wanted is None:
         return report._replace(groups=cluster(vectors, num_clusters, seed))

@@ -3,6 +3,7 @@ import functools
 import os
 import shutil
 from pathlib import Path
+from typing import Union
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import local_path
@@ -23,6 +24,9 @@ KNOWN_BILMS = {
     **pretrained_files("*/weights.hdf5"),
 }
 
+# A name, path or address that `locate` takes, or the options and weights of a biLM.
+Source = Union[str, os.PathLike, tuple[Union[str, os.PathLike], Union[str, os.PathLike]]]
+
 # The biLM that is used by default.
 DEFAULT_BILM = "base"
 
@@ -30,6 +34,12 @@ OPTIONS_FILE, WEIGHTS_FILE = "options.json", "weights.hdf5"
 
 # The name of the weights in the zip files of the NLPL repository.
 _NLPL_WEIGHTS_FILE = "model.hdf5"
+
+# What is said of a module of TensorFlow Hub.
+_OF_TENSORFLOW = (
+    "is a module of TensorFlow, which cannot be read; the biLM of the paper is 'original', from "
+    "the files that its authors released"
+)
 
 # The weights of a biLM of ELMoForManyLangs, beside its `config.json`.
 MANY_LANGS_FILE = "encoder.pkl"
@@ -72,12 +82,14 @@ def locate(name: str | os.PathLike) -> Path:
     return Path(_unzipped(os.path.abspath(path)) if is_zip(place) else path)
 
 
-def bilm_files(name: str | os.PathLike) -> tuple[str, str]:
+def bilm_files(name: Source) -> tuple[str, str]:
     """
-    Returns the paths or addresses of a biLM's options and weights, given anything that `locate`
-    takes; the weights must have one of the names above, with the options beside them. Raises
-    `ConfigurationError` if no biLM has this name, or the folder lacks a file.
+    Returns the paths or addresses of a biLM's options and weights, given both of them or anything
+    that `locate` takes; the weights must have one of the names above, with the options beside them.
+    Raises `ConfigurationError` if no biLM has this name, or the folder lacks a file.
     """
+    if isinstance(name, tuple):
+        return os.fspath(name[0]), os.fspath(name[1])
     name = os.path.expanduser(os.fspath(name))
     weights = KNOWN_BILMS.get(name, name)
     end = next((end for end in (WEIGHTS_FILE, _NLPL_WEIGHTS_FILE) if weights.endswith(end)), None)
@@ -114,6 +126,8 @@ def check_spelling(name: str) -> None:
 
 
 def _check_is_known(name: str) -> None:
+    if "tfhub.dev/" in name:
+        raise ConfigurationError(f"{name} {_OF_TENSORFLOW}")
     is_path = os.path.exists(name) or any(mark in name for mark in "./")
     if name not in KNOWN_BILMS and not is_path:
         check_is_installed(name)
@@ -140,6 +154,8 @@ def _unzipped(path: str) -> str:
 def _files_in(folder: Path, name: str) -> tuple[str, str]:
     if (folder / MANY_LANGS_FILE).is_file():
         return str(folder / "config.json"), str(folder / MANY_LANGS_FILE)
+    if (folder / "saved_model.pb").is_file():
+        raise ConfigurationError(f"{name} {_OF_TENSORFLOW}")
     files = []
     for known in ((OPTIONS_FILE,), (WEIGHTS_FILE, _NLPL_WEIGHTS_FILE)):
         paths = [path for file in known if (path := folder / file).is_file()]

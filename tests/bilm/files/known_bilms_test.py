@@ -31,6 +31,14 @@ def test_an_unknown_name_is_refused_with_known_ones(name: str, known: str) -> No
         make_bilm(make_options(), name)
 
 
+def test_a_module_of_tensorflow_is_refused_with_the_name_of_the_same_bilm(tmp_path: Path) -> None:
+    (tmp_path / "saved_model.pb").touch()
+
+    for name in ("https://tfhub.dev/google/elmo/2", str(tmp_path)):
+        with pytest.raises(ConfigurationError, match=f"{name} is a module of Tensor.* 'original'"):
+            bilm_files(name)
+
+
 def test_the_two_files_of_a_known_bilm_are_in_the_same_folder() -> None:
     size = "2x4096_512_2048cnn_2xhighway_5.5B"
     folder = "https://allennlp.s3.amazonaws.com/models/elmo"
