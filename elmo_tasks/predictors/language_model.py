@@ -49,8 +49,7 @@ class LanguageModelPredictor(TextPredictor):
     `forward`, for `backward` and for `both`, the normalised product of the two distributions.
     `top_k` is 10 by default. In text, an answer is both perplexities and the tokens.
 
-    Registered as a `Predictor` with name "elmo_language_model". Its parameters are those of
-    `TextPredictor`.
+    Registered as a `Predictor` with name "elmo_language_model".
     """
 
     _model: ElmoLanguageModel
@@ -64,7 +63,8 @@ class LanguageModelPredictor(TextPredictor):
         return [one_line(*perplexities, " ".join(answer["tokens"]))]
 
     def answers(self, inputs: list[JsonDict]) -> list[JsonDict]:
-        num_words = self._model.softmax.num_classes
+        # The class of unknown words is no word.
+        num_words = self._model.softmax.num_classes - 1
         return self._answers([_parse_request(each, num_words) for each in inputs])
 
     def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:

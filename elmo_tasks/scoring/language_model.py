@@ -119,7 +119,7 @@ class LanguageModel:
     def next_words(self, prefix: Sentence, k: int = 10) -> Words:
         """
         Returns the `k` most probable words after the beginning of a sentence, and their
-        probabilities. `</S>` is the end of the sentence, and `@@UNKNOWN@@` any unknown word.
+        probabilities. `</S>` is the end of the sentence. The class of unknown words is no word.
         """
         output, _ = self._reader.read_words([BEGIN_TOKEN, *tokens_of(prefix)])
         return self._best(self.softmax.distribution(output)[0], k)
@@ -195,11 +195,14 @@ class LanguageModel:
         return words
 
     def _best(self, log_probs: torch.Tensor, k: int) -> Words:
-        if not 1 <= k <= len(log_probs):
+        num_words = len(log_probs) - 1
+        if not 1 <= k <= num_words:
             raise ValueError(
-                f"k must be from 1 to {len(log_probs)}, the number of the softmax's words, not {k}"
+                f"k must be from 1 to {num_words}, the number of the softmax's words, not {k}"
             )
-        best, classes = log_probs.topk(k)
+        of_words = log_probs.clone()
+        of_words[UNKNOWN] = -torch.inf
+        best, classes = of_words.topk(k)
         return [
             (self.softmax.words[index], probability)
             for index, probability in zip(classes.tolist(), best.exp().tolist())
