@@ -28,7 +28,7 @@ ORDER: dict[str, set[str]] = {
     "training": {"common", "bilm"},
     "embed": {"common", "bilm", "elmo"},
     "scoring": {"common", "kernels", "bilm", "elmo", "language_model", "embed"},
-    "predictors": {"common", "readers", "models", "language_model", "scoring"},
+    "predictors": {"common", "readers", "modules", "models", "language_model", "scoring"},
     "publish": {"common", "bilm", "elmo", "language_model", "predictors", "scoring"},
     "own_data": {"common", "readers"},
     "in_allennlp": {
@@ -45,7 +45,7 @@ ORDER: dict[str, set[str]] = {
     "sklearn": {"common", "bilm", "elmo"},
     "spacy": {"common", "kernels", "bilm", "elmo"},
     "analysis": {"common", "readers", "bilm", "elmo", "metrics"},
-    "serve": {"common", "readers", "elmo", "analysis", "scoring"},
+    "serve": {"common", "readers", "elmo", "analysis", "scoring", "predictors"},
     "commands": {
         "common",
         "kernels",

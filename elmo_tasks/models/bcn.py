@@ -10,6 +10,7 @@ from allennlp.nn.util import masked_max, masked_mean, masked_softmax, weighted_s
 from allennlp.training.metrics import CategoricalAccuracy
 
 from elmo_tasks.common.errors import check_choice
+from elmo_tasks.models.label_probabilities import label_probabilities
 from elmo_tasks.modules.check_input import check_input
 from elmo_tasks.modules.linear import use_products
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
@@ -110,18 +111,8 @@ class Bcn(Model):
         return output
 
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
-        """
-        Adds for each sentence its `label`, and `probabilities`, a dictionary with class names as
-        keys.
-        """
-        names = self.vocab.get_index_to_token_vocabulary("labels")
-        probabilities = output_dict["class_probabilities"].tolist()
-        by_name = [
-            {names[index]: probability for index, probability in enumerate(row)}
-            for row in probabilities
-        ]
-        labels = [max(row, key=row.__getitem__) for row in by_name]
-        return {**output_dict, "label": labels, "probabilities": by_name}
+        """Adds the `label` and the `probabilities` of each sentence."""
+        return label_probabilities(self.vocab, output_dict)
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
         accuracy = self.accuracy.get_metric(reset)

@@ -11,6 +11,7 @@ from allennlp.nn import InitializerApplicator
 from allennlp.nn.util import masked_max, masked_mean, masked_softmax, weighted_sum
 from allennlp.training.metrics import CategoricalAccuracy
 
+from elmo_tasks.models.label_probabilities import label_probabilities
 from elmo_tasks.modules.check_input import check_input
 from elmo_tasks.modules.encode_together import encode_together
 from elmo_tasks.modules.linear import use_products
@@ -123,16 +124,10 @@ class Esim(Model):
 
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
         """
-        Adds for each pair its `label`, and `probabilities`, a dictionary with class names as keys.
-        Cuts the padding off the attention if the words are known.
+        Adds the `label` and the `probabilities` of each pair. Cuts the padding off the attention if
+        the words are known.
         """
-        names = self.vocab.get_index_to_token_vocabulary("labels")
-        by_name = [
-            {names[index]: probability for index, probability in enumerate(row)}
-            for row in output_dict["class_probabilities"].tolist()
-        ]
-        labels = [max(row, key=row.__getitem__) for row in by_name]
-        return {**output_dict, "label": labels, "probabilities": by_name, **_cut(output_dict)}
+        return {**label_probabilities(self.vocab, output_dict), **_cut(output_dict)}
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
         accuracy = self.accuracy.get_metric(reset)

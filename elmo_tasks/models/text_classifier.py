@@ -8,6 +8,7 @@ from allennlp.modules import FeedForward, Seq2SeqEncoder
 from allennlp.nn import InitializerApplicator
 from allennlp.training.metrics import CategoricalAccuracy, FBetaMultiLabelMeasure
 
+from elmo_tasks.models.label_probabilities import label_probabilities
 from elmo_tasks.modules.check_input import check_input
 from elmo_tasks.modules.document_run import DocumentRun, sentence_batches
 from elmo_tasks.modules.linear import use_products
@@ -115,22 +116,21 @@ class TextClassifier(Model):
 
     def make_output_human_readable(self, output_dict: dict[str, Any]) -> dict[str, Any]:
         """
-        Adds for each text `probabilities`, a dictionary with label names as keys; and its `label`.
-        If texts may have several labels, adds `labels` instead, the most probable first.
+        Adds the `label` and the `probabilities` of each text. If texts may have several labels,
+        adds `labels` in place of `label`, the most probable first.
         """
-        names = self.vocab.get_index_to_token_vocabulary(self.namespace)
-        by_name = [
-            {names[index]: probability for index, probability in enumerate(row)}
-            for row in output_dict["class_probabilities"].tolist()
-        ]
-        ordered = [sorted(row, key=row.__getitem__, reverse=True) for row in by_name]
+        answer = label_probabilities(self.vocab, output_dict, self.namespace)
         if self.several:
-            chosen = [
-                [name for name in each if row[name] >= _THRESHOLD]
-                for each, row in zip(ordered, by_name)
+            del answer["label"]
+            answer["labels"] = [
+                [
+                    name
+                    for name in sorted(row, key=row.__getitem__, reverse=True)
+                    if row[name] >= _THRESHOLD
+                ]
+                for row in answer["probabilities"]
             ]
-            return {**output_dict, "probabilities": by_name, "labels": chosen}
-        return {**output_dict, "probabilities": by_name, "label": [each[0] for each in ordered]}
+        return answer
 
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
         """

@@ -1,43 +1,49 @@
+from itertools import groupby, islice
 from typing import Any
 
+import numpy
+import torch
 from allennlp.common.util import JsonDict
 from allennlp.data import Instance
+from allennlp.data.fields import MetadataField, MultiLabelField, TextField
 from allennlp.data.tokenizers import Token
 from allennlp.models import Model
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.json_text import check_characters
-from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
-from elmo_tasks.readers.classify import ClassifyReader
+from elmo_tasks.predictors.label_predictor import LabelPredictor
+from elmo_tasks.predictors.task import Task
+from elmo_tasks.readers.classify import SEVERAL, TEXT_FIELDS, ClassifyReader
 
 
 @Predictor.register("elmo_classify")
-class ClassifyPredictor(TextPredictor):
+class ClassifyPredictor(LabelPredictor):
     """
     Classifies texts with a model of the user's own data. An input has raw text under the name of
     each column that the model was trained on, such as `{"text": "..."}`, and may have further
-    fields. For a model of one text, an input may also be `{"tokens": ["...", ...]}`.
+    fields. For a model of one text, an input may also be `{"tokens": ["...", ...]}`. An answer has
+    all outputs of the model, and the words of the first text as `tokens`.
 
-    An answer has all outputs of the model. `tokens` are the words of the first text,
-    `probabilities` maps the name of each label to its probability, and `label` is the most probable
-    label. If a text may have several labels, `labels` are all labels with a probability of 0.5 or
-    more. In text, an answer is the label, its probability and the tokens.
-
-    Registered as a `Predictor` with name "elmo_classify". Its parameters are those of
-    `TextPredictor`.
+    Registered as a `Predictor` with name "elmo_classify".
     """
 
+    task = Task(
+        "classify",
+        "Classify",
+        "Gives a text one of the labels of the data that the model was trained on.",
+        drawing="label",
+        compared="classes",
+        explained=True,
+    )
+    reads_documents = True
     _dataset_reader: ClassifyReader
 
     def __init__(self, model: Model, dataset_reader: ClassifyReader, **kwargs: Any) -> None:
         self.input_names = tuple(dataset_reader.texts)
         self.other_names = ("tokens",) if len(self.input_names) == 1 else ()
         super().__init__(model, dataset_reader, **kwargs)
-
-    def readable(self, answer: JsonDict) -> list[str]:
-        labels = answer["labels"] if "labels" in answer else [answer["label"]]
-        found = [part for label in labels for part in (label, answer["probabilities"][label])]
-        return [one_line(*found, " ".join(answer["tokens"]))]
+        if model.several:
+            self.task = self.task._replace(compared="labels")
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
         cut = self._dataset_reader.sentences
@@ -56,5 +62,45 @@ class ClassifyPredictor(TextPredictor):
                 names = ", ".join(f'"{name}": "raw text"' for name in self.input_names)
                 raise ValueError(f"expected {{{names}}}, but got {json_dict!r:.200}")
         if not all(texts):
-            raise ValueError(f"there is no word in {json_dict!r:.200}")
+            raise ValueError("there is no word in the text")
         return self._dataset_reader.text_to_instance(texts)
+
+    def predictions_to_labeled_instances(
+        self, instance: Instance, outputs: dict[str, Any]
+    ) -> list[Instance]:
+        (labelled,) = super().predictions_to_labeled_instances(instance, outputs)
+        if self._model.several:
+            chosen = numpy.flatnonzero(numpy.asarray(outputs["class_probabilities"]) >= 0.5)
+            size = self._model.vocab.get_vocab_size(SEVERAL)
+            labels = MultiLabelField(chosen.tolist(), SEVERAL, skip_indexing=True, num_labels=size)
+            labelled.add_field("label", labels)
+        for text, sentences in _texts(labelled):
+            tokens = iter(text.tokens)
+            for index, sentence in enumerate(sentences):
+                for token in islice(tokens, len(sentence)):
+                    token.type_id = index
+        return [labelled]
+
+    def get_gradients(
+        self, instances: list[Instance]
+    ) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+        # Attackers of AllenNLP change tokens, and the model reads the sentences in the metadata.
+        for instance in instances:
+            texts = [_cut(text.tokens, sentences) for text, sentences in _texts(instance)]
+            instance.add_field("metadata", MetadataField({"sentences": texts}))
+        return super().get_gradients(instances)
+
+
+def _texts(instance: Instance) -> list[tuple[TextField, list[list[str]]]]:
+    """Returns the field of each text and the words of its sentences."""
+    fields = [instance[name] for name in TEXT_FIELDS if name in instance.fields]
+    return list(zip(fields, instance["metadata"]["sentences"]))  # type: ignore
+
+
+def _cut(tokens: list[Token], sentences: list[list[str]]) -> list[list[str]]:
+    """Cuts the changed tokens of a text into sentences, given the words of each before."""
+    if len(tokens) == sum(map(len, sentences)):
+        words = iter([token.text for token in tokens])
+        return [list(islice(words, len(sentence))) for sentence in sentences]
+    by_sentence = groupby(tokens, key=lambda token: token.type_id)
+    return [[token.text for token in group] for _, group in by_sentence]

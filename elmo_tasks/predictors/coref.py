@@ -6,10 +6,10 @@ from allennlp.data import Instance
 from allennlp.data.tokenizers import Token
 from allennlp.predictors import Predictor
 
-from elmo_tasks.common.batches import consecutive_batches
 from elmo_tasks.common.json_text import check_characters
 from elmo_tasks.models.coref_resolver import CorefMention, CorefResolver
 from elmo_tasks.predictors.inputs import joined_tokens, span_of
+from elmo_tasks.predictors.task import Task
 from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 from elmo_tasks.readers.spacy_pipeline import split_sentences
 
@@ -40,11 +40,32 @@ class CorefPredictor(TextPredictor):
     mention, by its index in the cluster) and the antecedent's `probability`. The last two are null
     for the first mention. In text, an answer is the document and a line for each cluster.
 
-    Registered as a `Predictor` with name "elmo_coref". Its parameters are those of `TextPredictor`.
+    Registered as a `Predictor` with name "elmo_coref".
     """
 
     input_names = ("document",)
     other_names = ("sentences", "speakers", "genre")
+    task = Task(
+        "coref",
+        "Coref",
+        "Coreference: gives one colour to all words that stand for the same person or thing.",
+        (
+            {
+                "document": "Anna took her dog to the park. The dog saw a boat and barked at it, "
+                "so she took him home."
+            },
+            {
+                "document": "The mayor of Vellmar has resigned. He told the town council that it "
+                "had never listened to him."
+            },
+            {
+                "document": "The sisters opened a bakery in 1911. They sold it to their cousin, "
+                "who never baked."
+            },
+        ),
+        drawing="coreference",
+        compared="links",
+    )
     _model: CorefResolver
 
     def readable(self, answer: JsonDict) -> list[str]:
@@ -63,11 +84,11 @@ class CorefPredictor(TextPredictor):
             )
             for asked, document in zip(inputs, documents)
         ]
-        return list(map(_answer, documents, self._outputs(instances)))
+        return list(map(_answer, documents, self.outputs(instances, _MAX_WORDS)))
 
     def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
         documents = [_joined(instance["metadata"]["sentences"]) for instance in instances]
-        return list(map(_answer, documents, self._outputs(instances)))
+        return list(map(_answer, documents, self.outputs(instances, _MAX_WORDS)))
 
     def _document(self, inputs: Any) -> _Document:
         match inputs:
@@ -91,7 +112,7 @@ class CorefPredictor(TextPredictor):
         if genre is not None and not isinstance(genre, str):
             raise ValueError(f"genre must be text, but is {genre!r:.200}")
         if not document.sentences:
-            raise ValueError(f"there is no word in {inputs!r:.200}")
+            raise ValueError("there is no word in the document")
         return document
 
     def _sentences(self, text: str) -> list[list[Token]]:
@@ -102,17 +123,6 @@ class CorefPredictor(TextPredictor):
                 if not token.is_space
             ]
             for sentence in split_sentences(text, self._dataset_reader.language)
-        ]
-
-    def _outputs(self, instances: list[Instance]) -> list[dict[str, Any]]:
-        for instance in instances:
-            self._dataset_reader.apply_token_indexers(instance)
-        rest = iter(instances)
-        lengths = [len(instance["tokens"]) for instance in instances]
-        return [
-            output
-            for group in consecutive_batches(lengths, _MAX_WORDS)
-            for output in self._model.forward_on_instances([next(rest) for _ in group])
         ]
 
 

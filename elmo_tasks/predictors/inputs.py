@@ -54,7 +54,7 @@ def sentence_input(
                 f"{_describe(options)}, but got {inputs!r:.200}"
             )
     if not tokens:
-        raise ValueError(f"there is no word in {inputs!r:.200}")
+        raise ValueError("there is no word in the sentence")
     return SentenceInput(text, tokens)
 
 
@@ -71,8 +71,9 @@ def check_texts(inputs: Any, names: tuple[str, ...], alternative: str = "") -> N
     match inputs:
         case dict() if all(isinstance(inputs.get(name), str) for name in names):
             for name in names:
+                check_characters(inputs[name])
                 if not inputs[name].strip():
-                    raise ValueError(f"there is no word in the {name} {inputs[name]!r:.200}")
+                    raise ValueError(f"there is no word in the {name}")
         case _:
             expected = ", ".join(f'"{name}": "raw text"' for name in names)
             raise ValueError(f"expected {{{expected}}}{alternative}, but got {inputs!r:.200}")

@@ -3,14 +3,16 @@ from typing import Any
 import torch
 from allennlp.common.util import JsonDict
 from allennlp.data import DatasetReader, Instance
+from allennlp.data.fields import SequenceLabelField
 from allennlp.data.tokenizers import Token
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.models.crf_tagger import CrfTagger
 from elmo_tasks.predictors.inputs import joined_tokens, sentence_input, span_of
+from elmo_tasks.predictors.task import Task
 from elmo_tasks.predictors.text_predictor import TextPredictor
-from elmo_tasks.readers.entities import Entity
+from elmo_tasks.readers.entities import Entity, read_entities, write_tags
 from elmo_tasks.readers.tag import TagReader
 
 
@@ -26,44 +28,77 @@ class NerPredictor(TextPredictor):
     a `confidence`: the marginal probability that exactly these tokens are an entity of this type,
     over all sequences of tags that the scheme allows.
 
-    Registered as a `Predictor` with name "elmo_ner". `--predictor-args` sets the parameters, as in
-    `elmo-tasks predict model.tar.gz in.jsonl --predictor-args '{"top_k": 3}'`.
+    Registered as a `Predictor` with name "elmo_ner".
 
     # Parameters
 
     top_k (default `0`): Number of the best sequences of tags to give as `paths`, the best first.
         Each has `tags`, `entities` and a `probability`. A short sentence may have fewer sequences.
-    format: As in `TextPredictor`. In text, an answer is the sentence with its entities marked, such
-        as `[PER John Smith] lives in [LOC New York].` With `top_k`, an answer has such a line for
-        each path, beginning with its probability.
-    column, split: As in `TextPredictor`.
+
+    In text, an answer is the sentence with its entities marked, such as
+    `[PER John Smith] lives in [LOC New York].` With `top_k`, an answer has such a line for each
+    path, beginning with its probability.
     """
 
     _model: CrfTagger
     input_names = ("sentence",)
     other_names = ("tokens",)
+    task = Task(
+        "ner",
+        "NER",
+        "Named entities: marks the persons, organizations, places and other names of a sentence.",
+        (
+            {"sentence": "Maria Lindqvist moved from Stockholm to Siemens in Munich."},
+            {"sentence": "Washington beat Leeds 3-1 on Saturday, said coach Paul Reed."},
+            {"sentence": "The World Bank lends Kenya money for the Nairobi railway."},
+        ),
+        drawing="entities",
+        legend={
+            "PER": "person",
+            "ORG": "organization",
+            "LOC": "place",
+            "MISC": "other name, such as a nationality, an event or a work",
+        },
+        compared="entities",
+        details={"top_k": 5},
+    )
 
     def __init__(
         self,
         model: CrfTagger,
         dataset_reader: DatasetReader,
         top_k: int = 0,
-        format: str = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(model, dataset_reader, format=format, **kwargs)
+        super().__init__(model, dataset_reader, **kwargs)
         if type(top_k) is not int or top_k < 0:
             raise ConfigurationError(f"top_k must be a whole number of at least 0, not {top_k!r}")
         self.top_k = top_k
 
     def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
-        for instance in instances:
-            self._dataset_reader.apply_token_indexers(instance)
-        outputs = self._model.forward_on_instances(instances)
-        return [self._answer(*pair) for pair in zip(instances, outputs)]
+        return [self._answer(*pair) for pair in zip(instances, self.outputs(instances))]
 
     def readable(self, answer: JsonDict) -> list[str]:
-        return _readable(answer)
+        text = answer["sentence"]
+        if "paths" not in answer:
+            return [_marked(text, answer["entities"])]
+        return [
+            f"{path['probability']:.4f} {_marked(text, path['entities'])}"
+            for path in answer["paths"]
+        ]
+
+    def predictions_to_labeled_instances(
+        self, instance: Instance, outputs: dict[str, Any]
+    ) -> list[Instance]:
+        """Returns an instance for each entity, or one for a sentence without entities."""
+        tags, scheme = outputs["tags"], self._model.scheme
+        chosen = [
+            write_tags([entity], len(tags), scheme) for entity in read_entities(tags, scheme)
+        ] or [tags]
+        labelled = [instance.duplicate() for _ in chosen]
+        for each, one in zip(labelled, chosen):
+            each.add_field("tags", SequenceLabelField(one, each["tokens"]), self._model.vocab)
+        return labelled
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
         reader = self._dataset_reader
@@ -104,16 +139,6 @@ class NerPredictor(TextPredictor):
 
 def _entity(text: str, tokens: list[Token], entity: Entity) -> JsonDict:
     return {"type": entity.type, **span_of(text, tokens, entity.start, entity.end)}
-
-
-def _readable(answer: JsonDict) -> list[str]:
-    """Returns the text with its entities marked, on one line, or on one line for each path."""
-    text = answer["sentence"]
-    if "paths" not in answer:
-        return [_marked(text, answer["entities"])]
-    return [
-        f"{path['probability']:.4f} {_marked(text, path['entities'])}" for path in answer["paths"]
-    ]
 
 
 def _marked(text: str, entities: list[JsonDict]) -> str:

@@ -8,19 +8,20 @@ from allennlp.predictors import Predictor
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.predictors.inputs import check_texts
-from elmo_tasks.predictors.text_predictor import EXPECTED_JSON, TextPredictor, one_line
+from elmo_tasks.predictors.label_predictor import LabelPredictor
+from elmo_tasks.predictors.task import Task
+from elmo_tasks.predictors.text_predictor import EXPECTED_JSON
+from elmo_tasks.readers.snli import LABELS
 
-_TEXTS = ("premise", "hypothesis")
+_BEACH = "Two girls in red coats are throwing a ball to a dog on the beach."
 
 
 @Predictor.register("elmo_snli")
-class SnliPredictor(TextPredictor):
+class SnliPredictor(LabelPredictor):
     """
     Predicts whether a premise entails a hypothesis. An input is
     `{"premise": "...", "hypothesis": "..."}`, raw texts that the dataset reader's tokenizer cuts.
-    An answer has `label` (the most probable class), `probabilities` (of each class, by name),
-    `premise_tokens` and `hypothesis_tokens`. In text, an answer is the label, its probability, and
-    the tokens of the premise and of the hypothesis.
+    An answer also has `premise_tokens` and `hypothesis_tokens`.
 
     Registered as a `Predictor` with name "elmo_snli".
 
@@ -29,11 +30,26 @@ class SnliPredictor(TextPredictor):
     attention (default `False`): Whether an answer also has `premise_attention` and
         `hypothesis_attention`. The first has a row for each token of the premise, with the token's
         attention weights over the hypothesis. The second has such rows for the hypothesis.
-        `--predictor-args '{"attention": true}'` asks for it.
-    format: As in `TextPredictor`.
     """
 
-    input_names = _TEXTS
+    input_names = ("premise", "hypothesis")
+    token_names = ("premise_tokens", "hypothesis_tokens")
+    task = Task(
+        "snli",
+        "SNLI",
+        "Entailment: says whether the hypothesis follows from the premise (entailment), "
+        "contradicts it, or neither (neutral).",
+        (
+            {"premise": _BEACH, "hypothesis": "Children are playing outside."},
+            {"premise": _BEACH, "hypothesis": "The girls are sisters."},
+            {"premise": _BEACH, "hypothesis": "The girls are asleep in a bed."},
+        ),
+        drawing="entailment",
+        compared="classes",
+        explained=True,
+        classes=LABELS,
+        details={"attention": True},
+    )
 
     def __init__(
         self,
@@ -51,7 +67,7 @@ class SnliPredictor(TextPredictor):
     def load_line(self, line: str) -> JsonDict:
         try:
             inputs = parse_json(line)
-            check_texts(inputs, _TEXTS)
+            check_texts(inputs, self.input_names)
         except ValueError as error:
             raise ValueError(
                 f'{EXPECTED_JSON}, {{"premise": "raw text", "hypothesis": "raw text"}}, but got '
@@ -59,23 +75,16 @@ class SnliPredictor(TextPredictor):
             ) from error
         return inputs
 
-    def readable(self, answer: JsonDict) -> list[str]:
-        label = answer["label"]
-        texts = [" ".join(answer[f"{name}_tokens"]) for name in _TEXTS]
-        return [one_line(label, answer["probabilities"][label], *texts)]
-
     def predict_batch_instance(self, instances: list[Instance]) -> list[JsonDict]:
-        return [self._answer(output) for output in super().predict_batch_instance(instances)]
-
-    def _json_to_instance(self, json_dict: JsonDict) -> Instance:
-        check_texts(json_dict, _TEXTS)
-        tokenize = self._dataset_reader.tokenizer.tokenize
-        return self._dataset_reader.text_to_instance(
-            tokenize(json_dict["premise"]), tokenize(json_dict["hypothesis"])
-        )
-
-    def _answer(self, output: JsonDict) -> JsonDict:
-        names = ["label", "probabilities", "premise_tokens", "hypothesis_tokens"]
+        names = ["label", "probabilities", *self.token_names]
         if self.attention:
             names += ["premise_attention", "hypothesis_attention"]
-        return {name: output[name] for name in names}
+        outputs = super().predict_batch_instance(instances)
+        return [{name: output[name] for name in names} for output in outputs]
+
+    def _json_to_instance(self, json_dict: JsonDict) -> Instance:
+        check_texts(json_dict, self.input_names)
+        tokenize = self._dataset_reader.tokenizer.tokenize
+        return self._dataset_reader.text_to_instance(
+            *(tokenize(json_dict[name]) for name in self.input_names)
+        )

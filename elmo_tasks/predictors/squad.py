@@ -5,6 +5,7 @@ import torch
 from allennlp.common import Tqdm
 from allennlp.common.util import JsonDict
 from allennlp.data import Batch, DatasetReader, Instance
+from allennlp.data.fields import IndexField
 from allennlp.nn.util import move_to_device
 from allennlp.predictors import Predictor
 
@@ -13,11 +14,19 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.models.bidaf import Bidaf
 from elmo_tasks.predictors.inputs import check_texts
+from elmo_tasks.predictors.task import Task
 from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 from elmo_tasks.readers.squad_file import parse_squad
 
 # The most passage tokens of a batch, padding included. A longer passage is a batch of its own.
 _MAX_TOKENS = 8192
+
+_LIBRARY = (
+    "The town library of Vellmar was built in 1911 by Anna Brandt, an architect from Kassel. A "
+    "fire destroyed its roof in 1943, and for nine years the books were kept in the cellar of "
+    "the brewery. Since 1952 the library has stood open every day but Monday. Its oldest book "
+    "is a herbal of 1542, which a baker gave in exchange for a lost novel."
+)
 
 
 @Predictor.register("elmo_squad")
@@ -42,12 +51,25 @@ class SquadPredictor(TextPredictor):
         question tokens. The weights of a row sum to 1.
     official (default `False`): Whether the answer to a file is `{id: text}`, the form that SQuAD's
         official script reads.
-    format: As in `TextPredictor`.
     """
 
     _model: Bidaf
     input_names = ("passage", "question")
     other_names = ("data",)
+    task = Task(
+        "squad",
+        "SQuAD",
+        "Reading: answers a question with a piece of the passage.",
+        (
+            {"passage": _LIBRARY, "question": "Who built the library?"},
+            {"passage": _LIBRARY, "question": "Where were the books kept after the fire?"},
+            {"passage": _LIBRARY, "question": "When is the library closed?"},
+        ),
+        drawing="reading",
+        compared="answers",
+        explained=True,
+        details={"attention": True},
+    )
 
     def __init__(
         self,
@@ -118,6 +140,14 @@ class SquadPredictor(TextPredictor):
                     answers[index] = answer
                 progress.update(len(batch))
         return answers
+
+    def predictions_to_labeled_instances(
+        self, instance: Instance, outputs: dict[str, Any]
+    ) -> list[Instance]:
+        labelled = instance.duplicate()
+        for name, index in zip(("span_start", "span_end"), outputs["best_span"]):
+            labelled.add_field(name, IndexField(int(index), labelled["passage"]))
+        return [labelled]
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
         _check(json_dict)

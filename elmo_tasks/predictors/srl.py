@@ -5,10 +5,10 @@ from allennlp.data import DatasetReader, Instance
 from allennlp.data.tokenizers import Token
 from allennlp.predictors import Predictor
 
-from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.models.srl_tagger import SrlTagger
 from elmo_tasks.predictors.inputs import SentenceInput, joined_tokens, sentence_input, span_of
+from elmo_tasks.predictors.task import Task
 from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
 from elmo_tasks.readers.predicate_field import PredicateWords
 
@@ -39,11 +39,42 @@ class SrlPredictor(TextPredictor):
 
     max_tags: The most tags that the inputs of a call may need: for each sentence, tokens times
         predicates. Inputs that need more raise `ValueError`. By default there is no limit.
-    format, column, split: As in `TextPredictor`.
     """
 
     input_names = ("sentence",)
     other_names = ("tokens", "predicates")
+    task = Task(
+        "srl",
+        "SRL",
+        "Semantic roles: says for each predicate who did what to whom, and where, when and how.",
+        (
+            {"sentence": "The storm broke two windows and frightened the dog."},
+            {"sentence": "The baker who lives upstairs gave us bread on Friday."},
+            {"sentence": "Nobody told the children that the train had left."},
+        ),
+        drawing="roles",
+        legend={
+            "V": "the predicate",
+            "ARG0": "who does it",
+            "ARG1": "to what or whom",
+            "ARG2": "for or with whom, or the result; it depends on the predicate",
+            "ARGM-TMP": "when",
+            "ARGM-LOC": "where",
+            "ARGM-DIR": "where from or to",
+            "ARGM-MNR": "how",
+            "ARGM-CAU": "why",
+            "ARGM-PRP": "what for",
+            "ARGM-ADV": "under which circumstances",
+            "ARGM-MOD": "modal verb",
+            "ARGM-NEG": "negation",
+            "ARGM-DIS": "link to the sentence before",
+            "R-": "a pronoun that stands for the role, such as who or that",
+            "C-": "a further part of the role",
+        },
+        compared="roles",
+        # This takes a few seconds on one core.
+        limits={"max_tags": 20_000},
+    )
     _model: SrlTagger
 
     def __init__(
@@ -76,7 +107,9 @@ class SrlPredictor(TextPredictor):
             self._dataset_reader.text_to_instances(sentence.tokens, indices)
             for sentence, indices in zip(sentences, predicates)
         ]
-        outputs = iter(self._outputs([each for several in instances for each in several]))
+        outputs = iter(
+            self.outputs([each for several in instances for each in several], _MAX_TOKENS)
+        )
         return [
             _answer(*sentence, [next(outputs) for _ in several])
             for sentence, several in zip(sentences, instances)
@@ -86,7 +119,7 @@ class SrlPredictor(TextPredictor):
         """Returns an answer for each instance, with the one predicate of the instance."""
         return [
             _answer(" ".join(output["tokens"]), joined_tokens(output["tokens"]), [output])
-            for output in self._outputs(instances)
+            for output in self.outputs(instances, _MAX_TOKENS)
         ]
 
     def _sentence(self, inputs: JsonDict) -> SentenceInput:
@@ -117,17 +150,6 @@ class SrlPredictor(TextPredictor):
                 f"tokens times predicates are {num_tags:,}; {self.max_tags:,} are allowed: give "
                 'shorter sentences, or fewer "predicates"'
             )
-
-    def _outputs(self, instances: list[Instance]) -> list[dict[str, Any]]:
-        for instance in instances:
-            self._dataset_reader.apply_token_indexers(instance)
-        lengths = [len(instance["tokens"]) for instance in instances]
-        outputs: list[dict[str, Any]] = [{} for _ in instances]
-        for indices in batches_by_length(lengths, _MAX_TOKENS):
-            batch = [instances[index] for index in indices]
-            for index, output in zip(indices, self._model.forward_on_instances(batch), strict=True):
-                outputs[index] = output
-        return outputs
 
 
 def _answer(text: str, tokens: list[Token], outputs: list[dict[str, Any]]) -> JsonDict:

@@ -3,27 +3,38 @@ from allennlp.data import Instance
 from allennlp.predictors import Predictor
 
 from elmo_tasks.predictors.inputs import sentence_input
-from elmo_tasks.predictors.text_predictor import TextPredictor, one_line
+from elmo_tasks.predictors.label_predictor import LabelPredictor
+from elmo_tasks.predictors.task import Task
+from elmo_tasks.readers.sst import CLASSES
 
 
 @Predictor.register("elmo_sst")
-class SstPredictor(TextPredictor):
+class SstPredictor(LabelPredictor):
     """
     Predicts the sentiment of a sentence. An input is `{"sentence": "..."}`, raw text that the
     dataset reader's tokenizer cuts, or `{"tokens": ["...", ...]}`. An answer has all outputs of the
-    model. `tokens` are the words, `label` is the most probable class, and `probabilities` maps the
-    name of each class to its probability. In text, an answer is the label, its probability and the
-    tokens.
+    model, and its words as `tokens`.
 
-    Registered as a `Predictor` with name "elmo_sst". Its parameters are those of `TextPredictor`.
+    Registered as a `Predictor` with name "elmo_sst".
     """
 
     input_names = ("sentence",)
     other_names = ("tokens",)
-
-    def readable(self, answer: JsonDict) -> list[str]:
-        label = answer["label"]
-        return [one_line(label, answer["probabilities"][label], " ".join(answer["tokens"]))]
+    task = Task(
+        "sst",
+        "SST",
+        "Sentiment: says how positive or negative a sentence about a film is.",
+        (
+            {"sentence": "An unexpectedly moving film with two wonderful actors."},
+            {"sentence": "The plot is thin, but the songs almost make up for it."},
+            {"sentence": "Two hours of shouting, and not one joke that works."},
+            {"sentence": "The film opens in Lisbon in 1961."},
+        ),
+        drawing="label",
+        compared="classes",
+        explained=True,
+        classes=CLASSES["5-class"],
+    )
 
     def _json_to_instance(self, json_dict: JsonDict) -> Instance:
         tokens = sentence_input(json_dict, self._dataset_reader.tokenizer.tokenize).tokens

@@ -1,18 +1,25 @@
 import inspect
 import json
+import sys
 from collections.abc import Collection
 from difflib import get_close_matches
+from functools import cached_property
 from typing import Any
 
+import torch
 from allennlp.common.util import JsonDict
 from allennlp.data import DatasetReader, Instance
 from allennlp.models import Model
 from allennlp.predictors import Predictor
 
+from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.printable import printable
 from elmo_tasks.common.spelling import did_you_mean, nearest_or_all
+from elmo_tasks.modules.text_embedder import EmbeddedText
+from elmo_tasks.predictors.task import Task
+from elmo_tasks.predictors.token_vectors import TokenVectors, passed_through
 
 FORMATS = ("json", "text")
 
@@ -44,7 +51,7 @@ class TextPredictor(Predictor):
 
     # Raises
 
-    `ConfigurationError`: The predictor has no such parameter, or the model is of another task.
+    `ConfigurationError`: The predictor has no such parameter.
     """
 
     # The fields with the texts of an input. A subclass sets them.
@@ -52,6 +59,12 @@ class TextPredictor(Predictor):
 
     # Other fields that the predictor reads, in place of the texts or in addition.
     other_names: tuple[str, ...] = ()
+
+    # What the page and error reports are told of the task.
+    task: Task | None = None
+
+    # Whether the model reads the sentences of a text one by one, as rows of a batch.
+    reads_documents = False
 
     # Whether `elmo-tasks evaluate` writes an answer of this predictor for each instance.
     answers_instances = True
@@ -67,7 +80,6 @@ class TextPredictor(Predictor):
         **unknown: Any,
     ) -> None:
         _check_parameters(type(self), unknown)
-        _check_model(type(self), model)
         super().__init__(model, dataset_reader, frozen)
         if format not in (None, *FORMATS):
             raise ConfigurationError(f"format must be 'json' or 'text', not {format!r}")
@@ -100,6 +112,37 @@ class TextPredictor(Predictor):
     def answers(self, inputs: list[JsonDict]) -> list[JsonDict]:
         """Returns the answers to inputs, without the further fields of the inputs."""
         return super().predict_batch_json(inputs)
+
+    def outputs(
+        self, instances: list[Instance], max_tokens: int = sys.maxsize
+    ) -> list[dict[str, Any]]:
+        """
+        Returns the outputs of the model for instances, in batches of at most `max_tokens` tokens,
+        padding included.
+        """
+        for instance in instances:
+            self._dataset_reader.apply_token_indexers(instance)
+        lengths = [len(instance["tokens"]) for instance in instances]
+        outputs: list[dict[str, Any]] = [{} for _ in instances]
+        for indices in batches_by_length(lengths, max_tokens):
+            batch = [instances[index] for index in indices]
+            for index, output in zip(indices, self._model.forward_on_instances(batch), strict=True):
+                outputs[index] = output
+        return outputs
+
+    def get_interpretable_layer(self) -> torch.nn.Module:
+        return self._vectors
+
+    def get_gradients(self, instances: list[Instance]) -> tuple[dict[str, Any], dict[str, Any]]:
+        def through_layer(_: Any, __: Any, texts: list[EmbeddedText]) -> list[EmbeddedText]:
+            return [passed_through(self._vectors, text, self.reads_documents) for text in texts]
+
+        with self._model.text_embedder.register_forward_hook(through_layer):
+            return super().get_gradients(instances)
+
+    @cached_property
+    def _vectors(self) -> TokenVectors:
+        return TokenVectors(self._model.text_embedder.words)
 
     def further_fields(self, inputs: JsonDict) -> JsonDict:
         """
@@ -183,18 +226,6 @@ def _check_parameters(kind: type[TextPredictor], unknown: dict[str, Any]) -> Non
     for name in unknown:
         raise ConfigurationError(
             f"{_name(kind)} has no parameter {name!r}{nearest_or_all(name, sorted(known))}"
-        )
-
-
-def _check_model(kind: type[TextPredictor], model: Model) -> None:
-    own = predictor_of(model)
-    # Somebody's own predictor may read the outputs of any model.
-    if own is None or not _name(kind).startswith("elmo_"):
-        return
-    if not issubclass(kind, own) and not issubclass(own, kind):
-        raise ConfigurationError(
-            f"the predictor {_name(kind)} does not fit the model, which is a "
-            f"{type(model).__name__}: its predictor is {model.default_predictor}"
         )
 
 

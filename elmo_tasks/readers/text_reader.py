@@ -20,6 +20,11 @@ class TextReader(DatasetReader):
         )
         self.token_indexers = token_indexers or {"tokens": WordIdIndexer()}
 
+    @property
+    def _token_indexers(self) -> dict[str, TokenIndexer]:
+        # The name that AllenNLP's Hotflip looks for.
+        return self.token_indexers
+
     def apply_token_indexers(self, instance: Instance) -> None:
         for field in instance.fields.values():
             if isinstance(field, TextField):

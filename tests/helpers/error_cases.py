@@ -30,8 +30,8 @@ CLASSIFIED = [
 ]
 
 
-def judged(cases: list[Case] = CLASSIFIED, predictor: str = "elmo_sst") -> Judged:
-    return Judged(JUDGES[predictor], cases)
+def judged(cases: list[Case] = CLASSIFIED, compared: str = "classes") -> Judged:
+    return Judged(JUDGES[compared], cases)
 
 
 def entities() -> list[Case]:

@@ -14,7 +14,6 @@ from elmo_tasks.analysis.errors.report import error_report
 from elmo_tasks.in_allennlp.predict_manager import PredictManager
 from elmo_tasks.predictors.load import LoadedModel
 from elmo_tasks.predictors.text_predictor import TextPredictor
-from elmo_tasks.serve.served_model import ServedModel
 from tests.helpers.archives import ROOT, task_model
 
 TEXTS = ["The soup came cold. Twice!", "She sang."]
@@ -100,19 +99,6 @@ def test_json_lines_with_a_label_are_answered_in_json(
     assert sum('"label": ' in line for line in out) >= 2
 
 
-@pytest.mark.parametrize("asked", [{"txt": "Soup"}, {"text": 1}, {"tokens": [1]}, ["Soup"]])
-def test_another_input_is_refused_with_the_names_of_the_columns(
-    asked: Any, archive: Archive
-) -> None:
-    with pytest.raises(ValueError, match='expected {"text": "raw text"}, but got'):
-        predictor_of(archive)._json_to_instance(asked)
-
-
-def test_a_text_without_a_word_is_refused(archive: Archive) -> None:
-    with pytest.raises(ValueError, match="there is no word in"):
-        predictor_of(archive).predict_json({"text": " "})
-
-
 def test_several_labels_are_answered_in_the_order_of_their_probability(several: Archive) -> None:
     predictor = predictor_of(several)
     answer = predictor.predict_json({"text": TEXTS[0]})
@@ -130,13 +116,6 @@ def test_two_texts_are_asked_by_the_names_of_their_columns(two: Archive) -> None
     assert model.predict(text=TEXTS[0], id="7").label in ("food", "music", "travel")
     with pytest.raises(ValueError, match='"text": "raw text", "id": "raw text"'):
         model.predict(text=TEXTS[0])
-
-
-def test_the_page_has_a_box_for_each_column(archive: Archive, two: Archive) -> None:
-    one, both = (ServedModel("mine", each).describe() for each in (archive, two))
-
-    assert (one["task"], one["fields"]) == ("texts", {"text": "Text"})
-    assert both["fields"] == {"text": "Text", "id": "Id"}
 
 
 def test_errors_are_those_of_classes_or_of_labels(archive: Archive, several: Archive) -> None:

@@ -115,52 +115,6 @@ def test_instances_of_a_file_have_the_right_clusters(predictor: CorefPredictor) 
     assert texts(predictor.predict_instance(instances[0])) == texts(answers[0])
 
 
-SENTENCES = '"document": "raw text".*"sentences".*but got'
-
-
-@pytest.mark.parametrize(
-    ("inputs", "complaint"),
-    [
-        ({}, SENTENCES),
-        ("Yes.", SENTENCES),
-        ({"sentence": "Yes."}, SENTENCES),
-        ({"document": ["Yes."]}, SENTENCES),
-        ({"document": "Yes.", "speakers": ["Ana"]}, SENTENCES),
-        ({"document": "Yes.", "sentences": [["Yes"]]}, SENTENCES),
-        ({"sentences": "Yes."}, SENTENCES),
-        ({"sentences": ["Yes."]}, SENTENCES),
-        ({"sentences": [["Yes"], []]}, SENTENCES),
-        ({"sentences": [["Yes", " "]]}, SENTENCES),
-        ({"sentences": [["Yes", 1]]}, SENTENCES),
-        ({"document": " \n"}, "there is no word in"),
-        ({"sentences": []}, "there is no word in"),
-        ({"document": "Yes.", "genre": 1}, "genre must be text, but is 1"),
-        ({"sentences": [["Yes"]], "speakers": "Ana"}, "speakers must be a list of names, but is"),
-        ({"sentences": [["Yes"]], "speakers": [1]}, "speakers must be a list of names, but is"),
-        ({"sentences": [["Yes"]], "speakers": ["A", "B"]}, "there are 2 speakers, but 1 sentences"),
-        ({"document": "yes \ud800"}, "half of a surrogate pair"),
-        ({"sentences": [["\ud800"]]}, "half of a surrogate pair"),
-        ({"document": "yes " * 25001}, "25,001 words, but max_words is 25,000; divide the"),
-    ],
-)
-def test_inputs_that_cannot_be_are_refused(
-    predictor: CorefPredictor, inputs: JsonDict, complaint: str
-) -> None:
-    with pytest.raises(ValueError, match=complaint):
-        predictor.predict_json(inputs)
-
-
-def test_in_text_an_answer_is_the_document_and_a_line_for_each_cluster(
-    predictor: CorefPredictor,
-) -> None:
-    answer = predictor.predict_json({"document": TEXT, "genre": "nw"})
-
-    lines = predictor.readable(answer)
-
-    assert len(texts(answer)) > 1
-    assert lines == [" ".join(TEXT.split()), *("\t".join(["", *each]) for each in texts(answer))]
-
-
 def test_commands_and_python_answer_with_the_archive_and_the_packed_model(
     archive_path: Path, tmp_path: Path
 ) -> None:

@@ -7,20 +7,10 @@ from typing import Any
 import pytest
 
 import elmo_tasks
-from elmo_tasks.predictors.load import LoadedModel
 from elmo_tasks.predictors.text_inputs import read_inputs
-from elmo_tasks.predictors.text_predictor import TextPredictor, with_fields
-from tests.helpers.archives import language_model, task_model
+from elmo_tasks.predictors.text_predictor import TextPredictor
+from tests.helpers.archives import task_model
 from tests.helpers.command_line import allennlp
-
-INPUTS: dict[str, dict[str, Any]] = {
-    "coref": {"sentences": [["She", "slept"]], "genre": "nw"},
-    "ner": {"sentence": "She slept."},
-    "snli": {"premise": "She slept.", "hypothesis": "She ran."},
-    "squad": {"passage": "She slept.", "question": "Who slept?"},
-    "srl": {"tokens": ["She", "slept"], "predicates": [1]},
-    "language model": {"sentence": "the dog", "place": 1},
-}
 
 
 @pytest.fixture(scope="module")
@@ -28,34 +18,13 @@ def sst(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return task_model(tmp_path_factory.mktemp("sst"), "sst", "baseline")
 
 
-def model(folder: Path, task: str) -> LoadedModel:
-    archive = language_model(folder) if " " in task else task_model(folder, task, "baseline")
-    return elmo_tasks.load(archive)
-
-
-@pytest.mark.parametrize("task", INPUTS)
-def test_every_model_takes_further_fields_and_gives_them_back(task: str, tmp_path: Path) -> None:
-    loaded, asked = model(tmp_path, task), INPUTS[task]
-
-    answer, plain = loaded.predict([{**asked, "id": 1, "from": ["a", None]}, asked])
-
-    assert list(answer) == ["id", "from", *plain]
-    assert (answer["id"], answer["from"]) == (1, ["a", None])
-
-
-def test_a_field_that_the_answer_has_too_is_renamed() -> None:
-    fields = {"label": "a", "input_label": "b", "id": 1}
-
-    answer = with_fields({"label": "c"}, fields)
-
-    assert answer == {"input_label": "a", "input_input_label": "b", "id": 1, "label": "c"}
-
-
 def test_the_answer_to_a_whole_file_of_questions_has_their_ids_alone(tmp_path: Path) -> None:
     question = {"id": "q", "question": "Who slept?", "answers": []}
     file = {"data": [{"paragraphs": [{"context": "She slept.", "qas": [question]}]}]}
 
-    answer = model(tmp_path, "squad").predict({"version": "1.1", **file})
+    answer = elmo_tasks.load(task_model(tmp_path, "squad", "baseline")).predict(
+        {"version": "1.1", **file}
+    )
 
     assert list(answer) == ["q"]
 

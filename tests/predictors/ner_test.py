@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 from typing import Any
 
@@ -135,22 +134,6 @@ def test_text_has_a_line_for_each_path_on_request(archive: Archive) -> None:
         probability, sentence = line.split(" ", 1)
         assert float(probability) == pytest.approx(path["probability"], abs=1e-4)
         assert sentence.count("[") == len(path["entities"])
-
-
-def test_answers_of_a_batch_are_those_of_single_sentences(predictor: NerPredictor) -> None:
-    inputs: list[JsonDict] = [{"sentence": "Rain"}, {"sentence": "Marta Oduya left Lisbon."}]
-
-    for answer, single in zip(predictor.predict_batch_json(inputs), inputs, strict=True):
-        alone = predictor.predict_json(single)
-        assert entities(answer) == entities(alone)
-        confidences = [entity["confidence"] for entity in alone["entities"]]
-        assert [e["confidence"] for e in answer["entities"]] == pytest.approx(confidences, abs=1e-5)
-
-
-def test_answer_is_a_line_of_json(predictor: NerPredictor) -> None:
-    line = predictor.dump_line(predictor.predict_json({"sentence": "Zoë left."}))
-
-    assert json.loads(line)["tokens"] == ["Zoë", "left", "."]
 
 
 def test_command_passes_the_arguments_on(archive_path: Path, tmp_path: Path) -> None:

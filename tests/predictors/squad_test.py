@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from allennlp.common.util import JsonDict
 from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
@@ -154,7 +153,7 @@ def test_indented_file_is_refused_with_what_to_do(predictor: SquadPredictor) -> 
     [
         ("When?", "expected a question or a whole file .* as JSON on one line"),
         ('{"passage": "An owl."}', "expected .*passage.*, but got {'passage': 'An owl.'}"),
-        ('{"passage": "An owl.", "question": " "}', "there is no word in the question ' '"),
+        ('{"passage": "An owl.", "question": " "}', "there is no word in the question"),
         ('{"data": [{"paragraphs": 3}]}', r"data\[0\].paragraphs: expected a list"),
     ],
 )
@@ -200,9 +199,3 @@ def test_error_in_a_file_says_where(predictor: SquadPredictor) -> None:
 def test_number_of_spans_is_one_or_more(predictor: SquadPredictor, num_best: Any) -> None:
     with pytest.raises(ConfigurationError, match="num_best must be 1 or more, not"):
         with_settings(predictor, num_best=num_best)
-
-
-def test_answers_are_lines_of_json(predictor: SquadPredictor) -> None:
-    answer: JsonDict = predictor.predict_json(QUESTION)
-
-    assert json.loads(predictor.dump_line(answer)) == answer

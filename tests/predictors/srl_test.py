@@ -83,26 +83,6 @@ def test_sentence_without_a_predicate_has_none(predictor: SrlPredictor, inputs: 
     assert predictor.predict_json(inputs)["predicates"] == []
 
 
-def test_answers_of_a_batch_are_those_of_single_sentences(predictor: SrlPredictor) -> None:
-    inputs: list[JsonDict] = [
-        {"sentence": "Good morning"},
-        {"sentence": "The storm broke two windows and frightened the dog ."},
-        {"tokens": ["Marta", "left", "."]},
-    ]
-
-    answers = predictor.predict_batch_json(inputs)
-
-    for answer, single in zip(answers, inputs, strict=True):
-        alone = predictor.predict_json(single)
-        assert roles(answer) == roles(alone)
-        assert answer["tokens"] == alone["tokens"]
-        for one, other in zip(answer["predicates"], alone["predicates"], strict=True):
-            confidences = [role["confidence"] for role in other["roles"]]
-            assert [role["confidence"] for role in one["roles"]] == pytest.approx(
-                confidences, abs=1e-5
-            )
-
-
 def test_more_predicates_than_the_model_reads_at_a_time_are_answered(
     predictor: SrlPredictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,29 +136,6 @@ def test_instances_of_a_file_have_an_answer_for_each_predicate(predictor: SrlPre
         right += predicate["tags"] == instance["tags"].labels
     assert right > 12
     assert predictor.predict_instance(instances[0])["tokens"] == answers[0]["tokens"]
-
-
-@pytest.mark.parametrize(
-    ("inputs", "complaint"),
-    [
-        (
-            {"tokens": ["a", "b"], "predicates": [2]},
-            r"indices of tokens, from 0 to 1, but is \[2\]",
-        ),
-        ({"tokens": ["a", "b"], "predicates": [-1]}, "from 0 to 1"),
-        ({"tokens": ["a", "b"], "predicates": [True]}, "from 0 to 1"),
-        ({"tokens": ["a", "b"], "predicates": 1}, "must be a list of indices of tokens"),
-        ({"tokens": ["a", "b"], "predicates": ["b"]}, "must be a list of indices of tokens"),
-        ({"tokens": ["a", "b"], "predicates": [1, 1]}, r"has a token twice: \[1, 1\]"),
-        ({"tokens": ["a"], "predicate": [0]}, "no field 'predicate'; did you mean 'predicates'"),
-        ({"sentence": " "}, "no word"),
-    ],
-)
-def test_inputs_that_cannot_be_are_refused(
-    predictor: SrlPredictor, inputs: JsonDict, complaint: str
-) -> None:
-    with pytest.raises(ValueError, match=complaint):
-        predictor.predict_json(inputs)
 
 
 def test_command_predicts_and_evaluates_with_a_line_for_each_predicate(

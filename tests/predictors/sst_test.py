@@ -1,11 +1,9 @@
-import json
 import shutil
 import socket
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from allennlp.common.util import JsonDict
 from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
@@ -73,17 +71,3 @@ def test_tokens_are_taken_as_they_are(predictor: Predictor) -> None:
     answer = predictor.predict_json({"tokens": ["It", "isn't", "7\u00a03/4"]})
 
     assert answer["tokens"] == ["It", "isn't", "7\u00a03/4"]
-
-
-def test_answers_of_a_batch_are_those_of_single_sentences(predictor: Predictor) -> None:
-    inputs: list[JsonDict] = [{"sentence": "Fine."}, {"sentence": "Not fine at all , is it ?"}]
-
-    for answer, single in zip(predictor.predict_batch_json(inputs), inputs, strict=True):
-        alone = predictor.predict_json(single)
-        assert answer["probabilities"] == pytest.approx(alone["probabilities"], abs=1e-6)
-
-
-def test_answer_is_a_line_of_json(predictor: Predictor) -> None:
-    line = predictor.dump_line(predictor.predict_json({"sentence": "Fine."}))
-
-    assert json.loads(line)["label"] in CLASSES

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from allennlp.data import Instance
 from allennlp.data.fields import LabelField, TextField
-from allennlp.models import Model
+from allennlp.predictors import Predictor
 
 from elmo_tasks.analysis.errors.case import NO_ANSWERS, Case, Claim, Counts, same_counts
 from elmo_tasks.analysis.errors.links import judge_links
@@ -13,8 +13,6 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.metrics.squad import exact_match, f1
 from elmo_tasks.metrics.srl import Argument, arguments
 from elmo_tasks.readers.entities import read_entities
-from elmo_tasks.readers.snli import LABELS
-from elmo_tasks.readers.sst import CLASSES
 
 Answer = dict[str, Any]
 
@@ -119,25 +117,24 @@ def _judge_answer(instance: Instance, answer: Answer) -> Case:
     return Case(text, same_counts(score), [claim], list(expected), [predicted])
 
 
-# The judges, by the registered names of the predictors.
+# The judges, by what a predictor's `Task` says is compared.
 JUDGES = {
-    "elmo_classify": Judge("classes", "accuracy", _judge_class),
-    "elmo_sst": Judge("classes", "accuracy", _judge_class, CLASSES["5-class"]),
-    "elmo_snli": Judge("classes", "accuracy", _judge_class, LABELS),
-    "elmo_tag": Judge("tags", "accuracy", _judge_tags),
-    "elmo_ner": Judge("entities", "F1", _judge_entities),
-    "elmo_squad": Judge("answers", "F1", _judge_answer),
-    "elmo_srl": Judge("roles", "F1", _judge_roles),
-    "elmo_coref": Judge("links", "mean F1", judge_links),
+    "classes": Judge("classes", "accuracy", _judge_class),
+    "labels": Judge("labels", "F1", _judge_labels),
+    "tags": Judge("tags", "accuracy", _judge_tags),
+    "entities": Judge("entities", "F1", _judge_entities),
+    "answers": Judge("answers", "F1", _judge_answer),
+    "roles": Judge("roles", "F1", _judge_roles),
+    "links": Judge("links", "mean F1", judge_links),
 }
 
-# The judge of a `TextClassifier` whose texts may have several labels.
-_LABELS = Judge("labels", "F1", _judge_labels)
 
-
-def judge_of(model: Model) -> Judge | None:
-    """Returns the judge of a model's answers, or `None`."""
-    return _LABELS if getattr(model, "several", False) else JUDGES.get(str(model.default_predictor))
+def judge_of(predictor: Predictor) -> Judge | None:
+    """Returns the judge of a predictor's answers, or `None`."""
+    task = getattr(predictor, "task", None)
+    if task is None or task.compared is None:
+        return None
+    return JUDGES[task.compared]._replace(classes=task.classes)
 
 
 def _field(instance: Instance, name: str) -> Any:

@@ -9,7 +9,7 @@ from allennlp.predictors import Predictor
 from tqdm import tqdm
 
 from elmo_tasks.analysis.errors.case import Case
-from elmo_tasks.analysis.errors.judges import JUDGES, Judge, judge_of
+from elmo_tasks.analysis.errors.judges import Judge, judge_of
 from elmo_tasks.common.errors import ConfigurationError
 
 # Number of instances that a predictor gets at a time.
@@ -29,20 +29,20 @@ def read_cases(archive: Archive, data: str) -> Judged:
 
     # Parameters
 
-    archive: A model of one of the tasks of `JUDGES`.
+    archive: A model whose predictor says in its `task` what is compared.
     data: The path of data in the format that the model was trained on.
 
     # Raises
 
     `ConfigurationError`: The model is of another task, or the data is empty or has no gold answers.
     """
-    judge = judge_of(archive.model)
+    predictor = Predictor.from_archive(archive)
+    judge = judge_of(predictor)
     if judge is None:
         raise ConfigurationError(
-            f"elmo-tasks errors judges the predictors {', '.join(JUDGES)}, but the model is a "
+            "elmo-tasks errors compares the answers of the tasks of elmo_tasks, but the model is a "
             f"{type(archive.model).__name__}, whose predictor is {archive.model.default_predictor}"
         )
-    predictor = Predictor.from_archive(archive)
     vocab = archive.model.vocab
     instances = list(predictor._dataset_reader.read(data))
     if not instances:

@@ -8,13 +8,13 @@ from tests.helpers.error_cases import CLASSIFIED, entities, judged
 
 
 @pytest.mark.parametrize(
-    ("cases", "predictor", "num_panels", "text"),
-    [(CLASSIFIED, "elmo_sst", 4, "predicted"), (entities(), "elmo_ner", 3, "right, %")],
+    ("cases", "compared", "num_panels", "text"),
+    [(CLASSIFIED, "classes", 4, "predicted"), (entities(), "entities", 3, "right, %")],
 )
 def test_the_confusion_is_drawn_of_classes_alone(
-    cases: list[Case], predictor: str, num_panels: int, text: str
+    cases: list[Case], compared: str, num_panels: int, text: str
 ) -> None:
-    figure = draw(error_report("our $5 model", "dev.txt", judged(cases, predictor)))
+    figure = draw(error_report("our $5 model", "dev.txt", judged(cases, compared)))
 
     assert len(figure.axes) == num_panels
     texts = drawn_texts(figure)

@@ -6,8 +6,8 @@ from elmo_tasks.analysis.errors.report import error_report
 from tests.helpers.error_cases import CLASSIFIED, classified, entities, judged, links
 
 
-def shown(cases: list[Case], predictor: str = "elmo_sst", *other: Any) -> str:
-    judge = judged(cases, predictor)
+def shown(cases: list[Case], compared: str = "classes", *other: Any) -> str:
+    judge = judged(cases, compared)
     return markdown(error_report("ours", "dev.txt", judge, 10, *other), judge.judge.kind)
 
 
@@ -36,7 +36,7 @@ def test_a_report_on_classes_has_every_part() -> None:
 
 
 def test_a_report_on_entities_has_their_types() -> None:
-    text = shown(entities(), "elmo_ner")
+    text = shown(entities(), "entities")
 
     assert cells(text, "type") == [
         ["LOC", "2", "1", "100.00", "50.00"],
@@ -46,13 +46,13 @@ def test_a_report_on_entities_has_their_types() -> None:
 
 
 def test_a_report_on_roles_has_a_row_for_each() -> None:
-    text = shown(entities(), "elmo_srl")
+    text = shown(entities(), "roles")
 
     assert "## Roles\n\n| type |" in text and len(cells(text, "type")) == 2
 
 
 def test_a_report_on_links_has_their_kinds_and_the_sentence_of_a_mistake() -> None:
-    text = shown(links(), "elmo_coref")
+    text = shown(links(), "links")
 
     assert "2 cases; mean F1 40.00 %." in text
     assert [count for _, count in cells(text, "link")] == ["1", "1", "0", "1", "0"]
@@ -62,7 +62,7 @@ def test_a_report_on_links_has_their_kinds_and_the_sentence_of_a_mistake() -> No
 def test_a_comparison_says_how_sure_it_is() -> None:
     other = [*CLASSIFIED[:-1], classified("b", "b", 0.9, 20, 20)]
 
-    text = shown(CLASSIFIED, "elmo_sst", "theirs", other)
+    text = shown(CLASSIFIED, "classes", "theirs", other)
 
     assert "theirs has accuracy 80.00 %. The difference is -10.00 points" in text
     assert "no more than chance may explain" in text

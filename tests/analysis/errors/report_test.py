@@ -75,7 +75,7 @@ def test_the_most_confident_mistakes_come_first() -> None:
 
 
 def test_types_of_entities_have_precision_and_recall() -> None:
-    report = error_report("", "", judged(entities(), "elmo_ner"))
+    report = error_report("", "", judged(entities(), "entities"))
 
     # Four of the six predicted and expected entities are halves of a right one.
     assert report["score"] == pytest.approx(4 / 6)

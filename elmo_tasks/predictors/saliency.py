@@ -1,0 +1,47 @@
+from functools import partial
+from typing import Any
+
+import numpy
+import torch
+from allennlp.common.util import JsonDict
+from allennlp.data.fields import TextField
+
+from elmo_tasks.predictors.text_predictor import TextPredictor
+
+
+def saliency(predictor: TextPredictor, inputs: JsonDict) -> dict[str, Any]:
+    """
+    Says how much each word matters for a model's answer: the gradient of the answer's loss times
+    all that the model knows of the word, [x_k; ELMo_k], as a share of all words of the text.
+    AllenNLP 2.10.1's `SimpleGradient` means the same, but multiplies the gradient of each word by
+    the vector of the first.
+
+    # Returns
+
+    `texts`: for each text of the input, its `field`, its `tokens` and their `weights`, which sum to
+    1. A tagger has weights for the tag of each token: lists of shape (tags, tokens).
+
+    # Raises
+
+    `ValueError`: The predictor refuses the input.
+    """
+    instances = predictor.json_to_labeled_instances(inputs)
+    fields = {name: f for name, f in instances[0].fields.items() if isinstance(f, TextField)}
+    texts: list[dict[str, Any]] = [
+        {"field": name, "tokens": [token.text for token in field], "weights": []}
+        for name, field in fields.items()
+    ]
+    for instance in instances:
+        vectors: list[numpy.ndarray] = []
+        keep = partial(_keep, vectors)
+        with predictor.get_interpretable_layer().register_forward_hook(keep):
+            gradients, _ = predictor.get_gradients([instance])
+        # AllenNLP numbers the texts from the last that the model embeds.
+        for number, text, vector in zip(range(len(texts), 0, -1), texts, vectors, strict=True):
+            slopes = abs((gradients[f"grad_input_{number}"] * vector)[0].sum(axis=-1))
+            text["weights"].append((slopes / max(slopes.sum(), 1e-30)).tolist())
+    return {"texts": texts}
+
+
+def _keep(vectors: list[numpy.ndarray], _: Any, __: Any, output: torch.Tensor) -> None:
+    vectors.append(output.detach().cpu().numpy())

@@ -1,0 +1,288 @@
+"""The contract of every predictor, from input to answer: batches, fields, texts and refusals."""
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from allennlp.common.util import JsonDict
+from allennlp.models import load_archive
+from allennlp.predictors import Predictor
+
+from elmo_tasks.predictors.text_predictor import TextPredictor, with_fields
+from tests.helpers.archives import language_model, task_model
+
+
+class Contract(NamedTuple):
+    """
+    # Parameters
+
+    inputs: Inputs of different lengths.
+    of_text: Returns an input whose text is given.
+    fields: The fields of an answer, in their order.
+    refused: Inputs, and what the message says of them.
+    num_lines: The lines of an answer in text.
+    """
+
+    inputs: list[JsonDict]
+    of_text: Callable[[str], JsonDict]
+    fields: list[str]
+    refused: list[tuple[Any, str]]
+    num_lines: Callable[[JsonDict], int] = lambda answer: 1
+
+
+SENTENCE = r'expected \{"sentence": "raw text"\} or .*, but got'
+NO_WORD = "there is no word in the sentence"
+
+
+def all_refused(message: str, *inputs: Any) -> list[tuple[Any, str]]:
+    return [(each, message) for each in inputs]
+
+
+NO_SENTENCE = [
+    *all_refused(SENTENCE, {}, "Fine.", ["Fine."], {"sentence": ["Fine"]}, {"sentence": None}),
+    *all_refused(SENTENCE, {"tokens": "Fine."}, {"tokens": ["a", 1]}),
+    ({"sentence": "Fine.", "tokens": ["Fine"]}, SENTENCE),
+    ({"tokens": ["Fine", ""]}, SENTENCE),
+    *all_refused(NO_WORD, {"sentence": ""}, {"sentence": " \n"}, {"tokens": []}),
+    ({"sentence": "a \ud800"}, "half of a surrogate pair"),
+    ({"tokens": ["\ud800"]}, "half of a surrogate pair"),
+]
+# A row of training data is an input as well.
+NO_TAGGED_SENTENCE = [
+    *all_refused(SENTENCE, {}, "Fine.", ["Fine."], {"sentence": ["Fine"]}, {"tokens": ["a", 1]}),
+    *all_refused(NO_WORD, {"sentence": ""}, {"tokens": []}),
+    ({"tokens": ["\ud800"]}, "half of a surrogate pair"),
+]
+SENTENCES: list[JsonDict] = [
+    {"sentence": "Rain."},
+    {"sentence": "The storm broke two windows in Oslo and frightened the dog."},
+    {"tokens": ["Marta", "left", "7\u00a03/4", "."]},
+]
+
+
+def pairs(first: str, second: str, expected: str) -> list[tuple[Any, str]]:
+    """Returns what a predictor of two texts refuses."""
+    good = {first: "It opened in 1998.", second: "It opened."}
+    return [
+        *all_refused(expected, {}, [], "text", {first: "a"}, {**good, second: 1}),
+        *(
+            ({**good, name: text}, f"no word in the {name}")
+            for name in good
+            for text in ("", " \n")
+        ),
+        ({**good, first: "a \ud800"}, "half of a surrogate pair"),
+    ]
+
+
+CONTRACTS = {
+    "classify": Contract(
+        inputs=[
+            {"text": "She sang."},
+            {"text": "The soup came cold. Twice! We left."},
+            {"tokens": ["A", "long", "walk"]},
+        ],
+        of_text=lambda text: {"text": text},
+        fields=["logits", "class_probabilities", "tokens", "label", "probabilities"],
+        refused=[
+            *all_refused(
+                r'expected \{"text": "raw text"\}, but got',
+                *({"txt": "Soup"}, {"text": 1}, {"tokens": [1]}, ["Soup"]),
+            ),
+            ({"text": " "}, "there is no word in the text"),
+            ({"text": "a \ud800"}, "half of a surrogate pair"),
+        ],
+    ),
+    "sst": Contract(
+        inputs=SENTENCES,
+        of_text=lambda text: {"sentence": text},
+        fields=["logits", "class_probabilities", "tokens", "label", "probabilities"],
+        refused=NO_SENTENCE,
+    ),
+    "snli": Contract(
+        inputs=[
+            {"premise": "Rain.", "hypothesis": "It rains on all of the old town since noon."},
+            {"premise": "A girl feeds two ducks.", "hypothesis": "She isn't asleep."},
+        ],
+        of_text=lambda text: {"premise": text, "hypothesis": text},
+        fields=["label", "probabilities", "premise_tokens", "hypothesis_tokens"],
+        refused=pairs("premise", "hypothesis", "expected .*premise.*hypothesis.*, but got"),
+    ),
+    "squad": Contract(
+        inputs=[
+            {"passage": "An owl sleeps by day.", "question": "When does it sleep?"},
+            {"passage": "Rain fell in Oslo all day, and in Bergen as well.", "question": "Where?"},
+        ],
+        of_text=lambda text: {"passage": text, "question": text},
+        fields=["answer", "start", "end", "probability", "best"],
+        refused=pairs("passage", "question", "expected .*passage.* or a whole file.*, but got"),
+    ),
+    "ner": Contract(
+        inputs=SENTENCES,
+        of_text=lambda text: {"sentence": text},
+        fields=["sentence", "tokens", "tags", "entities"],
+        refused=NO_TAGGED_SENTENCE,
+    ),
+    "tag": Contract(
+        inputs=[*SENTENCES, {"text": "Rain fell."}],
+        of_text=lambda text: {"sentence": text},
+        fields=["tokens", "tags", "probabilities"],
+        refused=[*NO_TAGGED_SENTENCE, ({"text": " \n"}, NO_WORD)],
+    ),
+    "srl": Contract(
+        inputs=[*SENTENCES, {"tokens": ["Marta", "left"], "predicates": [1, 0]}],
+        of_text=lambda text: {"tokens": text.split(), "predicates": [0]},
+        fields=["sentence", "tokens", "predicates"],
+        refused=[
+            *NO_SENTENCE,
+            ({"tokens": ["a", "b"], "predicates": [2]}, r"from 0 to 1, but is \[2\]"),
+            ({"tokens": ["a", "b"], "predicates": [-1]}, "from 0 to 1"),
+            ({"tokens": ["a", "b"], "predicates": [True]}, "from 0 to 1"),
+            ({"tokens": ["a", "b"], "predicates": ["b"]}, "must be a list of indices of tokens"),
+            ({"tokens": ["a", "b"], "predicates": 1}, "must be a list of indices of tokens"),
+            ({"tokens": ["a", "b"], "predicates": [1, 1]}, r"has a token twice: \[1, 1\]"),
+            ({"tokens": ["a"], "predicate": [0]}, "'predicate'; did you mean 'predicates'"),
+        ],
+        num_lines=lambda answer: 1 + len(answer["predicates"]),
+    ),
+    "coref": Contract(
+        inputs=[
+            {"document": "The baker opened her shop in Lisbon.\n\n She sold bread there."},
+            {"document": "Yes."},
+            {"sentences": [["I", "left"], ["You", "?"]], "speakers": ["Ana", "Ben"], "genre": "bc"},
+        ],
+        of_text=lambda text: {"document": text},
+        fields=["document", "sentences", "clusters"],
+        refused=[
+            *all_refused(
+                r'"document": "raw text".*"sentences".*but got',
+                *({}, "Yes.", {"sentence": "Yes."}, {"document": ["Yes."]}),
+                *({"document": "Yes.", "speakers": ["A"]}, {"sentences": "Yes."}),
+                *({"document": "Yes.", "sentences": [["Yes"]]}, {"sentences": ["Yes."]}),
+                *({"sentences": [["Yes"], []]}, {"sentences": [["Yes", 1]]}),
+            ),
+            *all_refused("no word in the document", {"document": " "}, {"sentences": []}),
+            ({"document": "Yes.", "genre": 1}, "genre must be text, but is 1"),
+            ({"sentences": [["Yes"]], "speakers": "Ana"}, "must be a list of names, but is"),
+            ({"sentences": [["Yes"]], "speakers": [1]}, "must be a list of names, but is"),
+            ({"sentences": [["Yes"]], "speakers": ["A", "B"]}, "2 speakers, but 1 sentences"),
+            ({"document": "yes \ud800"}, "half of a surrogate pair"),
+            ({"document": "yes " * 25001}, "25,001 words, but max_words is 25,000; divide the"),
+        ],
+        num_lines=lambda answer: 1 + len(answer["clusters"]),
+    ),
+    "language model": Contract(
+        inputs=[
+            {"sentence": "the dog"},
+            {"tokens": ["the", "old", "dog", "saw", "a", "zebra"]},
+            {"sentence": "the dog", "place": 1, "top_k": 2},
+        ],
+        of_text=lambda text: {"sentence": text, "place": 0, "top_k": 2},
+        fields=[
+            *("tokens", "unknown", "forward_log_probs", "end_log_prob", "forward_perplexity"),
+            *("backward_log_probs", "begin_log_prob", "backward_perplexity"),
+        ],
+        refused=[
+            *NO_SENTENCE,
+            ({"sentence": "the dog", "top_k": 5}, SENTENCE),
+            ({"sentence": "the dog", "place": 2}, "place must be the index of a word, from 0 to 1"),
+            ({"sentence": "the dog", "place": True}, "place must be the index of a word"),
+            ({"sentence": "the dog", "place": 0, "top_k": 0}, "top_k must be from 1 to"),
+            ({"sentence": "the dog", "place": 0, "top_k": 10_000}, "top_k must be from 1 to"),
+            ({"sentence": "the dog", "place": 0, "top_k": True}, "top_k must be from 1 to"),
+        ],
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=CONTRACTS)
+def task(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def predictor(task: str, tmp_path_factory: pytest.TempPathFactory) -> TextPredictor:
+    folder: Path = tmp_path_factory.mktemp("archive")
+    archive = language_model(folder) if " " in task else task_model(folder, task, "both")
+    return Predictor.from_archive(load_archive(archive))  # type: ignore[return-value]
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    for child in value.values() if isinstance(value, dict) else value:
+        if isinstance(child, dict | list):
+            yield from leaves(child)
+        else:
+            yield pytest.approx(child, abs=1e-5) if isinstance(child, float) else child
+
+
+def test_an_input_has_the_same_answer_alone_and_in_a_batch(
+    task: str, predictor: TextPredictor
+) -> None:
+    contract = CONTRACTS[task]
+
+    answers = predictor.predict_batch_json(contract.inputs)
+
+    for answer, asked in zip(answers, contract.inputs, strict=True):
+        assert list(answer)[: len(contract.fields)] == contract.fields
+        assert list(leaves(answer)) == list(leaves(predictor.predict_json(asked)))
+
+
+def test_an_answer_is_a_line_of_json_and_lines_of_text(task: str, predictor: TextPredictor) -> None:
+    contract = CONTRACTS[task]
+
+    for answer in predictor.predict_batch_json(contract.inputs):
+        assert json.loads(predictor.dump_line(answer)) == answer
+        lines = predictor.readable(answer)
+        assert len(lines) == contract.num_lines(answer)
+        assert not any("\n" in line for line in lines)
+
+
+def test_further_fields_come_first_in_the_answer(task: str, predictor: TextPredictor) -> None:
+    asked = CONTRACTS[task].inputs[0]
+    before = json.dumps(asked)
+
+    answer, plain = predictor.predict_batch_json([{**asked, "id": 1, "from": ["a", None]}, asked])
+
+    assert list(answer) == ["id", "from", *plain]
+    assert (answer["id"], answer["from"]) == (1, ["a", None])
+    assert json.dumps(asked) == before
+
+
+def test_a_control_word_in_a_text_has_a_finite_answer(task: str, predictor: TextPredictor) -> None:
+    for text in ("@@PADDING@@", "@@UNKNOWN@@", "An @@PADDING@@ @@PADDING@@ @@UNKNOWN@@"):
+        answer = predictor.predict_json(CONTRACTS[task].of_text(text))
+
+        numbers = [each.expected for each in leaves(answer) if hasattr(each, "expected")]
+        assert numbers or task in ("coref", "ner")
+        assert all(map(math.isfinite, numbers))
+
+
+@pytest.mark.parametrize(
+    ("task", "asked", "message"),
+    [(name, *each) for name, contract in CONTRACTS.items() for each in contract.refused],
+    indirect=["task"],
+)
+def test_what_is_no_input_is_refused(
+    task: str, predictor: TextPredictor, asked: Any, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message) as error:
+        predictor.predict_batch_json([CONTRACTS[task].inputs[0], asked])
+
+    assert len(str(error.value)) < 600
+
+
+def test_the_examples_of_a_task_are_inputs(task: str, predictor: TextPredictor) -> None:
+    if predictor.task is not None:
+        assert predictor.task.name == task
+        for example in predictor.task.examples:
+            assert tuple(example) == predictor.input_names
+
+
+def test_a_field_that_the_answer_has_too_is_renamed() -> None:
+    fields = {"label": "a", "input_label": "b", "id": 1}
+
+    answer = with_fields({"label": "c"}, fields)
+
+    assert answer == {"input_label": "a", "input_input_label": "b", "id": 1, "label": "c"}

@@ -1,0 +1,166 @@
+"""The interpreters and attackers of AllenNLP on small models of every task with a label."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from allennlp.common.util import JsonDict
+from allennlp.data import Batch, Instance
+from allennlp.interpret.attackers import Hotflip, InputReduction
+from allennlp.interpret.saliency_interpreters import (
+    IntegratedGradient,
+    SaliencyInterpreter,
+    SimpleGradient,
+    SmoothGradient,
+)
+from allennlp.models import load_archive
+from allennlp.predictors import Predictor
+
+from elmo_tasks.modules.text_embedder import EmbeddedText
+from elmo_tasks.predictors.saliency import saliency
+from elmo_tasks.predictors.text_predictor import TextPredictor
+from tests.helpers.archives import task_model
+from tests.helpers.precision import in_dtype
+
+INPUTS: dict[str, JsonDict] = {
+    "sst": {"sentence": "An unexpectedly moving film."},
+    "classify": {"text": "The soup came cold. Twice! We left at noon."},
+    "snli": {"premise": "Two girls throw a ball.", "hypothesis": "Children play."},
+    "squad": {"passage": "An owl sleeps by day in Oslo.", "question": "When does it sleep?"},
+    "ner": {"sentence": "Marta left Oslo for Lisbon."},
+    "tag": {"sentence": "Marta left Oslo."},
+}
+
+# The text that an attacker changes, and the key of its gradient.
+ATTACKED = {"snli": ("hypothesis", "grad_input_1"), "squad": ("question", "grad_input_2")}
+
+
+@pytest.fixture(scope="module", params=INPUTS)
+def task(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def make_predictor(task: str, variant: str, folders: pytest.TempPathFactory) -> TextPredictor:
+    archive = task_model(folders.mktemp(task), task, variant)
+    return Predictor.from_archive(load_archive(archive))  # type: ignore[return-value]
+
+
+@pytest.fixture(scope="module")
+def predictor(task: str, tmp_path_factory: pytest.TempPathFactory) -> TextPredictor:
+    return make_predictor(task, "both", tmp_path_factory)
+
+
+def loss_of(predictor: TextPredictor, instance: Instance) -> torch.Tensor:
+    batch = Batch([instance])
+    batch.index_instances(predictor._model.vocab)
+    return predictor._model(**batch.as_tensor_dict())["loss"]
+
+
+def by_differences(predictor: TextPredictor, instance: Instance) -> dict[str, list[float]]:
+    """
+    Returns, for each text, how much each token's vectors matter for the loss: the slope of the loss
+    if the vectors grow, by differences, as a share of all tokens.
+    """
+    shares = {}
+    fields = [name for name in instance.fields if hasattr(instance[name], "tokens")]
+    for index, name in enumerate(fields):
+        slopes = []
+        for token in range(len(instance[name])):
+            losses = []
+            for step in (1e-5, -1e-5):
+                scale = torch.ones(len(instance[name]), dtype=torch.double)
+                scale[token] += step
+                texts = (scale if index == other else None for other in range(len(fields)))
+                with predictor._model.text_embedder.register_forward_hook(growing(texts)):
+                    losses.append(loss_of(predictor, instance).item())
+            slopes.append(abs(losses[0] - losses[1]))
+        shares[name] = [slope / sum(slopes) for slope in slopes]
+    return shares
+
+
+def growing(scales: Iterator[torch.Tensor | None]) -> Any:
+    """Returns a hook that multiplies the vectors of the next text by the next scale."""
+
+    def grow(_: Any, __: Any, texts: list[EmbeddedText]) -> list[EmbeddedText]:
+        return [grown(text, next(scales)) for text in texts]
+
+    return grow
+
+
+def grown(text: EmbeddedText, scale: torch.Tensor | None) -> EmbeddedText:
+    if scale is None:
+        return text
+    factor = torch.ones(*text.mask.shape, 1, dtype=torch.double)
+    factor[text.mask] = scale.unsqueeze(-1)
+    return text._replace(x=text.x * factor, elmo=text.elmo * factor)
+
+
+def test_saliency_is_the_slope_of_the_loss(task: str, predictor: TextPredictor) -> None:
+    with in_dtype(predictor._model, torch.float64):
+        found = saliency(predictor, INPUTS[task])["texts"]
+        instances = predictor.json_to_labeled_instances(INPUTS[task])
+        expected = [by_differences(predictor, instance) for instance in instances]
+
+    assert len(found[0]["weights"]) == len(expected) > 0
+    for text in found:
+        for weights, slopes in zip(text["weights"], expected, strict=True):
+            assert weights == pytest.approx(slopes[text["field"]], abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", [SimpleGradient, IntegratedGradient, SmoothGradient])
+def test_interpreters_give_each_token_a_share(
+    task: str, predictor: TextPredictor, kind: type[SaliencyInterpreter]
+) -> None:
+    instance = predictor._json_to_instance(INPUTS[task])
+    lengths = [len(f) for f in reversed(instance.fields.values()) if hasattr(f, "tokens")]
+
+    found = kind(predictor).saliency_interpret_from_json(INPUTS[task])
+
+    for each in found.values():
+        assert [len(each[f"grad_input_{k}"]) for k in range(1, len(each) + 1)] == lengths
+        for weights in each.values():
+            assert sum(weights) == pytest.approx(1) and min(weights) >= 0
+
+
+def test_input_reduction_keeps_the_answer(task: str, predictor: TextPredictor) -> None:
+    field, gradient = ATTACKED.get(task, ("tokens", "grad_input_1"))
+
+    found = InputReduction(predictor).attack_from_json(INPUTS[task], field, gradient)
+
+    original = list(map(str, found["original"]))
+    for reduced in found["final"]:
+        rest = iter(original)
+        assert reduced and all(str(token) in rest for token in reduced)
+    if task == "sst":
+        labels = [
+            predictor.predict_json({"tokens": list(map(str, words))})["label"]
+            for words in (found["original"], *found["final"])
+        ]
+        assert len(set(labels)) == 1
+
+
+def test_hotflip_needs_a_model_without_elmo(
+    task: str, predictor: TextPredictor, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    field, gradient = ATTACKED.get(task, ("tokens", "grad_input_1"))
+    plain = make_predictor(task, "baseline", tmp_path_factory)
+
+    found = Hotflip(plain).attack_from_json(INPUTS[task], field, gradient)
+
+    for changed in found["final"]:
+        assert len(changed) == len(found["original"])
+        assert list(map(str, changed)) != list(map(str, found["original"]))
+    with pytest.raises(RuntimeError, match="Unsupported token indexer"):
+        Hotflip(predictor).attack_from_json(INPUTS[task], field, gradient)
+
+
+@pytest.mark.parametrize("several", ["srl", "coref"])
+def test_a_task_without_one_answer_refuses_as_allennlp_does(
+    several: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    predictor = make_predictor(several, "baseline", tmp_path_factory)
+    instance = predictor._dataset_reader.read(f"fixtures/{several}.gold_conll")
+
+    with pytest.raises(RuntimeError, match="implement this method for model interpretations"):
+        predictor.predictions_to_labeled_instances(next(iter(instance)), {})
