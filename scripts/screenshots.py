@@ -43,8 +43,10 @@ def main() -> None:
                 tab.click()
                 panel = page.get_by_role("tabpanel", name=title, exact=True)
                 if panel.locator(".examples button").count():
-                    panel.locator(".examples button").first.click()
-                    panel.get_by_text("The answer took").wait_for()
+                    panel.locator('.result[aria-busy="false"] details').wait_for()
+                if title == "SST":
+                    panel.get_by_role("button", name="Which words matter?").click()
+                    panel.locator(".word").first.wait_for()
                 page.mouse.move(0, 0)
                 path = args.folder / f"{title.lower()}_{name}.png"
                 page.screenshot(path=path, full_page=True)

@@ -11,6 +11,9 @@ from elmo_tasks.common.errors import ConfigurationError, check_positive
 from elmo_tasks.elmo.known_models import KNOWN_MODELS
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
 
+# The models of the package, by their score on dev.
+_STRENGTH = ("ner", "snli", "squad", "srl", "coref", "sst")
+
 
 class ElmoServe(Command):
     """
@@ -89,7 +92,7 @@ examples:
         from elmo_tasks.readers.spacy_pipeline import blank_pipeline
         from elmo_tasks.scoring.language_model import LanguageModel, has_softmax
         from elmo_tasks.serve.app import make_app
-        from elmo_tasks.serve.gate import Limits
+        from elmo_tasks.serve.limits import Limits
         from elmo_tasks.serve.served_model import ServedModel
         from elmo_tasks.serve.server import address_of, is_loopback, listen, make_server, run
 
@@ -98,7 +101,7 @@ examples:
         blank_pipeline(args.language)
         limits = Limits(max_words=args.max_words)
         with listen(args.host, args.port) as listening:
-            named = name_archives(args.models) if args.models else dict(KNOWN_MODELS)
+            named = name_archives(args.models) if args.models else _known_models()
             files = data_of_models(args.data, list(named))
             archives = {name: load_archive(path) for name, path in named.items()}
             reports = [
@@ -127,6 +130,14 @@ examples:
                 )
             print(f"{address_of(listening)}  (Ctrl-C stops the server)", flush=True)
             run(make_server(app, limits), listening)
+
+
+def _known_models() -> dict[str, str]:
+    """Returns the models of the package, the strongest first, which the page opens with."""
+    return {
+        name: KNOWN_MODELS[name]
+        for name in sorted(KNOWN_MODELS, key=lambda name: (*_STRENGTH, name).index(name))
+    }
 
 
 def data_of_models(arguments: list[str], names: list[str]) -> list[tuple[str, str]]:

@@ -7,12 +7,53 @@ from elmo_tasks.analysis.neighbors.occurrences import Occurrence
 from elmo_tasks.analysis.neighbors.vectors import principal_plane, similar_words
 from elmo_tasks.analysis.tables import layer_name
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
+from elmo_tasks.predictors.task import Task
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
-from elmo_tasks.serve.layer_cosines import rounded
+from elmo_tasks.serve.tools import rounded
 
 # The most occurrences to compare. The matrix of cosines grows with the square of this number.
 _MAX_OCCURRENCES = 100
 _NUM_SIMILAR = 8
+
+_PLAYS = """
+The children play in the garden after school.
+We play cards every Sunday evening.
+They play football behind the church.
+She can play the violin and the harp.
+Our dogs play with an old shoe.
+I play chess with my uncle.
+He will play for the team in May.
+Do you play any games at work?
+The play opened in London in March.
+Her first play is about three sisters.
+The critics praised the play and its cast.
+We saw a play by a young writer.
+The second act of the play is too long.
+He wrote the play in only six weeks.
+Nobody left the theatre before the play ended.
+The school puts on a play each winter.
+"""
+_BANKS = """
+The bank lends money to small firms.
+She opened an account at the bank.
+The bank raised its rates in June.
+He works for a bank in the city.
+The bank closed two hundred branches.
+They sat on the bank of the river.
+The boat drifted towards the left bank.
+Willows grow along the bank of the stream.
+We walked down the bank to the water.
+The river broke its bank after the rain.
+"""
+
+SENSES = Task(
+    "senses",
+    "Senses",
+    "Shows each occurrence of a word as a dot, near those that the biLM reads in the same sense. "
+    "Write a sentence on each line.",
+    ({"word": "play", "text": _PLAYS.strip()}, {"word": "bank", "text": _BANKS.strip()}),
+    drawing="senses",
+)
 
 
 def senses(sentence_layers: SentenceLayers, inputs: Any, language: str = "en") -> dict[str, Any]:

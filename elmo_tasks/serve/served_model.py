@@ -7,7 +7,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.archives import find_mixes
-from elmo_tasks.serve.tasks import TASKS, Task
+from elmo_tasks.predictors.task import Task
 
 
 class ServedModel:
@@ -16,7 +16,7 @@ class ServedModel:
 
     # Parameters
 
-    name: The name of the model in addresses and on its tab.
+    name: The name of the model in addresses.
     archive: The model and its config.
 
     # Raises
@@ -32,18 +32,14 @@ class ServedModel:
             )
         self.name = name
         self.model = archive.model
-        self.task: Task | None = TASKS.get(str(self.model.default_predictor))
-        limits = {} if self.task is None else self.task.limits
-        self.predictor = Predictor.from_archive(archive, extra_args=limits)
-        if self.task is not None and not self.task.fields:
-            names = self.predictor.input_names  # type: ignore[attr-defined]
-            self.task = self.task._replace(fields={name: name.capitalize() for name in names})
+        self.predictor = Predictor.from_archive(archive)
+        self.task: Task | None = getattr(self.predictor, "task", None)
         # The predictor whose answers have everything that the page shows. It shares the model.
         self.detailed = self.predictor
-        if self.task is not None and self.task.details:
-            self.detailed = type(self.predictor)(
-                self.model, self.predictor._dataset_reader, **limits, **self.task.details
-            )
+        if self.task is not None:
+            kind, reader = type(self.predictor), self.predictor._dataset_reader
+            self.predictor = kind(self.model, reader, **self.task.limits)
+            self.detailed = kind(self.model, reader, **self.task.limits, **self.task.details)
 
     def describe(self) -> JsonDict:
         """Returns what `GET /models` says of the model."""
@@ -56,5 +52,20 @@ class ServedModel:
                 for place, mix in find_mixes(self.model).items()
             ],
         }
-        other: dict[str, Any] = {"task": None, "title": "JSON", "fields": {}, "examples": []}
-        return {**about, **(other if self.task is None else self.task.describe())}
+        if self.task is None:
+            return {**about, **describe(Task(self.name, self.name, "Answers inputs in JSON."), ())}
+        return {**about, **describe(self.task, self.predictor.input_names)}  # type: ignore
+
+
+def describe(task: Task, fields: tuple[str, ...]) -> JsonDict:
+    """Returns what `GET /models` says of a task whose inputs have these fields."""
+    return {
+        "task": task.name,
+        "title": task.title,
+        "about": task.about,
+        "fields": fields,
+        "examples": task.examples,
+        "drawing": task.drawing,
+        "legend": task.legend,
+        "explained": task.explained,
+    }

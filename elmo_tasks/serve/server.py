@@ -3,10 +3,10 @@ import signal
 import socket
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.serve.gate import App, Limits
-from elmo_tasks.serve.protocol import TimedProtocol
+from elmo_tasks.serve.limits import Limits
 
 # The seconds that a stopping server has to answer the requests that it already has.
 STOP_SECONDS = 3
@@ -44,13 +44,12 @@ def is_loopback(listening: socket.socket) -> bool:
     return ipaddress.ip_address(listening.getsockname()[0].partition("%")[0]).is_loopback
 
 
-def make_server(app: App, limits: Limits = Limits()) -> uvicorn.Server:
+def make_server(app: ASGIApp, limits: Limits = Limits()) -> uvicorn.Server:
     """
     Makes the server of an application. The server's `run(sockets=[...])` runs until it is stopped.
     """
     config = uvicorn.Config(
         app,
-        http=TimedProtocol,
         ws="none",
         lifespan="off",
         # uvicorn's own configuration would close the log files that this process has open.
@@ -58,7 +57,8 @@ def make_server(app: App, limits: Limits = Limits()) -> uvicorn.Server:
         log_level="warning",
         access_log=False,
         server_header=False,
-        limit_concurrency=limits.max_requests,
+        # Above this, uvicorn refuses connections itself, idle ones included.
+        limit_concurrency=2 * limits.max_requests,
         timeout_graceful_shutdown=STOP_SECONDS,
     )
     return uvicorn.Server(config)

@@ -7,20 +7,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from allennlp.models import load_archive
+from starlette.types import ASGIApp
 
 from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.serve.app import make_app
-from elmo_tasks.serve.gate import App, Limits
+from elmo_tasks.serve.limits import Limits
 from elmo_tasks.serve.served_model import ServedModel
 from elmo_tasks.serve.server import address_of, listen, make_server
 from tests.helpers.archives import make_archive
 from tests.helpers.configs import tiny
 
-# The tasks that have a tab, by the folders of their configs.
-NAMES = {
-    **{"sst": "sentiment", "ner": "entities", "snli": "entailment", "squad": "reading"},
-    **{"srl": "roles", "coref": "coreference"},
-}
+# The tasks of the models, which are also their names.
+NAMES = ("sst", "ner", "snli", "squad", "srl", "coref")
 
 
 def task_archive(folder: Path, task: str) -> Path:
@@ -31,19 +29,18 @@ def task_archive(folder: Path, task: str) -> Path:
 
 def task_models(folder: Path) -> list[ServedModel]:
     return [
-        ServedModel(name, load_archive(str(task_archive(folder / task, task))))
-        for task, name in NAMES.items()
+        ServedModel(task, load_archive(str(task_archive(folder / task, task)))) for task in NAMES
     ]
 
 
-def app_of(models: list[ServedModel], limits: Limits = Limits(), **settings) -> App:
+def app_of(models: list[ServedModel], limits: Limits = Limits(), **settings) -> ASGIApp:
     return make_app(
         models, ElmoEncoder.from_pretrained("mini").layers, "mini", limits=limits, **settings
     )
 
 
 @contextmanager
-def running(app: App, limits: Limits = Limits()) -> Iterator[str]:
+def running(app: ASGIApp, limits: Limits = Limits()) -> Iterator[str]:
     """Yields the address of a running server, without the slash at its end."""
     with listen("127.0.0.1", 0) as listening:
         server = make_server(app, limits)

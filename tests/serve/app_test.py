@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 from allennlp.common.util import sanitize
+from allennlp.data.fields import TextField
 
 from elmo_tasks.serve.app import STATIC
 from elmo_tasks.serve.served_model import ServedModel
@@ -17,7 +18,7 @@ def test_health_and_models_name_what_is_served(address: str) -> None:
     health = httpx.get(f"{address}/health").json()
     about = httpx.get(f"{address}/models").json()
 
-    names = list(NAMES.values())
+    names = list(NAMES)
     assert health == {"status": "ok", "models": names}
     assert [model["task"] for model in about["models"]] == names
     assert [tool["task"] for tool in about["tools"]] == ["layers", "senses", "words"]
@@ -56,17 +57,44 @@ def test_details_are_what_the_page_shows(address: str, models: list[ServedModel]
         added[model.name] = set(detailed) - set(plain)
 
     assert added == {
-        "sentiment": set(),
-        "entities": {"paths"},
-        "entailment": {"premise_attention", "hypothesis_attention"},
-        "reading": {"passage_tokens", "question_tokens", "attention"},
-        "roles": set(),
-        "coreference": set(),
+        "sst": set(),
+        "ner": {"paths"},
+        "snli": {"premise_attention", "hypothesis_attention"},
+        "squad": {"passage_tokens", "question_tokens", "attention"},
+        "srl": set(),
+        "coref": set(),
     }
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_the_words_of_an_answer_have_weights(
+    name: str, address: str, models: list[ServedModel]
+) -> None:
+    model = models[NAMES.index(name)]
+    assert model.task is not None
+    example = model.task.examples[0]
+
+    response = httpx.post(f"{address}/saliency/{name}", json=example)
+
+    assert model.task.explained == (name in ("sst", "snli", "squad"))
+    if not model.task.explained:
+        assert response.status_code == 404
+        return
+    texts = response.json()["texts"]
+    instance = model.predictor._json_to_instance(dict(example))
+    assert {text["field"]: text["tokens"] for text in texts} == {
+        name: [token.text for token in field]
+        for name, field in instance.fields.items()
+        if isinstance(field, TextField)
+    }
+    for text in texts:
+        for weights in text["weights"]:
+            assert len(weights) == len(text["tokens"])
+            assert sum(weights) == pytest.approx(1)
+
+
 def test_no_inputs_have_no_answers(address: str) -> None:
-    assert httpx.post(f"{address}/predict/sentiment", json=[]).json() == []
+    assert httpx.post(f"{address}/predict/sst", json=[]).json() == []
 
 
 LONG = json.dumps({"sentence": "word " * 6000})
@@ -78,33 +106,33 @@ PREDICATES = json.dumps([{"tokens": ["a"]}, {"tokens": ["a"] * 150, "predicates"
 @pytest.mark.parametrize(
     "path, body, status, reason",
     [
-        ("/predict/sentimant", "{}", 404, r"no model named 'sentimant'.*mean 'sentiment'\?"),
+        ("/predict/sts", "{}", 404, r"no model named 'sts'.*mean 'sst'\?"),
         ("/nowhere", "{}", 404, "nothing at /nowhere; /docs"),
         ("/health", "{}", 405, "/health does not take POST"),
-        ("/predict/sentiment", '{"sentence"', 400, "the body is not JSON in UTF-8: Expecting"),
-        ("/predict/sentiment", b"\xff", 400, "the body is not JSON in UTF-8: .*decode"),
-        ("/predict/sentiment", '{"text": "a"}', 422, 'expected {"sentence": "raw text"} or .*'),
-        ("/predict/sentiment", '{"sentence": " "}', 422, "there is no word in"),
-        ("/predict/sentiment", '[{"sentence": "a"}, 7]', 422, "input 2 of 2: expected .*got 7"),
-        ("/predict/sentiment", LONG, 413, "6,000 words and punctuation marks; 5,000 are allowed"),
-        ("/predict/sentiment", VERY_LONG, 413, "more than 262,144 bytes"),
-        ("/predict/entities?details=true", DETAILED, 413, "1,001 words .*; 1,000 are allowed"),
+        ("/predict/sst", '{"sentence"', 400, "the body is not JSON in UTF-8: Expecting"),
+        ("/predict/sst", b"\xff", 400, "the body is not JSON in UTF-8: .*decode"),
+        ("/predict/sst", '{"text": "a"}', 422, 'expected {"sentence": "raw text"} or .*'),
+        ("/predict/sst", '{"sentence": " "}', 422, "there is no word in"),
+        ("/predict/sst", '[{"sentence": "a"}, 7]', 422, "input 2 of 2: expected .*got 7"),
+        ("/predict/sst", LONG, 413, "6,000 words and punctuation marks; 5,000 are allowed"),
+        ("/predict/sst", VERY_LONG, 413, "more than 262,144 bytes"),
+        ("/predict/ner?details=true", DETAILED, 413, "1,001 words .*; 1,000 are allowed"),
         (
-            "/predict/sentiment?details=maybe",
+            "/predict/sst?details=maybe",
             "{}",
             422,
             "details in the query is 'maybe': .*boolean",
         ),
         (
-            "/predict/reading",
+            "/predict/squad",
             '{"data": []}',
             422,
             "a whole file is answered by `elmo-tasks predict`",
         ),
-        ("/predict/roles", PREDICATES, 422, "input 2 of 2: .* 22,500; 20,000 are allowed: give"),
-        ("/layers", '{"sentence": ""}', 422, "must have 1 to 100 tokens, not 0"),
-        ("/words", '{"sentence": ""}', 422, "must have 1 to 50 tokens, not 0"),
-        ("/layers", "[]", 422, 'expected {"sentence": "raw text"}, but got '),
+        ("/predict/srl", PREDICATES, 422, "input 2 of 2: .* 22,500; 20,000 are allowed: give"),
+        ("/layers", '{"sentence": ""}', 422, "there is no word in the sentence"),
+        ("/words", '{"sentence": ""}', 422, "there is no word in the sentence"),
+        ("/layers", "[7]", 422, 'expected {"sentence": "raw text"}, but got '),
         ("/senses", '{"word": "x", "text": "a b"}', 422, "the text must have the word 'x'"),
         ("/senses", '{"word": "x"}', 422, 'expected {"word": "play", '),
     ],
@@ -125,7 +153,7 @@ def test_200_requests_at_once_have_their_own_answers(address: str) -> None:
     with httpx.Client(timeout=60, limits=httpx.Limits(max_connections=200)) as client:
 
         def ask(sentence: str) -> httpx.Response:
-            return client.post(f"{address}/predict/sentiment", json={"sentence": sentence})
+            return client.post(f"{address}/predict/sst", json={"sentence": sentence})
 
         with ThreadPoolExecutor(200) as pool:
             responses = list(pool.map(ask, sentences))
@@ -142,8 +170,8 @@ def test_a_bug_is_a_sentence_and_the_server_lives(
 
     with monkeypatch.context() as patch:
         patch.setattr(models[0].model, "forward_on_instances", fail)
-        response = httpx.post(f"{address}/predict/sentiment", json={"sentence": "a film"})
-    after = httpx.post(f"{address}/predict/sentiment", json={"sentence": "a film"})
+        response = httpx.post(f"{address}/predict/sst", json={"sentence": "a film"})
+    after = httpx.post(f"{address}/predict/sst", json={"sentence": "a film"})
 
     assert response.status_code == 500
     assert response.json() == {
@@ -172,10 +200,10 @@ def test_the_schema_has_a_path_for_each_model_with_an_example(address: str) -> N
     paths = httpx.get(f"{address}/openapi.json").json()["paths"]
 
     assert {path for path in paths if path.startswith("/predict/")} == {
-        f"/predict/{name}" for name in NAMES.values()
+        f"/predict/{name}" for name in NAMES
     }
-    assert "content" not in paths["/predict/reading"]["post"]["responses"]["422"]
-    media = paths["/predict/reading"]["post"]["requestBody"]["content"]["application/json"]
+    assert "content" not in paths["/predict/squad"]["post"]["responses"]["422"]
+    media = paths["/predict/squad"]["post"]["requestBody"]["content"]["application/json"]
     assert set(media["example"]) == {"passage", "question"}
 
 

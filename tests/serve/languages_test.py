@@ -48,6 +48,6 @@ def test_senses_find_a_word_and_its_neighbours(served: tuple[str, str, list[str]
 def test_a_model_answers_for_given_tokens(address: str, served: tuple[str, str, list[str]]) -> None:
     _, _, tokens = served
 
-    answer = httpx.post(f"{address}/predict/entities", json={"tokens": tokens}).json()
+    answer = httpx.post(f"{address}/predict/ner", json={"tokens": tokens}).json()
 
     assert answer["tokens"] == tokens and len(answer["tags"]) == len(tokens)

@@ -13,6 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.helpers.served import NAMES
+
 ROOT = Path(__file__).parents[2]
 BROWSER = ROOT / "build" / "browser"
 AXE = BROWSER / "axe.min.js"
@@ -28,7 +30,7 @@ if not AXE.is_file():
 if CHROMIUM is None:
     pytest.skip("Chromium is not installed; Debian's package is chromium", allow_module_level=True)
 
-TABS = ["Sentiment", "Entities", "Entailment", "Reading", "Roles", "Coreference"]
+TABS = ["SST", "NER", "SNLI", "SQuAD", "SRL", "Coref"]
 TABS += ["Layers", "Senses", "Words", "Mix", "Errors"]
 
 
@@ -81,12 +83,17 @@ def open_tab(page: Any, title: str) -> Any:
     return page.get_by_role("tabpanel", name=title, exact=True)
 
 
+def answered(panel: Any) -> Any:
+    """Returns a panel when the answer is there."""
+    panel.locator('.result[aria-busy="false"] details').wait_for()
+    return panel
+
+
 def click_example(page: Any, title: str, index: int = 0) -> Any:
     """Opens a tab, clicks an example, and returns the panel when the answer is there."""
     panel = open_tab(page, title)
     panel.locator(".examples button").nth(index).click()
-    panel.get_by_text("The answer took").wait_for()
-    return panel
+    return answered(panel)
 
 
 def ask(page: Any, address: str, title: str, index: int = 0) -> tuple[Any, Any]:
@@ -103,17 +110,29 @@ def ask_for(page: Any, title: str, sentence: str) -> Any:
     panel = open_tab(page, title)
     panel.get_by_label("Sentence").fill(sentence)
     panel.get_by_role("button", name="Show").click()
-    panel.get_by_text("Asking …").wait_for(state="hidden")
-    panel.get_by_text("The answer took").wait_for()
-    return panel
+    return answered(panel)
 
 
 def test_every_model_and_tool_has_a_tab(page: Any) -> None:
     assert page.get_by_role("tab").all_inner_texts() == TABS
 
 
-def test_sentiment_shows_label_probabilities_and_tokens(page: Any, address: str) -> None:
-    panel, answer = ask(page, address, "Sentiment")
+def test_the_first_tab_is_open_with_its_first_example_answered(page: Any, address: str) -> None:
+    about = httpx.get(f"{address}/models").json()["models"][0]
+
+    panel = answered(page.get_by_role("tabpanel", name=TABS[0], exact=True))
+
+    assert panel.get_by_label("Sentence").input_value() == about["examples"][0]["sentence"]
+    assert panel.locator(".about").inner_text() == about["about"]
+    assert panel.locator(".big").is_visible()
+    shown = panel.inner_text()
+    assert about["class"] not in shown and "About this model" in shown
+    panel.get_by_text("About this model").click()
+    assert f"{about['class']} with {about['parameters']:,} parameters" in panel.inner_text()
+
+
+def test_a_label_is_shown_with_the_probabilities_of_all(page: Any, address: str) -> None:
+    panel, answer = ask(page, address, "SST")
 
     assert panel.locator(".big").inner_text() == answer["label"]
     rows = panel.locator(".bars tr").all_inner_texts()
@@ -123,11 +142,10 @@ def test_sentiment_shows_label_probabilities_and_tokens(page: Any, address: str)
     ]
     width = panel.locator(".bar").first.evaluate("bar => parseFloat(bar.style.width)")
     assert width == pytest.approx(100 * expected[0][1], abs=0.01)
-    assert panel.locator(".tokens li").all_inner_texts() == answer["tokens"]
 
 
 def test_entities_are_marked_and_their_readings_can_be_chosen(page: Any, address: str) -> None:
-    panel, answer = ask(page, address, "Entities")
+    panel, answer = ask(page, address, "NER")
 
     def marked() -> list[str]:
         return [text.split("\n")[0] for text in panel.locator("mark").all_inner_texts()]
@@ -145,7 +163,7 @@ def test_entities_are_marked_and_their_readings_can_be_chosen(page: Any, address
 
 
 def test_entailment_shows_both_attention_matrices(page: Any, address: str) -> None:
-    panel, answer = ask(page, address, "Entailment")
+    panel, answer = ask(page, address, "SNLI")
 
     assert panel.locator(".big").inner_text() == answer["label"]
     maps = panel.locator("table.heat")
@@ -160,7 +178,7 @@ def test_entailment_shows_both_attention_matrices(page: Any, address: str) -> No
 
 
 def test_reading_marks_the_answer_and_shows_attention(page: Any, address: str) -> None:
-    panel, answer = ask(page, address, "Reading")
+    panel, answer = ask(page, address, "SQuAD")
     about = httpx.get(f"{address}/models").json()["models"][3]
 
     assert panel.locator(".text").inner_text() == about["examples"][0]["passage"]
@@ -175,19 +193,19 @@ def test_reading_marks_the_answer_and_shows_attention(page: Any, address: str) -
 def test_a_text_with_signs_beyond_16_bits_is_marked_where_the_answer_is(
     page: Any, address: str
 ) -> None:
-    panel = open_tab(page, "Reading")
+    panel = open_tab(page, "SQuAD")
     passage = "😀😀 <b>Anna</b> & Zoë 😀 built 𝒜 the library."
     panel.get_by_label("Passage").fill(passage)
     panel.get_by_label("Question").fill("Who?")
     panel.get_by_role("button", name="Show").click()
-    panel.get_by_text("The answer took").wait_for()
+    answered(panel)
 
     assert panel.locator(".text").inner_text() == passage
     assert panel.locator("mark").inner_text() == panel.locator(".big").inner_text()
 
 
 def test_roles_are_rows_under_the_sentence(page: Any, address: str) -> None:
-    panel, answer = ask(page, address, "Roles")
+    panel, answer = ask(page, address, "SRL")
 
     assert panel.locator("thead th").all_inner_texts()[1:] == answer["tokens"]
     rows = panel.locator("tbody tr")
@@ -201,6 +219,34 @@ def test_roles_are_rows_under_the_sentence(page: Any, address: str) -> None:
             start, end = role["tokens"]
             expected[start:end] = [[role["role"], end - start]]
         assert cells == expected
+
+
+def test_types_have_a_legend(page: Any, address: str) -> None:
+    panel, answer = ask(page, address, "SRL")
+
+    names = panel.locator("dt").all_inner_texts()
+    roles = {role["role"] for predicate in answer["predicates"] for role in predicate["roles"]}
+    meanings = httpx.get(f"{address}/models").json()["models"][4]["legend"]
+    assert set(names) >= roles & set(meanings) and "V" in names
+    assert panel.locator("dd").all_inner_texts() == [meanings[name] for name in names]
+
+
+@pytest.mark.parametrize("title", ["SST", "SNLI", "SQuAD"])
+def test_words_are_coloured_by_how_much_they_matter(page: Any, address: str, title: str) -> None:
+    panel, _ = ask(page, address, title)
+    about = httpx.get(f"{address}/models").json()["models"]
+    model = next(model for model in about if model["title"] == title)
+    texts = httpx.post(f"{address}/saliency/{model['name']}", json=model["examples"][0]).json()
+
+    panel.get_by_role("button", name="Which words matter?").click()
+
+    panel.get_by_text("Words that matter").wait_for()
+    words = panel.locator(".word")
+    expected = [word for text in texts["texts"] for word in text["tokens"]]
+    assert words.all_inner_texts() == expected
+    weights = [weight for text in texts["texts"] for weight in text["weights"][0]]
+    shown = [float(words.nth(index).get_attribute("title")) for index in range(len(expected))]
+    assert shown == pytest.approx(weights, abs=6e-4)
 
 
 def test_mentions_are_marked_within_each_other_with_the_number_of_their_cluster(
@@ -222,11 +268,11 @@ def test_mentions_are_marked_within_each_other_with_the_number_of_their_cluster(
     answer["clusters"][0][1]["probability"] = 0.25
     # A model that is not trained may find nothing.
     page.route(
-        "**/predict/coreference*",
+        "**/predict/coref*",
         lambda route: route.fulfill(json=answer, headers={"server-timing": "answer;dur=1.0"}),
     )
 
-    panel = click_example(page, "Coreference")
+    panel = click_example(page, "Coref")
 
     assert panel.locator(".text").inner_text() == "😀 Her2 <b>dog1 saw Zoë2 & her2 dog1."
     marks = panel.locator("mark")
@@ -249,11 +295,11 @@ def test_mentions_are_marked_within_each_other_with_the_number_of_their_cluster(
 def test_document_without_clusters_says_so(page: Any) -> None:
     answer = {"document": "Yes.", "clusters": []}
     page.route(
-        "**/predict/coreference*",
+        "**/predict/coref*",
         lambda route: route.fulfill(json=answer, headers={"server-timing": "answer;dur=1.0"}),
     )
 
-    panel = click_example(page, "Coreference")
+    panel = click_example(page, "Coref")
 
     assert panel.get_by_text("No two mentions refer to the same.").is_visible()
 
@@ -265,9 +311,8 @@ LEFTWARD = "\u0642\u0627\u0631\u0628 left \u0627\u0644\u0636\u0641\u0629"
 @pytest.mark.parametrize(
     ("title", "words"),
     [
-        ("Sentiment", ".tokens li"),
         ("Layers", ".text .token"),
-        ("Roles", "thead th:not(:empty)"),
+        ("SRL", "thead th:not(:empty)"),
     ],
 )
 def test_words_stand_in_the_direction_of_their_text(page: Any, title: str, words: str) -> None:
@@ -335,9 +380,7 @@ def test_the_mix_of_every_model_is_shown(page: Any) -> None:
     panel = open_tab(page, "Mix")
 
     assert panel.locator("h2").all_inner_texts() == [
-        f"{name}, {place}"
-        for name in ("sentiment", "entities", "entailment", "reading", "roles", "coreference")
-        for place in ("input", "output")
+        f"{name}, {place}" for name in NAMES for place in ("input", "output")
     ]
     assert panel.locator(".bars").first.locator("tr").all_inner_texts()[0].split()[0] == "tokens"
 
@@ -353,35 +396,34 @@ def test_error_reports_have_a_tab(page: Any) -> None:
 
 
 def test_an_error_is_a_sentence_under_the_box(page: Any) -> None:
-    panel = open_tab(page, "Sentiment")
+    panel = open_tab(page, "SST")
     panel.get_by_label("Sentence").fill(" ")
     panel.get_by_role("button", name="Show").click()
 
     alert = panel.get_by_role("alert")
-    sync_api.expect(alert).to_contain_text("there is no word in")
+    sync_api.expect(alert).to_have_text("Write something into “Sentence” first.")
     assert panel.locator(".result").inner_text() == ""
 
 
 def test_the_curl_line_gives_the_same_answer(page: Any, address: str) -> None:
-    panel = open_tab(page, "Sentiment")
+    panel = open_tab(page, "SST")
     panel.get_by_label("Sentence").fill("It's a film.")
     panel.get_by_role("button", name="Show").click()
-    panel.get_by_text("The answer took").wait_for()
+    answered(panel)
 
+    panel.get_by_text("About this model").click()
     line = panel.locator("pre").inner_text()
-    assert line.startswith(f"curl '{address}/predict/sentiment' ")
+    assert line.startswith(f"curl '{address}/predict/sst' ")
     assert line.endswith("""-d '{"sentence":"It'\\''s a film."}'""")
 
 
 def test_the_keyboard_alone_reaches_everything(page: Any) -> None:
-    page.get_by_role("tab", name="Sentiment").focus()
+    page.get_by_role("tab", name="SST").focus()
     for _ in range(2):
         page.keyboard.press("ArrowRight")
-    panel = page.get_by_role("tabpanel", name="Entailment")
+    panel = page.get_by_role("tabpanel", name="SNLI")
     sync_api.expect(panel).to_be_visible()
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    panel.get_by_text("The answer took").wait_for()
+    answered(panel)
     seen = set()
     for _ in range(14):
         page.keyboard.press("Tab")
@@ -393,7 +435,7 @@ def test_the_keyboard_alone_reaches_everything(page: Any) -> None:
         )
         if page.evaluate("document.activeElement.matches('.scroll')"):
             page.keyboard.press("ArrowDown")
-    assert {"Premise", "Hypothesis", "Show", "Copy"} <= seen
+    assert {"Premise", "Hypothesis", "Show", "Which words matter?", "About this model"} <= seen
     assert panel.locator(".readout").first.inner_text().startswith("girls → ")
 
 
@@ -430,4 +472,4 @@ def test_axe_finds_nothing_serious(scheme: str, width: int, page: Any) -> None:
 def test_the_page_of_all_addresses_works_without_a_network(page: Any, address: str) -> None:
     page.goto(f"{address}/docs")
 
-    page.get_by_text("/predict/sentiment").first.wait_for()
+    page.get_by_text("/predict/sst").first.wait_for()

@@ -1,7 +1,7 @@
-// The page of elmo-serve: a tab for each model, and tabs for ELMo itself.
+// The page of `elmo-tasks serve`: a tab for each model, and tabs for ELMo itself.
 //
-// The server says at /models which tabs there are. To show the answers of a new task, add a `Task`
-// to serve/tasks.py and a function of its name to `show`, below.
+// The server says at /models which tabs there are, as each predictor declares in its `task`. The
+// function in `show` that draws an answer has the name that is its `drawing`.
 'use strict';
 
 // ---------------------------------------------------------------- elements
@@ -127,6 +127,22 @@ function wordButtons(words, choose) {
   return buttons;
 }
 
+// What the names of some types mean. A prefix, such as R- of R-ARG0, has a meaning of its own.
+function legend(names, meanings) {
+  const parts = names.flatMap((name) => (name in meanings ? [name] : name.split(/(?<=^[A-Z]-)/)));
+  const known = [...new Set(parts)].filter((name) => name in meanings);
+  return make('dl', { class: 'legend' }, ...known.flatMap((name) =>
+    [make('dt', {}, name), make('dd', {}, meanings[name])]));
+}
+
+// Words, the stronger in colour the more they matter.
+function weighted(tokens, weights) {
+  const largest = Math.max(...weights, 1e-9);
+  return make('p', { class: 'text' }, ...tokens.flatMap((token, index) => [make('span', {
+    class: 'warm word', '--weight': 0.8 * weights[index] / largest, title: shown(weights[index]),
+  }, token), ' ']));
+}
+
 // A choice of one of several names. Calls `choose` with the index of a name.
 let numGroups = 0;
 function radio(legend, names, choose) {
@@ -151,18 +167,10 @@ function locate(points, tokens) {
 
 // ---------------------------------------------------------------- answers, by task
 
-// Each function gets the server's answer and the input, and returns elements.
+// Each function gets the server's answer, the input, and what the types of an answer mean. It
+// returns elements.
 const show = {
-  sentiment(answer) {
-    return [
-      make('p', { class: 'big' }, answer.label),
-      bars('Probabilities', largestFirst(answer.probabilities)),
-      heading('Tokens'),
-      make('ul', { class: 'tokens' }, ...answer.tokens.map((token) => make('li', {}, token))),
-    ];
-  },
-
-  texts(answer) {
+  label(answer) {
     return [
       make('p', { class: 'big' }, answer.label ?? (answer.labels.join(', ') || 'no label')),
       bars('Probabilities', largestFirst(answer.probabilities)),
@@ -174,7 +182,7 @@ const show = {
     return [table('The tag of each word', ['word', 'tag', 'probability'], answer.tokens.map(row))];
   },
 
-  entities(answer) {
+  entities(answer, input, meanings) {
     const points = Array.from(answer.sentence);
     const types = [];
     const box = make('div');
@@ -202,7 +210,10 @@ const show = {
     };
     draw(0);
     const names = answer.paths.map((path, index) => `${index + 1} (${shown(path.probability)})`);
-    return [box, readout, radio('Reading (with its probability)', names, draw)];
+    return [
+      box, readout, legend(answer.entities.map((entity) => entity.type), meanings),
+      radio('Reading (with its probability)', names, draw),
+    ];
   },
 
   entailment(answer) {
@@ -210,7 +221,7 @@ const show = {
     return [
       make('p', { class: 'big' }, answer.label),
       bars('Probabilities', largestFirst(answer.probabilities)),
-      make('div', { class: 'columns' },
+      make('div', { class: 'maps' },
         heatMap('The premise attends to the hypothesis', premise, hypothesis, answer.premise_attention),
         heatMap('The hypothesis attends to the premise', hypothesis, premise, answer.hypothesis_attention)),
     ];
@@ -254,7 +265,7 @@ const show = {
     ];
   },
 
-  roles(answer) {
+  roles(answer, input, meanings) {
     if (!answer.predicates.length) return [make('p', {}, 'No predicate.')];
     const names = [];
     const rows = answer.predicates.map((predicate) => {
@@ -278,7 +289,7 @@ const show = {
     roles.tabIndex = 0;
     roles.setAttribute('role', 'group');
     roles.setAttribute('aria-label', 'The roles of each predicate');
-    return [roles];
+    return [roles, legend(names, meanings)];
   },
 
   coreference(answer) {
@@ -454,17 +465,66 @@ function curl(path, input) {
   return `curl '${location.origin}${path}' -H 'Content-Type: application/json' -d '${quoted}'`;
 }
 
-// The form of a model or a tool, with its examples and the place of the answer.
+async function post(path, input, signal) {
+  const response = await fetch(path, {
+    method: 'POST', body: JSON.stringify(input), headers: { 'Content-Type': 'application/json' }, signal,
+  });
+  const isJson = response.headers.get('content-type')?.startsWith('application/json');
+  const answer = isJson ? await response.json() : { error: await response.text() };
+  if (!response.ok) throw new Error(answer.error);
+  return { answer, milliseconds: /dur=([\d.]+)/.exec(response.headers.get('server-timing'))[1] };
+}
+
+const problemOf = (problem) => (problem instanceof TypeError
+  ? `The server cannot be reached (${problem.message}).` : problem.message);
+
+// A button that colours the words of the input by how much they matter for the answer.
+function mattering(about, input, answer) {
+  const box = make('div', { class: 'saliency', 'aria-live': 'polite' });
+  const ask = make('button', { type: 'button', class: 'copy', onclick: async () => {
+    try {
+      const { texts } = (await post(`/saliency/${about.name}`, input)).answer;
+      const drawn = make('div');
+      const draw = (label) => drawn.replaceChildren(...texts.flatMap(({ field, tokens, weights }) =>
+        [...(texts.length > 1 ? [make('h3', {}, field)] : []), weighted(tokens, weights[label])]));
+      draw(0);
+      const labels = answer.tags ? answer.tokens : [];
+      box.replaceChildren(heading('Words that matter'),
+        make('p', { class: 'quiet' }, 'The stronger a word’s colour, the more the answer depends on it: the gradient of the loss times the word’s vector.'),
+        ...(labels.length > 1 ? [radio('For', labels, draw)] : []), drawn);
+    } catch (problem) {
+      box.replaceChildren(make('p', { class: 'error' }, problemOf(problem)));
+    }
+  } }, 'Which words matter?');
+  box.append(ask);
+  return box;
+}
+
+// What a visitor does not need: the model, and how a program asks the same.
+function behind(about, path, input, milliseconds) {
+  const line = curl(path, input);
+  const copy = make('button', { type: 'button', class: 'copy', onclick: async () => {
+    await navigator.clipboard.writeText(line);
+    copy.textContent = 'Copied';
+  } }, 'Copy');
+  return make('details', {}, make('summary', {}, 'About this model'),
+    make('p', {}, about.description), make('p', {}, `The answer took ${milliseconds} ms.`),
+    make('h3', {}, 'The same in a shell'), make('pre', {}, line), copy);
+}
+
+// The form of a model or a tool, with its examples and the place of the answer. `begin` shows the
+// answer to the first example.
 function form(about, path) {
   const id = `f${numGroups += 1}`;
-  const isJson = about.task === null;
-  const fields = isJson ? { json: 'Input, as JSON' } : about.fields;
+  const isJson = about.drawing === null;
+  const fields = isJson ? ['json'] : about.fields;
   const boxes = {};
-  const rows = Object.entries(fields).flatMap(([name, label]) => {
-    const isLong = about.task === 'texts' || ['passage', 'document', 'text'].includes(name);
+  const titleOf = (name) => (isJson ? 'Input, as JSON' : name[0].toUpperCase() + name.slice(1));
+  const rows = fields.map((name) => {
+    const isLong = about.drawing === 'label' && !about.examples.length || ['passage', 'document', 'text'].includes(name);
     boxes[name] = name === 'word' ? make('input', { type: 'text', id: `${id}-${name}` })
-      : make('textarea', { id: `${id}-${name}`, rows: isLong ? 7 : 2 });
-    return [make('div', {}, make('label', { for: `${id}-${name}` }, label), boxes[name])];
+      : make('textarea', { id: `${id}-${name}`, rows: isLong ? 9 : 3 });
+    return make('div', {}, make('label', { for: `${id}-${name}` }, titleOf(name)), boxes[name]);
   });
   const error = make('p', { class: 'error', role: 'alert' });
   const status = make('p', { class: 'quiet', role: 'status' });
@@ -476,48 +536,43 @@ function form(about, path) {
     running?.abort();
     const asking = running = new AbortController();
     error.textContent = '';
-    status.textContent = 'Asking …';
+    result.setAttribute('aria-busy', 'true');
     try {
+      const empty = fields.find((name) => !boxes[name].value.trim());
+      if (empty) throw new Error(`Write something into “${titleOf(empty)}” first.`);
+      status.textContent = 'Asking …';
       const input = isJson ? JSON.parse(boxes.json.value)
         : Object.fromEntries(Object.entries(boxes).map(([name, box]) => [name, box.value]));
-      const response = await fetch(isJson || !about.name ? path : `${path}?details=true`, {
-        method: 'POST', body: JSON.stringify(input), headers: { 'Content-Type': 'application/json' }, signal: asking.signal,
-      });
-      const answer = await response.json();
-      if (!response.ok) throw new Error(answer.error);
-      const milliseconds = /dur=([\d.]+)/.exec(response.headers.get('server-timing'))[1];
-      const shownAnswer = isJson ? [make('pre', {}, JSON.stringify(answer, null, 2))] : show[about.task](answer, input);
-      const line = curl(path, input);
-      const copy = make('button', { type: 'button', class: 'copy', onclick: async () => {
-        await navigator.clipboard.writeText(line);
-        copy.textContent = 'Copied';
-      } }, 'Copy');
-      result.replaceChildren(...shownAnswer, heading('The same in a shell'), make('pre', {}, line), copy);
-      status.textContent = `The answer took ${milliseconds} ms.`;
+      const { answer, milliseconds } = await post(about.name && !isJson ? `${path}?details=true` : path, input, asking.signal);
+      const drawn = isJson ? [make('pre', {}, JSON.stringify(answer, null, 2))] : show[about.drawing](answer, input, about.legend);
+      result.replaceChildren(...drawn, ...(about.explained ? [mattering(about, input, answer)] : []), behind(about, path, input, milliseconds));
     } catch (problem) {
       if (asking.signal.aborted) return;
       result.replaceChildren();
-      status.textContent = '';
-      error.textContent = problem instanceof TypeError ? `The server cannot be reached (${problem.message}).` : problem.message;
+      error.textContent = problemOf(problem);
     }
+    status.textContent = '';
+    result.setAttribute('aria-busy', 'false');
   }
 
+  const choose = (example) => {
+    for (const [name, box] of Object.entries(boxes)) box.value = example[name];
+    ask();
+  };
   const examples = about.examples.map((example) => make('li', {}, make('button', {
-    type: 'button',
-    onclick: () => {
-      for (const [name, box] of Object.entries(boxes)) box.value = example[name];
-      ask();
-    },
+    type: 'button', onclick: () => choose(example),
   }, exampleName(example))));
-  const submit = make('button', { class: 'ask', type: 'submit' }, 'Show');
-  return [
-    make('form', {
-      onsubmit: ask,
-      onkeydown: (event) => { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) ask(event); },
-    }, ...(examples.length ? [make('div', {}, make('strong', {}, 'Examples'), make('ul', { class: 'examples' }, ...examples))] : []),
-    ...rows, submit),
-    error, status, result,
+  const content = [
+    make('p', { class: 'about' }, about.about),
+    make('div', { class: 'halves' },
+      make('form', {
+        onsubmit: ask,
+        onkeydown: (event) => { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) ask(event); },
+      }, ...rows, make('button', { class: 'ask', type: 'submit' }, 'Show'),
+      ...(examples.length ? [make('div', {}, make('strong', {}, 'Examples'), make('ul', { class: 'examples' }, ...examples))] : [])),
+      make('div', {}, error, status, result)),
   ];
+  return { content, begin: () => { if (about.examples.length) choose(about.examples[0]); } };
 }
 
 // The last field tells the examples of a task apart, but texts are told by their word.
@@ -548,6 +603,9 @@ function addTabs(tabs) {
       made[other].hidden = other !== index;
     });
     history.replaceState(null, '', `#${tabs[index].id}`);
+    // A tab that is opened for the first time shows an example.
+    tabs[index].begin?.();
+    delete tabs[index].begin;
     document.title = `${tabs[index].title} – ELMo in the browser`;
   }
 
@@ -564,15 +622,15 @@ async function start() {
     ...about.models.map((model) => ({
       id: model.name.replaceAll('/', '-'),
       title: isTwice(model.title) ? `${model.title}: ${model.name}` : model.title,
-      content: [
-        make('p', { class: 'quiet' }, `${model.name}: ${model.class} with ${model.parameters.toLocaleString('en')} parameters`),
-        ...form(model, `/predict/${model.name}`),
-      ],
+      ...form({
+        ...model,
+        description: `The model “${model.name}”: ${model.class} with ${model.parameters.toLocaleString('en')} parameters.`,
+      }, `/predict/${model.name}`),
     })),
     ...about.tools.map((tool) => ({
       id: tool.task,
       title: tool.title,
-      content: [make('p', { class: 'quiet' }, `The biLM ${about.bilm}`), ...form(tool, `/${tool.task}`)],
+      ...form({ ...tool, description: `The biLM “${about.bilm}”.` }, `/${tool.task}`),
     })),
     { id: 'mix', title: 'Mix', content: mixes(about.models) },
     ...(reports.length ? [{ id: 'errors', title: 'Errors', content: reports.flatMap(errors) }] : []),

@@ -1,0 +1,103 @@
+import asyncio
+import time
+from typing import Any
+
+from fastapi import HTTPException, Request
+from fastapi.responses import JSONResponse, Response
+from starlette.requests import ClientDisconnect
+
+from elmo_tasks.common.json_text import parse_json
+from elmo_tasks.serve.limits import Limits
+from elmo_tasks.serve.word_count import count_words
+from elmo_tasks.serve.worker import BusyError, GoneError, Predict, Worker
+
+# The message of an error may quote the input, and is cut to this many characters.
+_MAX_MESSAGE = 2000
+
+# If a body is too large, up to this many times the limit is still read before the answer, because
+# many clients read no answer before they have sent everything.
+_PATIENCE = 64
+
+# Nobody reads this. nginx logs 499 for a client that has gone.
+_GONE = Response(status_code=499)
+
+
+class Answering:
+    """
+    Answers requests by one `Worker`, within the limits of the server. The header `Server-Timing` of
+    an answer has its milliseconds.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._worker = Worker(limits.max_requests)
+
+    async def __call__(
+        self, request: Request, predict: Predict, max_words: int | None = None
+    ) -> Response:
+        """
+        Returns the response to a request with one input in JSON, or with a list of inputs.
+
+        # Parameters
+
+        predict: Returns an answer for each input.
+        max_words: The most words of the request, if fewer than those of the server.
+        """
+        try:
+            inputs = await self._inputs(request, max_words or self._limits.max_words)
+        except ClientDisconnect:
+            return _GONE
+        several = inputs if isinstance(inputs, list) else [inputs]
+        if any(isinstance(each, dict) and "data" in each for each in several):
+            reason = (
+                "a whole file is answered by `elmo-tasks predict`; give its questions in a list"
+            )
+            raise HTTPException(422, reason)
+        start = time.perf_counter()
+        try:
+            answers = await self._worker.answer(predict, several, request.is_disconnected)
+            response: Response = JSONResponse(answers if several is inputs else answers[0])
+        except ValueError as error:
+            raise HTTPException(422, str(error)[:_MAX_MESSAGE]) from error
+        except BusyError as error:
+            reason = "the server has too many requests to answer already; try again"
+            raise HTTPException(503, reason, {"retry-after": "1"}) from error
+        except GoneError:
+            return _GONE
+        milliseconds = 1000 * (time.perf_counter() - start)
+        response.headers["server-timing"] = f"answer;dur={milliseconds:.1f}"
+        return response
+
+    async def _inputs(self, request: Request, max_words: int) -> Any:
+        """Returns the JSON of the body, which may have at most `max_words` words."""
+        try:
+            body = await asyncio.wait_for(self._body(request), self._limits.seconds)
+        except TimeoutError as error:
+            reason = f"the request was not complete after {self._limits.seconds:g} seconds"
+            raise HTTPException(408, reason, {"connection": "close"}) from error
+        try:
+            inputs = parse_json(body)
+        except ValueError as error:
+            raise HTTPException(400, f"the body is not JSON in UTF-8: {error}") from error
+        num_words = count_words(inputs)
+        if num_words > max_words:
+            raise HTTPException(
+                413,
+                f"the request has {num_words:,} words and punctuation marks; {max_words:,} are "
+                "allowed",
+            )
+        return inputs
+
+    async def _body(self, request: Request) -> bytes:
+        most = self._limits.max_bytes
+        body, size = b"", 0
+        async for part in request.stream():
+            size += len(part)
+            if size <= most:
+                body += part
+            elif size > _PATIENCE * most:
+                break
+        if size > most:
+            reason = f"the body has more than {most:,} bytes, the most it may have"
+            raise HTTPException(413, reason, {"connection": "close"})
+        return body

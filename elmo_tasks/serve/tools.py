@@ -1,0 +1,135 @@
+"""The tabs of the biLM itself: how words are alike in each layer, and how likely they are."""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch.nn.functional import normalize
+
+from elmo_tasks.analysis.tables import layer_name
+from elmo_tasks.elmo.sentence_layers import SentenceLayers
+from elmo_tasks.predictors.task import Task
+from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
+from elmo_tasks.scoring.language_model import LanguageModel
+
+_MAX_LAYER_TOKENS = 100
+_MAX_WORD_TOKENS = 50
+_LIKELIER = 5
+
+LAYERS = Task(
+    "layers",
+    "Layers",
+    "Shows which words of a sentence are alike in each layer of the biLM: the cosines of their "
+    "vectors.",
+    (
+        {"sentence": "The players play a play in the old theatre."},
+        {"sentence": "The bank on the left bank of the river lends money."},
+        {"sentence": "He saw the saw, and she left on the left."},
+    ),
+    drawing="layers",
+)
+
+WORDS = Task(
+    "words",
+    "Words",
+    "Says how likely each word is after the words before it, and before the words after it.",
+    (
+        {"sentence": "The boat left the bank."},
+        {"sentence": "The keys to the cabinet is on the table."},
+        {"sentence": "She opened the door and went into the idea."},
+    ),
+    drawing="words",
+)
+
+
+class Tool(NamedTuple):
+    """A tab of the biLM, and the function that answers an input of it."""
+
+    task: Task
+    answer: Callable[[Any], dict[str, Any]]
+
+
+def layer_cosines(
+    sentence_layers: SentenceLayers, inputs: Any, language: str = "en"
+) -> dict[str, Any]:
+    """
+    Computes the cosines between the words of a sentence in each layer of a biLM.
+
+    # Parameters
+
+    inputs: `{"sentence": "raw text"}`, which spaCy's rules cut into at most 100 tokens.
+    language (default `'en'`): spaCy's code of the language.
+
+    # Returns
+
+    `tokens`, `layers` (their names) and `cosines` (nested lists of shape (layers, tokens, tokens)).
+
+    # Raises
+
+    `ValueError`: The input has another form, no token, or too many tokens.
+    """
+    words = _words_of(inputs, _MAX_LAYER_TOKENS, language)
+    (layers,) = sentence_layers([words])
+    # Shape: (layers, tokens, tokens)
+    units = normalize(layers, dim=-1)
+    cosines = units @ units.transpose(1, 2)
+    return {
+        "tokens": words,
+        "layers": [layer_name(index) for index in range(len(layers))],
+        "cosines": rounded(cosines),
+    }
+
+
+def word_bits(model: LanguageModel, inputs: Any, language: str = "en") -> dict[str, Any]:
+    """
+    Says how likely the words of a sentence are, and which words would be likeliest in their places.
+
+    # Parameters
+
+    inputs: `{"sentence": "raw text"}`, which spaCy's rules cut into at most 50 tokens.
+    language (default `'en'`): spaCy's code of the language.
+
+    # Returns
+
+    `tokens`, `known` (whether each token is a word of the softmax), `forward` and `backward` (the
+    bits of each token), and `likely`: for each token, the five most probable words in its place
+    with their probabilities, for `forward`, `backward` and `both`.
+
+    # Raises
+
+    `ValueError`: The input has another form, no token, or too many tokens.
+    """
+    words = _words_of(inputs, _MAX_WORD_TOKENS, language)
+    [score] = model.score([words])
+    forward, backward = (
+        [round(-each / math.log(2), 4) for each in log_probs.tolist()]
+        for log_probs in (score.forward, score.backward)
+    )
+    num_likely = min(_LIKELIER, len(model.softmax.words) - 1)
+    likely = [model.fill(words, index, num_likely) for index in range(len(words))]
+    return {
+        "tokens": words,
+        "known": score.known,
+        "forward": forward,
+        "backward": backward,
+        "likely": likely,
+    }
+
+
+def rounded(values: torch.Tensor) -> list:
+    """Returns the values as nested lists, rounded to the digits that a page shows."""
+    return torch.round(values.double(), decimals=4).tolist()
+
+
+def _words_of(inputs: Any, max_tokens: int, language: str) -> list[str]:
+    match inputs:
+        case {"sentence": str(text)} if len(inputs) == 1:
+            words = [token.text for token in ElmoSpacyTokenizer(language).tokenize(text)]
+        case _:
+            raise ValueError(f'expected {{"sentence": "raw text"}}, but got {inputs!r:.200}')
+    if not words:
+        raise ValueError("there is no word in the sentence")
+    if len(words) > max_tokens:
+        raise ValueError(f"the sentence must have at most {max_tokens} tokens, not {len(words)}")
+    return words

@@ -1,0 +1,143 @@
+import asyncio
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+from elmo_tasks.serve.word_count import count_words
+
+Predict = Callable[[list[Any]], list[Any]]
+
+# The most inputs of a batch, and its most words, padding included. A longer input is a batch of its
+# own.
+_MAX_INPUTS = 32
+_MAX_WORDS = 4096
+
+
+class BusyError(Exception):
+    """Raised if too many requests wait for an answer."""
+
+
+class GoneError(Exception):
+    """Raised if the client has gone before its inputs were computed."""
+
+
+class _Waiting(NamedTuple):
+    predict: Predict
+    input: Any
+    num_words: int
+    is_gone: Callable[[], Awaitable[bool]]
+    answer: asyncio.Future
+
+
+class Worker:
+    """
+    One thread that computes for all models, because all models share the cores. While it computes,
+    the inputs of other requests wait, and those of one model make the next batch.
+
+    # Parameters
+
+    max_requests: The most requests that wait for an answer.
+    """
+
+    def __init__(self, max_requests: int) -> None:
+        self._max_requests = max_requests
+        self._num_requests = 0
+        self._thread = ThreadPoolExecutor(1, "model")
+        self._waiting: list[_Waiting] = []
+        self._task: asyncio.Task | None = None
+
+    async def answer(
+        self, predict: Predict, inputs: list[Any], is_gone: Callable[[], Awaitable[bool]]
+    ) -> list[Any]:
+        """
+        Returns an answer for each input of a request.
+
+        # Parameters
+
+        predict: Returns an answer for each input of a batch.
+        is_gone: Returns whether the client has gone. Its inputs are then left out.
+
+        # Raises
+
+        `BusyError`: Too many requests wait already.
+        `GoneError`: The client has gone.
+        `ValueError`: The predictor refuses an input. If there are several inputs, the message
+            begins with the index of the input, counted from 1.
+        """
+        if self._num_requests >= self._max_requests:
+            raise BusyError
+        loop = asyncio.get_running_loop()
+        answers = [loop.create_future() for _ in inputs]
+        self._waiting += [
+            _Waiting(predict, each, count_words(each), is_gone, answer)
+            for each, answer in zip(inputs, answers)
+        ]
+        self._num_requests += 1
+        try:
+            if self._task is None:
+                self._task = loop.create_task(self._work())
+            found = await asyncio.gather(*answers, return_exceptions=True)
+        finally:
+            self._num_requests -= 1
+        for index, each in enumerate(found, start=1):
+            if isinstance(each, ValueError) and len(inputs) > 1:
+                raise ValueError(f"input {index} of {len(inputs)}: {each}") from each
+            if isinstance(each, BaseException):
+                raise each
+        return found
+
+    async def _work(self) -> None:
+        try:
+            while self._waiting:
+                await self._answer(await self._next_batch())
+        finally:
+            self._task = None
+
+    async def _next_batch(self) -> list[_Waiting]:
+        """Takes the first input that waits, and further inputs of its model that fit beside it."""
+        batch: list[_Waiting] = []
+        left: list[_Waiting] = []
+        longest = 0
+        waiting, self._waiting = self._waiting, []
+        for each in waiting:
+            padded = max(longest, each.num_words) * (len(batch) + 1)
+            if batch and (
+                each.predict != batch[0].predict or len(batch) == _MAX_INPUTS or padded > _MAX_WORDS
+            ):
+                left.append(each)
+            elif each.answer.done() or await each.is_gone():
+                _set(each.answer, GoneError())
+            else:
+                batch.append(each)
+                longest = max(longest, each.num_words)
+        # What came in the meantime waits behind what is left.
+        self._waiting = left + self._waiting
+        return batch
+
+    async def _answer(self, batch: list[_Waiting]) -> None:
+        if not batch:
+            return
+        predict, inputs = batch[0].predict, [each.input for each in batch]
+        try:
+            answers = await asyncio.get_running_loop().run_in_executor(
+                self._thread, predict, inputs
+            )
+        except Exception as error:
+            if len(batch) == 1:
+                _set(batch[0].answer, error)
+            else:
+                # A bad input must not make the other requests fail.
+                for each in batch:
+                    await self._answer([each])
+            return
+        for each, answer in zip(batch, answers, strict=True):
+            _set(each.answer, answer)
+
+
+def _set(future: asyncio.Future, answer: Any) -> None:
+    if future.done():
+        return
+    if isinstance(answer, Exception):
+        future.set_exception(answer)
+    else:
+        future.set_result(answer)

@@ -1,0 +1,153 @@
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from elmo_tasks.serve.limits import Limits
+from elmo_tasks.serve.served_model import ServedModel
+from tests.helpers.served import app_of, running
+
+LIMITS = Limits(max_bytes=10_000, max_requests=3, seconds=0.3)
+JSON = {"sentence": "a film"}
+
+
+@pytest.fixture(scope="module")
+def address(models: list[ServedModel]) -> Iterator[str]:
+    with running(app_of(models[:1], LIMITS), LIMITS) as url:
+        yield url
+
+
+@pytest.fixture
+def url(address: str) -> str:
+    return f"{address}/predict/sst"
+
+
+def raw(address: str) -> socket.socket:
+    host, port = address.removeprefix("http://").split(":")
+    return socket.create_connection((host, int(port)), timeout=5)
+
+
+def read_all(connection: socket.socket) -> str:
+    parts = []
+    while part := connection.recv(4096):
+        parts.append(part)
+    return b"".join(parts).decode()
+
+
+def test_a_large_body_is_refused_with_and_without_its_length(url: str) -> None:
+    for content in (b"x" * 300_000, iter([b"x" * 100_000] * 3)):
+        response = httpx.post(url, content=content)
+
+        assert response.status_code == 413
+        assert response.json() == {
+            "error": "the body has more than 10,000 bytes, the most it may have"
+        }
+
+
+def test_memory_stays_flat_under_large_bodies(url: str) -> None:
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1]) * os.sysconf(
+            "SC_PAGE_SIZE"
+        )
+
+    body = b"x" * 600_000
+    with httpx.Client() as client:
+        client.post(url, content=body)
+        before = resident()
+        for _ in range(60):
+            assert client.post(url, content=body).status_code == 413
+
+    assert resident() - before < 10_000_000
+
+
+HEAD = b"POST /predict/sst HTTP/1.1\r\nHost: localhost"
+
+
+def request(sentence: str) -> bytes:
+    body = b'{"sentence": "%s"}' % sentence.encode()
+    return b"%s\r\nContent-Length: %d\r\n\r\n%s" % (HEAD, len(body), body)
+
+
+def test_a_slow_body_is_refused(address: str) -> None:
+    with raw(address) as connection:
+        connection.sendall(request("a film")[:-5])
+        answer = read_all(connection)
+
+    assert answer.startswith("HTTP/1.1 408 ")
+    assert "the request was not complete after 0.3 seconds" in answer
+
+
+class Held:
+    """A predictor that answers when it may, and remembers its batches."""
+
+    def __init__(self, predict: Callable[[list], list]) -> None:
+        self.predict = predict
+        self.batches: list[list] = []
+        self.may_answer = threading.Event()
+
+    def __call__(self, inputs: list) -> list:
+        self.batches.append(inputs)
+        assert self.may_answer.wait(10)
+        return self.predict(inputs)
+
+
+@pytest.fixture
+def held(models: list[ServedModel], monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Held]]:
+    """A server whose model answers when it may."""
+    predictor = models[0].predictor
+    holding = Held(predictor.predict_batch_json)
+    monkeypatch.setattr(predictor, "predict_batch_json", holding)
+    with running(app_of(models[:1], LIMITS), LIMITS) as url:
+        yield url, holding
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 5
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def test_a_client_that_goes_away_is_not_answered(held: tuple[str, Held]) -> None:
+    address, model = held
+    first, gone, last = raw(address), raw(address), raw(address)
+    for connection, word in ((first, "one"), (gone, "two"), (last, "six")):
+        connection.sendall(request(word))
+        until(lambda: len(model.batches) == 1)
+    time.sleep(0.2)
+    gone.close()
+    time.sleep(0.2)
+    model.may_answer.set()
+
+    for connection in (first, last):
+        assert connection.recv(4096).startswith(b"HTTP/1.1 200 ")
+        connection.close()
+    assert model.batches == [[{"sentence": "one"}], [{"sentence": "six"}]]
+
+
+def test_too_many_requests_are_refused_and_later_ones_answered(held: tuple[str, Held]) -> None:
+    address, model = held
+    connections = [raw(address) for _ in range(3)]
+    for connection in connections:
+        connection.sendall(request("one"))
+    until(lambda: len(model.batches) == 1)
+    time.sleep(0.05)
+
+    refused = httpx.post(f"{address}/predict/sst", json=JSON)
+    model.may_answer.set()
+    for connection in connections:
+        assert connection.recv(4096).startswith(b"HTTP/1.1 200 ")
+        connection.close()
+    answered = httpx.post(f"{address}/predict/sst", json=JSON)
+
+    assert refused.status_code == 503
+    assert refused.headers["retry-after"] == "1"
+    assert refused.json() == {
+        "error": "the server has too many requests to answer already; try again"
+    }
+    assert answered.status_code == 200

@@ -1,0 +1,123 @@
+import asyncio
+from collections.abc import Awaitable
+from threading import Event
+from typing import Any
+
+import pytest
+
+from elmo_tasks.serve import worker
+from elmo_tasks.serve.worker import BusyError, GoneError, Worker
+
+
+async def stays() -> bool:
+    return False
+
+
+class Model:
+    """Doubles numbers, and refuses everything else. It remembers its batches."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[Any]] = []
+        self.may_answer = Event()
+        self.may_answer.set()
+
+    def __call__(self, inputs: list[Any]) -> list[Any]:
+        self.may_answer.wait()
+        self.batches.append(inputs)
+        for each in inputs:
+            if not isinstance(each, int):
+                raise ValueError(f"{each!r} is no number")
+        return [2 * each for each in inputs]
+
+
+def all_at_once(*asking: Awaitable[list[Any]], models: list[Model]) -> list[Any]:
+    """Asks the worker while the models are held, and returns the answers or errors."""
+
+    async def ask() -> list[Any]:
+        for model in models:
+            model.may_answer.clear()
+        tasks = [asyncio.ensure_future(each) for each in asking]
+        await asyncio.sleep(0.01)
+        for model in models:
+            model.may_answer.set()
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    return asyncio.run(ask())
+
+
+def test_what_waits_for_one_model_is_its_next_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "_MAX_INPUTS", 4)
+    one, other = Model(), Model()
+    works = Worker(10)
+
+    answers = all_at_once(
+        *(works.answer(one, [k, 10 * k], stays) for k in range(2)),
+        works.answer(other, [7], stays),
+        *(works.answer(one, [k, 10 * k], stays) for k in range(2, 4)),
+        models=[one, other],
+    )
+
+    assert answers == [[0, 0], [2, 20], [14], [4, 40], [6, 60]]
+    assert one.batches == [[0, 0, 1, 10], [2, 20, 3, 30]] and other.batches == [[7]]
+
+
+def test_a_batch_has_a_limit_of_words_padding_included(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "_MAX_WORDS", 6)
+    batches = []
+
+    def predict(inputs: list[str]) -> list[str]:
+        batches.append(inputs)
+        return inputs
+
+    texts = ["a", "a b c", "a b c d", "a b c d e f g h i", "a"]
+    assert asyncio.run(Worker(1).answer(predict, texts, stays)) == texts
+
+    assert batches == [["a", "a b c"], ["a b c d"], ["a b c d e f g h i"], ["a"]]
+
+
+def test_a_bad_input_does_not_harm_the_others_of_its_batch() -> None:
+    model, works = Model(), Worker(10)
+
+    answers = all_at_once(
+        *(works.answer(model, inputs, stays) for inputs in ([1], ["x"], [2, "y"], [3])),
+        models=[model],
+    )
+
+    assert answers[0] == [2] and answers[3] == [6]
+    assert str(answers[1]) == "'x' is no number"
+    assert str(answers[2]) == "input 2 of 2: 'y' is no number"
+
+
+def test_nothing_is_computed_for_a_client_that_has_gone() -> None:
+    model, works = Model(), Worker(10)
+
+    async def has_gone() -> bool:
+        return True
+
+    answers = all_at_once(
+        works.answer(model, [1], stays),
+        works.answer(model, [2], has_gone),
+        works.answer(model, [3], stays),
+        models=[model],
+    )
+
+    assert answers[0] == [2] and isinstance(answers[1], GoneError) and answers[2] == [6]
+    assert model.batches == [[1, 3]]
+
+
+def test_a_request_too_many_is_refused_and_a_later_one_answered() -> None:
+    model, works = Model(), Worker(2)
+
+    answers = all_at_once(*(works.answer(model, [k], stays) for k in range(3)), models=[model])
+
+    assert answers[:2] == [[0], [2]] and isinstance(answers[2], BusyError)
+    assert all_at_once(works.answer(model, [3], stays), models=[]) == [[6]]
+
+
+def test_the_worker_works_on_after_it_was_idle() -> None:
+    works, model = Worker(1), Model()
+
+    async def ask() -> list[Any]:
+        return [await works.answer(model, inputs, stays) for inputs in ([1], [], [2])]
+
+    assert asyncio.run(ask()) == [[2], [], [4]]
