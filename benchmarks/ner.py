@@ -23,12 +23,12 @@ from unittest import mock
 import torch
 from allennlp.common.util import lazy_groups_of
 from allennlp.data import Batch, Instance, TensorDict
-from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 from allennlp.training.metrics import SpanBasedF1Measure
 
 import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
 from benchmarks.machine import machine
+from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.modules.crf_paths import CrfPaths
 from elmo_tasks.predictors.ner import NerPredictor
 
@@ -38,7 +38,7 @@ REST = "the rest"
 def main() -> None:
     arguments = parse()
     torch.set_num_threads(arguments.threads)
-    predictor = Predictor.from_archive(load_archive(arguments.archive))
+    predictor = Predictor.from_archive(open_archive(arguments.archive))
     instances = list(predictor._dataset_reader.read(arguments.data))[: arguments.sentences]
     num_tokens = sum(len(instance["tokens"]) for instance in instances)
     print(f"{heading(arguments)}; {len(instances):,} sentences, {num_tokens:,} tokens\n")

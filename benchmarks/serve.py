@@ -25,11 +25,11 @@ from itertools import islice
 
 import torch
 from allennlp.common.util import lazy_groups_of
-from allennlp.models import load_archive
 
 import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
 from benchmarks.machine import machine
 from elmo_tasks.analysis.tables import table
+from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.serve.app import make_app
 from elmo_tasks.serve.served_model import ServedModel
@@ -44,7 +44,7 @@ def main() -> None:
     torch.set_num_threads(arguments.threads)
     with open(arguments.inputs, encoding="utf-8") as file:
         inputs = [json.loads(line) for line in islice(file, arguments.requests)]
-    model = ServedModel("model", load_archive(arguments.archive))
+    model = ServedModel("model", open_archive(arguments.archive))
     with running(model) as port:
         rows = {
             **{f"predictor, {size} at a time": predicting(model, inputs, size) for size in BATCHES},

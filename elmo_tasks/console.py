@@ -10,6 +10,7 @@ import os
 import sys
 import textwrap
 import traceback
+from contextlib import ExitStack
 from types import TracebackType
 
 from elmo_tasks import __version__
@@ -72,13 +73,17 @@ def _run_allennlp(name: str, arguments: list[str]) -> None:
         os.environ[DEBUG] = "1"
     sys.argv = ["elmo-tasks", name, *arguments]
     # Models of this package predict without the packages in `HEAVY`.
-    with deferred(*(HEAVY if name == "predict" else ())):
-        args = _arguments_of_allennlp(name, known)
-    _run(args, with_plugin=True)
+    with ExitStack() as stack:
+        with deferred(*(HEAVY if name == "predict" else ())):
+            _import_plugin(name)
+            from elmo_tasks.in_allennlp.our_commands import our_commands
+
+            stack.enter_context(our_commands())
+            args = _arguments_of_allennlp(name, known)
+        _run(args, with_plugin=True)
 
 
 def _arguments_of_allennlp(name: str, known: list[str]) -> argparse.Namespace:
-    _import_plugin(name)
     from allennlp.commands import Subcommand, import_plugins, parse_args
 
     if name not in known:
@@ -149,3 +154,7 @@ def _help() -> str:
           --version     show the version
           --debug       after a command: show the traceback of every error"""
     ).format(own=own, others=others)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,5 +1,6 @@
 """
-Registers every name of elmo_tasks with AllenNLP, by importing every module that registers a name.
+Registers every name of elmo_tasks with AllenNLP, by importing every module that registers a name,
+and repairs AllenNLP (`in_allennlp/compat.py`). It changes nothing else.
 
 AllenNLP's commands import the plugin through `elmo_tasks`. A script that imports elmo_tasks before
 AllenNLP must also `import elmo_tasks.plugin`.
@@ -11,16 +12,11 @@ try:
     import allennlp  # noqa: F401
 except ModuleNotFoundError:
     raise ImportError(INSTALL_ALLENNLP) from None
-else:
-    from elmo_tasks.commands import excepthook
-
-    excepthook.install_in_command_line()
 
 from allennlp.commands.subcommand import Subcommand
 
 from elmo_tasks.commands.catalog import CATALOG
-from elmo_tasks.in_allennlp import predict_command, saved_vocabulary, train_command  # noqa: F401
-from elmo_tasks.in_allennlp.install import install
+from elmo_tasks.in_allennlp import compat, saved_vocabulary  # noqa: F401
 from elmo_tasks.language_model import (  # noqa: F401
     callback,
     counted_vocabulary,
@@ -86,7 +82,6 @@ from elmo_tasks.training import (  # noqa: F401
     trainer,
 )
 
-install()
 for _name, _listed in CATALOG.items():
     if _listed.is_subcommand:
         Subcommand.register(f"elmo-{_name}")(_listed.load())

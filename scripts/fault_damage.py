@@ -30,10 +30,10 @@ import torch
 from allennlp.commands import main as allennlp
 from allennlp.data import DatasetReader
 from allennlp.data.data_loaders import SimpleDataLoader
-from allennlp.models import load_archive
 
 import elmo_tasks.plugin  # noqa: F401  registers the readers
 from elmo_tasks.analysis.check import check
+from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.commands.mistakes import mistake
@@ -432,7 +432,7 @@ def _weights(folder: Path) -> Path:
 
 
 def _read_archive(path: Path) -> Any:
-    archive = load_archive(path)
+    archive = open_archive(path)
     return {"config": archive.config.as_dict(quiet=True), **archive.model.state_dict()}
 
 
@@ -464,7 +464,7 @@ _MODEL_STATE, _TRAINING_STATE = "model_state_e0_b0.th", "training_state_e0_b0.th
 @cache
 def _sst_trainer() -> ElmoTrainer:
     """Returns a trainer after one step."""
-    model = load_archive(FIXTURES / "archives" / "sst.tar.gz").model
+    model = open_archive(FIXTURES / "archives" / "sst.tar.gz").model
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.Adam(parameters)
     sum(parameter.sum() for parameter in parameters).backward()

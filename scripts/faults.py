@@ -26,7 +26,6 @@ from typing import Any, NamedTuple
 
 import _jsonnet
 import torch
-from allennlp.commands.train import train_model
 from allennlp.common import Params
 from allennlp.data import DatasetReader
 from tqdm import tqdm
@@ -34,6 +33,7 @@ from tqdm import tqdm
 import elmo_tasks.plugin  # noqa: F401
 from elmo_tasks.analysis.environment import machine
 from elmo_tasks.analysis.tables import table
+from elmo_tasks.in_allennlp.train_command import train_model
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -115,11 +115,9 @@ def scikit_learn_pipeline() -> None:
 
 
 def configs_by_name() -> None:
-    from allennlp.common import Params
+    from elmo_tasks.in_allennlp.config_names import read_config
 
-    import elmo_tasks.plugin  # noqa: F401
-
-    assert Params.from_file("elmo_tasks:sst/both").get("train_data_path") == "data/sst/train.txt"
+    assert read_config("elmo_tasks:sst/both")["train_data_path"] == "data/sst/train.txt"
 
 
 def task(name: str, library: str, overlay: str, data: str, asked: str, answer: str) -> Callable:

@@ -34,8 +34,8 @@ import elmo_tasks.plugin  # noqa: F401  mends AllenNLP
 from benchmarks.knowledge import classify, glove, ner, perplexity, pos, senses
 from benchmarks.knowledge.results import BASELINE, Results, Rows
 from benchmarks.machine import machine
+from elmo_tasks.archives.known_models import is_model
 from elmo_tasks.elmo import ElmoEncoder
-from elmo_tasks.elmo.known_models import is_model
 
 
 class Part(NamedTuple):

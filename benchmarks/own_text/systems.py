@@ -12,7 +12,6 @@ from typing import Any
 import _jsonnet
 import numpy
 import spacy
-from allennlp.commands.train import train_model
 from allennlp.common import Params
 from allennlp.data import DatasetReader
 from allennlp.predictors import Predictor
@@ -29,6 +28,7 @@ from benchmarks.knowledge.classify import MEANS_C, WORDS_C, tokenized
 from benchmarks.knowledge.glove import read_glove
 from benchmarks.own_text.data import Example, held_out, score
 from elmo_tasks.common.package_data import import_jsonnet
+from elmo_tasks.in_allennlp.train_command import train_model
 from elmo_tasks.own_data.first_look import schedule
 from elmo_tasks.readers.entities import read_entities, write_tags
 from elmo_tasks.sklearn import ElmoFeatures
@@ -179,7 +179,9 @@ def _ours(kind: str, elmo_at: list[str], bilm: str) -> Any:
                 _jsonnet.evaluate_snippet("", snippet, import_callback=import_jsonnet)
             )
             reader = Params(copy.deepcopy(config["dataset_reader"]))
-            model = train_model(Params(config), f"{folder}/model").eval()
+            model = train_model(Params(config), f"{folder}/model")
+            assert model is not None
+            model.eval()
             predictor = Predictor.by_name(model.default_predictor)(
                 model, DatasetReader.from_params(reader)
             )

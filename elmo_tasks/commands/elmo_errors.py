@@ -1,12 +1,11 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from allennlp.models import load_archive
-
 from elmo_tasks.analysis.archive_names import name_archives
 from elmo_tasks.analysis.errors.markdown import markdown
 from elmo_tasks.analysis.errors.read_cases import read_cases
 from elmo_tasks.analysis.errors.report import check_same_data, error_report
+from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
 from elmo_tasks.commands.outputs import add_outputs, deliver
@@ -66,7 +65,7 @@ examples:
         check_positive("--top", args.top)
         given = [args.model] if args.against is None else [args.model, args.against]
         (name, *other), paths = zip(*name_archives(given).items())
-        judged, *others = [read_cases(load_archive(path), args.data) for path in paths]
+        judged, *others = [read_cases(open_archive(path), args.data) for path in paths]
         for each in others:
             check_same_data(judged.cases, each.cases)
         other_cases = [each.cases for each in others]

@@ -1,12 +1,10 @@
 import argparse
 
-from allennlp.common import Params
-
 from elmo_tasks.analysis.probe.report import run_config
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
 from elmo_tasks.commands.outputs import add_outputs, deliver
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.in_allennlp.config_names import read_config
 
 
 class ElmoProbe(Command):
@@ -38,10 +36,5 @@ examples:
         add_outputs(parser)
 
     def run(self, args: argparse.Namespace) -> None:
-        try:
-            config = Params.from_file(args.config, args.overrides).as_dict(quiet=True)
-        except RuntimeError as error:
-            # This is how jsonnet reports an error.
-            raise ConfigurationError(f"{args.config} cannot be read: {error}") from error
-        report = run_config(config)
+        report = run_config(read_config(args.config, args.overrides))
         deliver(args, report.text(), report.as_dict(), report.draw)

@@ -3,12 +3,12 @@ import argparse
 from elmo_tasks.analysis.archive_names import name_archives
 from elmo_tasks.analysis.errors.read_cases import read_cases
 from elmo_tasks.analysis.errors.report import error_report
+from elmo_tasks.archives.known_models import KNOWN_MODELS
 from elmo_tasks.commands.bilm_arguments import add_bilm_options, open_from_args
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
 from elmo_tasks.commands.raw_text import add_language
 from elmo_tasks.common.errors import ConfigurationError, check_positive
-from elmo_tasks.elmo.known_models import KNOWN_MODELS
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
 
 # The models of the package, by their score on dev.
@@ -87,8 +87,7 @@ examples:
             raise ConfigurationError(
                 f"this needs the package {error.name}: pip install 'elmo-tasks[serve]'"
             ) from error
-        from allennlp.models import load_archive
-
+        from elmo_tasks.archives.open_archive import open_archive
         from elmo_tasks.readers.spacy_pipeline import blank_pipeline
         from elmo_tasks.scoring.language_model import LanguageModel, has_softmax
         from elmo_tasks.serve.app import make_app
@@ -103,7 +102,7 @@ examples:
         with listen(args.host, args.port) as listening:
             named = name_archives(args.models) if args.models else _known_models()
             files = data_of_models(args.data, list(named))
-            archives = {name: load_archive(path) for name, path in named.items()}
+            archives = {name: open_archive(path) for name, path in named.items()}
             reports = [
                 error_report(name, file, read_cases(archives[name], file)) for name, file in files
             ]

@@ -1,11 +1,10 @@
 import argparse
 
-from allennlp.common import Params
-
 from elmo_tasks.analysis.config_store import fill_from_config, find_store_path
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
 from elmo_tasks.common.errors import check_positive
+from elmo_tasks.in_allennlp.config_names import read_config
 
 
 class ElmoStore(Command):
@@ -36,6 +35,6 @@ cores.
 
     def run(self, args: argparse.Namespace) -> None:
         check_positive("--processes", args.processes)
-        config = Params.from_file(args.config, args.overrides).as_dict()
+        config = read_config(args.config, args.overrides)
         path = args.path or find_store_path(config)
         fill_from_config(config, path, args.batch_tokens, args.cuda_device, args.processes)

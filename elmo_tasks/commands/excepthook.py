@@ -5,7 +5,7 @@ import logging
 import sys
 import traceback
 from collections.abc import Callable
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any
 
 from elmo_tasks.commands.mistakes import (
@@ -18,36 +18,14 @@ from elmo_tasks.commands.mistakes import (
 from elmo_tasks.commands.quiet import make_quiet
 from elmo_tasks.common.printable import printable
 from elmo_tasks.common.program import program
-from elmo_tasks.in_allennlp.how_to_go_on import how_to_go_on
-from elmo_tasks.in_allennlp.logs import call_after_logging
 
 Hook = Callable[[type[BaseException], BaseException, TracebackType | None], Any]
 
 
-def install_in_command_line() -> None:
-    """
-    Installs the hook if one of AllenNLP's commands is importing this plugin. Does nothing in
-    scripts, notebooks and tests, which import the plugin in another way.
-    """
-    frame: FrameType | None = sys._getframe()
-    while frame is not None and frame.f_globals.get("__name__") != "allennlp.commands":
-        frame = frame.f_back
-    if frame is None:
-        return
-    install()
-
-
 def install() -> None:
-    """
-    Installs the hook and makes the console quiet. Does both again when AllenNLP sets up the log
-    files of a training.
-    """
-    if getattr(sys.excepthook, "func", None) is _hook:
-        return
-    _install()
-    # If the disk of a log file is full, Python must not print a traceback for each line.
-    logging.raiseExceptions = False
-    call_after_logging(_install)
+    """Installs the hook in the process of `elmo-tasks`, and makes the console quiet."""
+    if getattr(sys.excepthook, "func", None) is not _hook:
+        _install()
 
 
 def _install() -> None:
@@ -66,7 +44,7 @@ def _hook(
     if isinstance(error, BrokenPipeError):
         end_without_reader()
     if is_interrupt(error):
-        message, status = f"interrupted{how_to_go_on(sys.argv[1:])}", INTERRUPTED
+        message, status = "interrupted", INTERRUPTED
     else:
         found = mistake(error)
         if found is None:

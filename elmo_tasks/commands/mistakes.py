@@ -8,8 +8,6 @@ import zlib
 from typing import NoReturn
 
 from elmo_tasks.common.errors import INSTALL_ALLENNLP, raised_here
-from elmo_tasks.in_allennlp.how_to_go_on import how_to_go_on
-from elmo_tasks.in_allennlp.raised import is_of_allennlp, said_by_allennlp
 
 # The environment variable that shows the traceback of every error.
 DEBUG = "ELMO_TASKS_DEBUG"
@@ -65,9 +63,15 @@ def _joined(message: str, goes_on: str) -> str:
 
 def is_interrupt(error: BaseException) -> bool:
     """Returns whether Ctrl-C or SIGTERM ended a command. AllenNLP turns SIGTERM into an error."""
-    return isinstance(error, KeyboardInterrupt) or is_of_allennlp(
+    return isinstance(error, KeyboardInterrupt) or _is_of_allennlp(
         error, "common.util", "SigTermReceived"
     )
+
+
+def _is_of_allennlp(error: BaseException, module: str, name: str) -> bool:
+    """Returns whether an error is of a class of AllenNLP."""
+    kind = getattr(sys.modules.get(f"allennlp.{module}"), name, None)
+    return kind is not None and isinstance(error, kind)
 
 
 def wants_traceback() -> bool:
@@ -75,10 +79,9 @@ def wants_traceback() -> bool:
 
 
 def _message(error: BaseException) -> str | None:
-    said = said_by_allennlp(error)
     match error:
-        case _ if said is not None:
-            return said
+        case _ if _is_of_allennlp(error, "common.checks", "ConfigurationError"):
+            return str(error)
         case json.JSONDecodeError() | UnicodeDecodeError():
             return f"the input cannot be read: {error}"
         case OSError():
@@ -105,6 +108,4 @@ def _file_error(error: OSError) -> str:
         message = f"{' and '.join(names)}: {error.strerror}"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         message += "; make room"
-        if sys.argv[1:2] != ["train"]:
-            message += f"; what was complete is kept{how_to_go_on(sys.argv[1:])}"
     return message

@@ -58,6 +58,18 @@ def check_regular(path: str | os.PathLike) -> None:
         raise ConfigurationError(f"{os.fspath(path)} is not a file, but {found}")
 
 
+def check_inside(path: Path, folder: Path) -> None:
+    """
+    Raises `ConfigurationError` for a link that leads out of a folder. The links of a hub repository
+    may lead to the `blobs` that the hub's cache keeps for it.
+    """
+    if path.is_symlink():
+        home = folder.resolve()
+        homes = [home, home.parents[1] / "blobs"] if home.parent.name == "snapshots" else [home]
+        if not any(path.resolve(strict=True).is_relative_to(each) for each in homes):
+            raise ConfigurationError(f"{path} is a link out of its folder")
+
+
 _KINDS = {
     "a folder": stat.S_ISDIR,
     "a pipe": stat.S_ISFIFO,

@@ -1,55 +1,60 @@
 import os
 import zipfile
-import zlib
+from io import BytesIO
+from typing import Any
 
 import torch
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.fetch import check_regular
-from elmo_tasks.common.torch_pickle import check_pickle
-
-# The first bytes of a file of PyTorch 1.6 or later. `torch.load` reads a file with other first
-# bytes as a pickle, which has no checksums.
-_START = b"PK\x03\x04"
-
-# The exceptions by which `zipfile`, PyTorch and `check_pickle` report a damaged file.
-_ERRORS = (
-    *(zipfile.BadZipFile, OSError, EOFError, RuntimeError, UnicodeDecodeError, zlib.error),
-    *(ValueError, LookupError),
-)
 
 
-def check_torch_file(path: str | os.PathLike) -> None:
+def read_torch_file(path: str | os.PathLike, content: BytesIO | None = None) -> dict[str, Any]:
     """
-    Checks a file before `torch.load` reads it. `torch.load` ignores the checksums that `torch.save`
-    writes, so it reads wrong numbers from a damaged file. It decompresses data of any size,
-    although `torch.save` never compresses. Loading a pickle can take any amount of time and memory.
+    Reads a dictionary that `torch.save` wrote: numbers, text and tensors, and no other objects.
+    `torch.load` neither compares the checksums of the file nor bounds what it decompresses, so this
+    function does.
+
+    # Parameters
+
+    content: What the file holds, if it is in memory already.
 
     # Raises
 
-    `ConfigurationError`: The file is damaged, is older than PyTorch 1.6, has compressed data, or
-        has a pickle that `torch.save` would not write.
+    `ConfigurationError`: The file is missing, is damaged, or holds anything else.
     """
-    check_regular(path)
     try:
-        with open(path, "rb") as start:
-            if start.read(4) != _START:
-                raise ValueError("it does not begin as files of version 1.6 or later")
-        with zipfile.ZipFile(path) as file:
-            num_bytes = os.path.getsize(path)
-            for record in file.infolist():
-                if record.compress_type != zipfile.ZIP_STORED or record.file_size > num_bytes:
-                    raise ConfigurationError(
-                        f"{path} holds {record.filename!r:.80} compressed, but `torch.save` "
-                        "never compresses"
-                    )
-            damaged = file.testzip()
-        if damaged is None:
-            # The reader of PyTorch finds the record that `torch.load` will read.
-            check_pickle(torch._C.PyTorchFileReader(os.fspath(path)).get_record("data.pkl"))
+        if content is None:
+            check_regular(path)
+        source = content or os.fspath(path)
+        # Before version 1.6, PyTorch wrote no zip file.
+        if zipfile.is_zipfile(source):
+            with zipfile.ZipFile(source) as file:
+                if any(each.compress_type for each in file.infolist()):
+                    raise ValueError("it is compressed, but `torch.save` never compresses")
+                if damaged := file.testzip():
+                    raise ValueError(f"the checksum of {damaged!r:.80} is wrong")
+        if content is not None:
+            content.seek(0)
+        read = torch.load(source, map_location="cpu", weights_only=True)
+    except FileNotFoundError as error:
+        raise ConfigurationError(f"there is no file {path}") from error
     except ConfigurationError:
         raise
-    except _ERRORS as error:
-        raise ConfigurationError(f"{path} is damaged, or not a file of PyTorch: {error}") from error
-    if damaged is not None:
-        raise ConfigurationError(f"{path} is damaged: the checksum of {damaged!r:.80} is wrong")
+    # PyTorch raises errors of many kinds for a file that is damaged or made to do harm.
+    except Exception as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise ConfigurationError(
+            f"{path} is damaged, or not a file of PyTorch: {reason:.200}"
+        ) from error
+    if not isinstance(read, dict):
+        raise ConfigurationError(f"{path} holds {read!r:.80} and no tensors by name")
+    return read
+
+
+def read_tensors(path: str | os.PathLike) -> dict[str, torch.Tensor]:
+    """Reads named tensors as `read_torch_file` does, and raises the same error for other things."""
+    tensors = read_torch_file(path)
+    if not all(isinstance(tensor, torch.Tensor) for tensor in tensors.values()):
+        raise ConfigurationError(f"{path} holds something other than tensors")
+    return dict(tensors)

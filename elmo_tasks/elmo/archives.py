@@ -48,9 +48,9 @@ def load_model(archive_file: str | os.PathLike, weights_file: str | None = None)
         SECURITY.md).
     """
     registration.register()
-    from allennlp.models import load_archive
+    from elmo_tasks.archives.open_archive import open_archive
 
-    return load_archive(archive_file, weights_file=weights_file).model.eval()
+    return open_archive(archive_file, weights_file=weights_file).model.eval()
 
 
 def load_bilm(
@@ -105,15 +105,7 @@ def _choose(model: torch.nn.Module, archive_file: str | os.PathLike, name: str |
 
 def describe_model(model: torch.nn.Module) -> str:
     """Describes the parts of a model that has no biLM of elmo_tasks."""
-    from allennlp.modules.elmo import _ElmoBiLm
-
     parts = ", ".join(
         f"{name} ({type(module).__name__})" for name, module in model.named_children()
     )
-    text = f"a {type(model).__name__} of {parts or 'no modules'}"
-    if any(isinstance(module, _ElmoBiLm) for module in model.modules()):
-        text += (
-            "; its ELMo is AllenNLP's own, which does not keep its options: use the files that it "
-            "was made from"
-        )
-    return text
+    return f"a {type(model).__name__} of {parts or 'no modules'}"

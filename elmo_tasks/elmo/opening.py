@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import torch
 
+from elmo_tasks.archives.known_models import is_model
 from elmo_tasks.bilm import FrozenBiLm, make_bilm
 from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, Source, bilm_files
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.archives import load_elmo
-from elmo_tasks.elmo.known_models import is_model
 from elmo_tasks.elmo.mix import ElmoMix
 from elmo_tasks.elmo.mix_file import MIX_FILE, read_mix
 from elmo_tasks.elmo.store import LayerStore

@@ -1,13 +1,19 @@
 import argparse
+import os
 from pathlib import Path
 from typing import Any
 
-from allennlp.commands import train
-from allennlp.commands.subcommand import Subcommand
+from allennlp.commands import train as allennlp_train
 from allennlp.common import Params
 from allennlp.common.params import parse_overrides
+from allennlp.models import Model, archival
 
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.files import atomic_write
+from elmo_tasks.common.lock import lock
+from elmo_tasks.elmo.from_config import with_options
+from elmo_tasks.in_allennlp.config_names import read_config
+from elmo_tasks.in_allennlp.replaced import replaced
 from elmo_tasks.own_data.results import (
     folds_line,
     is_own,
@@ -15,38 +21,91 @@ from elmo_tasks.own_data.results import (
     result_lines,
     train_folds,
 )
+from elmo_tasks.training.report import logger
+from elmo_tasks.training.several_processes import num_nodes, prepare_processes
+
+# What AllenNLP writes to the folder of a training before the first checkpoint.
+_BEFORE_CHECKPOINT = {"config.json", "meta.json", "out.log", "log", "vocabulary"}
 
 
-@Subcommand.register("train", exist_ok=True)
-class ElmoTrain(train.Train):
+def train_model(
+    params: Params,
+    serialization_dir: str | os.PathLike,
+    recover: bool = False,
+    force: bool = False,
+    node_rank: int = 0,
+    **options: Any,
+) -> Model | None:
     """
-    AllenNLP's `train` with the option `--folds`. A training on the user's own data ends by printing
-    the score and a command that predicts. As with `predict`, only `elmo-tasks` has the option.
+    Trains as AllenNLP's `train_model` does, and makes it safe:
 
-    Registered as a `Subcommand` with name "train".
+    - One process at a time owns the folder, also before `force` removes it.
+    - The archive appears whole or not at all, and only the first of several nodes writes it.
+    - The config in the folder has the options of each biLM in full, so the archive needs no other
+      file.
+    - A training that ended before its first checkpoint needs no `force` to begin again.
     """
+    if "model" in params:
+        params["model"] = with_options(params.params["model"])
 
-    def add_subparser(self, parser: argparse._SubParsersAction) -> argparse.ArgumentParser:
-        subparser = super().add_subparser(parser)
-        subparser.add_argument(
-            "--folds",
-            type=int,
-            metavar="N",
-            help="for classify and tag: in the end, split training and validation data into N "
-            "folds, train once without each fold, and print the scores' mean and deviation",
+    def archive_model(folder: str | os.PathLike, include_in_archive: Any = None) -> None:
+        if node_rank > 0:
+            logger.info("node 0 has the weights and the archive; this node has the log alone")
+            return
+        path = Path(folder, "model.tar.gz")
+        with atomic_write(path) as aside:
+            archival.archive_model(
+                folder, archive_path=aside, include_in_archive=include_in_archive
+            )
+        logger.info("the model is in %s, and the log in %s", path, folder)
+
+    with lock(serialization_dir), replaced(allennlp_train, archive_model=archive_model):
+        prepare_processes(params, serialization_dir, recover)
+        # Nodes may share the folder, and another node may have begun to fill it.
+        if not recover and num_nodes(params) == 1 and _is_left_over(serialization_dir):
+            force = True
+        return allennlp_train.train_model(
+            params, serialization_dir, recover, force, node_rank, **options
         )
-        subparser.set_defaults(func=_train)
-        return subparser
 
 
-def _train(args: argparse.Namespace) -> None:
-    config = Params.from_file(args.param_path, args.overrides).as_dict(quiet=True)
+def _is_left_over(folder: str | os.PathLike) -> bool:
+    """Returns whether the folder of a training has only files from before its first checkpoint."""
+    names = set(os.listdir(folder)) if os.path.isdir(folder) else set()
+    names = {name for name in names if not name.startswith("metrics_epoch_")}
+    return {"config.json", "meta.json"} <= names <= _BEFORE_CHECKPOINT
+
+
+def train(args: argparse.Namespace) -> None:
+    """
+    Runs `elmo-tasks train`. A training on the user's own data ends by printing the score and a
+    command that predicts.
+    """
+
+    def train_in(folder: str | os.PathLike, overrides: Any, **options: Any) -> None:
+        train_model(
+            Params(read_config(args.param_path, overrides)),
+            folder,
+            include_package=args.include_package,
+            file_friendly_logging=args.file_friendly_logging,
+            return_model=False,
+            **options,
+        )
+
+    config = read_config(args.param_path, args.overrides)
     if args.folds is not None:
         if args.folds < 2:
             raise ConfigurationError(f"--folds must be 2 or more, not {args.folds}")
         if not is_own(config):
             raise ConfigurationError("--folds is for the configs of classify and tag")
-    train.train_model_from_args(args)
+    train_in(
+        args.serialization_dir,
+        args.overrides,
+        recover=args.recover,
+        force=args.force,
+        node_rank=args.node_rank,
+        dry_run=args.dry_run,
+    )
     if args.dry_run or args.node_rank:
         return
     folder = Path(args.serialization_dir)
@@ -55,14 +114,7 @@ def _train(args: argparse.Namespace) -> None:
     if args.folds is not None:
 
         def train_fold(overrides: dict[str, Any], training: Path) -> None:
-            train.train_model_from_file(
-                args.param_path,
-                training,
-                overrides={**parse_overrides(args.overrides), **overrides},
-                include_package=args.include_package,
-                file_friendly_logging=args.file_friendly_logging,
-                return_model=False,
-            )
+            train_in(training, {**parse_overrides(args.overrides), **overrides})
 
         scores = train_folds(config, folder / "folds", args.folds, train_fold)
         print(folds_line(metric_of(config), scores))

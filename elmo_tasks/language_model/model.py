@@ -7,15 +7,13 @@ from typing import Any, Union
 import torch
 from allennlp.data import TextFieldTensors, Vocabulary
 from allennlp.models import Model
-from allennlp.models.archival import get_weights_path
-from allennlp.nn.util import read_state_dict
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.lexicon import UNKNOWN
 from elmo_tasks.bilm.state import CarryState
 from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.fetch import local_path
-from elmo_tasks.common.torch_file import check_torch_file
+from elmo_tasks.common.torch_file import read_tensors
 from elmo_tasks.common.unpacking import unpacked
 from elmo_tasks.elmo.from_config import bilm_from_config
 from elmo_tasks.kernels.dtypes import DTYPES, used_dtype
@@ -211,8 +209,7 @@ class ElmoLanguageModel(Model):
         """Loads the biLM and the softmax of an archive, which must have this model's vocabulary."""
         with unpacked(local_path(archive)) as folder:
             vocab = Vocabulary.from_files(Path(folder) / "vocabulary")
-            check_torch_file(get_weights_path(folder))
-            state = read_state_dict(get_weights_path(folder))
+            state = read_tensors(Path(folder) / "weights.th")
         if "softmax.weight" not in state:
             raise ConfigurationError(f"{archive} is not the archive of a language model")
         words = self.vocab.get_index_to_token_vocabulary("tokens")

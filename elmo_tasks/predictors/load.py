@@ -3,10 +3,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from allennlp.common.util import JsonDict
-from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 from tqdm import tqdm
 
+from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.common.batches import groups_of
 
 # Seconds before a progress bar appears.
@@ -120,7 +120,7 @@ def load(model: str | os.PathLike, cuda_device: int = -1, **settings: Any) -> Lo
     `ConfigurationError`: There is no such model, its files cannot be used (see SECURITY.md), or its
         predictor has no such parameter.
     """
-    archive = load_archive(model, cuda_device=cuda_device)
+    archive = open_archive(model, cuda_device)
     return LoadedModel(Predictor.from_archive(archive, extra_args=settings))
 
 

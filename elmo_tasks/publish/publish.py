@@ -7,8 +7,14 @@ from typing import Any, NamedTuple
 
 import torch
 from allennlp.data import Vocabulary
-from allennlp.models import Model, load_archive
+from allennlp.models import Model
 
+from elmo_tasks.archives.open_archive import open_archive
+from elmo_tasks.archives.published_weights import (
+    PUBLISHED_WEIGHTS,
+    hash_of_weights,
+    write_published,
+)
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.files.known_bilms import bilm_files, is_name
 from elmo_tasks.bilm.files.options import num_parameters
@@ -19,7 +25,6 @@ from elmo_tasks.elmo.from_config import parents_of_bilms
 from elmo_tasks.language_model.model import ElmoLanguageModel
 from elmo_tasks.language_model.softmax_file import SOFTMAX_FILE
 from elmo_tasks.publish.language_model import write_language_model
-from elmo_tasks.publish.published_weights import PUBLISHED_WEIGHTS, hash_of_weights, write_published
 
 CARD = "MODEL_CARD.md"
 
@@ -76,7 +81,7 @@ def publish(
     - `vocabulary/`;
     - `MODEL_CARD.md`, if the folder has none.
 
-    AllenNLP loads the folder like an archive. A language model is written by
+    The doors of this package open the folder like an archive. A language model is written by
     `write_language_model`. The weights of a model that is replaced (`force`) are removed before its
     other files, so a kill leaves no mixture of two models.
 
@@ -105,7 +110,7 @@ def publish(
             f"{there[0]} would be overwritten; choose another folder, or use --force"
         )
     check_positive("max_words", max_words)
-    archive = load_archive(archive_file, weights_file=weights_file)
+    archive = open_archive(archive_file, weights_file=weights_file)
     model, config = archive.model, archive.config.as_dict(quiet=True)
     if isinstance(model, ElmoLanguageModel):
         if bilm is not None:

@@ -1,5 +1,6 @@
 from allennlp.data import DatasetReader, Instance, TokenIndexer
 from allennlp.data.fields import TextField
+from allennlp.data.token_indexers import SingleIdTokenIndexer
 
 from elmo_tasks.readers.word_indexers import WordIdIndexer
 
@@ -19,6 +20,10 @@ class TextReader(DatasetReader):
             manual_distributed_sharding=True, manual_multiprocess_sharding=True, **kwargs
         )
         self.token_indexers = token_indexers or {"tokens": WordIdIndexer()}
+        for indexer in self.token_indexers.values():
+            # Configs name AllenNLP's `single_id`, to which the word `@@PADDING@@` is padding.
+            if type(indexer) is SingleIdTokenIndexer:
+                indexer.__class__ = WordIdIndexer
 
     @property
     def _token_indexers(self) -> dict[str, TokenIndexer]:

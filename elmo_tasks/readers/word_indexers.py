@@ -11,8 +11,8 @@ class WordIdIndexer(SingleIdTokenIndexer):
     the name of padding in a vocabulary, gets the id of unknown words. AllenNLP's indexer gives this
     word the id of padding, so models leave it out of the text.
 
-    `in_allennlp/install.py` registers it as a `TokenIndexer` with name "single_id". It has the
-    parameters of `SingleIdTokenIndexer`.
+    Our readers use it wherever a config has a "single_id". It has the parameters of
+    `SingleIdTokenIndexer`.
     """
 
     def tokens_to_indices(self, tokens: list[Token], vocabulary: Vocabulary) -> IndexedTokenList:

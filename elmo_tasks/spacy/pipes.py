@@ -14,13 +14,12 @@ from spacy.pipeline import Pipe
 from spacy.tokens import Doc
 from spacy.util import minibatch
 
+from elmo_tasks.archives.known_models import model_path
 from elmo_tasks.common import registration
 from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.common.fetch import check_regular, local_path
+from elmo_tasks.common.fetch import check_inside, check_regular, local_path
 from elmo_tasks.common.files import write_whole
-from elmo_tasks.elmo.known_models import model_path
-from elmo_tasks.elmo.vocabulary_folder import check_inside
 from elmo_tasks.kernels.threads import operator_threads
 
 # The maximum number of tokens in a batch, padding included.
@@ -151,15 +150,16 @@ class ModelPipe(BatchedPipe):
     def _open(self) -> Any:
         if self._predictor is None:
             registration.register()
-            from allennlp.models import load_archive
             from allennlp.predictors import Predictor
+
+            from elmo_tasks.archives.open_archive import open_archive
 
             with tempfile.TemporaryDirectory() as folder:
                 model = self._model
                 if self._archive is not None:
                     model = os.path.join(folder, _ARCHIVE)
                     Path(model).write_bytes(self._archive)
-                archive = load_archive(model)
+                archive = open_archive(model)
             if archive.model.default_predictor != self.predictor:
                 raise ConfigurationError(
                     f"{self._model} is a {type(archive.model).__name__}, which the predictor "
@@ -172,7 +172,7 @@ class ModelPipe(BatchedPipe):
 def _archived(folder: str) -> bytes:
     """Makes an archive of a folder that `elmo-pack` wrote."""
     for path in Path(folder).rglob("*"):
-        check_inside(path, folder, folder)
+        check_inside(path, Path(folder))
         if not path.is_dir():
             check_regular(path)
     file = io.BytesIO()

@@ -1,6 +1,5 @@
 import math
 import os
-import pickle
 import time
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -9,10 +8,9 @@ import torch
 from allennlp.training import Checkpointer, Trainer
 from allennlp.training.trainer import TrainerCheckpoint
 
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write, remove_leftovers
 from elmo_tasks.common.processes import broadcast, broadcast_file, device_of_group, rank
-from elmo_tasks.common.torch_file import check_torch_file
+from elmo_tasks.common.torch_file import read_torch_file
 
 
 @Checkpointer.register("elmo")
@@ -81,7 +79,7 @@ class ElmoCheckpointer(Checkpointer):
         if rank().num_processes > 1 and not self.state_is_sharded:
             return self._load_from_first()
         latest = self.find_latest_checkpoint()
-        return None if latest is None else TrainerCheckpoint(*map(_load, latest))
+        return None if latest is None else TrainerCheckpoint(*map(read_torch_file, latest))
 
     def _load_from_first(self) -> TrainerCheckpoint | None:
         """
@@ -89,13 +87,11 @@ class ElmoCheckpointer(Checkpointer):
         process 0.
         """
         latest = self.find_latest_checkpoint() if self._is_primary else None
-        for path in latest or ():
-            check_torch_file(path)
         states = [broadcast_file(path) for path in latest or (None, None)]
         if None in states:
             return None
         names = latest or ("the weights of process 0", "the training state of process 0")
-        return TrainerCheckpoint(*(_loaded(*each) for each in zip(states, names)))
+        return TrainerCheckpoint(*map(read_torch_file, names, states))
 
     def _remove_remains(self) -> None:
         """Removes incomplete files of a training that was killed while it saved."""
@@ -122,21 +118,6 @@ class _Saved(NamedTuple):
 
     def get_checkpoint_state(self) -> TrainerCheckpoint:
         return self.state
-
-
-def _load(path: str) -> dict[str, Any]:
-    check_torch_file(path)
-    return _loaded(path, path)
-
-
-def _loaded(source: Any, path: str) -> dict[str, Any]:
-    try:
-        content = torch.load(source, map_location="cpu", weights_only=True)
-    except (EOFError, KeyError, RuntimeError, ValueError, pickle.UnpicklingError) as error:
-        raise ConfigurationError(f"{path} is no checkpoint: {error}") from error
-    if not isinstance(content, dict):
-        raise ConfigurationError(f"{path} is no checkpoint, but holds {content!r:.80}")
-    return content
 
 
 def _save(content: Any, path: str) -> None:

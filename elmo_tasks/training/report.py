@@ -18,7 +18,7 @@ class EpochReport(TrainerCallback):
     seconds, training batches a second, the loss, the metric that chooses the best epoch, and the
     time until the last epoch ends. A training may end earlier, if its patience ends.
 
-    It is a default callback of every trainer of AllenNLP.
+    Every `ElmoTrainer` has this callback.
     """
 
     def on_start(self, trainer: Any, is_primary: bool = True, **kwargs: Any) -> None:

@@ -20,6 +20,8 @@ from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.processes import num_cores, rank
 from elmo_tasks.common.spelling import did_you_mean
 from elmo_tasks.training.recovery import Recovery
+from elmo_tasks.training.report import EpochReport
+from elmo_tasks.training.shared_data_loader import SharedDataLoader
 from elmo_tasks.training.shared_loss import share_loss
 from elmo_tasks.training.shared_model import ElmoDdpAccelerator, SharedModel
 
@@ -65,13 +67,16 @@ class ElmoTrainer(GradientDescentTrainer):
             if self.cuda_device.type == "cpu":
                 _share_cores()
         self._recovery = Recovery(self)
-        self._callbacks.append(self._recovery)
+        self._callbacks += [EpochReport(self._serialization_dir), self._recovery]
 
     @classmethod
     @functools.wraps(GradientDescentTrainer.from_partial_objects.__func__)  # type: ignore[attr-defined]
     def from_partial_objects(cls, *args: Any, **kwargs: Any) -> Trainer:
         if kwargs.get("distributed") and kwargs.get("ddp_accelerator") is None:
             kwargs["ddp_accelerator"] = ElmoDdpAccelerator(cuda_device=kwargs["cuda_device"])
+        for loader in (kwargs.get("data_loader"), kwargs.get("validation_data_loader")):
+            if isinstance(loader, SharedDataLoader):
+                loader.share()
         return super().from_partial_objects(*args, **kwargs)
 
     def batch_outputs(self, batch: Any, for_training: bool) -> dict[str, torch.Tensor]:

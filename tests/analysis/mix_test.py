@@ -10,12 +10,11 @@ import pytest
 from tensorboardX.proto.event_pb2 import Event
 
 from elmo_tasks.analysis.mix import PlacedMix, draw, mix_table, read_mixes
+from elmo_tasks.archives.known_models import KNOWN_MODELS
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.elmo.known_models import KNOWN_MODELS
 from tests.helpers.archives import FIXTURE, classifier, set_mixes, sst
 from tests.helpers.charts import drawn_texts
 from tests.helpers.configs import tiny
-from tests.helpers.reference_bilm import FIXTURE_FILES
 from tests.helpers.training import train
 
 ELMO: dict[str, Any] = {"type": "elmo_bilm", "bilm": FIXTURE}
@@ -95,17 +94,6 @@ def test_an_archive_without_elmo_is_refused(tmp_path: Path) -> None:
         read_mixes("baseline", archive)
 
     assert str(refused.value).startswith(f"{archive} holds no mix of elmo_tasks, but a Bcn of ")
-
-
-def test_an_archive_with_allennlps_elmo_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ELMO_TASKS_TRUST_ARCHIVES", "1")
-    files = {"options_file": str(FIXTURE_FILES[0]), "weight_file": str(FIXTURE_FILES[1])}
-    archive = classifier(tmp_path, elmo={"type": "elmo_token_embedder", **files})
-
-    with pytest.raises(ConfigurationError, match="its ELMo is AllenNLP's own"):
-        read_mixes("classifier", str(archive))
 
 
 def test_a_mix_of_fewer_layers_leaves_cells_empty() -> None:

@@ -2,9 +2,9 @@ import json
 from pathlib import Path
 
 import pytest
-from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
+from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.metrics.squad import f1
 from tests.helpers.archives import classifier, make_archive
 from tests.helpers.command_line import allennlp, printed_numbers, refusal
@@ -84,7 +84,7 @@ def test_the_score_of_clusters_is_the_models_own(
 def test_unknown_words_are_those_without_a_vector(
     archives: dict[str, Path], capsys: pytest.CaptureFixture
 ) -> None:
-    archive = load_archive(archives["sst"])
+    archive = open_archive(archives["sst"])
     known = archive.model.vocab.get_token_to_index_vocabulary("tokens")
 
     report = printed_numbers(capsys, "elmo-errors", archives["sst"], DATA["sst"])
@@ -134,7 +134,7 @@ def test_what_cannot_be_judged_is_refused(archives: dict[str, Path], tmp_path: P
 
 def own_metrics(path: Path, data: str) -> dict[str, float]:
     """Returns the metrics that the model itself counts."""
-    predictor = Predictor.from_archive(load_archive(path))
+    predictor = Predictor.from_archive(open_archive(path))
     model = predictor._model
     model.get_metrics(reset=True)
     instances = list(predictor._dataset_reader.read(data))

@@ -9,9 +9,9 @@ import httpx
 import pytest
 import uvicorn
 
+from elmo_tasks.archives.known_models import KNOWN_MODELS
 from elmo_tasks.commands.elmo_serve import data_of_models
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.elmo.known_models import KNOWN_MODELS
 from tests.helpers.archives import sst
 from tests.helpers.command_line import allennlp, refusal
 

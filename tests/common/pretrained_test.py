@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
+from elmo_tasks.archives.known_models import KNOWN_MODELS
 from elmo_tasks.common import pretrained
 from elmo_tasks.common.pretrained import MODELS, check_is_installed, pretrained_files
-from elmo_tasks.elmo.known_models import KNOWN_MODELS
 
 FOLDER = Path(pretrained.__file__).parents[1] / "pretrained"
 

@@ -10,7 +10,7 @@ from allennlp.common import Params
 from allennlp.models import load_archive
 
 from elmo_tasks.common.errors import ConfigurationError
-from tests.helpers.command_line import allennlp
+from tests.helpers.command_line import our_command
 from tests.helpers.configs import tiny
 from tests.helpers.language_model_configs import shrunk
 from tests.helpers.sentence_files import write_sentence
@@ -35,7 +35,7 @@ def train(task: str, folder: Path, change: str = "{}", variant: str = "baseline"
 
 def evaluate(archive: Path, path: Path, *options: str) -> dict:
     output = archive.parent / "metrics.json"
-    allennlp("evaluate", archive, path, "--output-file", output, *options)
+    our_command("evaluate", archive, path, "--output-file", output, *options)
     return json.loads(output.read_text())
 
 

@@ -13,9 +13,9 @@ from unittest.mock import patch
 import h5py
 import pyarrow.dataset
 import pytest
-from allennlp.common import Params
 
 from elmo_tasks.console import main
+from elmo_tasks.in_allennlp.config_names import read_config
 from tests.golden.layers import SENTENCES
 from tests.golden.losses import losses_of
 from tests.golden.numbers import summary
@@ -234,7 +234,7 @@ def new(folder: Path, *arguments: object) -> dict[str, Any]:
 
 def content(path: Path) -> Any:
     if path.suffix == ".jsonnet":
-        return Params.from_file(str(path)).as_dict(quiet=True)
+        return read_config(path)
     return len(path.read_text(encoding="utf-8").splitlines())
 
 

@@ -6,6 +6,8 @@ from unittest.mock import patch
 import pytest
 from allennlp.commands import main
 
+from elmo_tasks.in_allennlp.our_commands import our_commands
+
 
 def allennlp(*args: object) -> None:
     """Runs `allennlp` with these arguments, in this process."""
@@ -13,6 +15,13 @@ def allennlp(*args: object) -> None:
     # This plugin is imported already, and looking for plugins takes a second each time.
     with command, patch("allennlp.commands.import_plugins"):
         main(prog="allennlp")
+
+
+def our_command(*args: object) -> None:
+    """Runs `elmo-tasks` with the arguments of one of AllenNLP's commands, in this process."""
+    command = patch.object(sys, "argv", ["elmo-tasks", *map(str, args)])
+    with command, patch("allennlp.commands.import_plugins"), our_commands():
+        main(prog="elmo-tasks")
 
 
 def exit_status(*args: object) -> int | str | None:

@@ -14,12 +14,12 @@ from typing import Any
 import _jsonnet
 import pytest
 from allennlp.commands import parse_args
-from allennlp.common import Params
 from spacy.cli._util import app
 from thinc.api import Config
 from typer.main import get_command
 
 from elmo_tasks.commands.catalog import CATALOG
+from elmo_tasks.in_allennlp.config_names import read_config
 from scripts.fetch_data import GLOVE, IMDB, SOURCES
 from tests.helpers.command_line import allennlp
 
@@ -116,7 +116,7 @@ class PageReader:
                 config = f"training_configs/{others[0]}/{variant}.jsonnet"
                 self.check_data(changed(config, tuple(values(others, "--set"))))
         for config in [word for word in others if re.search(r"\.jsonnet$|^elmo_tasks:", word)]:
-            self.check_data(Params.from_file(config, *overrides).as_dict(quiet=True))
+            self.check_data(read_config(config, *overrides))
         is_here = any("fixtures/" in word for word in others)
         if command in QUICK and is_here and not any(word.startswith("runs/") for word in others):
             for file in Path().glob("*.hdf5"):

@@ -1,13 +1,13 @@
-"""Trains configs as `allennlp train` does, in this process."""
+"""Trains configs as `elmo-tasks train` does, in this process."""
 
 import copy
 from pathlib import Path
 from typing import Any
 
-from allennlp.commands.train import train_model
 from allennlp.common import Params
 from allennlp.models import Model
 
+from elmo_tasks.in_allennlp.train_command import train_model
 from tests.helpers.configs import tiny
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 import torch
-from allennlp.commands.train import train_model
 from allennlp.common import Params
 from torch import multiprocessing
 
+from elmo_tasks.in_allennlp.train_command import train_model
 from tests.helpers.processes import end, start
 
 DISTRIBUTED = """{
@@ -22,7 +22,7 @@ DISTRIBUTED = """{
 
 
 def train(config: dict[str, Any], folder: Path, recover: bool = False) -> None:
-    """Trains as `allennlp train` does."""
+    """Trains as `elmo-tasks train` does."""
     with forked_workers():
         train_model(Params(copy.deepcopy(config)), str(folder), recover=recover)
 

@@ -1,8 +1,6 @@
 import json
 import multiprocessing
 import pickle
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,13 +9,9 @@ import numpy as np
 import pytest
 import torch
 from allennlp.common import Params
-from allennlp.common.checks import ConfigurationError
-from allennlp.data import DataLoader, DatasetReader, Instance, Token, Vocabulary
+from allennlp.data import DataLoader, Vocabulary
 from allennlp.data.data_loaders import MultiProcessDataLoader
 from allennlp.data.dataset_readers import TextClassificationJsonReader
-from allennlp.data.fields import TextField
-from allennlp.data.samplers import BucketBatchSampler, MaxTokensBatchSampler
-from allennlp.data.token_indexers import SingleIdTokenIndexer
 from allennlp.data.tokenizers import WhitespaceTokenizer
 from allennlp.training import Checkpointer
 from allennlp.training.learning_rate_schedulers import (
@@ -30,41 +24,6 @@ from elmo_tasks.in_allennlp.compat import (
     CompatibleMultiProcessDataLoader,
     CompatibleReduceOnPlateau,
 )
-from tests.helpers.workers import together
-
-# Runs AllenNLP's trainer for an epoch, without the repairs and then with them.
-TRAIN = """
-import sys
-import torch
-from allennlp.data import Instance, Vocabulary
-from allennlp.data.data_loaders import SimpleDataLoader
-from allennlp.data.fields import TensorField
-from allennlp.models import Model
-from allennlp.training import GradientDescentTrainer
-
-class Line(Model):
-    def __init__(self):
-        super().__init__(Vocabulary())
-        self.slope = torch.nn.Parameter(torch.ones(1))
-
-    def forward(self, x):
-        return {"loss": (self.slope * x).sum()}
-
-def train():
-    model = Line()
-    loader = SimpleDataLoader([Instance({"x": TensorField(torch.ones(1))})], batch_size=1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    GradientDescentTrainer(
-        model, optimizer, loader, num_epochs=1, cuda_device=-1, enable_default_callbacks=False
-    ).train()
-    assert model.slope.item() < 1
-
-train()
-print("repaired", file=sys.stderr)
-from elmo_tasks.in_allennlp.install import install
-install()
-train()
-"""
 
 
 @pytest.fixture
@@ -201,68 +160,3 @@ def test_spawned_workers_of_ours_read(tmp_path: Path, kwargs: dict) -> None:
 
 def test_multiprocess_is_the_name_of_our_loader() -> None:
     assert DataLoader.by_name("multiprocess") is CompatibleMultiProcessDataLoader
-
-
-def test_training_warns_of_torch_cuda_amp_without_the_repair_only() -> None:
-    command = [sys.executable, "-W", "always::FutureWarning", "-c", TRAIN]
-    run = subprocess.run(command, capture_output=True, text=True)
-
-    assert run.returncode == 0, run.stderr
-    without, _, repaired = run.stderr.partition("repaired\n")
-    assert "FutureWarning" in without and "FutureWarning" not in repaired
-
-
-class Words(DatasetReader):
-    """Reads an instance for each of so many words."""
-
-    def _read(self, num_words: Any) -> Iterator[Instance]:
-        for index in range(int(num_words)):
-            yield Instance({"words": TextField([Token(str(index))], {"w": SingleIdTokenIndexer()})})
-
-
-@pytest.mark.parametrize("batches", [{"batch_size": 4}, {"batch_sampler": BucketBatchSampler(4)}])
-def test_processes_with_unequal_shares_make_as_many_batches_and_lose_nothing(
-    batches: dict[str, Any], tmp_path: Path
-) -> None:
-    """9 instances make batches of 4, 4 and 1 in process 0, where process 1 has 8."""
-
-    def work(rank: int) -> None:
-        loader = CompatibleMultiProcessDataLoader(Words(), "17", **batches)
-        vocab = Vocabulary(tokens_to_add={"tokens": [str(index) for index in range(17)]})
-        loader.index_with(vocab)
-        epochs = [[batch["words"]["w"]["tokens"].flatten() for batch in loader] for _ in range(2)]
-
-        sizes = [sorted(map(len, epoch)) for epoch in epochs]
-        assert sizes == 2 * [[1, 4, 4] if rank == 0 else [2, 2, 4]]
-        assert len(loader) == 3
-        for epoch in epochs:
-            words = [int(vocab.get_token_from_index(int(index))) for index in torch.cat(epoch)]
-            assert sorted(words) == list(range(rank, 17, 2))
-
-    together(work, tmp_path)
-
-
-def test_a_process_without_an_instance_for_each_batch_says_so(tmp_path: Path) -> None:
-    def work(rank: int) -> None:
-        loader = CompatibleMultiProcessDataLoader(Words(), "1", batch_size=4)
-        loader.index_with(Vocabulary())
-        if rank == 0:
-            assert len(list(loader)) == 1
-            return
-        with pytest.raises(ConfigurationError, match="1 has too few instances: .* has 1 batches"):
-            list(loader)
-
-    together(work, tmp_path)
-
-
-def test_instances_that_are_all_longer_than_max_tokens_are_batches_of_their_own() -> None:
-    texts = [[Token(word) for word in text.split()] for text in ("a b c", "a b")]
-    instances = [
-        Instance({"tokens": TextField(each, {"x": SingleIdTokenIndexer()})}) for each in texts
-    ]
-    for instance in instances:
-        instance.index_fields(Vocabulary())
-
-    batches = MaxTokensBatchSampler(max_tokens=1).get_batch_indices(instances)
-
-    assert sorted(batches) == [[0], [1]]

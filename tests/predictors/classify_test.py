@@ -11,7 +11,7 @@ from allennlp.predictors import Predictor
 from elmo_tasks.analysis.errors.markdown import markdown
 from elmo_tasks.analysis.errors.read_cases import read_cases
 from elmo_tasks.analysis.errors.report import error_report
-from elmo_tasks.in_allennlp.predict_manager import PredictManager
+from elmo_tasks.in_allennlp.predict_command import PredictManager
 from elmo_tasks.predictors.load import LoadedModel
 from elmo_tasks.predictors.text_predictor import TextPredictor
 from tests.helpers.archives import ROOT, task_model

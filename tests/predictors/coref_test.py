@@ -11,7 +11,7 @@ from elmo_tasks.predictors import coref
 from elmo_tasks.predictors.coref import CorefPredictor
 from elmo_tasks.publish.publish import publish
 from elmo_tasks.readers.coref import CorefReader
-from tests.helpers.command_line import allennlp
+from tests.helpers.command_line import our_command
 from tests.helpers.training import trained_archive
 
 DATA = "fixtures/coref.gold_conll"
@@ -122,8 +122,8 @@ def test_commands_and_python_answer_with_the_archive_and_the_packed_model(
     output, predictions = tmp_path / "out.txt", tmp_path / "predictions.jsonl"
     publish(archive_path, tmp_path / "packed")
 
-    allennlp("predict", archive_path, tmp_path / "in.txt", "--output-file", output)
-    allennlp("evaluate", archive_path, DATA, "--predictions-output-file", predictions)
+    our_command("predict", archive_path, tmp_path / "in.txt", "--output-file", output)
+    our_command("evaluate", archive_path, DATA, "--predictions-output-file", predictions)
     answer = elmo_tasks.load(archive_path).predict(TEXT)
     packed = elmo_tasks.load(tmp_path / "packed").predict(TEXT)
 

@@ -10,7 +10,7 @@ from allennlp.data import Instance
 from allennlp.evaluation import Evaluator, SimpleEvaluator
 
 from elmo_tasks.predictors.evaluator import ElmoEvaluator
-from tests.helpers.command_line import allennlp
+from tests.helpers.command_line import our_command
 from tests.helpers.configs import ROOT
 from tests.helpers.task_models import Built, Task
 from tests.helpers.training import train
@@ -58,7 +58,7 @@ def evaluate(archive: Path, data: str, *args: object) -> tuple[list[JsonDict], d
     """Returns the lines of predictions and the metrics that `allennlp evaluate` writes."""
     predictions, metrics = archive.parent / "predictions.jsonl", archive.parent / "metrics.json"
     files = ("--predictions-output-file", predictions, "--output-file", metrics)
-    allennlp("evaluate", archive, ROOT / data, *files, *args)
+    our_command("evaluate", archive, ROOT / data, *files, *args)
     lines = [json.loads(line) for line in predictions.read_text(encoding="utf-8").splitlines()]
     return lines, json.loads(metrics.read_text(encoding="utf-8"))
 
@@ -66,7 +66,7 @@ def evaluate(archive: Path, data: str, *args: object) -> tuple[list[JsonDict], d
 def predict(archive: Path, inputs: list[JsonDict]) -> list[JsonDict]:
     asked, answers = archive.parent / "in.jsonl", archive.parent / "out.jsonl"
     asked.write_text("\n".join(map(json.dumps, inputs)), encoding="utf-8")
-    allennlp("predict", archive, asked, "--output-file", answers, "--silent")
+    our_command("predict", archive, asked, "--output-file", answers, "--silent")
     return [json.loads(line) for line in answers.read_text(encoding="utf-8").splitlines()]
 
 
@@ -112,7 +112,7 @@ def test_a_second_file_has_its_own_metrics(archive: Path, task: str, tmp_path: P
     )
     args = ("--output-file", metrics_files, "--predictions-output-file", files)
 
-    allennlp("evaluate", archive, data, *args)
+    our_command("evaluate", archive, data, *args)
 
     first, second = (json.loads(path.read_text()) for path in metrics)
     # The loss is a mean over batches, which are drawn anew.
@@ -135,7 +135,7 @@ def test_an_answer_has_no_loss_if_its_group_is_one_instance(tmp_path: Path) -> N
 
 def test_other_models_are_evaluated_as_by_allennlp(tmp_path: Path) -> None:
     built = Built(Task("sst").config("baseline"))
-    assert isinstance(Evaluator.from_params(Params({})), ElmoEvaluator)
+    assert isinstance(Evaluator.from_params(Params({"type": "elmo"})), ElmoEvaluator)
 
     class Other(type(built.model).__mro__[1]):  # type: ignore[misc]
         """A model that is none of the four."""

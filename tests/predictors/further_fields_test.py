@@ -10,7 +10,7 @@ import elmo_tasks
 from elmo_tasks.predictors.text_inputs import read_inputs
 from elmo_tasks.predictors.text_predictor import TextPredictor
 from tests.helpers.archives import task_model
-from tests.helpers.command_line import allennlp
+from tests.helpers.command_line import our_command
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_json_and_tables_have_their_further_fields_in_the_answer(
 
     def answers(*args: object) -> list[str]:
         command = ("predict", sst, tmp_path / name, "--output-file", output, "--silent", *args)
-        allennlp(*command)
+        our_command(*command)
         return output.read_text().splitlines()
 
     (answer,) = map(json.loads, answers("--predictor-args", '{"format": "json"}'))

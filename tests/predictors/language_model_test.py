@@ -11,7 +11,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.predictors.language_model import LanguageModelPredictor
 from tests.helpers.archives import SENTENCES, language_model
-from tests.helpers.command_line import allennlp
+from tests.helpers.command_line import our_command
 
 # The last word is not in the vocabulary.
 SENTENCE = "the old dog saw a zebra"
@@ -217,7 +217,7 @@ def predict(archive: Path, text: str, *args: str) -> list[JsonDict]:
     text_file, answers = archive.parent / "input", archive.parent / "output"
     text_file.write_text(text)
     command = ("predict", archive, text_file, "--output-file", answers, "--silent")
-    allennlp(*command, *args)
+    our_command(*command, *args)
     return [json.loads(line) for line in answers.read_text().splitlines()]
 
 

@@ -10,7 +10,7 @@ from allennlp.predictors import Predictor
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.predictors.ner import NerPredictor
 from elmo_tasks.readers.tag import TagReader
-from tests.helpers.command_line import allennlp
+from tests.helpers.command_line import our_command
 from tests.helpers.training import trained_archive
 
 
@@ -143,7 +143,7 @@ def test_command_passes_the_arguments_on(archive_path: Path, tmp_path: Path) -> 
     output = tmp_path / "out.txt"
     options = ["--predictor-args", '{"format": "text"}', "--silent", "--output-file", output]
 
-    allennlp("predict", archive_path, tmp_path / "in.jsonl", *options)
+    our_command("predict", archive_path, tmp_path / "in.jsonl", *options)
 
     assert output.read_text(encoding="utf-8") == "[LOC Oslo], not [LOC Malmö].\nRain\n"
 

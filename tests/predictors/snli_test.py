@@ -9,7 +9,7 @@ from allennlp.predictors import Predictor
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.predictors.snli import SnliPredictor
-from tests.helpers.command_line import allennlp
+from tests.helpers.command_line import our_command
 from tests.helpers.training import trained_archive
 
 CLASSES = {"entailment", "neutral", "contradiction"}
@@ -35,7 +35,7 @@ def run(archive: str, folder: Path, lines: list[str], *arguments: str) -> list[J
     """Returns the answers that `allennlp predict` writes."""
     asked, output = folder / "in.jsonl", folder / "out.jsonl"
     asked.write_text("\n".join(lines), encoding="utf-8")
-    allennlp("predict", archive, asked, "--silent", "--output-file", output, *arguments)
+    our_command("predict", archive, asked, "--silent", "--output-file", output, *arguments)
     return [json.loads(line) for line in output.read_text().splitlines()]
 
 

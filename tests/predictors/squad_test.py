@@ -10,7 +10,7 @@ from allennlp.predictors import Predictor
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.modules import self_attention
 from elmo_tasks.predictors.squad import SquadPredictor
-from tests.helpers.command_line import allennlp
+from tests.helpers.command_line import our_command
 from tests.helpers.configs import ROOT
 from tests.helpers.largest_tensor import LargestTensor
 from tests.helpers.training import trained_archive
@@ -131,7 +131,7 @@ def test_official_file_on_one_line_becomes_the_official_answers(
     asked.write_text(json.dumps(FILE), encoding="utf-8")
     arguments = ["--predictor-args", '{"official": true}', "--include-package", "elmo_tasks"]
 
-    allennlp("predict", archive, asked, "--output-file", output, "--silent", *arguments)
+    our_command("predict", archive, asked, "--output-file", output, "--silent", *arguments)
 
     answers = json.loads(output.read_text())
     assert list(answers) == [id for id, _, _ in questions()]

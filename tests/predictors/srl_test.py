@@ -11,7 +11,7 @@ from allennlp.predictors import Predictor
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.predictors.srl import SrlPredictor
 from elmo_tasks.readers.srl import SrlReader
-from tests.helpers.command_line import allennlp
+from tests.helpers.command_line import our_command
 from tests.helpers.training import trained_archive
 
 DATA = "fixtures/srl.gold_conll"
@@ -144,8 +144,8 @@ def test_command_predicts_and_evaluates_with_a_line_for_each_predicate(
     asked, output, predictions = (tmp_path / f"{name}.jsonl" for name in ("in", "out", "all"))
     asked.write_text('{"sentence": "Marta left Lisbon."}\n')
 
-    allennlp("predict", archive_path, asked, "--silent", "--output-file", output)
-    allennlp("evaluate", archive_path, DATA, "--predictions-output-file", predictions)
+    our_command("predict", archive_path, asked, "--silent", "--output-file", output)
+    our_command("evaluate", archive_path, DATA, "--predictions-output-file", predictions)
 
     (answer,) = map(json.loads, output.read_text().splitlines())
     assert [each["text"] for each in answer["predicates"]] == ["left"]

@@ -8,7 +8,7 @@ from allennlp.predictors import Predictor
 from elmo_tasks.analysis.errors.markdown import markdown
 from elmo_tasks.analysis.errors.read_cases import read_cases
 from elmo_tasks.analysis.errors.report import error_report
-from elmo_tasks.in_allennlp.predict_manager import PredictManager
+from elmo_tasks.in_allennlp.predict_command import PredictManager
 from tests.helpers.archives import ROOT, task_model
 
 FIXTURE = ROOT / "fixtures" / "tag.conllu"

@@ -9,22 +9,22 @@ from typing import Any
 import pytest
 import torch
 from allennlp.data import Vocabulary
-from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 from safetensors.torch import load_file, save_file
 
 import elmo_tasks
 from elmo_tasks import ElmoEncoder
+from elmo_tasks.archives import published_weights
+from elmo_tasks.archives.known_models import KNOWN_MODELS, model_path
+from elmo_tasks.archives.open_archive import open_archive
+from elmo_tasks.archives.published_weights import PUBLISHED_WEIGHTS, read_published, write_published
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.elmo.archives import load_bilm, load_model
-from elmo_tasks.elmo.known_models import KNOWN_MODELS, model_path
-from elmo_tasks.publish import published_weights
 from elmo_tasks.publish.publish import _vocabulary_files, publish
-from elmo_tasks.publish.published_weights import PUBLISHED_WEIGHTS, read_published, write_published
 from tests.helpers.archives import ROOT, task_model
-from tests.helpers.command_line import allennlp, refusal
+from tests.helpers.command_line import allennlp, our_command, refusal
 from tests.helpers.hub_server import served
 from tests.helpers.reference_bilm import FIXTURE_FILES, random_files
 
@@ -95,7 +95,7 @@ def test_a_published_model_has_the_weights_in_float16_and_the_bilm_as_it_is(
 def test_a_published_model_gives_the_answers_of_its_archive(
     task: str, made: tuple[Path, Path]
 ) -> None:
-    predictors = [Predictor.from_archive(load_archive(each)) for each in made]
+    predictors = [Predictor.from_archive(open_archive(each)) for each in made]
 
     one, other = (json.dumps(each.predict_json(INPUTS[task])) for each in predictors)
 
@@ -271,10 +271,10 @@ def test_every_command_takes_the_name_of_a_model(
 
     for archive in (sst[0], "my-sst"):
         out = tmp_path / "metrics.json"
-        allennlp("evaluate", archive, ROOT / "fixtures/sst.txt", "--output-file", out)
+        our_command("evaluate", archive, ROOT / "fixtures/sst.txt", "--output-file", out)
         metrics.append(json.loads(out.read_text()))
     capsys.readouterr()
-    allennlp("predict", "my-sst", tmp_path / "in.txt")
+    our_command("predict", "my-sst", tmp_path / "in.txt")
     allennlp("elmo-mix", "my-sst")
     allennlp("elmo-export", "my-sst", tmp_path / "exported")
 
@@ -333,7 +333,7 @@ def test_an_unknown_name_is_refused_with_the_known_ones(
     monkeypatch.setitem(KNOWN_MODELS, "sentiment", str(tmp_path))
 
     with pytest.raises(ConfigurationError, match="no model of this name; .*mean 'sentiment'"):
-        load_archive("sentimnt")
+        open_archive("sentimnt")
 
 
 # What does not fit.
@@ -346,13 +346,13 @@ def test_another_bilm_is_refused(
     monkeypatch.setitem(KNOWN_BILMS, "tiny", str(random_files(tmp_path / "other")[1]))
 
     with pytest.raises(ConfigurationError) as caught:
-        load_archive(sst[1])
+        open_archive(sst[1])
 
     message = r"was trained with the biLM tiny of fingerprint \w{16}, but tiny now has the fing"
     assert re.search(message, str(caught.value))
     monkeypatch.delitem(KNOWN_BILMS, "tiny")
     with pytest.raises(ConfigurationError, match="needs the biLM 'tiny', which is neither known"):
-        load_archive(sst[1])
+        open_archive(sst[1])
 
 
 def test_a_name_that_is_not_that_of_the_bilm_is_refused(

@@ -4,7 +4,9 @@ from typing import Any
 import pytest
 from allennlp.common import Params
 from allennlp.data import Token, TokenIndexer, Vocabulary
+from allennlp.data.token_indexers import SingleIdTokenIndexer
 
+from elmo_tasks.readers.text_reader import TextReader
 from elmo_tasks.readers.word_indexers import FoldedIdTokenIndexer
 
 VOCAB = Vocabulary({"tokens": {"owl": 1}, "labels": {"owl": 1}})
@@ -15,7 +17,7 @@ def ids(kind: str, *words: str, **params: str | None) -> list[int]:
     return indexer.tokens_to_indices([Token(word, text_id=7) for word in words], VOCAB)["tokens"]
 
 
-@pytest.mark.parametrize("kind", ["single_id", "elmo_folded_id", "elmo_known_case_id"])
+@pytest.mark.parametrize("kind", ["elmo_folded_id", "elmo_known_case_id"])
 def test_a_word_is_never_padding(kind: str) -> None:
     unknown, owl, padding, named_unknown = ids(kind, "emu", "owl", "@@PADDING@@", "@@UNKNOWN@@")
 
@@ -23,9 +25,14 @@ def test_a_word_is_never_padding(kind: str) -> None:
     assert owl == VOCAB.get_token_index("owl")
 
 
-def test_other_features_and_namespaces_have_the_ids_of_allennlp() -> None:
-    assert ids("single_id", "owl", namespace=None, feature_name="text_id") == [7]
-    assert ids("single_id", "owl", namespace="labels") == [0]
+def test_our_readers_read_a_single_id_so() -> None:
+    indexer = SingleIdTokenIndexer(namespace=None, feature_name="text_id")
+
+    reader = TextReader({"tokens": SingleIdTokenIndexer(), "other": indexer})
+
+    tokens = [Token("owl", text_id=7), Token("@@PADDING@@", text_id=8)]
+    assert reader.token_indexers["tokens"].tokens_to_indices(tokens, VOCAB)["tokens"] == [2, 1]
+    assert indexer.tokens_to_indices(tokens, VOCAB)["tokens"] == [7, 8]
 
 
 def test_words_are_counted_and_found_with_their_digits_folded() -> None:

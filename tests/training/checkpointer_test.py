@@ -220,7 +220,7 @@ def test_a_damaged_checkpoint_is_an_error_with_its_file(tmp_path: Path) -> None:
         content[content.index(torch.arange(1000.0).numpy().tobytes())] ^= 1
         damaged.write_bytes(content)
 
-        with pytest.raises(ConfigurationError, match=f"{damaged} is damaged: the checksum of"):
+        with pytest.raises(ConfigurationError, match=f"{damaged} is damaged, .*: the checksum of"):
             ElmoCheckpointer(tmp_path).load_checkpoint()
 
 
@@ -231,7 +231,5 @@ def test_a_checkpoint_of_another_kind_is_an_error_with_its_file(
     for name in ("model", "training"):
         torch.save(content, tmp_path / f"{name}_state_e0_b1.th")
 
-    with pytest.raises(
-        ConfigurationError, match="model_state_e0_b1.th is (no checkpoint|damaged.* names 'pathlib)"
-    ):
+    with pytest.raises(ConfigurationError, match="model_state_e0_b1.th (holds|is damaged)"):
         ElmoCheckpointer(tmp_path).load_checkpoint()

@@ -3,7 +3,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from allennlp.training.gradient_descent_trainer import DEFAULT_CALLBACKS
 
 from elmo_tasks.training import report
 from elmo_tasks.training.report import EpochReport
@@ -62,7 +61,3 @@ def test_a_training_without_validation_has_no_metric(
 )
 def test_a_time_has_a_fitting_unit(seconds: float, expected: str) -> None:
     assert report._span(seconds) == expected
-
-
-def test_every_trainer_reports() -> None:
-    assert EpochReport in DEFAULT_CALLBACKS

@@ -13,6 +13,7 @@ from elmo_tasks.analysis.ablation.run import Run
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.spelling import listed, nearest_or_all
 from elmo_tasks.elmo.from_config import with_options
+from elmo_tasks.in_allennlp.config_names import configs_by_name, read_config
 
 SEEDS = ("random_seed", "numpy_seed", "pytorch_seed")
 
@@ -66,10 +67,11 @@ class Settings(NamedTuple):
             path = Path(folder) / f"{run.variant}.jsonnet"
             path.write_text(f"(import {target}) + {json.dumps(fields)}", encoding="utf-8")
             try:
-                known = json.loads(
-                    params.evaluate_snippet("fields", f"std.objectFieldsAll(import {target})")
-                )
-                config = Params.from_file(path, self.overrides).as_dict(quiet=True)
+                with configs_by_name():
+                    known = json.loads(
+                        params.evaluate_snippet("fields", f"std.objectFieldsAll(import {target})")
+                    )
+                config = read_config(path, self.overrides)
             except (RuntimeError, ValueError) as error:
                 reason = _first_line(error).removeprefix(f"{path}: ")
                 raise ConfigurationError(f"{file} cannot be read: {reason}") from error
@@ -134,8 +136,10 @@ def parse_change(text: str) -> tuple[str, Any]:
         raise ValueError(f"{field} cannot be set: it follows from --seeds")
     try:
         # Files that the value imports are looked for in the working directory.
-        return field, json.loads(params.evaluate_snippet(os.path.join(os.getcwd(), field), value))
-    except RuntimeError as error:
+        with configs_by_name():
+            name = os.path.join(os.getcwd(), field)
+            return field, json.loads(params.evaluate_snippet(name, value))
+    except ConfigurationError as error:
         # The message begins with a position in a made-up file. The position is left out.
         reason = re.split(r":[\d():-]+: ", _first_line(error), maxsplit=1)[-1]
         raise ValueError(

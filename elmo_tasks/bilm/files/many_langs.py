@@ -17,7 +17,7 @@ from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.text_files import read_lines
-from elmo_tasks.common.torch_tensors import read_tensors
+from elmo_tasks.common.torch_file import read_tensors
 
 _SAMPLE = "cnn_50_100_512_4096_sample.json"
 

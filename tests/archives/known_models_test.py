@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from elmo_tasks.elmo import known_models
-from elmo_tasks.elmo.known_models import KNOWN_MODELS, model_path
+from elmo_tasks.archives import known_models
+from elmo_tasks.archives.known_models import KNOWN_MODELS, model_path
 
 
 def test_the_first_use_of_a_model_says_what_its_data_forbid(

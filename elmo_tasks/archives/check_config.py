@@ -1,0 +1,172 @@
+"""
+Checks what the config of an archive names, before anything of it is made.
+
+An archive may name classes of elmo_tasks, of AllenNLP's modules in `ALLENNLP`, and of packages that
+the user named by `--include-package` or imported. It may name no file, address or other archive.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.util import find_spec
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
+
+from allennlp.common import Lazy, Registrable
+from allennlp.common.from_params import infer_params
+from allennlp.common.plugins import DEFAULT_PLUGINS
+from allennlp.data import DataLoader, DatasetReader, Tokenizer, Vocabulary
+from allennlp.data.dataset_readers import TextClassificationJsonReader
+from allennlp.data.tokenizers import SpacyTokenizer
+from allennlp.evaluation import Evaluator
+from allennlp.models import Model
+
+from elmo_tasks.bilm.files.known_bilms import is_name
+from elmo_tasks.common.errors import ConfigurationError
+
+# Modules of AllenNLP whose classes neither read nor fetch nor run anything when they are made from
+# a config. A reader reads the file that the user gives.
+ALLENNLP = re.compile(
+    r"allennlp\.("
+    r"data\.data_loaders\.(multiprocess|simple)_data_loader|"
+    r"data\.dataset_readers\.(conll2003|sequence_tagging|text_classification_json)|"
+    r"data\.samplers\..*|"
+    r"data\.token_indexers\.(elmo_indexer|single_id_token_indexer|token_characters_indexer)|"
+    r"data\.tokenizers\.(character|letters_digits|spacy|whitespace)_tokenizer|"
+    r"data\.vocabulary|"
+    r"evaluation\..*|"
+    r"models\.(basic_classifier|simple_tagger)|"
+    r"modules\.seq2seq_encoders\.(compose|feedforward|gated_cnn|pass_through)_encoder|"
+    r"modules\.seq2seq_encoders\.pytorch_seq2seq_wrapper|"
+    r"modules\.seq2vec_encoders\.(boe_encoder|cls_pooler|cnn_encoder|cnn_highway_encoder|"
+    r"pytorch_seq2vec_wrapper)|"
+    r"modules\.text_field_embedders\..*|"
+    r"modules\.token_embedders\.(bag_of_word_counts_token_embedder|embedding|empty_embedder|"
+    r"pass_through_token_embedder|token_characters_encoder)|"
+    r"nn\.(activations|regularizers\..*))"
+)
+
+# Arguments that name a file or a folder, in any class of AllenNLP or of elmo_tasks.
+_FILE = re.compile(r"(.*_)?(file|path|dir|directory|folder|archive|url|uri)s?")
+
+# Other arguments that an archive may not give: a vocabulary could be read from anywhere, sentences
+# are cut by a pipeline of spaCy, and an evaluator calls the method of the model that is named.
+_OTHERS = {"vocab", "segment_sentences", "postprocessor_fn_name"}
+
+# No number of a config is larger: a vocabulary has at most some million words. Each worker of a
+# data loader is a process.
+_MOST, _MOST_WORKERS = 10**7, 16
+
+# The fields of a config from which a command makes objects, and their classes.
+_MADE = {
+    "dataset_reader": DatasetReader,
+    "validation_dataset_reader": DatasetReader,
+    "model": Model,
+    "vocabulary": Vocabulary,
+    "data_loader": DataLoader,
+    "validation_data_loader": DataLoader,
+    "evaluation": Evaluator,
+}
+
+# Packages that the user named by `--include-package`. AllenNLP imports `allennlp_models` and others
+# by itself wherever they are installed, so their classes count only if they are named.
+named_packages: set[str] = set()
+
+
+class NotAllowed(Exception):
+    """Raised for a part of a config that is not allowed: its path, and what is wrong with it."""
+
+
+def check_config(config: Mapping[str, Any]) -> None:
+    """
+    Raises `NotAllowed` if a config has something that an archive may not have. A value is read as
+    AllenNLP reads it, by the annotation of the argument.
+    """
+    for field, kind in _MADE.items():
+        if field in config:
+            for path, key, value in items(config[field], field):
+                # AllenNLP loads an archive for this key, wherever the key is.
+                if key == "_pretrained":
+                    raise NotAllowed(path, "names another archive")
+                most = _MOST_WORKERS if key == "num_workers" else _MOST
+                if isinstance(value, int) and value > most:
+                    raise NotAllowed(path, f"is more than {most:,}")
+            _check(kind, config[field], field)
+
+
+def items(value: Any, path: str) -> Iterator[tuple[str, str, Any]]:
+    """Yields the path, the key and the value of every item in a config."""
+    pairs: Any = value.items() if isinstance(value, dict) else ()
+    for key, child in enumerate(value) if isinstance(value, list) else pairs:
+        yield f"{path}.{key}", str(key), child
+        yield from items(child, f"{path}.{key}")
+
+
+def _check(kind: Any, value: Any, path: str) -> None:
+    origin, args = get_origin(kind), get_args(kind)
+    if origin is Lazy:
+        _check(args[0], value, path)
+    elif origin in (Union, UnionType):
+        for each in args:
+            # AllenNLP tries a class before a list.
+            if isinstance(value, list) or not _is_many(each):
+                _check(each, value, path)
+    elif isinstance(value, dict) and _is_mapping(kind):
+        for key, child in value.items():
+            _check(args[-1], child, f"{path}.{key}")
+    elif isinstance(value, list | dict) and args and _is_many(kind):
+        # If AllenNLP expects a list but gets an object, it takes the keys of the object.
+        kinds = args if origin is tuple and ... not in args else len(value) * args[:1]
+        for index, (each, child) in enumerate(zip(kinds, value)):
+            _check(each, child, f"{path}.{index}")
+    elif isinstance(value, str | dict) and hasattr(kind, "from_params"):
+        _check_object(kind, {"type": value} if isinstance(value, str) else value, path)
+
+
+def _check_object(kind: Any, fields: dict[str, Any], path: str) -> None:
+    target, method = kind, None
+    if kind in Registrable._registry:
+        name = fields.get("type", kind.default_implementation)
+        if name not in kind.list_available():
+            raise NotAllowed(path, f"names the {kind.__name__} {name!r:.200}")
+        target, method = kind.resolve_class_name(name)
+        if not _is_allowed(target):
+            raise NotAllowed(path, f"names the {kind.__name__} {name!r:.200}")
+    if path == "vocabulary":
+        # The words are those of the archive's folder, and no argument is read.
+        return
+    if target is TextClassificationJsonReader and "tokenizer" not in fields:
+        _check(Tokenizer, "spacy", f"{path}.tokenizer")
+    parameters = infer_params(target, getattr(target, method or "__init__"))
+    is_foreign = not target.__module__.startswith(("allennlp.", "elmo_tasks."))
+    for key, value in fields.items():
+        is_file = _FILE.fullmatch(key) or (target is SpacyTokenizer and key == "language")
+        if not is_foreign and (is_file or key in _OTHERS):
+            raise NotAllowed(f"{path}.{key}", f"is an argument of {target.__name__}")
+        if key == "bilm" and isinstance(value, str) and not is_name(value):
+            raise NotAllowed(f"{path}.{key}", f"is {value!r:.80}, no name of a biLM")
+        # AllenNLP refuses a field that is no argument.
+        if key in parameters:
+            _check(parameters[key].annotation, value, f"{path}.{key}")
+
+
+def _is_allowed(target: Any) -> bool:
+    if target is SpacyTokenizer and find_spec("en_core_web_sm") is None:
+        # AllenNLP would fetch and install it.
+        raise ConfigurationError(
+            "the pipeline en_core_web_sm of spaCy is not installed: "
+            "python -m spacy download en_core_web_sm"
+        )
+    package = target.__module__.partition(".")[0]
+    if package == "allennlp":
+        return ALLENNLP.fullmatch(target.__module__) is not None
+    return package not in DEFAULT_PLUGINS or package in named_packages
+
+
+def _is_mapping(kind: Any) -> bool:
+    origin = get_origin(kind)
+    return isinstance(origin, type) and issubclass(origin, Mapping)
+
+
+def _is_many(kind: Any) -> bool:
+    origin = get_origin(kind)
+    return isinstance(origin, type) and issubclass(origin, Iterable) and not _is_mapping(kind)

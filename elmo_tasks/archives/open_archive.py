@@ -1,0 +1,192 @@
+"""Opens the archives of trained models as data (see SECURITY.md), for the doors of elmo_tasks."""
+
+import json
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import torch
+from allennlp.common import Params
+from allennlp.common.checks import ConfigurationError as AllenNlpConfigurationError
+from allennlp.common.meta import Meta
+from allennlp.common.params import parse_overrides, with_overrides
+from allennlp.data import DatasetReader, Vocabulary
+from allennlp.models import Archive, Model
+from torch.nn.modules.module import register_module_parameter_registration_hook
+
+from elmo_tasks.archives.check_config import NotAllowed, check_config
+from elmo_tasks.archives.known_models import model_path
+from elmo_tasks.archives.published_weights import PUBLISHED_WEIGHTS, read_published
+from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.fetch import check_inside, check_regular, local_path
+from elmo_tasks.common.json_text import parse_json
+from elmo_tasks.common.printable import printable
+from elmo_tasks.common.torch_file import read_tensors
+from elmo_tasks.common.unpacking import unpacked
+
+# No config of a model has more bytes, and no vocabulary.
+_MAX_CONFIG, _MAX_VOCABULARY = 10**7, 10**8
+
+# A model may have this many parameters that are not in its file. A published model may name a biLM
+# in place of the biLM's parameters, up to 94 million.
+_MORE_PARAMETERS = 2 * 10**8
+
+# The memory that a parameter tensor takes besides its numbers, expressed as a count of numbers.
+_OVERHEAD = 20_000
+
+
+def open_archive(
+    name: str | os.PathLike,
+    cuda_device: int = -1,
+    overrides: str | dict[str, Any] = "",
+    weights_file: str | os.PathLike | None = None,
+) -> Archive:
+    """
+    Opens a trained model as AllenNLP's `load_archive` does, but runs, reads and fetches nothing
+    that the model's files name.
+
+    # Parameters
+
+    name: As for `model_path`.
+    cuda_device (default `-1`): The index of the GPU; -1 for the CPU.
+    overrides: The user's changes to the config, which may name any class.
+    weights_file: A file of weights that replace the model's own, such as a checkpoint's.
+
+    # Raises
+
+    `ConfigurationError`: There is no such model, or its files cannot be used.
+    """
+    path = model_path(name)
+    is_folder = os.path.isdir(path)
+    with nullcontext(path) if is_folder else unpacked(local_path(path)) as folder:
+        try:
+            return _open(Path(folder), cuda_device, overrides, weights_file)
+        # A config can be wrong in many ways, and AllenNLP checks few of them.
+        except Exception as error:
+            text = " ".join(str(error).split()).replace(f"{folder}{os.sep}", f"{name}: ")
+            kind = f"{type(error).__name__}: " if not _is_meant(error) else ""
+            text = text.replace(folder, str(name))
+            start = "" if text.startswith(str(name)) else f"{name}: "
+            raise ConfigurationError(printable(f"{start}{kind}{text:.1000}")) from error
+
+
+def _is_meant(error: Exception) -> bool:
+    return isinstance(error, ConfigurationError | AllenNlpConfigurationError)
+
+
+def _open(
+    folder: Path,
+    cuda_device: int,
+    overrides: str | dict[str, Any],
+    weights_file: str | os.PathLike | None,
+) -> Archive:
+    for path in folder.rglob("*"):
+        check_inside(path, folder)
+    config = _read_object(folder / "config.json")
+    for key in ("dataset_reader", "model"):
+        if key not in config:
+            raise ConfigurationError(f"config.json has no {key}")
+    try:
+        check_config({**config, "model": _without_files(config["model"])})
+    except NotAllowed as refused:
+        path, what = refused.args
+        raise ConfigurationError(
+            f"{path} in config.json {what}, which an archive may not have (see SECURITY.md); a "
+            "class of your own needs --include-package; `allennlp` loads whatever is named"
+        ) from None
+    if overrides:
+        text = json.dumps(overrides) if isinstance(overrides, dict) else overrides
+        try:
+            config = with_overrides(config, parse_overrides(text))
+        except RuntimeError as error:
+            raise ConfigurationError(f"the overrides cannot be read: {error}") from error
+    readers = [
+        DatasetReader.from_params(Params(config).duplicate()[field], serialization_dir=str(folder))
+        for field in ("dataset_reader", "validation_dataset_reader")
+        if field in config
+    ]
+    weights = Path(weights_file or _weights_path(folder))
+    with _bounded_parameters(weights):
+        model = _make_model(config, folder)
+    if cuda_device >= 0:
+        model.cuda(cuda_device)
+    model.extend_embedder_vocab()
+    read = read_published if weights.name == PUBLISHED_WEIGHTS else read_tensors
+    model.load_state_dict(read(weights))
+    meta = folder / "meta.json"
+    version = _read_object(meta).get("version") if meta.exists() else None
+    return Archive(model, Params(config), readers[0], readers[-1], version and Meta(version))
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    """Returns the content of a JSON file of an archive."""
+    if not path.exists():
+        raise ConfigurationError(f"there is no {path.name}")
+    check_regular(path)
+    if path.stat().st_size > _MAX_CONFIG:
+        raise ConfigurationError(f"{path.name} has more than {_MAX_CONFIG:,} bytes")
+    try:
+        content = parse_json(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ConfigurationError(f"{path.name} is not JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise ConfigurationError(f"{path.name} is not a JSON object, but {content!r:.40}")
+    return content
+
+
+def _without_files(model: Any) -> Any:
+    """Returns the config of a model without the files that its training read, and its store."""
+    if isinstance(model, list):
+        return [_without_files(each) for each in model]
+    if not isinstance(model, dict):
+        return model
+    left_out = {"pretrained_file", "initializer"} | ({"store"} if "options" in model else set())
+    return {key: _without_files(value) for key, value in model.items() if key not in left_out}
+
+
+def _weights_path(folder: Path) -> Path:
+    """Returns the path of the weights: published ones, those of an archive, or of a training."""
+    paths = [folder / name for name in (PUBLISHED_WEIGHTS, "weights.th", "best.th")]
+    return next((path for path in paths if path.exists()), paths[-1])
+
+
+def _make_model(config: dict[str, Any], folder: Path) -> Model:
+    vocabulary = folder / "vocabulary"
+    num_bytes = sum(path.stat().st_size for path in vocabulary.glob("*"))
+    if num_bytes > _MAX_VOCABULARY:
+        raise ConfigurationError(f"its vocabulary has more than {_MAX_VOCABULARY:,} bytes")
+    fields = config.get("vocabulary", {})
+    kind, _ = Vocabulary.resolve_class_name(fields.get("type", "from_instances"))
+    tokens = {name: fields[name] for name in ("padding_token", "oov_token") if name in fields}
+    vocab = kind.from_files(str(vocabulary), **tokens)
+    model = Params(_without_files(config["model"]))
+    return Model.from_params(model, vocab=vocab, serialization_dir=str(folder))
+
+
+@contextmanager
+def _bounded_parameters(weights: Path) -> Iterator[None]:
+    """
+    Refuses a model that asks for many more parameters than its file of weights has. The check comes
+    early enough, because a parameter takes memory only when it is first written to.
+    """
+    most = _MORE_PARAMETERS + (weights.stat().st_size if weights.is_file() else 0)
+    found, thread = 0, threading.get_ident()
+
+    def count(module: torch.nn.Module, name: str, parameter: torch.nn.Parameter | None) -> None:
+        nonlocal found
+        if parameter is not None and threading.get_ident() == thread:
+            found += parameter.numel() + _OVERHEAD
+            if found > most:
+                raise ConfigurationError(
+                    f"the model asks for {found:,} numbers or more, which is far more than its "
+                    "weights have"
+                )
+
+    hook = register_module_parameter_registration_hook(count)
+    try:
+        yield
+    finally:
+        hook.remove()

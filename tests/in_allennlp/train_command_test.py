@@ -1,0 +1,40 @@
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from allennlp.common import Params
+from allennlp.models import load_archive
+
+from elmo_tasks.in_allennlp.train_command import train_model
+from tests.helpers.configs import tiny
+from tests.helpers.reference_bilm import FIXTURE_FILES
+
+
+def test_an_archive_has_the_options_of_a_bilm_that_its_config_named(tmp_path: Path) -> None:
+    shutil.copytree(FIXTURE_FILES[0].parent, tmp_path / "bilm")
+    config = tiny("imdb", "elmo", "{ trainer+: { num_epochs: 1 } }")
+    embedder = config["model"]["text_embedder"]
+    options = embedder["bilm"]["options"]
+    embedder["bilm"] = {"pretrained_file": str(tmp_path / "bilm")}
+
+    train_model(Params(json.loads(json.dumps(config))), str(tmp_path / "run"))
+    recovered = train_model(Params(config), str(tmp_path / "run"), recover=True)
+    shutil.rmtree(tmp_path / "bilm")
+
+    archive = load_archive(tmp_path / "run" / "model.tar.gz")
+    embedder = archive.config["model"]["text_embedder"].as_dict()
+    assert embedder["bilm"]["options"] == options
+    expected = recovered.state_dict()  # type: ignore[union-attr]
+    for name, tensor in archive.model.state_dict().items():
+        assert tensor.equal(expected[name]), name
+
+
+def test_a_config_that_names_no_bilm_is_refused(tmp_path: Path) -> None:
+    config = tiny("imdb", "elmo")
+    config["model"]["text_embedder"]["bilm"] = "minni"
+
+    with pytest.raises(ValueError, match="no biLM is known as 'minni'.*did you mean 'mini'"):
+        train_model(Params(config), str(tmp_path / "run"))
+
+    assert not (tmp_path / "run").exists()
