@@ -6,6 +6,7 @@ from typing import Any
 import torch
 
 from elmo_tasks.analysis.ablation.ablation import run_ablation
+from elmo_tasks.analysis.ablation.report import text_of
 from elmo_tasks.analysis.ablation.run import Run
 from elmo_tasks.analysis.ablation.settings import Settings, parse_change
 from elmo_tasks.commands.catalog import CATALOG
@@ -125,8 +126,8 @@ examples:
             report = run_ablation(
                 args.task, runs, settings, args.jobs, threads, args.include_package
             )
-        print(f"\n{report.text()}\nThis table and results.json are in {root}.")
-        sys.exit(1 if any(result.error is not None for result in report.results) else 0)
+        print(f"\n{text_of(report)}\nThis table and results.json are in {root}.")
+        sys.exit(1 if any(run["status"] == "failed" for run in report["runs"]) else 0)
 
 
 def _configs(task: str) -> Path:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from elmo_tasks.analysis.ablation.report import AblationReport
+from elmo_tasks.analysis.ablation.report import Report, ablation_report
 from elmo_tasks.analysis.ablation.result import Result
 from elmo_tasks.analysis.ablation.run import Run
 
@@ -15,5 +15,5 @@ def result(variant: str, seed: int, value: float, fraction: float = 1.0) -> Resu
     )
 
 
-def report(*results: Result, task: str = "sst", metric: str = "+accuracy") -> AblationReport:
-    return AblationReport(task, metric, [result.run for result in results], results)
+def report(*results: Result, task: str = "sst", metric: str = "+accuracy") -> Report:
+    return ablation_report(task, metric, [result.run for result in results], results)

@@ -5,7 +5,14 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from elmo_tasks.analysis.ablation.report import AblationReport
+from elmo_tasks.analysis.ablation.report import (
+    Report,
+    ablation_report,
+    fractions_of,
+    label,
+    shown,
+    text_of,
+)
 from elmo_tasks.analysis.ablation.result import Result, find_metric, read_result
 from elmo_tasks.analysis.ablation.run import Run
 from elmo_tasks.analysis.ablation.settings import Settings, refuse_other_settings
@@ -20,7 +27,7 @@ def run_ablation(
     jobs: int = 1,
     threads: int = 1,
     packages: Sequence[str] = (),
-) -> AblationReport:
+) -> Report:
     """
     Trains the runs that are not complete. After each run, writes a report to the folder of the
     ablation: `table.md` and `results.json`, and `chart.png` if the runs are trained on several
@@ -58,27 +65,27 @@ def run_ablation(
             error = training.error()
             result = Result(training.run, error) if error else read_result(training.run, metric)
             results.append(result)
-            report = AblationReport(task, metric, runs, results)
+            report = ablation_report(task, metric, runs, results)
             tqdm.write(_line(training, result, report))
             _write(report, folder)
     return report
 
 
-def _line(training: Training, result: Result, report: AblationReport) -> str:
+def _line(training: Training, result: Result, report: Report) -> str:
     if result.value is None:
         return f"{result.run}: failed ({result.error}); its log is {result.run.log}"
-    unit = " %" if report.is_percent else ""
+    metric, _, unit = label(report).partition(",")
     there = "" if training.process is not None else "; it was there already"
     return (
-        f"{result.run}: validation {report.metric} {report.format(result.value)}{unit} after epoch "
+        f"{result.run}: {metric} {shown(report, result.value)}{unit} after epoch "
         f"{result.best_epoch + 1} of {result.epochs}, {result.seconds:.1f} s an epoch{there}"
     )
 
 
-def _write(report: AblationReport, folder: Path) -> None:
-    write_whole(folder / "results.json", json.dumps(report.as_dict(), indent=2) + "\n")
-    write_whole(folder / "table.md", report.text())
-    if len(report.fractions) > 1:
+def _write(report: Report, folder: Path) -> None:
+    write_whole(folder / "results.json", json.dumps(report, indent=2) + "\n")
+    write_whole(folder / "table.md", text_of(report))
+    if len(fractions_of(report)) > 1:
         # Matplotlib takes long to import, and most commands do not need it.
         from elmo_tasks.analysis.ablation.chart import draw
 

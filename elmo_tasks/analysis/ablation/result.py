@@ -1,7 +1,7 @@
 import json
 import re
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -28,33 +28,6 @@ class Result(NamedTuple):
     epochs: int = 0
     best_epoch: int = 0
     seconds: float = 0.0
-
-
-class AblationRow(NamedTuple):
-    """The results of one variant and one fraction of the training data, without failed runs."""
-
-    variant: str
-    fraction: float
-    results: list[Result]
-
-    @property
-    def values(self) -> list[float]:
-        return [result.value for result in self.results if result.value is not None]
-
-    @property
-    def mean(self) -> float | None:
-        return statistics.fmean(self.values) if self.values else None
-
-    @property
-    def std(self) -> float | None:
-        """The standard deviation of the sample, or `None` if it has fewer than two values."""
-        return statistics.stdev(self.values) if len(self.values) > 1 else None
-
-    def mean_of(self, name: str) -> float | None:
-        """Returns the mean of the field `epochs` or `seconds` over the results."""
-        if not self.results:
-            return None
-        return statistics.fmean(getattr(result, name) for result in self.results)
 
 
 def find_metric(configs: Mapping[Run, dict[str, Any]]) -> str:
@@ -85,46 +58,27 @@ def read_result(run: Run, metric: str) -> Result:
     best value of the metric has failed.
     """
     metrics = json.loads((run.folder / "metrics.json").read_text(encoding="utf-8"))
-    durations = _training_durations(run)
-    if not durations:
+    epochs = [
+        json.loads(path.read_text(encoding="utf-8"))
+        for path in run.folder.glob("metrics_epoch_*.json")
+    ]
+    if not epochs:
         return Result(run, f"{run.folder} has no metrics_epoch_*.json: no epoch was trained")
     best = f"best_validation_{metric[1:]}"
     if best not in metrics:
         return Result(run, f"metrics.json has no {best}: the metric was never a number")
+    epochs.sort(key=lambda epoch: epoch["epoch"])
+    ends = [_seconds(epoch["training_duration"]) for epoch in epochs]
+    # A recovered training counts its time from zero again. If the first epoch after the restart
+    # took longer than all before together, this cannot be seen, so the median is taken.
+    seconds = [now - then if now > then else now for then, now in zip([0.0, *ends], ends)]
     return Result(
         run,
         value=metrics[best],
-        epochs=len(durations),
+        epochs=len(epochs),
         best_epoch=metrics["best_epoch"],
-        seconds=statistics.median(_epoch_seconds(durations)),
+        seconds=statistics.median(seconds),
     )
-
-
-def rows_of(runs: Iterable[Run], results: Iterable[Result]) -> list[AblationRow]:
-    rows = {(run.variant, run.fraction): AblationRow(run.variant, run.fraction, []) for run in runs}
-    for result in results:
-        if result.error is None:
-            rows[result.run.variant, result.run.fraction].results.append(result)
-    return list(rows.values())
-
-
-def _training_durations(run: Run) -> list[float]:
-    """Returns the seconds from the start of training to the end of each epoch."""
-    durations = {}
-    for path in run.folder.glob("metrics_epoch_*.json"):
-        metrics = json.loads(path.read_text(encoding="utf-8"))
-        durations[metrics["epoch"]] = _seconds(metrics["training_duration"])
-    return [durations[epoch] for epoch in sorted(durations)]
-
-
-def _epoch_seconds(durations: list[float]) -> list[float]:
-    """
-    Returns the seconds of each epoch. A recovered training counts its time from zero again. If the
-    first epoch after the restart took longer than all epochs before together, the restart cannot be
-    seen, and that epoch gets too few seconds. So callers take the median.
-    """
-    before = [0.0, *durations[:-1]]
-    return [now - then if now > then else now for then, now in zip(before, durations)]
 
 
 def _seconds(duration: str) -> float:
@@ -132,7 +86,5 @@ def _seconds(duration: str) -> float:
     match = re.fullmatch(r"(?:(\d+) days?, )?(\d+):(\d+):([\d.]+)", duration)
     if match is None:
         raise ValueError(f"expected a duration such as '1 day, 0:02:03.5', but got {duration!r}")
-    days, hours, minutes, seconds = match.groups()
-    return timedelta(
-        days=int(days or 0), hours=int(hours), minutes=int(minutes), seconds=float(seconds)
-    ).total_seconds()
+    days, hours, minutes, seconds = (float(group or 0) for group in match.groups())
+    return timedelta(days, seconds, hours=hours, minutes=minutes).total_seconds()

@@ -1,7 +1,7 @@
 import pytest
 
 from elmo_tasks.analysis.ablation.chart import draw
-from elmo_tasks.analysis.ablation.report import AblationReport
+from elmo_tasks.analysis.ablation.report import ablation_report
 from elmo_tasks.analysis.ablation.result import Result
 from elmo_tasks.analysis.ablation.run import Run
 from tests.helpers.ablation_reports import ROOT, report, result
@@ -42,6 +42,6 @@ def test_each_variant_has_a_curve_and_that_of_the_paper_if_there_is_one(
 
 def test_a_chart_without_results_can_be_drawn() -> None:
     runs = [Run(ROOT, "both", 1, fraction) for fraction in (0.1, 1.0)]
-    failed = AblationReport("sst", "+accuracy", runs, [Result(runs[0], "exit 1: KeyError")])
+    failed = ablation_report("sst", "+accuracy", runs, [Result(runs[0], "exit 1: KeyError")])
 
     assert "10 %" in drawn_texts(draw(failed))

@@ -2,14 +2,14 @@ import statistics
 
 import pytest
 
-from elmo_tasks.analysis.ablation.report import AblationReport
+from elmo_tasks.analysis.ablation.report import Report, ablation_report, text_of
 from elmo_tasks.analysis.ablation.result import Result
 from elmo_tasks.analysis.ablation.run import Run
 from tests.helpers.ablation_reports import ROOT, report, result
 
 
-def table(report: AblationReport) -> list[list[str]]:
-    lines = [line for line in report.text().splitlines() if line.startswith("|")]
+def table(report: Report) -> list[list[str]]:
+    lines = [line for line in text_of(report).splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
@@ -33,25 +33,24 @@ def test_a_failed_run_is_a_failed_row_and_one_to_come_is_counted() -> None:
     good, failed, missing = (Run(ROOT, "both", seed) for seed in (1, 2, 3))
     results = [Result(failed, "exit 1: KeyError"), result("both", 1, 0.5)]
 
-    shown = AblationReport("other", "+accuracy", [good, failed, missing], results)
+    shown = ablation_report("other", "+accuracy", [good, failed, missing], results)
 
     assert table(shown)[2:] == [
         ["both", "50.00", "1 of 3", "5.0", "2.0"],
         ["both, seed 2", "failed, see runs/both/seed2.log", "", "", ""],
     ]
 
-    as_dict = shown.as_dict()
-    assert [run["status"] for run in as_dict["runs"]] == ["complete", "failed", "not yet"]
-    assert as_dict["runs"][1]["error"] == "exit 1: KeyError"
+    assert [run["status"] for run in shown["runs"]] == ["complete", "failed", "not yet"]
+    assert shown["runs"][1]["error"] == "exit 1: KeyError"
 
 
 def test_variants_that_failed_altogether_or_are_to_come_have_rows_too() -> None:
     runs = [Run(ROOT, "both", 1), Run(ROOT, "input", 1)]
 
-    shown = AblationReport("sst", "+accuracy", runs, [Result(runs[0], "exit 1: KeyError")])
+    shown = ablation_report("sst", "+accuracy", runs, [Result(runs[0], "exit 1: KeyError")])
 
     assert [line[0] for line in table(shown)[2:]] == ["both", "both, seed 1", "input"]
-    assert shown.as_dict()["rows"][0]["mean"] is None
+    assert shown["rows"][0]["mean"] is None
 
 
 def test_a_metric_that_is_no_part_of_one_is_shown_as_it_is() -> None:
@@ -66,7 +65,7 @@ def test_the_numbers_are_there_as_json() -> None:
     values = [0.4, 0.5, 0.7]
     results = [result("both", seed, value) for seed, value in enumerate(values, start=1)]
 
-    shown = report(*results).as_dict()
+    shown = report(*results)
 
     assert shown["metric"] == "best_validation_accuracy"
     (row,) = shown["rows"]
@@ -75,15 +74,3 @@ def test_the_numbers_are_there_as_json() -> None:
     assert (row["seeds"], row["values"]) == ([1, 2, 3], values)
     assert row["paper"]["value"] == 54.7
     assert shown["machine"]["cpu"] and shown["command"].startswith("allennlp")
-
-
-def test_a_report_has_one_time_however_often_it_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    minutes = iter(range(9))
-    name = "elmo_tasks.analysis.ablation.report.describe_environment"
-    environment = {"machine": {}, "torch": "2", "command": "ablation"}
-    monkeypatch.setattr(name, lambda: environment | {"date": f"minute {next(minutes)}"})
-    shown = report(result("both", 1, 0.5))
-
-    assert "minute 0" in shown.text()
-    assert shown.text() == shown.text()
-    assert shown.as_dict()["date"] == "minute 0"
