@@ -24,8 +24,8 @@ from tqdm import tqdm
 from benchmarks.machine import machine
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.text_files import read_lines
+from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from elmo_tasks.readers.spacy_pipeline import blank_pipeline
-from elmo_tasks.scoring.language_model import LanguageModel
 
 DIRECTIONS = ("forward", "backward", "both")
 

@@ -32,9 +32,9 @@ from benchmarks.machine import machine
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.records import read_records
 from elmo_tasks.common.text_files import read_lines
+from elmo_tasks.language_model.scoring.language_model import LanguageModel
+from elmo_tasks.language_model.scoring.score_text import Cut, Settings, scores_of
 from elmo_tasks.readers.spacy_pipeline import blank_pipeline
-from elmo_tasks.scoring.language_model import LanguageModel
-from elmo_tasks.scoring.score_text import Cut, Settings, scores_of
 
 _DRAWS = 1000
 

@@ -20,9 +20,9 @@ from elmo_tasks.bilm import FrozenBiLm, make_bilm
 from elmo_tasks.bilm.files.known_bilms import bilm_files
 from elmo_tasks.common.text_files import read_lines
 from elmo_tasks.kernels.blocked_product import BlockedProduct
+from elmo_tasks.language_model.scoring.language_model import LanguageModel
+from elmo_tasks.language_model.scoring.reader import Reader
 from elmo_tasks.language_model.softmax import Softmax
-from elmo_tasks.scoring.language_model import LanguageModel
-from elmo_tasks.scoring.reader import Reader
 
 
 def seconds_of(work: Callable[[], object], turns: int) -> float:

@@ -14,8 +14,8 @@ from elmo_tasks.common.deferred import HEAVY, deferred
 
 if TYPE_CHECKING:
     from elmo_tasks.elmo import ElmoEncoder
+    from elmo_tasks.language_model.scoring.language_model import LanguageModel
     from elmo_tasks.predictors.load import load as load
-    from elmo_tasks.scoring.language_model import LanguageModel
 
 __all__ = ["ElmoEncoder", "LanguageModel"]
 __version__ = "0.1.0"
@@ -26,7 +26,9 @@ def __getattr__(name: str) -> Any:
     if name == "ElmoEncoder":
         return importlib.import_module("elmo_tasks.elmo").ElmoEncoder
     if name == "LanguageModel":
-        return importlib.import_module("elmo_tasks.scoring.language_model").LanguageModel
+        return importlib.import_module(
+            "elmo_tasks.language_model.scoring.language_model"
+        ).LanguageModel
     if name == "load":
         registration.register()
         return importlib.import_module("elmo_tasks.predictors.load").load

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-CORE = ("common", "kernels", "bilm", "elmo", "scoring")
+CORE = ("common", "kernels", "bilm", "elmo", "language_model/scoring")
 ALLENNLP = ("allennlp", "cached_path", "transformers")
 
 # Makes imports of these packages fail, as if they were not installed.

@@ -16,10 +16,15 @@ from elmo_tasks.common.lock import lock
 from elmo_tasks.common.text_files import spooled
 from elmo_tasks.embed.corpus import Corpus
 from elmo_tasks.kernels.dtypes import DTYPES
-from elmo_tasks.scoring.language_model import LanguageModel
-from elmo_tasks.scoring.score_file import ScoreFile
-from elmo_tasks.scoring.score_text import Cut, Settings, scores_in_processes, scores_of
-from elmo_tasks.scoring.scores import Perplexity, Score
+from elmo_tasks.language_model.scoring.language_model import LanguageModel
+from elmo_tasks.language_model.scoring.score_file import ScoreFile
+from elmo_tasks.language_model.scoring.score_text import (
+    Cut,
+    Settings,
+    scores_in_processes,
+    scores_of,
+)
+from elmo_tasks.language_model.scoring.scores import Perplexity, Score
 
 
 class ElmoScore(Command):

@@ -88,8 +88,8 @@ examples:
                 f"this needs the package {error.name}: pip install 'elmo-tasks[serve]'"
             ) from error
         from elmo_tasks.archives.open_archive import open_archive
+        from elmo_tasks.language_model.scoring.language_model import LanguageModel, has_softmax
         from elmo_tasks.readers.spacy_pipeline import blank_pipeline
-        from elmo_tasks.scoring.language_model import LanguageModel, has_softmax
         from elmo_tasks.serve.app import make_app
         from elmo_tasks.serve.limits import Limits
         from elmo_tasks.serve.served_model import ServedModel

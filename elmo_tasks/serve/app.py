@@ -12,9 +12,9 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from elmo_tasks.common.spelling import nearest_or_all
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
+from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from elmo_tasks.predictors.saliency import saliency
 from elmo_tasks.predictors.task import Task
-from elmo_tasks.scoring.language_model import LanguageModel
 from elmo_tasks.serve.answering import Answering
 from elmo_tasks.serve.limits import Limits
 from elmo_tasks.serve.middleware import OwnPageOnly

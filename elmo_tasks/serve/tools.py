@@ -9,9 +9,9 @@ from torch.nn.functional import normalize
 
 from elmo_tasks.analysis.tables import layer_name
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
+from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from elmo_tasks.predictors.task import Task
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
-from elmo_tasks.scoring.language_model import LanguageModel
 
 _MAX_LAYER_TOKENS = 100
 _MAX_WORD_TOKENS = 50

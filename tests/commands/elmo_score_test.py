@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from elmo_tasks import console
-from elmo_tasks.scoring import score_file
-from elmo_tasks.scoring.language_model import LanguageModel
+from elmo_tasks.language_model.scoring import score_file
+from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from tests.helpers.language_models import SENTENCES, written_model
 
 Run = Any

@@ -7,8 +7,8 @@ from safetensors.torch import load_file, save_file
 
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from elmo_tasks.language_model.softmax_file import SOFTMAX_FILE, WORDS_FILE, read_softmax
-from elmo_tasks.scoring.language_model import LanguageModel
 from tests.helpers.language_models import WORDS, random_bilm, random_softmax, written_model
 
 

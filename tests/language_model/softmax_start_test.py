@@ -12,9 +12,9 @@ from allennlp.models import load_archive
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.language_model import softmax_start
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
+from elmo_tasks.language_model.scoring.language_model import has_softmax
 from elmo_tasks.language_model.softmax_file import SOFTMAX_FILE
 from elmo_tasks.language_model.softmax_start import begin_as
-from elmo_tasks.scoring.language_model import has_softmax
 from tests.helpers.language_model_configs import shrunk
 from tests.helpers.language_models import WORDS, random_bilm, random_softmax, written_model
 from tests.helpers.stop_callback import STOP_AT, Stopped

@@ -13,8 +13,8 @@ from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.bilm.word_table import WordTable
 from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.language_model import vector_start
+from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from elmo_tasks.language_model.vector_fit import VectorFit
-from elmo_tasks.scoring.language_model import LanguageModel
 from tests.helpers.command_line import allennlp
 from tests.helpers.language_model_configs import shrunk
 

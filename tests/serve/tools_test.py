@@ -4,7 +4,7 @@ import numpy
 import pytest
 
 from elmo_tasks.elmo import ElmoEncoder
-from elmo_tasks.scoring.language_model import LanguageModel
+from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from elmo_tasks.serve.tools import layer_cosines, word_bits
 from tests.helpers.language_models import random_model
 

@@ -10,9 +10,9 @@ from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.sentence_layers import windows
+from elmo_tasks.language_model.scoring.reader import Reader, Reading
+from elmo_tasks.language_model.scoring.scores import Score
 from elmo_tasks.language_model.softmax import Softmax
-from elmo_tasks.scoring.reader import Reader, Reading
-from elmo_tasks.scoring.scores import Score
 
 # The most tokens of a batch, and of a computation of the softmax, in each direction.
 _TOKENS = 1024

@@ -10,11 +10,11 @@ from elmo_tasks.bilm.files.known_bilms import DEFAULT_BILM, bilm_files
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.hashing import hash_tensors
+from elmo_tasks.language_model.scoring.reader import Reader
+from elmo_tasks.language_model.scoring.scorer import Scorer
+from elmo_tasks.language_model.scoring.scores import Perplexity, Score
 from elmo_tasks.language_model.softmax import UNKNOWN, Softmax
 from elmo_tasks.language_model.softmax_file import SOFTMAX_FILE, read_softmax
-from elmo_tasks.scoring.reader import Reader
-from elmo_tasks.scoring.scorer import Scorer
-from elmo_tasks.scoring.scores import Perplexity, Score
 
 # A sentence is a list of tokens, or a string that is cut at its blanks.
 Sentence = str | Sequence[str]

@@ -7,8 +7,8 @@ import pytest
 from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.scoring.language_model import LanguageModel
-from elmo_tasks.scoring.scores import Score
+from elmo_tasks.language_model.scoring.language_model import LanguageModel
+from elmo_tasks.language_model.scoring.scores import Score
 from tests.helpers.language_models import SENTENCES, WORDS, random_model
 
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.worker_processes import in_processes
 from elmo_tasks.elmo.sentence_layers import windows
-from elmo_tasks.scoring.language_model import LanguageModel
-from elmo_tasks.scoring.scores import Score
+from elmo_tasks.language_model.scoring.language_model import LanguageModel
+from elmo_tasks.language_model.scoring.scores import Score
 
 # The columns that are written for each token, and for each sentence.
 COLUMNS = ("sentence", "position", "token", "known", "forward", "backward")
