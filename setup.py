@@ -1,10 +1,14 @@
 """Builds elmo-tasks. elmo_tasks/pretrained/setup.py and scripts/release_notes.py read this, too."""
 
 import os
+import platform
 import re
 from pathlib import Path
 
-from setuptools import find_packages, setup
+from setuptools import Extension, find_packages, setup
+from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.build_ext import build_ext
+from setuptools.modified import newer_group
 
 ROOT = Path(__file__).resolve().parent
 README = ROOT / "README.md"
@@ -80,6 +84,61 @@ ALLENNLP = [
 ]
 
 
+# The instructions of a CPU that each file of compiled functions may use.
+INSTRUCTIONS = {
+    "plain": [],
+    "avx2": ["-mavx2", "-mfma"],
+    "avx512": ["-mavx2", "-mfma"]
+    + [f"-mavx512{part}" for part in ("f", "bw", "dq", "vl")]
+    + ["-mprefer-vector-width=512"],
+}
+FLAGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd", "-shared", "-fPIC"]
+
+
+def kernels() -> list[Extension]:
+    """
+    Returns the compiled functions, which are optional: without a C++ compiler, the package has
+    none. With ELMO_TASKS_NATIVE=0, a wheel has none and suits every machine.
+    """
+    if os.environ.get("ELMO_TASKS_NATIVE") == "0":
+        return []
+    is_x86 = platform.machine() in ("x86_64", "AMD64")
+    return [
+        Extension(
+            f"elmo_tasks.kernels.kernels_{name}",
+            ["elmo_tasks/kernels/kernels.cpp"],
+            extra_compile_args=FLAGS + flags,
+            depends=["setup.py"],
+            optional=True,
+        )
+        for name, flags in INSTRUCTIONS.items()
+        if is_x86 or not flags
+    ]
+
+
+class BuildKernels(build_ext):
+    """Makes plain shared libraries, which any Python loads by their path."""
+
+    def get_ext_filename(self, fullname: str) -> str:
+        return os.path.join(*fullname.split(".")) + ".so"
+
+    def build_extension(self, ext: Extension) -> None:
+        target = self.get_ext_fullpath(ext.name)
+        if not self.force and not newer_group(ext.sources + ext.depends, target):
+            return
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        compiler = os.environ.get("CXX", "c++")
+        self.spawn([compiler, *ext.extra_compile_args, "-o", target, *ext.sources])
+
+
+class AnyPython(bdist_wheel):
+    """Names a wheel after the machine that its kernels run on, if it has any, and no Python."""
+
+    def get_tag(self) -> tuple[str, str, str]:
+        has_kernels = any(Path(self.bdist_dir).rglob("*.so"))
+        return "py3", "none", super().get_tag()[2] if has_kernels else "any"
+
+
 if __name__ == "__main__":
     setup(
         name="elmo-tasks",
@@ -101,7 +160,6 @@ if __name__ == "__main__":
         package_data={
             "elmo_tasks": [
                 "py.typed",
-                "kernels/native/kernels.cpp",
                 # The rest of the folder is another distribution: elmo_tasks/pretrained/setup.py.
                 "pretrained/README.md",
                 "pretrained/mini/*",
@@ -109,6 +167,8 @@ if __name__ == "__main__":
             ],
             "elmo_tasks.training_configs": ["lib/*.libsonnet", "*/*.jsonnet", "*/*.cfg"],
         },
+        ext_modules=kernels(),
+        cmdclass={"build_ext": BuildKernels, "bdist_wheel": AnyPython},
         # The lowest versions that scripts/installed_checks.py passes with.
         install_requires=[
             "torch>=2.6",

@@ -3,7 +3,7 @@ What `scripts/try_install.py` runs in a new environment, in an empty folder: the
 of the package. A check is a function; add it to `CHECKS`. The checks of a size run in one process,
 because AllenNLP takes long to import. Prints a line of JSON for each check.
 
-    python installed_checks.py core|extras|plugin|beside
+    python installed_checks.py core|source|extras|plugin|beside
 """
 
 import contextlib
@@ -30,6 +30,22 @@ def elmo_encoder() -> None:
     assert elmo.shape == (2, 6, 256), elmo.shape
     assert elmo.isfinite().all()
     assert "allennlp" not in sys.modules
+
+
+def compiled_functions_are_there() -> None:
+    import torch
+
+    from elmo_tasks.kernels.compiled import kernels
+
+    assert kernels("cpu", torch.float32) is not None
+
+
+def compiled_functions_are_missing() -> None:
+    import torch
+
+    from elmo_tasks.kernels.compiled import kernels
+
+    assert kernels("cpu", torch.float32) is None
 
 
 def command_embed() -> None:
@@ -179,11 +195,13 @@ SMALL = f"{AT}, hidden_dim: 4"
 CHECKS: dict[str, list[Callable]] = {
     "core": [
         elmo_encoder,
+        compiled_functions_are_there,
         command_embed,
         command_check,
         models_say_how_to_get_them,
         plugin_says_what_is_missing,
     ],
+    "source": [elmo_encoder, compiled_functions_are_missing],
     "extras": [models_are_there, spacy_pipeline, scikit_learn_pipeline],
     "plugin": [
         trained_models,

@@ -2,16 +2,17 @@
 Builds both distributions, installs them in new environments, on several Pythons, and uses them
 there from an empty folder, as somebody who has no copy of this repository. Prints a table.
 
-    python scripts/try_install.py                           # this Python: core, plugin
+    python scripts/try_install.py                           # this Python, default sizes
     python scripts/try_install.py --python 3.10 3.13 --uv
     python scripts/try_install.py --sizes core beside --first torch==2.13.0
 
     python scripts/try_install.py --borrow torch torchvision  # as CI: without their gigabytes
     python scripts/try_install.py --borrow torch torchvision --dist dist  # as `make release`
 
-`scripts/installed_checks.py` has the checks. Needs a network or a full cache of pip or uv, and 6 GB
-of disk for each environment, unless PyTorch comes without CUDA (`--first` installs that first) or
-is borrowed.
+There is no C++ compiler in the new environments: the wheel must bring the compiled functions, and
+the source distribution must work without them. `scripts/installed_checks.py` has the checks. Needs
+a network or a full cache of pip or uv, and 6 GB of disk for each environment, unless PyTorch comes
+without CUDA (`--first` installs that first) or is borrowed.
 """
 
 import argparse
@@ -34,6 +35,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # What is installed for each size, one list of arguments of `pip install` after the other.
 INSTALLED = {
     "core": [["{wheel}"]],
+    "source": [["{sdist}"]],
     "extras": [["{wheel}[models,sklearn,spacy]"]],
     "plugin": [["{wheel}[allennlp,models]"], ["--no-deps", "allennlp==2.10.1"]],
     "beside": [["{wheel}", "transformers", "spacy"]],
@@ -92,10 +94,10 @@ def parse_args() -> argparse.Namespace:
         "--sizes",
         nargs="+",
         choices=INSTALLED,
-        default=["core", "extras", "plugin"],
-        help="what to try: core; extras, which is the core with models, spaCy and scikit-learn; "
-        "plugin, with models; or beside, which is the core beside the newest transformers and "
-        "spaCy (default: core extras plugin)",
+        default=["core", "source", "extras", "plugin"],
+        help="what to try: core; source, the core from its source; extras, the core with models, "
+        "spaCy and scikit-learn; plugin, with models; or beside, the core beside the newest "
+        "transformers and spaCy (default: core source extras plugin)",
     )
     parser.add_argument(
         "--first",
@@ -121,8 +123,9 @@ def parse_args() -> argparse.Namespace:
 def build(folder: Path) -> str:
     """
     Puts both distributions of the repository into a folder: elmo-tasks as a source distribution and
-    the wheel that is built from it, elmo-tasks-models as a wheel. Returns the path of the former
-    wheel.
+    the wheels that are built from it, with compiled functions and without; elmo-tasks-models as a
+    wheel. Returns the path of the wheel of elmo-tasks, with compiled functions if there is a
+    compiler.
     """
     folder.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as copy:
@@ -137,8 +140,9 @@ def build(folder: Path) -> str:
         sdist = folder / built.splitlines()[-1]
         pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
         run([*pip, "-w", str(folder), str(sdist), str(source / "elmo_tasks" / "pretrained")])
-    (wheel,) = folder.glob("elmo_tasks-*.whl")
-    return str(wheel)
+        run([*pip, "-w", str(folder), str(sdist)], env={**os.environ, "ELMO_TASKS_NATIVE": "0"})
+    # "none-any" comes before "none-linux_x86_64".
+    return str(max(folder.glob("elmo_tasks-*.whl")))
 
 
 def try_one(python: str, size: str, wheel: str, place: Path, args: argparse.Namespace) -> Row:
@@ -151,12 +155,13 @@ def try_one(python: str, size: str, wheel: str, place: Path, args: argparse.Name
         install = ["uv", "pip", "install", "-q", "--python", new]
     # Where the extra `models` finds the other distribution.
     install += ["--find-links", str(Path(wheel).parent)]
-    steps = [[part.format(wheel=wheel) for part in step] for step in INSTALLED[size]]
+    (sdist,) = Path(wheel).parent.glob("*.tar.gz")
+    steps = [[part.format(wheel=wheel, sdist=sdist) for part in step] for step in INSTALLED[size]]
     for package in args.borrow:
         borrow(package, Path(sysconfig.get_path("purelib", vars={"base": place / "venv"})))
     began = time.monotonic()
     for step in [args.first] * bool(args.first) + steps:
-        run([*install, *step])
+        run([*install, *step], env={**os.environ, "CXX": "no-such-compiler"})
     seconds = time.monotonic() - began
     work = place / "empty"
     work.mkdir(exist_ok=True)

@@ -1,7 +1,7 @@
 import torch
 
+from elmo_tasks.kernels.compiled import kernels
 from elmo_tasks.kernels.frozen_product import FrozenProduct
-from elmo_tasks.kernels.native.library import kernels
 
 # The logits of this many rows and classes are computed at a time: 2 MB fit into a CPU's cache. Half
 # as many, or four times as many, were as fast.
@@ -44,7 +44,8 @@ class BlockedProduct:
             return torch.stack([p(x).logsumexp(dim=1) for p in self._products]).logsumexp(dim=0)
         largest, sums = x.new_full((len(x),), -1e30), x.new_zeros(len(x))
         for product in self._products:
-            compiled.log_sum(product(x), largest, sums)
+            logits = product(x)
+            compiled.log_sum(*logits.shape, logits, largest, sums)
         return largest + sums.log()
 
 

@@ -1,12 +1,12 @@
 """
-The element-wise work of a step of a GRU, and its gradient. The compiled functions of `native/` do
-it in one pass; without them, PyTorch's operators do it. The gates are in PyTorch's order reset,
+The element-wise work of a step of a GRU, and its gradient. The compiled functions do it in one
+pass; without them, PyTorch's operators do it. The gates are in PyTorch's order reset,
 update, new.
 """
 
 import torch
 
-from elmo_tasks.kernels.native.library import kernels
+from elmo_tasks.kernels.compiled import kernels
 
 
 def gru_step(
@@ -31,7 +31,7 @@ def gru_step(
     """
     compiled = kernels(h.device.type, h.dtype)
     if compiled is not None:
-        compiled.gru_step(gates, recurrent, before, rz, n, h)
+        compiled.gru_step(*h.shape, gates, recurrent, before, rz, n, h)
         return
     dim = h.size(1)
     torch.add(gates[:, : 2 * dim], recurrent[:, : 2 * dim], out=rz).sigmoid_()
@@ -70,7 +70,7 @@ def gru_gradient(
     compiled = kernels(n.device.type, n.dtype)
     if compiled is not None:
         compiled.gru_gradient(
-            rz, n, recurrent_n, before, grad_h, carried, grad_gates, grad_recurrent
+            *n.shape, rz, n, recurrent_n, before, grad_h, carried, grad_gates, grad_recurrent
         )
         return
     dim = n.size(1)

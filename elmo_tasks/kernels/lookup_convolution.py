@@ -9,7 +9,7 @@ import torch
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import pad
 
-from elmo_tasks.kernels.native.library import kernels
+from elmo_tasks.kernels.compiled import kernels
 
 # The number of filters that the compiled function handles together, as in `kernels.cpp`.
 _BLOCK = 32
@@ -71,7 +71,10 @@ class _LookupConvolution(torch.autograd.Function):
         largest = table.new_empty(len(char_ids), num_filters)
         # The first window with the maximum, for the gradient.
         first = torch.empty(largest.shape, dtype=torch.uint8)
-        compiled.convolve(char_ids, table, largest, first)
+        alphabet, width = table.shape[2:0:-1]
+        compiled.convolve(
+            *char_ids.shape, alphabet, width, num_filters, char_ids, table, largest, first
+        )
         ctx.save_for_backward(char_ids, first)
         ctx.shape = table.shape
         return largest
@@ -83,5 +86,7 @@ class _LookupConvolution(torch.autograd.Function):
         grad_table = grad.new_zeros(ctx.shape)
         compiled = kernels(grad.device.type, grad.dtype)
         assert compiled is not None
-        compiled.convolve_gradient(char_ids, grad.contiguous(), first, grad_table)
+        alphabet, width = ctx.shape[2:0:-1]
+        sizes = *char_ids.shape, alphabet, width, grad.size(1)
+        compiled.convolve_gradient(*sizes, char_ids, grad.contiguous(), first, grad_table)
         return None, grad_table, None

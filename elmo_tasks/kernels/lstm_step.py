@@ -1,6 +1,6 @@
 """
 The element-wise work of a step of a `ProjectedLstm`, and its gradient: from the sums in the gates
-to the memory and the projection's input. The compiled functions of `native/` do it in one pass;
+to the memory and the projection's input. The compiled functions do it in one pass;
 without them, PyTorch's operators do it.
 
 Gates, hidden vectors and their gradients have the dtype of the matrix products; memories have the
@@ -8,10 +8,11 @@ dtype of the weights. The gates are in the order input, forget, output, candidat
 """
 
 import math
+from types import SimpleNamespace
 
 import torch
 
-from elmo_tasks.kernels.native.library import Kernels, kernels
+from elmo_tasks.kernels.compiled import kernels
 
 
 def step(
@@ -37,7 +38,7 @@ def step(
     """
     compiled = _kernels(gates, memory)
     if compiled is not None:
-        compiled.step(gates, recurrent, memory, clip, hidden, memories)
+        compiled.step(*memory.shape, gates, recurrent, memory, clip, hidden, memories)
         return
     dim = memory.size(1)
     sums = gates.to(memory.dtype) + recurrent
@@ -80,9 +81,8 @@ def step_gradient(
     """
     compiled = _kernels(gates, memories)
     if compiled is not None:
-        compiled.step_gradient(
-            gates, memories, before, grad_hidden, grad_memory, clip, grad_gates, hidden
-        )
+        after = gates, memories, before, grad_hidden, grad_memory
+        compiled.step_gradient(*memories.shape, *after, clip, grad_gates, hidden)
         return
     i, f, o, g = gates.to(memories.dtype).chunk(4, dim=1)
     tanh, grad_hidden = torch.tanh(memories), grad_hidden.to(memories.dtype)
@@ -98,7 +98,7 @@ def step_gradient(
     grad_memory.mul_(f)
 
 
-def _kernels(gates: torch.Tensor, memory: torch.Tensor) -> Kernels | None:
+def _kernels(gates: torch.Tensor, memory: torch.Tensor) -> SimpleNamespace | None:
     if memory.dtype != torch.float32:
         return None
     return kernels(gates.device.type, gates.dtype)

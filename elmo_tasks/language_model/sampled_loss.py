@@ -2,8 +2,8 @@ import torch
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import pad
 
+from elmo_tasks.kernels.compiled import kernels
 from elmo_tasks.kernels.frozen_product import padded_rows
-from elmo_tasks.kernels.native.library import kernels
 from elmo_tasks.kernels.trained_product import product, product_dtype, summed_product
 
 
@@ -69,7 +69,8 @@ def _softmax(
     compiled = kernels(logits.device.type, logits.dtype)
     if compiled is not None and target.dtype == torch.float32:
         losses, scales = torch.empty_like(target), torch.empty_like(target)
-        compiled.softmax(logits, bias, drawn.contiguous(), target, losses, scales)
+        columns = drawn.contiguous()
+        compiled.softmax(*logits.shape, logits, bias, columns, target, losses, scales)
         return target, scales, losses
     rows = (drawn >= 0).nonzero().squeeze(1)
     wide = logits.to(target.dtype).add_(bias)

@@ -54,9 +54,8 @@ def pytest_configure() -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        # The kernels are compiled on POSIX systems alone.
-        if item.get_closest_marker("fork") or "kernels/native" in item.nodeid:
-            item.add_marker(pytest.mark.skip(reason="needs forks or a compiler"))
+        if item.get_closest_marker("fork"):
+            item.add_marker(pytest.mark.skip(reason="needs forks"))
 
 
 @pytest.hookimpl(hookwrapper=True)

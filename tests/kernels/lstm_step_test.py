@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elmo_tasks.kernels import lstm_step
+from elmo_tasks.kernels.compiled import kernels
 from elmo_tasks.kernels.lstm_step import step, step_gradient
-from elmo_tasks.kernels.native.library import kernels
 
 CLIPS = st.sampled_from([math.inf, 3.0, 0.5, 0.05])
 # Widths around those of the CPU's vectors, and no rows at all.
@@ -18,7 +18,7 @@ WIDTHS = st.sampled_from([1, 7, 8, 15, 16, 17, 32, 33, 64, 100])
 
 def native_or_skip() -> None:
     if kernels("cpu", torch.float32) is None:
-        pytest.skip("the kernels are switched off or there is no compiler")
+        pytest.skip("the kernels are switched off or were not compiled")
 
 
 @pytest.fixture(params=["native", "pytorch"])
