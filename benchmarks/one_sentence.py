@@ -28,6 +28,7 @@ import elmo_tasks.plugin
 from benchmarks.machine import machine
 from elmo_tasks import ElmoEncoder
 from elmo_tasks.bilm import FrozenBiLm
+from elmo_tasks.elmo import sentence_layers
 
 SENTENCE = (
     "The old captain told his crew that the storm would reach the small harbour before they could "
@@ -125,7 +126,7 @@ def prepare(name: str, known_words: bool) -> Run:
     """Loads a model."""
     if name == "base":
         encoder, words = ElmoEncoder.from_pretrained(name), SENTENCE.replace(".", " .").split()
-        places: list[Place] = [("from text to tensors", encoder.layers._table, "char_ids")]
+        places: list[Place] = [("from text to tensors", sentence_layers, "batch_char_ids")]
         bilm: FrozenBiLm = encoder.bilm
         ask: Callable[[], Any] = partial(encoder, [words])
     else:

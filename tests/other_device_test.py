@@ -13,7 +13,6 @@ from elmo_tasks import ElmoEncoder
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.elmo import Elmo
-from elmo_tasks.kernels.weight_cache import WeightCache
 from elmo_tasks.language_model.prediction import predict
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
 from tests.helpers.bilm_examples import SENTENCE
@@ -114,18 +113,3 @@ def test_gradients_of_a_task_model_do_not_depend_on_the_device(task: str) -> Non
     for name, gradient in expected.items():
         close = 1e-6 + 1e-3 * (0 if gradient is None else gradient.abs().max().item())
         torch.testing.assert_close(found[name], gradient, atol=close, rtol=0)
-
-
-def test_nothing_is_compared_while_a_graph_is_captured(monkeypatch: pytest.MonkeyPatch) -> None:
-    cache = WeightCache(lambda weight: weight.sum().item())
-    with other_device() as waits:
-        weight = torch.ones(3).to(DEVICE)
-        assert cache.get(weight) == cache.get(weight) == 3
-        assert "aten::equal" in waits
-        waits.clear()
-        for name in ("is_initialized", "is_current_stream_capturing"):
-            monkeypatch.setattr(torch.cuda, name, lambda: True)
-
-        assert cache.get(weight) == 3
-
-        assert not waits

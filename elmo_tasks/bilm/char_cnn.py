@@ -1,13 +1,13 @@
 import math
+from typing import NamedTuple
 
 import torch
-from torch.nn.functional import embedding
+from torch.nn.functional import embedding, linear
 
 from elmo_tasks.bilm.files.options import BiLmOptions
-from elmo_tasks.kernels.frozen_product import Product
+from elmo_tasks.kernels.frozen_product import FrozenProduct
 from elmo_tasks.kernels.lookup_convolution import convolution_table, looks_up, lookup_convolution
 from elmo_tasks.kernels.trained_product import trained_product
-from elmo_tasks.kernels.weight_cache import WeightCache
 
 # Tokens go through the network in groups, which bounds its memory. The convolutions take smaller
 # groups, of tokens of similar length.
@@ -26,13 +26,10 @@ class CharCnn(torch.nn.Module):
     # Parameters
 
     options: Widths, filters and activation.
-    dtype: The dtype of the matrix products while no gradient is needed; by default the dtype of the
-        weights.
     """
 
-    def __init__(self, options: BiLmOptions, dtype: torch.dtype | None = None) -> None:
+    def __init__(self, options: BiLmOptions) -> None:
         super().__init__()
-        self.dtype = dtype
         self.max_characters = options.max_characters
         self.num_characters = options.num_characters
         self.embedding = torch.nn.Parameter(torch.empty(self.num_characters, options.char_dim))
@@ -44,8 +41,7 @@ class CharCnn(torch.nn.Module):
         self.highways = _HighwayWeights(options.num_filters, options.num_highway)
         # bilm-tf has no projection if the widths are equal; ours is then the identity.
         self.projection = torch.nn.Linear(options.num_filters, options.projection_dim)
-        self._products = [Product() for _ in range(len(options.filters) + options.num_highway + 1)]
-        self._tables = [WeightCache(convolution_table) for _ in options.filters]
+        self._frozen: _Frozen | None = None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -70,6 +66,26 @@ class CharCnn(torch.nn.Module):
         torch.nn.init.normal_(self.projection.weight, std=1 / math.sqrt(num_filters))
         torch.nn.init.zeros_(self.projection.bias)
 
+    @torch.inference_mode(False)
+    @torch.no_grad()
+    def freeze(self, dtype: torch.dtype | None = None) -> None:
+        """
+        Lays the weights out for products in this dtype, by default their own. Until `thaw` is
+        called, the weights must not change, and no gradient is computed.
+        """
+        tables: list[torch.Tensor] = []
+        windows: list[FrozenProduct] = []
+        for convolution in self.convolutions:
+            if self._has_tables():
+                tables.append(convolution_table(self.embedding, convolution.weight))
+            else:
+                windows.append(FrozenProduct(convolution.weight.flatten(1), dtype=dtype))
+        layers = [FrozenProduct(layer.weight, layer.bias, dtype) for layer in self._layers]
+        self._frozen = _Frozen(tables, windows, layers)
+
+    def thaw(self) -> None:
+        self._frozen = None
+
     def forward(self, char_ids: torch.Tensor) -> torch.Tensor:
         """
         # Parameters
@@ -82,7 +98,7 @@ class CharCnn(torch.nn.Module):
 
         Shape (tokens, projection_dim).
         """
-        if not looks_up(self.embedding) or self.num_characters > _MAX_LOOKED_UP:
+        if not self._has_tables():
             order = (char_ids != self.num_characters - 1).sum(dim=1).argsort()
             filters = [self._filters(group) for group in char_ids[order].split(_WINDOW_TOKENS)]
             groups = torch.cat(filters)[order.argsort()].split(_GROUP_TOKENS)
@@ -103,11 +119,23 @@ class CharCnn(torch.nn.Module):
             # empty cache of tokens and has to compute the same numbers.
             return self._vectors(filters.expand(2, -1))[:1]
         x = self.activation(filters)
-        *products, project = self._products[len(self.convolutions) :]
-        for layer, product in zip(self.highways._layers, products):
-            transform, carry = _linear(product, x, layer, self.dtype).chunk(2, dim=1)
+        for k in range(len(self.highways._layers)):
+            transform, carry = self._multiplied(x, k).chunk(2, dim=1)
             x = torch.lerp(torch.relu(transform), x.to(transform.dtype), torch.sigmoid(carry))
-        return _linear(project, x, self.projection, self.dtype)
+        return self._multiplied(x, -1)
+
+    def _multiplied(self, x: torch.Tensor, k: int) -> torch.Tensor:
+        """Computes the product of a highway layer, or with the index -1 of the projection."""
+        if self._frozen is not None:
+            return self._frozen.layers[k](x)
+        return trained_product(x, self._layers[k].weight, self._layers[k].bias)
+
+    @property
+    def _layers(self) -> list[torch.nn.Linear]:
+        return [*self.highways._layers, self.projection]
+
+    def _has_tables(self) -> bool:
+        return looks_up(self.embedding) and self.num_characters <= _MAX_LOOKED_UP
 
     def _looked_up(self, char_ids: torch.Tensor) -> torch.Tensor:
         """Returns each filter's maximum over all windows, by look-up."""
@@ -117,10 +145,12 @@ class CharCnn(torch.nn.Module):
         ):
             raise IndexError(f"a char id must be at least 0 and below {self.num_characters}")
         char_ids, pooled = char_ids.contiguous(), []
-        for convolution, tables in zip(self.convolutions, self._tables):
+        for k, convolution in enumerate(self.convolutions):
             weight = convolution.weight
-            trains = _trains(self.embedding, weight)
-            table = (convolution_table if trains else tables.get)(self.embedding, weight)
+            if self._frozen is not None:
+                table = self._frozen.tables[k]
+            else:
+                table = convolution_table(self.embedding, weight)
             pooled.append(lookup_convolution(char_ids, table, len(weight)) + convolution.bias)
         return torch.cat(pooled, dim=1)
 
@@ -128,15 +158,17 @@ class CharCnn(torch.nn.Module):
         """Returns each filter's maximum over all windows. The last token must be the longest."""
         longest = int((char_ids[-1:] != self.num_characters - 1).sum())
         pooled = []
-        for convolution, product in zip(self.convolutions, self._products):
+        for k, convolution in enumerate(self.convolutions):
             (width,) = convolution.kernel_size
             # All windows that begin after the longest token are equal, so one of them is enough.
             slots = min(longest + width, char_ids.size(1))
             # Shape: (tokens, windows, char_dim * width)
             windows = embedding(char_ids[:, :slots], self.embedding).unfold(1, width, 1).flatten(2)
-            responses = product(
-                windows.flatten(0, 1), convolution.weight.flatten(1), dtype=self.dtype
-            )
+            flat = windows.flatten(0, 1)
+            if self._frozen is not None:
+                responses = self._frozen.windows[k](flat)
+            else:
+                responses = linear(flat, convolution.weight.flatten(1))
             # Shape: (tokens, windows, filters)
             responses = responses.unflatten(0, windows.shape[:2])
             # `amax` is faster than `max`, but its gradient is slower.
@@ -145,16 +177,15 @@ class CharCnn(torch.nn.Module):
         return torch.cat(pooled, dim=1)
 
 
-def _linear(
-    product: Product, x: torch.Tensor, layer: torch.nn.Module, dtype: torch.dtype | None
-) -> torch.Tensor:
-    if _trains(x, layer.weight):
-        return trained_product(x, layer.weight, layer.bias)
-    return product(x, layer.weight, layer.bias, dtype)
+class _Frozen(NamedTuple):
+    """
+    Holds what is computed once of weights that do not change: for each convolution a table or, if
+    there are no tables, its product with windows; the products of the highways and the projection.
+    """
 
-
-def _trains(*tensors: torch.Tensor) -> bool:
-    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+    tables: list[torch.Tensor]
+    windows: list[FrozenProduct]
+    layers: list[FrozenProduct]
 
 
 class _HighwayWeights(torch.nn.Module):

@@ -1,3 +1,4 @@
+import functools
 from collections.abc import Sequence
 
 import numpy
@@ -31,48 +32,22 @@ def word_char_ids(word: str, max_characters: int = MAX_CHARACTERS) -> list[int]:
     return char_ids + [PAD_CHARACTER] * (max_characters - len(char_ids))
 
 
-class CharIdTable:
-    """
-    Remembers the char ids of the words seen so far, so that a batch of text becomes a tensor by one
-    look-up per token. Several threads may share a table.
-
-    # Parameters
-
-    max_characters (default `50`): The number of characters of a token.
-    max_words (default `100_000`): If the table holds more words than this, it is emptied. A word
-        takes about 300 bytes.
-    """
-
-    def __init__(self, max_characters: int = MAX_CHARACTERS, max_words: int = 100_000) -> None:
-        self._max_characters = max_characters
-        self._max_words = max_words
-        # The bytes of each word's char ids.
-        self._rows: dict[str, bytes] = {}
-
-    def char_ids(self, sentences: Sequence[Sequence[str]]) -> torch.Tensor:
-        """Returns char ids of shape (batch, length, max_characters), with zeros at padding."""
-        if len(self._rows) > self._max_words:
-            # A new dictionary, because another thread may still read the old one.
-            self._rows = {}
-        known = self._rows
-        shape = len(sentences), max(map(len, sentences), default=0), self._max_characters
-        char_ids = numpy.zeros(shape, numpy.int64)
-        for row, words in zip(char_ids, sentences):
-            found = b"".join([known.get(word) or self._row(known, word) for word in words])
-            row[: len(words)] = numpy.frombuffer(found, numpy.int16).reshape(-1, shape[2])
-        return torch.from_numpy(char_ids)
-
-    def _row(self, known: dict[str, bytes], word: str) -> bytes:
-        row = numpy.array(word_char_ids(word, self._max_characters), numpy.int16).tobytes()
-        known[word] = row
-        return row
-
-
 def batch_char_ids(
     sentences: Sequence[Sequence[str]], max_characters: int = MAX_CHARACTERS
 ) -> torch.Tensor:
     """Returns the char ids of a batch: shape (batch, length, max_characters), padded with zeros."""
-    return CharIdTable(max_characters).char_ids(sentences)
+    shape = len(sentences), max(map(len, sentences), default=0), max_characters
+    char_ids = numpy.zeros(shape, numpy.int64)
+    for row, words in zip(char_ids, sentences):
+        found = b"".join([_bytes(word, max_characters) for word in words])
+        row[: len(words)] = numpy.frombuffer(found, numpy.int16).reshape(-1, max_characters)
+    return torch.from_numpy(char_ids)
+
+
+# A word takes about 300 bytes.
+@functools.lru_cache(100_000)
+def _bytes(word: str, max_characters: int) -> bytes:
+    return numpy.array(word_char_ids(word, max_characters), numpy.int16).tobytes()
 
 
 def check_char_ids(char_ids: torch.Tensor, max_characters: int) -> None:

@@ -5,15 +5,16 @@ from typing import Any
 import torch
 
 from elmo_tasks.bilm.bilm import BiLm
+from elmo_tasks.bilm.char_cnn import CharCnn
 from elmo_tasks.bilm.characters import check_char_ids
 from elmo_tasks.bilm.frozen_checkpoint import FINGERPRINT, put_back_weights
 from elmo_tasks.bilm.layer_source import LayerSource, Store
 from elmo_tasks.bilm.outputs import BiLmOutput
+from elmo_tasks.bilm.projected_lstm import ProjectedLstm
 from elmo_tasks.bilm.token_cache import TokenCache
 from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.hashing import hash_bytes, hash_tensors
 from elmo_tasks.kernels.dtypes import DTYPES, used_dtype
-from elmo_tasks.kernels.weight_cache import WeightCache
 
 logger = logging.getLogger(__name__)
 
@@ -21,7 +22,9 @@ logger = logging.getLogger(__name__)
 class FrozenBiLm(BiLm):
     """
     A biLM that does not train. It can compute its products in bfloat16. It remembers the vectors of
-    tokens and, in a store, the layers of sentences.
+    tokens and, in a store, the layers of sentences. Its weights are laid out for products at the
+    first use; after that, `load_state_dict` and `to` may change them, but writes into the tensors
+    are not noticed.
 
     # Parameters
 
@@ -43,6 +46,12 @@ class FrozenBiLm(BiLm):
 
     trains = False
 
+    # The dtype of the products: `float32` or `bfloat16`.
+    dtype: str
+    # What is computed from the weights, beside the products in the modules.
+    _token_cache: TokenCache | None
+    _weights_hash: bytes | None
+
     def __init__(
         self,
         options: dict[str, Any],
@@ -62,9 +71,7 @@ class FrozenBiLm(BiLm):
         self.cached_tokens = cached_tokens
         self.store = store
         self.has_weights = False
-        self._token_cache = WeightCache(_new_token_cache)
-        self._weights_hash = WeightCache(hash_tensors)
-        self._set_dtype()
+        self._forget()
         self.register_load_state_dict_pre_hook(_take_fingerprint)
         self.register_load_state_dict_post_hook(_note_weights)
         self.requires_grad_(False)
@@ -130,36 +137,54 @@ class FrozenBiLm(BiLm):
         return LayerSource(self.fingerprint(), about, start, self.num_layers, self.get_output_dim())
 
     def _fingerprint(self, dtype: str) -> bytes:
+        if self._weights_hash is None:
+            self._weights_hash = hash_tensors(*self.weights().values())
         settings = f"{self.options.described()} {self.state_name} {dtype}"
-        return hash_bytes(settings.encode() + self._weights_hash.get(*self.weights().values()))
+        return hash_bytes(settings.encode() + self._weights_hash)
 
     def _vectors(self, char_ids: torch.Tensor, at_once: bool) -> torch.Tensor:
+        cache = self._token_cache
+        if cache is None:
+            # Every use of the weights begins here.
+            cache = self._freeze()
         compute = partial(super()._vectors, at_once=at_once)
         if self.cached_tokens == 0 or char_ids.device.type != "cpu":
             return compute(char_ids)
-        cache = self._token_cache.get(*self.token_layer.parameters(), max_tokens=self.cached_tokens)
         return cache.vectors(char_ids, compute)
 
-    def _apply(self, *args: Any, **kwargs: Any) -> "FrozenBiLm":
-        """Moves or casts all tensors. On another device, `auto` may choose another dtype."""
-        super()._apply(*args, **kwargs)
-        self._set_dtype()
-        return self
-
-    def _set_dtype(self) -> None:
-        """Sets the dtype of the products from the setting `dtype` and the device of the weights."""
-        keeps_dtype = self.like.dtype != torch.float32
-        asked = "float32" if self.asked_dtype == "auto" and keeps_dtype else self.asked_dtype
-        # `float32` or `bfloat16`.
-        self.dtype = used_dtype(asked, self.like.device)
+    def _freeze(self) -> TokenCache:
+        """Makes the products of the weights, and an empty cache of tokens, which it returns."""
         # `None` stands for the dtype of the weights.
         dtype = torch.bfloat16 if self.dtype == "bfloat16" else None
-        for module in (self.token_layer, *self.forward_stack.layers, *self.backward_stack.layers):
-            module.dtype = dtype
+        for module in self._modules_with_products():
+            module.freeze(dtype)
+        self._token_cache = cache = TokenCache(self.cached_tokens)
+        return cache
 
+    def _forget(self) -> None:
+        """Forgets what was computed from weights that have changed, moved or are copied."""
+        for module in self._modules_with_products():
+            module.thaw()
+        self._token_cache = None
+        self._weights_hash = None
+        keeps_dtype = self.like.dtype != torch.float32
+        asked = "float32" if self.asked_dtype == "auto" and keeps_dtype else self.asked_dtype
+        # On another device, `auto` may choose another dtype.
+        self.dtype = used_dtype(asked, self.like.device)
 
-def _new_token_cache(*_: torch.Tensor, max_tokens: int) -> TokenCache:
-    return TokenCache(max_tokens)
+    def _modules_with_products(self) -> list[CharCnn | ProjectedLstm]:
+        return [each for each in self.modules() if isinstance(each, CharCnn | ProjectedLstm)]
+
+    def _apply(self, *args: Any, **kwargs: Any) -> "FrozenBiLm":
+        """Moves or casts all tensors."""
+        super()._apply(*args, **kwargs)
+        self._forget()
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Neither a copy nor a file gets the products, which cannot be pickled.
+        self._forget()
+        return self.__dict__
 
 
 def _take_fingerprint(
@@ -185,3 +210,4 @@ def _take_fingerprint(
 
 def _note_weights(bilm: FrozenBiLm, _: Any) -> None:
     bilm.has_weights = True
+    bilm._forget()

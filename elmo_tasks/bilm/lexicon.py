@@ -1,11 +1,11 @@
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 
 from elmo_tasks.bilm.characters import BEGIN_SENTENCE, END_SENTENCE, END_WORD, MAX_CHARACTERS
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.kernels.weight_cache import WeightCache
 
 # The word that stands for all words outside a vocabulary.
 UNKNOWN = "<UNK>"
@@ -29,7 +29,9 @@ class Lexicon(torch.nn.Module):
     def __init__(self, num_words: int) -> None:
         super().__init__()
         self.register_buffer("words", torch.zeros(num_words, _WORD_BYTES, dtype=torch.uint8))
-        self._rows = WeightCache(_rows)
+        # The row of each word, from the first look-up on.
+        self._rows: dict[bytes, int] | None = None
+        self.register_load_state_dict_post_hook(_forget_rows)
 
     def set_words(self, words: Sequence[str]) -> None:
         """
@@ -45,6 +47,7 @@ class Lexicon(torch.nn.Module):
         padded = (_key(word.encode()[:_WORD_BYTES]).ljust(_WORD_BYTES, b"\0") for word in words)
         content = torch.frombuffer(bytearray(b"".join(padded)), dtype=torch.uint8)
         self.words.copy_(content.view_as(self.words))
+        self._rows = None
 
     def get_words(self) -> list[str]:
         """Returns the words in the order of their rows. Long words are cut."""
@@ -52,7 +55,9 @@ class Lexicon(torch.nn.Module):
 
     def rows(self, words: Sequence[bytes]) -> torch.Tensor:
         """Returns the row of each word, or the row of `<UNK>`: shape (words,), on the CPU."""
-        rows = self._rows.get(self.words)
+        if self._rows is None:
+            self._rows = {word: row for row, word in enumerate(_words(self.words))}
+        rows = self._rows
         unknown = rows.get(UNKNOWN.encode(), 0)
         return torch.tensor([rows.get(word, unknown) for word in words], dtype=torch.long)
 
@@ -79,5 +84,5 @@ def _words(words: torch.Tensor) -> list[bytes]:
     return [row.tobytes().rstrip(b"\0") for row in words.cpu().numpy()]
 
 
-def _rows(words: torch.Tensor) -> dict[bytes, int]:
-    return {word: row for row, word in enumerate(_words(words))}
+def _forget_rows(lexicon: Lexicon, _: Any) -> None:
+    lexicon._rows = None

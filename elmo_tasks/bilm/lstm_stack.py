@@ -16,13 +16,9 @@ class LstmStack(torch.nn.Module):
     options: The number of layers, the widths and the bounds.
     dropout: Dropout on the input of every layer while training. As in bilm-tf, the skip connection
         adds the input after dropout.
-    dtype: The dtype of the matrix products while no gradient is needed; by default the dtype of the
-        weights.
     """
 
-    def __init__(
-        self, options: BiLmOptions, dropout: float = 0.0, dtype: torch.dtype | None = None
-    ) -> None:
+    def __init__(self, options: BiLmOptions, dropout: float = 0.0) -> None:
         super().__init__()
         self.layers = torch.nn.ModuleList(
             ProjectedLstm(
@@ -31,7 +27,6 @@ class LstmStack(torch.nn.Module):
                 options.projection_dim,
                 options.cell_clip,
                 options.projection_clip,
-                dtype,
             )
             for _ in range(options.num_layers)
         )

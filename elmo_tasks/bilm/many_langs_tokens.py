@@ -40,15 +40,6 @@ class ManyLangsTokens(torch.nn.Module):
         """A tensor with the device and dtype of all vectors."""
         return self.char_cnn.embedding
 
-    @property
-    def dtype(self) -> torch.dtype | None:
-        """The dtype of the matrix products of the character CNN."""
-        return self.char_cnn.dtype
-
-    @dtype.setter
-    def dtype(self, dtype: torch.dtype | None) -> None:
-        self.char_cnn.dtype = dtype
-
     def forward(self, char_ids: torch.Tensor) -> torch.Tensor:
         """Returns x^LM of shape (tokens, projection_dim) for char ids of shape (tokens, 50)."""
         words = words_of(char_ids)

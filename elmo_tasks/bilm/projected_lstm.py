@@ -5,7 +5,6 @@ import torch
 from elmo_tasks.bilm.state import LstmState
 from elmo_tasks.kernels.frozen_recurrence import FrozenRecurrence
 from elmo_tasks.kernels.recurrence import Recurrence
-from elmo_tasks.kernels.weight_cache import WeightCache
 
 
 class ProjectedLstm(torch.nn.Module):
@@ -22,8 +21,6 @@ class ProjectedLstm(torch.nn.Module):
 
     input_dim, cell_dim, projection_dim: Widths of the input, of the memory and of the output.
     cell_clip, projection_clip: Bounds on the absolute values of the memory and of the output.
-    dtype: The dtype of the matrix products while no gradient is needed; by default the dtype of the
-        weights.
     """
 
     def __init__(
@@ -33,10 +30,8 @@ class ProjectedLstm(torch.nn.Module):
         projection_dim: int,
         cell_clip: float | None = None,
         projection_clip: float | None = None,
-        dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        self.dtype = dtype
         self.cell_dim = cell_dim
         self.projection_dim = projection_dim
         self.cell_clip = cell_clip or math.inf
@@ -45,7 +40,7 @@ class ProjectedLstm(torch.nn.Module):
         self.recurrent_weight = torch.nn.Parameter(torch.empty(4 * cell_dim, projection_dim))
         self.bias = torch.nn.Parameter(torch.empty(4 * cell_dim))
         self.projection_weight = torch.nn.Parameter(torch.empty(projection_dim, cell_dim))
-        self._frozen = WeightCache(FrozenRecurrence)
+        self._frozen: FrozenRecurrence | None = None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -59,6 +54,16 @@ class ProjectedLstm(torch.nn.Module):
         torch.nn.init.xavier_uniform_(self.projection_weight)
         torch.nn.init.zeros_(self.bias)
         self.bias.data[self.cell_dim : 2 * self.cell_dim] = 1
+
+    def freeze(self, dtype: torch.dtype | None = None) -> None:
+        """
+        Lays the weights out for products in this dtype, by default their own. Until `thaw` is
+        called, the weights must not change, and no gradient is computed.
+        """
+        self._frozen = FrozenRecurrence(*self._weights, dtype=dtype)
+
+    def thaw(self) -> None:
+        self._frozen = None
 
     def forward(
         self, inputs: torch.Tensor, batch_sizes: list[int], state: LstmState
@@ -76,12 +81,13 @@ class ProjectedLstm(torch.nn.Module):
         last step.
         """
         h, c = state.h.detach().clone(), state.c.detach().clone()
-        weights = (self.input_weight, self.recurrent_weight, self.bias, self.projection_weight)
-        trains = any(tensor.requires_grad for tensor in (inputs, *weights))
         clips = (self.cell_clip, self.projection_clip)
-        if trains and torch.is_grad_enabled():
-            outputs = Recurrence.apply(inputs, *weights, h, c, batch_sizes, *clips)
+        if self._frozen is not None:
+            outputs = self._frozen(inputs, batch_sizes, h, c, *clips)
         else:
-            run = self._frozen.get(*weights, dtype=self.dtype)
-            outputs = run(inputs, batch_sizes, h, c, *clips)
+            outputs = Recurrence.apply(inputs, *self._weights, h, c, batch_sizes, *clips)
         return outputs, LstmState(h, c)
+
+    @property
+    def _weights(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+        return self.input_weight, self.recurrent_weight, self.bias, self.projection_weight

@@ -13,12 +13,10 @@ class WordTable(torch.nn.Module):
     # Parameters
 
     options: The number of words and the width.
-    dtype: Without effect: there are no products.
     """
 
-    def __init__(self, options: BiLmOptions, dtype: torch.dtype | None = None) -> None:
+    def __init__(self, options: BiLmOptions) -> None:
         super().__init__()
-        self.dtype = dtype
         self.lexicon = Lexicon(options.num_words)
         self.embedding = torch.nn.Parameter(torch.empty(options.num_words, options.projection_dim))
         # As TensorFlow does by default.

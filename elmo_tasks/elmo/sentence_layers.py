@@ -4,7 +4,7 @@ import torch
 from tqdm import tqdm
 
 from elmo_tasks.bilm import BiLm, FrozenBiLm
-from elmo_tasks.bilm.characters import CharIdTable
+from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.common.batches import batches_by_length
 from elmo_tasks.common.errors import check_positive
 from elmo_tasks.kernels.threads import operator_threads
@@ -39,7 +39,6 @@ class SentenceLayers:
         else:
             self.bilm = FrozenBiLm.of(bilm, bilm.store if frozen else None)
         self.batch_tokens = batch_tokens
-        self._table = CharIdTable(bilm.options.max_characters)
 
     def __call__(
         self, sentences: Iterable[list[str]], progress: tqdm | None = None
@@ -57,12 +56,13 @@ class SentenceLayers:
         Shape (num_layers, length, 2 * projection_dim), on the CPU. Layer 0 is x^LM, twice side by
         side. The tensors of one batch are views of the same memory.
         """
+        max_characters = self.bilm.options.max_characters
         for window in windows(sentences):
             layers = [self.no_layers()] * len(window)
             lengths = list(map(len, window))
             for batch in batches_by_length(lengths, self.batch_tokens, MIN_SENTENCES):
                 with operator_threads(1):
-                    char_ids = self._table.char_ids([window[index] for index in batch])
+                    char_ids = batch_char_ids([window[index] for index in batch], max_characters)
                 computed = self.bilm(char_ids.to(self.bilm.like.device)).layers
                 for index, row in zip(batch, computed.cpu()):
                     layers[index] = row[:, : len(window[index])]

@@ -4,8 +4,6 @@ import logging
 import torch
 from torch.nn.functional import linear, pad
 
-from elmo_tasks.kernels.weight_cache import WeightCache
-
 logger = logging.getLogger(__name__)
 
 # oneDNN lays a weight out for products of this number of rows, about as many as an LSTM step has.
@@ -73,25 +71,6 @@ class FrozenProduct:
         else:
             product = multiply.binary(x, added, self._weight, self._bias, "add")
         return product[:rows]
-
-
-class Product:
-    """Computes x W^T + b by a `FrozenProduct`, or by `linear` if a gradient is needed."""
-
-    def __init__(self) -> None:
-        self._frozen = WeightCache(FrozenProduct)
-
-    def __call__(
-        self,
-        x: torch.Tensor,
-        weight: torch.Tensor,
-        bias: torch.Tensor | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> torch.Tensor:
-        if torch.is_grad_enabled() and (x.requires_grad or weight.requires_grad):
-            return linear(x, weight, bias)
-        weights = [weight] if bias is None else [weight, bias]
-        return self._frozen.get(*weights, dtype=dtype)(x)
 
 
 @functools.cache

@@ -3,7 +3,7 @@ from itertools import accumulate
 import torch
 
 from elmo_tasks.kernels.packing import Packing
-from elmo_tasks.kernels.trained_product import STEP_ROWS, trained_product
+from elmo_tasks.kernels.trained_product import STEP_ROWS
 
 
 class Steps:
@@ -38,49 +38,6 @@ class Steps:
         for before, step in zip(self.slices, self.slices[1:]):
             parts.append(states[before.start : before.start + step.stop - step.start])
         return torch.cat(parts) if parts else states
-
-
-def run_both_directions(
-    module: torch.nn.RNNBase,
-    recurrence: type[torch.autograd.Function],
-    inputs: torch.Tensor,
-    mask: torch.Tensor,
-) -> torch.Tensor:
-    """
-    Runs a bidirectional LSTM or GRU of one layer, and skips padding.
-
-    # Parameters
-
-    module: Has the weights.
-    recurrence: Computes the states of one direction. Takes its input products, recurrent weight,
-        bias and `Steps`.
-    inputs: Shape (batch, length, input_size).
-    mask (`torch.BoolTensor`): Shape (batch, length); padding is at the end.
-
-    # Returns
-
-    Shape (batch, length, 2 * hidden_size), zeros at padding.
-    """
-    batch, length = mask.shape
-    packing = Packing.of(mask.sum(dim=1), length)
-    # Shape: (tokens, input_size), packed in the order of the forward direction
-    x = inputs.flatten(0, 1).index_select(0, packing.forward_index)
-    mirror = mirror_of(packing, batch * length)
-    both = []
-    for suffix in ("", "_reverse"):
-        input_weight, input_bias, weight, bias = (
-            getattr(module, f"{name}_l0{suffix}")
-            for name in ("weight_ih", "bias_ih", "weight_hh", "bias_hh")
-        )
-        gates = trained_product(x, input_weight, input_bias)
-        if suffix:
-            gates = gates.index_select(0, mirror)
-        h = recurrence.apply(gates, weight, bias, Steps(packing.batch_sizes))
-        both.append(h.index_select(0, mirror) if suffix else h)
-    # Shape: (tokens, 2 * hidden_size)
-    h = torch.cat(both, dim=-1)
-    flat = h.new_zeros(batch * length, h.size(1)).index_copy(0, packing.forward_index, h)
-    return flat.unflatten(0, (batch, length))
 
 
 def mirror_of(packing: Packing, num_positions: int) -> torch.Tensor:

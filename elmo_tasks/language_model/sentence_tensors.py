@@ -2,7 +2,7 @@ import numpy
 import torch
 from allennlp.data import TextFieldTensors, Vocabulary
 
-from elmo_tasks.bilm.characters import CharIdTable
+from elmo_tasks.bilm.characters import batch_char_ids
 
 # Each token that is read in a window, and the token to predict after it.
 Window = list[tuple[str, str]]
@@ -19,14 +19,13 @@ class SentenceTensors:
     """
 
     def __init__(self, vocab: Vocabulary) -> None:
-        self._char_ids = CharIdTable()
         self._word_ids = vocab.get_token_to_index_vocabulary("tokens")
         self._unknown = vocab.get_token_index(vocab._oov_token, "tokens")
 
     def __call__(self, sentences: list[list[str]]) -> TextFieldTensors:
         """Returns char ids of shape (batch, length, 50), and word ids of shape (batch, length)."""
         return {
-            "elmo": {"elmo_tokens": self._char_ids.char_ids(sentences)},
+            "elmo": {"elmo_tokens": batch_char_ids(sentences)},
             "tokens": {"tokens": self._ids(sentences)},
         }
 
@@ -38,7 +37,7 @@ class SentenceTensors:
         read = [[word for word, _ in window] for window in windows]
         predicted = [[word for _, word in window] for window in windows]
         return {
-            "elmo": {"elmo_tokens": self._char_ids.char_ids(read)},
+            "elmo": {"elmo_tokens": batch_char_ids(read)},
             "targets": {"tokens": self._ids(predicted)},
         }
 

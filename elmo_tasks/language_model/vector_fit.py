@@ -6,7 +6,7 @@ from allennlp.common import Tqdm
 from allennlp.data import Vocabulary
 
 from elmo_tasks.bilm.char_cnn import CharCnn
-from elmo_tasks.bilm.characters import CharIdTable
+from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.language_model.word_vectors import FileVectors
 
 # Standard deviation of the numbers that the character CNN learns, chosen by small trials.
@@ -63,7 +63,7 @@ class VectorFit(NamedTuple):
         total = torch.zeros(len(ranks)).double().index_add(0, rows, share)
         probability = share / total[rows] * (rows + _RANK_OFFSET).double() ** _RANK_POWER
         cumulative = (probability / probability.sum()).cumsum(0)
-        char_ids = CharIdTable().char_ids([list(forms)])[0]
+        char_ids = batch_char_ids([list(forms)])[0]
         return cls(char_ids, _SCALE * words.vectors, rows, cumulative)
 
     def loss(self, cnn: CharCnn, num_words: int) -> torch.Tensor:

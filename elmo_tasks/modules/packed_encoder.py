@@ -1,7 +1,9 @@
 import torch
 from allennlp.modules import Seq2SeqEncoder
 
-from elmo_tasks.kernels.steps import run_both_directions
+from elmo_tasks.kernels.packing import Packing
+from elmo_tasks.kernels.steps import Steps, mirror_of
+from elmo_tasks.kernels.trained_product import trained_product
 
 
 class PackedEncoder(Seq2SeqEncoder):
@@ -17,7 +19,8 @@ class PackedEncoder(Seq2SeqEncoder):
     hidden_size: Width of the state of one direction, half the width of the output.
     """
 
-    # Computes the states of one direction (see `run_both_directions`).
+    # Computes the states of one direction from its input products, recurrent weight, bias and
+    # `Steps`.
     recurrence: type[torch.autograd.Function]
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
@@ -38,4 +41,23 @@ class PackedEncoder(Seq2SeqEncoder):
         """
         if inputs.is_cuda:
             return super().forward(inputs, mask)
-        return run_both_directions(self._module, self.recurrence, inputs, mask)
+        batch, length = mask.shape
+        packing = Packing.of(mask.sum(dim=1), length)
+        # Shape: (tokens, input_size), packed in the order of the forward direction
+        x = inputs.flatten(0, 1).index_select(0, packing.forward_index)
+        mirror = mirror_of(packing, batch * length)
+        both = []
+        for suffix in ("", "_reverse"):
+            input_weight, input_bias, weight, bias = (
+                getattr(self._module, f"{name}_l0{suffix}")
+                for name in ("weight_ih", "bias_ih", "weight_hh", "bias_hh")
+            )
+            gates = trained_product(x, input_weight, input_bias)
+            if suffix:
+                gates = gates.index_select(0, mirror)
+            h = self.recurrence.apply(gates, weight, bias, Steps(packing.batch_sizes))
+            both.append(h.index_select(0, mirror) if suffix else h)
+        # Shape: (tokens, 2 * hidden_size)
+        h = torch.cat(both, dim=-1)
+        flat = h.new_zeros(batch * length, h.size(1)).index_copy(0, packing.forward_index, h)
+        return flat.unflatten(0, (batch, length))

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from benchmarks.pretraining import Product, by_torch, main, prepare, products_of
-from elmo_tasks.bilm.characters import CharIdTable
+from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.bilm.files.options import BiLmOptions
 from tests.helpers.reference_bilm import make_options
 
@@ -22,7 +22,7 @@ def test_a_row_for_each_size_and_precision_is_printed(printed: Callable[..., str
 def test_the_products_are_those_of_a_step() -> None:
     options = BiLmOptions.from_dict(make_options(filters=[[1, 4], [2, 8]], n_highway=1))
     sentences = [["<S>", "a", "goat", "a", "</S>"], ["<S>", "a", "</S>"]]
-    char_ids = CharIdTable().char_ids(sentences)
+    char_ids = batch_char_ids(sentences)
 
     products = products_of(options, char_ids, num_classes=5)
 

@@ -69,7 +69,8 @@ def test_a_token_alone_has_the_vector_that_it_has_beside_others_to_the_bit() -> 
     torch.manual_seed(0)
     # Products as large as those of the released biLMs are rounded by the number of their rows.
     options = make_options(filters=[[1, 1024], [3, 1024]], embedding={"dim": 16})
-    cnn = CharCnn(BiLmOptions.from_dict(options)).requires_grad_(False)
+    cnn = CharCnn(BiLmOptions.from_dict(options))
+    cnn.freeze()
     ids = torch.tensor([char_ids(token, 50) for token in ("a", "film", "of", "many", "words")]) + 1
 
     beside = cnn(ids)

@@ -1,4 +1,3 @@
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy
@@ -11,12 +10,10 @@ from hypothesis import strategies as st
 
 from elmo_tasks.bilm.characters import (
     NUM_CHARACTERS,
-    CharIdTable,
     batch_char_ids,
     word_char_ids,
 )
 from tests.helpers.bilm_examples import WORDS
-from tests.helpers.threads import switching_often
 
 words = st.one_of(st.sampled_from(WORDS), st.text(max_size=60))
 sentences = st.lists(st.lists(words, min_size=1, max_size=5), min_size=1, max_size=4)
@@ -32,24 +29,10 @@ def test_char_ids_of_a_word_are_allennlps(word: str) -> None:
     assert max(expected) < NUM_CHARACTERS
 
 
-@given(batches=st.lists(sentences, max_size=4), max_words=st.integers(0, 5))
-def test_char_ids_are_allennlps_however_often_the_table_is_emptied(
-    batches: list[list[list[str]]], max_words: int
-) -> None:
-    table = CharIdTable(max_words=max_words)
-
+@given(batches=st.lists(sentences, max_size=4))
+def test_char_ids_of_a_batch_are_allennlps(batches: list[list[list[str]]]) -> None:
     for batch in batches:
-        assert torch.equal(table.char_ids(batch), batch_to_ids(batch))
-
-
-def test_the_table_does_not_grow_with_the_text() -> None:
-    table, sizes = CharIdTable(max_words=1500), []
-
-    for start in range(0, 12000, 500):
-        table.char_ids([[str(k) for k in range(start, start + 500)]])
-        sizes.append(len(table._rows))
-
-    assert max(sizes) == 2000
+        assert torch.equal(batch_char_ids(batch), batch_to_ids(batch))
 
 
 @pytest.mark.parametrize("max_characters", [5, 60])
@@ -76,14 +59,3 @@ def test_the_tokens_of_a_sentence_may_be_an_array() -> None:
     arrays: Any = [numpy.array(words) for words in sentences]
 
     assert torch.equal(batch_char_ids(arrays), batch_to_ids(sentences))
-
-
-def test_threads_may_share_a_table() -> None:
-    table = CharIdTable(max_words=40)
-    batches = [[[f"{k}{n}" for n in range(50)]] for k in range(200)]
-
-    with switching_often(), ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(table.char_ids, batches))
-
-    for char_ids, batch in zip(found, batches):
-        assert torch.equal(char_ids, batch_to_ids(batch))

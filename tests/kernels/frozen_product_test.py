@@ -9,7 +9,7 @@ from torch.nn.functional import linear
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.kernels import frozen_product
-from elmo_tasks.kernels.frozen_product import FrozenProduct, Product, padded_rows
+from elmo_tasks.kernels.frozen_product import FrozenProduct, padded_rows
 
 OPTIONS = Path(KNOWN_BILMS["mini"]).with_name("options.json")
 
@@ -199,15 +199,3 @@ def test_a_bilm_in_bfloat16_is_close_to_one_in_float32() -> None:
 
     assert close.dtype == torch.float32 and not torch.equal(exact, close)
     assert torch.linalg.norm(close - exact) < 0.02 * torch.linalg.norm(exact)
-
-
-def test_a_gradient_is_had_where_it_is_wanted() -> None:
-    x, weight, bias, _ = operands()
-    weight.requires_grad_()
-    product = Product()
-
-    product(x, weight, bias).sum().backward()
-
-    torch.testing.assert_close(weight.grad, x.sum(dim=0).expand(64, -1))
-    with torch.no_grad():
-        assert not product(x, weight, bias).requires_grad

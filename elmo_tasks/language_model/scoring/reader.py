@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 
 from elmo_tasks.bilm import BiLm
-from elmo_tasks.bilm.characters import CharIdTable
+from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.bilm.state import InitialState, LstmState
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
@@ -50,7 +50,6 @@ class Reader:
         self._bilm = bilm
         self._start = bilm.state
         self._carried = bilm.state = _CarriedState(bilm.options)
-        self._table = CharIdTable(bilm.options.max_characters)
 
     def read(
         self, sentences: Sequence[list[str]], state: LstmState | None = None
@@ -91,7 +90,7 @@ class Reader:
             self._start.before(len(rows), like) if state is None else state
         )
         with operator_threads(1):
-            char_ids = self._table.char_ids(rows)
+            char_ids = batch_char_ids(rows, self._bilm.options.max_characters)
         predictions = predict(self._bilm, char_ids.to(like.device))
         outputs, targets = (list(parts) for parts in zip(*predictions))
         return outputs, targets, self._carried.of_thread.now

@@ -1,0 +1,69 @@
+import copy
+import pickle
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from elmo_tasks.bilm import FrozenBiLm, make_bilm
+from tests.helpers.bilm_examples import SENTENCE, ids_of
+from tests.helpers.reference_bilm import FIXTURE_FILES
+
+
+def bilm_after_use() -> FrozenBiLm:
+    bilm = make_bilm(*FIXTURE_FILES, state="reset")
+    bilm(ids_of([SENTENCE]))
+    assert isinstance(bilm, FrozenBiLm)
+    return bilm
+
+
+def halved(bilm: FrozenBiLm) -> dict[str, torch.Tensor]:
+    return {name: 0.5 * tensor for name, tensor in bilm.state_dict().items()}
+
+
+def test_products_are_made_once() -> None:
+    bilm = bilm_after_use()
+    made = bilm.char_cnn._frozen, *(layer._frozen for layer in bilm.forward_stack.layers)
+
+    bilm(ids_of([SENTENCE]))
+
+    again = bilm.char_cnn._frozen, *(layer._frozen for layer in bilm.forward_stack.layers)
+    assert None not in made and all(now is before for now, before in zip(again, made))
+
+
+def test_loaded_weights_have_products_tokens_and_a_fingerprint_of_their_own() -> None:
+    bilm, ids = bilm_after_use(), ids_of([SENTENCE])
+    before = bilm.fingerprint()
+
+    bilm.load_state_dict(halved(bilm))
+
+    fresh = make_bilm(bilm.raw_options, state="reset")
+    fresh.load_state_dict(bilm.state_dict())
+    assert isinstance(fresh, FrozenBiLm)
+    assert torch.equal(bilm(ids).layers, fresh(ids).layers)
+    assert bilm.fingerprint() == fresh.fingerprint() != before
+
+
+def test_weights_that_are_cast_have_products_of_their_own() -> None:
+    bilm, ids = bilm_after_use(), ids_of([SENTENCE])
+    expected = bilm(ids).layers
+
+    found = bilm.double()(ids).layers
+
+    assert found.dtype == torch.float64
+    torch.testing.assert_close(found, expected.double(), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda bilm: pickle.loads(pickle.dumps(bilm))])
+def test_a_copy_after_use_computes_the_same_and_goes_its_own_way(
+    copied: Callable[[FrozenBiLm], FrozenBiLm],
+) -> None:
+    bilm, ids = bilm_after_use(), ids_of([SENTENCE])
+    expected = bilm(ids).layers
+
+    other = copied(bilm)
+    assert torch.equal(other(ids).layers, expected)
+    other.load_state_dict(halved(bilm))
+
+    assert torch.equal(bilm(ids).layers, expected)
+    assert not torch.allclose(other(ids).layers, expected, atol=1e-3)
