@@ -34,8 +34,7 @@ from elmo_tasks.common.processes import rank
 from elmo_tasks.language_model.counted_vocabulary import CountedVocabulary
 from elmo_tasks.language_model.sentence_loader import SentenceLoader
 from elmo_tasks.readers.sentences import SentencesReader
-from elmo_tasks.training.shared_loss import share_loss
-from elmo_tasks.training.shared_model import ElmoDdpAccelerator
+from elmo_tasks.training.shared_model import ElmoDdpAccelerator, share_loss
 
 _WARM_UP = 3
 

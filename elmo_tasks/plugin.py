@@ -42,7 +42,6 @@ from elmo_tasks.models import (  # noqa: F401
 from elmo_tasks.modules import (  # noqa: F401
     alternating_lstm,
     character_cnn,
-    character_encoding,
     gru,
     lstm,
     token_embedder,
@@ -74,10 +73,9 @@ from elmo_tasks.readers import (  # noqa: F401
     word_indexers,
 )
 from elmo_tasks.training import (  # noqa: F401
-    adam,
     checkpointer,
-    dense_sparse_adam,
     moving_average,
+    optimizers,
     report,
     trainer,
 )

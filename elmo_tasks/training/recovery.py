@@ -1,8 +1,10 @@
 import logging
+import random
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
+import numpy
 import torch
 from allennlp.common.util import is_distributed
 from allennlp.nn.util import dist_reduce_sum
@@ -11,7 +13,6 @@ from allennlp.training.util import get_metrics
 
 from elmo_tasks.bilm.state import CarryState, LstmState
 from elmo_tasks.training.epoch_metrics import get_metric_states, set_metric_states
-from elmo_tasks.training.random_state import get_random_state, set_random_state
 
 logger = logging.getLogger(__name__)
 
@@ -63,10 +64,9 @@ class Recovery(TrainerCallback):
         has_begun = trainer._start_after_epochs_completed or self._num_batches_done
         if has_begun and self._loaded is None and is_primary:
             logger.warning(
-                "The checkpoint in %s lacks the random state and the metrics of its epoch, because "
-                "it was saved by an earlier version of elmo_tasks or with other processes. The "
-                "training goes on, but dropout differs from that of an uninterrupted training, and "
-                "the training metrics of the unfinished epoch count only the rest of it.",
+                "The checkpoint in %s was saved with another number of processes: dropout differs "
+                "from that of an uninterrupted training, and the training metrics of the "
+                "unfinished epoch count only the rest of it.",
                 self.serialization_dir,
             )
 
@@ -202,3 +202,32 @@ class ResumedLoader:
         yield from islice(batches, self._num_done)
         self._restore()
         yield from batches
+
+
+def get_random_state() -> dict[str, Any]:
+    """
+    Returns the state of the random generators of Python, NumPy and PyTorch, and of each GPU that
+    this process uses. The state has only numbers, strings and tensors, so that `torch.load` reads
+    it with `weights_only`.
+    """
+    kind, keys, *rest = numpy.random.get_state(legacy=True)
+    state = {
+        "python": random.getstate(),
+        "numpy": (kind, numpy.asarray(keys).tolist(), *rest),
+        "torch": torch.get_rng_state(),
+    }
+    if torch.cuda.is_initialized():
+        state["cuda"] = torch.cuda.get_rng_state_all()
+    return state
+
+
+def set_random_state(state: dict[str, Any]) -> None:
+    """
+    Sets the generators to a state from `get_random_state`. The generators of GPUs are set only if
+    there are as many GPUs as when the state was taken.
+    """
+    random.setstate(state["python"])
+    numpy.random.set_state(state["numpy"])
+    torch.set_rng_state(state["torch"])
+    if len(state.get("cuda", [])) == torch.cuda.device_count():
+        torch.cuda.set_rng_state_all(state.get("cuda", []))

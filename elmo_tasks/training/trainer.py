@@ -22,8 +22,7 @@ from elmo_tasks.common.spelling import did_you_mean
 from elmo_tasks.training.recovery import Recovery
 from elmo_tasks.training.report import EpochReport
 from elmo_tasks.training.shared_data_loader import SharedDataLoader
-from elmo_tasks.training.shared_loss import share_loss
-from elmo_tasks.training.shared_model import ElmoDdpAccelerator, SharedModel
+from elmo_tasks.training.shared_model import ElmoDdpAccelerator, SharedModel, share_loss
 
 
 @Trainer.register("elmo", constructor="from_partial_objects")
@@ -108,17 +107,7 @@ class ElmoTrainer(GradientDescentTrainer):
         return TrainerCheckpoint(state, checkpoint.trainer_state)
 
     def _maybe_restore_checkpoint(self) -> None:
-        try:
-            super()._maybe_restore_checkpoint()
-        except ConfigurationError:
-            raise
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            # Parts of the training state are missing or have another type.
-            raise ConfigurationError(
-                f"the checkpoint in {self._serialization_dir} is damaged or of another training "
-                f"({type(error).__name__}: {error}); remove its two files, and --recover goes on "
-                "from the previous checkpoint"
-            ) from error
+        super()._maybe_restore_checkpoint()
         at_end = self._start_after_epochs_completed and not (
             self._start_after_batches_in_epoch_completed
         )

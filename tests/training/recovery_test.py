@@ -1,11 +1,14 @@
+import io
 import json
+import random
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 import torch
 
-from elmo_tasks.training.recovery import ResumedLoader
+from elmo_tasks.training.recovery import ResumedLoader, get_random_state, set_random_state
 from elmo_tasks.training.trainer import ElmoTrainer
 from scripts.faults import TRAININGS, difference, results, training_config
 from tests.helpers.configs import tiny
@@ -117,7 +120,7 @@ def test_a_training_that_ran_out_of_patience_does_not_train_on(
     assert not difference(results(tmp_path / "whole"), results(tmp_path / "killed"))
 
 
-def test_a_checkpoint_of_before_is_recovered_and_says_what_it_lacks(
+def test_a_checkpoint_without_a_random_state_is_recovered_and_says_what_differs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = sst("{}")
@@ -132,7 +135,7 @@ def test_a_checkpoint_of_before_is_recovered_and_says_what_it_lacks(
     train(config, tmp_path / "run", recover=True)
 
     log = (tmp_path / "run" / "out.log").read_text(encoding="utf-8")
-    assert "lacks the random state and the metrics of its epoch" in log
+    assert "dropout differs from that of an uninterrupted training" in log
     assert json.loads((tmp_path / "run" / "metrics.json").read_text())["epoch"] == 2
 
 
@@ -148,3 +151,38 @@ def test_a_resumed_loader_restores_between_the_finished_batch_and_the_next() -> 
 
     assert list(resumed) == [0, 1, 2, 3]
     assert seen == ["read 0", "read 1", "restored", "read 2", "read 3"]
+
+
+def draws() -> list[float]:
+    return [
+        random.random(),
+        random.gauss(0, 1),
+        numpy.random.random(),
+        numpy.random.standard_normal(),
+        torch.rand(()).item(),
+    ]
+
+
+def test_a_state_that_was_saved_without_pickled_code_gives_the_same_draws() -> None:
+    draws()
+    file = io.BytesIO()
+    torch.save(get_random_state(), file)
+    expected = draws()
+    draws()
+    file.seek(0)
+
+    set_random_state(torch.load(file, weights_only=True))
+
+    assert draws() == expected
+
+
+def test_states_of_gpus_are_set_where_there_are_as_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[list[str]] = []
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "set_rng_state_all", found.append)
+    state = get_random_state()
+
+    for states in (["first", "second"], ["first"]):
+        set_random_state({**state, "cuda": states})
+
+    assert found == [["first", "second"]]
