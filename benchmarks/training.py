@@ -30,8 +30,7 @@ from tqdm import tqdm
 
 from benchmarks.machine import machine
 from benchmarks.sizes import SIZES
-from elmo_tasks.bilm import BiLm, make_bilm
-from elmo_tasks.bilm.outputs import BiLmOutput
+from elmo_tasks.bilm import BiLm, BiLmOutput, make_bilm
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
 
 ROOT = Path(__file__).parents[1]

@@ -2,7 +2,7 @@ import copy
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.nn.functional import pad
@@ -14,16 +14,30 @@ from elmo_tasks.bilm.files.known_bilms import OPTIONS_FILE, WEIGHTS_FILE
 from elmo_tasks.bilm.files.options import STATES, BiLmOptions, exported
 from elmo_tasks.bilm.files.vocabulary import write_vocabulary
 from elmo_tasks.bilm.files.weights import write_weights
+from elmo_tasks.bilm.lexicon import WordTable
 from elmo_tasks.bilm.lstm_stack import LstmStack
 from elmo_tasks.bilm.many_langs_tokens import ManyLangsTokens
-from elmo_tasks.bilm.outputs import BiLmOutput
 from elmo_tasks.bilm.state import INITIAL_STATES, LstmState
 from elmo_tasks.bilm.token_vectors import TokenVectors
-from elmo_tasks.bilm.word_table import WordTable
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError, check_choice
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.kernels.threads import for_each, two_at_once
+
+
+class BiLmOutput(NamedTuple):
+    """
+    Holds the layers of a batch of sentences.
+
+    # Parameters
+
+    layers: Shape (batch, num_layers + 1, length, 2 * projection_dim): h_{k,0} to h_{k,L}, without
+        the sentence boundaries, zeros at padding. Layer 0 is [x^LM; x^LM].
+    mask (`torch.BoolTensor`): Shape (batch, length): true at tokens.
+    """
+
+    layers: torch.Tensor
+    mask: torch.Tensor
 
 
 class BiLm(torch.nn.Module):

@@ -4,12 +4,11 @@ from typing import Any
 
 import torch
 
-from elmo_tasks.bilm.bilm import BiLm
+from elmo_tasks.bilm.bilm import BiLm, BiLmOutput
 from elmo_tasks.bilm.char_cnn import CharCnn
 from elmo_tasks.bilm.characters import check_char_ids
 from elmo_tasks.bilm.frozen_checkpoint import FINGERPRINT, put_back_weights
 from elmo_tasks.bilm.layer_source import LayerSource, Store
-from elmo_tasks.bilm.outputs import BiLmOutput
 from elmo_tasks.bilm.projected_lstm import ProjectedLstm
 from elmo_tasks.bilm.token_cache import TokenCache
 from elmo_tasks.common.errors import ConfigurationError, check_choice

@@ -2,8 +2,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch.nn.functional import embedding
 
 from elmo_tasks.bilm.characters import BEGIN_SENTENCE, END_SENTENCE, END_WORD, MAX_CHARACTERS
+from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.common.errors import ConfigurationError
 
@@ -60,6 +62,29 @@ class Lexicon(torch.nn.Module):
         rows = self._rows
         unknown = rows.get(UNKNOWN.encode(), 0)
         return torch.tensor([rows.get(word, unknown) for word in words], dtype=torch.long)
+
+
+class WordTable(torch.nn.Module):
+    """
+    Gives each word of a vocabulary a trained vector as its x^LM, in place of the character CNN.
+    bilm-tf does the same if its options lack `char_cnn`. Any other word has the vector of `<UNK>`.
+
+    # Parameters
+
+    options: The number of words and the width.
+    """
+
+    def __init__(self, options: BiLmOptions) -> None:
+        super().__init__()
+        self.lexicon = Lexicon(options.num_words)
+        self.embedding = torch.nn.Parameter(torch.empty(options.num_words, options.projection_dim))
+        # As TensorFlow does by default.
+        torch.nn.init.xavier_uniform_(self.embedding)
+
+    def forward(self, char_ids: torch.Tensor) -> torch.Tensor:
+        """Returns x^LM of shape (tokens, projection_dim) for char ids of shape (tokens, 50)."""
+        rows = self.lexicon.rows(words_of(char_ids))
+        return embedding(rows.to(self.embedding.device), self.embedding)
 
 
 def words_of(char_ids: torch.Tensor) -> list[bytes]:

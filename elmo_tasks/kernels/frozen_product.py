@@ -27,8 +27,7 @@ class FrozenProduct:
     weight: Shape (out_dim, in_dim).
     bias: Shape (out_dim,).
     dtype: The dtype of the factors and of the result, by default the dtype of the weight. On a CPU,
-        a product in bfloat16 is summed in float32 and rounded once. oneDNN includes `added` in this
-        sum. `linear` rounds before and after it adds `added`.
+        a product in bfloat16 is summed in float32 and rounded once.
     """
 
     def __init__(
@@ -45,32 +44,13 @@ class FrozenProduct:
         is_small = weight.dtype == torch.float32 and weight.numel() <= _SMALL_WEIGHT
         self._plain_weight = weight if is_small or not self._by_onednn else None
 
-    def __call__(self, x: torch.Tensor, added: torch.Tensor | None = None) -> torch.Tensor:
-        """
-        # Parameters
-
-        x: Shape (rows, in_dim), of any dtype.
-        added: Shape (rows, out_dim), in the dtype of the product; a term to add to the result.
-
-        # Returns
-
-        Shape (rows, out_dim). A new tensor; `added` does not change.
-        """
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        """Returns shape (rows, out_dim) for x of shape (rows, in_dim) and any dtype."""
         x, rows = x.to(self._dtype), len(x)
         if not self._by_onednn or (rows == 1 and self._plain_weight is not None):
             # Under autocast, `linear` chooses the dtype of its result.
-            product = linear(x, self._plain_weight, self._bias).to(self._dtype)
-            return product if added is None else product.add_(added)
-        padded = padded_rows(rows)
-        if padded > rows:
-            x = extended(x, padded)
-            added = None if added is None else extended(added, padded)
-        multiply = torch.ops.mkldnn._linear_pointwise
-        if added is None:
-            product = multiply(x, self._weight, self._bias, "none", [], "")
-        else:
-            product = multiply.binary(x, added, self._weight, self._bias, "add")
-        return product[:rows]
+            return linear(x, self._plain_weight, self._bias).to(self._dtype)
+        return multiplied(extended(x, padded_rows(rows)), self._weight, self._bias)[:rows]
 
 
 @functools.cache
@@ -83,23 +63,25 @@ def has_onednn(dtype: torch.dtype) -> bool:
         return False
     # A separate generator leaves the random numbers of a training as they are.
     generator = torch.Generator().manual_seed(0)
-    x, added, weight, bias = (
-        torch.randn(shape, generator=generator, dtype=dtype)
-        for shape in ((4, 32), (4, 64), (64, 32), (64,))
+    x, weight, bias = (
+        torch.randn(shape, generator=generator, dtype=dtype) for shape in ((4, 32), (64, 32), (64,))
     )
     try:
-        laid_out = _laid_out(weight)
-        plain = torch.ops.mkldnn._linear_pointwise(x, laid_out, bias, "none", [], "")
-        summed = torch.ops.mkldnn._linear_pointwise.binary(x, added, laid_out, bias, "add")
-        expected = linear(x, weight, bias)
-        close = functools.partial(torch.allclose, rtol=0.02, atol=0.1)
-        right = close(plain, expected) and close(summed, expected + added)
+        product = multiplied(x, _laid_out(weight), bias)
+        right = torch.allclose(product, linear(x, weight, bias), rtol=0.02, atol=0.1)
     except (AttributeError, NotImplementedError, RuntimeError, TypeError) as error:
         logger.info("oneDNN cannot lay weights out here (%s); products are slower.", error)
         return False
     if not right:
         logger.info("oneDNN's products with laid-out weights are wrong here, so they are not used.")
     return right
+
+
+def multiplied(
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Computes x W^T + b by oneDNN, for a weight that may be laid out for it."""
+    return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
 
 
 def padded_rows(rows: int) -> int:
@@ -114,6 +96,8 @@ def padded_rows(rows: int) -> int:
 
 def extended(x: torch.Tensor, rows: int) -> torch.Tensor:
     """Returns x extended to `rows` rows. The new rows may have any values."""
+    if rows == len(x):
+        return x
     end = x.storage_offset() + rows * x.size(1)
     if x.is_contiguous() and end * x.element_size() <= x.untyped_storage().nbytes():
         # x is the beginning of a larger tensor, so nothing is copied.

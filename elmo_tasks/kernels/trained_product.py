@@ -13,7 +13,7 @@ import torch
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import linear, pad
 
-from elmo_tasks.kernels.frozen_product import extended, has_onednn, padded_rows
+from elmo_tasks.kernels.frozen_product import extended, has_onednn, multiplied, padded_rows
 
 _BLOCK = 512
 
@@ -133,7 +133,7 @@ def _multiply(
     # columns, such as a part of the columns of another matrix.
     if not weight.is_contiguous() and not weight.t().is_contiguous():
         weight = weight.contiguous()
-    return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
+    return multiplied(x, weight, bias)
 
 
 def _by_onednn(x: torch.Tensor) -> bool:

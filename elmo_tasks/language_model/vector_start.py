@@ -5,8 +5,7 @@ import torch
 from allennlp.data import Vocabulary
 from allennlp.training import GradientDescentTrainer, TrainerCallback
 
-from elmo_tasks.bilm.lexicon import UNKNOWN, words_of
-from elmo_tasks.bilm.word_table import WordTable
+from elmo_tasks.bilm.lexicon import UNKNOWN, WordTable, words_of
 from elmo_tasks.common.processes import broadcast
 from elmo_tasks.language_model.model import ElmoLanguageModel
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax

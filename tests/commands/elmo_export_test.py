@@ -13,7 +13,7 @@ from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 from elmo_tasks.analysis.check import check
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.elmo.archives import load_bilm
-from tests.bilm.word_table_test import write_bilm
+from tests.bilm.lexicon_test import write_bilm
 from tests.helpers.archives import FIXTURE, classifier, language_model, sst
 from tests.helpers.command_line import allennlp, exit_status, refusal
 from tests.helpers.reference_bilm import FIXTURE_FILES, read_datasets, upstream_layers

@@ -10,7 +10,7 @@ from allennlp.models import load_archive
 
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.characters import batch_char_ids
-from elmo_tasks.bilm.word_table import WordTable
+from elmo_tasks.bilm.lexicon import WordTable
 from elmo_tasks.elmo import ElmoEncoder
 from elmo_tasks.language_model import vector_start
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
