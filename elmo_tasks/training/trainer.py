@@ -43,6 +43,9 @@ class ElmoTrainer(GradientDescentTrainer):
 
     A scheduler that would make the learning rate of the whole first epoch 0 is refused.
 
+    AllenNLP's trainer has no hooks for some of this. So seven of its private methods are extended,
+    each with its reason; the loops over epochs and batches are AllenNLP's.
+
     Registered as a `Trainer` with name "elmo". It has the parameters of AllenNLP's
     `GradientDescentTrainer`.
     """
@@ -107,6 +110,7 @@ class ElmoTrainer(GradientDescentTrainer):
         return TrainerCheckpoint(state, checkpoint.trainer_state)
 
     def _maybe_restore_checkpoint(self) -> None:
+        """Writes the file of the best weights, if the training was killed before it did."""
         super()._maybe_restore_checkpoint()
         at_end = self._start_after_epochs_completed and not (
             self._start_after_batches_in_epoch_completed
@@ -118,16 +122,18 @@ class ElmoTrainer(GradientDescentTrainer):
                     self._save_best(self.model.state_dict())
 
     def _try_train(self) -> tuple[dict[str, Any], int]:
+        """Trains no further if patience had ended, and returns the last metrics in any case."""
         num_epochs = self._start_after_epochs_completed
         at_end = num_epochs > 0 and not self._start_after_batches_in_epoch_completed
         if at_end and self._metric_tracker.should_stop_early():
-            # The training was killed after its last epoch. AllenNLP would train one more epoch.
+            # AllenNLP would train one more epoch.
             self._num_epochs = min(self._num_epochs, num_epochs)
         metrics, epoch = super()._try_train()
         # If a recovered training has no epoch left, `metrics` has only those of its best epoch.
         return {**self._recovery.last_metrics, **metrics}, epoch
 
     def _train_epoch(self, epoch: int) -> dict[str, float]:
+        """Goes on in an unfinished epoch with its random state and metrics."""
         if epoch == 0:
             self._check_rate()
         if not self._recovery.begin_epoch(epoch):
@@ -156,6 +162,7 @@ class ElmoTrainer(GradientDescentTrainer):
             )
 
     def _validation_loss(self, epoch: int) -> tuple[float, float | None, int]:
+        """Validates the weights that `validate_on` names, and draws no random numbers."""
         average = self._moving_average
         if getattr(average, "validate_on", None) == "raw":
             self._moving_average = None
@@ -181,6 +188,7 @@ class ElmoTrainer(GradientDescentTrainer):
             self._moving_average.restore()
 
     def _finalize_best_model_state(self) -> None:
+        """Puts the weights of the frozen biLMs back into the file of the best weights."""
         super()._finalize_best_model_state()
         if self._serialization_dir and os.path.exists(self._best_path()):
             state = util.read_state_dict(self._best_path(), cuda_device=-1)
@@ -197,11 +205,12 @@ class ElmoTrainer(GradientDescentTrainer):
                 yield f"{name}.", module
 
     def _save_model_state(self, path: str) -> None:
+        """Makes the file appear whole or not at all."""
         with atomic_write(path) as aside:
             super()._save_model_state(str(aside))
 
     def _load_model_state(self, path: str) -> None:
-        # After a training, only process 0 goes on. Only its folder holds the best weights.
+        """Loads the best weights where they are: only process 0 has them, and goes on."""
         if self._primary or self._is_sharded():
             super()._load_model_state(path)
 
