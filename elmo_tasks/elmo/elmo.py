@@ -2,12 +2,14 @@ from collections.abc import Sequence
 from typing import Any, Union
 
 import torch
+from torch.nn.functional import pad
 
 from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.bilm.files.known_bilms import Source, bilm_files
 from elmo_tasks.common.errors import check_positive
 from elmo_tasks.elmo.mix import ElmoMix
+from elmo_tasks.elmo.tokens import cut_to_lengths, without_padding
 
 
 class Elmo(torch.nn.Module):
@@ -70,13 +72,18 @@ class Elmo(torch.nn.Module):
         return self.mixes[0].get_output_dim(self.bilm.get_output_dim())
 
     def forward(
-        self, sentences: Union[Sequence[Sequence[str]], torch.Tensor]
+        self,
+        sentences: Union[Sequence[Sequence[str]], torch.Tensor],
+        lengths: Sequence[int] | None = None,
     ) -> tuple[torch.Tensor, ...]:
         """
         # Parameters
 
-        sentences (`Sequence[Sequence[str]] | torch.LongTensor`): Sentences as lists of tokens, or
-            as char ids of shape (batch, length, 50), with zeros at padding.
+        sentences (`Sequence[Sequence[str]] | torch.LongTensor`): Sentences as lists of tokens,
+            which may be padded at their end with `""`, or as char ids of shape (batch, length, 50),
+            with zeros at padding.
+        lengths: The number of tokens in each list. All further tokens are padding. Char ids have
+            their padding already.
 
         # Returns
 
@@ -87,19 +94,36 @@ class Elmo(torch.nn.Module):
 
         # Raises
 
-        `ValueError`: A sentence is not a list of strings.
+        `ValueError`: A sentence is not a list of strings; an empty string is before its end; or a
+            length cannot be.
         """
         if not isinstance(sentences, torch.Tensor):
-            sentences = self._char_ids(sentences)
+            sentences = self._char_ids(sentences, lengths)
+        elif lengths is not None:
+            raise ValueError("lengths are for lists of tokens: char ids have zeros at padding")
         layers, mask = self.bilm(sentences, self.keep_sentence_boundaries)
         return *(mix(layers, mask) for mix in self.mixes), mask
 
-    def _char_ids(self, sentences: Sequence[Sequence[str]]) -> torch.Tensor:
+    def _char_ids(
+        self, sentences: Sequence[Sequence[str]], lengths: Sequence[int] | None
+    ) -> torch.Tensor:
         for index, words in enumerate(sentences):
             if isinstance(words, str) or not all(isinstance(word, str) for word in words):
                 raise ValueError(
                     f"sentence {index} must be a list of tokens, but is {words!r:.80}; cut a text "
                     "into tokens first"
                 )
-        char_ids = batch_char_ids(sentences, self.bilm.options.max_characters)
-        return char_ids.to(self.bilm.like.device)
+        padded = [list(words) for words in sentences]
+        if lengths is None:
+            tokens = [without_padding(words) for words in padded]
+        else:
+            tokens = cut_to_lengths(padded, [int(length) for length in lengths])
+        for index, words in enumerate(tokens):
+            if "" in words:
+                raise ValueError(
+                    f"token {words.index('')} of sentence {index} is an empty string, which only "
+                    "pads the end of a sentence"
+                )
+        char_ids = batch_char_ids(tokens, self.bilm.options.max_characters)
+        missing = max(map(len, padded), default=0) - char_ids.size(1)
+        return pad(char_ids, (0, 0, 0, missing)).to(self.bilm.like.device)

@@ -152,3 +152,31 @@ def test_a_pretrained_bilm_is_given_by_its_name_or_folder() -> None:
 def test_no_mix_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="num_mixes must be 1 or more, not 0"):
         make_elmo(num_mixes=0)
+
+
+def test_padding_has_no_vectors_and_no_effect_on_the_words_before_it() -> None:
+    elmo = make_elmo().eval()
+    expected, expected_mask = elmo(SENTENCES)
+    padded = [[*words, *[""] * (6 - len(words))] for words in SENTENCES]
+    filled = [[*words, *["of"] * (6 - len(words))] for words in SENTENCES]
+
+    for sentences, lengths in ((padded, None), (filled, [5, 2, 1])):
+        vectors, mask = elmo(sentences, lengths)
+
+        assert torch.equal(vectors[:, :5], expected) and torch.equal(mask[:, :5], expected_mask)
+        assert vectors.shape[1] == 6 and not vectors[:, 5].any() and not mask[:, 5].any()
+
+
+REFUSED: list[tuple[Any, Any, str]] = [
+    ([["A", "", "film"], ["It"]], None, "token 1 of sentence 0 is an empty string"),
+    ([["It"], ["A", "", ""]], [1, 2], "token 1 of sentence 1 is an empty string"),
+    ([["It"], ["A"]], [1], "got 1 lengths for 2 sentences"),
+    ([["It"], ["A"]], [1, 2], "the length of sentence 1 is 2, but it has 1 tokens"),
+    (torch.ones(1, 1, 50, dtype=torch.long), [1], "lengths are for lists of tokens"),
+]
+
+
+@pytest.mark.parametrize(("sentences", "lengths", "words"), REFUSED)
+def test_what_is_no_padding_is_refused(sentences: Any, lengths: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        make_elmo()(sentences, lengths)
