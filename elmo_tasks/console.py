@@ -7,6 +7,7 @@ import argparse
 import importlib
 import io
 import os
+import shutil
 import sys
 import textwrap
 import traceback
@@ -40,6 +41,9 @@ OTHERS = ("cached-path", "checklist", "count-instances", "diff", "push-to-hf", "
 def main() -> None:
     """Runs the command that `sys.argv` names. Ctrl-C ends it with one line and exit status 130."""
     sys.argv[0] = "elmo-tasks"
+    if sys.stderr.isatty():
+        # tqdm does not see the width of the stream that AllenNLP gives it.
+        os.environ.setdefault("TQDM_NCOLS", str(shutil.get_terminal_size().columns - 1))
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Answers are in UTF-8 in any locale, as the texts are.
         sys.stdout.reconfigure(encoding="utf-8")

@@ -4,6 +4,7 @@ any folder: `elmo-tasks train elmo_tasks:sst/both`, and `import 'elmo_tasks/sst.
 config. `allennlp` finds what AllenNLP finds.
 """
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -37,6 +38,27 @@ def read_config(path: str | os.PathLike, overrides: str | dict[str, Any] = "") -
     """Returns a config as AllenNLP reads it, with our names in it."""
     with configs_by_name():
         return params.Params.from_file(path, overrides).as_dict(quiet=True)
+
+
+def check_overrides(path: str | os.PathLike, overrides: str) -> None:
+    """
+    Raises `ConfigurationError` if `--overrides` names a choice such as `elmo_at`: a hidden field of
+    the jsonnet, which is no longer there when AllenNLP changes the evaluated config.
+    """
+    with configs_by_name():
+        names = {name.partition(".")[0] for name in params.parse_overrides(overrides)}
+        if not names:
+            return
+        file = os.path.abspath(config_path(path))
+        found = params.parse_overrides(
+            f"local config = import {json.dumps(file)}; "
+            "{ all: std.objectFieldsAll(config), shown: std.objectFields(config) }"
+        )
+    if hidden := sorted(names & (set(found["all"]) - set(found["shown"]))):
+        raise ConfigurationError(
+            f"{hidden[0]} is a choice, which a config sets and --overrides cannot: beside {path}, "
+            f"save a .jsonnet file with (import '{os.path.basename(file)}') {{ {hidden[0]}: ... }}"
+        )
 
 
 def _with_our_names(evaluate: Callable[..., str]) -> Callable[..., str]:

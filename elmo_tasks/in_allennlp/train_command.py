@@ -7,12 +7,13 @@ from allennlp.commands import train as allennlp_train
 from allennlp.common import Params
 from allennlp.common.params import parse_overrides
 from allennlp.models import Model, archival
+from allennlp.training import util as training_util
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.lock import lock
 from elmo_tasks.elmo.from_config import with_options
-from elmo_tasks.in_allennlp.config_names import read_config
+from elmo_tasks.in_allennlp.config_names import check_overrides, read_config
 from elmo_tasks.in_allennlp.replaced import replaced
 from elmo_tasks.own_data.results import (
     folds_line,
@@ -59,7 +60,19 @@ def train_model(
             )
         logger.info("the model is in %s, and the log in %s", path, folder)
 
-    with lock(serialization_dir), replaced(allennlp_train, archive_model=archive_model):
+    chosen_by = params.params.get("trainer", {}).get("validation_metric", "-loss")
+
+    def description(metrics: dict[str, float]) -> str:
+        """Returns what the bar shows, which must fit the terminal: the loss, and what counts."""
+        chosen = [chosen_by] if isinstance(chosen_by, str) else chosen_by
+        shown = dict.fromkeys(["loss", *(name.lstrip("+-") for name in chosen)])
+        return ", ".join(f"{name} {metrics[name]:.4g}" for name in shown if name in metrics)
+
+    with (
+        lock(serialization_dir),
+        replaced(allennlp_train, archive_model=archive_model),
+        replaced(training_util, description_from_metrics=description),
+    ):
         prepare_processes(params, serialization_dir, recover)
         # Nodes may share the folder, and another node may have begun to fill it.
         if not recover and num_nodes(params) == 1 and _is_left_over(serialization_dir):
@@ -92,6 +105,7 @@ def train(args: argparse.Namespace) -> None:
             **options,
         )
 
+    check_overrides(args.param_path, args.overrides)
     config = read_config(args.param_path, args.overrides)
     if args.folds is not None:
         if args.folds < 2:

@@ -1,4 +1,5 @@
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from allennlp.common import Params
 from allennlp.models import load_archive
 
 from elmo_tasks.in_allennlp.train_command import train_model
+from tests.helpers.command_line import our_command
 from tests.helpers.configs import tiny
 from tests.helpers.reference_bilm import FIXTURE_FILES
 
@@ -38,3 +40,20 @@ def test_a_config_that_names_no_bilm_is_refused(tmp_path: Path) -> None:
         train_model(Params(config), str(tmp_path / "run"))
 
     assert not (tmp_path / "run").exists()
+
+
+def test_the_bar_has_the_loss_and_the_metric_that_counts(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    config = tiny("imdb", "elmo", "{ trainer+: { num_epochs: 1 } }")
+
+    train_model(Params(config), str(tmp_path / "run"))
+
+    bars = [line for line in re.split("[\r\n]", capsys.readouterr().err) if "it/s]" in line]
+    assert any(re.match(r"loss [\d.]+, accuracy [\d.]+: +100%", bar) for bar in bars), bars
+    assert not any("gamma" in bar or "batch_loss" in bar for bar in bars)
+
+
+def test_a_choice_among_the_overrides_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"elmo_at is a choice.*\(import 'both.jsonnet'\)"):
+        our_command("train", "elmo_tasks:sst/both", "-s", tmp_path, "-o", '{"elmo_at": ["output"]}')

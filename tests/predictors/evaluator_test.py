@@ -105,6 +105,17 @@ def test_metrics_are_those_of_allennlps_evaluator(task: str, archive: Path) -> N
     assert len(batches) < len(Built(Task(task).config()).instances)
 
 
+def test_metrics_are_printed_without_the_weights_of_mixes(
+    archive: Path, task: str, capsys: pytest.CaptureFixture
+) -> None:
+    _, metrics = evaluate(archive, DATA[task])
+
+    lines = capsys.readouterr().out.splitlines()
+    printed = {name: float(value) for name, value in (line.split(": ") for line in lines)}
+    assert "loss" in printed and not any(name.endswith(("_s0", "gamma")) for name in printed)
+    assert printed == pytest.approx({name: metrics[name] for name in printed}, abs=1e-4)
+
+
 def test_a_second_file_has_its_own_metrics(archive: Path, task: str, tmp_path: Path) -> None:
     metrics, predictions = [tmp_path / "a", tmp_path / "b"], [tmp_path / "c", tmp_path / "d"]
     data, metrics_files, files = (
