@@ -10,7 +10,6 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from elmo_tasks.common import registration
-from elmo_tasks.common.deferred import HEAVY, deferred
 
 if TYPE_CHECKING:
     from elmo_tasks.elmo import ElmoEncoder
@@ -35,12 +34,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def _register() -> Any:
-    with deferred(*HEAVY):
-        return importlib.import_module("elmo_tasks.plugin")
-
-
-registration.register = _register
+registration.register = lambda: importlib.import_module("elmo_tasks.plugin")
 
 # AllenNLP imports its plugins by the name of this package.
 if sys.modules.get("allennlp") is not None:

@@ -22,6 +22,7 @@ from elmo_tasks.commands.mistakes import (
     end_without_reader,
     wants_traceback,
 )
+from elmo_tasks.common import registration
 from elmo_tasks.common.deferred import HEAVY, deferred
 from elmo_tasks.common.errors import INSTALL_ALLENNLP
 from elmo_tasks.common.spelling import did_you_mean
@@ -41,6 +42,7 @@ OTHERS = ("cached-path", "checklist", "count-instances", "diff", "push-to-hf", "
 def main() -> None:
     """Runs the command that `sys.argv` names. Ctrl-C ends it with one line and exit status 130."""
     sys.argv[0] = "elmo-tasks"
+    registration.register = _register
     if sys.stderr.isatty():
         # tqdm does not see the width of the stream that AllenNLP gives it.
         os.environ.setdefault("TQDM_NCOLS", str(shutil.get_terminal_size().columns - 1))
@@ -109,6 +111,12 @@ def _run(args: argparse.Namespace, with_plugin: bool) -> None:
         for package in packages:
             import_module_and_submodules(package)
     args.func(args)
+
+
+def _register() -> None:
+    """Registers the names of archives without the packages that answers do not need."""
+    with deferred(*HEAVY):
+        importlib.import_module("elmo_tasks.plugin")
 
 
 def _import_plugin(name: str) -> None:

@@ -117,3 +117,13 @@ print(*sorted({name.partition(".")[0] for name in set(sys.modules) - before}))
     assert float(seconds) < 0.5
     own = {name for name in set(packages) - set(sys.stdlib_module_names) if name[0] != "_"}
     assert own <= {"elmo_tasks", "h5py", "torch", "numpy", "tqdm"}
+
+
+def test_loading_a_model_defers_no_import_of_the_user() -> None:
+    code = (
+        "import elmo_tasks, sys; elmo_tasks.load('sst'); "
+        "assert 'elmo_tasks.common.deferred' not in sys.modules; "
+        "assert type(sys.modules['transformers']).__name__ != '_StandInModule'"
+    )
+
+    subprocess.run([sys.executable, "-c", code], check=True)

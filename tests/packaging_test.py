@@ -46,8 +46,7 @@ def test_without_allennlp_one_sentence_says_what_to_run() -> None:
     assert result.stderr.count("Traceback") == 1
     assert result.stderr.splitlines()[-1] == (
         "ImportError: this part of elmo_tasks needs AllenNLP: "
-        'pip install "elmo-tasks[allennlp]" && pip install --no-deps allennlp==2.10.1 '
-        "(elmo-tasks setup runs both)"
+        'pip install "elmo-tasks[allennlp]" && pip install --no-deps allennlp==2.10.1'
     )
 
 

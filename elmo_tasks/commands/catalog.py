@@ -68,9 +68,4 @@ CATALOG = {
     "new": Entry(
         "new.New", "Write a first config for a task, or for data of your own.", is_subcommand=False
     ),
-    "setup": Entry(
-        "setup.Setup",
-        "Install AllenNLP, print what works, and let allennlp find this plugin.",
-        is_subcommand=False,
-    ),
 }
