@@ -11,8 +11,10 @@ import shutil
 import sys
 import textwrap
 import traceback
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
+from typing import Any
 
 from elmo_tasks import __version__
 from elmo_tasks.commands.catalog import CATALOG
@@ -85,8 +87,27 @@ def _run_allennlp(name: str, arguments: list[str]) -> None:
             from elmo_tasks.in_allennlp.our_commands import our_commands
 
             stack.enter_context(our_commands())
+            stack.enter_context(_kept_quiet())
             args = _arguments_of_allennlp(name, known)
         _run(args, with_plugin=True)
+
+
+@contextmanager
+def _kept_quiet() -> Iterator[None]:
+    """While the block runs, the console stays ours when AllenNLP sets up the logs of a training."""
+    from allennlp.common import logging
+
+    from elmo_tasks.commands import excepthook
+    from elmo_tasks.in_allennlp.replaced import replaced
+
+    prepare = logging.prepare_global_logging
+
+    def prepare_quietly(*args: Any, **kwargs: Any) -> None:
+        prepare(*args, **kwargs)
+        excepthook.install()
+
+    with replaced(logging, prepare_global_logging=prepare_quietly):
+        yield
 
 
 def _arguments_of_allennlp(name: str, known: list[str]) -> argparse.Namespace:

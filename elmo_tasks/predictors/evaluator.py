@@ -1,4 +1,3 @@
-import logging
 from collections.abc import Iterable
 from os import PathLike
 from typing import Any
@@ -11,8 +10,6 @@ from allennlp.models import Model
 from allennlp.predictors import Predictor
 
 from elmo_tasks.predictors.text_predictor import predictor_of
-
-logger = logging.getLogger(__name__)
 
 # Number of instances that a predictor gets at a time.
 _GROUP = 32
@@ -54,8 +51,6 @@ class ElmoEvaluator(SimpleEvaluator):
             metrics_output_file,  # type: ignore[arg-type]
             None if answers_lines else predictions_output_file,  # type: ignore[arg-type]
         )
-        for name, value in metrics.items():
-            logger.info("%s: %s", name, f"{value:.4f}" if isinstance(value, float) else value)
         if answers_lines:
             predictor = kind(model, data_loader.reader)  # type: ignore[misc]
             with open(predictions_output_file, "w", encoding="utf-8") as file:  # type: ignore
