@@ -35,6 +35,7 @@ from benchmarks.machine import machine
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.characters import PAD_CHARACTER
 from elmo_tasks.bilm.files.options import BiLmOptions
+from elmo_tasks.kernels.frozen_product import has_onednn
 from elmo_tasks.kernels.packing import Packing
 from elmo_tasks.language_model.model import ElmoLanguageModel
 from elmo_tasks.language_model.sentence_loader import SentenceLoader
@@ -147,10 +148,10 @@ def measure(size: str, dtype: str, arguments: argparse.Namespace) -> Speed:
             torch.nn.utils.clip_grad_norm_(model.parameters(), config["trainer"]["grad_norm"])
             optimizer.step()
 
-    # The bare products are the faster of PyTorch's and oneDNN's.
+    # The bare products are the faster of PyTorch's and oneDNN's, if it has them for this CPU.
+    multiplications = [by_torch, by_onednn] if has_onednn(DTYPES[dtype]) else [by_torch]
     bare = [
-        prepare(products, DTYPES[dtype], arguments.device, multiply)
-        for multiply in (by_torch, by_onednn)
+        prepare(products, DTYPES[dtype], arguments.device, multiply) for multiply in multiplications
     ]
     seconds: dict[Callable[[], None], list[float]] = {training: [], **{run: [] for run in bare}}
     for turn in seconds:
