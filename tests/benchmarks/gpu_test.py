@@ -1,6 +1,7 @@
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -98,7 +99,8 @@ def test_no_part_starts_after_the_minutes(
 ) -> None:
     monkeypatch.setattr(gpu, "layers", lambda *_: [{"what": "float32", "tokens_per_second": 10}])
     call(monkeypatch, tmp_path, minutes="0")
-    monkeypatch.setattr(gpu.time, "monotonic", iter([0.0, 0.0, 0.1]).__next__)
+    clock = SimpleNamespace(monotonic=iter([0.0, 0.0, 0.1]).__next__)
+    monkeypatch.setattr(gpu, "time", clock)
 
     gpu.main()
 

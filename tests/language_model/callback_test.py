@@ -155,7 +155,7 @@ def progress(
 ) -> dict[str, float]:
     """Returns what is shown after `steps` batches of 100 tokens, each of which took two seconds."""
     seconds = iter(range(1000, 2000, 2))
-    monkeypatch.setattr(pretraining.time, "monotonic", lambda: next(seconds))
+    monkeypatch.setattr(pretraining, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
     callback = PretrainingCallback("folder")
     trainer: Any = SimpleNamespace(
         model=SimpleNamespace(num_softmax_batches=0),

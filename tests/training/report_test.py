@@ -13,7 +13,8 @@ def lines(
 ) -> list[str]:
     """Returns what is said of epochs of 10 seconds with 4 batches in the first 8 seconds."""
     seconds = 100.0
-    monkeypatch.setattr(report.time, "monotonic", lambda: seconds)
+    # The module `time` itself is used by servers of other tests, too.
+    monkeypatch.setattr(report, "time", SimpleNamespace(monotonic=lambda: seconds))
     tracker = SimpleNamespace(tracked_metrics=[(1.0, "accuracy")])
     trainer = SimpleNamespace(_num_epochs=4, _metric_tracker=tracker)
     callback = EpochReport("folder")
