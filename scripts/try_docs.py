@@ -30,7 +30,10 @@ PAGES = [
 ]
 PAGES += [
     f"docs/{page}"
-    for page in ("bilms", "store", "at_scale", "own_bilm", "vectors", "what_was_learnt")
+    for page in ("bilms", "speed", "store", "at_scale", "own_bilm", "continue_a_bilm")
+]
+PAGES += [
+    f"docs/{page}" for page in ("several_machines", "training_speed", "vectors", "what_was_learnt")
 ]
 PAGES += [
     "docs/language_model",
