@@ -57,7 +57,7 @@ def add_contents(app, page: str, source: list[str]) -> None:
     """Adds the contents of the site to README.md, in the order of its list of pages."""
     if page != root_doc:
         return
-    listed = source[0].partition("## Pages")[2]
+    listed = source[0].partition("## I want to ...")[2]
     pages = list(dict.fromkeys(re.findall(r"\]\((docs/\w+)\.md\)", listed)))
     modules = app.config.api_pages
     others = sorted(app.env.found_docs - {root_doc, *pages, *modules})

@@ -30,19 +30,23 @@ PAGES = [
 ]
 PAGES += [
     f"docs/{page}"
-    for page in ("bilms", "store", "at_scale", "own_bilm", "vectors", "what_was_learnt")
+    for page in ("bilms", "speed", "store", "at_scale", "own_bilm", "continue_a_bilm")
+]
+PAGES += [
+    f"docs/{page}" for page in ("several_machines", "training_speed", "vectors", "what_was_learnt")
 ]
 PAGES += [
     "docs/language_model",
     "docs/other_languages",
     "docs/your_data",
+    "docs/is_elmo_worth_it",
     "docs/trained_models",
     "docs/serve",
     "docs/errors",
     "docs/compare_variants",
 ]
 PAGES += ["docs/choices", "docs/install", "docs/in_your_allennlp_project"]
-PAGES += ["docs/pytorch", "docs/spacy", "docs/sklearn", "docs/large_text"]
+PAGES += ["docs/pytorch", "docs/without_pytorch", "docs/spacy", "docs/sklearn", "docs/large_text"]
 PAGES += ["docs/when_something_goes_wrong"]
 
 # The files of a reader, and the files of the repository in their place.

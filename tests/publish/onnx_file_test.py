@@ -105,7 +105,7 @@ def test_the_lines_of_the_page_give_the_vectors_of_the_encoder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    page = blocks(ROOT / "docs" / "vectors.md")
+    page = blocks(ROOT / "docs" / "without_pytorch.md")
     (command,) = [line for block in page for line in lines(block) if line.endswith("--onnx")]
     (code,) = [block.text for block in page if "onnxruntime" in block.text]
     names: dict[str, Any] = {}
