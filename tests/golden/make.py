@@ -3,6 +3,7 @@ Makes golden files anew: `python -m tests.golden.make base` the cases that depen
 `base`, and `python -m tests.golden.make` all files. `losses/sst` makes those that begin so.
 """
 
+import argparse
 import json
 import logging
 import sys
@@ -17,7 +18,10 @@ from tests.golden.cases import FILES, FOLDER
 from tests.golden.numbers import rounded
 
 
-def main(*chosen: str) -> None:
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("begins", nargs="*", help="how the cases begin (default: all cases)")
+    chosen = tuple(parser.parse_args().begins)
     torch.set_num_threads(1)
     logging.disable(logging.WARNING)
     for file, golden in FILES.items():
@@ -49,4 +53,4 @@ def _lines(case: Any) -> str:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()
