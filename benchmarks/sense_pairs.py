@@ -6,11 +6,13 @@ than in one of them and a third, where it means something else. Prints a table i
 """
 
 import argparse
+from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
 
+from benchmarks.machine import machine
 from elmo_tasks import ElmoEncoder
 
 FILE = Path(__file__).parents[1] / "fixtures" / "sense_pairs.tsv"
@@ -55,6 +57,7 @@ def main() -> None:
     )
     parser.add_argument("bilms", nargs="+", help="names or folders of biLMs")
     triples = read_triples()
+    print(f"{date.today()}, {machine()}\n")
     for name in parser.parse_args().bilms:
         encoder = ElmoEncoder.from_pretrained(name)
         found = torch.stack([separated(encoder, triple) for triple in triples])

@@ -117,8 +117,10 @@ class Corpus:
             elif kind == "text":
                 yield Line(file, record.line, record.values["text"].strip())
             elif kind in TABLES and record.values.keys().isdisjoint(known):
+                # A file of Parquet has no lines.
+                place = file if kind == "parquet" else f"{file}:1"
                 raise ConfigurationError(
-                    f"{file}: there is no column {' or '.join(known)}; choose one of "
+                    f"{place}: there is no column {' or '.join(known)}; choose one of "
                     f"{listed(record.values)}"
                 )
             else:

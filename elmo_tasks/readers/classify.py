@@ -9,7 +9,7 @@ from allennlp.data.token_indexers import TokenIndexer
 from allennlp.data.tokenizers import Token
 
 from elmo_tasks.common.errors import ConfigurationError, check_positive
-from elmo_tasks.common.records import Record, read_records
+from elmo_tasks.common.records import Record, kind_of, read_records
 from elmo_tasks.common.spelling import nearest_or_all
 from elmo_tasks.common.text_files import at_line
 from elmo_tasks.readers.label_fields import KnownLabelField, KnownLabelsField
@@ -76,7 +76,10 @@ class ClassifyReader(TextReader):
 
     def _read(self, file_path: str | os.PathLike) -> Iterable[Instance]:
         num_rows = num_empty = 0
-        for record in self.shard_iterable(read_records(file_path)):
+        kind = kind_of(file_path)
+        # A line of text has no label.
+        records = read_records(file_path, "json" if kind == "text" else kind)
+        for record in self.shard_iterable(records):
             with at_line(file_path, record.line):
                 texts = [self._text(record, name) for name in self.texts]
                 label = self.labels_of(record.values)

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-import elmo_tasks
-from elmo_tasks.common import registration
+from elmo_tasks import console
 from elmo_tasks.common.deferred import HEAVY, deferred
 
 
@@ -106,16 +105,16 @@ def test_a_package_that_was_imported_before_stays(package: str) -> None:
     assert issubclass(user.Sub, user.Tool)
 
 
-def test_whoever_needs_the_plugin_imports_it_without_the_heavy_packages(
+def test_the_command_imports_the_plugin_without_the_heavy_packages(
     package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(elmo_tasks, "HEAVY", (package,))
+    monkeypatch.setattr(console, "HEAVY", (package,))
     plugin = SimpleNamespace(import_module=lambda name: importlib.import_module("user_of_it"))
-    monkeypatch.setattr(elmo_tasks, "importlib", plugin)
+    monkeypatch.setattr(console, "importlib", plugin)
 
-    user = registration.register()
+    console._register()
 
-    assert package not in sys.modules and user.heavy_one.LOADED is True
+    assert package not in sys.modules and sys.modules["user_of_it"].heavy_one.LOADED is True
 
 
 def test_a_client_of_a_cloud_is_imported_when_an_address_needs_it(
