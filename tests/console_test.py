@@ -261,7 +261,7 @@ def test_an_evaluation_prints_its_metrics_and_nothing_else(folder: Path) -> None
     evaluated = fork(folder, "evaluate", archive, "sst.txt")
 
     assert evaluated.status == 0, evaluated.said
-    assert re.search(r"^accuracy: 0\.\d{4}$", evaluated.said, re.MULTILINE), evaluated.said
+    assert re.search(r"accuracy: 0\.\d{4}$", evaluated.said, re.MULTILINE), evaluated.said
     assert "INFO" not in evaluated.said and "archive" not in evaluated.said
 
 
@@ -271,7 +271,7 @@ def test_the_users_level_of_messages_counts(folder: Path, monkeypatch: pytest.Mo
 
     evaluated = fork(folder, "evaluate", archive, "sst.txt")
 
-    assert "INFO:allennlp.models.archival:loading archive" in evaluated.said
+    assert "INFO:allennlp.data.vocabulary:Loading token dictionary" in evaluated.said
 
 
 def test_debug_shows_the_traceback_of_a_training(folder: Path) -> None:

@@ -88,7 +88,7 @@ def test_misspelt_field_is_refused_by_training(tmp_path: Path) -> None:
 
     with pytest.raises(
         ConfigurationError,
-        match="^the config has no field 'elmo_lamda'",
+        match="^Extra parameters passed to TrainModel: {'elmo_lamda': 1}",
     ):
         train_model(params, str(tmp_path / "model"))
 
