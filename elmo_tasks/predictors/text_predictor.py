@@ -80,6 +80,7 @@ class TextPredictor(Predictor):
         **unknown: Any,
     ) -> None:
         _check_parameters(type(self), unknown)
+        _check_model(type(self), model)
         super().__init__(model, dataset_reader, frozen)
         if format not in (None, *FORMATS):
             raise ConfigurationError(f"format must be 'json' or 'text', not {format!r}")
@@ -226,6 +227,18 @@ def _check_parameters(kind: type[TextPredictor], unknown: dict[str, Any]) -> Non
     for name in unknown:
         raise ConfigurationError(
             f"{_name(kind)} has no parameter {name!r}{nearest_or_all(name, sorted(known))}"
+        )
+
+
+def _check_model(kind: type[TextPredictor], model: Model) -> None:
+    own = predictor_of(model)
+    # Somebody's own predictor may read the outputs of any model.
+    if own is None or not _name(kind).startswith("elmo_"):
+        return
+    if not issubclass(kind, own) and not issubclass(own, kind):
+        raise ConfigurationError(
+            f"the predictor {_name(kind)} does not fit the model, which is a "
+            f"{type(model).__name__}: its predictor is {model.default_predictor}"
         )
 
 

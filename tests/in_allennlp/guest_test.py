@@ -101,6 +101,8 @@ def run(folder: Path, commands: dict[str, tuple[str, dict[str, str]]], plugin: b
         (folder / ".allennlp_plugins").write_text("elmo_tasks\n")
     paths = [str(ROOT), str(PROJECT)]
     environment = {"HOME": str(folder.parent), "PYTHONPATH": os.pathsep.join(paths)}
+    # AllenNLP logs sets of names in the order of their hashes.
+    environment["PYTHONHASHSEED"] = "0"
     subprocess.run(
         [sys.executable, "-c", DRIVER],
         input=json.dumps(commands).encode(),

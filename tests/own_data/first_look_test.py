@@ -14,7 +14,7 @@ import pytest
 from elmo_tasks.commands.new import New
 from elmo_tasks.common.package_data import config_folder
 from elmo_tasks.own_data.results import result_lines
-from tests.helpers.command_line import allennlp
+from tests.helpers.command_line import our_command
 from tests.helpers.configs import ROOT, evaluate
 from tests.helpers.training import train
 
@@ -117,7 +117,7 @@ def test_a_table_in_any_disguise_comes_to_answers(
     # The model names the biLM of the fixtures.
     monkeypatch.chdir(ROOT)
     settings = '{"format": "json"}'
-    allennlp("predict", model, path, "--predictor-args", settings, "--output-file", answers)
+    our_command("predict", model, path, "--predictor-args", settings, "--output-file", answers)
     labels = [json.loads(line)["Label"] for line in answers.read_text().splitlines()]
     assert labels == [label for _, label in ROWS]
     if disguise != "Latin-1":
