@@ -120,7 +120,9 @@ class BuildKernels(build_ext):
     """Makes plain shared libraries, which any Python loads by their path."""
 
     def get_ext_filename(self, fullname: str) -> str:
-        return os.path.join(*fullname.split(".")) + ".so"
+        # With a dot in its name, a file is not taken for a module of Python.
+        *folders, name = fullname.split(".")
+        return os.path.join(*folders, name.replace("_", ".") + ".so")
 
     def build_extension(self, ext: Extension) -> None:
         target = self.get_ext_fullpath(ext.name)

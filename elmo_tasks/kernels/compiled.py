@@ -15,7 +15,7 @@ _SOURCE = Path(__file__).with_name("kernels.cpp")
 
 # The file for the instructions that PyTorch uses on this CPU. ATEN_CPU_CAPABILITY in the
 # environment limits them.
-_FILES = {"AVX2": "kernels_avx2.so", "AVX512": "kernels_avx512.so"}
+_FILES = {"AVX2": "kernels.avx2.so", "AVX512": "kernels.avx512.so"}
 
 # The arguments of each function in C. n is a number of rows or columns and f a float; the others
 # are tensors: t of the dtype of the functions, s of float32, l of int64 and b of uint8.
@@ -79,7 +79,7 @@ def _passed(argument: Any, dtype: torch.dtype | None) -> Any:
 @functools.cache
 def _library() -> ctypes.CDLL | None:
     """Loads the file for this CPU. If that fails, logs why."""
-    name = _FILES.get(torch.backends.cpu.get_cpu_capability(), "kernels_plain.so")
+    name = _FILES.get(torch.backends.cpu.get_cpu_capability(), "kernels.plain.so")
     path = Path(__file__).with_name(name)
     if os.environ.get("ELMO_TASKS_NATIVE") == "0":
         why = "ELMO_TASKS_NATIVE is 0"

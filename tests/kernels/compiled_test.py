@@ -76,8 +76,8 @@ def test_there_is_a_file_for_each_set_of_instructions_and_all_compute_the_same(
     expected = torch.empty(2, 17)
     monkeypatch.setattr(lstm_step, "kernels", lambda *_: None)
     lstm_step.step(gates, recurrent, before, 0.5, expected)
-    assert set(found) <= set(names) and "kernels_plain.so" in found
-    assert own == "DEFAULT" or f"kernels_{own.lower()}.so" in found
+    assert set(found) <= set(names) and "kernels.plain.so" in found
+    assert own == "DEFAULT" or f"kernels.{own.lower()}.so" in found
     for hidden in found.values():
         torch.testing.assert_close(hidden, expected, rtol=1e-5, atol=3e-6)
 
@@ -106,7 +106,7 @@ def test_without_it_the_reason_is_said_once(
     monkeypatch.setattr(compiled, "__file__", str(tmp_path / "compiled.py"))
     monkeypatch.setattr(compiled, "_SOURCE", tmp_path / source)
     (tmp_path / "kernels.cpp").touch()
-    for name in (*compiled._FILES.values(), "kernels_plain.so"):
+    for name in (*compiled._FILES.values(), "kernels.plain.so"):
         if content is not None:
             (tmp_path / name).write_bytes(content)
             os.utime(tmp_path / name, (0, 0))

@@ -24,7 +24,7 @@ def test_demo_trains_evaluates_and_predicts_offline_and_can_run_again(tmp_path: 
 
     for command in ("train", "evaluate", "predict"):
         assert f"$ elmo-tasks {command} " in run.stdout
-    assert "accuracy: 1.0000" in run.stderr
+    assert "accuracy: 1.0000" in run.stdout
     answers = [answer.split("\t") for answer in run.stdout.splitlines()[-3:]]
     labels = [label for label, _probability, _text in answers]
     assert (labels[0], labels[2]) == ("very positive", "very negative")

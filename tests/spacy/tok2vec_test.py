@@ -15,6 +15,7 @@ from spacy.util import fix_random_seed
 from thinc.api import Model
 
 from elmo_tasks import ElmoEncoder
+from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.elmo import ElmoMix
 from elmo_tasks.spacy.tok2vec import mix, tok2vec
 from tests.helpers.reference_bilm import FIXTURE
@@ -132,7 +133,7 @@ def test_a_store_keeps_the_layers_of_a_training(tmp_path: Path) -> None:
     nlp = learn(pipeline(store=str(tmp_path)), steps=1)
     encoder = node(nlp.get_pipe("tagger").model, "elmo_layers").shims[0].encoder
 
-    ids = encoder.layers._table.char_ids([["the", "dog", "barks"], ["a", "fox", "sleeps"]])
+    ids = batch_char_ids([["the", "dog", "barks"], ["a", "fox", "sleeps"]])
     known = encoder.bilm.store.lacks(encoder.bilm.source(), list(ids.numpy().astype("int16")))
 
     assert known == [False, True]

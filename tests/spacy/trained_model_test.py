@@ -119,7 +119,7 @@ def test_a_link_out_of_the_folder_of_a_model_is_not_saved(tmp_path: Path) -> Non
     (tmp_path / "model" / "vocabulary" / "notes.txt").symlink_to(tmp_path / "secret")
     nlp = pipeline("elmo_sentiment", tmp_path / "model")
 
-    with pytest.raises(ConfigurationError, match="notes.txt is a link out of the folder"):
+    with pytest.raises(ConfigurationError, match="notes.txt is a link out of its folder"):
         nlp.to_bytes()
 
 
