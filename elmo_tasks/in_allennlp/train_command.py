@@ -49,15 +49,13 @@ def train_model(
     if "model" in params:
         params["model"] = with_options(params.params["model"])
 
-    def archive_model(folder: str | os.PathLike, include_in_archive: Any = None) -> None:
+    def archive_model(folder: str | os.PathLike, **options: Any) -> None:
         if node_rank > 0:
             logger.info("node 0 has the weights and the archive; this node has the log alone")
             return
         path = Path(folder, "model.tar.gz")
         with atomic_write(path) as aside:
-            archival.archive_model(
-                folder, archive_path=aside, include_in_archive=include_in_archive
-            )
+            archival.archive_model(folder, archive_path=aside, **options)
         logger.info("the model is in %s, and the log in %s", path, folder)
 
     chosen_by = params.params.get("trainer", {}).get("validation_metric", "-loss")

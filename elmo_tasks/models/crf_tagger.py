@@ -124,7 +124,14 @@ class CrfTagger(Model):
         Adds for each sentence `tags`, the names of its tags; `entities`, a list of `Entity`; and
         `confidences`, a probability for each entity: the marginal probability that exactly these
         tokens are an entity of this type, summed over all tags of the other tokens.
+
+        Raises `ValueError` if a logit is not finite: no path is then the best.
         """
+        if not output_dict["logits"].isfinite().all():
+            raise ValueError(
+                "the answer has a number that is not finite; the weights of the model may be "
+                "damaged or much too large"
+            )
         best_tags, mask = output_dict["best_tags"], output_dict["mask"]
         tags = [self._names(row[live]) for row, live in zip(best_tags, mask)]
         entities = [read_entities(row, self.scheme) for row in tags]

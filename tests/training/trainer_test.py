@@ -219,7 +219,7 @@ def test_training_may_be_recovered_with_products_in_another_dtype(
 def test_checkpoint_that_is_not_whole_is_refused_as_a_model(trained: Path) -> None:
     weights = trained / "model_state_e3_b0.th"
 
-    with pytest.raises(ConfigurationError, match="load model.tar.gz, or best.th after"):
+    with pytest.raises(RuntimeError, match="load model.tar.gz, or best.th after"):
         load_archive(trained / "model.tar.gz", weights_file=str(weights))
 
 
