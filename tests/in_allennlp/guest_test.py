@@ -187,7 +187,8 @@ def test_each_command_says_and_writes_what_it_does_without_the_plugin(
     for name in alone:
         assert content(plugin[name]) == content(alone[name]), name
     statuses = {name: (folders[0] / f"{name}.status").read_text() for name in COMMANDS}
-    failing = {"again", "wrong", "stopped", "misspelt", "no_name"}
+    # AllenNLP ignores a misspelt argument of the trainer, with the plugin as without it.
+    failing = {"again", "wrong", "stopped", "no_name"}
     assert {name for name, status in statuses.items() if status != "0"} == failing
 
 
