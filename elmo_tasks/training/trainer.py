@@ -111,7 +111,14 @@ class ElmoTrainer(GradientDescentTrainer):
 
     def _maybe_restore_checkpoint(self) -> None:
         """Writes the file of the best weights, if the training was killed before it did."""
-        super()._maybe_restore_checkpoint()
+        try:
+            super()._maybe_restore_checkpoint()
+        except RuntimeError as error:
+            # PyTorch lists the weights that are missing, or have another shape, on several lines.
+            raise ConfigurationError(
+                f"the checkpoint in {self._serialization_dir} is damaged or of another training: "
+                f"{' '.join(str(error).split())[:500]}"
+            ) from error
         at_end = self._start_after_epochs_completed and not (
             self._start_after_batches_in_epoch_completed
         )

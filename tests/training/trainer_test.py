@@ -197,9 +197,7 @@ def test_recovering_with_other_weights_is_refused(
     with pytest.raises(AllenNlpError, match="Could not recover") as refusal:
         train(params, tmp_path / "model", recover=True)
 
-    assert "contains only the fingerprint of the biLM text_embedder.bilm" in str(
-        refusal.value.__cause__
-    )
+    assert "contains only the fingerprint of the biLM text_embedder.bilm" in str(refusal.value)
 
 
 def test_training_may_be_recovered_with_products_in_another_dtype(
