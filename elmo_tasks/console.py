@@ -187,7 +187,3 @@ def _help() -> str:
           --version     show the version
           --debug       after a command: show the traceback of every error"""
     ).format(own=own, others=others)
-
-
-if __name__ == "__main__":
-    main()

@@ -475,7 +475,9 @@ def _sst_trainer() -> ElmoTrainer:
 def _read_checkpoint(path: Path) -> Any:
     trainer = _sst_trainer()
     trainer._checkpointer = ElmoCheckpointer(path.parent)
-    trainer._maybe_restore_checkpoint()
+    # The trainer restores the checkpoint, and has no epoch left to train.
+    trainer._num_epochs = 0
+    trainer.train()
     return {**trainer.model.state_dict(), "optimizer": trainer.optimizer.state_dict()}
 
 

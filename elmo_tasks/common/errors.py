@@ -7,12 +7,14 @@ class ConfigurationError(ValueError):
     """Raised if a setting, a file or an argument cannot be used; the message says why."""
 
 
-class DataError(ValueError):
-    """Raised if data cannot be read; the message says in which file and line, and why."""
-
-
 # The version of AllenNLP that this package is a plugin for.
 ALLENNLP = "allennlp==2.10.1"
+
+# What is wrong with an answer that has NaN or infinity.
+NOT_FINITE = (
+    "the answer has a number that is not finite; the weights of the model may be damaged or much "
+    "too large"
+)
 
 # What to do if AllenNLP is missing.
 INSTALL_ALLENNLP = (

@@ -4,6 +4,7 @@ any folder: `elmo-tasks train elmo_tasks:sst/both`, and `import 'elmo_tasks/sst.
 config. `allennlp` finds what AllenNLP finds.
 """
 
+import inspect
 import json
 import os
 import re
@@ -11,11 +12,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from allennlp.commands.train import TrainModel
 from allennlp.common import params
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.package_data import config_path, import_jsonnet
+from elmo_tasks.common.spelling import nearest_or_all
 from elmo_tasks.in_allennlp.replaced import replaced
+
+# Fields that AllenNLP's `train` takes from a config before it makes a `TrainModel` of the others.
+_OF_TRAIN = (
+    *("distributed", "evaluation", "include_in_archive"),
+    *("numpy_seed", "pytorch_seed", "random_seed"),
+)
 
 
 @contextmanager
@@ -40,25 +49,30 @@ def read_config(path: str | os.PathLike, overrides: str | dict[str, Any] = "") -
         return params.Params.from_file(path, overrides).as_dict(quiet=True)
 
 
-def check_overrides(path: str | os.PathLike, overrides: str) -> None:
+def check_fields(config: dict[str, Any], path: str | os.PathLike) -> None:
     """
-    Raises `ConfigurationError` if `--overrides` names a choice such as `elmo_at`: a hidden field of
-    the jsonnet, which is no longer there when AllenNLP changes the evaluated config.
+    Raises `ConfigurationError` if a config and its overrides have a field that AllenNLP's `train`
+    does not take: a misspelt one, or a choice such as `elmo_at`. Choices are hidden fields of the
+    jsonnet at `path`, and no longer there when AllenNLP applies the overrides.
     """
+    known = {*inspect.signature(TrainModel.from_partial_objects).parameters, *_OF_TRAIN}
+    # Somebody's own `TrainModel`, which has a type, may take any fields.
+    unknown = [] if "type" in config else sorted(config.keys() - known)
+    if not unknown:
+        return
+    name, file = unknown[0], os.path.abspath(config_path(path))
     with configs_by_name():
-        names = {name.partition(".")[0] for name in params.parse_overrides(overrides)}
-        if not names:
-            return
-        file = os.path.abspath(config_path(path))
-        found = params.parse_overrides(
-            f"local config = import {json.dumps(file)}; "
-            "{ all: std.objectFieldsAll(config), shown: std.objectFields(config) }"
+        fields = params.parse_overrides(
+            f"{{ all: std.objectFieldsAll(import {json.dumps(file)}) }}"
         )
-    if hidden := sorted(names & (set(found["all"]) - set(found["shown"]))):
+    choices = set(fields["all"]) - known
+    if name in choices - read_config(path).keys():
         raise ConfigurationError(
-            f"{hidden[0]} is a choice, which a config sets and --overrides cannot: beside {path}, "
-            f"save a .jsonnet file with (import '{os.path.basename(file)}') {{ {hidden[0]}: ... }}"
+            f"{name} is a choice, which a config sets and --overrides cannot: beside {path}, save "
+            f"a .jsonnet file with (import '{os.path.basename(file)}') {{ {name}: ... }}"
         )
+    names = sorted(choices - {*unknown}) + sorted(known)
+    raise ConfigurationError(f"the config has no field {name!r}{nearest_or_all(name, names)}")
 
 
 def _with_our_names(evaluate: Callable[..., str]) -> Callable[..., str]:

@@ -13,7 +13,7 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.files import atomic_write
 from elmo_tasks.common.lock import lock
 from elmo_tasks.elmo.from_config import with_options
-from elmo_tasks.in_allennlp.config_names import check_overrides, read_config
+from elmo_tasks.in_allennlp.config_names import check_fields, read_config
 from elmo_tasks.in_allennlp.replaced import replaced
 from elmo_tasks.own_data.results import (
     folds_line,
@@ -103,8 +103,8 @@ def train(args: argparse.Namespace) -> None:
             **options,
         )
 
-    check_overrides(args.param_path, args.overrides)
     config = read_config(args.param_path, args.overrides)
+    check_fields(config, args.param_path)
     if args.folds is not None:
         if args.folds < 2:
             raise ConfigurationError(f"--folds must be 2 or more, not {args.folds}")

@@ -8,7 +8,7 @@ from allennlp.modules import ConditionalRandomField, InputVariationalDropout, Se
 from allennlp.modules.conditional_random_field.conditional_random_field import allowed_transitions
 from allennlp.nn import InitializerApplicator
 
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import NOT_FINITE, ConfigurationError
 from elmo_tasks.common.spelling import listed
 from elmo_tasks.metrics.span_f1 import SpanF1
 from elmo_tasks.modules.check_input import check_input
@@ -128,10 +128,7 @@ class CrfTagger(Model):
         Raises `ValueError` if a logit is not finite: no path is then the best.
         """
         if not output_dict["logits"].isfinite().all():
-            raise ValueError(
-                "the answer has a number that is not finite; the weights of the model may be "
-                "damaged or much too large"
-            )
+            raise ValueError(NOT_FINITE)
         best_tags, mask = output_dict["best_tags"], output_dict["mask"]
         tags = [self._names(row[live]) for row, live in zip(best_tags, mask)]
         entities = [read_entities(row, self.scheme) for row in tags]

@@ -13,7 +13,7 @@ from allennlp.models import Model
 from allennlp.predictors import Predictor
 
 from elmo_tasks.common.batches import batches_by_length
-from elmo_tasks.common.errors import ConfigurationError
+from elmo_tasks.common.errors import NOT_FINITE, ConfigurationError
 from elmo_tasks.common.json_text import parse_json
 from elmo_tasks.common.printable import printable
 from elmo_tasks.common.spelling import did_you_mean, nearest_or_all
@@ -175,10 +175,7 @@ def _as_json(answer: JsonDict) -> str:
     try:
         return json.dumps(answer, allow_nan=False)
     except ValueError as error:
-        raise ValueError(
-            "the answer has a number that is not finite; the weights of the model may be damaged "
-            f"or much too large ({error})"
-        ) from error
+        raise ValueError(f"{NOT_FINITE} ({error})") from error
 
 
 def with_fields(answer: JsonDict, fields: JsonDict) -> JsonDict:

@@ -113,12 +113,11 @@ class ElmoTrainer(GradientDescentTrainer):
         """Writes the file of the best weights, if the training was killed before it did."""
         try:
             super()._maybe_restore_checkpoint()
-        except RuntimeError as error:
-            # PyTorch lists the weights that are missing, or have another shape, on several lines.
-            raise ConfigurationError(
-                f"the checkpoint in {self._serialization_dir} is damaged or of another training: "
-                f"{' '.join(str(error).split())[:500]}"
-            ) from error
+        except ConfigurationError:
+            raise
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            # Of errors in a state of another training, AllenNLP expects this one alone.
+            raise RuntimeError(f"the training state does not fit: {error!r}") from error
         at_end = self._start_after_epochs_completed and not (
             self._start_after_batches_in_epoch_completed
         )

@@ -57,3 +57,16 @@ def test_the_bar_has_the_loss_and_the_metric_that_counts(
 def test_a_choice_among_the_overrides_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"elmo_at is a choice.*\(import 'both.jsonnet'\)"):
         our_command("train", "elmo_tasks:sst/both", "-s", tmp_path, "-o", '{"elmo_at": ["output"]}')
+
+
+@pytest.mark.parametrize(
+    ("field", "known"), [("elmo_att", "elmo_at"), ("validation_data_pat", "validation_data_path")]
+)
+def test_a_misspelt_field_of_a_config_is_refused_with_the_right_one(
+    field: str, known: str, tmp_path: Path
+) -> None:
+    config = tmp_path / "mine.jsonnet"
+    config.write_text(f"(import 'elmo_tasks/sst.libsonnet') {{ {field}: ['input'] }}")
+
+    with pytest.raises(ValueError, match=f"no field '{field}'; did you mean '{known}'"):
+        our_command("train", config, "-s", tmp_path / "run")

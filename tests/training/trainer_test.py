@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from allennlp.common.checks import ConfigurationError as AllenNlpError
 from allennlp.models import load_archive
 from allennlp.predictors import Predictor
 
@@ -193,10 +194,36 @@ def test_recovering_with_other_weights_is_refused(
         other.char_cnn.projection.bias += 1
     other.to_files(tmp_path)
 
-    with pytest.raises(ConfigurationError, match="of another training") as refusal:
+    with pytest.raises(AllenNlpError, match="Could not recover") as refusal:
         train(params, tmp_path / "model", recover=True)
 
-    assert "contains only the fingerprint of the biLM text_embedder.bilm" in str(refusal.value)
+    assert "contains only the fingerprint of the biLM text_embedder.bilm" in str(
+        refusal.value.__cause__
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda state: state.pop("optimizer"),
+        lambda state: state.update(metric_tracker=3),
+        lambda state: state.update(version=0),
+        lambda state: state.update(version=torch.zeros(2)),
+    ],
+    ids=["no optimizer", "a number", "another version", "a tensor"],
+)
+def test_training_state_that_does_not_fit_is_refused(
+    change: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    params = config()
+    train_and_kill(params, tmp_path / "model", monkeypatch)
+    file = max((tmp_path / "model").glob("training_state_*"))
+    state = torch.load(file)
+    change(state)
+    torch.save(state, file)
+
+    with pytest.raises((ConfigurationError, AllenNlpError), match="checkpoint"):
+        train(params, tmp_path / "model", recover=True)
 
 
 def test_training_may_be_recovered_with_products_in_another_dtype(

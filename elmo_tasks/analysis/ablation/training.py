@@ -85,7 +85,7 @@ def start(
             if not run.is_complete():
                 _archive(run)
             return Training(run)
-        command = [sys.executable, "-m", "elmo_tasks.console", "train", str(run.config_file)]
+        command = [sys.executable, "-m", "elmo_tasks", "train", str(run.config_file)]
         command += ["-s", str(run.folder), "--file-friendly-logging"]
         for package in packages:
             command += ["--include-package", package]
