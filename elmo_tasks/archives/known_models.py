@@ -8,6 +8,7 @@ from elmo_tasks.bilm.files.known_bilms import (
     KNOWN_BILMS,
     MANY_LANGS_FILE,
     OPTIONS_FILE,
+    TENSORFLOW_HUB,
     is_zip,
 )
 from elmo_tasks.common.errors import ConfigurationError
@@ -86,7 +87,7 @@ def is_model(name: str | os.PathLike) -> bool:
         of_bilm = _has(folder, OPTIONS_FILE) or _has(folder, MANY_LANGS_FILE)
         return _has(folder, _CONFIG) and not of_bilm
     if os.path.isfile(name) or any(mark in name for mark in "./"):
-        return not (name.endswith(".hdf5") or is_zip(name))
+        return not (name.endswith(".hdf5") or is_zip(name) or TENSORFLOW_HUB in name)
     return name in KNOWN_MODELS
 
 

@@ -35,7 +35,8 @@ OPTIONS_FILE, WEIGHTS_FILE = "options.json", "weights.hdf5"
 # The name of the weights in the zip files of the NLPL repository.
 _NLPL_WEIGHTS_FILE = "model.hdf5"
 
-# What is said of a module of TensorFlow Hub.
+# The part of an address that leads to a module of TensorFlow Hub, and what is said of the module.
+TENSORFLOW_HUB = "tfhub.dev/"
 _OF_TENSORFLOW = (
     "is a module of TensorFlow, which cannot be read; the biLM of the paper is 'original', from "
     "the files that its authors released"
@@ -126,7 +127,7 @@ def check_spelling(name: str) -> None:
 
 
 def _check_is_known(name: str) -> None:
-    if "tfhub.dev/" in name:
+    if TENSORFLOW_HUB in name:
         raise ConfigurationError(f"{name} {_OF_TENSORFLOW}")
     is_path = os.path.exists(name) or any(mark in name for mark in "./")
     if name not in KNOWN_BILMS and not is_path:

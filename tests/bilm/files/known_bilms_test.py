@@ -35,8 +35,9 @@ def test_a_module_of_tensorflow_is_refused_with_the_name_of_the_same_bilm(tmp_pa
     (tmp_path / "saved_model.pb").touch()
 
     for name in ("https://tfhub.dev/google/elmo/2", str(tmp_path)):
-        with pytest.raises(ConfigurationError, match=f"{name} is a module of Tensor.* 'original'"):
-            bilm_files(name)
+        for opened_by in (bilm_files, ElmoEncoder.from_pretrained):
+            with pytest.raises(ConfigurationError, match=f"{name} is a module of .* 'original'"):
+                opened_by(name)
 
 
 def test_the_two_files_of_a_known_bilm_are_in_the_same_folder() -> None:
