@@ -1,16 +1,13 @@
 import argparse
-from typing import TYPE_CHECKING
 
 from elmo_tasks.analysis.neighbors.neighbors import neighbors
+from elmo_tasks.analysis.neighbors.report import draw, text_of
 from elmo_tasks.commands.bilm_arguments import add_bilm_options, open_from_args
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
 from elmo_tasks.commands.outputs import add_outputs, deliver
 from elmo_tasks.common.errors import check_positive
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 class ElmoNeighbors(Command):
@@ -62,26 +59,11 @@ examples:
         )
         add("--ignore-case", action="store_true", help="count Bank as an occurrence of bank")
         add(
-            "--max-occurrences",
-            type=int,
-            default=1000,
-            metavar="N",
-            help="draw N occurrences if there are more (default: 1000)",
-        )
-        add("--seed", type=int, default=0, help="the seed of the draw and of the clusters")
-        add(
             "--top",
             type=int,
             default=8,
             metavar="N",
             help="occurrences and similar words to show (default: 8)",
-        )
-        add(
-            "--max-words",
-            type=int,
-            default=20_000,
-            metavar="N",
-            help="compare the N most frequent words in layer 0, and in --vectors (default: 20000)",
         )
         add(
             "--vectors",
@@ -92,8 +74,8 @@ examples:
         add_outputs(parser)
 
     def run(self, args: argparse.Namespace) -> None:
-        for name in ("clusters", "max_occurrences", "top", "max_words"):
-            check_positive(f"--{name.replace('_', '-')}", getattr(args, name))
+        for name in ("clusters", "top"):
+            check_positive(f"--{name}", getattr(args, name))
         opened = open_from_args(args)
         report = neighbors(
             SentenceLayers(opened.bilm),
@@ -104,16 +86,7 @@ examples:
             num_clusters=args.clusters,
             layer=args.layer,
             ignore_case=args.ignore_case,
-            max_occurrences=args.max_occurrences,
-            max_words=args.max_words,
             num_similar=args.top,
             word_vectors=args.vectors,
-            seed=args.seed,
         )
-
-        def chart() -> "Figure":
-            from elmo_tasks.analysis.neighbors.chart import draw
-
-            return draw(report)
-
-        deliver(args, report.text_of(args.top), report.as_dict(), chart)
+        deliver(args, text_of(report, args.top), report, lambda: draw(report))

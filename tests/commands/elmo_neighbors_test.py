@@ -22,13 +22,9 @@ def test_every_option_reaches_the_report(capsys: pytest.CaptureFixture) -> None:
         sentence=sentence,
         layer=1,
         ignore_case=True,
-        max_occurrences=5,
-        max_words=30,
         num_similar=4,
-        seed=3,
-    ).as_dict()
-    options = ["--layer", 1, "--ignore-case", "--max-occurrences", 5, "--top", 4, "--seed", 3]
-    options += ["--max-words", 30, "--sentence", sentence, *FILES]
+    )
+    options = ["--layer", 1, "--ignore-case", "--top", 4, "--sentence", sentence, *FILES]
 
     found = printed_numbers(capsys, "elmo-neighbors", "GOATS", "--corpus", CORPUS, *options)
 
@@ -40,14 +36,14 @@ def test_the_text_shows_the_sentences_of_each_cluster_and_the_picture_is_drawn(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     archive, chart = classifier(tmp_path, elmo={"type": "elmo_bilm", "bilm": FIXTURE}), tmp_path
-    args = ("--corpus", CORPUS, "--max-occurrences", 20, "--top", 3, "--bilm", archive)
+    args = ("--corpus", CORPUS, "--top", 3, "--bilm", archive)
 
     allennlp("elmo-neighbors", "the", *args, "--clusters", 3, "--chart", chart / "the.png")
 
     lines = capsys.readouterr().out.splitlines()
     number = CORPUS.read_text(encoding="utf-8").split().count("the")
     assert lines[0].startswith(
-        f"20 of {number} occurrences of the, compared in layer LSTM 2 of {archive};"
+        f"{number} occurrences of the, compared in layer LSTM 2 of {archive};"
     )
     headings = [index for index, line in enumerate(lines) if line.startswith("Cluster ")]
     assert len(headings) == 3
@@ -64,9 +60,7 @@ def test_the_text_shows_the_sentences_of_each_cluster_and_the_picture_is_drawn(
     ("option", "complaint"),
     [
         ("--clusters", "--clusters must be 1 or more, not 0"),
-        ("--max-occurrences", "--max-occurrences must be 1 or more, not 0"),
         ("--top", "--top must be 1 or more, not 0"),
-        ("--max-words", "--max-words must be 1 or more, not 0"),
     ],
 )
 def test_an_option_that_cannot_be_is_refused(option: str, complaint: str) -> None:

@@ -1,13 +1,16 @@
 from collections.abc import Sequence
+from itertools import combinations_with_replacement
+from typing import Any
 
 import torch
 from torch.nn.functional import normalize
 from tqdm import tqdm
 
 from elmo_tasks.analysis.neighbors.occurrences import Corpus, Occurrence, find, search
-from elmo_tasks.analysis.neighbors.report import NeighborsReport
 from elmo_tasks.analysis.neighbors.vectors import (
     cluster,
+    mean_cosine,
+    principal_plane,
     rank,
     similar_words,
     similar_words_of_file,
@@ -15,6 +18,11 @@ from elmo_tasks.analysis.neighbors.vectors import (
 from elmo_tasks.analysis.tables import layer_name
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.sentence_layers import SentenceLayers
+
+# If there are more occurrences, this many are chosen at random.
+_MAX_OCCURRENCES = 1000
+# The number of words that are compared in layer 0, and in a file of word vectors.
+_MAX_WORDS = 20_000
 
 
 def neighbors(
@@ -27,15 +35,12 @@ def neighbors(
     num_clusters: int = 2,
     layer: int | None = None,
     ignore_case: bool = False,
-    max_occurrences: int = 1000,
-    max_words: int = 20_000,
     num_similar: int = 8,
     word_vectors: str | None = None,
-    seed: int = 0,
-) -> NeighborsReport:
+) -> dict[str, Any]:
     """
     Clusters the occurrences of a word in a text by their vectors, or ranks them by their cosine to
-    an occurrence of the word in a given sentence.
+    an occurrence of the word in a given sentence. Returns a report as JSON.
 
     # Parameters
 
@@ -47,51 +52,68 @@ def neighbors(
     num_clusters (default `2`)
     layer: The layer whose vectors are compared; 0 is the token layer. By default the top layer.
     ignore_case (default `False`): Whether `Bank` is an occurrence of `bank`.
-    max_occurrences (default `1000`): If there are more occurrences, this many are chosen at random.
-    max_words (default `20_000`): The number of words that are compared in layer 0: the most
+    num_similar (default `8`): The number of nearest words in layer 0, among the 20,000 most
         frequent words of the text.
-    num_similar (default `8`): The number of nearest words in layer 0.
     word_vectors: A file of word vectors such as GloVe's, whose nearest words are reported as well,
-        as in the paper's Table 4. Its first `max_words` words are compared.
-    seed (default `0`): The seed of the draw and of the clusters.
+        as in the paper's Table 4. Its first 20,000 words are compared.
     """
-    layer = _checked_layer(layer, sentence_layers.bilm.num_layers)
+    num_layers = sentence_layers.bilm.num_layers
+    layer = num_layers - 1 if layer is None else layer
+    if not 0 <= layer < num_layers:
+        raise ConfigurationError(f"--layer must be from 0 to {num_layers - 1}, not {layer}")
     wanted = None if sentence is None else find(word, sentence, ignore_case)
-    corpus = search(text, word, max_occurrences, ignore_case, seed)
+    corpus = search(text, word, _MAX_OCCURRENCES, ignore_case)
     if not corpus.occurrences:
         raise ConfigurationError(_nothing_found(word, text, corpus))
     # An occurrence is not compared with itself.
-    others = [occurrence for occurrence in corpus.occurrences if occurrence != wanted]
-    if not others:
+    occurrences = [occurrence for occurrence in corpus.occurrences if occurrence != wanted]
+    if not occurrences:
         raise ConfigurationError(f"in {text}, {word!r} occurs only in the given sentence")
-    corpus = corpus._replace(occurrences=others)
-    vectors = _vectors(sentence_layers, layer, corpus.occurrences)
-    frequent = [other for other, _ in corpus.counts.most_common(max_words)]
-    report = NeighborsReport(
-        word=word,
-        layer=layer_name(layer),
-        bilm=bilm,
-        text=text,
-        corpus=corpus,
-        vectors=vectors,
-        groups=[],
-        similar=similar_words(sentence_layers.bilm, word, frequent, num_similar),
-        similar_in_file=None
-        if word_vectors is None
-        else similar_words_of_file(word_vectors, word, max_words, num_similar),
-    )
+    vectors = _vectors(sentence_layers, layer, occurrences)
     if wanted is None:
-        return report._replace(groups=cluster(vectors, num_clusters, seed))
-    (vector,) = _vectors(sentence_layers, layer, [wanted])
-    return report._replace(groups=[rank(vectors, vector)], wanted=(wanted, vector))
-
-
-def _checked_layer(layer: int | None, num_layers: int) -> int:
-    if layer is None:
-        return num_layers - 1
-    if not 0 <= layer < num_layers:
-        raise ConfigurationError(f"--layer must be from 0 to {num_layers - 1}, not {layer}")
-    return layer
+        groups = cluster(vectors, num_clusters)
+    else:
+        (centre,) = _vectors(sentence_layers, layer, [wanted])
+        groups = [rank(vectors, range(len(vectors)), centre)]
+    pairs = combinations_with_replacement(enumerate(groups, start=1), 2)
+    points, shares = principal_plane(vectors)
+    frequent = [other for other, _ in corpus.counts.most_common(_MAX_WORDS)]
+    similar = similar_words(sentence_layers.bilm, word, frequent, num_similar)
+    in_file = (
+        []
+        if word_vectors is None
+        else similar_words_of_file(word_vectors, word, _MAX_WORDS, num_similar)
+    )
+    return {
+        "word": word,
+        "layer": layer_name(layer),
+        "bilm": bilm,
+        "text": text,
+        "num_sentences": corpus.num_sentences,
+        "num_occurrences": corpus.num_occurrences,
+        "beside": None if wanted is None else {"words": wanted.words, "place": wanted.position},
+        # The clusters, or one group of all occurrences if they are ranked.
+        "groups": [
+            [
+                {
+                    "cosine": cosine,
+                    "words": occurrences[member].words,
+                    "place": occurrences[member].position,
+                    "point": points[member].tolist(),
+                }
+                for member, cosine in group
+            ]
+            for group in groups
+        ],
+        "mean_cosines": [
+            {"clusters": [i, j], "mean_cosine": mean_cosine(vectors, first, second)}
+            for (i, first), (j, second) in pairs
+        ],
+        # Of the variance, along the two directions of the points.
+        "shares_of_variance": shares,
+        "nearest_words_of_layer_0": _as_dicts(similar),
+        "nearest_words_of_file": _as_dicts(in_file),
+    }
 
 
 def _vectors(
@@ -117,3 +139,7 @@ def _nothing_found(word: str, text: str, corpus: Corpus) -> str:
     if len(word.split()) != 1:
         return f"{message}; give one token, without blanks"
     return message
+
+
+def _as_dicts(similar: Sequence[tuple[str, float]]) -> list[dict[str, Any]]:
+    return [{"word": word, "cosine": cosine} for word, cosine in similar]

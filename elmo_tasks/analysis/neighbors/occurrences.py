@@ -1,7 +1,7 @@
 import os
 import random
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tqdm import tqdm
 
@@ -41,9 +41,6 @@ class Occurrence(NamedTuple):
         """Returns the word with its context as one line. The word begins at column 42."""
         before, word, after = self.window()
         return f"{before:>{_WINDOW}}  {word}  {after}"
-
-    def as_dict(self) -> dict[str, Any]:
-        return {"words": self.words, "place": self.position}
 
 
 class Corpus(NamedTuple):

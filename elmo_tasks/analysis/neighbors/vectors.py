@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from itertools import islice
-from typing import NamedTuple
 
 import numpy
 import torch
@@ -13,24 +12,14 @@ from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.text_files import read_lines
 
-
-class Group(NamedTuple):
-    """
-    Some of the occurrences of a word, sorted by their cosine to one vector.
-
-    # Parameters
-
-    members: The indices of the occurrences, from the largest cosine to the smallest.
-    cosines: The cosine of each member to the centre of its cluster, or to the wanted vector.
-    """
-
-    members: list[int]
-    cosines: list[float]
+# The indices of occurrences with their cosines to one vector, the largest cosine first.
+Group = list[tuple[int, float]]
 
 
-def rank(vectors: torch.Tensor, wanted: torch.Tensor) -> Group:
-    """Returns all vectors as one group, sorted by their cosine to `wanted`."""
-    return _group(vectors, list(range(len(vectors))), wanted)
+def rank(vectors: torch.Tensor, members: Sequence[int], centre: torch.Tensor) -> Group:
+    """Sorts the vectors with the given indices by their cosine to `centre`."""
+    cosines, order = (vectors[members] @ centre).sort(descending=True, stable=True)
+    return [(members[row], cosine) for row, cosine in zip(order.tolist(), cosines.tolist())]
 
 
 def cluster(vectors: torch.Tensor, num_clusters: int, seed: int = 0) -> list[Group]:
@@ -48,9 +37,8 @@ def cluster(vectors: torch.Tensor, num_clusters: int, seed: int = 0) -> list[Gro
     groups = []
     for label in range(num_clusters):
         members = (labels == label).nonzero()[0].tolist()
-        centre = normalize(vectors[members].mean(0), dim=0)
-        groups.append(_group(vectors, members, centre))
-    return sorted(groups, key=lambda group: -len(group.members))
+        groups.append(rank(vectors, members, normalize(vectors[members].mean(0), dim=0)))
+    return sorted(groups, key=len, reverse=True)
 
 
 def mean_cosine(vectors: torch.Tensor, group: Group, other: Group) -> float:
@@ -58,17 +46,12 @@ def mean_cosine(vectors: torch.Tensor, group: Group, other: Group) -> float:
     Returns the mean cosine over all pairs of a member of `group` and a member of `other`. If the
     two groups are the same, pairs of a member with itself are left out.
     """
-    first, second = vectors[group.members].double(), vectors[other.members].double()
-    total, num_pairs = float(first.sum(0) @ second.sum(0)), len(first) * len(second)
+    first, second = (vectors[[member for member, _ in each]].double() for each in (group, other))
+    total, num_pairs = float(first.sum(0) @ second.sum(0)), len(group) * len(other)
     if group is other:
         # Each pair of a member with itself has a cosine of 1.
-        total, num_pairs = total - len(first), num_pairs - len(first)
+        total, num_pairs = total - len(group), num_pairs - len(group)
     return total / num_pairs if num_pairs else 1.0
-
-
-def _group(vectors: torch.Tensor, members: list[int], centre: torch.Tensor) -> Group:
-    cosines, order = (vectors[members] @ centre).sort(descending=True, stable=True)
-    return Group([members[row] for row in order.tolist()], cosines.tolist())
 
 
 def principal_plane(vectors: torch.Tensor) -> tuple[torch.Tensor, list[float]]:

@@ -18,7 +18,7 @@ BILM = make_bilm(*FIXTURE_FILES).eval()
 
 
 def found(word: str, text: Path = CORPUS, **settings: Any) -> dict[str, Any]:
-    return neighbors(SentenceLayers(BILM), "fixture", word, str(text), **settings).as_dict()
+    return neighbors(SentenceLayers(BILM), "fixture", word, str(text), **settings)
 
 
 def vector(place: dict[str, Any], layer: int) -> torch.Tensor:
@@ -80,7 +80,7 @@ def test_the_senses_of_play_come_apart_in_the_biLMs_of_the_package(name: str) ->
     """The picture of the README: 18 sentences with the verb, then 18 with the noun."""
     text = FIXTURES / "play.txt"
 
-    report = neighbors(ElmoEncoder.from_pretrained(name).layers, name, "play", str(text)).as_dict()
+    report = neighbors(ElmoEncoder.from_pretrained(name).layers, name, "play", str(text))
 
     sentences = text.read_text().splitlines()
     clusters = {

@@ -4,12 +4,16 @@ import numpy
 import pytest
 import torch
 from allennlp.modules.elmo import batch_to_ids
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.decomposition import PCA
 from torch.nn.functional import normalize
 
 from elmo_tasks.analysis.neighbors.vectors import (
     Group,
     cluster,
     mean_cosine,
+    principal_plane,
     rank,
     similar_words,
     similar_words_of_file,
@@ -36,14 +40,18 @@ def cosine(first: torch.Tensor, second: torch.Tensor) -> float:
     return float(a @ b / (numpy.linalg.norm(a) * numpy.linalg.norm(b)))
 
 
+def members(group: Group) -> list[int]:
+    return [member for member, _ in group]
+
+
 def test_all_are_ranked_by_their_cosine() -> None:
     all_of_them, wanted = vectors(20), vectors(1, seed=1)[0]
 
-    group = rank(all_of_them, wanted)
+    group = rank(all_of_them, range(20), wanted)
 
-    cosines = [cosine(vector, wanted) for vector in all_of_them]
-    assert group.members == sorted(range(20), key=lambda number: -cosines[number])
-    assert group.cosines == pytest.approx(sorted(cosines, reverse=True), abs=1e-6)
+    cosines = {member: cosine(all_of_them[member], wanted) for member in range(20)}
+    assert members(group) == sorted(range(20), key=lambda number: -cosines[number])
+    assert dict(group) == pytest.approx(cosines, abs=1e-6)
 
 
 def test_two_heaps_are_two_clusters_the_larger_first() -> None:
@@ -51,20 +59,37 @@ def test_two_heaps_are_two_clusters_the_larger_first() -> None:
 
     first, second = cluster(heaps, 2)
 
-    assert (set(first.members), set(second.members)) == ({0, 2, 3, 5, 7}, {1, 4, 6})
+    assert (set(members(first)), set(members(second))) == ({0, 2, 3, 5, 7}, {1, 4, 6})
     for group in (first, second):
-        middle = heaps[group.members].mean(0)
-        expected = [cosine(heaps[member], middle) for member in group.members]
-        assert group.cosines == pytest.approx(expected, abs=1e-6)
+        middle = heaps[members(group)].mean(0)
+        expected = [cosine(heaps[member], middle) for member in members(group)]
+        assert [value for _, value in group] == pytest.approx(expected, abs=1e-6)
         assert expected == sorted(expected, reverse=True)
 
 
 def test_there_are_no_more_clusters_than_vectors_that_differ() -> None:
     (group,) = cluster(vectors(1).expand(4, -1), 3)
 
-    assert sorted(group.members) == [0, 1, 2, 3]
+    assert sorted(members(group)) == [0, 1, 2, 3]
 
     assert len(cluster(vectors(2), 3)) == 2
+
+
+@given(st.integers(1, 12), st.integers(1, 4))
+def test_the_plane_is_that_of_scikit_learn(number: int, dim: int) -> None:
+    drawn = vectors(number, dim)
+
+    points, shares = principal_plane(drawn)
+
+    most = min(number, dim, 2)
+    pca = PCA(most).fit(drawn.double().numpy()) if number > 1 else None
+    expected = numpy.zeros((number, 2))
+    if pca is not None:
+        expected[:, :most] = pca.transform(drawn.double().numpy())
+        total = pca.explained_variance_ratio_
+        assert shares[:most] == pytest.approx(numpy.nan_to_num(total), abs=1e-6)
+    # A component has no sign.
+    assert points.abs().numpy() == pytest.approx(abs(expected), abs=1e-6)
 
 
 def test_mean_cosines_are_of_all_pairs_of_two() -> None:
@@ -74,7 +99,10 @@ def test_mean_cosines_are_of_all_pairs_of_two() -> None:
     for first in groups:
         for second in groups:
             pairs = [
-                cosine(heaps[i], heaps[j]) for i in first.members for j in second.members if i != j
+                cosine(heaps[i], heaps[j])
+                for i in members(first)
+                for j in members(second)
+                if i != j
             ]
             assert mean_cosine(heaps, first, second) == pytest.approx(
                 sum(pairs) / len(pairs), abs=1e-6
@@ -82,7 +110,7 @@ def test_mean_cosines_are_of_all_pairs_of_two() -> None:
 
 
 def test_one_alone_is_like_itself() -> None:
-    alone = Group([0], [1.0])
+    alone = [(0, 1.0)]
 
     assert mean_cosine(vectors(1), alone, alone) == 1
 
