@@ -1,18 +1,15 @@
 import argparse
-from typing import TYPE_CHECKING
 
 from elmo_tasks.analysis.archive_names import name_archives
+from elmo_tasks.analysis.errors.chart import draw
 from elmo_tasks.analysis.errors.markdown import markdown
 from elmo_tasks.analysis.errors.read_cases import read_cases
-from elmo_tasks.analysis.errors.report import check_same_data, error_report
+from elmo_tasks.analysis.errors.report import error_report
 from elmo_tasks.archives.open_archive import open_archive
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
 from elmo_tasks.commands.outputs import add_outputs, deliver
 from elmo_tasks.common.errors import check_positive
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 class ElmoErrors(Command):
@@ -66,14 +63,6 @@ examples:
         given = [args.model] if args.against is None else [args.model, args.against]
         (name, *other), paths = zip(*name_archives(given).items())
         judged, *others = [read_cases(open_archive(path), args.data) for path in paths]
-        for each in others:
-            check_same_data(judged.cases, each.cases)
         other_cases = [each.cases for each in others]
         report = error_report(name, args.data, judged, args.top, *other, *other_cases)
-
-        def chart() -> "Figure":
-            from elmo_tasks.analysis.errors.chart import draw
-
-            return draw(report)
-
-        deliver(args, markdown(report, judged.judge.kind), report, chart)
+        deliver(args, markdown(report), report, lambda: draw(report))

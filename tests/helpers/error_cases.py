@@ -31,7 +31,7 @@ CLASSIFIED = [
 
 
 def judged(cases: list[Case] = CLASSIFIED, compared: str = "classes") -> Judged:
-    return Judged(JUDGES[compared], cases)
+    return Judged(compared, JUDGES[compared][0], cases)
 
 
 def entities() -> list[Case]:

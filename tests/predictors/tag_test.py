@@ -76,7 +76,7 @@ def test_errors_are_shown_for_each_tag(tags: Archive) -> None:
     judged = read_cases(tags, str(FIXTURE))
 
     report = error_report("mine", "data", judged)
-    text = markdown(report, "tags")
+    text = markdown(report)
 
     right = sum(claim.is_right for case in judged.cases for claim in case.claims)
     total = sum(case.num_tokens for case in judged.cases)

@@ -1,16 +1,21 @@
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+
+# Matplotlib takes long to import, and is needed for a chart alone.
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
-def draw(report: dict[str, Any]) -> Figure:
+def draw(report: dict[str, Any]) -> "Figure":
     """
     Draws what `error_report` returned: the score by length, the score by share of unknown words,
     the calibration, and for classes the confusion matrix.
     """
+    from matplotlib.figure import Figure
+
     has_classes = "confusion" in report
     figure = Figure((11, 8 if has_classes else 3.8), layout="constrained")
     metric = report["metric"]
@@ -25,7 +30,7 @@ def draw(report: dict[str, Any]) -> Figure:
     return figure
 
 
-def _draw_confusion(axes: Axes, confusion: dict[str, dict[str, int]]) -> None:
+def _draw_confusion(axes: "Axes", confusion: dict[str, dict[str, int]]) -> None:
     counts = numpy.array([list(row.values()) for row in confusion.values()])
     shares = counts / numpy.maximum(counts.sum(axis=1, keepdims=True), 1)
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
@@ -38,7 +43,7 @@ def _draw_confusion(axes: Axes, confusion: dict[str, dict[str, int]]) -> None:
     axes.set(xlabel="predicted", ylabel="expected")
 
 
-def _draw_groups(axes: Axes, name: str, metric: str, groups: Sequence[dict[str, Any]]) -> None:
+def _draw_groups(axes: "Axes", name: str, metric: str, groups: Sequence[dict[str, Any]]) -> None:
     names = [f"{each['name']}\n{each['num_cases']:,}" for each in groups]
     percents = [100 * each["score"] for each in groups]
     bars = axes.bar(names, percents, 0.6)
@@ -46,7 +51,7 @@ def _draw_groups(axes: Axes, name: str, metric: str, groups: Sequence[dict[str, 
     axes.set(xlabel=f"{name}, and how many cases", ylabel=f"{metric}, %", ylim=(0, 110))
 
 
-def _draw_calibration(axes: Axes, report: dict[str, Any]) -> None:
+def _draw_calibration(axes: "Axes", report: dict[str, Any]) -> None:
     bins = report["calibration"]
     axes.plot([0, 100], [0, 100], color="0.65", linestyle="--", label="as often as said")
     axes.plot(

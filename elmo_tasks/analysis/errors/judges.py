@@ -1,11 +1,10 @@
 """Compares the answers of each task's predictor with the data."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from allennlp.data import Instance
 from allennlp.data.fields import LabelField, TextField
-from allennlp.predictors import Predictor
 
 from elmo_tasks.analysis.errors.case import NO_ANSWERS, Case, Claim, Counts, same_counts
 from elmo_tasks.analysis.errors.links import judge_links
@@ -15,24 +14,6 @@ from elmo_tasks.metrics.srl import Argument, arguments
 from elmo_tasks.readers.entities import read_entities
 
 Answer = dict[str, Any]
-
-
-class Judge(NamedTuple):
-    """
-    Compares answers of a task with the data.
-
-    # Parameters
-
-    kind: What is judged: `classes`, `labels`, `tags`, `entities`, `answers`, `roles` or `links`.
-    metric: The name of the score.
-    judge: Makes a case from an instance and its answer, without the counts of tokens.
-    classes: The order in which reports show the classes.
-    """
-
-    kind: str
-    metric: str
-    judge: Callable[[Instance, Answer], Case]
-    classes: tuple[str | None, ...] = ()
 
 
 def _judge_class(instance: Instance, answer: Answer) -> Case:
@@ -117,24 +98,17 @@ def _judge_answer(instance: Instance, answer: Answer) -> Case:
     return Case(text, same_counts(score), [claim], list(expected), [predicted])
 
 
-# The judges, by what a predictor's `Task` says is compared.
-JUDGES = {
-    "classes": Judge("classes", "accuracy", _judge_class),
-    "labels": Judge("labels", "F1", _judge_labels),
-    "tags": Judge("tags", "accuracy", _judge_tags),
-    "entities": Judge("entities", "F1", _judge_entities),
-    "answers": Judge("answers", "F1", _judge_answer),
-    "roles": Judge("roles", "F1", _judge_roles),
-    "links": Judge("links", "mean F1", judge_links),
+# The name of the score, and the function that compares, by what a predictor's `Task` says is
+# compared.
+JUDGES: dict[str, tuple[str, Callable[[Instance, Answer], Case]]] = {
+    "classes": ("accuracy", _judge_class),
+    "labels": ("F1", _judge_labels),
+    "tags": ("accuracy", _judge_tags),
+    "entities": ("F1", _judge_entities),
+    "answers": ("F1", _judge_answer),
+    "roles": ("F1", _judge_roles),
+    "links": ("mean F1", judge_links),
 }
-
-
-def judge_of(predictor: Predictor) -> Judge | None:
-    """Returns the judge of a predictor's answers, or `None`."""
-    task = getattr(predictor, "task", None)
-    if task is None or task.compared is None:
-        return None
-    return JUDGES[task.compared]._replace(classes=task.classes)
 
 
 def _field(instance: Instance, name: str) -> Any:

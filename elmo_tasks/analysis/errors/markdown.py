@@ -1,5 +1,5 @@
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from elmo_tasks.analysis.tables import table
@@ -17,23 +17,27 @@ _HEADINGS = {
 }
 
 
-def markdown(report: dict[str, Any], kind: str) -> str:
-    """Returns what `error_report` returned as Markdown. `kind` is that of the judge."""
-    metric = report["metric"]
+def markdown(report: dict[str, Any]) -> str:
+    """Returns what `error_report` returned as Markdown."""
+    metric, kind = report["metric"], report["kind"]
     parts = [
         f"# Errors of {report['model']} on {report['data']}",
         f"{report['num_cases']:,} cases; {metric} {_percent(report['score'])} %.",
     ]
     if kind in _HEADINGS:
         parts += [f"## {_HEADINGS[kind]}", _first_table(report)]
+    by_confidence = [
+        [f"{100 * low:.0f} to {100 * high:.0f} %", *others]
+        for low, high, *others in map(dict.values, report["calibration"])
+    ]
     parts += [
         "## By length",
-        _group_table("tokens", metric, report["by_length"]),
+        _table(["tokens", "cases", f"{metric}, %"], map(dict.values, report["by_length"])),
         "## By share of unknown words",
-        _group_table("unknown words", metric, report["by_unknown"]),
+        _table(["unknown words", "cases", f"{metric}, %"], map(dict.values, report["by_unknown"])),
         "## Calibration",
         f"Expected calibration error: {_percent(report['calibration_error'])} %.",
-        _calibration(report["calibration"]),
+        _table(["confidence", "claims", "mean confidence, %", "right, %"], by_confidence),
         "## The most confident mistakes",
         _numbered(
             f"{each['confidence']:.3f} **{_plain(each['predicted'])}**, expected "
@@ -49,43 +53,23 @@ def markdown(report: dict[str, Any], kind: str) -> str:
 def _first_table(report: dict[str, Any]) -> str:
     if "confusion" in report:
         confusion = report["confusion"]
-        rows = [
-            [_plain(expected), *(f"{count:,}" for count in row.values())]
-            for expected, row in confusion.items()
-        ]
-        return table(["expected, and predicted as:", *map(_plain, confusion)], rows)
+        rows = [[expected, *row.values()] for expected, row in confusion.items()]
+        return _table(["expected, and predicted as:", *confusion], rows)
     if "links" in report:
-        links = [[kind, f"{count:,}"] for kind, count in report["links"].items()]
-        return table(["link", "how many"], links)
-    rows = [
-        [
-            _plain(each["type"] or "entity"),
-            f"{each['expected']:,}",
-            f"{each['predicted']:,}",
-            _percent(each["precision"]),
-            _percent(each["recall"]),
-        ]
-        for each in report["types"]
-    ]
-    return table(["type", "expected", "predicted", "precision, %", "recall, %"], rows)
+        return _table(["link", "how many"], report["links"].items())
+    rows = [{**each, "type": each["type"] or "entity"}.values() for each in report["types"]]
+    return _table(["type", "expected", "predicted", "precision, %", "recall, %"], rows)
 
 
-def _group_table(name: str, metric: str, groups: Sequence[dict[str, Any]]) -> str:
-    rows = [[each["name"], f"{each['num_cases']:,}", _percent(each["score"])] for each in groups]
-    return table([name, "cases", f"{metric}, %"], rows)
+def _table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """Returns a table of names, counts, and shares in percent."""
+    return table([*map(_plain, columns)], [[*map(_cell, row)] for row in rows])
 
 
-def _calibration(bins: Sequence[dict[str, Any]]) -> str:
-    rows = [
-        [
-            f"{100 * each['low']:.0f} to {100 * each['high']:.0f} %",
-            f"{each['num_claims']:,}",
-            _percent(each["confidence"]),
-            _percent(each["right"]),
-        ]
-        for each in bins
-    ]
-    return table(["confidence", "claims", "mean confidence, %", "right, %"], rows)
+def _cell(value: Any) -> str:
+    if isinstance(value, str):
+        return _plain(value)
+    return f"{value:,}" if isinstance(value, int) else _percent(value)
 
 
 def _against(report: dict[str, Any]) -> list[str]:

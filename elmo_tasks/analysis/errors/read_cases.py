@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from allennlp.common.util import lazy_groups_of
@@ -9,7 +10,7 @@ from allennlp.predictors import Predictor
 from tqdm import tqdm
 
 from elmo_tasks.analysis.errors.case import Case
-from elmo_tasks.analysis.errors.judges import Judge, judge_of
+from elmo_tasks.analysis.errors.judges import JUDGES
 from elmo_tasks.common.errors import ConfigurationError
 
 # Number of instances that a predictor gets at a time.
@@ -17,10 +18,20 @@ _GROUP = 32
 
 
 class Judged(NamedTuple):
-    """The cases of a data set, and the judge that made them."""
+    """
+    The cases of a data set.
 
-    judge: Judge
+    # Parameters
+
+    kind: What is compared: `classes`, `labels`, `tags`, `entities`, `answers`, `roles` or `links`.
+    metric: The name of the score.
+    classes: The order in which reports show the classes.
+    """
+
+    kind: str
+    metric: str
     cases: list[Case]
+    classes: Sequence[str | None] = ()
 
 
 def read_cases(archive: Archive, data: str) -> Judged:
@@ -37,12 +48,13 @@ def read_cases(archive: Archive, data: str) -> Judged:
     `ConfigurationError`: The model is of another task, or the data is empty or has no gold answers.
     """
     predictor = Predictor.from_archive(archive)
-    judge = judge_of(predictor)
-    if judge is None:
+    task = getattr(predictor, "task", None)
+    if task is None or task.compared is None:
         raise ConfigurationError(
             "elmo-tasks errors compares the answers of the tasks of elmo_tasks, but the model is a "
             f"{type(archive.model).__name__}, whose predictor is {archive.model.default_predictor}"
         )
+    metric, judge = JUDGES[task.compared]
     vocab = archive.model.vocab
     instances = list(predictor._dataset_reader.read(data))
     if not instances:
@@ -52,10 +64,10 @@ def read_cases(archive: Archive, data: str) -> Judged:
         for group in lazy_groups_of(instances, _GROUP):
             for instance, answer in zip(group, predictor.predict_batch_instance(group)):
                 num_tokens, num_unknown = _count(instance, vocab)
-                case = judge.judge(instance, answer)
+                case = judge(instance, answer)
                 cases.append(case._replace(num_tokens=num_tokens, num_unknown=num_unknown))
             progress.update(len(group))
-    return Judged(judge, cases)
+    return Judged(task.compared, metric, cases, task.classes)
 
 
 def _count(instance: Instance, vocab: Vocabulary) -> tuple[int, int]:

@@ -4,18 +4,15 @@ from typing import Any
 
 import numpy
 
-from elmo_tasks.analysis.errors.case import Case, score_of, scores_of
+from elmo_tasks.analysis.errors.case import Case, score_of
+from elmo_tasks.analysis.errors.comparison import compare
 from elmo_tasks.analysis.errors.links import KINDS
 from elmo_tasks.analysis.errors.read_cases import Judged
-from elmo_tasks.common.errors import ConfigurationError
 
 # The groups by share of unknown words end at these shares.
 _SHARES = (0.0, 0.1, 0.2, 1.0)
 _NUM_LENGTH_GROUPS = 4
 _NUM_BINS = 10
-
-# The number of resamples whose weights are in memory at a time.
-_CHUNK = 100
 
 
 def error_report(
@@ -38,10 +35,11 @@ def error_report(
     other: The name of a second model to compare with.
     other_cases: The cases of the second model, in the same order.
     """
-    (kind, metric, _, classes), cases = judged
+    kind, metric, cases, classes = judged
     report: dict[str, Any] = {
         "model": model,
         "data": data,
+        "kind": kind,
         "num_cases": len(cases),
         "metric": metric,
         "score": score_of(cases),
@@ -65,74 +63,8 @@ def error_report(
         "mistakes": _mistakes(cases)[:num_mistakes],
     }
     if other is not None:
-        signs = Counter(
-            numpy.sign(mine.score - others.score)
-            for mine, others in zip(cases, other_cases, strict=True)
-        )
-        report["against"] = {
-            "model": other,
-            "score": score_of(other_cases),
-            **paired_bootstrap(cases, other_cases),
-            "cases": {"better": signs[1.0], "equal": signs[0.0], "worse": signs[-1.0]},
-            "only_this_is_right": _better(cases, other_cases, 1)[:num_mistakes],
-            "only_the_other_is_right": _better(cases, other_cases, -1)[:num_mistakes],
-        }
+        report["against"] = {"model": other, **compare(cases, other_cases, num_mistakes)}
     return report
-
-
-def check_same_data(first: Sequence[Case], second: Sequence[Case]) -> None:
-    """Raises `ConfigurationError` unless two models' cases have the same gold answers."""
-    if [case.expected for case in first] != [case.expected for case in second]:
-        raise ConfigurationError(
-            "the answers of the two models cannot be compared, because the models read the data in "
-            f"different ways: {len(first):,} and {len(second):,} cases, or different gold answers"
-        )
-
-
-def paired_bootstrap(
-    first: Sequence[Case], second: Sequence[Case], num_resamples: int = 2000, seed: int = 0
-) -> dict[str, float]:
-    """
-    Compares two models by the paired bootstrap (Efron and Tibshirani 1993; Berg-Kirkpatrick et al.
-    2012). The same cases are drawn with replacement for both models.
-
-    # Parameters
-
-    first, second: The cases of both models, in the same order.
-    num_resamples (default `2000`)
-    seed (default `0`)
-
-    # Returns
-
-    `difference`, the score of the first model minus that of the second; `low` and `high`, the ends
-    of its 95 % interval; and `p_value`, the share of resamples whose difference is at least
-    `|difference|` away from `difference`.
-    """
-    # Shape: (cases, 2 models, measures, 4)
-    counts = numpy.array(
-        [[each.counts for each in pair] for pair in zip(first, second, strict=True)]
-    )
-    observed = _differences(counts.sum(axis=0)[None])[0]
-    drawn = numpy.random.default_rng(seed)
-    even = numpy.full(len(counts), 1 / len(counts))
-    found = []
-    for start in range(0, num_resamples, _CHUNK):
-        # How often each case is drawn. Shape: (resamples, cases)
-        weights = drawn.multinomial(len(counts), even, min(_CHUNK, num_resamples - start))
-        found.append(_differences(numpy.tensordot(weights, counts, 1)))
-    differences = numpy.concatenate(found)
-    low, high = numpy.quantile(differences, [0.025, 0.975])
-    # Rounding may make equal differences unequal. The margin makes them count as equal.
-    is_far = numpy.abs(differences - observed) >= abs(observed) - 1e-12
-    p_value = (1 + is_far.sum()) / (1 + num_resamples)
-    numbers = {"difference": observed, "low": low, "high": high, "p_value": p_value}
-    return {name: float(number) for name, number in numbers.items()}
-
-
-def _differences(sums: numpy.ndarray) -> numpy.ndarray:
-    """Returns the differences of scores, given sums of shape (resamples, 2, measures, 4)."""
-    scores = scores_of(sums)
-    return scores[:, 0] - scores[:, 1]
 
 
 def _confusion(cases: Sequence[Case], classes: Sequence[str | None]) -> dict[str, dict[str, int]]:
@@ -232,21 +164,3 @@ def _mistakes(cases: Sequence[Case]) -> list[dict[str, Any]]:
         if not claim.is_right
     ]
     return sorted(wrong, key=lambda each: -each["confidence"])
-
-
-def _better(mine: Sequence[Case], others: Sequence[Case], sign: int) -> list[dict[str, Any]]:
-    """
-    Returns the cases in which the model is better than the other, or with the sign -1 worse, the
-    clearest first.
-    """
-    pairs = [(sign * (one.score - other.score), one, other) for one, other in zip(mine, others)]
-    return [
-        {
-            "text": one.text,
-            "expected": one.expected,
-            "predicted": [claim.predicted for claim in one.claims],
-            "predicted_by_other": [claim.predicted for claim in other.claims],
-        }
-        for difference, one, other in sorted(pairs, key=lambda pair: -pair[0])
-        if difference > 0
-    ]

@@ -44,7 +44,7 @@ def judge_roles(
         for role, start, end, confidence in predicted
     ]
     answer = {"tokens": words, "predicates": [{"text": "broke", "index": 2, "roles": roles}]}
-    return JUDGES["roles"].judge(instance, answer)
+    return JUDGES["roles"][1](instance, answer)
 
 
 def judge_links(
@@ -67,7 +67,7 @@ def judge_links(
         for cluster in predicted
     ]
     instance = CorefReader().text_to_instance(SENTENCES, clusters=expected)
-    return JUDGES["links"].judge(instance, {"sentences": SENTENCES, "clusters": clusters})
+    return JUDGES["links"][1](instance, {"sentences": SENTENCES, "clusters": clusters})
 
 
 def test_a_role_is_right_with_all_its_parts_and_the_predicate_does_not_count() -> None:

@@ -7,8 +7,7 @@ from tests.helpers.error_cases import CLASSIFIED, classified, entities, judged, 
 
 
 def shown(cases: list[Case], compared: str = "classes", *other: Any) -> str:
-    judge = judged(cases, compared)
-    return markdown(error_report("ours", "dev.txt", judge, 10, *other), judge.judge.kind)
+    return markdown(error_report("ours", "dev.txt", judged(cases, compared), 10, *other))
 
 
 def cells(text: str, first: str) -> list[list[str]]:
