@@ -35,5 +35,4 @@ the layers, which sum to 1, gamma, and the products of both (Peters et al. 2018,
     def run(self, args: argparse.Namespace) -> None:
         archives = name_archives(args.archives)
         mixes = [mix for name in archives for mix in read_mixes(name, archives[name])]
-        numbers = {"mixes": [mix.as_dict() for mix in mixes]}
-        deliver(args, mix_table(mixes), numbers, lambda: draw(mixes))
+        deliver(args, mix_table(mixes), {"mixes": mixes}, lambda: draw(mixes))

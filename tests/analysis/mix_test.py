@@ -9,8 +9,7 @@ import numpy
 import pytest
 from tensorboardX.proto.event_pb2 import Event
 
-from elmo_tasks.analysis.mix import PlacedMix, draw, mix_table, read_mixes
-from elmo_tasks.archives.known_models import KNOWN_MODELS
+from elmo_tasks.analysis.mix import draw, mix_table, read_mixes
 from elmo_tasks.common.errors import ConfigurationError
 from tests.helpers.archives import FIXTURE, classifier, set_mixes, sst
 from tests.helpers.charts import drawn_texts
@@ -20,10 +19,17 @@ from tests.helpers.training import train
 ELMO: dict[str, Any] = {"type": "elmo_bilm", "bilm": FIXTURE}
 ONE_LAYER: dict[str, Any] = {"type": "elmo_bilm", "bilm": {**FIXTURE}, "mix": {"layers": 1}}
 
+
+def placed(model: str, place: str, weights: list[float], gamma: float) -> dict[str, Any]:
+    products = [gamma * weight for weight in weights]
+    mix = {"model": model, "place": place, "weights": weights, "gamma": gamma}
+    return {**mix, "products": products}
+
+
 MIXES = [
-    PlacedMix("sst/both", "output", [0.2, 0.3, 0.5], 1.5),
-    PlacedMix("sst/both", "input", [0.1, 0.7, 0.2], 0.5),
-    PlacedMix("own", "input", [0.75, 0.25], 1.0),
+    placed("sst/both", "output", [0.2, 0.3, 0.5], 1.5),
+    placed("sst/both", "input", [0.1, 0.7, 0.2], 0.5),
+    placed("own", "input", [0.75, 0.25], 1.0),
 ]
 
 
@@ -38,22 +44,13 @@ def test_weights_gamma_and_their_products_are_those_of_equation_1(tmp_path: Path
 
     at_input, at_output = read_mixes("a model", str(tmp_path))
 
-    expected = softmax([1.0, -0.5, 2.0])
-    assert (at_input.model, at_input.place, at_input.gamma) == ("a model", "input", 0.5)
-    assert at_input.weights == pytest.approx(expected)
-    assert at_input.products == pytest.approx([0.5 * weight for weight in expected])
-    assert (at_output.place, at_output.gamma) == ("output", 2.0)
-    assert at_input.in_figure_2 and at_output.in_figure_2
-    assert at_output.weights == pytest.approx(softmax([0.0, 3.0, 0.0]))
-
-
-def test_figure_2_has_all_tasks_of_the_paper_but_ner() -> None:
-    starred = {name: read_mixes(name, name)[0].in_figure_2 for name in KNOWN_MODELS}
-
-    assert starred == {
-        **{"coref": True, "ner": False, "snli": True},
-        **{"squad": True, "srl": True, "sst": True},
-    }
+    for mix, place, weights, gamma in (
+        (at_input, "input", softmax([1.0, -0.5, 2.0]), 0.5),
+        (at_output, "output", softmax([0.0, 3.0, 0.0]), 2.0),
+    ):
+        assert (mix["model"], mix["place"], mix["gamma"]) == ("a model", place, gamma)
+        assert mix["weights"] == pytest.approx(weights)
+        assert mix["products"] == pytest.approx([gamma * weight for weight in weights])
 
 
 def test_one_layer_alone_has_all_the_weight(tmp_path: Path) -> None:
@@ -61,7 +58,7 @@ def test_one_layer_alone_has_all_the_weight(tmp_path: Path) -> None:
 
     mixes = read_mixes("last_only", str(tmp_path))
 
-    assert [(mix.place, mix.weights) for mix in mixes] == [
+    assert [(mix["place"], mix["weights"]) for mix in mixes] == [
         ("input", [0.0, 0.0, 1.0]),
         ("output", [0.0, 0.0, 1.0]),
     ]
@@ -72,8 +69,7 @@ def test_a_token_embedder_is_at_the_input(tmp_path: Path) -> None:
 
     (mix,) = read_mixes("one", str(archive))
 
-    assert (mix.place, mix.weights) == ("input", [0.0, 1.0, 0.0])
-    assert not mix.in_figure_2
+    assert (mix["place"], mix["weights"]) == ("input", [0.0, 1.0, 0.0])
 
 
 def test_two_token_embedders_have_their_names(tmp_path: Path) -> None:
@@ -81,10 +77,10 @@ def test_two_token_embedders_have_their_names(tmp_path: Path) -> None:
 
     first, second = read_mixes("two", str(tmp_path))
 
-    assert first.place == "_text_field_embedder.token_embedder_first.mix"
-    assert second.place == "_text_field_embedder.token_embedder_second.mix"
-    assert first.weights == pytest.approx([1 / 3] * 3)
-    assert second.weights == [0.0, 1.0, 0.0]
+    assert first["place"] == "_text_field_embedder.token_embedder_first.mix"
+    assert second["place"] == "_text_field_embedder.token_embedder_second.mix"
+    assert first["weights"] == pytest.approx([1 / 3] * 3)
+    assert second["weights"] == [0.0, 1.0, 0.0]
 
 
 def test_an_archive_without_elmo_is_refused(tmp_path: Path) -> None:
@@ -98,8 +94,8 @@ def test_an_archive_without_elmo_is_refused(tmp_path: Path) -> None:
 
 def test_a_mix_of_fewer_layers_leaves_cells_empty() -> None:
     mixes = [
-        PlacedMix("sst", "input", [0.2, 0.3, 0.5], 2.0),
-        PlacedMix("own", "output", [0.75, 0.25], 1.0),
+        placed("sst", "input", [0.2, 0.3, 0.5], 2.0),
+        placed("own", "output", [0.75, 0.25], 1.0),
     ]
 
     lines = mix_table(mixes).splitlines()
@@ -129,22 +125,10 @@ def test_a_column_is_a_place_and_a_row_a_layer_from_the_tokens_up() -> None:
     assert (image.norm.vmin, image.norm.vmax) == (0, 0.75)
 
 
-def test_a_star_marks_the_tasks_of_the_papers_figure() -> None:
-    figure = draw([PlacedMix("SST", "input", [0.5, 0.5], 1.0, in_figure_2=True), *MIXES[2:]])
-
-    labels = [label.get_text() for label in figure.axes[0].get_xticklabels()]
-    assert labels == ["SST*\ninput", "own\ninput"]
-    assert "* also in Figure 2 of Peters et al. 2018" in drawn_texts(figure)
-
-
-def test_without_a_task_of_the_papers_figure_nothing_is_marked() -> None:
-    assert not any("*" in text for text in drawn_texts(draw(MIXES)))
-
-
 @pytest.mark.parametrize("number", [1, 5])
 def test_nothing_is_cut_off_and_every_weight_stands_in_its_cell(number: int) -> None:
     mixes = [
-        mix._replace(model=f"{'a rather long name of a model, ' * (k % 2)}{k}")
+        {**mix, "model": f"{'a rather long name of a model, ' * (k % 2)}{k}"}
         for k in range(number)
         for mix in MIXES[:2]
     ]
@@ -180,8 +164,8 @@ def test_the_same_values_are_metrics_of_every_epoch_and_scalars_of_tensorboard(
     mixes = read_mixes("run", str(tmp_path / "run" / "model.tar.gz"))
     for prefix, mix in zip(places, mixes, strict=True):
         best = [epochs[-1][f"best_validation_{prefix}{value}"] for value in ("s0", "s1", "s2")]
-        assert mix.weights == pytest.approx(best)
-        assert mix.gamma == pytest.approx(epochs[-1][f"best_validation_{prefix}gamma"])
+        assert mix["weights"] == pytest.approx(best)
+        assert mix["gamma"] == pytest.approx(epochs[-1][f"best_validation_{prefix}gamma"])
 
 
 def read_scalars(folder: Path) -> dict[str, list[float]]:
