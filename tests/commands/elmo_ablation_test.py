@@ -105,6 +105,7 @@ def test_two_variants_and_two_seeds_are_trained_and_compared(folder: Path, ablat
     assert status == 0
     runs, table = folder / "runs", (folder / "runs" / "table.md").read_text()
     assert table in shown
+    table = re.sub(" +", " ", table)
     # A chart is of several fractions of the training data.
     assert not (runs / "chart.png").exists()
     results = read(runs / "results.json")
@@ -147,7 +148,7 @@ def test_a_failed_run_is_a_failed_row_and_a_finished_one_stays_as_it_is(
     log = folder / "runs" / "broken" / "seed1.log"
     assert "no_such_file.txt" in log.read_text()
     assert "broken, seed 1: failed (exit 1: " in shown and f"; its log is {log}\n" in shown
-    assert f"| broken, seed 1 | failed, see {log} |" in table.read_text()
+    assert f"| broken, seed 1 | failed, see {log} " in table.read_text()
     states = [run["status"] for run in read(folder / "runs" / "results.json")["runs"]]
     assert states == ["complete", "failed"]
     made = archive.stat().st_mtime_ns
@@ -187,7 +188,7 @@ def test_an_ablation_that_was_killed_goes_on_where_it_was_and_predicts(
 
     assert status == 0
     assert "both, 50 % of the training data, seed 1: validation loss " in shown
-    assert "| both | 50 % |" in shown
+    assert re.search(r"\| both +\| +50 % +\|", shown)
     # On half of the data a run has twice as many epochs.
     assert len(list(run.glob("metrics_epoch_*.json"))) == 4
     assert (run / "metrics_epoch_0.json").stat().st_mtime_ns == first

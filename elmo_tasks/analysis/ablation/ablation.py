@@ -2,9 +2,11 @@ import json
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from subprocess import Popen
 
 from tqdm import tqdm
 
+from elmo_tasks.analysis.ablation.chart import draw
 from elmo_tasks.analysis.ablation.report import (
     Report,
     ablation_report,
@@ -16,7 +18,7 @@ from elmo_tasks.analysis.ablation.report import (
 from elmo_tasks.analysis.ablation.result import Result, find_metric, read_result
 from elmo_tasks.analysis.ablation.run import Run
 from elmo_tasks.analysis.ablation.settings import Settings, refuse_other_settings
-from elmo_tasks.analysis.ablation.training import Training, start, train_all
+from elmo_tasks.analysis.ablation.training import start, train_all, why_failed
 from elmo_tasks.common.files import atomic_write, remove_leftovers, write_whole
 
 
@@ -57,28 +59,28 @@ def run_ablation(
     ordered = sorted(runs, key=lambda run: seeds.index(run.seed))
     results: list[Result] = []
 
-    def begin(run: Run) -> Training:
+    def begin(run: Run) -> Popen | None:
         return start(run, configs[run], threads, packages)
 
     with closing(train_all(ordered, begin, jobs)) as trainings:
-        for training in tqdm(trainings, task, len(runs), unit="run"):
-            error = training.error()
-            result = Result(training.run, error) if error else read_result(training.run, metric)
+        for run, process in tqdm(trainings, task, len(runs), unit="run"):
+            error = why_failed(run, process)
+            result = Result(run, error) if error else read_result(run, metric)
             results.append(result)
             report = ablation_report(task, metric, runs, results)
-            tqdm.write(_line(training, result, report))
+            there = "" if process else "; it was there already"
+            tqdm.write(_line(result, report) + there)
             _write(report, folder)
     return report
 
 
-def _line(training: Training, result: Result, report: Report) -> str:
+def _line(result: Result, report: Report) -> str:
     if result.value is None:
         return f"{result.run}: failed ({result.error}); its log is {result.run.log}"
     metric, _, unit = label(report).partition(",")
-    there = "" if training.process is not None else "; it was there already"
     return (
         f"{result.run}: {metric} {shown(report, result.value)}{unit} after epoch "
-        f"{result.best_epoch + 1} of {result.epochs}, {result.seconds:.1f} s an epoch{there}"
+        f"{result.best_epoch + 1} of {result.epochs}, {result.seconds:.1f} s an epoch"
     )
 
 
@@ -86,8 +88,5 @@ def _write(report: Report, folder: Path) -> None:
     write_whole(folder / "results.json", json.dumps(report, indent=2) + "\n")
     write_whole(folder / "table.md", text_of(report))
     if len(fractions_of(report)) > 1:
-        # Matplotlib takes long to import, and most commands do not need it.
-        from elmo_tasks.analysis.ablation.chart import draw
-
         with atomic_write(folder / "chart.png") as aside:
             draw(report).savefig(aside, format="png", dpi=150)

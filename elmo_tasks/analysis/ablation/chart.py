@@ -1,15 +1,21 @@
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from elmo_tasks.analysis.ablation.paper import published
 from elmo_tasks.analysis.ablation.report import Report, fractions_of, label
 from elmo_tasks.analysis.ablation.run import percent
 
+# Matplotlib takes long to import, and is needed for a chart alone.
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-def draw(report: Report) -> Figure:
+
+def draw(report: Report) -> "Figure":
     """
     Draws a curve for each variant over the fractions of the training data: the means over seeds,
     with standard deviations, and beside them the paper's curve as a dashed line.
     """
+    from matplotlib.figure import Figure
+
     rows = [row for row in report["rows"] if row["values"]]
     fractions, scale = fractions_of(report), 100 if report["in_percent"] else 1
     figure = Figure(figsize=(7, 5), layout="constrained")

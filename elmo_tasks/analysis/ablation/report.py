@@ -2,10 +2,11 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from elmo_tasks.analysis.ablation.paper import published
+from elmo_tasks.analysis.ablation.paper import Published, published
 from elmo_tasks.analysis.ablation.result import Result
 from elmo_tasks.analysis.ablation.run import Run, percent
 from elmo_tasks.analysis.environment import describe_environment
+from elmo_tasks.analysis.tables import table
 
 Report = dict[str, Any]
 
@@ -120,22 +121,19 @@ def _table(report: Report) -> str:
         lines.append(_line(report, row, len(own)))
         lines += [
             {
-                "variant": f"{lines[-1]['variant']}, seed {run['seed']}",
+                "variant": f"{row['variant']}, seed {run['seed']}",
                 label(report): f"failed, see {run['log']}",
             }
             for run in own
             if run["status"] == "failed"
         ]
     columns = [name for name in lines[0] if any(line.get(name) for line in lines)]
-    cells = [[line.get(column, "") for column in columns] for line in lines]
-    table = [columns, ["---"] * len(columns), *cells]
-    return "\n".join(f"| {' | '.join(line)} |" for line in table)
+    return table(columns, [[line.get(column, "") for column in columns] for line in lines])
 
 
 def _line(report: Report, row: dict[str, Any], num_seeds: int) -> dict[str, str]:
     mean, std, epochs, seconds = (row[k] for k in ("mean", "std", "epochs", "seconds_an_epoch"))
     deviation = "" if std is None else f" ± {shown(report, std)}"
-    paper = published(report["task"], row["variant"], row["fraction"])
     return {
         "variant": row["variant"],
         "training data": "" if fractions_of(report) == [1] else percent(row["fraction"]),
@@ -143,5 +141,5 @@ def _line(report: Report, row: dict[str, Any], num_seeds: int) -> dict[str, str]
         "seeds": f"{len(row['seeds'])} of {num_seeds}",
         "epochs": "" if epochs is None else f"{epochs:.1f}",
         "seconds an epoch": "" if seconds is None else f"{seconds:.1f}",
-        "paper": "" if paper is None else str(paper),
+        "paper": "" if row["paper"] is None else str(Published(**row["paper"])),
     }

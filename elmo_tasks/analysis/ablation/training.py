@@ -19,51 +19,12 @@ from elmo_tasks.common.files import atomic_write, write_whole
 _SECONDS_TO_END = 60
 
 
-class Training:
-    """
-    AllenNLP's training of a run, in a process of its own.
-
-    # Parameters
-
-    process: The process that trains; `None` (the default) if the run is complete.
-    """
-
-    def __init__(self, run: Run, process: subprocess.Popen | None = None) -> None:
-        self.run = run
-        self.process = process
-
-    @property
-    def has_ended(self) -> bool:
-        return self.process is None or self.process.poll() is not None
-
-    def error(self) -> str | None:
-        """
-        Returns why the training failed, or `None`. Call this only when the training has ended.
-        """
-        if self.run.is_complete():
-            return None
-        assert self.process is not None
-        code = self.process.returncode
-        lines = self.run.log.read_text(encoding="utf-8", errors="replace").split("\n")
-        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        return f"{f'signal {-code}' if code < 0 else f'exit {code}'}: {last}"
-
-    def stop(self) -> None:
-        if self.process is None:
-            return
-        self.process.terminate()
-        try:
-            self.process.wait(_SECONDS_TO_END)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
-
 def start(
     run: Run, config: Mapping[str, Any], threads: int, packages: Iterable[str] = ()
-) -> Training:
+) -> subprocess.Popen | None:
     """
-    Starts the training of a run, or continues it from its last checkpoint.
+    Starts AllenNLP's training of a run, or continues it from its last checkpoint. Returns the
+    process that trains, or `None` if the run is complete.
 
     The process inherits a lock on its log, and holds it while it lives. So two processes never
     train one run, even if the ablation that started the first process was killed.
@@ -84,7 +45,7 @@ def start(
         if run.is_trained():
             if not run.is_complete():
                 _archive(run)
-            return Training(run)
+            return None
         command = [sys.executable, "-m", "elmo_tasks", "train", str(run.config_file)]
         command += ["-s", str(run.folder), "--file-friendly-logging"]
         for package in packages:
@@ -94,30 +55,49 @@ def start(
         elif run.folder.exists():
             shutil.rmtree(run.folder)
         write_whole(run.config_file, json.dumps(config, indent=2) + "\n")
-        return Training(run, _process(command, threads, log))
+        return _process(command, threads, log)
 
 
 def train_all(
-    runs: Iterable[Run], begin: Callable[[Run], Training], jobs: int
-) -> Generator[Training, None, None]:
+    runs: Iterable[Run], begin: Callable[[Run], subprocess.Popen | None], jobs: int
+) -> Generator[tuple[Run, subprocess.Popen | None], None, None]:
     """
-    Trains `jobs` runs at the same time, and yields each training when it has ended. Stops the
-    running trainings when the generator is closed.
+    Trains `jobs` runs at the same time, and yields each run with its process when it has ended.
+    Stops the running processes when the generator is closed.
     """
-    waiting, running = list(runs), list[Training]()
+    waiting, running = list(runs), dict[Run, subprocess.Popen | None]()
     try:
         while waiting or running:
             while waiting and len(running) < jobs:
-                running.append(begin(waiting.pop(0)))
-            ended = [training for training in running if training.has_ended]
-            for training in ended:
-                running.remove(training)
-                yield training
+                run = waiting.pop(0)
+                running[run] = begin(run)
+            ended = [run for run, process in running.items() if not process or _has_ended(process)]
+            for run in ended:
+                yield run, running.pop(run)
             if not ended:
                 time.sleep(0.2)
     finally:
-        for training in running:
-            training.stop()
+        for process in filter(None, running.values()):
+            process.terminate()
+            try:
+                process.wait(_SECONDS_TO_END)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def why_failed(run: Run, process: subprocess.Popen | None) -> str | None:
+    """Returns why a training that has ended failed, or `None`."""
+    if process is None or run.is_complete():
+        return None
+    code = process.returncode
+    lines = run.log.read_text(encoding="utf-8", errors="replace").split("\n")
+    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return f"{f'signal {-code}' if code < 0 else f'exit {code}'}: {last}"
+
+
+def _has_ended(process: subprocess.Popen) -> bool:
+    return process.poll() is not None
 
 
 def _process(command: list[str], threads: int, log: BinaryIO) -> subprocess.Popen:

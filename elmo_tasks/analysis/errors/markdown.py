@@ -57,7 +57,7 @@ def _first_table(report: dict[str, Any]) -> str:
         return _table(["expected, and predicted as:", *confusion], rows)
     if "links" in report:
         return _table(["link", "how many"], report["links"].items())
-    rows = [{**each, "type": each["type"] or "entity"}.values() for each in report["types"]]
+    rows = [[name or "entity", *numbers] for name, *numbers in map(dict.values, report["types"])]
     return _table(["type", "expected", "predicted", "precision, %", "recall, %"], rows)
 
 

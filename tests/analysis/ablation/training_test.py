@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from elmo_tasks.analysis.ablation.run import Run
-from elmo_tasks.analysis.ablation.training import Training, start, train_all
+from elmo_tasks.analysis.ablation.training import start, train_all, why_failed
 from elmo_tasks.common.errors import ConfigurationError
 
 
@@ -18,24 +18,21 @@ def runs(folder: Path, number: int) -> list[Run]:
 def test_no_more_than_so_many_are_trained_at_a_time(tmp_path: Path) -> None:
     processes: list[subprocess.Popen] = []
 
-    def begin(run: Run) -> Training:
+    def begin(run: Run) -> subprocess.Popen:
         assert sum(process.poll() is None for process in processes) < 2
         processes.append(subprocess.Popen(["sleep", "0.3"]))
-        return Training(run, processes[-1])
+        return processes[-1]
 
-    ended = [training.run for training in train_all(runs(tmp_path, 5), begin, jobs=2)]
+    ended = dict(train_all(runs(tmp_path, 5), begin, jobs=2))
 
-    assert sorted(ended) == runs(tmp_path, 5)
+    assert sorted(ended) == runs(tmp_path, 5) and list(ended.values()) == processes
 
 
 def test_what_runs_ends_with_the_ablation(tmp_path: Path) -> None:
     sleeping = subprocess.Popen(["sleep", "100"])
-
-    def begin(run: Run) -> Training:
-        return Training(run, None if run.seed else sleeping)
-
-    trainings = train_all(runs(tmp_path, 3), begin, jobs=2)
-    assert next(trainings).run.seed == 1
+    trainings = train_all(runs(tmp_path, 3), lambda run: None if run.seed else sleeping, jobs=2)
+    run, process = next(trainings)
+    assert (run.seed, process) == (1, None)
 
     trainings.close()
 
@@ -65,11 +62,9 @@ def test_a_trained_run_gets_its_archive_without_a_process(tmp_path: Path) -> Non
     (run.folder / "metrics.json").write_text(json.dumps({"best_epoch": 1}))
     torch.save({}, run.folder / "best.th")
 
-    training = start(run, {}, threads=1)
-
-    assert training.process is None and training.has_ended
+    assert start(run, {}, threads=1) is None
     assert run.is_complete()
-    assert training.error() is None
+    assert why_failed(run, None) is None
 
 
 def test_a_run_that_failed_says_how_and_with_what_last_word(tmp_path: Path) -> None:
@@ -81,4 +76,4 @@ def test_a_run_that_failed_says_how_and_with_what_last_word(tmp_path: Path) -> N
 
     for process, cause in ((failed, "exit 1"), (killed, "signal 9")):
         process.wait()
-        assert Training(run, process).error() == f"{cause}: ValueError: no such file"
+        assert why_failed(run, process) == f"{cause}: ValueError: no such file"
