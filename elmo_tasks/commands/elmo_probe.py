@@ -1,6 +1,6 @@
 import argparse
 
-from elmo_tasks.analysis.probe.report import run_config
+from elmo_tasks.analysis.probe.report import draw, run_config, text_of
 from elmo_tasks.commands.catalog import CATALOG
 from elmo_tasks.commands.command import Command
 from elmo_tasks.commands.outputs import add_outputs, deliver
@@ -37,4 +37,4 @@ examples:
 
     def run(self, args: argparse.Namespace) -> None:
         report = run_config(read_config(args.config, args.overrides))
-        deliver(args, report.text(), report.as_dict(), report.draw)
+        deliver(args, text_of(report), report, lambda: draw(report))

@@ -1,7 +1,7 @@
 import copy
 import textwrap
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from allennlp.common import Params
 
@@ -20,64 +20,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class ProbeReport(NamedTuple):
+def run_config(config: dict[str, Any]) -> dict[str, Any]:
     """
-    The results of a probe.
-
-    # Parameters
-
-    title: The names of the tag column, the validation data and the biLM.
-    rows: The two baselines, then the rows of the probe.
-    counts: The numbers of `train_tokens`, of their distinct `tags`, and of `validation_tokens`. Of
-        the validation tokens, `unseen_words` have a word, and `unseen_tags` only gold tags, that
-        the training data lacks; `backed_off_words` have a word that only the back-off has.
-    """
-
-    title: str
-    rows: list[ProbeRow]
-    counts: dict[str, int]
-
-    def text(self) -> str:
-        cells = [[row.name, f"{100 * row.accuracy:.2f}"] for row in self.rows]
-        lines = [self.title, "", table(["", "accuracy, %"], cells), ""]
-        for row in self.rows:
-            if row.weights is not None:
-                parts = [f"{weight:.3f} {layer_name(j)}" for j, weight in enumerate(row.weights)]
-                lines.append(f"Weights of the layers in the mix: {', '.join(parts)}.")
-        counts = self.counts
-        backed_off = counts["backed_off_words"]
-        lines.append(
-            f"The training data has {counts['train_tokens']:,} tokens with {counts['tags']:,} "
-            f"tags. The validation data has {counts['validation_tokens']:,}; the training data "
-            f"does not have the words of {counts['unseen_words']:,} and the tags of "
-            f"{counts['unseen_tags']:,} of them."
-            + (f" The back-off has {backed_off:,} of these words." if backed_off else "")
-        )
-        return "\n".join(lines)
-
-    def as_dict(self) -> dict[str, Any]:
-        return {**self._asdict(), "rows": [row._asdict() for row in self.rows]}
-
-    def draw(self) -> "Figure":
-        """Draws a bar for each row: baselines in grey, layers in one colour, the mix in another."""
-        from matplotlib.figure import Figure
-
-        figure = Figure((7, 1.4 + 0.42 * len(self.rows)), layout="constrained")
-        axes = figure.subplots()
-        percents = [100 * row.accuracy for row in self.rows]
-        colors = ["0.75"] * 2 + ["C0" if row.weights is None else "C1" for row in self.rows[2:]]
-        bars = axes.barh([row.name for row in self.rows], percents, height=0.65, color=colors)
-        axes.bar_label(bars, [f"{percent:.2f}" for percent in percents], padding=4)
-        axes.invert_yaxis()
-        axes.set(xlim=(0, 112), xticks=range(0, 101, 20), xlabel="accuracy, %")
-        axes.set_title(textwrap.fill(self.title, 48), parse_math=False)
-        axes.spines[["top", "right"]].set_visible(False)
-        return figure
-
-
-def run_config(config: dict[str, Any]) -> ProbeReport:
-    """
-    Runs the probe that a config describes, and returns its report.
+    Runs the probe that a config describes, and returns its report as JSON (see `run_probe`).
 
     # Parameters
 
@@ -110,10 +55,17 @@ def run_probe(
     train: TaggedTokens,
     validation: TaggedTokens,
     back_off: Mapping[str, str] | None = None,
-) -> ProbeReport:
+) -> dict[str, Any]:
     """
     Trains and evaluates a probe and two baselines: the most frequent tag of all tokens, and the
     most frequent tag of each word.
+
+    # Returns
+
+    `title`; the `rows` of the baselines and of the probe; and as `counts` the numbers of
+    `train_tokens`, of their distinct `tags`, and of `validation_tokens`. Of the validation tokens,
+    `unseen_words` have a word, and `unseen_tags` only gold tags, that the training data lacks;
+    `backed_off_words` have a word that only the back-off has.
     """
     most_frequent = MostFrequent(train.keys, train.tags, back_off)
     of_all = [most_frequent.of_all] * len(validation.tags)
@@ -133,4 +85,39 @@ def run_probe(
         "backed_off_words": sum(key in most_frequent.back_off for key in unseen_words),
         "unseen_tags": sum(known.isdisjoint(gold) for gold in validation.tags),
     }
-    return ProbeReport(title, rows, counts)
+    return {"title": title, "rows": [row._asdict() for row in rows], "counts": counts}
+
+
+def text_of(report: dict[str, Any]) -> str:
+    rows, counts = report["rows"], report["counts"]
+    cells = [[row["name"], f"{100 * row['accuracy']:.2f}"] for row in rows]
+    lines = [report["title"], "", table(["", "accuracy, %"], cells), ""]
+    for weights in filter(None, (row["weights"] for row in rows)):
+        parts = [f"{weight:.3f} {layer_name(j)}" for j, weight in enumerate(weights)]
+        lines.append(f"Weights of the layers in the mix: {', '.join(parts)}.")
+    backed_off = counts["backed_off_words"]
+    lines.append(
+        f"The training data has {counts['train_tokens']:,} tokens with {counts['tags']:,} tags. "
+        f"The validation data has {counts['validation_tokens']:,}; the training data does not have "
+        f"the words of {counts['unseen_words']:,} and the tags of {counts['unseen_tags']:,} of "
+        "them." + (f" The back-off has {backed_off:,} of these words." if backed_off else "")
+    )
+    return "\n".join(lines)
+
+
+def draw(report: dict[str, Any]) -> "Figure":
+    """Draws a bar for each row: baselines in grey, layers in one colour, the mix in another."""
+    from matplotlib.figure import Figure
+
+    rows = report["rows"]
+    figure = Figure((7, 1.4 + 0.42 * len(rows)), layout="constrained")
+    axes = figure.subplots()
+    percents = [100 * row["accuracy"] for row in rows]
+    colors = ["0.75"] * 2 + ["C0" if row["weights"] is None else "C1" for row in rows[2:]]
+    bars = axes.barh([row["name"] for row in rows], percents, height=0.65, color=colors)
+    axes.bar_label(bars, [f"{percent:.2f}" for percent in percents], padding=4)
+    axes.invert_yaxis()
+    axes.set(xlim=(0, 112), xticks=range(0, 101, 20), xlabel="accuracy, %")
+    axes.set_title(textwrap.fill(report["title"], 48), parse_math=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure

@@ -8,7 +8,7 @@ from allennlp.common import Params
 from matplotlib.patches import Rectangle
 
 from elmo_tasks.analysis.probe.probe import MostFrequent, Probe, ProbeRow
-from elmo_tasks.analysis.probe.report import run_config, run_probe
+from elmo_tasks.analysis.probe.report import draw, run_config, run_probe, text_of
 from elmo_tasks.analysis.probe.tagged_tokens import TaggedTokens
 from tests.helpers.charts import drawn_texts
 from tests.helpers.probe_configs import CONFIGS, ROOT, config_file
@@ -36,7 +36,7 @@ REPORT = run_probe(
 
 
 def test_the_baselines_stand_before_the_layers_and_all_is_counted() -> None:
-    rows = [(row.name, row.accuracy) for row in REPORT.rows]
+    rows = [(row["name"], row["accuracy"]) for row in REPORT["rows"]]
 
     assert rows == [
         # Four of eight tags are X.
@@ -46,7 +46,7 @@ def test_the_baselines_stand_before_the_layers_and_all_is_counted() -> None:
         ("tokens", 0.5),
         ("mix", 1.0),
     ]
-    assert REPORT.counts == {
+    assert REPORT["counts"] == {
         "train_tokens": 5,
         "tags": 3,
         "validation_tokens": 8,
@@ -62,25 +62,25 @@ def test_the_baseline_of_each_word_backs_off_and_any_right_tag_is_right() -> Non
     report = run_probe("", GivenRows(), train, validation, {"a": "Z", "c": "W", "d": "Y"})
 
     # The most frequent tag of all, X, is right for a and e, but a, c and e are right of the words.
-    assert [row.accuracy for row in report.rows[:2]] == [0.5, 0.75]
-    assert report.counts["unseen_words"] == 3 and report.counts["backed_off_words"] == 2
+    assert [row["accuracy"] for row in report["rows"][:2]] == [0.5, 0.75]
+    assert report["counts"]["unseen_words"] == 3 and report["counts"]["backed_off_words"] == 2
     # Neither tag of d is in the training data.
-    assert report.counts["unseen_tags"] == 1
-    assert "The back-off has 2 of these words." in report.text()
-    assert "back-off" not in REPORT.text()
+    assert report["counts"]["unseen_tags"] == 1
+    assert "The back-off has 2 of these words." in text_of(report)
+    assert "back-off" not in text_of(REPORT)
 
 
 def test_the_text_is_a_table_with_the_weights_of_the_mix() -> None:
-    text = REPORT.text()
+    text = text_of(REPORT)
 
     assert "| mix                            |      100.00 |" in text
     assert "Weights of the layers in the mix: 0.250 tokens, 0.750 LSTM 1." in text
     assert "The validation data has 8; the training data does not have the words of 5" in text
-    assert REPORT.as_dict()["rows"][3] == {"name": "mix", "accuracy": 1.0, "weights": [0.25, 0.75]}
+    assert REPORT["rows"][3] == {"name": "mix", "accuracy": 1.0, "weights": [0.25, 0.75]}
 
 
 def test_the_chart_has_a_bar_for_each_row_and_nothing_is_cut_off() -> None:
-    figure = REPORT.draw()
+    figure = draw(REPORT)
 
     texts = drawn_texts(figure)
     assert {"most frequent tag of each word", "mix", "100.00", "50.00"} <= set(texts)
@@ -99,7 +99,7 @@ def test_parts_of_speech_are_learnt_from_each_layer_and_the_mix(tmp_path: Path) 
     change = "{ probe+: { num_epochs: 20, batch_size: 16, learning_rate: 0.1 } }"
     config = config_file(tmp_path, "pos", change)
 
-    found = run_config(read(config)).as_dict()
+    found = run_config(read(config))
 
     rows = {row["name"]: row for row in found["rows"]}
     names = ["most frequent tag", "most frequent tag of each word"]
@@ -118,7 +118,7 @@ def test_parts_of_speech_are_learnt_from_each_layer_and_the_mix(tmp_path: Path) 
 def test_the_layers_are_read_from_a_store_the_next_time(tmp_path: Path) -> None:
     config = config_file(tmp_path, "senses", f"{{ store: '{tmp_path}/layers' }}")
 
-    first, second = (run_config(read(config)).as_dict() for _ in range(2))
+    first, second = (run_config(read(config)) for _ in range(2))
 
     assert first["rows"] == second["rows"]
     assert any((tmp_path / "layers").iterdir())
@@ -132,7 +132,7 @@ def test_words_that_the_training_data_lacks_have_the_tags_of_the_back_off(tmp_pa
     change = f"{{ validation_data_path: '{paths['dev.txt']}', back_off_path: %s }}"
 
     without, found = (
-        run_config(read(config_file(tmp_path, "senses", change % path))).as_dict()["rows"]
+        run_config(read(config_file(tmp_path, "senses", change % path)))["rows"]
         for path in ("null", f"'{paths['first.tsv']}'")
     )
 
