@@ -3,11 +3,9 @@
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
-
-from allennlp.data import DatasetReader
 
 from elmo_tasks.common.records import read_records
+from elmo_tasks.own_data.split import Reader
 from elmo_tasks.readers.classify import ClassifyReader
 from elmo_tasks.readers.entities import Entity, read_entities, split_tag, tag_of
 from elmo_tasks.readers.tag import TagReader
@@ -16,31 +14,14 @@ from elmo_tasks.readers.tag import TagReader
 _BIO = {"O": "O", "B": "B", "I": "I", "U": "B", "L": "I"}
 
 
-class Baseline(NamedTuple):
+def baseline(reader: Reader, train: str | os.PathLike, dev: str | os.PathLike) -> tuple[float, str]:
     """
-    # Parameters
-
-    score: The score on the validation data, by the metric of the task.
-    what: In words, what the baseline predicts.
-    """
-
-    score: float
-    what: str
-
-
-def baseline(
-    reader: DatasetReader, train: str | os.PathLike, dev: str | os.PathLike
-) -> Baseline | None:
-    """
-    Returns the score on `dev` of always giving the most frequent answer in `train`: the most
-    frequent label, or the most frequent tag of each word. Returns `None` if the reader is of
-    neither `classify` nor `tag`.
+    Returns the score on `dev` of always giving the most frequent answer in `train`, and in words
+    what that answer is: the most frequent label, or the most frequent tag of each word.
     """
     if isinstance(reader, ClassifyReader):
         return _of_labels(*([*_labels(reader, path)] for path in (train, dev)))
-    if isinstance(reader, TagReader):
-        return _of_tags(reader, train, dev)
-    return None
+    return _of_tags(reader, train, dev)
 
 
 def _labels(reader: ClassifyReader, path: str | os.PathLike) -> Iterable[Sequence[str]]:
@@ -49,15 +30,17 @@ def _labels(reader: ClassifyReader, path: str | os.PathLike) -> Iterable[Sequenc
         yield [label] if isinstance(label, str) else label
 
 
-def _of_labels(train: list[Sequence[str]], dev: list[Sequence[str]]) -> Baseline:
+def _of_labels(train: list[Sequence[str]], dev: list[Sequence[str]]) -> tuple[float, str]:
     ((label, _),) = Counter(each for labels in train for each in labels).most_common(1)
     num_right = sum(label in labels for labels in dev)
     # If each text has one label, F1 is the accuracy.
     score = _f1(num_right, len(dev), sum(map(len, dev)))
-    return Baseline(score, f"every text as {label!r}, the most frequent label")
+    return score, f"every text as {label!r}, the most frequent label"
 
 
-def _of_tags(reader: TagReader, train: str | os.PathLike, dev: str | os.PathLike) -> Baseline:
+def _of_tags(
+    reader: TagReader, train: str | os.PathLike, dev: str | os.PathLike
+) -> tuple[float, str]:
     counts: dict[str, Counter[str]] = {}
     of_all: Counter[str] = Counter()
     for sentence in reader.sentences(train):
@@ -74,7 +57,7 @@ def _of_tags(reader: TagReader, train: str | os.PathLike, dev: str | os.PathLike
         right += len(claims & facts)
         predicted += len(claims)
         gold += len(facts)
-    return Baseline(_f1(right, predicted, gold), "each word with its most frequent tag")
+    return _f1(right, predicted, gold), "each word with its most frequent tag"
 
 
 def _claims(tags: list[str], spans: bool) -> set[Entity]:

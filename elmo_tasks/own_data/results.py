@@ -14,7 +14,7 @@ from allennlp.data import DatasetReader
 
 from elmo_tasks.common.files import write_whole
 from elmo_tasks.own_data.baseline import baseline
-from elmo_tasks.own_data.split import part_suffix, read_examples, split, written
+from elmo_tasks.own_data.split import Reader, part_suffix, read_examples, split, written
 
 READERS = ("elmo_classify", "elmo_tag")
 
@@ -52,12 +52,11 @@ def result_lines(config: dict[str, Any], folder: Path) -> list[str]:
     train, dev = config["train_data_path"], config["validation_data_path"]
     num_dev = sum(1 for _ in read_examples(reader, dev))
     what = "rows" if config["dataset_reader"]["type"] == "elmo_classify" else "sentences"
+    least, always = baseline(reader, train, dev)
     line = (
         f"{metric_of(config)}: {100 * score_of(config, folder):.1f}, on the {num_dev:,} {what} of "
-        f"{dev} that also chose the epoch"
+        f"{dev} that also chose the epoch ({always}: {100 * least:.1f})"
     )
-    if least := baseline(reader, train, dev):
-        line += f" ({least.what}: {100 * least.score:.1f})"
     command = shlex.join(["elmo-tasks", "predict", str(folder), dev])
     return [line, f"Predict with: {command}"]
 
@@ -96,22 +95,19 @@ def train_folds(config: dict[str, Any], folder: Path, num_folds: int, train: Tra
             dev, *rest = split(others, _PARTS, seed)
             parts = {"train": [each for part in rest for each in part], "validation": dev}
             overrides: dict[str, Any] = {"evaluate_on_test": True}
-            files = []
+            training, data = folder / f"{number}", folder / f"{number}.data"
+            for left_by_a_killed_training in (training, data):
+                shutil.rmtree(left_by_a_killed_training, ignore_errors=True)
+            data.mkdir(parents=True)
             for name, chosen in {**parts, "test": test}.items():
-                data = folder / f"{number}.{name}{part_suffix(reader, paths[0])}"
-                data.parent.mkdir(parents=True, exist_ok=True)
-                data.write_text(written(chosen), encoding="utf-8")
-                overrides[f"{name}_data_path"] = str(data)
-                files.append(data)
-            # Remove what a killed training left.
-            training = folder / f"{number}"
-            shutil.rmtree(training, ignore_errors=True)
+                file = data / f"{name}{part_suffix(reader, paths[0])}"
+                file.write_text(written(chosen), encoding="utf-8")
+                overrides[f"{name}_data_path"] = str(file)
             train(overrides, training)
             score = score_of(config, training, "test")
             write_whole(result, json.dumps({metric_of(config): score}))
             shutil.rmtree(training)
-            for data in files:
-                data.unlink()
+            shutil.rmtree(data)
             seconds.append(time.monotonic() - start)
         scores.append(json.loads(result.read_text())[metric_of(config)])
     return scores
@@ -131,5 +127,7 @@ def _minutes(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
-def _reader(config: dict[str, Any]) -> DatasetReader:
-    return DatasetReader.from_params(Params(dict(config["dataset_reader"])))
+def _reader(config: dict[str, Any]) -> Reader:
+    reader = DatasetReader.from_params(Params(dict(config["dataset_reader"])))
+    assert isinstance(reader, Reader)
+    return reader

@@ -6,13 +6,13 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from allennlp.data import DatasetReader
-
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.common.records import Record, kind_of, read_records, suffix_of
 from elmo_tasks.common.text_files import at_line, numbered_lines
 from elmo_tasks.readers.classify import ClassifyReader
 from elmo_tasks.readers.tag import TagReader
+
+# The readers of the tasks for a user's own data.
+Reader = ClassifyReader | TagReader
 
 
 class Example(NamedTuple):
@@ -31,20 +31,11 @@ class Example(NamedTuple):
     text: str
 
 
-def read_examples(reader: DatasetReader, path: str | os.PathLike) -> Iterator[Example]:
-    """
-    Yields the examples of a file that `ClassifyReader` or `TagReader` reads. The rows of tables
-    become JSON. Sentences stay as they are.
-    """
+def read_examples(reader: Reader, path: str | os.PathLike) -> Iterator[Example]:
+    """Yields the examples of a file. The rows of tables become JSON. Sentences stay as they are."""
     if isinstance(reader, ClassifyReader):
-        yield from row_examples(reader, read_records(path))
-    elif isinstance(reader, TagReader):
-        yield from _sentences(path)
-    else:
-        raise ConfigurationError(
-            "only the data of classify and tag can be split into parts, not that of "
-            f"{type(reader).__name__}"
-        )
+        return row_examples(reader, read_records(path))
+    return _sentences(path)
 
 
 def row_examples(reader: ClassifyReader, records: Iterable[Record]) -> Iterator[Example]:
@@ -57,7 +48,7 @@ def row_examples(reader: ClassifyReader, records: Iterable[Record]) -> Iterator[
         yield Example(f"{line}\n", label if isinstance(label, str) else "", text)
 
 
-def part_suffix(reader: DatasetReader, path: str | os.PathLike) -> str:
+def part_suffix(reader: Reader, path: str | os.PathLike) -> str:
     """Returns the suffix of a file to which examples of `path` are written."""
     return ".jsonl" if isinstance(reader, ClassifyReader) else suffix_of(path)
 

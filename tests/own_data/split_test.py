@@ -3,10 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.own_data.split import Example, read_examples, split, written
 from elmo_tasks.readers.classify import ClassifyReader
-from elmo_tasks.readers.sst import SstReader
 from elmo_tasks.readers.tag import TagReader
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -65,8 +63,3 @@ def test_sentences_stay_as_they_are(name: str, tmp_path: Path) -> None:
     )
 
     assert before == after
-
-
-def test_the_data_of_other_tasks_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="only the data of classify and tag"):
-        list(read_examples(SstReader(), FIXTURES / "sst.txt"))
