@@ -2,7 +2,8 @@ import math
 import os
 import time
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from types import SimpleNamespace
+from typing import Any, cast
 
 import torch
 from allennlp.training import Checkpointer, Trainer
@@ -70,13 +71,13 @@ class ElmoCheckpointer(Checkpointer):
         ):
             _save(content, path)
         # AllenNLP does not overwrite existing files, so this call only records the save and removes
-        # old checkpoints.
-        super().save_checkpoint(cast(Trainer, _Saved(state)))
+        # old checkpoints. It gets the state that was computed: computing it may need all processes.
+        super().save_checkpoint(cast(Trainer, SimpleNamespace(get_checkpoint_state=lambda: state)))
 
     def load_checkpoint(self) -> TrainerCheckpoint | None:
         if self._is_primary:
             self._remove_remains()
-        if rank().num_processes > 1 and not self.state_is_sharded:
+        if rank().num_processes > 1:
             return self._load_from_first()
         latest = self.find_latest_checkpoint()
         return None if latest is None else TrainerCheckpoint(*map(read_torch_file, latest))
@@ -109,15 +110,6 @@ class ElmoCheckpointer(Checkpointer):
             for when in super()._find_all_checkpoints()
             if os.path.exists(self._training_state_path(*when))
         }
-
-
-class _Saved(NamedTuple):
-    """Gives AllenNLP the state that was computed, because computing it may need all processes."""
-
-    state: TrainerCheckpoint
-
-    def get_checkpoint_state(self) -> TrainerCheckpoint:
-        return self.state
 
 
 def _save(content: Any, path: str) -> None:

@@ -1,6 +1,7 @@
 import logging
 import random
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -32,14 +33,10 @@ class Recovery(TrainerCallback):
         self._trainer = trainer
         self._epoch_start = get_random_state()
         self._loss = self._reg_loss = 0.0
-        self._metrics: dict[str, Any] = {}
+        # The metrics of the last epoch that ended.
+        self.metrics: dict[str, Any] = {}
         self._by_rank: list[dict[str, Any]] | None = None
         self._loaded: dict[str, Any] | None = None
-
-    @property
-    def last_metrics(self) -> dict[str, Any]:
-        """The metrics of the last epoch that ended."""
-        return self._metrics
 
     def gather(self) -> None:
         """Collects the states of all processes of a training, before one process saves them."""
@@ -56,7 +53,7 @@ class Recovery(TrainerCallback):
         by_rank = state_dict.get("elmo_recovery")
         if by_rank is not None and len(by_rank) == self._trainer._world_size:
             self._loaded = by_rank[torch.distributed.get_rank() if is_distributed() else 0]
-            self._metrics = self._loaded["metrics"]
+            self.metrics = self._loaded["metrics"]
 
     def on_start(
         self, trainer: GradientDescentTrainer, is_primary: bool = True, **kwargs: Any
@@ -70,27 +67,25 @@ class Recovery(TrainerCallback):
                 self.serialization_dir,
             )
 
-    def begin_epoch(self, epoch: int) -> bool:
+    @contextmanager
+    def epoch(self, epoch: int) -> Iterator[bool]:
         """
-        Prepares an epoch. Returns whether a recovered training goes on in this epoch. If so, the
-        batches must come from `resumed`.
+        Prepares an epoch, and yields whether a recovered training goes on in it. If so, the
+        trainer's loader restores the state of the checkpoint when the finished batches have passed.
         """
         trainer = self._trainer
+        loader = trainer.data_loader
         self._loss = self._reg_loss = 0.0
-        resumes = False
-        if self._loaded is not None and epoch == trainer._start_after_epochs_completed:
-            resumes = True
+        resumes = self._loaded is not None and epoch == trainer._start_after_epochs_completed
+        if self._loaded is not None and resumes:
             set_random_state(self._loaded["epoch_start"])
+            num_batches = self._num_batches_done * trainer._num_gradient_accumulation_steps
+            trainer.data_loader = ResumedLoader(loader, num_batches, self._restore)
         self._epoch_start = get_random_state()
-        return resumes
-
-    def resumed(self, data_loader: Any) -> "ResumedLoader":
-        """
-        Returns a loader of the epoch's batches. When the finished batches have passed, the loader
-        restores the state of the checkpoint.
-        """
-        num_batches = self._num_batches_done * self._trainer._num_gradient_accumulation_steps
-        return ResumedLoader(data_loader, num_batches, self._restore)
+        try:
+            yield resumes
+        finally:
+            trainer.data_loader = loader
 
     def on_batch(
         self,
@@ -121,7 +116,7 @@ class Recovery(TrainerCallback):
         is_primary: bool = True,
         **kwargs: Any,
     ) -> None:
-        self._metrics = dict(metrics)
+        self.metrics = dict(metrics)
 
     def epoch_metrics(self, metrics: dict[str, float]) -> dict[str, float]:
         """
@@ -146,7 +141,7 @@ class Recovery(TrainerCallback):
     def _state(self) -> dict[str, Any]:
         trainer = self._trainer
         now = get_random_state()
-        state = {"random": now, "metrics": self._metrics}
+        state = {"random": now, "metrics": self.metrics}
         if trainer._scaler is not None:
             state["scaler"] = trainer._scaler.state_dict()
         if trainer._batches_in_epoch_completed == 0:

@@ -8,15 +8,12 @@ from allennlp.training.callbacks import TrainerCallback
 
 logger = logging.getLogger(__name__)
 
-# After this many batches, the training's time is estimated, without the slower first batch.
-_TRIAL = 8
-
 
 class EpochReport(TrainerCallback):
     """
-    Logs after a few batches how long the training will take. Logs a line after each epoch: its
-    seconds, training batches a second, the loss, the metric that chooses the best epoch, and the
-    time until the last epoch ends. A training may end earlier, if its patience ends.
+    Logs a line after each epoch: its seconds, training batches a second, the loss, the metric that
+    chooses the best epoch, and the time until the last epoch ends. A training may end earlier, if
+    its patience ends.
 
     Every `ElmoTrainer` has this callback.
     """
@@ -26,21 +23,10 @@ class EpochReport(TrainerCallback):
         self._began = self._epoch_began = self._trained = time.monotonic()
         self._num_epochs = self._num_batches = 0
 
-    def on_batch(
-        self,
-        trainer: Any,
-        *args: Any,
-        is_training: bool,
-        is_primary: bool = True,
-        **kwargs: Any,
-    ) -> None:
+    def on_batch(self, trainer: Any, *args: Any, is_training: bool, **kwargs: Any) -> None:
         if is_training:
             self._num_batches += 1
             self._trained = time.monotonic()
-            if self._num_epochs == 0 and self._num_batches == 1:
-                self._trial_began = self._trained
-            if self._num_epochs == 0 and self._num_batches == _TRIAL and is_primary:
-                self._foretell(trainer)
 
     def on_epoch(
         self, trainer: Any, metrics: dict[str, Any], epoch: int, is_primary: bool = True, **_: Any
@@ -66,24 +52,6 @@ class EpochReport(TrainerCallback):
         if is_primary:
             logger.info("; ".join(parts))
         self._epoch_began, self._num_batches = now, 0
-
-    def _foretell(self, trainer: Any) -> None:
-        try:
-            num_batches = len(trainer.data_loader)
-        except TypeError:
-            # A loader that streams does not know its number of batches.
-            return
-        epoch = num_batches * (self._trained - self._trial_began) / (_TRIAL - 1)
-        if num_batches > 2 * _TRIAL:
-            logger.info(
-                "by the first %d of %d batches: an epoch takes about %s without validation, %d "
-                "epochs about %s; a training that loses patience ends earlier",
-                _TRIAL,
-                num_batches,
-                _span(epoch),
-                trainer._num_epochs,
-                _span(epoch * trainer._num_epochs),
-            )
 
 
 def _span(seconds: float) -> str:

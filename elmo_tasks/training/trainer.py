@@ -63,6 +63,11 @@ class ElmoTrainer(GradientDescentTrainer):
             )
         super().__init__(*args, **kwargs)
         if self._distributed:
+            if self._ddp_wrapped_model.is_sharded:
+                raise ConfigurationError(
+                    "the trainer elmo saves whole models: leave ddp_accelerator out, or name one "
+                    "that gives each process the whole model"
+                )
             # In AllenNLP, one process of each node writes.
             self._primary = rank().process == 0
             _draw_like_nobody_else()
@@ -102,8 +107,8 @@ class ElmoTrainer(GradientDescentTrainer):
     def get_checkpoint_state(self) -> TrainerCheckpoint | None:
         self._recovery.gather()
         checkpoint = super().get_checkpoint_state()
-        if checkpoint is None or self._is_sharded():
-            return checkpoint
+        if checkpoint is None:
+            return None
         state = checkpoint.model_state
         for prefix, bilm in self._frozen_bilms():
             state = leave_out_weights(state, prefix, bilm.weights(), bilm.fingerprint())
@@ -123,7 +128,7 @@ class ElmoTrainer(GradientDescentTrainer):
         )
         if at_end and self._metric_tracker.is_best_so_far():
             self._best_model_filename = self._best_path()
-            if self._primary and not self._is_sharded():
+            if self._primary:
                 with self._averaged():
                     self._save_best(self.model.state_dict())
 
@@ -136,21 +141,15 @@ class ElmoTrainer(GradientDescentTrainer):
             self._num_epochs = min(self._num_epochs, num_epochs)
         metrics, epoch = super()._try_train()
         # If a recovered training has no epoch left, `metrics` has only those of its best epoch.
-        return {**self._recovery.last_metrics, **metrics}, epoch
+        return {**self._recovery.metrics, **metrics}, epoch
 
     def _train_epoch(self, epoch: int) -> dict[str, float]:
         """Goes on in an unfinished epoch with its random state and metrics."""
         if epoch == 0:
             self._check_rate()
-        if not self._recovery.begin_epoch(epoch):
-            return super()._train_epoch(epoch)
-        loader = self.data_loader
-        self.data_loader = self._recovery.resumed(loader)
-        try:
+        with self._recovery.epoch(epoch) as resumes:
             metrics = super()._train_epoch(epoch)
-        finally:
-            self.data_loader = loader
-        return self._recovery.epoch_metrics(metrics)
+        return self._recovery.epoch_metrics(metrics) if resumes else metrics
 
     def _check_rate(self) -> None:
         """Refuses a scheduler that makes the rate 0 for the whole epoch."""
@@ -217,11 +216,8 @@ class ElmoTrainer(GradientDescentTrainer):
 
     def _load_model_state(self, path: str) -> None:
         """Loads the best weights where they are: only process 0 has them, and goes on."""
-        if self._primary or self._is_sharded():
+        if self._primary:
             super()._load_model_state(path)
-
-    def _is_sharded(self) -> bool:
-        return self._ddp_wrapped_model is not None and self._ddp_wrapped_model.is_sharded
 
     def _best_path(self) -> str:
         return os.path.join(self._serialization_dir, "best.th")

@@ -13,7 +13,6 @@ from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.training.moving_average import FixedMovingAverage
 from elmo_tasks.training.trainer import ElmoTrainer
 from tests.helpers.configs import tiny
-from tests.helpers.stop_callback import STOP_AT, Stopped
 from tests.helpers.training import train
 
 StateDict = dict[str, torch.Tensor]
@@ -82,19 +81,6 @@ def test_average_is_that_of_the_formula_from_the_first_update_on() -> None:
         assert parameter.item() == value
 
 
-def test_with_a_decay_of_0_the_averages_are_the_weights_themselves() -> None:
-    parameter = torch.nn.Parameter(torch.randn(5))
-    average = FixedMovingAverage([("w", parameter)], decay=0)
-
-    for _ in range(2):
-        parameter.data.normal_()
-        weights = parameter.detach().clone()
-        average.apply()
-        average.assign_average_value()
-        assert torch.equal(parameter, weights)
-        average.restore()
-
-
 def test_state_is_by_name_and_reaches_the_parameters_of_another_model() -> None:
     one, other = (torch.nn.Parameter(torch.zeros(2)) for _ in range(2))
     saved = FixedMovingAverage([("w", one)], decay=0.5)
@@ -151,29 +137,6 @@ def test_validation_measures_what_was_chosen_and_the_averages_are_kept(
     assert weight(best(tmp_path / "model")) == weight(model.state_dict()) == averages[-1]
     archived = load_archive(tmp_path / "model" / "model.tar.gz").model
     assert weight(archived.state_dict()) == averages[-1]
-
-
-@pytest.mark.parametrize("at", ["1:1", "2:1"])
-def test_training_that_was_killed_and_recovered_ends_as_one_that_was_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str
-) -> None:
-    train(config(), tmp_path / "uninterrupted")
-    with monkeypatch.context() as patch:
-        patch.setenv(STOP_AT, at)
-        patch.setattr(ElmoTrainer, "_finalize_best_model_state", lambda self: None)
-        with pytest.raises(Stopped):
-            train(config(), tmp_path / "model")
-
-    model = train(config(), tmp_path / "model", recover=True)
-
-    expected = best(tmp_path / "uninterrupted")
-    assert_close(best(tmp_path / "model"), expected)
-    assert_close(model.state_dict(), expected)
-    ends = [
-        torch.load(tmp_path / name / "training_state_e3_b0.th")["moving_average"]["averages"]
-        for name in ("model", "uninterrupted")
-    ]
-    assert_close(*ends)
 
 
 def test_training_that_was_killed_before_it_kept_the_best_keeps_the_averages_once_recovered(

@@ -2,7 +2,9 @@ import json
 import math
 import os
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -114,20 +116,6 @@ def test_archive_is_whole_and_works_without_the_file_of_weights(tmp_path: Path) 
     assert_equal(loaded.state_dict(), model.state_dict())
     predictor = Predictor.from_path(tmp_path / "model" / "model.tar.gz")
     assert predictor.predict_json({"sentence": "It is good ."})["label"]
-
-
-@pytest.mark.parametrize("at", ["1:1", "2:1"])
-def test_training_that_was_killed_and_recovered_ends_as_one_that_was_not(
-    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str
-) -> None:
-    train_and_kill(config(), tmp_path / "model", monkeypatch, at)
-    assert STAND_IN in best(tmp_path / "model")
-
-    train(config(), tmp_path / "model", recover=True)
-
-    assert_close(best(tmp_path / "model"), best(trained))
-    loaded = load_archive(tmp_path / "model" / "model.tar.gz").model
-    assert_close(loaded.state_dict(), load_archive(trained / "model.tar.gz").model.state_dict())
 
 
 def test_training_that_was_killed_at_its_end_is_whole_once_recovered(
@@ -261,10 +249,15 @@ def test_checkpoint_of_a_model_without_a_frozen_bilm_is_whole(
     load_archive(tmp_path / "model" / "model.tar.gz")
 
 
-def test_configs_of_tasks_use_this_trainer() -> None:
-    trainer = config()["trainer"]
+def test_a_model_whose_weights_are_shared_out_is_refused() -> None:
+    loader: Any = SimpleNamespace(set_target_device=lambda device: None)
+    wrapped: Any = SimpleNamespace(is_sharded=True)
+    model: Any = torch.nn.Linear(1, 1)
 
-    assert (trainer["type"], trainer["checkpointer"]) == ("elmo", "elmo")
+    with pytest.raises(ConfigurationError, match="saves whole models: leave ddp_accelerator out"):
+        ElmoTrainer(
+            model, None, loader, cuda_device=-1, distributed=True, ddp_wrapped_model=wrapped
+        )
 
 
 @pytest.mark.parametrize("part", ["training", "validation"])
@@ -284,35 +277,30 @@ def test_a_loss_that_is_no_number_ends_a_training_with_its_epoch(
         train(config(), tmp_path / "run")
 
 
-@pytest.mark.parametrize(
-    "scheduler",
-    [
-        "{ type: 'constant_with_warmup', num_warmup_steps: 2 }",
-        "{ type: 'cosine_with_warmup', num_warmup_steps: 2, num_training_steps: 9 }",
-    ],
-)
+SCHEDULERS = [
+    ("{ type: 'constant_with_warmup', num_warmup_steps: 2 }", 0.1, True),
+    ("{ type: 'cosine_with_warmup', num_warmup_steps: 2, num_training_steps: 9 }", 0.1, True),
+    # It counts batches.
+    ("{ type: 'linear_with_warmup', warmup_steps: 2 }", 0.1, False),
+    # The rate is 0 by choice.
+    ("{ type: 'exponential', gamma: 0.5 }", 0, False),
+]
+
+
+@pytest.mark.parametrize(("scheduler", "rate", "wastes"), SCHEDULERS)
 def test_a_warm_up_that_counts_epochs_is_refused_before_it_wastes_one(
-    scheduler: str, tmp_path: Path
+    scheduler: str, rate: float, wastes: bool, tmp_path: Path
 ) -> None:
-    params = config(f"{{ trainer+: {{ learning_rate_scheduler: {scheduler} }} }}")
-    with pytest.raises(ConfigurationError, match="first epoch: its learning rate is 0"):
+    params = config(
+        f"""{{ trainer+: {{
+            num_epochs: 1, optimizer+: {{ lr: {rate} }}, learning_rate_scheduler: {scheduler},
+        }} }}"""
+    )
+    with (
+        pytest.raises(ConfigurationError, match="first epoch: its learning rate is 0")
+        if wastes
+        else nullcontext()
+    ):
         train(params, tmp_path / "model")
 
-
-def test_a_warm_up_that_counts_batches_is_not_refused(tmp_path: Path) -> None:
-    change = """{ trainer+: {
-        num_epochs: 1,
-        learning_rate_scheduler: { type: 'linear_with_warmup', warmup_steps: 2 },
-    } }"""
-    train(config(change), tmp_path / "model")
-    assert (tmp_path / "model/model.tar.gz").exists()
-
-
-def test_a_rate_of_0_by_choice_is_not_refused(tmp_path: Path) -> None:
-    change = """{ trainer+: {
-        num_epochs: 1,
-        optimizer+: { lr: 0 },
-        learning_rate_scheduler: { type: 'exponential', gamma: 0.5 },
-    } }"""
-    train(config(change), tmp_path / "model")
-    assert (tmp_path / "model/model.tar.gz").exists()
+    assert (tmp_path / "model/model.tar.gz").exists() != wastes
