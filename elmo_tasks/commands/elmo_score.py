@@ -166,15 +166,14 @@ def _score(
     sentences = _sentences(corpus, name)
     skip = 0
     if output is not None:
-        skip, hashed = output.num_done, output.check(sentences)
-        sentences = iter(hashed)
+        skip, sentences = output.num_done, output.check(sentences)
     if args.processes > 1:
         scores = scores_in_processes(model, sentences, settings, args.processes, skip)
     else:
         scores = scores_of(model, sentences, settings, skip)
     lines = _lines(_counted(scores, total, corpus), settings, skip)
     if output is not None:
-        output.write(settings.header(), lines, hashed)
+        output.write(settings.header(), lines)
     else:
         sys.stdout.write(settings.header())
         for text in lines:

@@ -103,6 +103,18 @@ class CorpusLoader(DataLoader):
                 "batches"
             )
 
+    def _num_tokens(self) -> tuple[int, int]:
+        """
+        Returns the numbers of sentences and of tokens in an epoch, from the counts of the
+        vocabulary. One boundary of each sentence counts as a token. Raises `TypeError`, as `len`
+        must, if there are no counts.
+        """
+        num_sentences = getattr(self._vocab, "num_sentences", None)
+        # The vocabulary counted only the training text, and only the training text is shuffled.
+        if num_sentences is None or not self.shuffle:
+            raise TypeError("the vocabulary does not say how much text there is")
+        return num_sentences, self._vocab.num_tokens + num_sentences
+
     def _groups(self, order: random.Random) -> Iterator[Any]:
         """Yields this process's sentences of each batch, in the form that `_tensors` takes."""
         raise NotImplementedError

@@ -137,31 +137,6 @@ class ElmoLanguageModel(Model):
     def get_metrics(self, reset: bool = False) -> dict[str, float]:
         return self._perplexity.get_metric(reset)
 
-    def contexts(self, tokens: TextFieldTensors) -> list[torch.Tensor]:
-        """
-        Returns the vectors from which `softmax` predicts each word of a sentence. The forward
-        vectors depend only on the words before this word, the backward vectors only on the words
-        after it. Every sentence starts from zeros, not from a carried state.
-
-        # Parameters
-
-        tokens: Sentences with both boundaries.
-
-        # Returns
-
-        One tensor for each direction, of shape (batch, length, projection_dim), with zeros at
-        padding and at the boundary where the direction begins.
-        """
-        if isinstance(self.bilm.state, CarryState):
-            self.bilm.state.reset()
-        char_ids = tokens["elmo"]["elmo_tokens"]
-        contexts = []
-        for output, targets in predict(self.bilm, char_ids):
-            flat = output.new_zeros(char_ids[..., 0].numel(), output.size(1))
-            flat[targets] = output
-            contexts.append(flat.view(*char_ids.shape[:2], -1))
-        return contexts
-
     def train(self, mode: bool = True) -> "ElmoLanguageModel":
         # Every epoch of training or evaluation begins a text anew, so no state is carried over.
         if isinstance(self.bilm.state, CarryState):
@@ -172,10 +147,13 @@ class ElmoLanguageModel(Model):
         self, char_ids: torch.Tensor, backward_char_ids: torch.Tensor | None
     ) -> list[Prediction]:
         train = not self._softmax_alone()
-        if char_ids.numel():
-            return predict(self.bilm, char_ids, backward_char_ids, train)
-        nothing = self.softmax.weight.new_zeros(0, self.softmax.weight.size(1))
-        return 2 * [Prediction(nothing, char_ids.new_zeros(0))]
+        if not char_ids.numel():
+            nothing = self.softmax.weight.new_zeros(0, self.softmax.weight.size(1))
+            return 2 * [Prediction(nothing, char_ids.new_zeros(0))]
+        start = self.bilm.state.before(len(char_ids), self.bilm.like)
+        predictions, last = predict(self.bilm, start, char_ids, backward_char_ids, train)
+        self.bilm.state.after(last)
+        return predictions
 
     def _precision(self) -> AbstractContextManager:
         device = self.softmax.weight.device
@@ -218,19 +196,12 @@ class ElmoLanguageModel(Model):
                 f"{archive} has another vocabulary; to use it here, set "
                 f'vocabulary: {{"type": "elmo_counted", "directory": "{archive}"}}'
             )
-        state = {key: value for key, value in state.items() if not key.endswith("num_batches")}
-        wrong = [
-            f"{key} has shape {tuple(state[key].shape)}, expected {tuple(tensor.shape)}"
-            for key, tensor in self.state_dict().items()
-            if key in state and state[key].shape != tensor.shape
-        ]
-        missing = self.state_dict().keys() - state.keys() - {"num_batches"}
-        if wrong or missing:
+        try:
+            self.load_state_dict({**state, "num_batches": self.num_batches})
+        except RuntimeError as error:
             raise ConfigurationError(
-                f"{archive} has a biLM of another shape: "
-                + "; ".join(wrong or [f"{key} is missing" for key in sorted(missing)])
-            )
-        self.load_state_dict(state, strict=False)
+                f"{archive} has a biLM of another shape: {' '.join(str(error).split())}"
+            ) from error
 
 
 def _with_vocabulary(bilm: Any, vocab: Vocabulary) -> Any:

@@ -4,6 +4,7 @@ import torch
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.bidirectional_lstm import read_direction
+from elmo_tasks.bilm.state import LstmState
 from elmo_tasks.kernels.packing import Packing
 
 
@@ -25,16 +26,18 @@ class Prediction(NamedTuple):
 
 def predict(
     bilm: BiLm,
+    start: LstmState,
     char_ids: torch.Tensor,
     backward_char_ids: torch.Tensor | None = None,
     train: bool = True,
-) -> list[Prediction]:
+) -> tuple[list[Prediction], LstmState]:
     """
     Computes what a language model needs from each direction: the top layer at every token that the
     direction reads, and the index of that token's target.
 
     # Parameters
 
+    start: The state that each row starts from.
     char_ids (`torch.LongTensor`): Shape (batch, length, 50). Sentences with both boundaries, which
         both directions read. If `backward_char_ids` is given, these are windows of a running text,
         which only the forward direction reads.
@@ -44,7 +47,8 @@ def predict(
 
     # Returns
 
-    The predictions of the forward and of the backward direction.
+    The predictions of the forward and of the backward direction, and the state in which each row
+        ended.
     """
     windows = backward_char_ids is not None
     with torch.set_grad_enabled(train and torch.is_grad_enabled()):
@@ -53,7 +57,6 @@ def predict(
         packing = Packing.of(lengths if windows else lengths - 1, char_ids.size(1))
         tokens = bilm.token_vectors(char_ids)
         forward, backward = packing.forward_index, packing.backward_index
-        start = bilm.state.before(len(char_ids), bilm.like)
         last = bilm.state.zeros(len(char_ids), bilm.like)
         ahead = read_direction(bilm.stacks, 0, tokens.at(forward), packing, start, last)[-1]
         if backward_char_ids is not None:
@@ -62,5 +65,4 @@ def predict(
         else:
             index, targets = backward + 1, [forward + 1, backward]
         back = read_direction(bilm.stacks, 1, tokens.at(index), packing, start, last)[-1]
-    bilm.state.after(last)
-    return [Prediction(ahead, targets[0]), Prediction(back, targets[1])]
+    return [Prediction(ahead, targets[0]), Prediction(back, targets[1])], last

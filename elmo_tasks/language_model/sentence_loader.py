@@ -38,12 +38,9 @@ class SentenceLoader(CorpusLoader):
     def __len__(self) -> int:
         """
         Returns an estimate of the number of batches in an epoch, from the counts of the vocabulary.
-        The estimate is wrong by a few in a thousand. Raises `TypeError` if there are no counts.
+        The estimate is wrong by a few in a thousand.
         """
-        num_sentences = getattr(self._vocab, "num_sentences", None)
-        if num_sentences is None or not self.shuffle:
-            raise TypeError("the vocabulary does not say how much text there is")
-        num_tokens = self._vocab.num_tokens + num_sentences
+        num_sentences, num_tokens = self._num_tokens()
         # A batch ends before the first sentence that does not fit. On average, half a sentence is
         # missing.
         mean = num_tokens / num_sentences

@@ -67,7 +67,7 @@ class Softmax:
         weight: torch.Tensor,
         bias: torch.Tensor,
         scale: torch.Tensor | None = None,
-        left_out: LeftOut | BlockedProduct | None = None,
+        left_out: LeftOut | None = None,
     ) -> None:
         self.words = words
         self.weight, self.bias, self.scale = weight, bias, scale
@@ -75,33 +75,21 @@ class Softmax:
         self._classes = {word: index for index, word in enumerate(words) if index != UNKNOWN}
         self._product = BlockedProduct(weight, bias, scale)
 
-    def bounded(self, max_words: int | None) -> "Softmax":
+    def in_8_bits(self, max_words: int | None = None) -> "Softmax":
         """
-        Returns the softmax of the first `max_words` words, or of all for `None`. The probability of
-        the other words goes to the unknown word. The weight of this softmax must be in float32.
+        Returns the softmax of the first `max_words` words, or of all for `None`, with 8 bits for
+        each number of the weight and a scale for each of its rows. The probability of the other
+        words goes to the unknown word. The weight of this softmax must be in float32.
         """
         check_positive("max_words", max_words)
         # The class of unknown words does not count as a word.
-        if max_words is None or max_words + 1 >= len(self.words):
-            return self
-        own, others = slice(max_words + 1), slice(max_words + 1, None)
-        left_out = BlockedProduct(self.weight[others], self.bias[others])
-        return Softmax(self.words[own], self.weight[own], self.bias[own], None, left_out)
-
-    def in_8_bits(self, max_words: int | None = None) -> "Softmax":
-        """
-        Returns what `bounded` returns, but with 8 bits for each number of the weight, a scale for
-        each of its rows, and a `LeftOut` for the other words.
-        """
-        exact = self.bounded(max_words)
+        num_classes = len(self.words) if max_words is None else max_words + 1
+        weight, others = self.weight[:num_classes], self.weight[num_classes:]
         # Any scale will do for a row of zeros.
-        scale = exact.weight.abs().amax(dim=1).clamp(min=1e-30) / _LARGEST
-        rounded = (exact.weight / scale.unsqueeze(1)).round().to(torch.int8)
-        left_out = None
-        if exact is not self:
-            others = slice(len(exact.words), None)
-            left_out = LeftOut.of(self.weight[others], self.bias[others])
-        return Softmax(exact.words, rounded, exact.bias, scale, left_out)
+        scale = weight.abs().amax(dim=1).clamp(min=1e-30) / _LARGEST
+        rounded = (weight / scale.unsqueeze(1)).round().to(torch.int8)
+        left_out = LeftOut.of(others, self.bias[num_classes:]) if len(others) else None
+        return Softmax(self.words[:num_classes], rounded, self.bias[:num_classes], scale, left_out)
 
     @property
     def num_bytes(self) -> int:

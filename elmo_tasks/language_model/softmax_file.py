@@ -33,7 +33,7 @@ def write_softmax(folder: str | os.PathLike, softmax: Softmax, bilm: BiLm) -> No
     from safetensors.torch import save
 
     tensors = {"weight": softmax.weight, "scale": softmax.scale, "bias": softmax.bias}
-    if isinstance(softmax.left_out, LeftOut):
+    if softmax.left_out is not None:
         tensors |= {f"left_out.{name}": part for name, part in softmax.left_out._asdict().items()}
     words = "".join(f"{word}\n" for word in softmax.words).encode()
     about = {"bilm": _fingerprint(bilm), "words": hash_bytes(words).hex()}

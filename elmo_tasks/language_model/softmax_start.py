@@ -11,7 +11,7 @@ from elmo_tasks.bilm.files.known_bilms import local_weights
 from elmo_tasks.kernels.blocked_product import scaled
 from elmo_tasks.language_model.model import ElmoLanguageModel
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
-from elmo_tasks.language_model.softmax import UNKNOWN, LeftOut, Softmax
+from elmo_tasks.language_model.softmax import UNKNOWN, Softmax
 from elmo_tasks.language_model.softmax_file import read_softmax
 
 logger = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ def begin_as(softmax: SampledSoftmax, packed: Softmax, vocab: Vocabulary) -> int
     _, *words = vocab.get_index_to_token_vocabulary("tokens").values()
     classes = torch.tensor(packed.classes(words), device=packed.bias.device)
     weight, bias = scaled(packed.weight, packed.scale).clone(), packed.bias.clone()
-    if isinstance(packed.left_out, LeftOut):
+    if packed.left_out is not None:
         biases = torch.stack([bias[UNKNOWN], packed.left_out.bias])
         rows = torch.stack([weight[UNKNOWN], packed.left_out.mean])
         weight[UNKNOWN], bias[UNKNOWN] = biases.softmax(dim=0) @ rows, biases.logsumexp(dim=0)

@@ -9,8 +9,12 @@ from elmo_tasks.bilm.lexicon import UNKNOWN, WordTable, words_of
 from elmo_tasks.common.processes import broadcast
 from elmo_tasks.language_model.model import ElmoLanguageModel
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
-from elmo_tasks.language_model.vector_fit import VectorFit, fit_characters
-from elmo_tasks.language_model.word_vectors import FileVectors, read_word_vectors
+from elmo_tasks.language_model.vector_fit import (
+    FileVectors,
+    VectorFit,
+    fit_characters,
+    read_word_vectors,
+)
 
 logger = logging.getLogger(__name__)
 

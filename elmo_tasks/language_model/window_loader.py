@@ -47,15 +47,9 @@ class WindowLoader(CorpusLoader):
         self.rows, self.length = rows, length
 
     def __len__(self) -> int:
-        """
-        Returns the number of batches in an epoch, from the counts of the vocabulary. Raises
-        `TypeError` if there are no counts.
-        """
-        num_sentences = getattr(self._vocab, "num_sentences", None)
-        if num_sentences is None or not self.shuffle:
-            raise TypeError("the vocabulary does not say how much text there is")
-        num_rows = self.rows * rank().num_processes
-        return (self._vocab.num_tokens + num_sentences) // (num_rows * self.length)
+        """Returns the number of batches in an epoch, from the counts of the vocabulary."""
+        _, num_tokens = self._num_tokens()
+        return num_tokens // (self.rows * rank().num_processes * self.length)
 
     def _groups(self, order: random.Random) -> Iterator[tuple[list[Window], list[Window]]]:
         backward = random.Random(order.random())

@@ -176,8 +176,8 @@ def test_an_interrupted_run_goes_on_and_ends_with_the_same_file(
     monkeypatch.setattr(score_file, "_CHARACTERS", 1)
     saved = score_file.ScoreFile._save
 
-    def stop_after_two(self: Any, file: Any, new: Any, number: int, sentences: Any) -> None:
-        saved(self, file, new, number, sentences)
+    def stop_after_two(self: Any, file: Any, new: Any, number: int) -> None:
+        saved(self, file, new, number)
         if number == 2:
             file.write(b"half a li")
             raise KeyboardInterrupt

@@ -5,6 +5,7 @@ from pathlib import Path
 import torch
 
 from elmo_tasks.bilm import BiLm, make_bilm
+from elmo_tasks.kernels.blocked_product import BlockedProduct
 from elmo_tasks.language_model.scoring.language_model import LanguageModel
 from elmo_tasks.language_model.softmax import Softmax
 from elmo_tasks.language_model.softmax_file import write_softmax
@@ -24,6 +25,14 @@ def random_softmax(dim: int, words: list[str] = WORDS, seed: int = 0) -> Softmax
     generator = torch.Generator().manual_seed(seed)
     weight = torch.randn(len(words), dim, generator=generator)
     return Softmax(words, weight, torch.randn(len(words), generator=generator))
+
+
+def bounded(softmax: Softmax, max_words: int) -> Softmax:
+    """Returns a softmax whose class of unknown words has exactly the rest of the probability."""
+    others = BlockedProduct(softmax.weight[max_words + 1 :], softmax.bias[max_words + 1 :])
+    own = softmax.words[: max_words + 1]
+    parts = softmax.weight[: len(own)], softmax.bias[: len(own)]
+    return Softmax(own, *parts, left_out=others)  # type: ignore[arg-type]
 
 
 def random_bilm(state: str = "reset") -> BiLm:

@@ -21,9 +21,8 @@ from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 from allennlp.training.optimizers import DenseSparseAdam
 from allennlp.training.util import evaluate
 
-from elmo_tasks.bilm import BiLm, make_bilm
+from elmo_tasks.bilm import make_bilm
 from elmo_tasks.common.errors import ConfigurationError
-from elmo_tasks.language_model import callback
 from elmo_tasks.language_model.corpus_loader import CorpusLoader
 from elmo_tasks.language_model.counted_vocabulary import CountedVocabulary
 from elmo_tasks.language_model.model import ElmoLanguageModel
@@ -170,35 +169,6 @@ def test_windows_that_carry_their_state_are_one_long_sequence(
     assert perplexity == pytest.approx(math.exp(numpy.mean(losses)), rel=1e-5)
 
 
-@pytest.mark.parametrize(("rows", "length"), [(1, 1), (3, 7), (150, 4)])
-def test_windows_and_sentences_measure_the_same_targets(
-    rows: int, length: int, tmp_path: Path
-) -> None:
-    model = make_model(tmp_path).eval()
-    forget_all(model.bilm)
-    loader = SentenceLoader(SentencesReader(), str(CORPUS), shuffle=False)
-    loader.index_with(model.vocab)
-
-    metrics, num_tokens = [], []
-    for batches in (loader, window_loader(model.vocab, rows, length)):
-        num_tokens.append(sum(int(model(**batch)["num_tokens"]) for batch in batches))
-        metrics.append(model.get_metrics(reset=True))
-
-    assert num_tokens == 2 * [sum(len(words) + 1 for words in LINES)]
-    assert metrics[0] == pytest.approx(metrics[1], rel=1e-6)
-    assert metrics[0]["forward_perplexity"] != pytest.approx(metrics[0]["backward_perplexity"])
-
-
-def forget_all(bilm: BiLm) -> None:
-    """Makes every output depend on the token alone that was read, whatever was read before it."""
-    for stack in (bilm.forward_stack, bilm.backward_stack):
-        for layer in stack.layers:
-            torch.nn.init.zeros_(layer.recurrent_weight)
-            # The gates are in the order input, forget, output, candidate.
-            layer.input_weight.data.chunk(4)[1].zero_()
-            layer.bias.data.chunk(4)[1].fill_(-1e4)
-
-
 def test_neither_training_nor_evaluation_begins_where_the_other_ended(tmp_path: Path) -> None:
     model = make_model(tmp_path, state="carry")
     first, second = islice(window_loader(model.vocab), 2)
@@ -245,7 +215,7 @@ def test_dropout_is_on_the_inputs_of_the_lstms_and_on_the_output_of_the_last(
         assert perplexity == pytest.approx(math.exp(numpy.mean(losses)), rel=1e-5)
 
 
-def test_dropout_is_as_the_config_says_and_while_training_only() -> None:
+def test_dropout_is_as_the_config_says() -> None:
     params = Params(shrunk("small", "{ dropout: 0.25, num_samples: null }"))
     torch.manual_seed(0)
     model = Model.from_params(params["model"], vocab=make_vocab())
@@ -259,13 +229,6 @@ def test_dropout_is_as_the_config_says_and_while_training_only() -> None:
     assert dropouts == {
         "dropout": 0.25, "bilm.forward_stack.dropout": 0.25, "bilm.backward_stack.dropout": 0.25,
     }  # fmt: skip
-
-    losses = {}
-    for mode in (model.train, model.eval):
-        mode()
-        losses[mode] = {model(**tensors(model.vocab, SENTENCES))["loss"].item() for _ in range(3)}
-
-    assert len(losses[model.train]) == 3 and len(losses[model.eval]) == 1
 
 
 @pytest.mark.parametrize("num_samples", [None, 20])
@@ -458,9 +421,12 @@ def test_an_archive_of_other_words_is_refused(first_training: Path, tmp_path: Pa
     [
         (
             "{ options+: { lstm+: { dim: 9 } } }",
-            r"another shape: bilm.*has shape \(32, 4\), expected \(36, 4\)",
+            r"another shape: .*bilm.*\[32, 4\]\) from checkpoint.* is torch.Size\(\[36, 4\]",
         ),
-        ("{ options+: { lstm+: { n_layers: 3 } } }", "another shape: bilm.backward_stack.layers.2"),
+        (
+            "{ options+: { lstm+: { n_layers: 3 } } }",
+            "another shape: .*bilm.backward_stack.layers.2",
+        ),
     ],
 )
 def test_an_archive_of_another_shape_is_refused(
@@ -478,29 +444,6 @@ def test_an_archive_of_a_task_model_is_refused(first_training: Path, tmp_path: P
         train(config, tmp_path / "second")
 
 
-def test_from_a_pair_of_files_the_softmax_is_learnt_before_the_bilm_moves(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(callback, "_check_length", lambda trainer: None)
-    change = """{
-      num_softmax_batches: 1000, dropout: 0, optimizer+: { lr: 0.02 }, trainer+: { num_epochs: 3 },
-    }"""
-    archive_file = train(shrunk("continue", change), tmp_path / "run")
-
-    given = make_bilm("fixtures/bilm/options.json", "fixtures/bilm/weights.hdf5")
-    after = load_archive(archive_file).model.bilm.state_dict()
-    for name, tensor in given.state_dict().items():
-        if not name.startswith("state."):
-            torch.testing.assert_close(after[name], tensor, rtol=0, atol=0)
-    first, last = (
-        json.loads((tmp_path / "run" / f"metrics_epoch_{epoch}.json").read_text())
-        for epoch in (0, 2)
-    )
-    assert last["validation_perplexity"] < 0.9 * first["validation_perplexity"]
-    log = (tmp_path / "run" / "out.log").read_text(encoding="utf-8")
-    assert "For the first 1000 batches only the softmax is trained" in log
-
-
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
@@ -516,32 +459,6 @@ def test_from_a_pair_of_files_the_softmax_is_learnt_before_the_bilm_moves(
 def test_value_that_cannot_be_is_refused_by_jsonnet(change: str, complaint: str) -> None:
     with pytest.raises(RuntimeError, match=complaint):
         shrunk("continue", change)
-
-
-def test_adagrads_numbers_are_those_of_bilm_tf_for_a_20th_of_its_loss() -> None:
-    """bilm-tf has rate 0.2, accumulator 1.0 and norm 10, for the gradient of 20 times the loss."""
-    trainer = shrunk("original")["trainer"]
-    target = 0.3 * torch.arange(6.0).reshape(2, 3)
-
-    def trained(factor: float, initial: float, norm: float) -> tuple[torch.Tensor, list[bool]]:
-        weight = torch.nn.Parameter(torch.ones(2, 3))
-        optimizer = torch.optim.Adagrad([weight], lr=0.2, initial_accumulator_value=initial)
-        clipped = []
-        for _ in range(20):
-            optimizer.zero_grad()
-            (factor * ((weight - target) ** 2).sum() / 2).backward()
-            clipped.append(bool(torch.nn.utils.clip_grad_norm_([weight], norm) > norm))
-            optimizer.step()
-        return weight, clipped
-
-    theirs, when = trained(20, 1.0, 10)
-    ours, also_when = trained(
-        1, trainer["optimizer"]["initial_accumulator_value"], trainer["grad_norm"]
-    )
-
-    assert trainer["optimizer"]["lr"] == 0.2
-    torch.testing.assert_close(ours, theirs)
-    assert when == also_when and len(set(when)) == 2
 
 
 @pytest.mark.parametrize("change", ["{ from_archiv: 'x' }", "{ batch_token: 7 }"])
@@ -615,21 +532,6 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, float], di
     before = on_grammar.evaluate()
     on_grammar.train()
     return before, on_grammar.evaluate()
-
-
-def test_entropy_of_the_grammar_is_that_of_its_sentences() -> None:
-    """Estimates the entropy from samples: the mean of the grammar's own log-likelihoods."""
-    total = tokens = 0.0
-
-    for words in islice(grammar.sentences(3), 20_000):
-        state = "start"
-        for word in [*words, None]:
-            (step,) = (step for step in grammar.GRAMMAR[state] if step.word == word)
-            total -= math.log(step.probability)
-            state = step.state
-        tokens += len(words) + 1
-
-    assert math.exp(total / tokens) == pytest.approx(grammar.perplexity(), rel=0.01)
 
 
 @pytest.mark.parametrize("direction", ["forward", "backward"])

@@ -9,13 +9,6 @@ from elmo_tasks.language_model import corpus_loader
 from tests.helpers.corpus_loaders import CORPUS, SENTENCES, ids, make_loader, sentences, texts
 
 
-def test_an_epoch_has_every_sentence_once() -> None:
-    loader = make_loader("elmo_sentences")
-
-    for _ in range(3):
-        assert Counter(sentences(loader)) == Counter(SENTENCES)
-
-
 def test_sentences_are_shuffled_in_chunks_and_every_one_comes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -9,14 +9,12 @@ from allennlp.common import Params
 from allennlp.data import Vocabulary
 from allennlp.models import load_archive
 
-from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.language_model import softmax_start
 from elmo_tasks.language_model.sampled_softmax import SampledSoftmax
 from elmo_tasks.language_model.scoring.language_model import has_softmax
-from elmo_tasks.language_model.softmax_file import SOFTMAX_FILE
 from elmo_tasks.language_model.softmax_start import begin_as
 from tests.helpers.language_model_configs import shrunk
-from tests.helpers.language_models import WORDS, random_bilm, random_softmax, written_model
+from tests.helpers.language_models import WORDS, random_softmax, written_model
 from tests.helpers.stop_callback import STOP_AT, Stopped
 
 NEW = "the cat gull oar".split()
@@ -108,22 +106,6 @@ def test_a_training_starts_once_from_the_softmax_and_its_archive_needs_no_file(
         file.unlink()
     model = load_archive(tmp_path / "run" / "model.tar.gz").model
     assert math.isfinite(model.softmax.weight.sum().item())
-
-
-def test_the_softmax_of_another_bilm_is_refused(config: dict[str, Any], tmp_path: Path) -> None:
-    other = random_bilm()
-    other.char_cnn.embedding.data += 1
-    other.to_files(tmp_path / "packed")
-
-    with pytest.raises(ConfigurationError, match="is not the softmax of the biLM beside it"):
-        train_model(Params(config), str(tmp_path / "run"))
-
-
-def test_a_biLM_without_a_softmax_is_refused(config: dict[str, Any], tmp_path: Path) -> None:
-    (tmp_path / "packed" / SOFTMAX_FILE).unlink()
-
-    with pytest.raises(ConfigurationError, match="packed has no softmax.safetensors, which elmo-"):
-        train_model(Params(config), str(tmp_path / "run"))
 
 
 def test_base_begins_with_its_softmax_and_a_biLM_without_one_learns_it_first() -> None:

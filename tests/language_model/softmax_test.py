@@ -3,7 +3,7 @@ import torch
 
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.language_model.softmax import UNKNOWN, LeftOut, Softmax
-from tests.helpers.language_models import WORDS, random_softmax
+from tests.helpers.language_models import bounded, random_softmax
 
 
 @pytest.fixture
@@ -32,19 +32,18 @@ def test_log_probabilities_are_those_of_a_softmax_and_sum_to_one(h: torch.Tensor
 
 def test_words_that_are_left_out_give_the_unknown_class_their_probability(h: torch.Tensor) -> None:
     softmax = random_softmax(4)
-    bounded = softmax.bounded(6)
+    fewer = bounded(softmax, 6)
 
-    found = bounded.distribution(h).double().exp()
+    found = fewer.distribution(h).double().exp()
 
     whole = probabilities(softmax, h)
     expected = torch.cat([whole[:, :1] + whole[:, 7:].sum(1, True), whole[:, 1:7]], dim=1)
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
     classes = torch.tensor([UNKNOWN, 1, 6, UNKNOWN, 2, 3])
-    of_classes = bounded.log_probs(h, classes).double().exp()
+    of_classes = fewer.log_probs(h, classes).double().exp()
     torch.testing.assert_close(of_classes, expected[range(6), classes], rtol=1e-5, atol=1e-6)
-    assert bounded.words == WORDS[:7]
-    assert bounded.classes(["the", "house", "<S>"]) == [4, UNKNOWN, 2]
-    assert bounded.knows("the") and not bounded.knows("house")
+    assert fewer.classes(["the", "house", "<S>"]) == [4, UNKNOWN, 2]
+    assert fewer.knows("the") and not fewer.knows("house")
 
 
 def test_what_stands_for_many_words_is_exact_for_normal_rows() -> None:
@@ -66,7 +65,9 @@ def test_8_bits_are_near_float32_with_all_words_and_with_fewer(h: torch.Tensor) 
         assert found.weight.dtype == torch.int8
         # A row's largest number is exact.
         assert (found.weight.abs().amax(dim=1) == 127).all()
-        expected = softmax.bounded(max_words).distribution(h)
+        exact = softmax if max_words is None or max_words > 15 else bounded(softmax, max_words)
+        assert found.words == exact.words
+        expected = exact.distribution(h)
         torch.testing.assert_close(found.distribution(h), expected, rtol=0, atol=atol)
 
 

@@ -1,10 +1,18 @@
+from pathlib import Path
+
+import numpy
+import pytest
 import torch
 from allennlp.data import Vocabulary
 
 from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.bilm.characters import batch_char_ids
-from elmo_tasks.language_model.vector_fit import VectorFit, fit_characters
-from elmo_tasks.language_model.word_vectors import FileVectors
+from elmo_tasks.language_model.vector_fit import (
+    FileVectors,
+    VectorFit,
+    fit_characters,
+    read_word_vectors,
+)
 
 OPTIONS = {
     "lstm": {"projection_dim": 6, "dim": 8, "n_layers": 2, "cell_clip": 3, "proj_clip": 3},
@@ -80,3 +88,46 @@ def test_forms_of_a_word_share_its_probability_and_frequent_words_are_drawn_more
     torch.testing.assert_close(by_row, expected / expected.sum())
     # In the vocabulary, padding and the unknown word come before "sea" and "Sea".
     torch.testing.assert_close(probability[0] / probability[1], torch.tensor(4 / 3).double())
+
+
+def test_vectors_are_standardized_as_by_numpy() -> None:
+    given = words(4)
+
+    standardized = given.standardized(6)
+
+    array = given.vectors.double().numpy()
+    expected = (array - array.mean(0)) / array.std(0, ddof=1)
+    assert standardized.words == WORDS
+    numpy.testing.assert_allclose(standardized.vectors, expected, atol=1e-5)
+
+
+def test_of_wider_vectors_the_principal_components_are_taken() -> None:
+    given = words(8)
+
+    standardized = given.standardized(3).vectors.double().numpy()
+
+    array = given.vectors.double().numpy()
+    left, _, _ = numpy.linalg.svd(array - array.mean(0), full_matrices=False)
+    # Left singular vectors have a length of 1 and any sign.
+    similarities = abs(left[:, 2::-1].T @ standardized) / numpy.sqrt(len(WORDS) - 1)
+    numpy.testing.assert_allclose(similarities, numpy.eye(3), atol=1e-4)
+
+
+def test_lines_of_another_width_are_left_out_and_the_number_of_words_is_bounded(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "vectors.txt"
+    path.write_text("sea 1 2\n. . . 3 4\nboat 5 6\nrope 7 8\n")
+
+    read = read_word_vectors(str(path), 2)
+
+    assert read.words == ["sea", "boat"]
+    assert read.vectors.tolist() == [[1, 2], [5, 6]]
+
+
+def test_a_file_without_vectors_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.txt"
+    path.write_text("sea\nboat\n")
+
+    with pytest.raises(ValueError, match="vectors.txt has no word vectors"):
+        read_word_vectors(str(path), 100)

@@ -96,14 +96,6 @@ def test_a_row_of_windows_reads_whole_sentences_end_to_end(field: str, shuffle: 
     assert left.total() <= (2 * len(rows) if shuffle else 0)
 
 
-def test_windows_of_a_training_are_full_and_of_one_shape() -> None:
-    for batch in make_loader("elmo_windows"):
-        for field in FIELDS:
-            char_ids, targets = batch[field]["elmo"]["elmo_tokens"], batch[field]["targets"]
-            assert char_ids.shape == (3, 7, 50) and (char_ids > 0).all()
-            assert targets["tokens"].shape == (3, 7) and (targets["tokens"] > 0).all()
-
-
 def test_the_two_directions_read_in_orders_of_their_own() -> None:
     loader = make_loader("elmo_windows", rows=1, length=20)
     forward = streams(loader, "tokens")

@@ -1,4 +1,3 @@
-import threading
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -6,8 +5,7 @@ import torch
 
 from elmo_tasks.bilm import BiLm
 from elmo_tasks.bilm.characters import batch_char_ids
-from elmo_tasks.bilm.files.options import BiLmOptions
-from elmo_tasks.bilm.state import InitialState, LstmState
+from elmo_tasks.bilm.state import LstmState
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.kernels.threads import operator_threads
 from elmo_tasks.language_model.prediction import predict
@@ -43,13 +41,11 @@ class Reader:
 
     # Parameters
 
-    bilm: A frozen biLM. Its start state is replaced by one that this class sets.
+    bilm: A frozen biLM.
     """
 
     def __init__(self, bilm: BiLm) -> None:
         self._bilm = bilm
-        self._start = bilm.state
-        self._carried = bilm.state = _CarriedState(bilm.options)
 
     def read(
         self, sentences: Sequence[list[str]], state: LstmState | None = None
@@ -86,28 +82,10 @@ class Reader:
         self, rows: list[list[str]], state: LstmState | None
     ) -> tuple[list[torch.Tensor], list[torch.Tensor], LstmState]:
         like = self._bilm.like
-        self._carried.of_thread.now = (
-            self._start.before(len(rows), like) if state is None else state
-        )
+        if state is None:
+            state = self._bilm.state.before(len(rows), like)
         with operator_threads(1):
             char_ids = batch_char_ids(rows, self._bilm.options.max_characters)
-        predictions = predict(self._bilm, char_ids.to(like.device))
+        predictions, last = predict(self._bilm, state, char_ids.to(like.device))
         outputs, targets = (list(parts) for parts in zip(*predictions))
-        return outputs, targets, self._carried.of_thread.now
-
-
-class _CarriedState(InitialState):
-    """
-    Starts each batch from the state that was set, and replaces that state by the batch's last.
-    Each thread has its own state.
-    """
-
-    def __init__(self, options: BiLmOptions) -> None:
-        super().__init__(options)
-        self.of_thread = threading.local()
-
-    def before(self, num_rows: int, like: torch.Tensor) -> LstmState:
-        return self.of_thread.now
-
-    def after(self, state: LstmState) -> None:
-        self.of_thread.now = state
+        return outputs, targets, last

@@ -1,5 +1,6 @@
 import json
 import os
+from collections import deque
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
@@ -39,11 +40,27 @@ class ScoreFile:
         self.num_done: int = done.get("sentences", 0)
         self._num_bytes: int = done.get("bytes", 0)
         self._hash: str = done.get("hash", "")
+        # For each sentence that was read and has no line yet, the hash of the text up to it.
+        self._hashes: deque[str] = deque()
 
-    def write(self, header: str, lines: Iterable[str], sentences: "Hashed") -> None:
+    def check(self, sentences: Iterable[list[str]]) -> Iterator[list[str]]:
+        """Yields the sentences. Raises an error if an already scored sentence has changed."""
+        digest = blake2b(digest_size=16)
+        for number, words in enumerate(sentences, start=1):
+            digest.update(" ".join(words).encode() + b"\n")
+            if number > self.num_done:
+                self._hashes.append(digest.hexdigest())
+            elif number == self.num_done and digest.hexdigest() != self._hash:
+                raise ConfigurationError(
+                    f"the text has changed since {self._partial} was begun; use --force to begin "
+                    "anew"
+                )
+            yield words
+
+    def write(self, header: str, lines: Iterable[str]) -> None:
         """
-        Writes `lines`, an item for each sentence after the first `num_done`. They are made from
-        `sentences`.
+        Writes `lines`, an item for each sentence after the first `num_done`. They are made from the
+        sentences of `check`.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with open(self._partial, "ab") as file:
@@ -52,26 +69,21 @@ class ScoreFile:
             for number, text in enumerate(lines, start=self.num_done + 1):
                 new.append(text)
                 size += len(text)
+                # The hash of all sentences up to this one.
+                self._hash = self._hashes.popleft()
                 if size >= _CHARACTERS:
-                    self._save(file, new, number, sentences)
+                    self._save(file, new, number)
                     new, size = [], 0
             file.write("".join(new).encode())
             os.fsync(file.fileno())
         self._partial.replace(self.path)
         self._record.unlink(missing_ok=True)
 
-    def check(self, sentences: Iterable[list[str]]) -> "Hashed":
-        """
-        Returns the sentences. Reading them raises an error if an already scored sentence has
-        changed.
-        """
-        return Hashed(sentences, self.num_done, self._hash, self._partial)
-
-    def _save(self, file: BinaryIO, new: list[str], number: int, sentences: "Hashed") -> None:
+    def _save(self, file: BinaryIO, new: list[str], number: int) -> None:
         file.write("".join(new).encode())
         file.flush()
         os.fsync(file.fileno())
-        done = {"sentences": number, "bytes": file.tell(), "hash": sentences.hash_of(number)}
+        done = {"sentences": number, "bytes": file.tell(), "hash": self._hash}
         write_whole(self._record, json.dumps({**done, "about": self._about}))
 
     def _done(self) -> dict:
@@ -87,34 +99,6 @@ class ScoreFile:
                 f"{_difference(done['about'], self._about)}; use --force to begin anew"
             )
         return done if is_there else {}
-
-
-class Hashed:
-    """Sentences with a running hash, which must be `expected` after `num_done` sentences."""
-
-    def __init__(
-        self, sentences: Iterable[list[str]], num_done: int, expected: str, path: Path
-    ) -> None:
-        self._sentences, self._num_done, self._expected = sentences, num_done, expected
-        self._path = path
-        self._hashes: dict[int, str] = {}
-
-    def __iter__(self) -> Iterator[list[str]]:
-        digest = blake2b(digest_size=16)
-        for number, words in enumerate(self._sentences, start=1):
-            digest.update(" ".join(words).encode() + b"\n")
-            if number > self._num_done:
-                self._hashes[number] = digest.hexdigest()
-            elif number == self._num_done and digest.hexdigest() != self._expected:
-                raise ConfigurationError(
-                    f"the text has changed since {self._path} was begun; use --force to begin anew"
-                )
-            yield words
-
-    def hash_of(self, number: int) -> str:
-        """Returns the hash of the first `number` sentences, and drops earlier hashes."""
-        self._hashes = {each: found for each, found in self._hashes.items() if each >= number}
-        return self._hashes[number]
 
 
 def _difference(old: dict[str, str], new: dict[str, str]) -> str:

@@ -237,9 +237,3 @@ def test_pieces_that_are_not_the_tokens_are_refused(
 
     with pytest.raises(ValueError, match="the sentence has 3 tokens"):
         score.by_word(["w"] * len(num_pieces), num_pieces)
-
-
-def test_the_model_is_a_name_of_the_package() -> None:
-    import elmo_tasks
-
-    assert elmo_tasks.LanguageModel is LanguageModel
