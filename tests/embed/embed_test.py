@@ -13,7 +13,7 @@ from elmo_tasks.elmo.encoder import ElmoEncoder
 from elmo_tasks.embed.corpus import Corpus
 from elmo_tasks.embed.embed import embed
 from tests.helpers.embedding import LINES, Paths, read_hdf5, write_text
-from tests.helpers.reference_bilm import FIXTURE_FILES, random_files
+from tests.helpers.reference_bilm import FIXTURE_FILES
 
 
 @pytest.fixture()
@@ -71,28 +71,12 @@ def test_the_index_is_from_a_sentence_to_its_last_number(
     assert index == {LINES[0]: "0", LINES[1]: "4", "": "5", LINES[3]: "3", "A": "6"}
 
 
-def test_empty_lines_keep_their_places(paths: Paths, encoder: ElmoEncoder) -> None:
-    embed(Corpus([paths.text]), paths.hdf5, encoder.layers)
-
-    arrays = read_hdf5(paths.hdf5)
-    assert [arrays[str(number)].shape[1] for number in range(7)] == [6, 4, 0, 10, 4, 0, 1]
-
-
 def test_a_text_of_empty_lines_alone_is_written(paths: Paths, encoder: ElmoEncoder) -> None:
     paths.text.write_text("\n\n")
 
     embed(Corpus([paths.text]), paths.hdf5, encoder.layers, "top")
 
     assert read_hdf5(paths.hdf5)["1"].shape == (0, 32)
-
-
-def test_a_line_of_5000_tokens_is_embedded_whole(paths: Paths, tmp_path: Path) -> None:
-    paths.text.write_text(f"A\n{'the dog ' * 2500}\nA\n")
-    encoder = ElmoEncoder.from_pretrained(random_files(tmp_path, n_layers=1))
-
-    embed(Corpus([paths.text]), paths.hdf5, encoder.layers, "top")
-
-    assert read_hdf5(paths.hdf5)["1"].shape == (5000, 12)
 
 
 @pytest.mark.parametrize("changed", ["gamma", "scalar_parameters", "layer_norm"])
