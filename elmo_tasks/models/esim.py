@@ -10,10 +10,10 @@ from allennlp.modules.matrix_attention import DotProductMatrixAttention
 from allennlp.nn import InitializerApplicator
 from allennlp.nn.util import masked_max, masked_mean, masked_softmax, weighted_sum
 from allennlp.training.metrics import CategoricalAccuracy
+from torch.nn.functional import pad
 
 from elmo_tasks.models.label_probabilities import label_probabilities
 from elmo_tasks.modules.check_input import check_input
-from elmo_tasks.modules.encode_together import encode_together
 from elmo_tasks.modules.linear import use_products
 from elmo_tasks.modules.text_embedder import ElmoTextEmbedder, EmbeddedText
 
@@ -135,7 +135,7 @@ class Esim(Model):
 
     def _encode(self, texts: Sequence[EmbeddedText]) -> list[torch.Tensor]:
         dropped = [self.variational_dropout(text.x) for text in texts]
-        encoded = encode_together(self.encoder, dropped, [text.mask for text in texts])
+        encoded = _encode_together(self.encoder, dropped, [text.mask for text in texts])
         return [text.extend(h) for text, h in zip(texts, encoded)]
 
     def _compose(
@@ -157,7 +157,7 @@ class Esim(Model):
             for each in enhanced
         ]
         # Shape of each: (batch, length, width of the composer)
-        composed = encode_together(self.composer, projected, masks)
+        composed = _encode_together(self.composer, projected, masks)
         return [_pool(v, mask) for v, mask in zip(composed, masks)]
 
     def _check_dimensions(self) -> None:
@@ -210,3 +210,28 @@ def _cut(output: dict[str, Any]) -> dict[str, list[torch.Tensor]]:
             attention[:h, :p] for attention, (p, h) in zip(output["hypothesis_attention"], lengths)
         ],
     }
+
+
+def _encode_together(
+    encoder: Seq2SeqEncoder, texts: Sequence[torch.Tensor], masks: Sequence[torch.Tensor]
+) -> list[torch.Tensor]:
+    """
+    Runs an encoder once for several texts of each instance, as one batch.
+
+    # Parameters
+
+    encoder: Its output for a text must not depend on other texts of the batch.
+    texts: Shapes (batch, length, dim), each with its own length.
+    masks: Shapes (batch, length).
+
+    # Returns
+
+    Shapes (batch, length, output dim).
+    """
+    lengths = [mask.size(1) for mask in masks]
+    missing = [max(lengths) - length for length in lengths]
+    h = encoder(
+        torch.cat([pad(text, (0, 0, 0, width)) for text, width in zip(texts, missing)]),
+        torch.cat([pad(mask, (0, width)) for mask, width in zip(masks, missing)]),
+    )
+    return [part[:, :length] for part, length in zip(h.chunk(len(texts)), lengths)]

@@ -116,27 +116,6 @@ def test_states_stay_in_float32_in_mixed_precision() -> None:
         torch.testing.assert_close(other, one, atol=0.05 * one.abs().max().item(), rtol=0)
 
 
-def test_padding_is_zeros_and_has_no_part_whatever_is_in_it() -> None:
-    _, ours = pair(3, 4, 2)
-    mask = torch.tensor([[True, True, False], [True, True, True]])
-    x = torch.randn(2, 3, 3).double()
-    other = x.clone()
-    other[0, 2] = 1000
-
-    h = ours(x, mask)
-
-    assert not h[0, 2].any()
-    assert torch.equal(h, ours(other, mask))
-
-
-def test_order_of_the_batch_changes_nothing() -> None:
-    _, ours = pair(3, 4, 3)
-    mask = torch.arange(7) < torch.tensor([3, 7, 1, 5]).unsqueeze(1)
-    x, order = torch.randn(4, 7, 3).double(), torch.tensor([2, 0, 3, 1])
-
-    torch.testing.assert_close(ours(x[order], mask[order]), ours(x, mask)[order])
-
-
 def test_weights_start_orthogonal_and_forget_gates_open() -> None:
     torch.manual_seed(0)
     encoder = Seq2SeqEncoder.by_name("elmo_alternating_lstm")(

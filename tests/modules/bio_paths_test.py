@@ -121,20 +121,6 @@ def test_confidences_are_those_of_a_crf_without_transitions() -> None:
         assert one == pytest.approx(other)
 
 
-def test_what_stands_in_padding_and_the_order_of_the_batch_change_nothing() -> None:
-    logits, mask = example([3, 7, 1], 2)
-    order = torch.tensor([2, 0, 1])
-    spans = [[Entity("B", 0, 1)], [Entity("B", 2, 5)], [Entity("C-A", 0, 1)]]
-    other = torch.where(mask.unsqueeze(-1), logits, 1000.0)
-
-    paths, same = BioPaths(TAGS, logits, mask), BioPaths(TAGS, other[order], mask[order])
-
-    assert torch.equal(paths.best()[order][mask[order]], same.best()[mask[order]])
-    expected = paths.span_probabilities(spans)
-    found = same.span_probabilities([spans[row] for row in order])
-    assert found == [pytest.approx(expected[row]) for row in order]
-
-
 def test_two_thousand_tokens_keep_their_probabilities() -> None:
     logits, mask = example([2000], 3)
 

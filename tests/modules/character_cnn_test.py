@@ -51,14 +51,6 @@ def test_vector_is_the_largest_window_that_begins_in_the_word(width: int) -> Non
         torch.testing.assert_close(vector, by_hand(cnn, word))
 
 
-def test_vector_does_not_depend_on_the_longest_word_beside_it() -> None:
-    cnn = built()
-
-    alone, beside = cnn(ids("bad")), cnn(ids("bad", "abcdefgabcdefg"))
-
-    torch.testing.assert_close(alone[0, 0], beside[0, 0])
-
-
 def test_tokens_shorter_than_a_window_are_refused() -> None:
     with pytest.raises(
         ConfigurationError, match="max_characters must be at least the width .*, 5, not 3"

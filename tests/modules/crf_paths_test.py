@@ -6,7 +6,6 @@ import pytest
 import torch
 from allennlp.modules import ConditionalRandomField
 from allennlp.modules.conditional_random_field.conditional_random_field import allowed_transitions
-from hypothesis import given
 from hypothesis import strategies as st
 
 from elmo_tasks.modules.crf_paths import CrfPaths
@@ -87,22 +86,6 @@ def test_partition_is_the_sum_over_all_paths(scheme: str, seed: int) -> None:
 
 @few
 @both
-def test_loss_of_the_crf_is_over_all_paths_valid_or_not(scheme: str, seed: int) -> None:
-    # AllenNLP's loss ignores the constraints.
-    example = Example(scheme, seed)
-    tags, expected = torch.zeros(len(LENGTHS), max(LENGTHS), dtype=torch.long), 0.0
-    for row, length in enumerate(LENGTHS):
-        gold, score = list(example.all_paths(row))[seed % 2]
-        tags[row, :length] = torch.tensor(gold)
-        expected += score - log_sum([score for _, score in example.all_paths(row, valid=False)])
-
-    log_likelihood = example.crf(example.logits, tags, example.mask).item()
-
-    assert log_likelihood == pytest.approx(expected)
-
-
-@few
-@both
 def test_confidence_is_the_share_of_the_paths_that_have_the_entity(scheme: str, seed: int) -> None:
     example = Example(scheme, seed)
     inside = torch.tensor([name[0] in "IL" for name in example.names])
@@ -122,31 +105,6 @@ def test_confidence_is_the_share_of_the_paths_that_have_the_entity(scheme: str, 
         for span, confidence in zip(row_spans, row_confidences, strict=True):
             having = log_sum([score for entities, score in scored if span in entities])
             assert confidence == pytest.approx(math.exp(having - total))
-
-
-@given(examples)
-def test_best_path_and_its_score_are_those_of_allennlp(example: Example) -> None:
-    # AllenNLP adds in the default dtype.
-    with in_dtype(example.crf, torch.double):
-        expected = example.crf.viterbi_tags(example.logits, example.mask)
-
-    best = example.paths.best()
-
-    for row, (tags, score) in enumerate(expected):
-        assert best.tags[row, 0, : LENGTHS[row]].tolist() == tags
-        assert best.scores[row, 0].item() == pytest.approx(score)
-
-
-@given(examples)
-def test_what_stands_in_padding_changes_nothing(example: Example) -> None:
-    noise = torch.where(example.mask.unsqueeze(-1), example.logits, -50 * example.logits)
-
-    other = CrfPaths(example.crf, noise, example.mask)
-
-    assert torch.equal(other.log_partition(), example.paths.log_partition())
-    for one, two in zip(other.best(3), example.paths.best(3), strict=True):
-        live = example.mask.unsqueeze(1) if one.dim() == 3 else torch.tensor(True)
-        assert torch.equal(one.where(live, 0 * one), two.where(live, 0 * two))
 
 
 def test_two_thousand_tokens_keep_their_probabilities() -> None:

@@ -50,16 +50,6 @@ def test_the_best_spans_that_cross_no_better_one_are_chosen(seed: int) -> None:
     assert not any(crosses(one, other) for one, other in pairs)
 
 
-def test_nested_spans_are_chosen_and_crossing_ones_are_not() -> None:
-    spans = candidate_spans([4], 4)
-    order = [[0, 2], [1, 3], [1, 1], [2, 3], [0, 3]]
-    scores = [-order.index(span) if span in order else -9 for span in spans.tolist()]
-
-    chosen = choose_spans(spans, torch.tensor(scores), 3)
-
-    assert spans[chosen].tolist() == [[0, 2], [0, 3], [1, 1]]
-
-
 def test_the_first_of_equal_scores_is_chosen() -> None:
     spans = candidate_spans([4], 1)
 

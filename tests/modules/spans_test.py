@@ -41,29 +41,6 @@ def test_spans_are_those_of_a_search_through_all(
     assert not found.probabilities[0, len(inside) :].any()
 
 
-def test_start_and_end_are_chosen_together() -> None:
-    # The best end, 0, is before the best start, 3.
-    start = torch.tensor([[0.0, 2.0, 0.0, 5.0]])
-    end = torch.tensor([[6.0, 0.0, 4.0, 0.0]])
-    mask = torch.ones(1, 4, dtype=torch.bool)
-    lower = end.clone()
-    lower[0, 0] = 2.5
-
-    found, found_lower = (best_spans(start, each, mask, 17).spans for each in (end, lower))
-
-    assert found[0, 0].tolist() == [0, 0]
-    assert found_lower[0, 0].tolist() == [1, 2]
-
-
-def test_span_of_seventeen_tokens_is_the_longest() -> None:
-    start, end = torch.full((2, 1, 30), -50.0)
-    start[0, 5], end[0, 21], end[0, 22] = 50, 40, 50
-    mask = torch.ones(1, 30, dtype=torch.bool)
-
-    assert best_spans(start, end, mask, 17).spans[0, 0].tolist() == [5, 21]
-    assert best_spans(start, end, mask, 18).spans[0, 0].tolist() == [5, 22]
-
-
 def test_half_precision_overflows_nowhere() -> None:
     start = torch.full((1, 4), torch.finfo(torch.float16).min, dtype=torch.float16)
     start[0, :2] = torch.tensor([1.0, 2.0])

@@ -1,4 +1,3 @@
-import copy
 import json
 from typing import Any
 
@@ -9,7 +8,6 @@ from allennlp.data import TextFieldTensors
 from allennlp.modules.elmo import batch_to_ids
 from allennlp.modules.text_field_embedders import BasicTextFieldEmbedder
 from allennlp.modules.token_embedders import Embedding
-from allennlp.nn.regularizers import RegularizerApplicator
 
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.common.errors import ConfigurationError
@@ -79,15 +77,6 @@ def test_each_text_has_elmo_where_a_mix_is_given(places: list[str]) -> None:
     assert embedder.get_elmo_dim() == ELMO_DIM * ("output" in places)
 
 
-@PLACES
-def test_one_text_alone_is_embedded_too(places: list[str]) -> None:
-    embedder = make_embedder(places)
-
-    (text,) = embedder(tensors_of(PREMISE))
-
-    torch.testing.assert_close(text, expected_text(embedder, PREMISE), atol=1e-5, rtol=0)
-
-
 def test_the_bilm_runs_once_for_all_texts_and_both_places() -> None:
     embedder = make_embedder(["input", "output"])
     assert embedder.bilm is not None
@@ -154,31 +143,6 @@ def test_elmo_is_zero_at_padding(places: list[str]) -> None:
     assert text.mask.tolist() == [[True] * 4, [True, True, False, False]]
 
 
-@PLACES
-def test_the_arguments_are_not_changed(places: list[str]) -> None:
-    premise, hypothesis = tensors_of(PREMISE), tensors_of(HYPOTHESIS)
-    before = copy.deepcopy((premise, hypothesis))
-
-    make_embedder(places)(premise, hypothesis)
-
-    for text, was in zip((premise, hypothesis), before, strict=True):
-        assert text.keys() == was.keys()
-        for name in was:
-            torch.testing.assert_close(text[name], was[name])
-
-
-def test_a_pair_of_texts_has_the_same_vectors_in_any_batch() -> None:
-    embedder = make_embedder(["input", "output"])
-    together = embedder(tensors_of(PREMISE), tensors_of(HYPOTHESIS))
-
-    for row in range(2):
-        alone = embedder(tensors_of(PREMISE[row : row + 1]), tensors_of(HYPOTHESIS[row : row + 1]))
-        for text, expected in zip(together, alone, strict=True):
-            length = expected.mask.size(1)
-            found = EmbeddedText(*(part[row : row + 1, :length] for part in text))
-            torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
-
-
 # Training.
 
 
@@ -206,36 +170,6 @@ def test_gradients_reach_all_of_a_bilm_that_trains() -> None:
 
     for name, parameter in embedder.named_parameters():
         assert parameter.grad is not None and parameter.grad.any(), name
-
-
-def test_the_regularizer_penalizes_the_w_of_both_mixes_and_nothing_else() -> None:
-    embedder = make_embedder(["input", "output"], requires_grad=True)
-    params = Params({"regexes": [["scalar_parameters", {"type": "l2", "alpha": 0.5}]]})
-
-    penalty = RegularizerApplicator.from_params(params)(embedder)
-    penalty.backward()
-
-    ws = [mix.scalar_parameters for mix in embedder.mixes().values()]
-    expected = 0.5 * sum(w.square().sum() for w in ws if w is not None)
-    torch.testing.assert_close(penalty, expected)
-    touched = {
-        name for name, parameter in embedder.named_parameters() if parameter.grad is not None
-    }
-    assert touched == {"input_mix.scalar_parameters", "output_mix.scalar_parameters"}
-
-
-def test_each_mix_has_one_tensor_of_weights_and_gamma_in_a_checkpoint() -> None:
-    for places in (["input"], ["output"], ["input", "output"]):
-        shapes = {
-            name: tuple(tensor.shape)
-            for name, tensor in make_embedder(places).state_dict().items()
-            if "mix" in name
-        }
-        assert shapes == {
-            f"{place}_mix.{name}": shape
-            for place in places
-            for name, shape in (("scalar_parameters", (3,)), ("gamma", (1,)))
-        }
 
 
 def test_metrics_are_the_weights_and_gamma_of_each_place() -> None:

@@ -11,12 +11,11 @@ from allennlp.data.fields import ListField, TextField
 from allennlp.data.token_indexers import ELMoTokenCharactersIndexer
 from allennlp.models import Model, archive_model, load_archive
 from allennlp.modules import TextFieldEmbedder
-from allennlp.modules.elmo import Elmo, batch_to_ids
-from allennlp.modules.token_embedders import ElmoTokenEmbedder
+from allennlp.modules.elmo import Elmo
 
 from elmo_tasks.bilm import make_bilm
 from elmo_tasks.modules.token_embedder import ElmoBiLmEmbedder
-from tests.helpers.reference_bilm import FIXTURE, FIXTURE_FILES
+from tests.helpers.reference_bilm import FIXTURE_FILES
 
 SENTENCES = [["A", "film", "of", "charm", "."], ["It", "is"], ["na\u00efve"]]
 
@@ -108,14 +107,6 @@ def test_char_ids_may_have_any_number_of_dimensions_before_the_text(shape: tuple
     assert torch.equal(vectors.flatten(0, -3), flat)
 
 
-def test_layers_side_by_side_are_as_wide_as_all_layers() -> None:
-    embedder = ElmoBiLmEmbedder(str(FIXTURE), {"layers": "concat"})
-
-    vectors = embedder(batch_to_ids([["It", "works"]]))
-
-    assert vectors.shape == (1, 2, embedder.get_output_dim()) == (1, 2, 96)
-
-
 def test_the_mix_is_by_default_trained_with_a_dropout_of_a_half() -> None:
     bilm = make_bilm(*FIXTURE_FILES)
 
@@ -125,24 +116,6 @@ def test_the_mix_is_by_default_trained_with_a_dropout_of_a_half() -> None:
     trained = [name for name, parameter in embedder.named_parameters() if parameter.requires_grad]
     assert trained == ["mix.scalar_parameters", "mix.gamma"]
     assert embedder.get_output_dim() == 32
-
-
-def test_weights_of_allennlps_mix_are_loaded() -> None:
-    theirs = ElmoTokenEmbedder(*FIXTURE_FILES)
-    for j, parameter in enumerate(theirs._elmo.scalar_mix_0.scalar_parameters):
-        parameter.data.fill_(float(j))
-    prefix = "_elmo.scalar_mix_0."
-    state = {
-        key.removeprefix(prefix): tensor
-        for key, tensor in theirs.state_dict().items()
-        if key.startswith(prefix)
-    }
-
-    embedder = ElmoBiLmEmbedder(make_bilm(*FIXTURE_FILES))
-
-    embedder.mix.load_state_dict(state)
-
-    assert embedder.mix.scalar_parameters.tolist() == [0, 1, 2]
 
 
 # In AllenNLP's own `basic_classifier`.
@@ -182,18 +155,6 @@ def test_a_classifier_predicts_as_with_allennlps_embedder(tmp_path: Path) -> Non
 
     for answer, expected in zip(answers, theirs.forward_on_instances(instances), strict=True):
         assert answer["probs"] == pytest.approx(expected["probs"], abs=1e-5)
-
-
-def test_a_classifier_trains_its_mix_and_not_its_bilm(tmp_path: Path) -> None:
-    instances = read(tmp_path)
-    model = make_classifier(OURS, instances)
-    batch = Batch(instances)
-    batch.index_instances(model.vocab)
-
-    model(**batch.as_tensor_dict())["loss"].backward()
-
-    for name, parameter in model.named_parameters():
-        assert (parameter.grad is None) == (".bilm." in name), name
 
 
 def test_an_archive_predicts_after_the_weights_file_is_gone(tmp_path: Path) -> None:
