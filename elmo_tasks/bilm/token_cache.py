@@ -69,30 +69,19 @@ class TokenCache:
         if not self._lock.acquire(blocking=False):
             return
         try:
+            if self._vectors is None:
+                # The system gives memory to a row when the row is written.
+                self._vectors = vectors.new_empty(self._max_tokens, vectors.size(1))
             # Another thread may have added some of the tokens.
             new = [index for index, key in enumerate(keys) if key not in self._rows]
-            kept = self._grown(len(self._rows) + len(new), vectors)
             rows = [self._row(keys[index]) for index in new]
-            kept[rows] = vectors[new].clone()
+            self._vectors[rows] = vectors[new].clone()
         except BaseException:
             # Some rows may not have their vectors yet, so all are forgotten.
             self._rows = {}
             raise
         finally:
             self._lock.release()
-
-    def _grown(self, num_tokens: int, like: torch.Tensor) -> torch.Tensor:
-        """Returns the vectors, with room for `num_tokens` tokens, but at most `max_tokens`."""
-        if self._vectors is None:
-            self._vectors = like.new_empty(0, like.size(1))
-        wanted = min(self._max_tokens, num_tokens)
-        if wanted > len(self._vectors):
-            # Doubled, so that growing copies each vector only a few times.
-            size = min(self._max_tokens, 2 * wanted)
-            grown = like.new_empty(size, like.size(1))
-            grown[: len(self._vectors)] = self._vectors
-            self._vectors = grown
-        return self._vectors
 
     def _row(self, key: bytes) -> int:
         """Returns a row for a new token: a free row, or the row of the oldest token."""

@@ -5,10 +5,8 @@ import pytest
 import torch
 
 from elmo_tasks.bilm import make_bilm
-from elmo_tasks.bilm.bidirectional_lstm import bidirectional_layers, read_direction
+from elmo_tasks.bilm.bidirectional_lstm import TokenVectors, bidirectional_layers
 from elmo_tasks.bilm.state import LstmState
-from elmo_tasks.bilm.token_vectors import TokenVectors
-from elmo_tasks.kernels.packing import Packing
 from tests.helpers.bilm_examples import SHAPES
 from tests.helpers.reference_bilm import ReferenceBiLm, State, random_files
 
@@ -67,22 +65,3 @@ def test_layers_and_last_states_equal_a_plain_numpy_bilm(tmp_path: Path, shape: 
             for j, (h, c) in enumerate(end):
                 numpy.testing.assert_allclose(example.last.h[j, direction, row], h, atol=1e-5)
                 numpy.testing.assert_allclose(example.last.c[j, direction, row], c, atol=1e-5)
-
-
-@pytest.mark.parametrize("direction", [0, 1])
-def test_a_direction_gives_its_inputs_and_layers_and_leaves_the_other_state(
-    tmp_path: Path, direction: int
-) -> None:
-    example = Example(tmp_path, {})
-    packing = Packing.of(LENGTHS, WIDTH)
-    inputs = example.tokens.at(packing.forward_index)
-
-    with torch.no_grad():
-        outputs = read_direction(
-            example.stacks, direction, inputs, packing, example.start, example.last
-        )
-
-    assert [tuple(output.shape) for output in outputs] == [(12, 6)] * 3
-    assert outputs[0] is inputs
-    for part in example.last:
-        assert part[:, direction].any() and not part[:, 1 - direction].any()

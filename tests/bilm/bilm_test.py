@@ -71,42 +71,12 @@ def test_layers_equal_a_plain_numpy_bilm(tmp_path: Path, shape: dict, state: str
         numpy.testing.assert_allclose(layers[row, :, : len(sentence)], expected, atol=1e-5)
 
 
-def test_layers_without_skip_connections_equal_a_plain_numpy_bilm(tmp_path: Path) -> None:
-    files = random_files(tmp_path, n_layers=3, use_skip_connections=False)
-
-    layers = make_bilm(*files, state="reset")(ids_of([SENTENCE])).layers
-
-    expected, _ = ReferenceBiLm(*files).layers(SENTENCE)
-    numpy.testing.assert_allclose(layers[0], expected, atol=1e-5)
-
-
-def test_layers_with_a_carried_state_equal_a_plain_numpy_bilm(tmp_path: Path) -> None:
-    files = random_files(tmp_path)
-    bilm, reference = make_bilm(*files, state="carry"), ReferenceBiLm(*files)
-    state = reference.zeros()
-
-    for sentence in sentences(3, 1, 8):
-        layers = bilm(ids_of([sentence])).layers
-        expected, state = reference.layers(sentence, state)
-        numpy.testing.assert_allclose(layers[0], expected, atol=1e-5)
-
-
 def test_a_sentence_of_1000_tokens_gives_allennlps_layers() -> None:
     bilm, theirs = make_bilm(*FIXTURE_FILES, state="reset"), _ElmoBiLm(*FIXTURE_FILES)
 
     layers = assert_equals_upstream(bilm, theirs, ids_of(sentences(1000, 3)))
 
     assert layers.shape == (2, 3, 1000, 32)
-
-
-def test_words_that_differ_only_after_48_bytes_have_the_same_layers() -> None:
-    bilm = make_bilm(*FIXTURE_FILES, state="reset")
-    batch = [["x" * 48], ["x" * 49], ["x" * 300], ["x" * 47]]
-
-    layers = bilm(ids_of(batch)).layers
-
-    assert torch.equal(layers[0], layers[1]) and torch.equal(layers[0], layers[2])
-    assert not torch.allclose(layers[0], layers[3], atol=1e-3)
 
 
 @pytest.mark.parametrize("state", ["reset", "snapshot", "carry"])
@@ -162,36 +132,33 @@ def test_a_bilm_with_weights_does_not_warn(
     assert not caplog.records
 
 
-@pytest.mark.parametrize("shape", [(2, 3), (2, 3, 49), (2, 4, 3, 50)])
-def test_char_ids_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
-    bilm = make_bilm(*FIXTURE_FILES)
-
-    with pytest.raises(ConfigurationError, match=r"\(batch, length, 50\), but have .*elmo_char"):
-        bilm(torch.ones(shape, dtype=torch.long))
-
-
-def test_a_snapshot_of_a_bilm_that_trains_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="state must be reset or carry"):
-        make_bilm(*FIXTURE_FILES, state="snapshot", requires_grad=True)
-
-
-def test_an_unknown_state_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="one of reset, snapshot, carry, not 'warm'"):
-        make_bilm(*FIXTURE_FILES, state="warm")
+TRAINED_SNAPSHOT = {"state": "snapshot", "requires_grad": True}
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    (TRAINED_SNAPSHOT, "state must be reset or carry"),
+    ({"state": "warm"}, "one of reset, snapshot, carry, not 'warm'"),
+    ({"options": "nowhere.json"}, "no file of options .*nowhere.json"),
+    *(({"content": text}, "is not JSON") for text in (b"{", b"", b"\xff")),
+    *(({"content": text}, "is not a JSON object") for text in (b"[1, 2]", b"3")),
+    *(
+        ({"char_ids": shape}, r"\(batch, length, 50\), but have .*elmo_char")
+        for shape in ((2, 3), (2, 3, 49), (2, 4, 3, 50))
+    ),
+]
 
 
-def test_options_that_are_missing_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="no file of options .*nowhere.json"):
-        make_bilm(tmp_path / "nowhere.json", FIXTURE_FILES[1])
+@pytest.mark.parametrize(("wrong", "words"), REFUSED)
+def test_what_makes_no_bilm_or_no_layers_is_refused(
+    wrong: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    options, weights = FIXTURE_FILES
+    own = {"content": options.read_bytes(), "options": "options.json", "char_ids": (1, 1, 50)}
+    own |= {name: wrong[name] for name in own.keys() & wrong.keys()}
+    settings = {name: wrong[name] for name in wrong.keys() - own.keys()}
+    (tmp_path / "options.json").write_bytes(own["content"])
 
-
-@pytest.mark.parametrize("content", [b"{", b"", b"\xff", b"[1, 2]", b"3"])
-def test_options_that_are_not_a_json_object_are_refused(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "options.json"
-    path.write_bytes(content)
-
-    with pytest.raises(ConfigurationError, match="options.json is not (JSON|a JSON object)"):
-        make_bilm(path, FIXTURE_FILES[1])
+    with pytest.raises(ConfigurationError, match=words):
+        bilm = make_bilm(tmp_path / own["options"], weights, **settings)
+        bilm(torch.ones(own["char_ids"], dtype=torch.long))
 
 
 def test_tokens_of_fewer_characters_are_read_too(tmp_path: Path) -> None:
@@ -228,11 +195,6 @@ def test_the_fingerprint_is_that_of_the_weights_and_not_of_the_object(tmp_path: 
     assert change(bilm).fingerprint() != loaded.fingerprint()
 
 
-def test_a_frozen_copy_remembers_as_many_tokens() -> None:
-    assert FrozenBiLm.of(make_bilm(make_options(), cached_tokens=0)).cached_tokens == 0
-    assert FrozenBiLm.of(make_bilm(make_options(), requires_grad=True)).cached_tokens == 50_000
-
-
 def test_whole_numbers_have_the_same_fingerprint_with_and_without_a_point() -> None:
     fingerprints = set()
     for cell_clip in (3, 3.0):
@@ -246,17 +208,6 @@ def test_whole_numbers_have_the_same_fingerprint_with_and_without_a_point() -> N
     assert len(fingerprints) == 1
 
 
-def test_a_state_dict_with_the_fingerprint_of_the_same_weights_is_loaded() -> None:
-    bilm, other = fixture_bilm(), fixture_bilm()
-    other.state.h.zero_()
-    state = leave_out_weights(bilm.state_dict(), "", bilm.weights(), bilm.fingerprint())
-
-    other.load_state_dict(state)
-
-    assert torch.equal(other.state.h, bilm.state.h) and bilm.state.h.any()
-    assert other.fingerprint() == bilm.fingerprint()
-
-
 @pytest.mark.parametrize("strict", [True, False])
 def test_a_state_dict_with_the_fingerprint_of_other_weights_is_refused(strict: bool) -> None:
     bilm, other = fixture_bilm(), change(fixture_bilm())
@@ -264,15 +215,6 @@ def test_a_state_dict_with_the_fingerprint_of_other_weights_is_refused(strict: b
 
     with pytest.raises(RuntimeError, match="The file .* other weights"):
         other.load_state_dict(state, strict=strict)
-
-
-def test_a_store_changes_neither_the_layers_nor_the_mask() -> None:
-    plain, stored = fixture_bilm(), fixture_bilm(LayerStore(dtype="float32"))
-    ids = ids_of(sentences(3, 1, 0))
-
-    for _ in range(2):
-        assert torch.equal(stored(ids).mask, plain(ids).mask)
-        torch.testing.assert_close(stored(ids).layers, plain(ids).layers)
 
 
 @pytest.mark.parametrize("cached_tokens", [None, 0])
@@ -289,3 +231,32 @@ def test_the_vector_of_a_token_is_computed_once_if_a_cache_is_wanted(
 
     # The distinct tokens are the two words and both boundaries, which the snapshot has read too.
     assert sum(computed) == (2 if cached_tokens is None else 8)
+
+
+def test_layers_without_skip_connections_equal_a_plain_numpy_bilm(tmp_path: Path) -> None:
+    files = random_files(tmp_path, n_layers=3, use_skip_connections=False)
+
+    layers = make_bilm(*files, state="reset")(ids_of([SENTENCE])).layers
+
+    expected, _ = ReferenceBiLm(*files).layers(SENTENCE)
+    numpy.testing.assert_allclose(layers[0], expected, atol=1e-5)
+
+
+def test_a_state_dict_with_the_fingerprint_of_the_same_weights_is_loaded() -> None:
+    bilm, other = fixture_bilm(), fixture_bilm()
+    other.state.h.zero_()
+    state = leave_out_weights(bilm.state_dict(), "", bilm.weights(), bilm.fingerprint())
+
+    other.load_state_dict(state)
+
+    assert torch.equal(other.state.h, bilm.state.h) and bilm.state.h.any()
+    assert other.fingerprint() == bilm.fingerprint()
+
+
+def test_a_store_changes_neither_the_layers_nor_the_mask() -> None:
+    plain, stored = fixture_bilm(), fixture_bilm(LayerStore(dtype="float32"))
+    ids = ids_of(sentences(3, 1, 0))
+
+    for _ in range(2):
+        assert torch.equal(stored(ids).mask, plain(ids).mask)
+        torch.testing.assert_close(stored(ids).layers, plain(ids).layers)

@@ -38,13 +38,6 @@ def test_every_parameter_has_allennlps_gradient(tmp_path: Path) -> None:
             torch.testing.assert_close(gradient, expected_gradients[name], atol=1e-4, rtol=1e-4)
 
 
-def test_a_frozen_bilm_has_no_gradient() -> None:
-    bilm = make_bilm(*FIXTURE_FILES)
-
-    assert not any(parameter.requires_grad for parameter in bilm.parameters())
-    assert not bilm(ids_of([SENTENCE])).layers.requires_grad
-
-
 def test_a_bilm_that_trains_keeps_no_graph_without_gradients() -> None:
     bilm = make_bilm(*FIXTURE_FILES, state="reset", requires_grad=True)
 

@@ -1,35 +1,12 @@
 import math
 
-import numpy
 import pytest
 import torch
 
-from elmo_tasks.bilm import make_bilm
 from elmo_tasks.bilm.char_cnn import CharCnn
 from elmo_tasks.bilm.files.options import BiLmOptions
 from elmo_tasks.kernels.lookup_convolution import looks_up
-from tests.helpers.reference_bilm import FIXTURE_FILES, ReferenceBiLm, char_ids, make_options
-
-
-def test_token_vectors_equal_a_plain_numpy_cnn() -> None:
-    cnn, reference = make_bilm(*FIXTURE_FILES).char_cnn, ReferenceBiLm(*FIXTURE_FILES)
-    tokens: list[str | int] = [
-        "",
-        "a",
-        "film",
-        "na\u00efve",
-        "x" * 47,
-        "x" * 48,
-        "x" * 60,
-        256,
-        257,
-    ]
-    ids = [char_ids(token, 50) for token in tokens]
-
-    vectors = cnn(torch.tensor(ids) + 1)
-
-    expected = [reference.token_vector(row) for row in ids]
-    numpy.testing.assert_allclose(vectors.detach(), expected, atol=1e-5)
+from tests.helpers.reference_bilm import char_ids, make_options
 
 
 def test_new_weights_are_drawn_as_bilm_tf_draws_them() -> None:

@@ -17,16 +17,6 @@ STATE = {
 PREFIX = "text_embedder.bilm."
 
 
-def test_a_fingerprint_replaces_the_named_weights_and_nothing_else() -> None:
-    before = dict(STATE)
-
-    short = leave_out_weights(STATE, PREFIX, WEIGHTS, FINGERPRINT)
-
-    assert short.keys() == {PREFIX + "fingerprint", PREFIX + "state.h", "encoder.weight"}
-    assert short[PREFIX + "fingerprint"].tolist() == list(FINGERPRINT)
-    assert before == STATE
-
-
 def test_the_weights_of_the_same_fingerprint_are_put_back() -> None:
     short = leave_out_weights(STATE, PREFIX, WEIGHTS, FINGERPRINT)
 
@@ -44,17 +34,6 @@ def test_the_metadata_of_pytorch_is_kept() -> None:
     whole = put_back_weights(short, "", {"weight": module.weight}, {FINGERPRINT})
 
     assert short._metadata == whole._metadata == state._metadata  # type: ignore[attr-defined]
-
-
-def test_a_state_dict_without_a_fingerprint_is_returned_as_it_is() -> None:
-    assert put_back_weights(STATE, PREFIX, WEIGHTS, {FINGERPRINT}) is STATE
-
-
-def test_the_fingerprint_of_other_weights_is_refused_with_the_name_of_the_bilm() -> None:
-    short = leave_out_weights(STATE, PREFIX, WEIGHTS, FINGERPRINT)
-
-    with pytest.raises(ValueError, match="biLM text_embedder.bilm, and .* other weights; load"):
-        put_back_weights(short, PREFIX, WEIGHTS, {bytes(16)})
 
 
 @pytest.mark.parametrize("fingerprint", [torch.ones(3), torch.tensor(1), 7, "x"])

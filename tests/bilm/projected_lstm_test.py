@@ -2,7 +2,6 @@ from collections.abc import Sequence
 
 import pytest
 import torch
-from torch.func import functional_call
 from torch.nn.functional import linear
 from torch.nn.utils.rnn import PackedSequence
 
@@ -118,19 +117,6 @@ def test_the_bounds_of_these_tests_are_reached_by_some_values_and_not_by_others(
         assert 0.1 < (values.abs() == bound).double().mean() < 0.9
 
 
-@BOUNDS
-def test_its_gradients_equal_finite_differences(bounds: tuple) -> None:
-    lstm = random_lstm(*bounds)
-    inputs, state = random_inputs([3, 2, 1])
-    names, parameters = zip(*lstm.named_parameters(), strict=True)
-
-    def outputs_of(inputs: torch.Tensor, *parameters: torch.Tensor) -> torch.Tensor:
-        weights = dict(zip(names, parameters, strict=True))
-        return functional_call(lstm, weights, (inputs, [3, 2, 1], state))[0]
-
-    assert torch.autograd.gradcheck(outputs_of, (inputs, *parameters))
-
-
 def test_a_gradient_of_its_gradient_is_refused_and_not_wrong() -> None:
     lstm, (inputs, state) = random_lstm(), random_inputs()
     outputs, _ = lstm(inputs, BATCH_SIZES, state)
@@ -181,17 +167,6 @@ def test_outputs_are_the_same_whether_it_trains_or_not() -> None:
     for outputs in (evaluated, frozen):
         torch.testing.assert_close(trained.detach(), outputs, rtol=0, atol=1e-6)
     torch.testing.assert_close(last, frozen_last, rtol=0, atol=1e-6)
-
-
-def test_a_text_read_in_two_pieces_gives_the_outputs_of_one() -> None:
-    lstm, (inputs, state) = random_lstm(0.4, 0.3), random_inputs([3] * 6)
-
-    whole, end = lstm(inputs, [3] * 6, state)
-    first, between = lstm(inputs[:6], [3] * 2, state)
-    second, last = lstm(inputs[6:], [3] * 4, between)
-
-    torch.testing.assert_close(torch.cat([first, second]), whole)
-    torch.testing.assert_close(last, end)
 
 
 @pytest.mark.parametrize("rows", [0, 2])

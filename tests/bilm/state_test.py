@@ -21,14 +21,6 @@ def rows_of(state: LstmState) -> list[float]:
     return values
 
 
-def test_reset_starts_from_zeros_always() -> None:
-    state = InitialState(OPTIONS)
-
-    state.after(filled(1, 2))
-
-    assert rows_of(state.before(3, LIKE)) == [0, 0, 0]
-
-
 def test_a_snapshot_starts_every_row_from_the_state_that_was_kept() -> None:
     state = SnapshotState(OPTIONS)
     assert rows_of(state.before(2, LIKE)) == [0, 0]
@@ -50,42 +42,6 @@ def test_a_snapshot_is_saved_and_nothing_else_is() -> None:
     carry = CarryState(OPTIONS)
     carry.after(filled(1))
     assert not carry.state_dict() and not InitialState(OPTIONS).state_dict()
-
-
-def test_carry_keeps_each_row_while_the_batch_grows_and_shrinks() -> None:
-    state = CarryState(OPTIONS)
-    assert rows_of(state.before(2, LIKE)) == [0, 0]
-
-    state.after(filled(1, 2))
-
-    assert rows_of(state.before(2, LIKE)) == [1, 2]
-    assert rows_of(state.before(4, LIKE)) == [1, 2, 0, 0]
-
-    state.after(filled(3, 4, 5, 6))
-
-    assert rows_of(state.before(1, LIKE)) == [3]
-
-    state.after(filled(7))
-
-    assert rows_of(state.before(3, LIKE)) == [7, 4, 5]
-    assert rows_of(state.before(5, LIKE)) == [7, 4, 5, 6, 0]
-
-
-def test_carry_forgets_on_reset() -> None:
-    state = CarryState(OPTIONS)
-    state.after(filled(1, 2))
-
-    state.reset()
-
-    assert rows_of(state.before(2, LIKE)) == [0, 0]
-
-
-def test_carry_keeps_no_graph() -> None:
-    state = CarryState(OPTIONS)
-
-    state.after(LstmState(*(part.clone().requires_grad_() * 2 for part in filled(1))))
-
-    assert not any(part.requires_grad for part in state.before(1, LIKE))
 
 
 def test_every_state_has_the_dtype_that_is_asked_for() -> None:

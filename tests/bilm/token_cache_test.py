@@ -59,15 +59,6 @@ def test_threads_may_share_a_cache() -> None:
         assert torch.equal(vectors, vectors_of(batch))
 
 
-def test_a_thread_that_meets_another_one_computes_by_itself() -> None:
-    cache = TokenCache(30)
-
-    with cache._lock:
-        first = cache.vectors(tokens([1, 2]), vectors_of)
-
-    assert torch.equal(first, vectors_of(tokens([1, 2]))) and not cache._rows
-
-
 def test_a_cache_that_was_interrupted_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     cache, row_of = TokenCache(30), TokenCache._row
     cache.vectors(tokens([1, 2]), vectors_of)
@@ -95,3 +86,12 @@ def test_vectors_of_inference_mode_can_be_used_outside_and_the_other_way_round(
         with torch.inference_mode(inference):
             assert torch.equal(cache.vectors(batch, vectors_of), vectors_of(batch))
     cache.vectors(tokens([4]), vectors_of)
+
+
+def test_a_thread_that_meets_another_one_computes_by_itself() -> None:
+    cache = TokenCache(30)
+
+    with cache._lock:
+        first = cache.vectors(tokens([1, 2]), vectors_of)
+
+    assert torch.equal(first, vectors_of(tokens([1, 2]))) and not cache._rows

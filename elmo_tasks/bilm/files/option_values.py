@@ -31,6 +31,9 @@ class OptionValues:
         self._options = options
         self.problems: list[str] = []
 
+    def has(self, section: str) -> bool:
+        return self._options.get(section) is not None
+
     def expect(self, holds: bool, problem: str) -> None:
         # If a section is missing, each of its values has the same problem.
         if not holds and problem not in self.problems:
@@ -38,7 +41,7 @@ class OptionValues:
 
     def expect_no_misspelt(self) -> None:
         for place, known in _NAMES.items():
-            if place.startswith("char_cnn") and self._options.get("char_cnn") is None:
+            if place.startswith("char_cnn") and not self.has("char_cnn"):
                 continue
             section, _ = self._section(f"{place}.x") if place else (self._options, "")
             for name in (section or {}).keys() - set(known):

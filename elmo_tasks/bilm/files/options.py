@@ -75,89 +75,70 @@ class BiLmOptions(NamedTuple):
     @classmethod
     def from_dict(cls, options: dict[str, Any]) -> "BiLmOptions":
         """Reads options; raises `ConfigurationError` with every key that is missing or wrong."""
-        parsed, problems = cls.parse(options)
-        if problems:
-            raise ConfigurationError(f"options: {'; '.join(problems)}")
+        values = OptionValues(options)
+        of_words = options.get("char_cnn") is None and options.get("n_tokens_vocab") is not None
+        fields = _of_words(values) if of_words else _of_characters(values)
+        # A value with a problem is `None`.
+        parsed = cls(**fields, **values.lstm())
+        values.expect(
+            parsed.state in (None, *STATES),
+            f"state must be one of {', '.join(STATES)}, but is {parsed.state!r:.80}",
+        )
+        values.expect_no_misspelt()
+        if not values.problems:
+            count = num_parameters(parsed)
+            values.expect(
+                count <= MAX_PARAMETERS,
+                f"the biLM would have {count:,} parameters; at most {MAX_PARAMETERS:,} are allowed",
+            )
+        if values.problems:
+            raise ConfigurationError(f"options: {'; '.join(values.problems)}")
         return parsed
 
-    @classmethod
-    def parse(cls, options: dict[str, Any]) -> tuple["BiLmOptions", list[str]]:
-        """
-        Returns the options and a list of all problems with them. If there are problems, some
-        options are `None`.
-        """
-        if options.get("char_cnn") is None and options.get("n_tokens_vocab") is not None:
-            return cls._parse_without_characters(options)
-        values = OptionValues(options)
-        of_words: dict[str, Any] = {}
-        if options.get("many_langs") is not None:
-            of_words = {
-                "num_words": values.get("n_tokens_vocab", most=MAX_WORDS),
-                "word_dim": values.get("many_langs.word_dim"),
-                "num_listed": values.get("char_cnn.n_characters"),
-            }
-        parsed = cls(
-            filters=values.filters("char_cnn.filters"),
-            activation=values.get("char_cnn.activation", str),
-            char_dim=values.get("char_cnn.embedding.dim"),
-            max_characters=values.get("char_cnn.max_characters_per_token", int, 50, most=256),
-            num_highway=values.get("char_cnn.n_highway", int, 0, least=0, most=MAX_LAYERS),
-            **values.lstm(),
-            **of_words,
-        )
+
+def _of_words(values: OptionValues) -> dict[str, Any]:
+    num_words = values.get("n_tokens_vocab", most=MAX_WORDS) or 0
+    nothing = {"filters": (), "activation": "", "char_dim": 0, "num_highway": 0}
+    return {**nothing, "max_characters": 50, "num_words": num_words}
+
+
+def _of_characters(values: OptionValues) -> dict[str, Any]:
+    fields = {
+        "filters": values.filters("char_cnn.filters"),
+        "activation": values.get("char_cnn.activation", str),
+        "char_dim": values.get("char_cnn.embedding.dim"),
+        "max_characters": values.get("char_cnn.max_characters_per_token", int, 50, most=256),
+        "num_highway": values.get("char_cnn.n_highway", int, 0, least=0, most=MAX_LAYERS),
+    }
+    if values.has("many_langs"):
+        fields["num_words"] = values.get("n_tokens_vocab", most=MAX_WORDS)
+        fields["word_dim"] = values.get("many_langs.word_dim")
+        fields["num_listed"] = values.get("char_cnn.n_characters")
+    else:
         # bilm-tf trains with 261 characters and predicts with 262. The additional one is padding,
         # which has no weights.
-        num_characters = values.get("char_cnn.n_characters", int, 262)
+        number = values.get("char_cnn.n_characters", int, 262)
         values.expect(
-            bool(of_words) or num_characters in (261, 262, None),
+            number in (261, 262, None),
             "char_cnn.n_characters must be 262 (or 261, as while training with bilm-tf), but is "
-            f"{num_characters}",
+            f"{number}",
         )
-        values.expect(
-            parsed.activation in ("relu", "tanh", None),
-            f"char_cnn.activation must be relu or tanh, but is {parsed.activation!r:.80}",
-        )
-        widest = max((width for width, _ in parsed.filters), default=0)
-        values.expect(
-            parsed.max_characters is None or widest <= parsed.max_characters,
-            f"char_cnn.filters has width {widest}, more than the {parsed.max_characters} "
-            "characters of a token",
-        )
-        values.expect(
-            parsed.num_filters <= MAX_WIDTH,
-            f"char_cnn.filters has {parsed.num_filters} filters; at most {MAX_WIDTH} are allowed",
-        )
-        return parsed, _problems(values, parsed)
-
-    @classmethod
-    def _parse_without_characters(cls, options: dict[str, Any]) -> tuple["BiLmOptions", list[str]]:
-        values = OptionValues(options)
-        parsed = cls(
-            filters=(),
-            activation="",
-            char_dim=0,
-            max_characters=50,
-            num_highway=0,
-            **values.lstm(),
-            num_words=values.get("n_tokens_vocab", most=MAX_WORDS) or 0,
-        )
-        return parsed, _problems(values, parsed)
-
-
-def _problems(values: OptionValues, parsed: BiLmOptions) -> list[str]:
-    """Returns all problems, including those of the options as a whole."""
+    activation, characters = fields["activation"], fields["max_characters"]
     values.expect(
-        parsed.state in (None, *STATES),
-        f"state must be one of {', '.join(STATES)}, but is {parsed.state!r:.80}",
+        activation in ("relu", "tanh", None),
+        f"char_cnn.activation must be relu or tanh, but is {activation!r:.80}",
     )
-    values.expect_no_misspelt()
-    if not values.problems:
-        count = num_parameters(parsed)
-        values.expect(
-            count <= MAX_PARAMETERS,
-            f"the biLM would have {count:,} parameters; at most {MAX_PARAMETERS:,} are allowed",
-        )
-    return values.problems
+    widest = max((width for width, _ in fields["filters"]), default=0)
+    values.expect(
+        characters is None or widest <= characters,
+        f"char_cnn.filters has width {widest}, more than the {characters} characters of a token",
+    )
+    num_filters = sum(number for _, number in fields["filters"])
+    values.expect(
+        num_filters <= MAX_WIDTH,
+        f"char_cnn.filters has {num_filters} filters; at most {MAX_WIDTH} are allowed",
+    )
+    return fields
 
 
 def num_parameters(options: BiLmOptions) -> int:

@@ -100,12 +100,6 @@ def test_a_known_bilm_is_fetched_from_its_address(
     assert any((tmp_path / "cache").iterdir())
 
 
-def test_both_files_may_be_addresses(address: str) -> None:
-    bilm = make_bilm(f"{address}/options.json", f"{address}/weights.hdf5")
-
-    assert_same_state(bilm, make_bilm(*FIXTURE_FILES))
-
-
 def test_an_address_without_a_file_is_refused(address: str) -> None:
     with pytest.raises(ConfigurationError, match="no file of weights .*/nowhere.hdf5"):
         make_bilm(FIXTURE_FILES[0], f"{address}/nowhere.hdf5")

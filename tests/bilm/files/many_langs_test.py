@@ -2,7 +2,6 @@ import json
 import os
 import pickle
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -75,96 +74,65 @@ class Program:
         return os.system, ("false",)
 
 
-def cut(folder: Path) -> None:
-    content = (folder / "encoder.pkl").read_bytes()
-    (folder / "encoder.pkl").write_bytes(content[:-300])
+# The last bytes of a file are cut off.
+CUT = object()
 
 
-def change(folder: Path, file: str, **fields: Any) -> None:
-    tensors = torch.load(folder / file)
-    torch.save({**tensors, **fields}, folder / file)
+def damage(path: Path, content: Any) -> None:
+    """Writes another content; fields of JSON and tensors are put beside those that are there."""
+    if content is None:
+        path.unlink()
+    elif content is CUT:
+        path.write_bytes(path.read_bytes()[:-300])
+    elif isinstance(content, bytes):
+        path.write_bytes(content)
+    elif path.suffix == ".json":
+        sizes = json.loads(path.read_text())
+        path.write_text(
+            json.dumps({name: {**sizes[name], **content.get(name, {})} for name in sizes})
+        )
+    else:
+        torch.save(content if isinstance(content, list) else {**torch.load(path), **content}, path)
 
 
-def change_sizes(folder: Path, section: str, **fields: Any) -> None:
-    sizes = json.loads((folder / "sizes.json").read_text())
-    sizes[section] |= fields
-    (folder / "sizes.json").write_text(json.dumps(sizes))
+PROGRAM = pickle.dumps(Program(), 2)
+IN_TORCH_FILE = pickle.dumps(torch.serialization.MAGIC_NUMBER, 2) + PROGRAM
+DAMAGED = "encoder.pkl is damaged, or not a file of PyTorch"
+BIAS = "projection.bias"
+REFUSED: list[tuple[str, Any, str]] = [
+    ("encoder.pkl", CUT, DAMAGED),
+    ("encoder.pkl", PROGRAM, DAMAGED),
+    ("encoder.pkl", IN_TORCH_FILE, DAMAGED),
+    ("encoder.pkl", [1], "no tensors by name"),
+    ("token_embedder.pkl", None, "there is no file .*_embedder.pkl"),
+    ("char.dic", None, "the dictionary cannot be read: file .*char"),
+    ("sizes.json", None, "has no sizes.json, which its config.json"),
+    ("word.dic", "<oov>\t0\n\u00e9\t1".encode("latin1"), "cannot be read: .*word.dic:2: not UTF-8"),
+    ("word.dic", b"<oov>\t0\na b\n", "word.dic:2: expected an entry, a tab and a number"),
+    ("word.dic", b"a\t1\n", "are not 0, 1, 2, ..."),
+    (
+        "char.dic",
+        b"a\t0\n<oov>\t1\n",
+        "char.dic lacks the entries <bos>, <bow>, <eos>, <eow>, <pad>",
+    ),
+    ("encoder.pkl", {"further": torch.zeros(1)}, "'further' does not belong to a biLM of this"),
+    ("token_embedder.pkl", {BIAS: torch.zeros(2)}, r"bias has shape \(2,\), .* ask for \(6,\)"),
+    ("token_embedder.pkl", {BIAS: torch.full((6,), torch.nan)}, "bias holds a value that is not a"),
+    ("sizes.json", {"encoder": {"name": "lstm"}}, "cnn and the encoder lstm"),
+    ("sizes.json", {"encoder": {"n_layers": 3}}, "forward_layer_2.* is missing"),
+    ("sizes.json", {"encoder": {"dim": 10**9}}, "lstm.dim can be at most"),
+    ("sizes.json", b"{}", "not as in ELMoForManyLangs"),
+]
 
 
-@pytest.mark.parametrize(
-    ("damage", "problem"),
-    [
-        (cut, "encoder.pkl is damaged, or not a file of PyTorch"),
-        (
-            lambda folder: (folder / "encoder.pkl").write_bytes(pickle.dumps(Program(), 2)),
-            "encoder.pkl is damaged, or not a file of PyTorch",
-        ),
-        (
-            lambda folder: (folder / "encoder.pkl").write_bytes(
-                pickle.dumps(torch.serialization.MAGIC_NUMBER, 2) + pickle.dumps(Program(), 2)
-            ),
-            "encoder.pkl is damaged, or not a file of PyTorch",
-        ),
-        (lambda folder: torch.save([1], folder / "encoder.pkl"), "no tensors by name"),
-        (
-            lambda folder: (folder / "token_embedder.pkl").unlink(),
-            "there is no file .*_embedder.pkl",
-        ),
-        (
-            lambda folder: (folder / "char.dic").unlink(),
-            "the dictionary cannot be read: file .*char",
-        ),
-        (
-            lambda folder: (folder / "sizes.json").unlink(),
-            "has no sizes.json, which its config.json",
-        ),
-        (
-            lambda folder: (folder / "word.dic").write_bytes(
-                "<oov>\t0\n\u00e9\t1".encode("latin1")
-            ),
-            "the dictionary cannot be read: .*word.dic:2: not UTF-8",
-        ),
-        (
-            lambda folder: (folder / "word.dic").write_text("<oov>\t0\na b\n"),
-            "word.dic:2: expected an entry, a tab and a number",
-        ),
-        (lambda folder: (folder / "word.dic").write_text("a\t1\n"), "are not 0, 1, 2, ..."),
-        (
-            lambda folder: (folder / "char.dic").write_text("a\t0\n<oov>\t1\n"),
-            "char.dic lacks the entries <bos>, <bow>, <eos>, <eow>, <pad>",
-        ),
-        (
-            lambda folder: change(folder, "encoder.pkl", further=torch.zeros(1)),
-            "'further' does not belong to a biLM of this config",
-        ),
-        (
-            lambda folder: change(
-                folder, "token_embedder.pkl", **{"projection.bias": torch.zeros(2)}
-            ),
-            r"projection.bias has shape \(2,\), but its config and dictionaries ask for \(6,\)",
-        ),
-        (
-            lambda folder: change(
-                folder, "token_embedder.pkl", **{"projection.bias": torch.full((6,), torch.nan)}
-            ),
-            "projection.bias holds a value that is not a finite number",
-        ),
-        (lambda folder: change_sizes(folder, "encoder", name="lstm"), "cnn and the encoder lstm"),
-        (
-            lambda folder: change_sizes(folder, "encoder", n_layers=3),
-            "forward_layer_2.* is missing",
-        ),
-        (lambda folder: change_sizes(folder, "encoder", dim=10**9), "lstm.dim can be at most"),
-        (lambda folder: (folder / "sizes.json").write_text("{}"), "not as in ELMoForManyLangs"),
-    ],
-)
+@pytest.mark.parametrize(("file", "content", "words"), REFUSED)
 def test_a_wrong_folder_is_refused_in_one_line(
-    tmp_path: Path, damage: Callable[[Path], Any], problem: str
+    tmp_path: Path, file: str, content: Any, words: str
 ) -> None:
     folder = many_langs.write(tmp_path / "de")
-    damage(folder)
+    damage(folder / file, content)
 
-    with pytest.raises(ConfigurationError, match=problem) as refused:
+    with pytest.raises(ConfigurationError, match=words) as refused:
         ElmoEncoder.from_pretrained(folder)
 
     assert "\n" not in str(refused.value)
@@ -175,7 +143,7 @@ def test_a_check_finds_it_sound_or_says_what_is_wrong(tmp_path: Path) -> None:
     files = folder / "config.json", folder / "encoder.pkl"
 
     sound = check(*files)
-    cut(folder)
+    damage(folder / "encoder.pkl", CUT)
     damaged = check(*files)
 
     assert not sound.problems
