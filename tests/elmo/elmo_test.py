@@ -104,26 +104,6 @@ def test_settings_are_those_of_every_mix() -> None:
     assert torch.equal(first, last) and torch.equal(second, last)
 
 
-def test_layers_side_by_side_are_as_wide_as_all_layers() -> None:
-    elmo = make_elmo(layers="concat", dropout=0.0)
-
-    vectors, mask = elmo(SENTENCES)
-
-    layers, _ = elmo.bilm(batch_to_ids(SENTENCES))
-    assert elmo.get_output_dim() == 3 * 32
-    torch.testing.assert_close(vectors, torch.cat(layers.unbind(1), dim=-1))
-
-
-def test_a_saved_module_gives_the_same_vectors() -> None:
-    elmo = make_elmo().eval()
-    torch.nn.init.normal_(elmo.mixes[0].scalar_parameters)
-    loaded = Elmo(make_bilm(elmo.bilm.raw_options, state="reset")).eval()
-
-    loaded.load_state_dict(elmo.state_dict())
-
-    assert torch.equal(loaded(SENTENCES)[0], elmo(SENTENCES)[0])
-
-
 def test_no_sentence_and_no_token_give_empty_vectors() -> None:
     elmo = make_elmo()
 

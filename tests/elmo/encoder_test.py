@@ -14,12 +14,10 @@ from elmo_tasks.bilm.files.known_bilms import KNOWN_BILMS
 from elmo_tasks.bilm.files.read_options import read_options
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo import ElmoMix
-from elmo_tasks.elmo.store.layer_store import LayerStore
 from elmo_tasks.readers.tokenizers import ElmoSpacyTokenizer
 from tests.helpers.archives import FIXTURE, classifier, language_model, sst
 from tests.helpers.bilm_examples import ids_of
 from tests.helpers.reference_bilm import FIXTURE_FILES, ReferenceBiLm, random_files
-from tests.helpers.stored_bilms import computed_by
 
 TEXT = ["The boat left the bank .", "Banks lend", "", "It 's na\u00efve !", "A"]
 TOKENS = [line.split() for line in TEXT]
@@ -102,13 +100,6 @@ def test_default_is_the_mean_of_elmo_over_the_tokens_without_padding(encoder: El
         torch.testing.assert_close(outputs["default"][row], expected)
 
 
-def test_padding_is_zeros(encoder: ElmoEncoder) -> None:
-    outputs = encoder(TEXT)
-
-    for name in NAMES[:4]:
-        assert not outputs[name][~outputs["mask"]].any()
-
-
 def test_every_lstm_layer_is_an_output_with_its_number_in_the_name(tmp_path: Path) -> None:
     bilm = make_bilm(*random_files(tmp_path, n_layers=3)).eval()
 
@@ -140,13 +131,6 @@ def test_there_may_be_no_sentences_or_none_with_tokens(encoder: ElmoEncoder) -> 
 
 
 # Streams.
-
-
-def test_layers_side_by_side_are_as_wide_with_sentences_as_without(bilm: BiLm) -> None:
-    encoder = ElmoEncoder(bilm, ElmoMix(3, "concat"))
-
-    assert encoder(TOKENS)["elmo"].shape[2] == encoder.get_output_dim() == 96
-    assert encoder([])["default"].shape == (0, 96)
 
 
 def test_a_stream_is_read_only_as_far_as_its_outputs_are_asked_for(
@@ -254,11 +238,6 @@ def test_a_bilm_is_given_by_its_name_or_by_its_files() -> None:
     assert base(TEXT)["elmo"].shape == (5, 6, 256)
     assert_alike(by_files(TEXT), base(TEXT))
     assert_alike(ElmoEncoder.from_pretrained()(TEXT), base(TEXT))
-
-
-def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ConfigurationError, match="no biLM is known as 'tiny'; there are base, me"):
-        ElmoEncoder.from_pretrained("tiny")
 
 
 def test_anything_with_a_bilm_is_given_to_from_pretrained(tmp_path: Path, bilm: BiLm) -> None:
@@ -384,14 +363,6 @@ def test_the_one_mix_of_an_archive_needs_no_place(tmp_path: Path) -> None:
     assert_alike(ElmoEncoder.from_pretrained(archive, "input")(TEXT), outputs)
 
 
-def test_a_language_model_has_the_mean_of_its_layers(tmp_path: Path) -> None:
-    outputs = ElmoEncoder.from_pretrained(language_model(tmp_path))(TEXT)
-
-    x = torch.cat([outputs["word_emb"]] * 2, dim=2)
-    mean = (x + outputs["lstm_outputs1"] + outputs["lstm_outputs2"]) / 3
-    torch.testing.assert_close(outputs["elmo"], mean, **close)
-
-
 def test_a_mix_normalizes_each_sentence_alone_and_is_left_as_it_was(bilm: BiLm) -> None:
     mix = a_mix([0.5, 0.2, 0.3], 1.0, layer_norm="batch", dropout=0.5)
     encoder = ElmoEncoder(bilm, mix)
@@ -423,20 +394,3 @@ def test_a_bilm_that_trains_or_carries_its_state_is_left_as_it_was(
     if settings["state"] == "carry":
         # The frozen copy starts from the same snapshot as the fixture.
         assert_alike(first, ElmoEncoder(bilm)(TEXT))
-
-
-def test_layers_in_the_store_are_not_computed_again(tmp_path: Path, encoder: ElmoEncoder) -> None:
-    store = LayerStore(str(tmp_path), dtype="float32")
-    by_store = ElmoEncoder.from_pretrained(FIXTURE_FILES, store=store)
-
-    computed = computed_by(by_store.bilm)
-
-    first, second = by_store(TEXT), by_store(TEXT)
-
-    assert sum(computed) == 4
-    assert_alike(first, encoder(TEXT))
-    assert_alike(second, encoder(TEXT))
-
-
-def test_an_encoder_says_what_it_is() -> None:
-    assert repr(ElmoEncoder.from_pretrained("mini")) == "<ElmoEncoder: 3 layers of width 256>"

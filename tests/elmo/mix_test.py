@@ -122,15 +122,6 @@ def test_layer_norm_per_sentence_has_one_mean_and_variance_per_sentence() -> Non
     assert not elmo[~mask].any()
 
 
-def test_layer_norm_depends_on_the_batch_only_if_it_is_over_the_batch() -> None:
-    layers, mask = random_layers(5, 3)
-
-    for layer_norm, same in (("sentence", True), ("batch", False)):
-        mix = make_mix(layer_norm=layer_norm)
-        together, alone = mix(layers, mask)[1, :3], mix(layers[1:, :, :3], mask[1:, :3])[0]
-        assert torch.allclose(together, alone, atol=1e-5) == same
-
-
 @pytest.mark.parametrize("layer_norm", ["batch", "sentence"])
 @pytest.mark.parametrize("layers", ["last", 0])
 def test_a_mix_of_one_layer_normalizes_that_layer(layers: str | int, layer_norm: str) -> None:

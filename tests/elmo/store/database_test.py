@@ -116,15 +116,6 @@ def test_a_large_file_opens_without_being_read(folder: Path) -> None:
     assert LayerDatabase(str(folder)).takes_values
 
 
-def test_the_file_grows_in_one_process_and_the_others_follow(folder: Path) -> None:
-    database, first, more = LayerDatabase(str(folder)), values(10), values(100, seed=1)
-    database.put(first)
-
-    assert run(lambda: database.put(more)) == 0
-
-    assert read(database, {**first, **more}) == {**first, **more}
-
-
 def test_ten_processes_read_and_write_at_once(folder: Path) -> None:
     database, content = LayerDatabase(str(folder)), values(200)
     keys = list(content)
@@ -191,10 +182,35 @@ def test_a_folder_that_was_deleted_is_made_again(folder: Path) -> None:
 # Damage.
 
 
-def test_a_file_that_was_cut_short_is_left_alone_with_one_message(
-    folder: Path, filled: dict[bytes, bytes], caplog: pytest.LogCaptureFixture
+def cut_short(file: Path) -> None:
+    os.truncate(file, os.path.getsize(file) // 2)
+
+
+def garbage(file: Path) -> None:
+    file.write_bytes(random.Random(0).randbytes(100_000))
+
+
+def without_mark(file: Path) -> None:
+    # The application id in the header. The file must not be taken for that of another program.
+    damage(file.parent, 68, b"????")
+
+
+DAMAGES = [
+    (cut_short, "made anew (database disk image is malformed)"),
+    (garbage, "made anew ("),
+    (without_mark, "made anew (its header"),
+]
+
+
+@pytest.mark.parametrize(("harm", "why"), DAMAGES)
+def test_a_damaged_file_is_left_alone_with_one_message(
+    harm: Callable[[Path], None],
+    why: str,
+    folder: Path,
+    filled: dict[bytes, bytes],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    os.truncate(folder / "layers.sqlite", os.path.getsize(folder / "layers.sqlite") // 2)
+    harm(folder / "layers.sqlite")
     before = (folder / "layers.sqlite").read_bytes()
     database = LayerDatabase(str(folder))
 
@@ -204,10 +220,7 @@ def test_a_file_that_was_cut_short_is_left_alone_with_one_message(
 
     assert (folder / "layers.sqlite").read_bytes() == before
     (message,) = messages(caplog)
-    assert str(folder) in message
-    assert (
-        "is damaged; delete it, and it is made anew (database disk image is malformed)" in message
-    )
+    assert str(folder) in message and f"is damaged; delete it, and it is {why}" in message
 
 
 @pytest.mark.parametrize("num_bytes", [0, 100_000])
@@ -223,20 +236,6 @@ def test_a_file_that_is_cut_short_while_it_is_open_is_not_read(
 
     # Reading the file would crash the process.
     assert run(work) == 0
-
-
-def test_a_file_of_garbage_is_left_alone_with_one_message(
-    folder: Path, filled: dict[bytes, bytes], caplog: pytest.LogCaptureFixture
-) -> None:
-    (folder / "layers.sqlite").write_bytes(random.Random(0).randbytes(100_000))
-    database = LayerDatabase(str(folder))
-
-    for _ in range(3):
-        assert read(database, filled) == {}
-        database.put(filled)
-
-    (message,) = messages(caplog)
-    assert "is damaged; delete it, and it is made anew" in message
 
 
 @pytest.mark.parametrize("num_bytes", [1, 512, 4096])
@@ -307,18 +306,6 @@ def test_a_file_without_tables_that_can_only_be_read_has_no_values(
 
     assert run(work) == 0
     os.chmod(open_to_all, 0o755)
-
-
-def test_a_file_whose_mark_is_damaged_is_not_taken_for_another_program(
-    folder: Path, filled: dict[bytes, bytes], caplog: pytest.LogCaptureFixture
-) -> None:
-    # The application id in the header.
-    damage(folder, 68, b"????")
-
-    assert read(LayerDatabase(str(folder)), filled) == {}
-
-    (message,) = messages(caplog)
-    assert "is damaged; delete it, and it is made anew (its header" in message
 
 
 def test_a_file_of_another_program_is_refused(folder: Path) -> None:

@@ -3,7 +3,6 @@ import random
 import signal
 import sqlite3
 from pathlib import Path
-from typing import Any
 
 import numpy
 import pytest
@@ -44,18 +43,6 @@ def test_filling_again_computes_only_what_is_missing(path: str, texts: list[nump
     )
 
     assert (first, second, third) == (10, 20, 0)
-
-
-def test_what_is_missing_is_said(
-    path: str, texts: list[numpy.ndarray], capsys: pytest.CaptureFixture
-) -> None:
-    bilm = fixture_bilm(LayerStore(path, memory=0))
-    fill_store(bilm, texts[:10])
-    capsys.readouterr()
-
-    fill_store(bilm, texts)
-
-    assert capsys.readouterr().out == f"30 sentences, of which {path} lacks 20\n"
 
 
 def test_equal_texts_count_once_and_those_without_tokens_not_at_all(
@@ -153,21 +140,3 @@ def test_a_batch_that_kills_its_process_ends_the_filling_and_the_rest_is_compute
     assert 0 < num_kept < len(texts)
     assert num_computed == len(texts) - num_kept
     assert num_entries(path) == len(texts)
-
-
-@pytest.mark.fork
-def test_an_error_in_a_process_is_that_of_the_command(
-    path: str, texts: list[numpy.ndarray], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bilm = fixture_bilm(LayerStore(path, memory=0))
-    parent, checksum = os.getpid(), database._checksum
-
-    def full_disk(*args: Any) -> int:
-        if os.getpid() != parent:
-            raise sqlite3.OperationalError("database or disk is full")
-        return checksum(*args)
-
-    monkeypatch.setattr(database, "_checksum", full_disk)
-
-    with pytest.raises(ConfigurationError, match="takes no more layers.* the same command"):
-        fill_store(bilm, texts, batch_tokens=20, num_processes=2)

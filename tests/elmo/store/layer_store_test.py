@@ -1,11 +1,8 @@
 import copy
-import logging
 import os
 import pickle
 import random
 import shutil
-import sqlite3
-import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,7 +16,7 @@ from elmo_tasks.bilm import BiLm, BiLmOutput, make_bilm
 from elmo_tasks.common.errors import ConfigurationError
 from elmo_tasks.elmo.store.layer_store import LayerStore
 from tests.helpers.bilm_examples import SENTENCE, WORDS, ids_of, sentences
-from tests.helpers.processes import end, run, start
+from tests.helpers.processes import end, start
 from tests.helpers.reference_bilm import make_options, random_files
 from tests.helpers.stored_bilms import change, computed_by, fixture_bilm, moved
 
@@ -100,15 +97,6 @@ def test_a_batch_of_padding_alone_gives_zeros(path: str, shape: tuple[int, ...])
 
     assert layers.shape == (shape[0], 3, shape[1], 32)
     assert not layers.any() and not mask.any()
-
-
-def test_one_half_of_layer_0_is_kept(path: str) -> None:
-    fixture_bilm(LayerStore(path))(ids_of([SENTENCE]))
-
-    with sqlite3.connect(os.path.join(path, "layers.sqlite")) as file:
-        sizes = dict(file.execute("SELECT length(key), num_bytes FROM layers"))
-    # One half of layer 0 and both halves of two layers: 5 halves of 16 numbers of 2 bytes.
-    assert sizes[32] == len(SENTENCE) * 5 * 16 * 2
 
 
 def test_the_layers_in_memory_keep_to_their_bound() -> None:
@@ -206,27 +194,6 @@ def test_bilms_whose_start_states_differ_by_more_than_rounding_are_kept_apart(
         shares = True
 
 
-def test_a_folder_that_cannot_be_written_is_read() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        fixture_bilm(LayerStore(folder))(ids_of(BATCH))
-        os.chmod(folder, 0o755)
-        store = LayerStore(folder)
-        bilm = fixture_bilm(store)
-        computed = computed_by(bilm)
-
-        def work() -> None:
-            if os.geteuid() == 0:
-                os.setuid(65534)
-            else:
-                os.chmod(folder, 0o555)
-            bilm(ids_of(BATCH))
-            assert computed == []
-            assert not store.takes_layers
-
-        assert run(work) == 0
-        os.chmod(folder, 0o755)
-
-
 # Processes.
 
 
@@ -253,20 +220,6 @@ def test_ten_processes_that_fill_one_store_read_the_layers_that_they_would_compu
 
     assert [end(process) for process in processes] == [0] * 10
     work(10)
-
-
-def test_a_damaged_store_costs_a_recomputation_and_one_message(
-    path: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    first = fixture_bilm(LayerStore(path, "float32"))(ids_of(BATCH))
-    os.truncate(os.path.join(path, "layers.sqlite"), 9000)
-    bilm = fixture_bilm(LayerStore(path, "float32"))
-
-    for _ in range(3):
-        assert_same(bilm(ids_of(BATCH)), first)
-
-    (message,) = [record for record in caplog.records if record.levelno >= logging.WARNING]
-    assert "is damaged; delete it" in message.getMessage()
 
 
 # Errors.
@@ -341,15 +294,6 @@ def test_a_path_may_begin_with_a_tilde(tmp_path: Path, monkeypatch: pytest.Monke
     assert not any(store.lacks(bilm.source(), list(ids_of([SENTENCE]).short().numpy())))
     with pytest.raises(ConfigurationError, match="must be a folder, but ~/file is a file"):
         LayerStore("~/file")
-
-
-def test_a_value_that_the_dtype_cannot_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    bilm = fixture_bilm(LayerStore())
-    compute = bilm.computed_layers
-    monkeypatch.setattr(bilm, "computed_layers", lambda char_ids: 1e5 * compute(char_ids))
-
-    with pytest.raises(ConfigurationError, match="a value beyond float16, the dtype of its store"):
-        bilm(ids_of(BATCH))
 
 
 def test_a_folder_that_is_deleted_between_batches_is_filled_again(path: str) -> None:

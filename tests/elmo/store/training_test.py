@@ -1,24 +1,17 @@
 import json
 import shutil
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from allennlp.commands.train import train_model
 from allennlp.common import Params
 from allennlp.predictors import Predictor
 from allennlp.training import GradientDescentTrainer, TrainerCallback
-from torch.nn.parallel import DistributedDataParallel
 
-from elmo_tasks.elmo.store.layer_store import LayerStore
 from elmo_tasks.kernels.frozen_product import has_onednn
-from elmo_tasks.modules.token_embedder import ElmoBiLmEmbedder
-from tests.helpers.bilm_examples import ids_of, sentences
 from tests.helpers.configs import tiny
-from tests.helpers.processes import end, start
-from tests.helpers.stored_bilms import fixture_bilm, num_entries
+from tests.helpers.stored_bilms import num_entries
 
 SENTENCE = {"sentence": "It 's a film of wit and charm ."}
 
@@ -112,32 +105,3 @@ def test_an_archive_answers_the_same_without_the_store_of_its_training(tmp_path:
     assert answer == pytest.approx(without_folder["probabilities"], abs=1e-5)
     assert num_entries(other)
     assert not path.exists()
-
-
-def test_processes_of_a_distributed_training_share_a_store(tmp_path: Path) -> None:
-    path = str(tmp_path / "store")
-    batches = [ids_of(sentences(length, length + 1)) for length in range(3, 9)]
-    expected = [fixture_bilm()(batch).layers for batch in batches]
-
-    def work(rank: int) -> None:
-        torch.distributed.init_process_group(
-            "gloo", init_method=f"file://{tmp_path}/init", world_size=2, rank=rank
-        )
-        embedder = ElmoBiLmEmbedder(fixture_bilm(LayerStore(path, "float32", 0)))
-        model = DistributedDataParallel(embedder)
-        for _ in range(2):
-            # Each process reads its own batches, and then those of the other one.
-            for batch, layers in zip(batches[rank::2], expected[rank::2]):
-                model(batch).sum().backward()
-                torch.testing.assert_close(embedder.bilm(batch).layers, layers, rtol=0, atol=1e-5)
-            rank = 1 - rank
-        torch.distributed.barrier()
-
-    processes = [start(partial(work, rank)) for rank in range(2)]
-
-    assert [end(process) for process in processes] == [0, 0]
-
-    # Some batches have a sentence in common.
-    assert num_entries(path) == len(
-        {row[row > 0].tobytes() for batch in batches for row in batch.numpy()}
-    )
