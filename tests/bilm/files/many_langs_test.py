@@ -88,9 +88,9 @@ def damage(path: Path, content: Any) -> None:
         path.write_bytes(content)
     elif path.suffix == ".json":
         sizes = json.loads(path.read_text())
-        path.write_text(
-            json.dumps({name: {**sizes[name], **content.get(name, {})} for name in sizes})
-        )
+        for name, fields in content.items():
+            sizes[name] |= fields
+        path.write_text(json.dumps(sizes))
     else:
         torch.save(content if isinstance(content, list) else {**torch.load(path), **content}, path)
 
