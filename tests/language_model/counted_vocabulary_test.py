@@ -110,10 +110,8 @@ def test_counts_are_of_text_alone(tmp_path: Path) -> None:
     Vocabulary(tokens_to_add={"tokens": ["a"]}).save_to_files(str(tmp_path / "theirs"))
     assert CountedVocabulary.from_files(str(tmp_path / "theirs")).num_tokens is None
     vocab = CountedVocabulary(tokens_to_add={"tokens": ["a"]})
-    vocab.save_to_files(str(tmp_path))
+    vocab.save_to_files(str(tmp_path / "own"))
 
-    assert json.loads((tmp_path / ".counts.json").read_text()) == {
-        "sentences": None,
-        "tokens": None,
-    }
-    assert CountedVocabulary.from_files(str(tmp_path)).num_sentences is None
+    counts = json.loads((tmp_path / "own" / ".counts.json").read_text())
+    assert counts == {"sentences": None, "tokens": None}
+    assert CountedVocabulary.from_files(str(tmp_path / "own")).num_sentences is None

@@ -252,12 +252,11 @@ def test_checkpoint_of_a_model_without_a_frozen_bilm_is_whole(
 def test_a_model_whose_weights_are_shared_out_is_refused() -> None:
     loader: Any = SimpleNamespace(set_target_device=lambda device: None)
     wrapped: Any = SimpleNamespace(is_sharded=True)
+    shared: Any = {"distributed": True, "world_size": 2, "ddp_wrapped_model": wrapped}
     model: Any = torch.nn.Linear(1, 1)
 
     with pytest.raises(ConfigurationError, match="saves whole models: leave ddp_accelerator out"):
-        ElmoTrainer(
-            model, None, loader, cuda_device=-1, distributed=True, ddp_wrapped_model=wrapped
-        )
+        ElmoTrainer(model, None, loader, cuda_device=-1, **shared)
 
 
 @pytest.mark.parametrize("part", ["training", "validation"])
