@@ -147,13 +147,10 @@ class ElmoLanguageModel(Model):
         self, char_ids: torch.Tensor, backward_char_ids: torch.Tensor | None
     ) -> list[Prediction]:
         train = not self._softmax_alone()
-        if not char_ids.numel():
-            nothing = self.softmax.weight.new_zeros(0, self.softmax.weight.size(1))
-            return 2 * [Prediction(nothing, char_ids.new_zeros(0))]
-        start = self.bilm.state.before(len(char_ids), self.bilm.like)
-        predictions, last = predict(self.bilm, start, char_ids, backward_char_ids, train)
-        self.bilm.state.after(last)
-        return predictions
+        if char_ids.numel():
+            return predict(self.bilm, char_ids, backward_char_ids, train)
+        nothing = self.softmax.weight.new_zeros(0, self.softmax.weight.size(1))
+        return 2 * [Prediction(nothing, char_ids.new_zeros(0))]
 
     def _precision(self) -> AbstractContextManager:
         device = self.softmax.weight.device

@@ -26,6 +26,19 @@ class Prediction(NamedTuple):
 
 def predict(
     bilm: BiLm,
+    char_ids: torch.Tensor,
+    backward_char_ids: torch.Tensor | None = None,
+    train: bool = True,
+) -> list[Prediction]:
+    """Returns what `predict_from` does from the biLM's own state, which keeps the last state."""
+    start = bilm.state.before(len(char_ids), bilm.like)
+    predictions, last = predict_from(bilm, start, char_ids, backward_char_ids, train)
+    bilm.state.after(last)
+    return predictions
+
+
+def predict_from(
+    bilm: BiLm,
     start: LstmState,
     char_ids: torch.Tensor,
     backward_char_ids: torch.Tensor | None = None,

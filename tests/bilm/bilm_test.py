@@ -151,7 +151,8 @@ def test_what_makes_no_bilm_or_no_layers_is_refused(
     wrong: dict[str, Any], words: str, tmp_path: Path
 ) -> None:
     options, weights = FIXTURE_FILES
-    own = {"content": options.read_bytes(), "options": "options.json", "char_ids": (1, 1, 50)}
+    own: dict[str, Any] = {"content": options.read_bytes(), "options": "options.json"}
+    own |= {"char_ids": (1, 1, 50)}
     own |= {name: wrong[name] for name in own.keys() & wrong.keys()}
     settings = {name: wrong[name] for name in wrong.keys() - own.keys()}
     (tmp_path / "options.json").write_bytes(own["content"])

@@ -209,21 +209,24 @@ def test_strings_are_cut_by_a_tokenizer_if_one_is_given(bilm: BiLm, encoder: Elm
     assert_alike(by_rules([["It's"]]), encoder([["It's"]]))
 
 
-def test_sentences_of_another_form_are_refused(encoder: ElmoEncoder) -> None:
-    with pytest.raises(ValueError, match="a list of sentences, not one string: 'It is'"):
-        encoder("It is")
-    with pytest.raises(ValueError, match="not one string"):
-        next(encoder.iterate("It is"))
-    with pytest.raises(ValueError, match="a string or a list of tokens, not .*'It', 3"):
-        encoder([["It", 3]])  # type: ignore
-    with pytest.raises(ValueError, match="a string or a list of tokens, not 3"):
-        encoder([3])  # type: ignore
-    with pytest.raises(ValueError, match="1 lengths for 2 sentences"):
-        encoder(TEXT[:2], lengths=[3])
-    with pytest.raises(ValueError, match="length of sentence 1 is 3, but it has 2 tokens"):
-        encoder(TEXT[:2], lengths=[3, 3])
-    with pytest.raises(ConfigurationError, match="batch_tokens must be 1 or more, not 0"):
-        ElmoEncoder(encoder.bilm, batch_tokens=0)
+REFUSED: list[tuple[Any, dict[str, Any], str]] = [
+    ("It is", {}, "a list of sentences, not one string: 'It is'"),
+    ([["It", 3]], {}, "a string or a list of tokens, not .*'It', 3"),
+    ([3], {}, "a string or a list of tokens, not 3"),
+    (TEXT[:2], {"lengths": [3]}, "1 lengths for 2 sentences"),
+    (TEXT[:2], {"lengths": [3, 3]}, "length of sentence 1 is 3, but it has 2 tokens"),
+]
+
+
+@pytest.mark.parametrize(("sentences", "settings", "words"), REFUSED)
+def test_sentences_of_another_form_are_refused(
+    sentences: Any, settings: dict[str, Any], words: str, encoder: ElmoEncoder
+) -> None:
+    with pytest.raises(ValueError, match=words):
+        encoder(sentences, **settings)
+    if not settings:
+        with pytest.raises(ValueError, match=words.partition(":")[0]):
+            list(encoder.iterate(sentences))
 
 
 # BiLMs and mixes.
@@ -289,18 +292,26 @@ def test_a_saved_encoder_gives_the_same_vectors(
     assert_alike(mean(TEXT), ElmoEncoder(bilm)(TEXT))
 
 
-def test_a_place_of_a_bilm_alone_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="mini is a biLM without mixes: place must be le"):
-        ElmoEncoder.from_pretrained("mini", place="input")
+NOT_THERE: list[tuple[str, dict[str, Any], str]] = [
+    ("mini", {"place": "input"}, "mini is a biLM without mixes: place must be le"),
+    ("mini", {"batch_tokens": 0}, "batch_tokens must be 1 or more, not 0"),
+    ("minni", {}, "no biLM is known as 'minni'.*mean 'mini'"),
+    (".", {}, "has no options.json; the folder of"),
+    ("./missing.tar.gz", {}, "missing.tar.gz"),
+]
 
 
-def test_what_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="no biLM is known as 'minni'.*mean 'mini'"):
-        ElmoEncoder.from_pretrained("minni")
-    with pytest.raises(ConfigurationError, match=f"{tmp_path} has no options.json; the folder of"):
-        ElmoEncoder.from_pretrained(tmp_path)
-    with pytest.raises(FileNotFoundError, match="missing.tar.gz"):
-        ElmoEncoder.from_pretrained(tmp_path / "missing.tar.gz")
+@pytest.mark.parametrize(("name", "settings", "words"), NOT_THERE)
+def test_what_is_not_there_is_named(
+    name: str,
+    settings: dict[str, Any],
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises((ConfigurationError, FileNotFoundError), match=words):
+        ElmoEncoder.from_pretrained(name, **settings)
 
 
 def trained(folder: Path, **mixes: ElmoMix) -> Path:
@@ -394,3 +405,24 @@ def test_a_bilm_that_trains_or_carries_its_state_is_left_as_it_was(
     if settings["state"] == "carry":
         # The frozen copy starts from the same snapshot as the fixture.
         assert_alike(first, ElmoEncoder(bilm)(TEXT))
+
+
+@pytest.mark.parametrize(
+    ("layers", "output"), [("all", "elmo"), ("last", "lstm_outputs2"), (1, "lstm_outputs1")]
+)
+def test_vectors_are_the_outputs_of_the_encoder(
+    layers: str | int, output: str, encoder: ElmoEncoder
+) -> None:
+    expected = [each[output] for each in encoder.iterate(TOKENS)]
+
+    vectors = list(ElmoEncoder.from_pretrained(FIXTURE_FILES, layers=layers).vectors(TOKENS))
+
+    torch.testing.assert_close(vectors, expected)
+
+
+def test_one_layer_needs_no_place() -> None:
+    archive = FIXTURE_FILES[0].parents[1] / "archives" / "sst.tar.gz"
+
+    assert ElmoEncoder.from_pretrained(archive, layers="last").mix.weights.tolist() == [0, 0, 1]
+    with pytest.raises(ConfigurationError, match="places input, output"):
+        ElmoEncoder.from_pretrained(archive)

@@ -2,18 +2,11 @@
 
 import torch
 
-from elmo_tasks.bilm import BiLm
-from elmo_tasks.language_model.prediction import Prediction
-from elmo_tasks.language_model.prediction import predict as predict_from
+from elmo_tasks.language_model.prediction import predict
 from tests.helpers.bilm_examples import ids_of, sentences
 from tests.helpers.stored_bilms import fixture_bilm
 
 DIM = 16
-
-
-def predict(bilm: BiLm, char_ids: torch.Tensor, *others: torch.Tensor) -> list[Prediction]:
-    start = bilm.state.before(len(char_ids), bilm.like)
-    return predict_from(bilm, start, char_ids, *others)[0]
 
 
 def test_each_direction_of_a_sentence_predicts_the_token_after_those_that_it_has_read() -> None:

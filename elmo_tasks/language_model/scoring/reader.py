@@ -8,7 +8,7 @@ from elmo_tasks.bilm.characters import batch_char_ids
 from elmo_tasks.bilm.state import LstmState
 from elmo_tasks.common.boundaries import BEGIN_TOKEN, END_TOKEN
 from elmo_tasks.kernels.threads import operator_threads
-from elmo_tasks.language_model.prediction import predict
+from elmo_tasks.language_model.prediction import predict_from
 
 
 class Reading(NamedTuple):
@@ -86,6 +86,6 @@ class Reader:
             state = self._bilm.state.before(len(rows), like)
         with operator_threads(1):
             char_ids = batch_char_ids(rows, self._bilm.options.max_characters)
-        predictions, last = predict(self._bilm, state, char_ids.to(like.device))
+        predictions, last = predict_from(self._bilm, state, char_ids.to(like.device))
         outputs, targets = (list(parts) for parts in zip(*predictions))
         return outputs, targets, last

@@ -142,7 +142,8 @@ REFUSED: list[tuple[str, Any, str]] = [
         (FILTERS, value, f"pairs of a width and a number of filters, not {s!r}")
         for value, s in NO_PAIRS
     ),
-    *((FILTERS, value, f"{FILTERS} is missing") for value in ([], {"1": 4})),
+    (FILTERS, [], f"{FILTERS} is missing"),
+    (FILTERS, {"1": 4}, f"{FILTERS} is missing"),
     (FILTERS, [[1, 4]] * 101, f"{FILTERS} has 101 pairs; at most 100 are allowed"),
     (FILTERS, [[1, 60_000], [2, 60_000]], "has 120000 filters; at most 100000 are allowed"),
     (FILTERS, [[51, 4]], "filters has width 51, more than the 50 characters of a token"),
