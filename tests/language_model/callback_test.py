@@ -1,21 +1,26 @@
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
+from allennlp.models import load_archive
 from allennlp.modules.elmo import _ElmoBiLm, batch_to_ids
 
 from elmo_tasks.bilm import BiLm, make_bilm
 from elmo_tasks.language_model import callback as pretraining
 from elmo_tasks.language_model.callback import PretrainingCallback
 from tests.helpers.configs import evaluate
-from tests.helpers.language_model_configs import CORPUS, shrunk
+from tests.helpers.language_model_configs import CORPUS, ROOT, shrunk
 from tests.helpers.reference_bilm import assert_equals_upstream
 from tests.helpers.stop_callback import STOP_AT, Stopped
 from tests.helpers.training import train
+from tests.helpers.workers import DISTRIBUTED
 
 CHANGE = """{
   num_samples: null, dropout: 0,
@@ -157,3 +162,25 @@ def test_a_biLM_is_continued_on_the_text_of_a_task_and_a_config_imports_it(
         "options": json.loads((folder / "options.json").read_text()),
         "pretrained_file": str(folder / "weights.hdf5"),
     }
+
+
+def test_two_processes_train_one_bilm_whose_rate_needs_the_length_of_an_epoch(
+    tmp_path: Path,
+) -> None:
+    config = shrunk("mini", "{ max_sentences: 60 }", DISTRIBUTED)
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    command = [sys.executable, "-m", "allennlp", "train", str(tmp_path / "config.json")]
+    result = subprocess.run(
+        [*command, "-s", str(tmp_path / "run")],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stderr[-3000:]
+
+    assert_holds(tmp_path / "run", tmp_path / "run" / "best.th")
+    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    assert metrics["validation_perplexity"] > 1
+    vocab = load_archive(tmp_path / "run" / "model.tar.gz").model.vocab
+    assert vocab.num_sentences == 60
